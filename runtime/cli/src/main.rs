@@ -1,0 +1,2 @@
+//! The `hetmp` command.
+fn main() {}
