@@ -1,1 +1,15 @@
-//! (crate)
+//! `hetmp-core`: what every part of hetmp needs and no part of it owns.
+//!
+//! * **What it is**: waiting and waking ([`park`]), the per-thread self pointer ([`tls`]), system
+//!   calls ([`sys`]), machine discovery ([`topo`]), the table of environment variables ([`env`]),
+//!   emulated slow cores ([`slow`]) and one-line user messages ([`report`]).
+//! * **What it owns**: the process-wide waiting policy and the self-pointer word. Nothing of any
+//!   API; it does not know what a team, a queue pair or a page is.
+//! * **Data in**: sysfs, cgroup files, environment variables, the clock. **Data out**: plain values
+//!   to the engines above; lines on standard error through [`report`].
+
+pub mod park;
+pub mod report;
+pub mod sync;
+pub mod sys;
+pub mod tls;

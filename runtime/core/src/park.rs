@@ -1,0 +1,516 @@
+//! The one way to wait: spin under one policy, then sleep in the kernel.
+//!
+//! Everything that blocks (barriers, forks, joins, locks, ordered, task waits, queues) waits on a
+//! [`Flag`] or with [`Spinner`], so that `OMP_WAIT_POLICY`, oversubscription and a loaded machine
+//! are answered in one place.
+//!
+//! **How long to spin.** Waking a sleeping thread costs tens of microseconds, a cache-line hop some
+//! 55 ns, so a thread that has a core to itself should spin for a good while. A thread that
+//! shares its core should not spin at all: it burns the time of the very thread it waits for.
+//! Which of the two holds is judged by
+//! 1. the number of threads the runtime manages against the CPUs it may use ([`Policy::set_threads`]);
+//! 2. a *gap*: two turns of a spin loop that lie further apart than any turn can take mean that
+//!    the spinning thread was descheduled;
+//! 3. the number of runnable threads in the system against its CPUs, looked up after
+//!    a long spin: the thread waited for may be the one without a core.
+//!
+//! 2 and 3 open a *contended* window in which spins are short; the window doubles while
+//! contention is seen again soon after it closes, so that a machine that stays loaded is probed
+//! ever more rarely, and a machine that becomes quiet is back to spinning within a second.
+
+use crate::sync::{pause, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sys;
+
+/// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of [`sys::ticks`].
+#[derive(Debug)]
+pub struct Policy {
+    /// Turns to spin when every thread has a core.
+    free: AtomicU64,
+    /// Turns to spin when threads outnumber cores or the machine is loaded.
+    throttled: AtomicU64,
+    /// CPUs this process may use.
+    cpus: AtomicUsize,
+    /// Threads the runtime manages in this process.
+    threads: AtomicUsize,
+    /// Tick until which spins are throttled because contention was seen.
+    contended_until: AtomicU64,
+    /// Length of the last contended window in ticks.
+    window: AtomicU64,
+}
+
+#[cfg(not(loom))]
+static POLICY: Policy = Policy {
+    free: AtomicU64::new(300_000),
+    throttled: AtomicU64::new(100),
+    cpus: AtomicUsize::new(usize::MAX),
+    threads: AtomicUsize::new(1),
+    contended_until: AtomicU64::new(0),
+    window: AtomicU64::new(0),
+};
+
+/// A turn of the spin loop takes well under a microsecond; this many ticks (some 40 us at 2.6 GHz)
+/// between two turns can only mean that another thread ran here meanwhile.
+#[cfg(not(loom))]
+const GAP: u64 = 100_000;
+/// First contended window: some 10 ms. A window too short would cost a loaded machine one long
+/// spin per window; one too long would make a quiet machine sleep for no reason.
+#[cfg(not(loom))]
+const FIRST_WINDOW: u64 = 26_000_000;
+/// Longest contended window: some 1 s.
+#[cfg(not(loom))]
+const LONGEST_WINDOW: u64 = 2_600_000_000;
+
+#[cfg(not(loom))]
+impl Policy {
+    /// Sets the spin lengths (turns): for threads with a core each, and for the others.
+    pub fn set_spins(free: u64, throttled: u64) {
+        POLICY.free.store(free, Ordering::Relaxed);
+        POLICY.throttled.store(throttled.min(free), Ordering::Relaxed);
+    }
+
+    /// Sets how many CPUs the process may use (affinity mask and cgroup quota).
+    pub fn set_cpus(cpus: usize) {
+        POLICY.cpus.store(cpus.max(1), Ordering::Relaxed);
+    }
+
+    /// Adds `more` (which may be negative) to the number of managed threads.
+    pub fn add_threads(more: isize) {
+        POLICY.threads.fetch_add(more as usize, Ordering::Relaxed);
+    }
+
+    /// Sets the number of managed threads; after `fork`, where all but one are gone.
+    pub fn set_threads(threads: usize) {
+        POLICY.threads.store(threads, Ordering::Relaxed);
+    }
+
+    /// True when the runtime's threads outnumber the CPUs it may use.
+    #[inline]
+    pub fn oversubscribed() -> bool {
+        POLICY.threads.load(Ordering::Relaxed) > POLICY.cpus.load(Ordering::Relaxed)
+    }
+
+    /// True while contention seen lately keeps spins short.
+    #[inline]
+    pub fn contended() -> bool {
+        let until = POLICY.contended_until.load(Ordering::Relaxed);
+        until != 0 && sys::ticks() < until
+    }
+
+    /// How many turns a wait that begins now may spin.
+    #[inline]
+    fn budget() -> u64 {
+        if Self::oversubscribed() || Self::contended() {
+            POLICY.throttled.load(Ordering::Relaxed)
+        } else {
+            POLICY.free.load(Ordering::Relaxed)
+        }
+    }
+
+    #[cold]
+    fn saw_contention(now: u64) {
+        let until = POLICY.contended_until.load(Ordering::Relaxed);
+        if now < until {
+            return;
+        }
+        let last = POLICY.window.load(Ordering::Relaxed);
+        // Soon after the previous window closed: the load is still there, look again later.
+        let window = if last != 0 && now < until.saturating_add(last) {
+            (last * 2).min(LONGEST_WINDOW)
+        } else {
+            FIRST_WINDOW
+        };
+        POLICY.window.store(window, Ordering::Relaxed);
+        POLICY.contended_until.store(now + window, Ordering::Relaxed);
+    }
+}
+
+/// Counts the turns of one wait and says when to stop spinning.
+///
+/// For waits that are not on a [`Flag`]: `while !done() { if !spinner.turn() { sleep } }`.
+#[derive(Debug)]
+pub struct Spinner {
+    left: u64,
+    #[cfg(not(loom))]
+    turns: u64,
+    #[cfg(not(loom))]
+    last: u64,
+}
+
+#[cfg(not(loom))]
+impl Spinner {
+    /// Begins a wait.
+    #[inline]
+    pub fn new() -> Spinner {
+        Spinner {
+            left: Policy::budget(),
+            turns: 0,
+            last: 0,
+        }
+    }
+
+    /// One turn. False when it is time to sleep.
+    #[inline]
+    pub fn turn(&mut self) -> bool {
+        if self.left == 0 {
+            return false;
+        }
+        self.left -= 1;
+        self.turns += 1;
+        pause();
+        if self.turns % 16 == 0 {
+            self.look_around();
+        }
+        true
+    }
+
+    #[inline]
+    fn look_around(&mut self) {
+        let now = sys::ticks();
+        if self.last != 0 && now.wrapping_sub(self.last) > GAP {
+            Policy::saw_contention(now);
+            self.left = 0;
+        }
+        self.last = now;
+        // Every 8192 turns (some 100 us): is somebody else waiting for a core?
+        if self.turns % 8192 == 0 && system_is_busy() {
+            Policy::saw_contention(sys::ticks());
+            self.left = 0;
+        }
+    }
+}
+
+#[cfg(loom)]
+impl Spinner {
+    /// Begins a wait; the model sleeps at once, so that both ways of waiting are explored.
+    pub fn new() -> Spinner {
+        Spinner { left: 1 }
+    }
+
+    /// One turn, then sleep.
+    pub fn turn(&mut self) -> bool {
+        pause();
+        self.left = self.left.saturating_sub(1);
+        self.left > 0
+    }
+}
+
+impl Default for Spinner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// True when more threads are runnable in the system than it has CPUs online.
+#[cfg(not(loom))]
+#[cold]
+fn system_is_busy() -> bool {
+    let mut buffer = [0u8; 64];
+    // The file is opened each time: a kept descriptor could be closed or reused by the program.
+    // SAFETY: the path is a C string and the buffer is live and of the length given.
+    let n = unsafe {
+        let saved = sys::errno();
+        let fd = libc::open(c"/proc/loadavg".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let n = if fd < 0 {
+            -1
+        } else {
+            let n = libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len());
+            libc::close(fd);
+            n
+        };
+        *libc::__errno_location() = saved;
+        n
+    };
+    if n <= 0 {
+        return false;
+    }
+    // "0.00 0.01 0.05 3/123 4567": the fourth field is runnable/total.
+    let text = &buffer[..n as usize];
+    let mut running: usize = 0;
+    if let Some(field) = text.split(|&b| b == b' ').nth(3) {
+        for &b in field.iter().take_while(|b| b.is_ascii_digit()) {
+            running = running.saturating_mul(10).saturating_add((b - b'0') as usize);
+        }
+    }
+    // SAFETY: sysconf has no preconditions.
+    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    online > 0 && running > online as usize
+}
+
+const AWAKE: u32 = 0;
+const SLEEPING: u32 = 1;
+const NUDGED: u32 = 2;
+const STATE: u32 = 3;
+
+/// A 30-bit epoch that threads wait for, with their sleep recorded in the same word.
+///
+/// The low two bits say whether somebody sleeps on the word; the rest is the epoch, compared
+/// cyclically ("reached" means equal or up to 2^29 - 1 later).
+///
+/// # Memory ordering
+/// [`signal`](Flag::signal) releases and a wait that sees the epoch acquires: what the signaller
+/// wrote before is visible after. `signal` is a swap rather than a store because it must also learn
+/// whether anybody sleeps: with a plain store followed by a load of a separate "sleeping" word the
+/// two could be reordered, the waiter could announce its sleep in between, and nobody would wake
+/// it. For the same reason a waiter announces its sleep by compare-exchange on the same word.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Flag {
+    word: AtomicU32,
+    #[cfg(loom)]
+    kernel: (loom::sync::Mutex<()>, loom::sync::Condvar),
+}
+
+impl Default for Flag {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Flag {
+    /// A flag at epoch 0.
+    #[cfg(not(loom))]
+    pub const fn new() -> Flag {
+        Flag {
+            word: AtomicU32::new(0),
+        }
+    }
+
+    /// A flag at epoch 0.
+    #[cfg(loom)]
+    pub fn new() -> Flag {
+        Flag {
+            word: AtomicU32::new(0),
+            kernel: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
+        }
+    }
+
+    /// Sets the epoch without waking anybody. Only for a flag that nobody waits on.
+    pub fn reset(&self, epoch: u32) {
+        self.word.store(epoch << 2, Ordering::Relaxed);
+    }
+
+    /// The current epoch (acquire).
+    #[inline(always)]
+    pub fn epoch(&self) -> u32 {
+        self.word.load(Ordering::Acquire) >> 2
+    }
+
+    /// True when `epoch` has been signalled (acquire).
+    #[inline(always)]
+    pub fn reached(&self, epoch: u32) -> bool {
+        reached(self.word.load(Ordering::Acquire), epoch)
+    }
+
+    /// Sets the epoch and wakes every sleeper.
+    ///
+    /// Takes a pointer because the memory may be reused by a released waiter before this returns.
+    ///
+    /// # Safety
+    /// `this` is a live flag when the call begins.
+    #[inline]
+    pub unsafe fn signal_ptr(this: *const Flag, epoch: u32) {
+        // SAFETY: live by the caller's promise until the swap has released the waiters.
+        let flag = unsafe { &*this };
+        #[cfg(not(loom))]
+        let word = flag.word.as_ptr();
+        let before = flag.word.swap(epoch << 2, Ordering::AcqRel);
+        if before & STATE == SLEEPING {
+            #[cfg(not(loom))]
+            sys::futex_wake(word, i32::MAX);
+            #[cfg(loom)]
+            flag.kernel_wake();
+        }
+    }
+
+    /// Sets the epoch and wakes every sleeper. The flag must outlive its waiters' use of it
+    /// (otherwise see [`Flag::signal_ptr`]).
+    #[inline(always)]
+    pub fn signal(&self, epoch: u32) {
+        // SAFETY: a reference is live.
+        unsafe { Flag::signal_ptr(self, epoch) }
+    }
+
+    /// Wakes the sleepers without changing the epoch, so that they poll again. True if somebody
+    /// slept.
+    pub fn nudge(&self) -> bool {
+        let mut cur = self.word.load(Ordering::Relaxed);
+        while cur & STATE == SLEEPING {
+            match self.word.compare_exchange_weak(
+                cur,
+                (cur & !STATE) | NUDGED,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    #[cfg(not(loom))]
+                    sys::futex_wake(self.word.as_ptr(), i32::MAX);
+                    #[cfg(loom)]
+                    self.kernel_wake();
+                    return true;
+                }
+                Err(now) => cur = now,
+            }
+        }
+        false
+    }
+
+    /// Waits until `epoch` is reached.
+    #[inline]
+    pub fn wait(&self, epoch: u32) {
+        if !self.reached(epoch) {
+            self.wait_polling(epoch, &mut || Poll::Idle, &mut |_| {});
+        }
+    }
+
+    /// Waits until `epoch` is reached; meanwhile calls `poll` at every turn, and around the
+    /// sleep `asleep(true)` before the last poll and `asleep(false)` after.
+    ///
+    /// `asleep(true)` lets the caller announce that it will need a [`nudge`](Flag::nudge); the poll
+    /// that follows catches work that came before the announcement.
+    #[cold]
+    pub fn wait_polling(
+        &self,
+        epoch: u32,
+        poll: &mut dyn FnMut() -> Poll,
+        asleep: &mut dyn FnMut(bool),
+    ) {
+        'again: loop {
+            let mut spinner = Spinner::new();
+            loop {
+                if self.reached(epoch) {
+                    return;
+                }
+                match poll() {
+                    Poll::Idle => {}
+                    Poll::Worked => continue 'again,
+                    Poll::Leave => return,
+                }
+                if !spinner.turn() {
+                    break;
+                }
+            }
+            asleep(true);
+            loop {
+                let cur = self.word.load(Ordering::Acquire);
+                if reached(cur, epoch) {
+                    asleep(false);
+                    return;
+                }
+                let sleeping = (cur & !STATE) | SLEEPING;
+                if cur != sleeping
+                    && self
+                        .word
+                        .compare_exchange(cur, sleeping, Ordering::AcqRel, Ordering::Relaxed)
+                        .is_err()
+                {
+                    continue;
+                }
+                match poll() {
+                    Poll::Idle => {}
+                    // The word stays marked SLEEPING: other sleepers may rely on the mark, and at
+                    // worst the signaller makes one needless system call.
+                    Poll::Worked => {
+                        asleep(false);
+                        continue 'again;
+                    }
+                    Poll::Leave => {
+                        asleep(false);
+                        return;
+                    }
+                }
+                #[cfg(not(loom))]
+                sys::futex_wait(&self.word, sleeping);
+                #[cfg(loom)]
+                self.kernel_wait(sleeping);
+            }
+        }
+    }
+
+    #[cfg(loom)]
+    fn kernel_wait(&self, expected: u32) {
+        let guard = self.kernel.0.lock().expect("model mutex");
+        if self.word.load(Ordering::SeqCst) == expected {
+            drop(self.kernel.1.wait(guard).expect("model condvar"));
+        }
+    }
+
+    #[cfg(loom)]
+    fn kernel_wake(&self) {
+        let _guard = self.kernel.0.lock().expect("model mutex");
+        self.kernel.1.notify_all();
+    }
+}
+
+/// What a poll during a wait found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Poll {
+    /// Nothing to do: keep waiting.
+    Idle,
+    /// Something was done: look at the flag again, and spin afresh.
+    Worked,
+    /// Stop waiting although the epoch was not reached.
+    Leave,
+}
+
+#[inline(always)]
+fn reached(word: u32, epoch: u32) -> bool {
+    // Cyclic comparison of 30-bit epochs in the top bits of a word.
+    (word & !STATE).wrapping_sub(epoch << 2) as i32 >= 0
+}
+
+const _: () = assert!(AWAKE == 0);
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn epochs_compare_cyclically() {
+        let f = Flag::new();
+        assert!(f.reached(0));
+        assert!(!f.reached(1));
+        f.signal(1);
+        assert!(f.reached(1) && f.reached(0) && !f.reached(2));
+        f.reset((1 << 30) - 1);
+        assert!(f.reached((1 << 30) - 1) && !f.reached(0));
+        f.signal(0);
+        assert!(f.reached(0));
+    }
+
+    #[test]
+    fn a_sleeper_is_woken_and_a_nudge_makes_it_poll() {
+        let f = Arc::new(Flag::new());
+        let polls = Arc::new(AtomicUsize::new(0));
+        let (f2, p2) = (f.clone(), polls.clone());
+        let t = std::thread::spawn(move || {
+            f2.wait_polling(
+                1,
+                &mut || {
+                    p2.fetch_add(1, Ordering::Relaxed);
+                    Poll::Idle
+                },
+                &mut |_| {},
+            );
+        });
+        while !f.nudge() {
+            std::thread::yield_now();
+        }
+        f.signal(1);
+        t.join().expect("waiter");
+        assert!(polls.load(Ordering::Relaxed) > 0);
+    }
+
+    #[test]
+    fn contention_windows_grow_and_close() {
+        let now = sys::ticks();
+        Policy::saw_contention(now);
+        assert!(Policy::contended());
+        let first = POLICY.contended_until.load(Ordering::Relaxed);
+        Policy::saw_contention(first + 1);
+        let second = POLICY.contended_until.load(Ordering::Relaxed);
+        assert!(second - first > first - now);
+        POLICY.contended_until.store(0, Ordering::Relaxed);
+        assert!(!Policy::contended());
+    }
+}

@@ -1,0 +1,43 @@
+//! One-line messages to the user.
+//!
+//! Everything hetmp says to a person goes through here, so that each message is one line, one
+//! `write` (lines of several threads never mix), and carries the same prefix.
+
+use std::fmt::Write as _;
+
+/// Writes `hetmp: <text>` and a line feed to standard error, as one system call.
+pub fn warn(text: core::fmt::Arguments<'_>) {
+    line("hetmp: ", text);
+}
+
+/// Writes `prefix`, `text` and a line feed to standard error, as one system call.
+pub fn line(prefix: &str, text: core::fmt::Arguments<'_>) {
+    let mut buffer = String::with_capacity(160);
+    buffer.push_str(prefix);
+    // Formatting into a String cannot fail except through a broken Display impl of ours.
+    let _ = buffer.write_fmt(text);
+    buffer.push('\n');
+    write_all(libc::STDERR_FILENO, buffer.as_bytes());
+}
+
+/// Says why the process cannot go on, and ends it with exit status 1, as libgomp does.
+#[cold]
+pub fn fatal(text: core::fmt::Arguments<'_>) -> ! {
+    line("hetmp: ", text);
+    // SAFETY: exit has no preconditions; a library that cannot go on ends the process by it.
+    unsafe { libc::exit(1) }
+}
+
+/// Writes all of `bytes` to `fd`, going on after interrupted and short writes. Errors are dropped:
+/// there is nobody left to tell.
+pub fn write_all(fd: libc::c_int, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the pointer and length describe a live slice.
+        let n = unsafe { libc::write(fd, bytes.as_ptr().cast(), bytes.len()) };
+        if n > 0 {
+            bytes = &bytes[n as usize..];
+        } else if crate::sys::errno() != libc::EINTR {
+            return;
+        }
+    }
+}

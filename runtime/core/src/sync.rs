@@ -1,0 +1,44 @@
+//! Atomics and yielding, from `core` in real builds and from loom in model builds.
+//!
+//! Every lock-free structure of hetmp imports its atomics from here, so that the same source is
+//! compiled for the machine and for the model checker (`RUSTFLAGS="--cfg loom"`).
+
+#[cfg(not(loom))]
+pub use core::sync::atomic::{
+    fence, AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
+#[cfg(loom)]
+pub use loom::sync::atomic::{
+    fence, AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
+
+/// One turn of a spin loop: the processor's pause hint, or a scheduling point of the model.
+#[inline(always)]
+pub fn pause() {
+    #[cfg(not(loom))]
+    core::hint::spin_loop();
+    #[cfg(loom)]
+    loom::thread::yield_now();
+}
+
+/// Keeps its content on cache lines of its own.
+///
+/// 128 bytes: x86 prefetches lines in pairs, and several Arm cores have 128-byte lines.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub struct CacheLine<T>(pub T);
+
+impl<T> core::ops::Deref for CacheLine<T> {
+    type Target = T;
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> core::ops::DerefMut for CacheLine<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}

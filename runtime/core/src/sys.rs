@@ -1,0 +1,89 @@
+//! Thin wrappers over the system calls the runtime waits with and reads clocks by.
+
+use core::sync::atomic::AtomicU32;
+
+/// The calling thread's `errno`.
+pub fn errno() -> libc::c_int {
+    // SAFETY: __errno_location returns a valid pointer to the calling thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sleeps while `*word == expected`, until [`futex_wake`]. May return early (signals, races): the
+/// caller checks its condition again.
+#[inline]
+pub fn futex_wait(word: &AtomicU32, expected: u32) {
+    // The program's errno must not change under its feet: a barrier is not a libc call to it.
+    let saved = errno();
+    // SAFETY: the word is a live, aligned u32; a null timeout means none.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            expected,
+            core::ptr::null::<libc::timespec>(),
+        );
+        *libc::__errno_location() = saved;
+    }
+}
+
+/// Wakes up to `count` threads that sleep on `word`.
+///
+/// Takes a pointer, not a reference: after the store that released the sleepers, the memory of the
+/// word may already be theirs to reuse. A wake-up on memory that became something else is harmless,
+/// since every sleeper re-checks.
+#[inline]
+pub fn futex_wake(word: *const u32, count: i32) {
+    let saved = errno();
+    // SAFETY: the kernel only uses the address as a key for private futexes; it does not read it.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word,
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            count,
+        );
+        *libc::__errno_location() = saved;
+    }
+}
+
+/// Gives the rest of this thread's turn to another runnable thread of the same core.
+#[inline]
+pub fn yield_now() {
+    // SAFETY: sched_yield has no preconditions and always succeeds on Linux.
+    unsafe {
+        libc::sched_yield();
+    }
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds.
+#[inline]
+pub fn monotonic_ns() -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live timespec, and CLOCK_MONOTONIC always exists.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t);
+    }
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// A cheap tick counter, of unknown but constant rate, for noticing gaps in a spin loop.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: rdtsc is available on every x86-64 processor and has no side effects.
+    unsafe {
+        core::arch::x86_64::_rdtsc()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    monotonic_ns()
+}
+
+/// The kernel's id of the calling thread.
+pub fn gettid() -> libc::pid_t {
+    // SAFETY: gettid has no preconditions.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
+}
