@@ -1,0 +1,294 @@
+// Overheads of regions, worksharing and mutual exclusion, per construct.
+#include "harness.h"
+
+#include <omp.h>
+
+static omp_lock_t lock;
+static omp_nest_lock_t nest_lock;
+static float atomic_float;
+static long double atomic_wide;
+static long reduced;
+static int copied;
+#pragma omp threadprivate(copied)
+
+static void parallel(long n, const struct bench_row *row)
+{
+    (void)row;
+    for (long j = 0; j < n; j++) {
+#pragma omp parallel
+        bench_delay();
+    }
+}
+
+static void for_static(long n, const struct bench_row *row)
+{
+    (void)row;
+    int threads = bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+#pragma omp for schedule(static)
+        for (int i = 0; i < threads; i++)
+            bench_delay();
+    }
+}
+
+static void parallel_for(long n, const struct bench_row *row)
+{
+    (void)row;
+    int threads = bench_threads;
+    for (long j = 0; j < n; j++) {
+#pragma omp parallel for schedule(static)
+        for (int i = 0; i < threads; i++)
+            bench_delay();
+    }
+}
+
+static void barrier(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+        bench_delay();
+#pragma omp barrier
+    }
+}
+
+static void single(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+#pragma omp single
+        bench_delay();
+    }
+}
+
+static void single_nowait(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+#pragma omp single nowait
+        bench_delay();
+    }
+}
+
+static void single_copyprivate(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+#pragma omp single copyprivate(copied)
+        {
+            copied = (int)j;
+            bench_delay();
+        }
+    }
+}
+
+static void critical(long n, const struct bench_row *row)
+{
+    (void)row;
+    long each = n / bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < each; j++) {
+#pragma omp critical
+        bench_delay();
+    }
+}
+
+static void critical_named(long n, const struct bench_row *row)
+{
+    (void)row;
+    long each = n / bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < each; j++) {
+#pragma omp critical(bench_named)
+        bench_delay();
+    }
+}
+
+static void make_locks(const struct bench_row *row)
+{
+    (void)row;
+    omp_init_lock(&lock);
+    omp_init_nest_lock(&nest_lock);
+}
+
+static void lock_unlock(long n, const struct bench_row *row)
+{
+    (void)row;
+    long each = n / bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < each; j++) {
+        omp_set_lock(&lock);
+        bench_delay();
+        omp_unset_lock(&lock);
+    }
+}
+
+static void nest_lock_unlock(long n, const struct bench_row *row)
+{
+    (void)row;
+    long each = n / bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < each; j++) {
+        omp_set_nest_lock(&nest_lock);
+        bench_delay();
+        omp_unset_nest_lock(&nest_lock);
+    }
+}
+
+// One thread, nobody else wants it: the cost of the fast path alone.
+static void lock_uncontended(long n, const struct bench_row *row)
+{
+    (void)row;
+    for (long j = 0; j < n; j++) {
+        omp_set_lock(&lock);
+        omp_unset_lock(&lock);
+    }
+}
+
+static void ordered(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel for ordered schedule(static, 1)
+    for (long j = 0; j < n; j++) {
+#pragma omp ordered
+        bench_delay();
+    }
+}
+
+// Inline in the program, no call into the runtime: equal by construction, kept
+// as a control row that shows the noise of the comparison.
+static void atomic_inline(long n, const struct bench_row *row)
+{
+    (void)row;
+    long each = n / bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < each; j++) {
+#pragma omp atomic
+        atomic_float += 1.0f;
+    }
+}
+
+// Too wide for an instruction: the compiler asks the runtime for its lock.
+static void atomic_runtime(long n, const struct bench_row *row)
+{
+    (void)row;
+    long each = n / bench_threads;
+#pragma omp parallel
+    for (long j = 0; j < each; j++) {
+#pragma omp atomic
+        atomic_wide += 1.0L;
+    }
+}
+
+static void reduction(long n, const struct bench_row *row)
+{
+    (void)row;
+    for (long j = 0; j < n; j++) {
+        long sum = 0;
+#pragma omp parallel reduction(+ : sum)
+        {
+            bench_delay();
+            sum += 1;
+        }
+        reduced += sum;
+    }
+}
+
+static void master_barrier(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+#pragma omp master
+        bench_delay();
+#pragma omp barrier
+    }
+}
+
+static void sections(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel
+    for (long j = 0; j < n; j++) {
+#pragma omp sections
+        {
+#pragma omp section
+            bench_delay();
+#pragma omp section
+            bench_delay();
+        }
+    }
+}
+
+static void two_levels(const struct bench_row *row)
+{
+    (void)row;
+    omp_set_max_active_levels(2);
+}
+
+static void nested_parallel(long n, const struct bench_row *row)
+{
+    (void)row;
+    for (long j = 0; j < n; j++) {
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp parallel num_threads(2)
+            bench_delay();
+        }
+    }
+}
+
+// The inner region alone, opened again and again by both outer threads.
+static void nested_inner(long n, const struct bench_row *row)
+{
+    (void)row;
+#pragma omp parallel num_threads(2)
+    for (long j = 0; j < n; j++) {
+#pragma omp parallel num_threads(2)
+        bench_delay();
+    }
+}
+
+static const struct bench_row rows[] = {
+    {.name = "PARALLEL", .test = parallel, .reference = bench_delays},
+    {.name = "FOR", .test = for_static, .reference = bench_delays},
+    {.name = "PARALLEL FOR", .test = parallel_for, .reference = bench_delays},
+    {.name = "BARRIER", .test = barrier, .reference = bench_delays},
+    {.name = "SINGLE", .test = single, .reference = bench_delays, .share = ONE_THREAD},
+    // Threads share the executions and nobody waits: nothing serial to subtract.
+    {.name = "SINGLE NOWAIT", .test = single_nowait},
+    {.name = "SINGLE COPYPRIVATE",
+     .test = single_copyprivate,
+     .reference = bench_delays,
+     .share = ONE_THREAD},
+    {.name = "CRITICAL", .test = critical, .reference = bench_delays, .share = ONE_THREAD},
+    {.name = "CRITICAL NAMED", .test = critical_named, .reference = bench_delays, .share = ONE_THREAD},
+    {.name = "LOCK/UNLOCK",
+     .test = lock_unlock,
+     .reference = bench_delays,
+     .share = ONE_THREAD,
+     .prepare = make_locks},
+    {.name = "NEST LOCK/UNLOCK",
+     .test = nest_lock_unlock,
+     .reference = bench_delays,
+     .share = ONE_THREAD,
+     .prepare = make_locks},
+    {.name = "LOCK UNCONTENDED", .test = lock_uncontended, .prepare = make_locks},
+    {.name = "ORDERED", .test = ordered, .reference = bench_delays, .share = ONE_THREAD},
+    {.name = "ATOMIC", .test = atomic_inline, .share = ONE_THREAD},
+    {.name = "ATOMIC LONG DOUBLE", .test = atomic_runtime, .share = ONE_THREAD},
+    {.name = "REDUCTION", .test = reduction, .reference = bench_delays},
+    {.name = "MASTER+BARRIER", .test = master_barrier, .reference = bench_delays, .share = ONE_THREAD},
+    {.name = "SECTIONS", .test = sections, .reference = bench_delays, .share = ONE_THREAD},
+    {.name = "NESTED PARALLEL 2x2", .test = nested_parallel, .reference = bench_delays, .prepare = two_levels},
+    {.name = "NESTED INNER 2x2", .test = nested_inner, .reference = bench_delays, .prepare = two_levels},
+};
+
+int main(int argc, char **argv)
+{
+    return bench_main(argc, argv, rows, sizeof rows / sizeof *rows);
+}
