@@ -8,6 +8,7 @@
 //! * **Data in**: sysfs, cgroup files, environment variables, the clock. **Data out**: plain values
 //!   to the engines above; lines on standard error through [`report`].
 
+pub mod env;
 pub mod park;
 pub mod report;
 pub mod sync;

@@ -1,0 +1,164 @@
+//! The copy of the environment that everything else reads.
+
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+use super::table::{self, Suffixes};
+
+/// The values of the table's variables at one moment.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// Name and value, in the order of the environment. A handful of entries: a linear search is
+    /// the fastest one, and an environment without any of them costs no allocation.
+    entries: Vec<(Box<[u8]>, Box<[u8]>)>,
+}
+
+impl Snapshot {
+    /// The value of `name`; the first one where the environment has several, as `getenv` does.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&[u8]> {
+        self.entries
+            .iter()
+            .find(|(n, _)| **n == *name.as_bytes())
+            .map(|(_, v)| &**v)
+    }
+
+    /// Every name and value that was set, in the order of the environment.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.entries.iter().map(|(n, v)| (&**n, &**v))
+    }
+
+    /// The snapshot of `lines` (`NAME=value`). With `privileged`, variables that libgomp refuses
+    /// to read in set-user-id programs, and ours that name files, are left out.
+    pub fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
+        let mut entries = Vec::new();
+        for line in lines {
+            // Most of an environment is not ours; one look at the first byte tells for nearly all.
+            if !matches!(line.first(), Some(b'O' | b'G' | b'A' | b'H')) {
+                continue;
+            }
+            let Some(equals) = line.iter().position(|&b| b == b'=') else {
+                continue;
+            };
+            let (name, value) = (&line[..equals], &line[equals + 1..]);
+            let Some(variable) = variable_named(name) else {
+                continue;
+            };
+            if privileged && variable.ignored_when_privileged {
+                continue;
+            }
+            entries.push((name.into(), value.into()));
+        }
+        Self { entries }
+    }
+
+    fn of_process() -> Self {
+        extern "C" {
+            static environ: *const *const libc::c_char;
+        }
+        // SAFETY: getauxval has no preconditions.
+        let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+        // SAFETY: reads one pointer that libc keeps valid for the whole life of the process.
+        let mut next = unsafe { environ };
+        let lines = std::iter::from_fn(move || {
+            if next.is_null() {
+                return None;
+            }
+            // SAFETY: `environ` is an array of pointers that ends with a null pointer, which stops
+            // the iteration. Nobody changes it meanwhile: the library takes the snapshot while it
+            // is loaded, and a later first call is as safe as any `getenv`.
+            let line = unsafe { *next };
+            if line.is_null() {
+                return None;
+            }
+            // SAFETY: the end was not reached, so the next element exists.
+            next = unsafe { next.add(1) };
+            // SAFETY: each element of `environ` is a string with a terminating zero, and it is
+            // copied before anybody can change it (as above).
+            Some(unsafe { CStr::from_ptr(line) }.to_bytes())
+        });
+        Self::from_lines(lines, privileged)
+    }
+}
+
+/// The table's entry for a name, where the name may carry a suffix (`_ALL`, `_DEV`, `_DEV_3`).
+fn variable_named(name: &[u8]) -> Option<&'static table::Variable> {
+    table::TABLE.iter().find(|v| {
+        let Some(rest) = name.strip_prefix(v.name.as_bytes()) else {
+            return false;
+        };
+        match (rest, v.suffixes) {
+            (b"", _) | (b"_ALL" | b"_DEV", Suffixes::AllAndDevices) => true,
+            (rest, Suffixes::AllAndDevices) => rest
+                .strip_prefix(b"_DEV_")
+                .is_some_and(|n| !n.is_empty() && n.iter().all(u8::is_ascii_digit)),
+            _ => false,
+        }
+    })
+}
+
+static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
+
+/// The process's snapshot, taken now if it was not taken before.
+pub fn snapshot() -> &'static Snapshot {
+    SNAPSHOT.get_or_init(Snapshot::of_process)
+}
+
+/// Takes the snapshot now. Called while the library is loaded, so that a program's later `setenv`
+/// has no effect, as with libgomp. One pass over the environment, no system call.
+pub fn capture() {
+    snapshot();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Snapshot;
+
+    fn of(lines: &[&[u8]], privileged: bool) -> Snapshot {
+        Snapshot::from_lines(lines.iter().copied(), privileged)
+    }
+
+    #[test]
+    fn the_first_of_several_values_counts() {
+        let s = of(&[b"OMP_NUM_THREADS=3", b"OMP_NUM_THREADS=4"], false);
+        assert_eq!(s.get("OMP_NUM_THREADS"), Some(&b"3"[..]));
+    }
+
+    #[test]
+    fn names_match_whole_and_values_keep_every_byte() {
+        let s = of(
+            &[
+                b"OMP_NUM_THREADSX=1",
+                b"OMP_NUM_THREADS",
+                b"PATH=/bin",
+                b"OMP_SCHEDULE=a=\xff\x01",
+                b"OMP_NUM_THREADS_ALL=5",
+                b"OMP_NUM_THREADS_DEV_12=6",
+                b"OMP_NUM_THREADS_DEV_x=7",
+                b"OMP_CANCELLATION_ALL=true",
+            ],
+            false,
+        );
+        assert_eq!(s.get("OMP_NUM_THREADS"), None);
+        assert_eq!(s.get("OMP_SCHEDULE"), Some(&b"a=\xff\x01"[..]));
+        assert_eq!(s.get("OMP_NUM_THREADS_ALL"), Some(&b"5"[..]));
+        assert_eq!(s.get("OMP_NUM_THREADS_DEV_12"), Some(&b"6"[..]));
+        assert_eq!(s.iter().count(), 3);
+    }
+
+    #[test]
+    fn privileged_programs_do_not_write_files_for_their_caller() {
+        let lines: &[&[u8]] = &[b"GOMP_DEBUG=1", b"HETMP_REPORT=/etc/x", b"OMP_DYNAMIC=true"];
+        assert_eq!(of(lines, false).iter().count(), 3);
+        let s = of(lines, true);
+        assert_eq!(s.get("HETMP_REPORT"), None);
+        assert_eq!(s.get("GOMP_DEBUG"), None);
+        assert!(s.get("OMP_DYNAMIC").is_some());
+    }
+
+    #[test]
+    fn the_process_has_a_snapshot() {
+        super::capture();
+        assert!(std::ptr::eq(super::snapshot(), super::snapshot()));
+    }
+}

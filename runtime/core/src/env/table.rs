@@ -1,0 +1,411 @@
+//! The table of environment variables.
+
+/// Whose variable it is; also the order of the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Defined by the OpenMP specification.
+    OpenMp,
+    /// libgomp's own, which its users know.
+    Gomp,
+    /// Defined by the OpenACC specification, or libgomp's for it.
+    OpenAcc,
+    /// hetmp's own.
+    Hetmp,
+}
+
+/// The type of a value. Blanks around values are ignored and letters may be of either case, except
+/// in [`Kind::Text`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// Whole numbers, separated by commas, one per nesting level.
+    IntegerList,
+    /// One of several words.
+    Word,
+    /// Words separated by commas, one per nesting level.
+    WordList,
+    /// A number with a unit.
+    Size,
+    /// A notation of its own, described in the help text.
+    Notation,
+    /// Any text, taken as it is.
+    Text,
+}
+
+impl Kind {
+    /// The word for it in tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Boolean => "boolean",
+            Self::Integer => "integer",
+            Self::IntegerList => "integers",
+            Self::Word => "word",
+            Self::WordList => "words",
+            Self::Size => "size",
+            Self::Notation => "notation",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// Which longer names exist (OpenMP 5.1, section 6: "device-specific environment variables").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suffixes {
+    /// None.
+    None,
+    /// `NAME_ALL` (host and devices; the host takes it where `NAME` is unset), `NAME_DEV` and
+    /// `NAME_DEV_n` (devices only, so without effect here).
+    AllAndDevices,
+}
+
+/// One environment variable.
+#[derive(Debug)]
+pub struct Variable {
+    /// The name.
+    pub name: &'static str,
+    /// The type of its value.
+    pub kind: Kind,
+    /// What holds when it is unset, for people to read.
+    pub default: &'static str,
+    /// What is accepted: the second half of the message about a bad value.
+    pub accepts: &'static str,
+    /// What it does, in a sentence or two.
+    pub help: &'static str,
+    /// Where it is specified.
+    pub spec: &'static str,
+    /// Whose it is.
+    pub family: Family,
+    /// Which longer names exist.
+    pub suffixes: Suffixes,
+    /// Not read in set-user-id programs.
+    pub ignored_when_privileged: bool,
+}
+
+impl Variable {
+    const fn new(family: Family, name: &'static str, kind: Kind) -> Self {
+        Self {
+            name,
+            kind,
+            default: "",
+            accepts: "",
+            help: "",
+            spec: "",
+            family,
+            suffixes: Suffixes::None,
+            ignored_when_privileged: false,
+        }
+    }
+    const fn default(mut self, text: &'static str) -> Self {
+        self.default = text;
+        self
+    }
+    const fn accepts(mut self, text: &'static str) -> Self {
+        self.accepts = text;
+        self
+    }
+    const fn help(mut self, text: &'static str) -> Self {
+        self.help = text;
+        self
+    }
+    const fn spec(mut self, text: &'static str) -> Self {
+        self.spec = text;
+        self
+    }
+    const fn with_device_forms(mut self) -> Self {
+        self.suffixes = Suffixes::AllAndDevices;
+        self
+    }
+    const fn not_when_privileged(mut self) -> Self {
+        self.ignored_when_privileged = true;
+        self
+    }
+}
+
+/// The entry named `name` (without suffix).
+#[must_use]
+pub fn lookup(name: &str) -> Option<&'static Variable> {
+    TABLE.iter().find(|v| v.name == name)
+}
+
+use Family::{Gomp, Hetmp, OpenAcc, OpenMp};
+const fn omp(name: &'static str, kind: Kind) -> Variable {
+    Variable::new(OpenMp, name, kind)
+}
+const fn gomp(name: &'static str, kind: Kind) -> Variable {
+    Variable::new(Gomp, name, kind)
+}
+const fn acc(name: &'static str, kind: Kind) -> Variable {
+    Variable::new(OpenAcc, name, kind)
+}
+const fn hetmp(name: &'static str, kind: Kind) -> Variable {
+    Variable::new(Hetmp, name, kind)
+}
+
+/// What `OMP_SCHEDULE` and `HETMP_SCHEDULE` take.
+const SCHEDULES: &str = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk], \
+     hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,... or cross-dynamic[,chunk]";
+
+/// Every environment variable that hetmp reads, in the order of the documentation.
+pub static TABLE: &[Variable] = &[
+    omp("OMP_NUM_THREADS", Kind::IntegerList)
+        .default("the CPUs this process may use (affinity mask and cgroup quota)")
+        .accepts("a list of positive integers, such as 4 or 4,2")
+        .help("Threads of a parallel region, one number per nesting level.")
+        .spec("OpenMP 5.1, 6.2")
+        .with_device_forms(),
+    omp("OMP_SCHEDULE", Kind::Notation)
+        .default("dynamic,1")
+        .accepts(SCHEDULES)
+        .help(
+            "Schedule of loops with schedule(runtime). One of hetmp's own schedules also takes \
+             the place of the loops' dynamic and guided clauses.",
+        )
+        .spec("OpenMP 5.1, 6.1")
+        .with_device_forms(),
+    omp("OMP_DYNAMIC", Kind::Boolean)
+        .default("false")
+        .accepts("true or false")
+        .help("Lets a region have fewer threads than it asked for when the machine is loaded.")
+        .spec("OpenMP 5.1, 6.3")
+        .with_device_forms(),
+    omp("OMP_PROC_BIND", Kind::WordList)
+        .default("true where OMP_PLACES or GOMP_CPU_AFFINITY gives places, else false")
+        .accepts("true, false, or a list of primary (master), close and spread")
+        .help("Binds threads to places; one policy per nesting level.")
+        .spec("OpenMP 5.1, 6.4")
+        .with_device_forms(),
+    omp("OMP_PLACES", Kind::Notation)
+        .default("not set; one place per CPU where OMP_PROC_BIND asks for binding")
+        .accepts(
+            "threads, cores, sockets, ll_caches or numa_domains, optionally with (count), or a \
+             list such as {0:4},{4:4} or {0:2}:4:2",
+        )
+        .help("The places that threads are bound to.")
+        .spec("OpenMP 5.1, 6.5"),
+    omp("OMP_STACKSIZE", Kind::Size)
+        .default("the system's (ulimit -s)")
+        .accepts("an integer with an optional unit B, K, M or G (without unit: K)")
+        .help("Stack size of the threads that hetmp creates.")
+        .spec("OpenMP 5.1, 6.6")
+        .with_device_forms(),
+    omp("OMP_WAIT_POLICY", Kind::Word)
+        .default("not set: spin shortly, then sleep")
+        .accepts("active or passive")
+        .help("Whether waiting threads spin or sleep.")
+        .spec("OpenMP 5.1, 6.7")
+        .with_device_forms(),
+    omp("OMP_MAX_ACTIVE_LEVELS", Kind::Integer)
+        .default("1; 255 where OMP_NUM_THREADS or OMP_PROC_BIND is a list")
+        .accepts("an integer from 0 (larger than 255 counts as 255)")
+        .help("How many nested parallel regions may have more than one thread.")
+        .spec("OpenMP 5.1, 6.8")
+        .with_device_forms(),
+    omp("OMP_NESTED", Kind::Boolean)
+        .default("false")
+        .accepts("true or false")
+        .help("Deprecated since OpenMP 5.0: true is OMP_MAX_ACTIVE_LEVELS=255, false is 1.")
+        .spec("OpenMP 5.1, 6.9"),
+    omp("OMP_THREAD_LIMIT", Kind::Integer)
+        .default("no limit")
+        .accepts("a positive integer")
+        .help("Threads of one contention group at most.")
+        .spec("OpenMP 5.1, 6.10")
+        .with_device_forms(),
+    omp("OMP_CANCELLATION", Kind::Boolean)
+        .default("false")
+        .accepts("true or false")
+        .help("Enables cancel constructs and cancellation points.")
+        .spec("OpenMP 5.1, 6.11"),
+    omp("OMP_DISPLAY_ENV", Kind::Word)
+        .default("false")
+        .accepts("true, false or verbose")
+        .help("Shows the values of all these variables on standard error at the start.")
+        .spec("OpenMP 5.1, 6.12"),
+    omp("OMP_DISPLAY_AFFINITY", Kind::Boolean)
+        .default("false")
+        .accepts("true or false")
+        .help("Shows where each thread is bound, at the first region and after changes.")
+        .spec("OpenMP 5.1, 6.13"),
+    omp("OMP_AFFINITY_FORMAT", Kind::Text)
+        .default("level %L thread %i affinity %A")
+        .accepts("a text with the fields %t %T %L %n %N %a %A %H %P %i or their long names")
+        .help("How a thread's affinity is written.")
+        .spec("OpenMP 5.1, 6.14"),
+    omp("OMP_DEFAULT_DEVICE", Kind::Integer)
+        .default("0")
+        .accepts("an integer from 0")
+        .help("The device of target constructs without a device clause.")
+        .spec("OpenMP 5.1, 6.15")
+        .with_device_forms(),
+    omp("OMP_MAX_TASK_PRIORITY", Kind::Integer)
+        .default("0")
+        .accepts("an integer from 0")
+        .help("The largest task priority that is told apart; 0 means priorities are ignored.")
+        .spec("OpenMP 5.1, 6.16"),
+    omp("OMP_TARGET_OFFLOAD", Kind::Word)
+        .default("default")
+        .accepts("default, mandatory or disabled")
+        .help("Whether target constructs must, may or must not run on a device.")
+        .spec("OpenMP 5.1, 6.17"),
+    omp("OMP_ALLOCATOR", Kind::Word)
+        .default("omp_default_mem_alloc")
+        .accepts(
+            "omp_default_mem_alloc, omp_large_cap_mem_alloc, omp_const_mem_alloc, \
+             omp_high_bw_mem_alloc, omp_low_lat_mem_alloc, omp_cgroup_mem_alloc, \
+             omp_pteam_mem_alloc or omp_thread_mem_alloc",
+        )
+        .help("The allocator of allocations that name none.")
+        .spec("OpenMP 5.1, 6.22"),
+    omp("OMP_NUM_TEAMS", Kind::Integer)
+        .default("0: the implementation chooses")
+        .accepts("a positive integer")
+        .help("Teams of a teams construct without a num_teams clause.")
+        .spec("OpenMP 5.1, 6.23")
+        .with_device_forms(),
+    omp("OMP_TEAMS_THREAD_LIMIT", Kind::Integer)
+        .default("0: no limit")
+        .accepts("a positive integer")
+        .help("Threads of each team of a teams construct without a thread_limit clause.")
+        .spec("OpenMP 5.1, 6.24")
+        .with_device_forms(),
+    gomp("GOMP_CPU_AFFINITY", Kind::Notation)
+        .default("not set")
+        .accepts("CPU numbers and ranges first-last[:stride], separated by blanks or commas")
+        .help("One place for each CPU, in this order; OMP_PLACES wins over it.")
+        .spec("libgomp manual"),
+    gomp("GOMP_STACKSIZE", Kind::Size)
+        .default("the system's (ulimit -s)")
+        .accepts("an integer with an optional unit B, K, M or G (without unit: K)")
+        .help("Older name of OMP_STACKSIZE, which wins over it.")
+        .spec("libgomp manual"),
+    gomp("GOMP_SPINCOUNT", Kind::Size)
+        .default("300000; 30000000000 with OMP_WAIT_POLICY=active, 0 with passive")
+        .accepts("an integer with an optional unit k, M, G or T, or infinite (infinity)")
+        .help("How many turns a waiting thread spins before it sleeps.")
+        .spec("libgomp manual"),
+    gomp("GOMP_DEBUG", Kind::Integer)
+        .default("0")
+        .accepts("an integer from 0")
+        .help("libgomp's debug output for offloading. Accepted; there is none here.")
+        .spec("libgomp manual")
+        .not_when_privileged(),
+    acc("ACC_DEVICE_TYPE", Kind::Text)
+        .default("not set")
+        .accepts("the name of a device type")
+        .help("The OpenACC device type: host is the only one here.")
+        .spec("OpenACC 2.6, 4.1"),
+    acc("ACC_DEVICE_NUM", Kind::Integer)
+        .default("0")
+        .accepts("an integer from 0")
+        .help("The OpenACC device number.")
+        .spec("OpenACC 2.6, 4.2"),
+    acc("GOMP_OPENACC_DIM", Kind::Notation)
+        .default("not set")
+        .accepts("gang:worker:vector, each an integer from 0 or empty")
+        .help("Default dimensions of OpenACC compute constructs; without effect on the host.")
+        .spec("libgomp manual"),
+    hetmp("HETMP_NODES", Kind::Notation)
+        .default("discovered")
+        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], or @file.toml")
+        .help("The nodes of unlike cores that loops are split over.")
+        .spec("hetmp"),
+    hetmp("HETMP_SCHEDULE", Kind::Notation)
+        .default("not set")
+        .accepts(SCHEDULES)
+        .help(
+            "OMP_SCHEDULE, but wins over it and is not seen by other OpenMP runtimes in the \
+             process, which complain about schedules they do not know.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_VERBOSE", Kind::Boolean)
+        .default("false")
+        .accepts("true (1) or false (0)")
+        .help("Says on standard error what hetmp found and decided.")
+        .spec("hetmp"),
+    hetmp("HETMP_REPORT", Kind::Text)
+        .default("not set")
+        .accepts("the name of a file")
+        .help("Writes every scheduling decision with its numbers to this file at exit, as JSON.")
+        .spec("hetmp")
+        .not_when_privileged(),
+];
+
+/// The table as a Markdown document (`docs/environment.md`).
+#[must_use]
+pub fn markdown() -> String {
+    let mut out = String::from(
+        "# Environment variables\n\n\
+         Generated from the table in `runtime/core/src/env/table.rs`. Letters may be of either \
+         case, and blanks around a value are ignored. A value that is not understood costs one \
+         line on standard error, and the default holds. Names marked with * also exist as \
+         `NAME_ALL`, which the host takes where `NAME` is unset; `NAME_DEV` and `NAME_DEV_n` are \
+         for devices and have no effect here.\n",
+    );
+    for (family, title) in [
+        (OpenMp, "OpenMP"),
+        (Gomp, "libgomp"),
+        (OpenAcc, "OpenACC"),
+        (Hetmp, "hetmp"),
+    ] {
+        out.push_str("\n## ");
+        out.push_str(title);
+        out.push_str("\n\n| name | type | default | accepted | meaning | specified in |\n");
+        out.push_str("| --- | --- | --- | --- | --- | --- |\n");
+        for v in TABLE.iter().filter(|v| v.family == family) {
+            let star = match v.suffixes {
+                Suffixes::None => "",
+                Suffixes::AllAndDevices => " \\*",
+            };
+            // A bar would end the cell.
+            let cell = |text: &str| text.replace('|', "\\|");
+            out.push_str(&format!(
+                "| `{}`{} | {} | {} | {} | {} | {} |\n",
+                v.name,
+                star,
+                v.kind.as_str(),
+                cell(v.default),
+                cell(v.accepts),
+                cell(v.help),
+                v.spec
+            ));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{lookup, markdown, TABLE};
+
+    #[test]
+    fn entries_are_complete_and_names_unique() {
+        for (i, v) in TABLE.iter().enumerate() {
+            for text in [v.default, v.accepts, v.help, v.spec] {
+                assert!(!text.is_empty() && !text.contains('\n'), "{}", v.name);
+                assert!(!text.contains("  "), "{}: {text}", v.name);
+            }
+            assert!(TABLE[..i].iter().all(|w| w.name != v.name), "{}", v.name);
+            assert!(std::ptr::eq(lookup(v.name).expect("itself"), v));
+        }
+        assert!(lookup("OMP_NUM").is_none());
+    }
+
+    /// `HETMP_BLESS=1 cargo test -p hetmp-core` writes the document anew.
+    #[test]
+    fn the_document_is_the_table() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/environment.md");
+        if std::env::var_os("HETMP_BLESS").is_some() {
+            std::fs::write(path, markdown()).expect("write the document");
+        }
+        let text = std::fs::read_to_string(path).expect("docs/environment.md");
+        assert_eq!(
+            text,
+            markdown(),
+            "run HETMP_BLESS=1 cargo test -p hetmp-core"
+        );
+    }
+}
