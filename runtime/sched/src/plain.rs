@@ -1,0 +1,304 @@
+//! The schedules of the OpenMP specification: static, dynamic and guided
+//! (OpenMP 5.0, 2.9.2, table 2.5).
+//!
+//! These are the hottest functions of the crate: one call per chunk. Static
+//! needs no shared state and is two pure functions. [`Dynamic`] and [`Guided`]
+//! are a cursor on a cache line of its own next to a line that is only read
+//! while the loop runs, so that a take moves exactly one line between cores.
+//!
+//! # Memory ordering
+//! All accesses are relaxed. A range is the whole message: it is computed from
+//! the cursor's modification order, which is total, and from the shape, which
+//! is constant between `reset` and the end of the loop. Making `reset` visible
+//! before the first take, and the loop's results visible after it, is the
+//! business of whoever publishes the work share and of the barrier at its end.
+
+use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
+use crate::ranges::Range;
+
+/// The single piece of thread `tid` under `schedule(static)`: contiguous, the
+/// remainder spread over the first threads, exactly as gcc computes it inline,
+/// because loops of one region may rely on equal pieces.
+#[inline]
+#[must_use]
+pub fn static_piece(n: u64, nthreads: u64, tid: u64) -> Range {
+    debug_assert!(tid < nthreads);
+    let share = n / nthreads;
+    let rest = n % nthreads;
+    let (share, before) = if tid < rest {
+        (share + 1, 0)
+    } else {
+        (share, rest)
+    };
+    let start = share * tid + before;
+    Range {
+        start,
+        end: start + share,
+    }
+}
+
+/// The `k`-th chunk (from 0) of thread `tid` under `schedule(static, chunk)`:
+/// chunks go round robin in thread order. `None` after its last one.
+#[inline]
+#[must_use]
+pub fn static_chunk(n: u64, chunk: u64, nthreads: u64, tid: u64, k: u64) -> Option<Range> {
+    let chunk = chunk.max(1);
+    let start = k
+        .checked_mul(nthreads)?
+        .checked_add(tid)?
+        .checked_mul(chunk)?;
+    if start >= n {
+        return None;
+    }
+    Some(Range {
+        start,
+        // n - start is at least one, and the sum cannot pass n.
+        end: start + chunk.min(n - start),
+    })
+}
+
+/// Cursor headroom: with at most this chunk and `FAST_ITERATIONS` iterations,
+/// 2^32 takes after the end still do not wrap the cursor.
+const FAST_CHUNK: u64 = 1 << 31;
+const FAST_ITERATIONS: u64 = 1 << 62;
+
+/// Read-only part of a dynamic loop. Atomics only so that a recycled slot can
+/// be rewritten through a shared reference.
+#[derive(Debug, Default)]
+struct DynamicShape {
+    n: AtomicU64,
+    chunk: AtomicU64,
+    /// A plain add cannot wrap, so no compare-and-swap is needed.
+    fast: AtomicBool,
+}
+
+/// `schedule(dynamic, chunk)`: threads take the next chunk in order.
+///
+/// Chunks are handed out in increasing order, so every thread sees its own in
+/// increasing order too: the schedule is monotonic.
+#[derive(Debug, Default)]
+pub struct Dynamic {
+    shape: Padded<DynamicShape>,
+    next: Padded<AtomicU64>,
+}
+
+impl Dynamic {
+    /// An empty loop; [`reset`](Self::reset) gives it iterations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Prepares for a loop of `n` iterations in chunks of `chunk` (0 counts as
+    /// 1). The caller makes this visible to the team, and knows that no thread
+    /// is still inside the loop that used this state before.
+    pub fn reset(&self, n: u64, chunk: u64) {
+        // A chunk beyond the loop is the loop: keeps the cursor small.
+        let chunk = chunk.clamp(1, n.max(1));
+        self.shape.0.n.store(n, Ordering::Relaxed);
+        self.shape.0.chunk.store(chunk, Ordering::Relaxed);
+        self.shape.0.fast.store(
+            n <= FAST_ITERATIONS && chunk <= FAST_CHUNK,
+            Ordering::Relaxed,
+        );
+        self.next.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Next chunk, or `None` when all are taken.
+    #[inline]
+    pub fn next(&self) -> Option<Range> {
+        let n = self.shape.0.n.load(Ordering::Relaxed);
+        let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
+        if self.shape.0.fast.load(Ordering::Relaxed) {
+            let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
+            if start >= n {
+                return None;
+            }
+            return Some(Range {
+                start,
+                end: (start + chunk).min(n),
+            });
+        }
+        self.next_near_overflow(n, chunk)
+    }
+
+    #[cold]
+    fn next_near_overflow(&self, n: u64, chunk: u64) -> Option<Range> {
+        let mut start = self.next.0.load(Ordering::Relaxed);
+        loop {
+            if start >= n {
+                return None;
+            }
+            let end = start + chunk.min(n - start);
+            match self.next.0.compare_exchange_weak(
+                start,
+                end,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(Range { start, end }),
+                Err(now) => start = now,
+            }
+        }
+    }
+}
+
+/// Read-only part of a guided loop.
+#[derive(Debug, Default)]
+struct GuidedShape {
+    n: AtomicU64,
+    chunk: AtomicU64,
+    nthreads: AtomicU64,
+}
+
+/// `schedule(guided, chunk)`: each take is a `1/nthreads` part of what is
+/// left, rounded up, and at least `chunk` except at the end.
+#[derive(Debug, Default)]
+pub struct Guided {
+    shape: Padded<GuidedShape>,
+    next: Padded<AtomicU64>,
+}
+
+impl Guided {
+    /// An empty loop; [`reset`](Self::reset) gives it iterations.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Prepares for a loop of `n` iterations; `chunk` and `nthreads` of 0
+    /// count as 1. Same duties of the caller as [`Dynamic::reset`].
+    pub fn reset(&self, n: u64, chunk: u64, nthreads: u64) {
+        self.shape.0.n.store(n, Ordering::Relaxed);
+        self.shape.0.chunk.store(chunk.max(1), Ordering::Relaxed);
+        self.shape
+            .0
+            .nthreads
+            .store(nthreads.max(1), Ordering::Relaxed);
+        self.next.0.store(0, Ordering::Relaxed);
+    }
+
+    /// Next chunk, or `None` when all are taken.
+    #[inline]
+    pub fn next(&self) -> Option<Range> {
+        let n = self.shape.0.n.load(Ordering::Relaxed);
+        let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
+        let nthreads = self.shape.0.nthreads.load(Ordering::Relaxed);
+        let mut start = self.next.0.load(Ordering::Relaxed);
+        loop {
+            if start >= n {
+                return None;
+            }
+            let left = n - start;
+            let end = start + guided_part(left, nthreads).max(chunk).min(left);
+            match self.next.0.compare_exchange_weak(
+                start,
+                end,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(Range { start, end }),
+                Err(now) => start = now,
+            }
+        }
+    }
+}
+
+/// `ceil(left / nthreads)` for `left > 0`.
+#[inline]
+fn guided_part(left: u64, nthreads: u64) -> u64 {
+    // A 64-bit division is the slowest instruction here, and most loops and
+    // teams fit in 32 bits, where it is several times faster.
+    if (left | nthreads) >> 32 == 0 {
+        return u64::from((left as u32 - 1) / nthreads as u32 + 1);
+    }
+    (left - 1) / nthreads + 1
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn drain(mut take: impl FnMut() -> Option<Range>) -> Vec<Range> {
+        let mut out = Vec::new();
+        while let Some(r) = take() {
+            out.push(r);
+            assert!(out.len() < 100_000, "does not end");
+        }
+        out
+    }
+
+    fn assert_covers(pieces: &[Range], n: u64) {
+        let mut at = 0;
+        for p in pieces {
+            assert!(p.start == at && p.end > p.start, "{pieces:?}");
+            at = p.end;
+        }
+        assert_eq!(at, n);
+    }
+
+    #[test]
+    fn guided_matches_the_formula() {
+        let g = Guided::new();
+        g.reset(100, 7, 4);
+        let lens: Vec<u64> = drain(|| g.next()).iter().map(|r| r.len()).collect();
+        assert_eq!(lens, [25, 19, 14, 11, 8, 7, 7, 7, 2]);
+    }
+
+    #[test]
+    fn recycled_state_starts_over() {
+        let d = Dynamic::new();
+        assert_eq!(d.next(), None);
+        d.reset(3, 2);
+        assert_covers(&drain(|| d.next()), 3);
+        assert_eq!(d.next(), None);
+        d.reset(0, 5);
+        assert_eq!(d.next(), None);
+        d.reset(u64::MAX, u64::MAX - 1);
+        assert_covers(&drain(|| d.next()), u64::MAX);
+        assert_eq!(d.next(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn dynamic_covers(n in prop_oneof![0u64..5000, (u64::MAX - 5000)..=u64::MAX], c in 0u64..70) {
+            let chunk = if n > 5000 { (u64::MAX / 1000).saturating_add(c) } else { c };
+            let d = Dynamic::new();
+            d.reset(n, chunk);
+            let got = drain(|| d.next());
+            assert_covers(&got, n);
+            for r in got.iter().rev().skip(1) {
+                prop_assert_eq!(r.len(), chunk.max(1));
+            }
+        }
+
+        #[test]
+        fn guided_covers(n in prop_oneof![0u64..5000, any::<u64>()], c in 0u64..70, t in 0u64..40) {
+            let g = Guided::new();
+            g.reset(n, c.max(n / 10_000), t);
+            assert_covers(&drain(|| g.next()), n);
+        }
+
+        #[test]
+        fn static_pieces_cover(n in prop_oneof![0u64..500, any::<u64>()], t in 1u64..100) {
+            let p: Vec<Range> = (0..t).map(|i| static_piece(n, t, i)).filter(|r| !r.is_empty()).collect();
+            assert_covers(&p, n);
+            let (lo, hi) = (n / t, n.div_ceil(t));
+            prop_assert!(p.iter().all(|r| r.len() == lo || r.len() == hi));
+        }
+
+        #[test]
+        fn static_chunks_cover(n in prop_oneof![0u64..500, (u64::MAX - 9)..=u64::MAX], t in 1u64..20, c in 0u64..30) {
+            let chunk = if n > 500 { u64::MAX / 100 + c } else { c };
+            let mut all = Vec::new();
+            for tid in 0..t {
+                let mut k = 0;
+                let mut mine = drain(|| { k += 1; static_chunk(n, chunk, t, tid, k - 1) });
+                all.append(&mut mine);
+            }
+            all.sort_by_key(|r| r.start);
+            assert_covers(&all, n);
+        }
+    }
+}
