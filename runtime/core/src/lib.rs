@@ -9,8 +9,10 @@
 //!   to the engines above; lines on standard error through [`report`].
 
 pub mod env;
+pub mod lock;
 pub mod park;
 pub mod report;
 pub mod sync;
 pub mod sys;
 pub mod tls;
+pub mod topo;

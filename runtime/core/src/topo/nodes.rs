@@ -1,0 +1,264 @@
+//! Nodes: the sets of like cores that loops are split over.
+//!
+//! Nodes are *told* by `HETMP_NODES` or *found* in the [`Topology`].
+//!
+//! # `HETMP_NODES`
+//!
+//! | value | nodes |
+//! | --- | --- |
+//! | `2` | the allowed cores split evenly, neighbours together |
+//! | `cores=0-3,8,speed=1;cores=4-7,speed=0.33` | one node between semicolons |
+//! | `@file.toml` | read from a file |
+//!
+//! The fields of a node, separated by commas: `cores` (a CPU list, required), `speed` (the fraction
+//! of full speed its threads are slowed to, 0.01 to 1, default 1), `speed.NAME` (the same for
+//! the kernel NAME only), `watts` (power of the whole node while it computes) and `name` (letters,
+//! digits, `_`, `-`, `.`). A node list prints in this syntax.
+//!
+//! # The file
+//!
+//! ```toml
+//! [[node]]
+//! name = "big"                  # optional
+//! cores = "0-3"                 # required: a CPU list
+//! speed = 1.0                   # optional
+//! watts = 65.0                  # optional
+//!
+//! [[node]]
+//! name = "little"
+//! cores = "4-7"
+//! speed = { default = 0.5, lavaMD = 0.25 }   # per kernel name
+//! ```
+//!
+//! # Discovery
+//!
+//! Without `HETMP_NODES`, allowed CPUs that differ in core type, in speed class, in memory node or
+//! in last-level cache are different nodes, the fastest class first. A found node has speed 1:
+//! `speed` asks for *emulated* slowness, and a slow core is slow without help. Its `capacity`
+//! tells what the machine says about it.
+
+use super::{Cpu, CpuSet, Topology};
+use core::fmt;
+use std::path::Path;
+
+mod file;
+mod parse;
+
+/// The least speed that can be asked for. Below it, a program is indistinguishable from a hung
+/// one.
+pub const MIN_SPEED: f64 = 0.01;
+
+/// A set of like cores.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// Its logical CPUs: never empty, all allowed, none in two nodes.
+    pub cpus: CpuSet,
+    /// The fraction of their full speed that its threads are to run at, [`MIN_SPEED`] to 1.
+    pub speed: f64,
+    /// Speeds for kernels by name, in place of `speed`.
+    pub speeds: Vec<(String, f64)>,
+    /// Power of the whole node while it computes, in watts.
+    pub watts: Option<f64>,
+    /// A name for reports.
+    pub name: Option<String>,
+    /// What the machine says of its speed, relative to 1024 for the fastest CPU. Never told, only
+    /// found.
+    pub capacity: Option<u32>,
+}
+
+impl Node {
+    /// A node of `cpus` at full speed.
+    pub fn new(cpus: CpuSet) -> Self {
+        Node {
+            cpus,
+            speed: 1.0,
+            speeds: Vec::new(),
+            watts: None,
+            name: None,
+            capacity: None,
+        }
+    }
+
+    /// The speed for the kernel called `kernel`.
+    pub fn speed_for(&self, kernel: &str) -> f64 {
+        self.speeds
+            .iter()
+            .find(|(name, _)| name == kernel)
+            .map_or(self.speed, |&(_, speed)| speed)
+    }
+
+    /// Whether its threads are slowed on purpose, for some kernel at least.
+    pub fn is_slowed(&self) -> bool {
+        self.speed < 1.0 || self.speeds.iter().any(|&(_, speed)| speed < 1.0)
+    }
+}
+
+/// Prints one node of the `HETMP_NODES` list.
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cores={},speed={}", self.cpus, self.speed)?;
+        for (kernel, speed) in &self.speeds {
+            write!(f, ",speed.{kernel}={speed}")?;
+        }
+        if let Some(watts) = self.watts {
+            write!(f, ",watts={watts}")?;
+        }
+        if let Some(name) = &self.name {
+            write!(f, ",name={name}")?;
+        }
+        Ok(())
+    }
+}
+
+/// The nodes of a process, at least one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nodes(Vec<Node>);
+
+impl Nodes {
+    /// The nodes told by the value of `HETMP_NODES`, or found when it is unset or blank.
+    ///
+    /// Errors: see [`NodeError`]; the caller says it in one line and goes on with
+    /// [`Nodes::discover`].
+    pub fn from_env(value: Option<&[u8]>, machine: &Topology) -> Result<Self, NodeError> {
+        match value {
+            Some(value) if !value.trim_ascii().is_empty() => Nodes::parse(value, machine),
+            _ => Ok(Nodes::discover(machine)),
+        }
+    }
+
+    /// Reads a value of `HETMP_NODES`; files are read from the file system.
+    pub fn parse(value: &[u8], machine: &Topology) -> Result<Self, NodeError> {
+        parse::value(value, machine, &|path: &Path| std::fs::read_to_string(path)).map(Nodes)
+    }
+
+    /// Groups the allowed CPUs by what distinguishes them; one node on a uniform machine.
+    pub fn discover(machine: &Topology) -> Self {
+        let classes = speed_classes(machine);
+        let class_of = |cpu: &Cpu| classes.iter().position(|class| class.contains(cpu.id));
+        // Machines that hide their outer caches (virtual machines do) would fall apart into
+        // single cores: a cache that only one core uses groups nothing.
+        let shared_cache = |cpu: &Cpu| {
+            machine
+                .cpus()
+                .iter()
+                .any(|other| other.llc == cpu.llc && other.core != cpu.core)
+                .then_some(cpu.llc)
+        };
+        let mut groups =
+            machine.grouped(|cpu| (cpu.core_type, class_of(cpu), cpu.numa, shared_cache(cpu)));
+        // Stable: within a class the order stays that of the lowest CPU.
+        groups.sort_by_key(|set| {
+            let first = set.first().and_then(|cpu| machine.cpu(cpu));
+            first.map(|cpu| (cpu.core_type, class_of(cpu)))
+        });
+        let mut nodes: Vec<Node> = groups.into_iter().map(Node::new).collect();
+        for node in &mut nodes {
+            let members = || node.cpus.iter().filter_map(|id| machine.cpu(id));
+            node.capacity = members().filter_map(|cpu| cpu.capacity).max();
+            let kind = members().next().and_then(|cpu| cpu.core_type);
+            node.name = kind.map(|kind| kind.name().to_owned());
+        }
+        if nodes.is_empty() {
+            // An empty affinity mask cannot happen on Linux; a node list must still not be empty.
+            nodes.push(Node::new(CpuSet::from_iter([0])));
+        }
+        Nodes(nodes)
+    }
+
+    /// The position of the node that holds `cpu`.
+    pub fn of_cpu(&self, cpu: usize) -> Option<usize> {
+        self.0.iter().position(|node| node.cpus.contains(cpu))
+    }
+}
+
+impl core::ops::Deref for Nodes {
+    type Target = [Node];
+    fn deref(&self) -> &[Node] {
+        &self.0
+    }
+}
+
+/// Prints the syntax that `HETMP_NODES` accepts.
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, node) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(";")?;
+            }
+            write!(f, "{node}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Allowed CPUs in classes of like speed, fastest first.
+///
+/// By `cpu_capacity` where every CPU has one, else by the highest frequency. Favoured cores of one
+/// kind differ by some percent ("turbo boost max", preferred cores) and are one class; kinds of
+/// cores differ by far more.
+fn speed_classes(machine: &Topology) -> Vec<CpuSet> {
+    let all = |value: &dyn Fn(&Cpu) -> Option<u32>| -> Option<Vec<(u32, usize)>> {
+        machine
+            .allowed_cpus()
+            .map(|cpu| Some((value(cpu)?, cpu.id)))
+            .collect()
+    };
+    let (mut speeds, percent) = match all(&|cpu| cpu.capacity) {
+        Some(speeds) if speeds.iter().any(|&(speed, _)| speed != speeds[0].0) => (speeds, 90),
+        _ => match all(&|cpu| cpu.max_khz) {
+            Some(speeds) => (speeds, 80),
+            None => return vec![machine.allowed().clone()],
+        },
+    };
+    speeds.sort_unstable_by(|a, b| b.cmp(a));
+    let mut classes: Vec<(u32, CpuSet)> = Vec::new();
+    for (speed, id) in speeds {
+        match classes.last_mut() {
+            Some((top, set)) if u64::from(speed) * 100 >= u64::from(*top) * percent => {
+                set.insert(id);
+            }
+            _ => classes.push((speed, CpuSet::from_iter([id]))),
+        }
+    }
+    classes.into_iter().map(|(_, set)| set).collect()
+}
+
+/// Why a value of `HETMP_NODES` was not taken. Prints as one line,
+/// `HETMP_NODES <value>: <what is accepted>`, without the `hetmp: ` prefix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeError {
+    value: String,
+    accepted: String,
+}
+
+impl NodeError {
+    /// Longest part of a value that is repeated to the user, in characters.
+    const SHOWN: usize = 200;
+
+    fn new(value: &[u8], accepted: impl Into<String>) -> Self {
+        // Control characters would break the promise of one line.
+        let clean = |text: &str| -> String {
+            let mut shown: String = text
+                .chars()
+                .take(Self::SHOWN)
+                .map(|c| if c.is_control() { ' ' } else { c })
+                .collect();
+            if text.chars().nth(Self::SHOWN).is_some() {
+                shown.push_str("...");
+            }
+            shown
+        };
+        NodeError {
+            value: clean(&String::from_utf8_lossy(value)),
+            accepted: clean(&accepted.into()),
+        }
+    }
+}
+
+impl fmt::Display for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "HETMP_NODES {}: {}", self.value, self.accepted)
+    }
+}
+
+impl std::error::Error for NodeError {}
