@@ -1,0 +1,16 @@
+//! Places and binding (OpenMP 5.1, sections 2.6.2, 6.4, 6.5 and 6.14).
+//!
+//! * [`places`]: `OMP_PLACES` and `GOMP_CPU_AFFINITY` become lists of CPU sets;
+//! * [`bind`]: which place each thread of a new team gets, and which part of the place list stays
+//!   for the regions inside it;
+//! * [`format`]: the text of `omp_capture_affinity` and `OMP_DISPLAY_AFFINITY`.
+//!
+//! **Data in**: text, CPU sets, numbers. **Data out**: CPU sets, place numbers, text. Nothing here
+//! calls the system; the engine binds its threads by what it gets from here.
+
+pub mod bind;
+mod cpuset;
+pub mod format;
+pub mod places;
+
+pub use cpuset::CpuSet;

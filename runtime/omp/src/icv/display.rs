@@ -1,0 +1,180 @@
+//! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.1, sections 6.12 and 3.15), in
+//! libgomp 12's format to the byte: scripts read it.
+
+use super::{Globals, RunSched, SchedKind, TargetOffload, WaitPolicy};
+use crate::affinity::places;
+use crate::icv::ProcBind;
+
+/// The device-wide variables that a program may have changed since the start.
+#[derive(Clone, Copy, Debug)]
+pub struct Current<'a> {
+    /// `nteams-var` (`omp_set_num_teams`).
+    pub num_teams: i32,
+    /// `teams-thread-limit-var` (`omp_set_teams_thread_limit`).
+    pub teams_thread_limit: i32,
+    /// `affinity-format-var` (`omp_set_affinity_format`).
+    pub affinity_format: &'a [u8],
+}
+
+impl<'a> Current<'a> {
+    /// Nothing changed yet.
+    #[must_use]
+    pub fn unchanged(globals: &'a Globals) -> Self {
+        Self {
+            num_teams: globals.num_teams,
+            teams_thread_limit: globals.teams_thread_limit,
+            affinity_format: &globals.affinity_format,
+        }
+    }
+}
+
+/// The whole text, to be written to standard error. With `verbose`, libgomp's own variables and
+/// then ours follow those of the specification.
+#[must_use]
+pub fn text(globals: &Globals, current: &Current<'_>, verbose: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1500);
+    out.extend_from_slice(b"\nOPENMP DISPLAY ENVIRONMENT BEGIN\n");
+    specified(globals, current, &mut out);
+    if verbose {
+        libgomps(globals, &mut out);
+        ours(globals, &mut out);
+    }
+    out.extend_from_slice(b"OPENMP DISPLAY ENVIRONMENT END\n");
+    out
+}
+
+fn line(out: &mut Vec<u8>, name: &str, value: impl AsRef<[u8]>) {
+    out.extend_from_slice(b"  ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b" = '");
+    out.extend_from_slice(value.as_ref());
+    out.extend_from_slice(b"'\n");
+}
+
+fn truth(value: bool) -> &'static str {
+    if value {
+        "TRUE"
+    } else {
+        "FALSE"
+    }
+}
+
+fn specified(g: &Globals, current: &Current<'_>, out: &mut Vec<u8>) {
+    // gcc 12 calls itself an implementation of OpenMP 4.5, and compiled programs have that date.
+    line(out, "_OPENMP", "201511");
+    line(out, "OMP_DYNAMIC", truth(g.icv.dynamic));
+    line(out, "OMP_NESTED", truth(g.icv.max_active_levels > 1));
+    let threads: Vec<String> = g.nthreads.iter().map(u64::to_string).collect();
+    line(out, "OMP_NUM_THREADS", threads.join(","));
+    line(out, "OMP_SCHEDULE", schedule(g.icv.run_sched, g));
+    let binds: Vec<&str> = std::iter::once(g.icv.bind)
+        .chain(g.binds.iter().skip(1).copied())
+        .map(bind)
+        .collect();
+    line(out, "OMP_PROC_BIND", binds.join(","));
+    let mut list = Vec::new();
+    places::write_list(&g.places, &mut list);
+    line(out, "OMP_PLACES", list);
+    line(out, "OMP_STACKSIZE", g.stack_size.to_string());
+    line(
+        out,
+        "OMP_WAIT_POLICY",
+        match g.wait_policy {
+            WaitPolicy::Active => "ACTIVE",
+            WaitPolicy::Passive | WaitPolicy::Unset => "PASSIVE",
+        },
+    );
+    line(out, "OMP_THREAD_LIMIT", g.icv.thread_limit.to_string());
+    line(
+        out,
+        "OMP_MAX_ACTIVE_LEVELS",
+        g.icv.max_active_levels.to_string(),
+    );
+    line(out, "OMP_NUM_TEAMS", current.num_teams.to_string());
+    line(
+        out,
+        "OMP_TEAMS_THREAD_LIMIT",
+        current.teams_thread_limit.to_string(),
+    );
+    line(out, "OMP_CANCELLATION", truth(g.cancellation));
+    line(out, "OMP_DEFAULT_DEVICE", g.icv.default_device.to_string());
+    line(
+        out,
+        "OMP_MAX_TASK_PRIORITY",
+        g.max_task_priority.to_string(),
+    );
+    line(out, "OMP_DISPLAY_AFFINITY", truth(g.display_affinity));
+    line(out, "OMP_AFFINITY_FORMAT", current.affinity_format);
+    line(out, "OMP_ALLOCATOR", g.default_allocator.name());
+    line(
+        out,
+        "OMP_TARGET_OFFLOAD",
+        match g.target_offload {
+            TargetOffload::Default => "DEFAULT",
+            TargetOffload::Mandatory => "MANDATORY",
+            TargetOffload::Disabled => "DISABLED",
+        },
+    );
+}
+
+fn libgomps(g: &Globals, out: &mut Vec<u8>) {
+    // Always empty: the CPUs have become OMP_PLACES.
+    line(out, "GOMP_CPU_AFFINITY", "");
+    line(out, "GOMP_STACKSIZE", g.stack_size.to_string());
+    line(out, "GOMP_SPINCOUNT", g.spin_count.to_string());
+}
+
+fn ours(g: &Globals, out: &mut Vec<u8>) {
+    line(out, "HETMP_NODES", g.ours.nodes.as_deref().unwrap_or(b""));
+    let schedule = if g.ours.schedule_is_ours {
+        schedule(g.icv.run_sched, g)
+    } else {
+        String::new()
+    };
+    line(out, "HETMP_SCHEDULE", schedule);
+    line(out, "HETMP_VERBOSE", truth(g.ours.verbose));
+    line(out, "HETMP_REPORT", g.ours.report.as_deref().unwrap_or(b""));
+}
+
+fn bind(policy: ProcBind) -> &'static str {
+    match policy {
+        ProcBind::False => "FALSE",
+        ProcBind::True => "TRUE",
+        // Not yet PRIMARY: gcc 12 shows the name of OpenMP 5.0.
+        ProcBind::Primary => "MASTER",
+        ProcBind::Close => "CLOSE",
+        ProcBind::Spread => "SPREAD",
+    }
+}
+
+fn schedule(sched: RunSched, g: &Globals) -> String {
+    let modifier = match (sched.monotonic, sched.kind) {
+        (true, SchedKind::Static) => "",
+        (true, _) => "MONOTONIC:",
+        (false, SchedKind::Static) => "NONMONOTONIC:",
+        (false, _) => "",
+    };
+    let (name, usual_chunk) = match sched.kind {
+        SchedKind::Static => ("STATIC", 0),
+        SchedKind::Dynamic => ("DYNAMIC", 1),
+        SchedKind::Guided => ("GUIDED", 1),
+        SchedKind::Auto => ("AUTO", sched.chunk),
+        SchedKind::HetProbe => ("HETPROBE", 0),
+        SchedKind::HetProbeI => ("HETPROBE-I", 0),
+        SchedKind::StaticCsr => ("STATIC-CSR", sched.chunk),
+        SchedKind::CrossDynamic => ("CROSS-DYNAMIC", 0),
+    };
+    let mut text = format!("{modifier}{name}");
+    if sched.chunk != usual_chunk {
+        text.push_str(&format!(",{}", sched.chunk));
+    }
+    if sched.jump_percent != 0 {
+        text.push_str(&format!(",{}", sched.jump_percent));
+    }
+    if sched.kind == SchedKind::StaticCsr {
+        let ratios: Vec<String> = g.ours.csr_ratios.iter().map(f64::to_string).collect();
+        text.push(':');
+        text.push_str(&ratios.join(","));
+    }
+    text
+}

@@ -1,0 +1,459 @@
+//! The device-wide variables, and how the environment is turned into them.
+
+use hetmp_core::env;
+
+use super::parse::{self, Bad};
+use super::text::quoted;
+use super::{
+    schedule, Allocator, Icv, ProcBind, TargetOffload, WaitPolicy, SUPPORTED_ACTIVE_LEVELS,
+    UNLIMITED_THREADS,
+};
+use crate::affinity::places::{self, PlaceKind};
+use crate::affinity::CpuSet;
+
+/// What of the machine the values depend on. A plain description, so that tests can invent one.
+pub struct Machine<'a> {
+    /// The default number of threads: CPUs of the affinity mask, cut by the cgroup quota.
+    pub default_threads: u32,
+    /// The affinity mask of the process at its start.
+    pub allowed: &'a CpuSet,
+    /// The places of one kind, in libgomp's order, at most so many of them.
+    pub places: &'a dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
+    /// The smallest stack size that the thread library accepts, in bytes.
+    pub min_stack: u64,
+}
+
+/// hetmp's own variables.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ours {
+    /// `HETMP_NODES` as it was given; the topology code reads it.
+    pub nodes: Option<Box<[u8]>>,
+    /// `HETMP_REPORT`: a file name.
+    pub report: Option<Box<[u8]>>,
+    /// `HETMP_VERBOSE`.
+    pub verbose: bool,
+    /// Did the schedule in the initial [`Icv`] come from `HETMP_SCHEDULE`?
+    pub schedule_is_ours: bool,
+    /// The ratios of `static-csr`, one per node; empty for other schedules.
+    pub csr_ratios: Vec<f64>,
+}
+
+/// The device-wide variables after the environment was read. Never changed afterwards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Globals {
+    /// The data environment of the initial task of every thread that the program itself made.
+    pub icv: Icv,
+    /// `nthreads-var` per nesting level as given; at least one element. Wider than
+    /// [`Icv::nthreads`] because it is displayed as given.
+    pub nthreads: Box<[u64]>,
+    /// `bind-var` per nesting level as given; at least one element. The first may differ from
+    /// `icv.bind`, which is true where only places were given.
+    pub binds: Box<[ProcBind]>,
+    /// `place-partition-var` of the initial thread: all places. Empty: threads are not bound.
+    pub places: Box<[CpuSet]>,
+    /// The default number of threads, also the limit of unforced spinning.
+    pub available_cpus: u32,
+    /// The affinity mask at the start; what a thread without place may run on.
+    pub allowed: CpuSet,
+    /// `wait-policy-var`.
+    pub wait_policy: WaitPolicy,
+    /// Turns that a waiting thread spins, as libgomp counts them.
+    pub spin_count: u64,
+    /// The same while there are more threads than CPUs.
+    pub throttled_spin_count: u64,
+    /// Was `GOMP_SPINCOUNT` given? Otherwise the waiting code may adapt.
+    pub spin_count_given: bool,
+    /// `stacksize-var` as displayed, in bytes; 0 where not given.
+    pub stack_size: u64,
+    /// `cancel-var`.
+    pub cancellation: bool,
+    /// `max-task-priority-var`.
+    pub max_task_priority: i32,
+    /// `target-offload-var`.
+    pub target_offload: TargetOffload,
+    /// `def-allocator-var`.
+    pub default_allocator: Allocator,
+    /// `display-affinity-var`.
+    pub display_affinity: bool,
+    /// `affinity-format-var` at the start.
+    pub affinity_format: Box<[u8]>,
+    /// `nteams-var` at the start; 0: the implementation chooses.
+    pub num_teams: i32,
+    /// `teams-thread-limit-var` at the start; 0: no limit.
+    pub teams_thread_limit: i32,
+    /// Display the variables at the start?
+    pub display_env: bool,
+    /// ... with the implementation's own?
+    pub display_verbose: bool,
+    /// `GOMP_DEBUG`.
+    pub debug: i32,
+    /// `ACC_DEVICE_TYPE`; empty counts as unset.
+    pub acc_device_type: Option<Box<[u8]>>,
+    /// `ACC_DEVICE_NUM`.
+    pub acc_device_num: i32,
+    /// `GOMP_OPENACC_DIM`.
+    pub acc_dimensions: [i32; 3],
+    /// hetmp's own variables.
+    pub ours: Ours,
+}
+
+/// What a new team's implicit tasks start with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TeamIcv {
+    /// The data environment of each implicit task.
+    pub icv: Icv,
+    /// The policy by which this team's threads are put on places; [`ProcBind::False`] without
+    /// places.
+    pub bind: ProcBind,
+}
+
+/// The default of `affinity-format-var`, which is libgomp's.
+const AFFINITY_FORMAT: &[u8] = b"level %L thread %i affinity %A";
+
+/// libgomp's estimate is 100,000 turns in a millisecond: five minutes for waiting threads that are
+/// told to be active, three milliseconds for those that are told nothing.
+const SPIN_ACTIVE: u64 = 30_000_000_000;
+const SPIN_UNSET: u64 = 300_000;
+const SPIN_ACTIVE_THROTTLED: u64 = 1000;
+const SPIN_UNSET_THROTTLED: u64 = 100;
+
+impl Globals {
+    /// Reads every variable through `reader`. A value that is not understood is one call of `warn`
+    /// with a line of text (no prefix, no line feed); what holds then is what libgomp 12 would
+    /// use.
+    pub fn from_env(
+        reader: &dyn Fn(&str) -> Option<Vec<u8>>,
+        machine: &Machine<'_>,
+        warn: &mut dyn FnMut(&str),
+    ) -> Self {
+        Source { reader, warn }.globals(machine)
+    }
+
+    /// `nthreads-var` of the implicit tasks at nesting level `level` (1: inside one region), where
+    /// `OMP_NUM_THREADS` says it.
+    #[must_use]
+    pub fn nthreads_at(&self, level: usize) -> Option<u32> {
+        if self.nthreads.len() < 2 {
+            return None;
+        }
+        self.nthreads.get(level).copied().map(int_range)
+    }
+
+    /// The same for `bind-var` and `OMP_PROC_BIND`.
+    #[must_use]
+    pub fn bind_at(&self, level: usize) -> Option<ProcBind> {
+        if self.binds.len() < 2 {
+            return None;
+        }
+        self.binds.get(level).copied()
+    }
+
+    /// What the implicit tasks of a new team start with (OpenMP 5.1, section 2.4.3): `parent` is
+    /// the data environment that meets the parallel construct, `level` the nesting level of the
+    /// new region (1 for the outermost), `clause` its `proc_bind` clause.
+    #[must_use]
+    pub fn team_icv(&self, parent: &Icv, level: usize, clause: Option<ProcBind>) -> TeamIcv {
+        let mut icv = *parent;
+        if icv.bind != ProcBind::False {
+            if let Some(bind) = clause {
+                icv.bind = bind;
+            }
+        }
+        let bind = if self.places.is_empty() {
+            ProcBind::False
+        } else {
+            icv.bind
+        };
+        if let Some(n) = self.nthreads_at(level) {
+            icv.nthreads = n;
+        }
+        if let Some(b) = self.bind_at(level) {
+            icv.bind = b;
+        }
+        TeamIcv { icv, bind }
+    }
+}
+
+/// A count as a positive C `int`.
+fn int_range(n: u64) -> u32 {
+    n.clamp(1, i32::MAX as u64) as u32
+}
+
+/// Where values come from and complaints go.
+struct Source<'a> {
+    reader: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    warn: &'a mut dyn FnMut(&str),
+}
+
+impl Source<'_> {
+    fn get(&self, name: &str) -> Option<Vec<u8>> {
+        (self.reader)(name)
+    }
+
+    /// Says that the value of `name` is bad, and what would be good.
+    fn refuse(&mut self, name: &str, value: &[u8]) {
+        let base = name.strip_suffix("_ALL").unwrap_or(name);
+        let accepts = env::lookup(base).map_or("another value", |v| v.accepts);
+        (self.warn)(&format!("{name} {}: {accepts}", quoted(value)));
+    }
+
+    /// The value of `name` as `parse` reads it; `None` where unset or refused.
+    fn read<T>(&mut self, name: &str, parse: impl Fn(&[u8]) -> Result<T, Bad>) -> Option<T> {
+        let value = self.get(name)?;
+        let parsed = parse(&value).ok();
+        if parsed.is_none() {
+            self.refuse(name, &value);
+        }
+        parsed
+    }
+
+    /// As [`Self::read`], for variables with the form `NAME_ALL`, which stands in for an unset
+    /// `NAME` (not for a refused one).
+    fn read_or_all<T>(&mut self, name: &str, parse: impl Fn(&[u8]) -> Result<T, Bad>) -> Option<T> {
+        let name = self.present_form(name)?;
+        self.read(&name, parse)
+    }
+
+    /// `NAME` or else `NAME_ALL`, whichever is set.
+    fn present_form(&self, name: &str) -> Option<String> {
+        [name.to_owned(), format!("{name}_ALL")]
+            .into_iter()
+            .find(|n| self.get(n).is_some())
+    }
+
+    /// A boolean, with libgomp's habit of keeping what it understood of a refused value. The
+    /// second part says whether the value was good.
+    fn boolean(&mut self, name: &str, unset: bool) -> (bool, bool) {
+        let Some(value) = self.get(name) else {
+            return (unset, false);
+        };
+        match parse::boolean(&value) {
+            Ok(b) => (b, true),
+            Err(trace) => {
+                self.refuse(name, &value);
+                (trace.unwrap_or(unset), false)
+            }
+        }
+    }
+
+    fn boolean_or_all(&mut self, name: &str, unset: bool) -> bool {
+        self.present_form(name)
+            .map_or(unset, |form| self.boolean(&form, unset).0)
+    }
+
+    fn globals(mut self, machine: &Machine<'_>) -> Globals {
+        let mut ours = self.ours();
+        let mut icv = Icv::initial(machine.default_threads.max(1));
+        self.schedule(&mut icv, &mut ours);
+        icv.dynamic = self.boolean_or_all("OMP_DYNAMIC", false);
+        let cancellation = self.boolean("OMP_CANCELLATION", false).0;
+        let display_affinity = self.boolean("OMP_DISPLAY_AFFINITY", false).0;
+        icv.default_device = self
+            .read_or_all("OMP_DEFAULT_DEVICE", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let target_offload = self
+            .read("OMP_TARGET_OFFLOAD", parse::target_offload)
+            .unwrap_or(TargetOffload::Default);
+        let max_task_priority = self
+            .read("OMP_MAX_TASK_PRIORITY", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let default_allocator = self
+            .read("OMP_ALLOCATOR", parse::allocator)
+            .unwrap_or(Allocator::DefaultMem);
+        if let Some(n) = self.read_or_all("OMP_THREAD_LIMIT", |v| parse::long(v, false)) {
+            icv.thread_limit = i32::try_from(n).map_or(UNLIMITED_THREADS, i32::unsigned_abs);
+        }
+        let debug = self
+            .read("GOMP_DEBUG", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let nthreads = self
+            .read_or_all("OMP_NUM_THREADS", parse::list)
+            .unwrap_or_else(|| Box::new([u64::from(icv.nthreads)]));
+        icv.nthreads = int_range(nthreads[0]);
+        let num_teams = self
+            .read_or_all("OMP_NUM_TEAMS", |v| parse::int(v, false))
+            .unwrap_or(0);
+        let teams_thread_limit = self
+            .read_or_all("OMP_TEAMS_THREAD_LIMIT", |v| parse::int(v, false))
+            .unwrap_or(0);
+        let binds = self.read_or_all("OMP_PROC_BIND", parse::proc_bind);
+        let unbound = binds.as_deref() == Some(&[ProcBind::False]);
+        let binds = binds.unwrap_or_else(|| Box::new([ProcBind::False]));
+        icv.bind = binds[0];
+        icv.max_active_levels = self.active_levels(nthreads.len() > 1 || binds.len() > 1);
+        let places = self.places(&mut icv, unbound, machine);
+        let affinity_format = self
+            .get("OMP_AFFINITY_FORMAT")
+            .map_or_else(|| AFFINITY_FORMAT.into(), Vec::into_boxed_slice);
+        let wait_policy = self
+            .read_or_all("OMP_WAIT_POLICY", parse::wait_policy)
+            .unwrap_or(WaitPolicy::Unset);
+        let spins = self.read("GOMP_SPINCOUNT", parse::spin_count);
+        let (spin, throttled) = match wait_policy {
+            WaitPolicy::Active => (SPIN_ACTIVE, SPIN_ACTIVE_THROTTLED),
+            WaitPolicy::Unset => (SPIN_UNSET, SPIN_UNSET_THROTTLED),
+            WaitPolicy::Passive => (0, 0),
+        };
+        let spin_count = spins.unwrap_or(spin);
+        let stack_size = self.stack_size(machine.min_stack);
+        let (display_env, display_verbose) = self.display_env();
+        let acc_device_num = self
+            .read("ACC_DEVICE_NUM", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let acc_device_type = self
+            .get("ACC_DEVICE_TYPE")
+            .filter(|v| !v.is_empty())
+            .map(Vec::into_boxed_slice);
+        let acc_dimensions = self
+            .get("GOMP_OPENACC_DIM")
+            .map_or([0; 3], |v| parse::acc_dimensions(&v));
+        Globals {
+            icv,
+            nthreads,
+            binds,
+            places,
+            available_cpus: machine.default_threads.max(1),
+            allowed: machine.allowed.clone(),
+            wait_policy,
+            spin_count,
+            throttled_spin_count: throttled.min(spin_count),
+            spin_count_given: spins.is_some(),
+            stack_size,
+            cancellation,
+            max_task_priority,
+            target_offload,
+            default_allocator,
+            display_affinity,
+            affinity_format,
+            num_teams,
+            teams_thread_limit,
+            display_env,
+            display_verbose,
+            debug,
+            acc_device_type,
+            acc_device_num,
+            acc_dimensions,
+            ours,
+        }
+    }
+
+    fn ours(&mut self) -> Ours {
+        Ours {
+            nodes: self.get("HETMP_NODES").map(Vec::into_boxed_slice),
+            report: self
+                .get("HETMP_REPORT")
+                .filter(|v| !v.is_empty())
+                .map(Vec::into_boxed_slice),
+            verbose: self.read("HETMP_VERBOSE", parse::switch).unwrap_or(false),
+            schedule_is_ours: false,
+            csr_ratios: Vec::new(),
+        }
+    }
+
+    /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`.
+    fn schedule(&mut self, icv: &mut Icv, ours: &mut Ours) {
+        if let Some(value) = self.get("HETMP_SCHEDULE") {
+            let parsed = schedule::parse(&value, icv.run_sched);
+            if parsed.verdict.is_ok() {
+                icv.run_sched = parsed.sched;
+                ours.csr_ratios = parsed.csr_ratios;
+                ours.schedule_is_ours = true;
+                return;
+            }
+            self.refuse("HETMP_SCHEDULE", &value);
+        }
+        if let Some(name) = self.present_form("OMP_SCHEDULE") {
+            let value = self.get(&name).unwrap_or_default();
+            let parsed = schedule::parse(&value, icv.run_sched);
+            icv.run_sched = parsed.sched;
+            ours.csr_ratios = parsed.csr_ratios;
+            if parsed.verdict.is_err() {
+                self.refuse(&name, &value);
+            }
+        }
+    }
+
+    fn active_levels(&mut self, lists_given: bool) -> u8 {
+        if let Some(n) = self.read_or_all("OMP_MAX_ACTIVE_LEVELS", |v| parse::long(v, true)) {
+            return u8::try_from(n).unwrap_or(SUPPORTED_ACTIVE_LEVELS);
+        }
+        // libgomp looks at the older variable only where the newer one says nothing.
+        match self.boolean("OMP_NESTED", true) {
+            (true, true) => SUPPORTED_ACTIVE_LEVELS,
+            (false, true) => 1,
+            (_, false) if lists_given => SUPPORTED_ACTIVE_LEVELS,
+            (_, false) => 1,
+        }
+    }
+
+    /// The places, and `bind-var` as it follows from them. Both variables are checked in any case;
+    /// `OMP_PLACES` wins, and neither counts where binding was forbidden.
+    fn places(&mut self, icv: &mut Icv, unbound: bool, machine: &Machine<'_>) -> Box<[CpuSet]> {
+        let mut list = Vec::new();
+        if let Some(value) = self.get("OMP_PLACES") {
+            match places::parse(&value) {
+                Err(why) => self.refuse_places(&value, &why),
+                Ok(_) if unbound => {}
+                Ok(spec) => match spec.resolve(machine.allowed, machine.places, self.warn) {
+                    Ok(found) => list = found,
+                    Err(why) => self.refuse_places(&value, &why),
+                },
+            }
+        }
+        if let Some(value) = self.get("GOMP_CPU_AFFINITY") {
+            match places::parse_cpu_affinity(&value) {
+                None => self.refuse("GOMP_CPU_AFFINITY", &value),
+                Some(cpus) if !unbound && list.is_empty() => {
+                    list = places::one_per_cpu(&cpus, machine.allowed);
+                }
+                Some(_) => {}
+            }
+        }
+        if !list.is_empty() && icv.bind == ProcBind::False {
+            icv.bind = ProcBind::True;
+        }
+        if list.is_empty() && icv.bind != ProcBind::False {
+            list = (machine.places)(PlaceKind::Threads, usize::MAX);
+        }
+        list.into()
+    }
+
+    fn refuse_places(&mut self, value: &[u8], why: &places::Refusal) {
+        match why {
+            places::Refusal::Syntax => self.refuse("OMP_PLACES", value),
+            places::Refusal::Reason(text) => {
+                (self.warn)(&format!("OMP_PLACES {}: {text}", quoted(value)));
+            }
+        }
+    }
+
+    fn stack_size(&mut self, min: u64) -> u64 {
+        let mut name = self.present_form("OMP_STACKSIZE");
+        let mut size = name
+            .as_deref()
+            .and_then(|n| self.read(n, parse::stack_size));
+        if size.is_none() {
+            name = Some("GOMP_STACKSIZE".to_owned());
+            size = self.read("GOMP_STACKSIZE", parse::stack_size);
+        }
+        if let (Some(size), Some(name)) = (size, name) {
+            if size < min {
+                (self.warn)(&format!(
+                    "{name} {size} bytes: at least {min} bytes; the system's default holds"
+                ));
+            }
+        }
+        size.unwrap_or(0)
+    }
+
+    fn display_env(&mut self) -> (bool, bool) {
+        let Some(value) = self.get("OMP_DISPLAY_ENV") else {
+            return (false, false);
+        };
+        let (shown, verdict) = parse::display_env(&value);
+        if verdict.is_err() {
+            self.refuse("OMP_DISPLAY_ENV", &value);
+        }
+        shown
+    }
+}

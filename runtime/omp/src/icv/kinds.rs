@@ -1,0 +1,198 @@
+//! The value types of the internal control variables.
+
+/// `bind-var` and the `proc_bind` clause; the numbers are those of `omp_proc_bind_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ProcBind {
+    /// Threads are not bound, and `proc_bind` clauses are ignored.
+    False = 0,
+    /// Threads are bound; how is up to us (as [`ProcBind::Close`]).
+    True = 1,
+    /// All threads on the place of the primary thread (`primary`, in 5.0 `master`).
+    Primary = 2,
+    /// Threads on places next to the primary thread's.
+    Close = 3,
+    /// Threads spread over the place partition, which is divided among them.
+    Spread = 4,
+}
+
+impl ProcBind {
+    /// The value of an `omp_proc_bind_t`, or of the three low bits that gcc passes for the
+    /// `proc_bind` clause; `None` for numbers without meaning.
+    #[must_use]
+    pub const fn from_raw(raw: u32) -> Option<Self> {
+        Some(match raw {
+            0 => Self::False,
+            1 => Self::True,
+            2 => Self::Primary,
+            3 => Self::Close,
+            4 => Self::Spread,
+            _ => return None,
+        })
+    }
+}
+
+/// `wait-policy-var`, and what libgomp does without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitPolicy {
+    /// Not set: spin a while, then sleep.
+    Unset,
+    /// `ACTIVE`: spin for minutes.
+    Active,
+    /// `PASSIVE`: sleep at once.
+    Passive,
+}
+
+/// `target-offload-var` (section 6.17); the numbers are libgomp's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum TargetOffload {
+    /// Use a device if there is one, else the host.
+    Default = 0,
+    /// End the program where a target region cannot run on a device.
+    Mandatory = 1,
+    /// Always the host.
+    Disabled = 2,
+}
+
+/// The predefined allocators (section 2.13.2); the numbers are those of
+/// `omp_allocator_handle_t`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+#[allow(missing_docs, reason = "the names are the specification's, one to one")]
+pub enum Allocator {
+    DefaultMem = 1,
+    LargeCapMem = 2,
+    ConstMem = 3,
+    HighBwMem = 4,
+    LowLatMem = 5,
+    CgroupMem = 6,
+    PteamMem = 7,
+    ThreadMem = 8,
+}
+
+impl Allocator {
+    /// Every predefined allocator with the name that `OMP_ALLOCATOR` takes.
+    pub const NAMES: [(&'static str, Self); 8] = [
+        ("omp_default_mem_alloc", Self::DefaultMem),
+        ("omp_large_cap_mem_alloc", Self::LargeCapMem),
+        ("omp_const_mem_alloc", Self::ConstMem),
+        ("omp_high_bw_mem_alloc", Self::HighBwMem),
+        ("omp_low_lat_mem_alloc", Self::LowLatMem),
+        ("omp_cgroup_mem_alloc", Self::CgroupMem),
+        ("omp_pteam_mem_alloc", Self::PteamMem),
+        ("omp_thread_mem_alloc", Self::ThreadMem),
+    ];
+
+    /// The name that `OMP_ALLOCATOR` takes.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize - 1].0
+    }
+}
+
+/// The kinds of loop schedule; the numbers are those of `omp_sched_t`, where ours use values that
+/// no other runtime uses (libomp: 100 and following).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum SchedKind {
+    /// `static`.
+    Static = 1,
+    /// `dynamic`.
+    Dynamic = 2,
+    /// `guided`.
+    Guided = 3,
+    /// `auto`.
+    Auto = 4,
+    /// `hetprobe[,probe%]`.
+    HetProbe = 0x4801,
+    /// `hetprobe-i[,probe%[,jump%]]`.
+    HetProbeI = 0x4802,
+    /// `static-csr:R0,R1,...`; the ratios are [`super::Ours::csr_ratios`].
+    StaticCsr = 0x4803,
+    /// `cross-dynamic[,chunk]`.
+    CrossDynamic = 0x4804,
+}
+
+impl SchedKind {
+    /// The kind of an `omp_sched_t` without its modifier bit.
+    #[must_use]
+    pub const fn from_raw(raw: u32) -> Option<Self> {
+        Some(match raw {
+            1 => Self::Static,
+            2 => Self::Dynamic,
+            3 => Self::Guided,
+            4 => Self::Auto,
+            0x4801 => Self::HetProbe,
+            0x4802 => Self::HetProbeI,
+            0x4803 => Self::StaticCsr,
+            0x4804 => Self::CrossDynamic,
+            _ => return None,
+        })
+    }
+
+    /// Is it one of the schedules that OpenMP does not know?
+    #[must_use]
+    pub const fn is_ours(self) -> bool {
+        self as u16 >= Self::HetProbe as u16
+    }
+}
+
+/// The bit of `omp_sched_t` that means `monotonic`.
+const MONOTONIC: u32 = 0x8000_0000;
+
+/// `run-sched-var`: the schedule of loops with `schedule(runtime)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunSched {
+    /// Which schedule.
+    pub kind: SchedKind,
+    /// Iterations are handed to a thread in increasing order. Plain `static` says so too.
+    pub monotonic: bool,
+    /// `hetprobe-i` only: the jump percentage; 0 where none was given.
+    pub jump_percent: u8,
+    /// The chunk size in iterations. `static`: 0 means one block a thread. `hetprobe` and
+    /// `hetprobe-i`: the probe percentage instead, 0 where none was given. `cross-dynamic`: 0
+    /// where none was given.
+    pub chunk: i32,
+}
+
+impl RunSched {
+    /// The schedule without `OMP_SCHEDULE`: `dynamic,1`, as in libgomp.
+    pub const DEFAULT: Self = Self {
+        kind: SchedKind::Dynamic,
+        monotonic: false,
+        jump_percent: 0,
+        chunk: 1,
+    };
+
+    /// The value that `omp_get_schedule` gives for the kind and its modifier.
+    #[must_use]
+    pub const fn omp_sched(self) -> u32 {
+        let kind = self.kind as u16 as u32;
+        if self.monotonic {
+            kind | MONOTONIC
+        } else {
+            kind
+        }
+    }
+
+    /// What `omp_set_schedule(omp_sched, chunk)` makes of this schedule; `None` where the kind is
+    /// unknown and the call has no effect.
+    #[must_use]
+    pub fn replaced_by(self, omp_sched: u32, chunk: i32) -> Option<Self> {
+        let kind = SchedKind::from_raw(omp_sched & !MONOTONIC)?;
+        let chunk = match kind {
+            SchedKind::Static | SchedKind::CrossDynamic => chunk.max(0),
+            SchedKind::Dynamic | SchedKind::Guided => chunk.max(1),
+            SchedKind::Auto => self.chunk,
+            SchedKind::HetProbe | SchedKind::HetProbeI => chunk.clamp(0, 100),
+            SchedKind::StaticCsr => 0,
+        };
+        Some(Self {
+            kind,
+            monotonic: omp_sched & MONOTONIC != 0,
+            jump_percent: 0,
+            chunk,
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Internal control variables (OpenMP 5.1, section 2.4).
+//!
+//! The specification gives every variable a scope. Here there are two homes for them:
+//!
+//! * [`Icv`]: what each *data environment* has a copy of (a task inherits it from the task that
+//!   generates it). Small and `Copy`, because every implicit task of every region gets one.
+//! * [`Globals`]: what the device has once. Read from the environment before the first use and
+//!   never changed afterwards, so that it can be shared without a lock. The three device-wide
+//!   variables that a program may still change (`omp_set_num_teams`, `omp_set_teams_thread_limit`,
+//!   `omp_set_affinity_format`) start from the values here and live with the engine; they come
+//!   back to [`display`] as [`display::Current`].
+//!
+//! **Data in**: bytes of environment variables and a [`Machine`] description, both as arguments.
+//! **Data out**: plain values, and one line of text for each value that was not understood.
+//! Nothing here calls the system, so that all of it is tested as pure functions, and against
+//! libgomp by running the same environments through both (`tests/display_env.rs`).
+
+pub mod display;
+mod globals;
+mod kinds;
+mod parse;
+mod schedule;
+pub(crate) mod text;
+
+pub use globals::{Globals, Machine, Ours, TeamIcv};
+pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, TargetOffload, WaitPolicy};
+
+/// The largest number of nested active parallel regions; what `omp_get_supported_active_levels`
+/// returns. It is libgomp's value, and a byte holds it.
+pub const SUPPORTED_ACTIVE_LEVELS: u8 = u8::MAX;
+
+/// `thread-limit-var` when nobody limits the number of threads.
+pub const UNLIMITED_THREADS: u32 = u32::MAX;
+
+/// The internal control variables of one data environment (OpenMP 5.1, table 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Icv {
+    /// `nthreads-var`: threads asked for by the next parallel region; at least 1, at most
+    /// `i32::MAX` because `omp_get_max_threads` returns an `int`.
+    pub nthreads: u32,
+    /// `thread-limit-var`: threads of the contention group, or [`UNLIMITED_THREADS`].
+    pub thread_limit: u32,
+    /// `default-device-var`.
+    pub default_device: i32,
+    /// `run-sched-var`: what `schedule(runtime)` means.
+    pub run_sched: RunSched,
+    /// `dyn-var`: may a region get fewer threads than it asked for, because of the load?
+    pub dynamic: bool,
+    /// `max-active-levels-var`.
+    pub max_active_levels: u8,
+    /// `bind-var`: how the threads of the next parallel region are put on places.
+    pub bind: ProcBind,
+}
+
+impl Icv {
+    /// The values before the environment is looked at, as libgomp has them; `nthreads` is the
+    /// number of CPUs this process may use.
+    #[must_use]
+    pub const fn initial(nthreads: u32) -> Self {
+        Self {
+            nthreads,
+            thread_limit: UNLIMITED_THREADS,
+            default_device: 0,
+            run_sched: RunSched::DEFAULT,
+            dynamic: false,
+            max_active_levels: 1,
+            bind: ProcBind::False,
+        }
+    }
+
+    /// `omp_set_num_threads` (section 3.2.1): values below 1 count as 1, as in libgomp.
+    pub fn set_num_threads(&mut self, n: i32) {
+        self.nthreads = n.max(1).unsigned_abs();
+    }
+
+    /// `omp_set_nested` (section 3.2.9): true allows as many active levels as there can be, false
+    /// one at most. A limit of 0 stays 0.
+    pub fn set_nested(&mut self, nested: bool) {
+        if nested {
+            self.max_active_levels = SUPPORTED_ACTIVE_LEVELS;
+        } else if self.max_active_levels > 1 {
+            self.max_active_levels = 1;
+        }
+    }
+
+    /// `omp_get_nested` (section 3.2.10) for a thread inside `active_level` active regions.
+    #[must_use]
+    pub fn nested(&self, active_level: u32) -> bool {
+        self.max_active_levels > 1 && u32::from(self.max_active_levels) > active_level
+    }
+
+    /// `omp_set_max_active_levels` (section 3.2.15): negative values are ignored, large ones are
+    /// cut to [`SUPPORTED_ACTIVE_LEVELS`].
+    pub fn set_max_active_levels(&mut self, levels: i32) {
+        if levels >= 0 {
+            self.max_active_levels = u8::try_from(levels).unwrap_or(SUPPORTED_ACTIVE_LEVELS);
+        }
+    }
+
+    /// `omp_set_schedule` (section 3.2.11) with the raw `omp_sched_t` value. Unknown kinds change
+    /// nothing; `auto` keeps the chunk.
+    pub fn set_schedule(&mut self, omp_sched: u32, chunk: i32) {
+        if let Some(new) = self.run_sched.replaced_by(omp_sched, chunk) {
+            self.run_sched = new;
+        }
+    }
+
+    /// `omp_get_schedule` (section 3.2.12): the raw `omp_sched_t` value and the chunk.
+    #[must_use]
+    pub fn schedule(&self) -> (u32, i32) {
+        (self.run_sched.omp_sched(), self.run_sched.chunk)
+    }
+
+    /// `omp_get_thread_limit` (section 3.2.13): "no limit" reads as `i32::MAX`.
+    #[must_use]
+    pub fn thread_limit_as_int(&self) -> i32 {
+        i32::try_from(self.thread_limit).unwrap_or(i32::MAX)
+    }
+}

@@ -1,0 +1,312 @@
+//! The parsers of single variables, with libgomp's rules of acceptance.
+//!
+//! Each takes the bytes of a value and answers what libgomp 12 would make of them. `Err(Bad)` is a
+//! refused value, for which the caller says one line. Some values are refused *and* leave a trace
+//! in libgomp (`OMP_DYNAMIC="true x"` complains and is true nevertheless); those carry the trace in
+//! the error, because a program's behaviour must not change with the runtime.
+
+use super::text::{Cursor, Number};
+use super::{Allocator, ProcBind, TargetOffload, WaitPolicy};
+
+/// The value is not acceptable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bad;
+
+/// A whole number from 1, or from 0 with `allow_zero`, that fits a C `long`.
+pub(super) fn long(value: &[u8], allow_zero: bool) -> Result<u64, Bad> {
+    let mut at = Cursor::new(value);
+    let n = at.unsigned(10).value().ok_or(Bad)?;
+    // A negative number has wrapped to one that does not fit a long.
+    if n > i64::MAX as u64 || (n == 0 && !allow_zero) || !at.only_blanks_left() {
+        return Err(Bad);
+    }
+    Ok(n)
+}
+
+/// As [`long`], but fits a C `int`.
+pub(super) fn int(value: &[u8], allow_zero: bool) -> Result<i32, Bad> {
+    i32::try_from(long(value, allow_zero)?).map_err(|_| Bad)
+}
+
+/// Positive numbers separated by commas.
+pub(super) fn list(value: &[u8]) -> Result<Box<[u64]>, Bad> {
+    let mut at = Cursor::new(value);
+    let mut values = Vec::new();
+    loop {
+        let n = at.unsigned(10).value().ok_or(Bad)?;
+        if n == 0 || n > i64::MAX as u64 {
+            return Err(Bad);
+        }
+        values.push(n);
+        if at.skip_blanks().at_end() {
+            return Ok(values.into());
+        }
+        if !at.eat(b',') {
+            return Err(Bad);
+        }
+    }
+}
+
+/// `true` or `false`; the error holds what libgomp stores although it complains.
+pub(super) fn boolean(value: &[u8]) -> Result<bool, Option<bool>> {
+    let mut at = Cursor::new(value);
+    at.skip_blanks();
+    let b = if at.eat_word("true") {
+        true
+    } else if at.eat_word("false") {
+        false
+    } else {
+        return Err(None);
+    };
+    if at.only_blanks_left() {
+        Ok(b)
+    } else {
+        Err(Some(b))
+    }
+}
+
+/// The first of `words` that the value begins with, if nothing but blanks follows it.
+fn word<T: Copy>(value: &[u8], words: &[(&str, T)]) -> Result<T, Bad> {
+    let mut at = Cursor::new(value);
+    at.skip_blanks();
+    for &(name, meaning) in words {
+        if at.eat_word(name) {
+            return if at.only_blanks_left() {
+                Ok(meaning)
+            } else {
+                Err(Bad)
+            };
+        }
+    }
+    Err(Bad)
+}
+
+pub(super) fn target_offload(value: &[u8]) -> Result<TargetOffload, Bad> {
+    word(
+        value,
+        &[
+            ("default", TargetOffload::Default),
+            ("mandatory", TargetOffload::Mandatory),
+            ("disabled", TargetOffload::Disabled),
+        ],
+    )
+}
+
+pub(super) fn wait_policy(value: &[u8]) -> Result<WaitPolicy, Bad> {
+    word(
+        value,
+        &[
+            ("active", WaitPolicy::Active),
+            ("passive", WaitPolicy::Passive),
+        ],
+    )
+}
+
+pub(super) fn allocator(value: &[u8]) -> Result<Allocator, Bad> {
+    word(value, &Allocator::NAMES)
+}
+
+const BINDS: [(&str, ProcBind); 6] = [
+    ("false", ProcBind::False),
+    ("true", ProcBind::True),
+    ("master", ProcBind::Primary),
+    ("primary", ProcBind::Primary),
+    ("close", ProcBind::Close),
+    ("spread", ProcBind::Spread),
+];
+
+/// `true`, `false`, or policies separated by commas. Never empty.
+pub(super) fn proc_bind(value: &[u8]) -> Result<Box<[ProcBind]>, Bad> {
+    let mut at = Cursor::new(value);
+    let mut values: Vec<ProcBind> = Vec::new();
+    loop {
+        at.skip_blanks();
+        let &(_, bind) = BINDS.iter().find(|b| at.eat_word(b.0)).ok_or(Bad)?;
+        values.push(bind);
+        let done = at.skip_blanks().at_end();
+        let only_alone = matches!(bind, ProcBind::False | ProcBind::True);
+        if only_alone && !(done && values.len() == 1) {
+            return Err(Bad);
+        }
+        if done {
+            return Ok(values.into());
+        }
+        if !at.eat(b',') {
+            return Err(Bad);
+        }
+    }
+}
+
+/// A stack size in bytes.
+pub(super) fn stack_size(value: &[u8]) -> Result<u64, Bad> {
+    let mut at = Cursor::new(value);
+    let n = at.unsigned(10).value().ok_or(Bad)?;
+    at.skip_blanks();
+    let shift = match at.peek().map(|b| b.to_ascii_lowercase()) {
+        None => 10,
+        Some(b'b') => 0,
+        Some(b'k') => 10,
+        Some(b'm') => 20,
+        Some(b'g') => 30,
+        Some(_) => return Err(Bad),
+    };
+    one_unit_left(at)?;
+    if n.leading_zeros() < shift {
+        return Err(Bad);
+    }
+    Ok(n << shift)
+}
+
+/// A number of turns; huge ones, and `infinite`, are `u64::MAX`.
+pub(super) fn spin_count(value: &[u8]) -> Result<u64, Bad> {
+    let mut at = Cursor::new(value);
+    at.skip_blanks();
+    if at.eat_word("infinite") || at.eat_word("infinity") {
+        return if at.only_blanks_left() {
+            Ok(u64::MAX)
+        } else {
+            Err(Bad)
+        };
+    }
+    let n = at.unsigned(10).value().ok_or(Bad)?;
+    at.skip_blanks();
+    let factor: u64 = match at.peek().map(|b| b.to_ascii_lowercase()) {
+        None => 1,
+        Some(b'k') => 1_000,
+        Some(b'm') => 1_000_000,
+        Some(b'g') => 1_000_000_000,
+        Some(b't') => 1_000_000_000_000,
+        Some(_) => return Err(Bad),
+    };
+    one_unit_left(at)?;
+    Ok(n.saturating_mul(factor))
+}
+
+/// After a number: nothing, or one unit letter (which the caller knows) and blanks.
+fn one_unit_left(mut at: Cursor<'_>) -> Result<(), Bad> {
+    if let Some(letter) = at.peek() {
+        at.eat(letter);
+    }
+    if at.only_blanks_left() {
+        Ok(())
+    } else {
+        Err(Bad)
+    }
+}
+
+/// `OMP_DISPLAY_ENV`: whether to display, and whether verbosely. What follows the word makes the
+/// value bad but does not change what is displayed.
+pub(super) fn display_env(value: &[u8]) -> ((bool, bool), Result<(), Bad>) {
+    let mut at = Cursor::new(value);
+    at.skip_blanks();
+    let shown = if at.eat_word("true") {
+        (true, false)
+    } else if at.eat_word("false") {
+        (false, false)
+    } else if at.eat_word("verbose") {
+        (true, true)
+    } else {
+        return ((false, false), Err(Bad));
+    };
+    let end = if at.only_blanks_left() {
+        Ok(())
+    } else {
+        Err(Bad)
+    };
+    (shown, end)
+}
+
+/// `GOMP_OPENACC_DIM`: what can be read of `gang:worker:vector`. libgomp never complains.
+pub(super) fn acc_dimensions(value: &[u8]) -> [i32; 3] {
+    let mut dims = [0; 3];
+    let mut at = Cursor::new(value);
+    for (i, dim) in dims.iter_mut().enumerate() {
+        if at.at_end() || (i > 0 && !at.eat(b':')) {
+            break;
+        }
+        if at.peek() == Some(b':') {
+            continue;
+        }
+        match at.signed() {
+            // Values up to UINT_MAX pass and wrap.
+            Number::Value(v) if u32::try_from(v).is_ok() => *dim = v as i32,
+            _ => break,
+        }
+    }
+    dims
+}
+
+/// `HETMP_VERBOSE`: `true`, `false`, 1 or 0.
+pub(super) fn switch(value: &[u8]) -> Result<bool, Bad> {
+    word(
+        value,
+        &[("true", true), ("false", false), ("1", true), ("0", false)],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lists() {
+        assert_eq!(list(b" 4 , 2,+1 ").as_deref(), Ok(&[4, 2, 1][..]));
+        for bad in ["", "0", "4,", "4,,2", "4 2", "x", "-3", "4,0", ","] {
+            assert_eq!(list(bad.as_bytes()), Err(Bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(stack_size(b"64"), Ok(64 << 10));
+        assert_eq!(stack_size(b" 3 m "), Ok(3 << 20));
+        assert_eq!(stack_size(b"7B"), Ok(7));
+        assert_eq!(stack_size(b"17179869183g"), Ok(17_179_869_183 << 30));
+        for bad in ["", "k", "1kb", "1t", "17179869184g", "1 k k"] {
+            assert_eq!(stack_size(bad.as_bytes()), Err(Bad), "{bad}");
+        }
+        assert_eq!(spin_count(b"5K"), Ok(5000));
+        assert_eq!(spin_count(b"infinity "), Ok(u64::MAX));
+        assert_eq!(spin_count(b"99999999999t"), Ok(u64::MAX));
+        assert_eq!(spin_count(b"1b"), Err(Bad));
+    }
+
+    #[test]
+    fn binds() {
+        use ProcBind::{Close, False, Primary, Spread};
+        assert_eq!(
+            proc_bind(b"Spread , MASTER,close").as_deref(),
+            Ok(&[Spread, Primary, Close][..])
+        );
+        assert_eq!(proc_bind(b"FALSE").as_deref(), Ok(&[False][..]));
+        for bad in ["", "true,close", "close,true", "close,", "closed", "1"] {
+            assert_eq!(proc_bind(bad.as_bytes()), Err(Bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn booleans_leave_their_trace() {
+        assert_eq!(boolean(b" TRUE "), Ok(true));
+        assert_eq!(boolean(b"true x"), Err(Some(true)));
+        assert_eq!(boolean(b"1"), Err(None));
+        assert_eq!(switch(b"1"), Ok(true));
+    }
+
+    #[test]
+    fn dimensions() {
+        assert_eq!(acc_dimensions(b"3::5"), [3, 0, 5]);
+        assert_eq!(acc_dimensions(b"3:x:5"), [3, 0, 0]);
+        assert_eq!(acc_dimensions(b"-1:2"), [0, 0, 0]);
+        assert_eq!(acc_dimensions(b""), [0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_any_parser_panic(v in proptest::collection::vec(any::<u8>(), 0..48)) {
+            let _ = (long(&v, true), int(&v, false), list(&v), boolean(&v), switch(&v));
+            let _ = (target_offload(&v), wait_policy(&v), allocator(&v), proc_bind(&v));
+            let _ = (stack_size(&v), spin_count(&v), display_env(&v), acc_dimensions(&v));
+        }
+    }
+}
