@@ -1,0 +1,41 @@
+//! What the hardware allows, measured beside every run: on a virtual machine
+//! it changes with the cores that the host happens to give.
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use super::process;
+use super::programs::Programs;
+
+/// The line that `floor.c` prints.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Floor {
+    /// A cache line from one core to the other, one way, in ns; `None` on a
+    /// machine with one core.
+    pub(crate) hop_ns: Option<f64>,
+    pub(crate) hop_min_ns: Option<f64>,
+    pub(crate) hop_max_ns: Option<f64>,
+    /// Waking a sleeping thread on the other core, one way, in us.
+    pub(crate) wake_us: Option<f64>,
+    /// Loop turns of one delay of 0.1 us.
+    pub(crate) delay_turns: u64,
+}
+
+impl Floor {
+    /// The time in us below which a row of two threads cannot come, where the
+    /// row's construct has such a bound: every thread must hear of the other
+    /// (barrier), or the first must be heard and answered (region). Both are
+    /// two hops.
+    pub(crate) fn two_hops_us(&self, row: &str) -> Option<f64> {
+        matches!(row, "BARRIER" | "PARALLEL" | "FOR" | "PARALLEL FOR" | "REDUCTION")
+            .then_some(self.hop_ns)?
+            .map(|hop| 2e-3 * hop)
+    }
+}
+
+/// Runs `floor.c`.
+pub(crate) fn measure(programs: &Programs) -> Result<Floor> {
+    process::lines(process::bare(&programs.path("floor")))?
+        .pop()
+        .context("program floor: one line of JSON")
+}

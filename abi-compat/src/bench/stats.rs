@@ -1,0 +1,66 @@
+//! Medians and ranges of a handful of samples.
+
+/// The middle of `values`; the mean of the two middle ones for an even count.
+/// NaN for no values.
+pub(crate) fn median(values: impl IntoIterator<Item = f64>) -> f64 {
+    let mut sorted: Vec<f64> = values.into_iter().collect();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => sorted[n / 2],
+        n => 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]),
+    }
+}
+
+/// Smallest and largest of `values`.
+pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    values
+        .into_iter()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+            (low.min(value), high.max(value))
+        })
+}
+
+/// The mean of ratios, in the sense in which 2 and 1/2 cancel.
+pub(crate) fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
+    let (sum, count) = ratios
+        .into_iter()
+        .fold((0.0, 0u32), |(sum, count), ratio| (sum + ratio.ln(), count + 1));
+    (sum / f64::from(count)).exp()
+}
+
+/// Ratio of two overheads, of which neither is known better than `resolution`:
+/// what lies below counts as the resolution itself, since the ratio of two
+/// noises says nothing.
+pub(crate) fn ratio(ours: f64, base: f64, resolution: f64) -> f64 {
+    ours.max(resolution) / base.max(resolution)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_of_odd_even_and_none() {
+        assert_eq!(median([3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert!(median([]).is_nan());
+    }
+
+    #[test]
+    fn range_holds_all() {
+        assert_eq!(range([2.0, -1.0, 7.0]), (-1.0, 7.0));
+    }
+
+    #[test]
+    fn geometric_mean_cancels_reciprocals() {
+        assert!((geometric_mean([2.0, 0.5, 1.0]) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn ratio_below_resolution_is_one() {
+        assert_eq!(ratio(-0.5, 0.001, 0.002), 1.0);
+        assert_eq!(ratio(0.004, -3.0, 0.002), 2.0);
+        assert_eq!(ratio(3.0, 2.0, 0.002), 1.5);
+    }
+}

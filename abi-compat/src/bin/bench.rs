@@ -1,0 +1,33 @@
+//! `bench omp`: times of OpenMP constructs under our library beside libgomp.
+//! `scripts/bench` builds everything this needs and starts it.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use hetmp_abi_compat::bench;
+
+/// Times of our library beside those of the library it replaces. No time makes
+/// a run fail: the exit status is 1 where a row could not be run, 2 where
+/// nothing could.
+#[derive(Parser)]
+#[command(name = "bench", after_help = "Example: scripts/bench omp --quick --suites sync --configs '2t default'")]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// EPCC-style microbenchmarks, start-up and loaded-machine rows against the system's libgomp
+    Omp(bench::OmpArgs),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().what {
+        What::Omp(args) => bench::omp(&args),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("hetmp: {error:#}");
+        ExitCode::from(2)
+    })
+}

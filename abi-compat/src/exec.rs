@@ -1,0 +1,219 @@
+//! Runs one program with a time limit and says how it ended.
+//!
+//! Every child gets a process group of its own, so that a limit ends its children
+//! as well, small limits on file and core size, and an environment without the
+//! variables that steer an OpenMP runtime, except those that the caller names.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How a program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It exited with this status.
+    Exit(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// It did not end in time and was killed.
+    TimedOut,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Ending::Exit(status) => write!(f, "exit {status}"),
+            Ending::Signal(signal) => write!(f, "signal {signal}"),
+            Ending::TimedOut => write!(f, "timed out"),
+        }
+    }
+}
+
+/// What came out of a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Its standard output (with standard error in it if the two were merged).
+    pub stdout: Vec<u8>,
+    /// Its standard error; empty if merged.
+    pub stderr: Vec<u8>,
+    /// Wall-clock seconds.
+    pub seconds: f64,
+}
+
+/// A program to run.
+#[derive(Clone, Debug)]
+pub struct Program<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// Its arguments.
+    pub args: &'a [String],
+    /// Variables set on top of the scrubbed environment.
+    pub env: &'a [(String, String)],
+    /// Where it runs.
+    pub dir: &'a Path,
+    /// Its wall-clock limit.
+    pub limit: Duration,
+    /// Standard error goes where standard output goes.
+    pub merge: bool,
+}
+
+/// The caller's environment without what steers an OpenMP or OpenACC runtime or
+/// swaps libraries.
+pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
+    std::env::vars_os()
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            !["OMP_", "GOMP_", "KMP_", "ACC_", "HETMP_", "LD_"]
+                .iter()
+                .any(|p| name.starts_with(p))
+        })
+        .collect()
+}
+
+/// Bytes of output that are kept, and that a program may write to any file.
+const OUTPUT_LIMIT: u64 = 64 << 20;
+
+/// Runs `program` to its end or its limit.
+///
+/// # Errors
+/// When the program cannot be started or its output cannot be kept.
+pub fn run(program: &Program<'_>) -> io::Result<Outcome> {
+    let mut out = unnamed_file()?;
+    let mut err = unnamed_file()?;
+    let mut command = Command::new(program.path);
+    command
+        .args(program.args)
+        .env_clear()
+        .envs(scrubbed_environment())
+        .envs(program.env.iter().map(|(n, v)| (n, v)))
+        .current_dir(program.dir)
+        .stdin(Stdio::null())
+        .stdout(out.try_clone()?)
+        .stderr(if program.merge {
+            out.try_clone()?
+        } else {
+            err.try_clone()?
+        })
+        .process_group(0);
+    // SAFETY: the closure runs between fork and exec and calls only `setrlimit`,
+    // which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            limit(libc::RLIMIT_CORE, 0);
+            limit(libc::RLIMIT_FSIZE, OUTPUT_LIMIT);
+            Ok(())
+        });
+    }
+    let started = Instant::now();
+    let mut child = command.spawn()?;
+    let pid = child.id() as libc::pid_t;
+    let in_time = ended_within(pid, program.limit);
+    // Also after a regular end: a grandchild left behind would disturb whatever
+    // runs next. The group is ours, made by `process_group(0)`; while its leader is
+    // not yet waited for, the number cannot be anybody else's.
+    // SAFETY: kill(2) takes no pointers.
+    unsafe { libc::kill(-pid, libc::SIGKILL) };
+    let status = child.wait()?;
+    let seconds = started.elapsed().as_secs_f64();
+    let ending = match (in_time, status.code(), status.signal()) {
+        (false, _, _) => Ending::TimedOut,
+        (_, Some(code), _) => Ending::Exit(code),
+        (_, None, Some(signal)) => Ending::Signal(signal),
+        (_, None, None) => Ending::Exit(-1),
+    };
+    Ok(Outcome {
+        ending,
+        stdout: contents(&mut out)?,
+        stderr: contents(&mut err)?,
+        seconds,
+    })
+}
+
+fn limit(resource: libc::__rlimit_resource_t, bytes: u64) {
+    let limit = libc::rlimit {
+        rlim_cur: bytes,
+        rlim_max: bytes,
+    };
+    // SAFETY: `limit` outlives the call; a refusal leaves the old limit, which is
+    // only less convenient.
+    unsafe { libc::setrlimit(resource, &limit) };
+}
+
+/// Waits until the child is a zombie; false if it still runs after `limit`.
+fn ended_within(pid: libc::pid_t, limit: Duration) -> bool {
+    // SAFETY: pidfd_open takes no pointers.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    if fd < 0 {
+        return false;
+    }
+    // SAFETY: the kernel just handed us this descriptor.
+    let _close = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    let end = Instant::now() + limit;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let mut poll = libc::pollfd {
+            fd: fd as i32,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one pollfd, alive during the call.
+        match unsafe { libc::poll(&mut poll, 1, left.as_millis() as i32 + 1) } {
+            1 => return true,
+            0 if left.is_zero() => return false,
+            _ => {}
+        }
+    }
+}
+
+fn unnamed_file() -> io::Result<File> {
+    // SAFETY: the name is a C string literal.
+    let fd = unsafe { libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the kernel just handed us this descriptor.
+    Ok(unsafe { File::from_raw_fd(fd) })
+}
+
+fn contents(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.take(OUTPUT_LIMIT).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit_ms: u64) -> Outcome {
+        run(&Program {
+            path: Path::new("/bin/sh"),
+            args: &["-c".into(), script.into()],
+            env: &[("A".into(), "b".into())],
+            dir: Path::new("/"),
+            limit: Duration::from_millis(limit_ms),
+            merge: false,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn tells_endings_apart() {
+        let ok = shell("echo $A; echo err >&2; exit 3", 10_000);
+        assert_eq!(ok.ending, Ending::Exit(3));
+        assert_eq!(ok.stdout, b"b\n");
+        assert_eq!(ok.stderr, b"err\n");
+        assert_eq!(shell("kill -SEGV $$", 10_000).ending, Ending::Signal(11));
+        let late = shell("sleep 100", 50);
+        assert_eq!(late.ending, Ending::TimedOut);
+        assert!(late.seconds < 10.0);
+    }
+}
