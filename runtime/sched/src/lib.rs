@@ -21,6 +21,9 @@
 //! once. Nothing here waits for a thread that has not arrived.
 #![forbid(unsafe_code)]
 
+pub mod csr;
 pub mod plain;
 mod primitive;
 pub mod ranges;
+pub mod schedule;
+pub mod team;

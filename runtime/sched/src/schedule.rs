@@ -1,0 +1,419 @@
+//! The schedules by name, and the text of `OMP_SCHEDULE` that chooses one.
+
+use core::fmt;
+
+/// Ordering modifier (OpenMP 5.0, 2.9.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Modifier {
+    /// None written.
+    #[default]
+    None,
+    /// Every thread gets its chunks in increasing order of iterations.
+    Monotonic,
+    /// Chunks may come in any order.
+    Nonmonotonic,
+}
+
+/// A kind of schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    /// Equal contiguous pieces, or round-robin chunks.
+    Static,
+    /// Chunks on demand.
+    Dynamic,
+    /// Shrinking chunks on demand.
+    Guided,
+    /// The runtime's choice.
+    Auto,
+    /// Probe, then a split by core speed.
+    HetProbe {
+        /// Part of the iterations used for probing, in `(0, 1]`.
+        probe: f64,
+    },
+    /// HetProbe with repeated probing, for irregular loops.
+    HetProbeI {
+        /// Part of the iterations used for the first probing, in `(0, 1]`.
+        probe: f64,
+        /// Part of the distributed iterations after which probing starts
+        /// again, in `(0, 1]`.
+        jump: f64,
+    },
+    /// Static split by given core speed ratios, one per node.
+    StaticCsr {
+        /// The ratios, positive and finite.
+        ratios: Box<[f64]>,
+    },
+    /// Two-level dynamic: node pools refilled from a global pool.
+    CrossDynamic,
+}
+
+/// A schedule as chosen by the user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schedule {
+    /// What kind.
+    pub kind: Kind,
+    /// Ordering modifier as written.
+    pub modifier: Modifier,
+    /// Chunk size in iterations as written, at least 1; `None` where none was
+    /// given. (`static,0` counts as none given.)
+    pub chunk: Option<u64>,
+}
+
+/// Default for `probe%` and `jump%`.
+pub const DEFAULT_FRACTION: f64 = 0.1;
+
+/// Largest chunk that the text may ask for. `omp_get_schedule` returns it as a
+/// C `int`.
+pub const MAX_CHUNK: u64 = i32::MAX as u64;
+
+/// Why a text is no schedule, and what holds instead.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BadSchedule {
+    /// What is accepted, one line without prefix or the value itself.
+    pub accepted: String,
+    /// The schedule in effect nevertheless. As in libgomp, a bad chunk leaves
+    /// the kind in place with a chunk of 1, and anything else the default.
+    pub effective: Schedule,
+}
+
+impl fmt::Display for BadSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.accepted)
+    }
+}
+
+impl std::error::Error for BadSchedule {}
+
+impl Default for Schedule {
+    /// `dynamic,1`, which is what libgomp uses for `schedule(runtime)` when
+    /// nothing was said.
+    fn default() -> Self {
+        Schedule {
+            kind: Kind::Dynamic,
+            modifier: Modifier::None,
+            chunk: Some(1),
+        }
+    }
+}
+
+const NAMES: &str = "static, dynamic, guided, auto [,chunk], \
+    hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., cross-dynamic[,chunk]";
+
+impl Schedule {
+    /// Schedule `kind` with nothing else said.
+    #[must_use]
+    pub fn plain(kind: Kind) -> Self {
+        Schedule {
+            kind,
+            modifier: Modifier::None,
+            chunk: None,
+        }
+    }
+
+    /// Reads the value of `OMP_SCHEDULE`. Case and blanks do not matter where
+    /// libgomp does not mind them.
+    pub fn parse(text: &str) -> Result<Self, BadSchedule> {
+        let bad = |accepted: String| BadSchedule {
+            accepted,
+            effective: Schedule::default(),
+        };
+        let unknown = || bad(format!("[monotonic:|nonmonotonic:] and one of {NAMES}"));
+        let text = text.trim_matches(blank);
+        let lower = text.to_ascii_lowercase();
+        let mut rest = lower.as_str();
+        let mut modifier = Modifier::None;
+        for (word, m) in [
+            ("monotonic", Modifier::Monotonic),
+            ("nonmonotonic", Modifier::Nonmonotonic),
+        ] {
+            if let Some(after) = rest.strip_prefix(word) {
+                let after = after.trim_start_matches(blank);
+                rest = after.strip_prefix(':').ok_or_else(unknown)?;
+                rest = rest.trim_start_matches(blank);
+                modifier = m;
+                break;
+            }
+        }
+        // Longer names first: each is followed by its arguments.
+        const WORDS: [&str; 8] = [
+            "static-csr",
+            "static",
+            "dynamic",
+            "guided",
+            "auto",
+            "hetprobe-i",
+            "hetprobe",
+            "cross-dynamic",
+        ];
+        let word = WORDS
+            .into_iter()
+            .find(|w| rest.starts_with(w))
+            .ok_or_else(unknown)?;
+        let args = rest[word.len()..].trim_start_matches(blank);
+        let (kind, takes_chunk) = match word {
+            "static" => (Kind::Static, true),
+            "dynamic" => (Kind::Dynamic, true),
+            "guided" => (Kind::Guided, true),
+            "auto" => (Kind::Auto, true),
+            "cross-dynamic" => (Kind::CrossDynamic, true),
+            "static-csr" => (ratios(args).map_err(bad)?, false),
+            "hetprobe" => {
+                let [probe] = percents(args, "hetprobe[,probe%]").map_err(bad)?;
+                (Kind::HetProbe { probe }, false)
+            }
+            _ => {
+                let [probe, jump] = percents(args, "hetprobe-i[,probe%[,jump%]]").map_err(bad)?;
+                (Kind::HetProbeI { probe, jump }, false)
+            }
+        };
+        let mut schedule = Schedule {
+            kind,
+            modifier,
+            chunk: None,
+        };
+        if schedule.is_ours() && modifier == Modifier::Monotonic {
+            return Err(bad(format!(
+                "{word} without monotonic:, because it hands out iterations in any order"
+            )));
+        }
+        if takes_chunk {
+            schedule.chunk = match chunk(args) {
+                Ok(c) => c,
+                Err(accepted) => {
+                    schedule.chunk = Some(1);
+                    return Err(BadSchedule {
+                        accepted,
+                        effective: schedule,
+                    });
+                }
+            };
+            if schedule.chunk == Some(0) {
+                let is_static = schedule.kind == Kind::Static;
+                schedule.chunk = if is_static { None } else { Some(1) };
+            }
+        }
+        Ok(schedule)
+    }
+
+    /// Whether this is a schedule of hetmp's own, for which a program's
+    /// explicit `dynamic` and `guided` are replaced too.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        !matches!(
+            self.kind,
+            Kind::Static | Kind::Dynamic | Kind::Guided | Kind::Auto
+        )
+    }
+
+    /// The schedule that really runs: `auto` is `static`, and `hetprobe-i` is
+    /// `hetprobe` until repeated probing exists. Callers that fall back for
+    /// the latter say so to the user.
+    #[must_use]
+    pub fn executes_as(&self) -> Schedule {
+        match self.kind {
+            Kind::Auto => Schedule {
+                kind: Kind::Static,
+                modifier: self.modifier,
+                chunk: None,
+            },
+            Kind::HetProbeI { probe, .. } => Schedule {
+                kind: Kind::HetProbe { probe },
+                ..self.clone()
+            },
+            _ => self.clone(),
+        }
+    }
+}
+
+/// The blanks of C's `isspace`.
+fn blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}
+
+/// `""` or `, number`.
+fn chunk(args: &str) -> Result<Option<u64>, String> {
+    if args.is_empty() {
+        return Ok(None);
+    }
+    args.strip_prefix(',')
+        .map(|a| a.trim_matches(blank))
+        .and_then(|a| a.parse::<u64>().ok())
+        .filter(|&c| c <= MAX_CHUNK)
+        .map(Some)
+        .ok_or_else(|| format!("after the kind, a comma and a chunk size of 1 to {MAX_CHUNK}"))
+}
+
+/// `""` or up to `N` percentages, each after a comma; defaults for the rest.
+fn percents<const N: usize>(args: &str, form: &str) -> Result<[f64; N], String> {
+    let mut out = [DEFAULT_FRACTION; N];
+    if args.is_empty() {
+        return Ok(out);
+    }
+    let bad = || format!("{form} with percentages above 0 and up to 100");
+    let list = args.strip_prefix(',').ok_or_else(bad)?;
+    let mut slots = out.iter_mut();
+    for item in list.split(',') {
+        let item = item.trim_matches(blank);
+        let item = item
+            .strip_suffix('%')
+            .unwrap_or(item)
+            .trim_end_matches(blank);
+        let slot = slots.next().ok_or_else(bad)?;
+        let value: f64 = item.parse().map_err(|_| bad())?;
+        if !(value > 0.0 && value <= 100.0) {
+            return Err(bad());
+        }
+        *slot = value / 100.0;
+    }
+    Ok(out)
+}
+
+/// `:R0,R1,...`.
+fn ratios(args: &str) -> Result<Kind, String> {
+    let bad = || "static-csr:R0,R1,... with one number above 0 per node".to_owned();
+    let list = args.strip_prefix(':').ok_or_else(bad)?;
+    let ratios = list
+        .split(',')
+        .map(|item| {
+            let r: f64 = item.trim_matches(blank).parse().map_err(|_| bad())?;
+            if r > 0.0 && r.is_finite() {
+                Ok(r)
+            } else {
+                Err(bad())
+            }
+        })
+        .collect::<Result<Box<[f64]>, String>>()?;
+    Ok(Kind::StaticCsr { ratios })
+}
+
+impl fmt::Display for Kind {
+    /// The syntax of `OMP_SCHEDULE`, without modifier and chunk.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Static => f.write_str("static"),
+            Kind::Dynamic => f.write_str("dynamic"),
+            Kind::Guided => f.write_str("guided"),
+            Kind::Auto => f.write_str("auto"),
+            Kind::CrossDynamic => f.write_str("cross-dynamic"),
+            Kind::HetProbe { probe } => write!(f, "hetprobe,{}%", tidy(probe * 100.0)),
+            Kind::HetProbeI { probe, jump } => write!(
+                f,
+                "hetprobe-i,{}%,{}%",
+                tidy(probe * 100.0),
+                tidy(jump * 100.0)
+            ),
+            Kind::StaticCsr { ratios } => {
+                f.write_str("static-csr")?;
+                for (i, r) in ratios.iter().enumerate() {
+                    write!(f, "{}{r}", if i == 0 { ':' } else { ',' })?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Undoes the rounding of a division by 100.
+fn tidy(percent: f64) -> f64 {
+    (percent * 1e9).round() / 1e9
+}
+
+impl fmt::Display for Schedule {
+    /// The syntax of `OMP_SCHEDULE`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.modifier {
+            Modifier::None => {}
+            Modifier::Monotonic => f.write_str("monotonic:")?,
+            Modifier::Nonmonotonic => f.write_str("nonmonotonic:")?,
+        }
+        write!(f, "{}", self.kind)?;
+        match self.chunk {
+            Some(c) => write!(f, ",{c}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_texts() {
+        for (text, shown) in [
+            ("static", "static"),
+            (" STATIC , 0 ", "static"),
+            ("dynamic,4", "dynamic,4"),
+            ("dynamic , 0", "dynamic,1"),
+            ("\tGuided,7\n", "guided,7"),
+            ("auto", "auto"),
+            ("auto,2", "auto,2"),
+            ("monotonic:dynamic,4", "monotonic:dynamic,4"),
+            ("Monotonic : Static", "monotonic:static"),
+            ("nonmonotonic:guided", "nonmonotonic:guided"),
+            ("dynamic,+3", "dynamic,3"),
+            ("dynamic,2147483647", "dynamic,2147483647"),
+            ("hetprobe", "hetprobe,10%"),
+            ("HetProbe,5", "hetprobe,5%"),
+            ("hetprobe, 7.5 %", "hetprobe,7.5%"),
+            ("nonmonotonic:hetprobe,7", "nonmonotonic:hetprobe,7%"),
+            ("hetprobe-i", "hetprobe-i,10%,10%"),
+            ("hetprobe-i,20,30%", "hetprobe-i,20%,30%"),
+            ("static-csr:3,1", "static-csr:3,1"),
+            ("static-csr : 2.5 , 1 , 1", "static-csr:2.5,1,1"),
+            ("cross-dynamic", "cross-dynamic"),
+            ("cross-dynamic,16", "cross-dynamic,16"),
+        ] {
+            let s = Schedule::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
+            assert_eq!(s.to_string(), shown, "{text}");
+            assert_eq!(Schedule::parse(shown).as_ref(), Ok(&s));
+        }
+    }
+
+    #[test]
+    fn refused_texts() {
+        for (text, effective, says) in [
+            ("", "dynamic,1", "hetprobe[,probe%]"),
+            ("fast", "dynamic,1", "hetprobe[,probe%]"),
+            ("monotonic dynamic", "dynamic,1", "monotonic:"),
+            ("static,", "static,1", "chunk size"),
+            ("guided,x", "guided,1", "chunk size"),
+            ("dynamic,4x", "dynamic,1", "chunk size"),
+            ("dynamic,-1", "dynamic,1", "chunk size"),
+            ("dynamic,2147483648", "dynamic,1", "chunk size"),
+            ("dynamics", "dynamic,1", "chunk size"),
+            (
+                "nonmonotonic:guided;4",
+                "nonmonotonic:guided,1",
+                "chunk size",
+            ),
+            ("hetprobe,0", "dynamic,1", "percentages"),
+            ("hetprobe,101", "dynamic,1", "percentages"),
+            ("hetprobe,nan", "dynamic,1", "percentages"),
+            ("hetprobe,5,5", "dynamic,1", "percentages"),
+            ("hetprobe5", "dynamic,1", "percentages"),
+            ("hetprobe-i,5,5,5", "dynamic,1", "percentages"),
+            ("static-csr", "dynamic,1", "number above 0"),
+            ("static-csr:1,0", "dynamic,1", "number above 0"),
+            ("static-csr:1,inf", "dynamic,1", "number above 0"),
+            ("static-csr:1,,2", "dynamic,1", "number above 0"),
+            ("monotonic:hetprobe", "dynamic,1", "without monotonic"),
+            ("monotonic:cross-dynamic", "dynamic,1", "without monotonic"),
+        ] {
+            let e = Schedule::parse(text).expect_err(text);
+            assert_eq!(e.effective.to_string(), effective, "{text}");
+            assert!(e.accepted.contains(says), "{text}: {e}");
+            assert!(!e.accepted.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn what_runs() {
+        let s = Schedule::parse("hetprobe-i,5,6").unwrap();
+        assert!(s.is_ours());
+        assert_eq!(s.executes_as().kind, Kind::HetProbe { probe: 0.05 });
+        let auto = Schedule::parse("auto,3").unwrap();
+        assert_eq!(auto.executes_as(), Schedule::plain(Kind::Static));
+        assert!(!auto.is_ours());
+    }
+}
