@@ -3,11 +3,13 @@
 
 #include <omp.h>
 
-static omp_lock_t lock;
-static omp_nest_lock_t nest_lock;
-static float atomic_float;
-static long double atomic_wide;
-static long reduced;
+// Contended words have a cache line of their own: beside the delay's length,
+// which every thread reads, the linker's layout would be measured.
+static _Alignas(128) omp_lock_t lock;
+static _Alignas(128) omp_nest_lock_t nest_lock;
+static _Alignas(128) float atomic_float;
+static _Alignas(128) long double atomic_wide;
+static _Alignas(128) long reduced;
 static int copied;
 #pragma omp threadprivate(copied)
 

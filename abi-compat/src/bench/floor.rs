@@ -27,9 +27,12 @@ impl Floor {
     /// (barrier), or the first must be heard and answered (region). Both are
     /// two hops.
     pub(crate) fn two_hops_us(&self, row: &str) -> Option<f64> {
-        matches!(row, "BARRIER" | "PARALLEL" | "FOR" | "PARALLEL FOR" | "REDUCTION")
-            .then_some(self.hop_ns)?
-            .map(|hop| 2e-3 * hop)
+        matches!(
+            row,
+            "BARRIER" | "PARALLEL" | "FOR" | "PARALLEL FOR" | "REDUCTION"
+        )
+        .then_some(self.hop_ns)?
+        .map(|hop| 2e-3 * hop)
     }
 }
 

@@ -149,7 +149,7 @@ fn once(
     };
     // Beside a busy process a run must see many of the scheduler's slices,
     // which are milliseconds long.
-    let ms = report.row_ms * if busy { 6 } else { 2 };
+    let ms = report.row_ms * if busy { 8 } else { 2 };
     let mut command = runtime.command(&programs.path("loadbench"));
     command
         .args(["--row", row])
@@ -181,7 +181,10 @@ impl Busy {
             busy.0.push(child);
             let mut line = String::new();
             BufReader::new(ready).read_line(&mut line)?;
-            anyhow::ensure!(line == "busy\n", "program busy on core {core}: one that begins");
+            anyhow::ensure!(
+                line == "busy\n",
+                "program busy on core {core}: one that begins"
+            );
         }
         Ok(busy)
     }

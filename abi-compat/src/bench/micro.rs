@@ -19,11 +19,31 @@ pub(crate) struct Config {
 }
 
 pub(crate) const CONFIGS: [Config; 5] = [
-    Config { name: "2t default", threads: "2", policy: None },
-    Config { name: "2t active", threads: "2", policy: Some("active") },
-    Config { name: "2t passive", threads: "2", policy: Some("passive") },
-    Config { name: "8t default", threads: "8", policy: None },
-    Config { name: "8t passive", threads: "8", policy: Some("passive") },
+    Config {
+        name: "2t default",
+        threads: "2",
+        policy: None,
+    },
+    Config {
+        name: "2t active",
+        threads: "2",
+        policy: Some("active"),
+    },
+    Config {
+        name: "2t passive",
+        threads: "2",
+        policy: Some("passive"),
+    },
+    Config {
+        name: "8t default",
+        threads: "8",
+        policy: None,
+    },
+    Config {
+        name: "8t passive",
+        threads: "8",
+        policy: Some("passive"),
+    },
 ];
 
 const PROGRAMS: [(Suite, &str); 5] = [
@@ -60,7 +80,10 @@ pub(crate) fn measure(
     system: &System,
     report: &mut Report,
 ) -> Result<()> {
-    for config in CONFIGS.iter().filter(|config| args.wants_config(config.name)) {
+    for config in CONFIGS
+        .iter()
+        .filter(|config| args.wants_config(config.name))
+    {
         for (suite, program) in PROGRAMS {
             // No call of the api suite waits: other configurations would
             // repeat the same numbers.
@@ -192,6 +215,9 @@ impl Row {
             .zip(&ours)
             .map(|(base, ours)| stats::ratio(ours.value, base.value, resolution))
             .collect();
+        let values = |samples: &[Sample]| -> Vec<f64> {
+            samples.iter().map(|sample| sample.value).collect()
+        };
         let (ratio_min, ratio_max) = stats::range(ratios.iter().copied());
         let base_us = stats::median(base.iter().map(|sample| sample.value));
         let ours_us = stats::median(ours.iter().map(|sample| sample.value));
@@ -200,6 +226,7 @@ impl Row {
             config: config.to_owned(),
             row: row.to_owned(),
             below_resolution: base_us < resolution && ours_us < resolution,
+            clearly_larger: stats::clearly_larger(&values(&ours), &values(&base)),
             unit,
             base: base_us,
             ours: ours_us,

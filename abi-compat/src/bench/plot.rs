@@ -8,7 +8,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::report::{Report, Row};
+use super::report::{Report, Row, Verdict};
 use super::Suite;
 
 const LINE: i32 = 15;
@@ -128,11 +128,11 @@ fn mark(root: &Area<'_>, left: i32, index: usize, row: &Row) -> Result<()> {
     if row.error.is_some() {
         return text(root, "failed", (x(left, 1.0) + 4, y - 5), 10, HPos::Left);
     }
-    let colour = match row.ratio {
-        _ if row.below_resolution => GREY,
-        r if r <= 1.05 => GOOD,
-        r if r <= 1.2 => CLOSE,
-        _ => BAD,
+    let colour = match row.verdict() {
+        Verdict::Unresolved | Verdict::Noise => GREY,
+        Verdict::Parity => GOOD,
+        Verdict::Above => CLOSE,
+        Verdict::FarAbove => BAD,
     };
     root.draw(&PathElement::new(
         vec![(x(left, row.ratio_min), y), (x(left, row.ratio_max), y)],

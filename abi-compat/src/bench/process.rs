@@ -97,9 +97,16 @@ pub(crate) fn bare(program: &Path) -> Command {
 
 fn steers_a_runtime(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    ["OMP_", "GOMP_", "KMP_", "HETMP_", "LD_PRELOAD", "LD_LIBRARY_PATH"]
-        .iter()
-        .any(|start| name.starts_with(start))
+    [
+        "OMP_",
+        "GOMP_",
+        "KMP_",
+        "HETMP_",
+        "LD_PRELOAD",
+        "LD_LIBRARY_PATH",
+    ]
+    .iter()
+    .any(|start| name.starts_with(start))
 }
 
 /// Runs `command` and reads its lines of JSON. The error says how it ended.
@@ -112,7 +119,9 @@ pub(crate) fn lines<T: DeserializeOwned>(mut command: Command) -> Result<Vec<T>>
     }
     String::from_utf8(output.stdout)?
         .lines()
-        .map(|line| serde_json::from_str(line).with_context(|| format!("line {line}: JSON of a row")))
+        .map(|line| {
+            serde_json::from_str(line).with_context(|| format!("line {line}: JSON of a row"))
+        })
         .collect()
 }
 

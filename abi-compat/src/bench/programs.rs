@@ -65,7 +65,9 @@ impl Programs {
     fn compile(&self, name: &str, source: &Path, shared: &Path) -> Result<()> {
         // Compiled beside the goal and renamed: another run that starts at the
         // same moment must not execute half a file.
-        let part = self.folder.join(format!("{name}-{}.part", std::process::id()));
+        let part = self
+            .folder
+            .join(format!("{name}-{}.part", std::process::id()));
         let mut gcc = Command::new("gcc");
         gcc.args(FLAGS).arg("-o").arg(&part).arg(source);
         if !WITHOUT_OPENMP.contains(&name) {

@@ -44,6 +44,8 @@ pub(crate) struct Row {
     pub(crate) ratio: f64,
     pub(crate) ratio_min: f64,
     pub(crate) ratio_max: f64,
+    /// Ours are larger than libgomp's beyond chance (rank-sum test).
+    pub(crate) clearly_larger: bool,
     /// Neither overhead can be told from none.
     pub(crate) below_resolution: bool,
     pub(crate) base_samples: Vec<Sample>,
@@ -53,18 +55,46 @@ pub(crate) struct Row {
     pub(crate) error: Option<String>,
 }
 
+/// What a row's ratio says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Neither overhead can be told from none.
+    Unresolved,
+    /// At most [`CLOSE`].
+    Parity,
+    /// More, but the samples of both overlap as chance would have it.
+    Noise,
+    /// More, at most [`BOUND`].
+    Above,
+    /// More than [`BOUND`].
+    FarAbove,
+}
+
+impl Verdict {
+    fn mark(self) -> &'static str {
+        match self {
+            Verdict::Unresolved | Verdict::Parity => "",
+            Verdict::Noise => "?",
+            Verdict::Above => "+",
+            Verdict::FarAbove => "!",
+        }
+    }
+}
+
 /// Above this, a median ratio is more than noise.
 const CLOSE: f64 = 1.05;
 /// No row is meant to be above this.
 const BOUND: f64 = 1.2;
 
 impl Row {
-    /// "" for at most parity, "+" for a little above, "!" for too much.
-    fn mark(&self) -> &'static str {
+    /// How the ratio is to be read, for the table and the picture.
+    pub(crate) fn verdict(&self) -> Verdict {
         match self.ratio {
-            r if self.below_resolution || r <= CLOSE => "",
-            r if r <= BOUND => "+",
-            _ => "!",
+            _ if self.below_resolution => Verdict::Unresolved,
+            r if r <= CLOSE => Verdict::Parity,
+            _ if !self.clearly_larger => Verdict::Noise,
+            r if r <= BOUND => Verdict::Above,
+            _ => Verdict::FarAbove,
         }
     }
 }
@@ -97,12 +127,14 @@ impl Report {
         print_floor("floor     ", &self.floor_before);
         println!(
             "method    {} rounds of libgomp and ours in turns, {} ms a row; ratio = ours/libgomp, \
-             median (min-max) of the rounds;\n          + above {CLOSE}, ! above {BOUND}, = neither \
-             overhead can be told from none",
+             median (min-max) of the rounds;\n          + above {CLOSE}, ! above {BOUND}, ? above, but not beyond \
+             chance (rank sum, 2.5 %), = neither overhead can be told from none",
             self.rounds, self.row_ms
         );
         if machine.load_before > 0.5 {
-            println!("note      something else was running: times are above those of a quiet machine");
+            println!(
+                "note      something else was running: times are above those of a quiet machine"
+            );
         }
     }
 
@@ -135,7 +167,7 @@ impl Report {
             } else {
                 format!("{:.2}", row.ratio)
             },
-            row.mark(),
+            row.verdict().mark(),
             format!("{:.2}-{:.2}", row.ratio_min, row.ratio_max),
             floor.map_or_else(String::new, |floor| format!(
                 "{:.1} (libgomp {:.1})",
@@ -211,18 +243,21 @@ impl Report {
         let count = |keep: fn(&Row) -> bool| measured().filter(|row| keep(row)).count();
         if measured().count() > 0 {
             println!(
-                "{} rows: {} at most 1.00, {} up to {CLOSE}, {} up to {BOUND}, {} above; geometric mean {:.2}; {} below resolution, {} failed",
+                "{} rows: {} at most 1.00, {} up to {CLOSE}, {} above within noise, {} up to {BOUND}, {} above; geometric mean {:.2}; {} below resolution, {} failed",
                 self.rows.len(),
                 count(|row| row.ratio <= 1.0),
                 count(|row| row.ratio > 1.0 && row.ratio <= CLOSE),
-                count(|row| row.ratio > CLOSE && row.ratio <= BOUND),
-                count(|row| row.ratio > BOUND),
+                count(|row| row.verdict() == Verdict::Noise),
+                count(|row| row.verdict() == Verdict::Above),
+                count(|row| row.verdict() == Verdict::FarAbove),
                 stats::geometric_mean(measured().map(|row| row.ratio)),
                 self.rows.iter().filter(|row| row.below_resolution).count(),
                 self.failures(),
             );
         }
-        let mut high: Vec<&Row> = measured().filter(|row| row.ratio > BOUND).collect();
+        let mut high: Vec<&Row> = measured()
+            .filter(|row| row.verdict() == Verdict::FarAbove)
+            .collect();
         high.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
         for row in high {
             println!(

@@ -65,7 +65,8 @@ pub(crate) fn measure(
         base.push(exit_ms(gomp.command(&plain))?);
         ours.push(exit_ms(system.ours.command(&plain))?);
     }
-    let added = |with: &[f64]| stats::median(with.iter().zip(&none).map(|(with, none)| with - none));
+    let added =
+        |with: &[f64]| stats::median(with.iter().zip(&none).map(|(with, none)| with - none));
     let (added_base_ms, added_ours_ms) = (added(&base), added(&ours));
 
     let (mut base_region, mut our_region) = (Vec::new(), Vec::new());
@@ -98,7 +99,10 @@ fn exit_ms(mut command: Command) -> Result<f64> {
     let status = command.status()?;
     let took = start.elapsed();
     if !status.success() {
-        bail!("program {:?}: one that ends well, not {status}", command.get_program());
+        bail!(
+            "program {:?}: one that ends well, not {status}",
+            command.get_program()
+        );
     }
     Ok(1e3 * took.as_secs_f64())
 }
@@ -108,7 +112,12 @@ fn region(programs: &Programs, runtime: &Runtime) -> Result<Execution> {
     command.env("OMP_NUM_THREADS", "2");
     let start = Instant::now();
     let regions = process::lines(command)
-        .with_context(|| format!("program startup under {}: one that ends well", runtime.file.display()))?
+        .with_context(|| {
+            format!(
+                "program startup under {}: one that ends well",
+                runtime.file.display()
+            )
+        })?
         .pop()
         .context("program startup: one line of JSON")?;
     Ok(Execution {

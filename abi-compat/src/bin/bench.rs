@@ -10,7 +10,10 @@ use hetmp_abi_compat::bench;
 /// a run fail: the exit status is 1 where a row could not be run, 2 where
 /// nothing could.
 #[derive(Parser)]
-#[command(name = "bench", after_help = "Example: scripts/bench omp --quick --suites sync --configs '2t default'")]
+#[command(
+    name = "bench",
+    after_help = "Example: scripts/bench omp --quick --suites sync --configs '2t default'"
+)]
 struct Cli {
     #[command(subcommand)]
     what: What,
