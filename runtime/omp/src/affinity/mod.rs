@@ -9,8 +9,7 @@
 //! calls the system; the engine binds its threads by what it gets from here.
 
 pub mod bind;
-mod cpuset;
 pub mod format;
 pub mod places;
 
-pub use cpuset::CpuSet;
+pub use hetmp_core::topo::{CpuSet, PlaceKind};

@@ -11,31 +11,8 @@
 //! interval := cpu | cpu:length | cpu:length:stride | !cpu
 //! ```
 
-use super::CpuSet;
+use super::{CpuSet, PlaceKind};
 use crate::icv::text::Cursor;
-
-/// The words that `OMP_PLACES` takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PlaceKind {
-    /// One place for each hardware thread.
-    Threads,
-    /// One place for each core.
-    Cores,
-    /// One place for each socket.
-    Sockets,
-    /// One place for each set of cores that share the last level of cache.
-    LlCaches,
-    /// One place for each NUMA domain.
-    NumaDomains,
-}
-
-const KINDS: [(&str, PlaceKind); 5] = [
-    ("threads", PlaceKind::Threads),
-    ("cores", PlaceKind::Cores),
-    ("sockets", PlaceKind::Sockets),
-    ("ll_caches", PlaceKind::LlCaches),
-    ("numa_domains", PlaceKind::NumaDomains),
-];
 
 /// More places than this are refused, as in libgomp.
 const MOST_PLACES: u64 = 65_536;
@@ -98,7 +75,7 @@ pub fn parse(value: &[u8]) -> Result<Spec, Refusal> {
     if at.at_end() {
         return Err(Refusal::Syntax);
     }
-    if let Some(&(_, kind)) = KINDS.iter().find(|k| at.eat_word(k.0)) {
+    if let Some(kind) = PlaceKind::ALL.into_iter().find(|k| at.eat_word(k.name())) {
         let count = count_in_parentheses(at).ok_or(Refusal::Syntax)?;
         return Ok(Spec::Kind(kind, count));
     }

@@ -1,7 +1,7 @@
 //! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.1, sections 6.12 and 3.15), in
 //! libgomp 12's format to the byte: scripts read it.
 
-use super::{Globals, RunSched, SchedKind, TargetOffload, WaitPolicy};
+use super::{Globals, SchedKind, TargetOffload, WaitPolicy};
 use crate::affinity::places;
 use crate::icv::ProcBind;
 
@@ -66,7 +66,7 @@ fn specified(g: &Globals, current: &Current<'_>, out: &mut Vec<u8>) {
     line(out, "OMP_NESTED", truth(g.icv.max_active_levels > 1));
     let threads: Vec<String> = g.nthreads.iter().map(u64::to_string).collect();
     line(out, "OMP_NUM_THREADS", threads.join(","));
-    line(out, "OMP_SCHEDULE", schedule(g.icv.run_sched, g));
+    line(out, "OMP_SCHEDULE", schedule(g));
     let binds: Vec<&str> = std::iter::once(g.icv.bind)
         .chain(g.binds.iter().skip(1).copied())
         .map(bind)
@@ -126,8 +126,8 @@ fn libgomps(g: &Globals, out: &mut Vec<u8>) {
 
 fn ours(g: &Globals, out: &mut Vec<u8>) {
     line(out, "HETMP_NODES", g.ours.nodes.as_deref().unwrap_or(b""));
-    let schedule = if g.ours.schedule_is_ours {
-        schedule(g.icv.run_sched, g)
+    let schedule = if g.ours.schedule_given {
+        schedule(g)
     } else {
         String::new()
     };
@@ -147,34 +147,25 @@ fn bind(policy: ProcBind) -> &'static str {
     }
 }
 
-fn schedule(sched: RunSched, g: &Globals) -> String {
+fn schedule(g: &Globals) -> String {
+    let sched = g.icv.run_sched;
+    let (name, usual_chunk) = match sched.kind {
+        SchedKind::Static => ("STATIC", 0),
+        SchedKind::Dynamic => ("DYNAMIC", 1),
+        SchedKind::Guided => ("GUIDED", 1),
+        SchedKind::Auto => ("AUTO", sched.chunk),
+        // No format of libgomp's to keep: as it can be written in the variable.
+        _ => return g.schedule.to_string().to_uppercase(),
+    };
     let modifier = match (sched.monotonic, sched.kind) {
         (true, SchedKind::Static) => "",
         (true, _) => "MONOTONIC:",
         (false, SchedKind::Static) => "NONMONOTONIC:",
         (false, _) => "",
     };
-    let (name, usual_chunk) = match sched.kind {
-        SchedKind::Static => ("STATIC", 0),
-        SchedKind::Dynamic => ("DYNAMIC", 1),
-        SchedKind::Guided => ("GUIDED", 1),
-        SchedKind::Auto => ("AUTO", sched.chunk),
-        SchedKind::HetProbe => ("HETPROBE", 0),
-        SchedKind::HetProbeI => ("HETPROBE-I", 0),
-        SchedKind::StaticCsr => ("STATIC-CSR", sched.chunk),
-        SchedKind::CrossDynamic => ("CROSS-DYNAMIC", 0),
-    };
-    let mut text = format!("{modifier}{name}");
-    if sched.chunk != usual_chunk {
-        text.push_str(&format!(",{}", sched.chunk));
+    if sched.chunk == usual_chunk {
+        format!("{modifier}{name}")
+    } else {
+        format!("{modifier}{name},{}", sched.chunk)
     }
-    if sched.jump_percent != 0 {
-        text.push_str(&format!(",{}", sched.jump_percent));
-    }
-    if sched.kind == SchedKind::StaticCsr {
-        let ratios: Vec<String> = g.ours.csr_ratios.iter().map(f64::to_string).collect();
-        text.push(':');
-        text.push_str(&ratios.join(","));
-    }
-    text
 }

@@ -1,15 +1,17 @@
 //! The device-wide variables, and how the environment is turned into them.
 
+use std::borrow::Cow;
+
 use hetmp_core::env;
+use hetmp_sched::schedule::Schedule;
 
 use super::parse::{self, Bad};
 use super::text::quoted;
 use super::{
-    schedule, Allocator, Icv, ProcBind, TargetOffload, WaitPolicy, SUPPORTED_ACTIVE_LEVELS,
-    UNLIMITED_THREADS,
+    schedule, Allocator, Icv, ProcBind, RunSched, TargetOffload, WaitPolicy,
+    SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
 };
-use crate::affinity::places::{self, PlaceKind};
-use crate::affinity::CpuSet;
+use crate::affinity::{places, CpuSet, PlaceKind};
 
 /// What of the machine the values depend on. A plain description, so that tests can invent one.
 pub struct Machine<'a> {
@@ -32,10 +34,8 @@ pub struct Ours {
     pub report: Option<Box<[u8]>>,
     /// `HETMP_VERBOSE`.
     pub verbose: bool,
-    /// Did the schedule in the initial [`Icv`] come from `HETMP_SCHEDULE`?
-    pub schedule_is_ours: bool,
-    /// The ratios of `static-csr`, one per node; empty for other schedules.
-    pub csr_ratios: Vec<f64>,
+    /// Did the schedule come from `HETMP_SCHEDULE`?
+    pub schedule_given: bool,
 }
 
 /// The device-wide variables after the environment was read. Never changed afterwards.
@@ -43,6 +43,8 @@ pub struct Ours {
 pub struct Globals {
     /// The data environment of the initial task of every thread that the program itself made.
     pub icv: Icv,
+    /// The schedule of the environment, exactly; [`Icv::run_sched`] is its shadow in integers.
+    pub schedule: Schedule,
     /// `nthreads-var` per nesting level as given; at least one element. Wider than
     /// [`Icv::nthreads`] because it is displayed as given.
     pub nthreads: Box<[u64]>,
@@ -65,6 +67,8 @@ pub struct Globals {
     pub spin_count_given: bool,
     /// `stacksize-var` as displayed, in bytes; 0 where not given.
     pub stack_size: u64,
+    /// The stack size that threads really get, in bytes; `None`: the system's default.
+    pub thread_stack: Option<u64>,
     /// `cancel-var`.
     pub cancellation: bool,
     /// `max-task-priority-var`.
@@ -148,6 +152,18 @@ impl Globals {
         self.binds.get(level).copied()
     }
 
+    /// The schedule that `run` stands for: the environment's own, or one that the program put
+    /// together with `omp_set_schedule`. `static-csr` has its ratios from the environment; where
+    /// it names none, `static` takes its place.
+    #[must_use]
+    pub fn schedule_of(&self, run: RunSched) -> Cow<'_, Schedule> {
+        if run == self.icv.run_sched {
+            Cow::Borrowed(&self.schedule)
+        } else {
+            Cow::Owned(schedule::from_run(run, &self.schedule))
+        }
+    }
+
     /// What the implicit tasks of a new team start with (OpenMP 5.1, section 2.4.3): `parent` is
     /// the data environment that meets the parallel construct, `level` the nesting level of the
     /// new region (1 for the outermost), `clause` its `proc_bind` clause.
@@ -194,6 +210,10 @@ impl Source<'_> {
     fn refuse(&mut self, name: &str, value: &[u8]) {
         let base = name.strip_suffix("_ALL").unwrap_or(name);
         let accepts = env::lookup(base).map_or("another value", |v| v.accepts);
+        self.refuse_because(name, value, accepts);
+    }
+
+    fn refuse_because(&mut self, name: &str, value: &[u8], accepts: &str) {
         (self.warn)(&format!("{name} {}: {accepts}", quoted(value)));
     }
 
@@ -244,7 +264,9 @@ impl Source<'_> {
     fn globals(mut self, machine: &Machine<'_>) -> Globals {
         let mut ours = self.ours();
         let mut icv = Icv::initial(machine.default_threads.max(1));
-        self.schedule(&mut icv, &mut ours);
+        let (schedule, schedule_given) = self.schedule();
+        ours.schedule_given = schedule_given;
+        icv.run_sched = RunSched::from(&schedule);
         icv.dynamic = self.boolean_or_all("OMP_DYNAMIC", false);
         let cancellation = self.boolean("OMP_CANCELLATION", false).0;
         let display_affinity = self.boolean("OMP_DISPLAY_AFFINITY", false).0;
@@ -295,7 +317,7 @@ impl Source<'_> {
             WaitPolicy::Passive => (0, 0),
         };
         let spin_count = spins.unwrap_or(spin);
-        let stack_size = self.stack_size(machine.min_stack);
+        let (stack_size, thread_stack) = self.stack_size(machine.min_stack);
         let (display_env, display_verbose) = self.display_env();
         let acc_device_num = self
             .read("ACC_DEVICE_NUM", |v| parse::int(v, true))
@@ -309,6 +331,7 @@ impl Source<'_> {
             .map_or([0; 3], |v| parse::acc_dimensions(&v));
         Globals {
             icv,
+            schedule,
             nthreads,
             binds,
             places,
@@ -319,6 +342,7 @@ impl Source<'_> {
             throttled_spin_count: throttled.min(spin_count),
             spin_count_given: spins.is_some(),
             stack_size,
+            thread_stack,
             cancellation,
             max_task_priority,
             target_offload,
@@ -345,32 +369,28 @@ impl Source<'_> {
                 .filter(|v| !v.is_empty())
                 .map(Vec::into_boxed_slice),
             verbose: self.read("HETMP_VERBOSE", parse::switch).unwrap_or(false),
-            schedule_is_ours: false,
-            csr_ratios: Vec::new(),
+            schedule_given: false,
         }
     }
 
-    /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`.
-    fn schedule(&mut self, icv: &mut Icv, ours: &mut Ours) {
+    /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`, of which libgomp keeps the kind even
+    /// where the chunk is bad. The second part tells whose it is.
+    fn schedule(&mut self) -> (Schedule, bool) {
         if let Some(value) = self.get("HETMP_SCHEDULE") {
-            let parsed = schedule::parse(&value, icv.run_sched);
-            if parsed.verdict.is_ok() {
-                icv.run_sched = parsed.sched;
-                ours.csr_ratios = parsed.csr_ratios;
-                ours.schedule_is_ours = true;
-                return;
-            }
-            self.refuse("HETMP_SCHEDULE", &value);
-        }
-        if let Some(name) = self.present_form("OMP_SCHEDULE") {
-            let value = self.get(&name).unwrap_or_default();
-            let parsed = schedule::parse(&value, icv.run_sched);
-            icv.run_sched = parsed.sched;
-            ours.csr_ratios = parsed.csr_ratios;
-            if parsed.verdict.is_err() {
-                self.refuse(&name, &value);
+            match schedule::parse(&value) {
+                Ok(schedule) => return (schedule, true),
+                Err(bad) => self.refuse_because("HETMP_SCHEDULE", &value, &bad.accepted),
             }
         }
+        let Some(name) = self.present_form("OMP_SCHEDULE") else {
+            return (Schedule::default(), false);
+        };
+        let value = self.get(&name).unwrap_or_default();
+        let schedule = schedule::parse(&value).unwrap_or_else(|bad| {
+            self.refuse_because(&name, &value, &bad.accepted);
+            bad.effective
+        });
+        (schedule, false)
     }
 
     fn active_levels(&mut self, lists_given: bool) -> u8 {
@@ -422,12 +442,13 @@ impl Source<'_> {
         match why {
             places::Refusal::Syntax => self.refuse("OMP_PLACES", value),
             places::Refusal::Reason(text) => {
-                (self.warn)(&format!("OMP_PLACES {}: {text}", quoted(value)));
+                self.refuse_because("OMP_PLACES", value, text);
             }
         }
     }
 
-    fn stack_size(&mut self, min: u64) -> u64 {
+    /// The size as given (0: not at all), and the size that can be used.
+    fn stack_size(&mut self, min: u64) -> (u64, Option<u64>) {
         let mut name = self.present_form("OMP_STACKSIZE");
         let mut size = name
             .as_deref()
@@ -436,14 +457,16 @@ impl Source<'_> {
             name = Some("GOMP_STACKSIZE".to_owned());
             size = self.read("GOMP_STACKSIZE", parse::stack_size);
         }
-        if let (Some(size), Some(name)) = (size, name) {
-            if size < min {
-                (self.warn)(&format!(
-                    "{name} {size} bytes: at least {min} bytes; the system's default holds"
-                ));
-            }
+        let (Some(size), Some(name)) = (size, name) else {
+            return (0, None);
+        };
+        if size < min {
+            (self.warn)(&format!(
+                "{name} of {size} bytes: at least {min} bytes; the system's default holds"
+            ));
+            return (size, None);
         }
-        size.unwrap_or(0)
+        (size, Some(size))
     }
 
     fn display_env(&mut self) -> (bool, bool) {

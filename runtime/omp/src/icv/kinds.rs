@@ -108,7 +108,7 @@ pub enum SchedKind {
     HetProbe = 0x4801,
     /// `hetprobe-i[,probe%[,jump%]]`.
     HetProbeI = 0x4802,
-    /// `static-csr:R0,R1,...`; the ratios are [`super::Ours::csr_ratios`].
+    /// `static-csr:R0,R1,...`; the ratios are in [`super::Globals::schedule`].
     StaticCsr = 0x4803,
     /// `cross-dynamic[,chunk]`.
     CrossDynamic = 0x4804,

@@ -1,97 +1,95 @@
-//! `OMP_SCHEDULE` and `HETMP_SCHEDULE`.
+//! Between the schedules of `hetmp-sched`, which own the notation and any real numbers, and
+//! [`RunSched`], which every task copies and `omp_get_schedule` shows as two integers.
 
-use super::parse::Bad;
-use super::text::Cursor;
+use hetmp_sched::schedule::{BadSchedule, Kind, Modifier, Schedule, DEFAULT_FRACTION};
+
 use super::{RunSched, SchedKind};
 
-/// The outcome of reading one of the two variables.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Parsed {
-    /// The schedule that holds afterwards. A refused value may have changed it in part: libgomp
-    /// keeps the kind that it understood when the chunk is wrong.
-    pub(super) sched: RunSched,
-    /// The ratios of `static-csr`.
-    pub(super) csr_ratios: Vec<f64>,
-    /// Whether the value is acceptable.
-    pub(super) verdict: Result<(), Bad>,
+/// Reads a value of `OMP_SCHEDULE`. Bytes that are not UTF-8 are never part of a good one.
+pub(super) fn parse(value: &[u8]) -> Result<Schedule, BadSchedule> {
+    Schedule::parse(&String::from_utf8_lossy(value))
 }
 
-/// Reads `value` where `before` holds so far.
-pub(super) fn parse(value: &[u8], before: RunSched) -> Parsed {
-    let mut sched = before;
-    let verdict = standard(value, &mut sched);
-    if verdict.is_err() && sched == before {
-        if let Some((sched, csr_ratios)) = ours(value) {
-            return Parsed {
-                sched,
-                csr_ratios,
-                verdict: Ok(()),
-            };
+impl From<&Schedule> for RunSched {
+    fn from(schedule: &Schedule) -> Self {
+        let mut jump_percent = 0;
+        let chunk = |none| {
+            schedule
+                .chunk
+                .map_or(none, |c| i32::try_from(c).unwrap_or(i32::MAX))
+        };
+        let (kind, chunk) = match schedule.kind {
+            Kind::Static => (SchedKind::Static, chunk(0)),
+            Kind::Dynamic => (SchedKind::Dynamic, chunk(1)),
+            Kind::Guided => (SchedKind::Guided, chunk(1)),
+            Kind::Auto => (SchedKind::Auto, chunk(1)),
+            Kind::HetProbe { probe } => (SchedKind::HetProbe, percent(probe)),
+            Kind::HetProbeI { probe, jump } => {
+                jump_percent = percent(jump) as u8;
+                (SchedKind::HetProbeI, percent(probe))
+            }
+            Kind::StaticCsr { .. } => (SchedKind::StaticCsr, 0),
+            Kind::CrossDynamic => (SchedKind::CrossDynamic, chunk(0)),
+        };
+        Self {
+            kind,
+            monotonic: match schedule.modifier {
+                Modifier::Monotonic => true,
+                Modifier::Nonmonotonic => false,
+                // A static schedule without modifier has been monotonic since OpenMP 4.5.
+                Modifier::None => kind == SchedKind::Static,
+            },
+            jump_percent,
+            chunk,
         }
     }
-    Parsed {
-        sched,
-        csr_ratios: Vec::new(),
-        verdict,
-    }
 }
 
-/// The schedules of OpenMP, with libgomp's rules.
-///
-/// One difference: libgomp takes a negative chunk size as it is, and its loops then never end.
-/// Here it is refused.
-fn standard(value: &[u8], sched: &mut RunSched) -> Result<(), Bad> {
-    let mut at = Cursor::new(value);
-    at.skip_blanks();
-    let monotonic = if at.eat_word("monotonic") {
-        Some(true)
-    } else if at.eat_word("nonmonotonic") {
-        Some(false)
-    } else {
-        None
+/// A part in (0, 1] as a whole percentage of at least 1, since 0 means "none given".
+fn percent(part: f64) -> i32 {
+    (part * 100.0).round().clamp(1.0, 100.0) as i32
+}
+
+/// The schedule that `run` describes; `environment` has the ratios of `static-csr`.
+pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
+    let part = |percent: i32| match percent {
+        1..=100 => f64::from(percent) / 100.0,
+        _ => DEFAULT_FRACTION,
     };
-    if monotonic.is_some() {
-        if !at.skip_blanks().eat(b':') {
-            return Err(Bad);
-        }
-        at.skip_blanks();
+    let kind = match run.kind {
+        SchedKind::Static => Kind::Static,
+        SchedKind::Dynamic => Kind::Dynamic,
+        SchedKind::Guided => Kind::Guided,
+        SchedKind::Auto => Kind::Auto,
+        SchedKind::HetProbe => Kind::HetProbe {
+            probe: part(run.chunk),
+        },
+        SchedKind::HetProbeI => Kind::HetProbeI {
+            probe: part(run.chunk),
+            jump: part(i32::from(run.jump_percent)),
+        },
+        SchedKind::StaticCsr => match &environment.kind {
+            Kind::StaticCsr { ratios } => Kind::StaticCsr {
+                ratios: ratios.clone(),
+            },
+            _ => Kind::Static,
+        },
+        SchedKind::CrossDynamic => Kind::CrossDynamic,
+    };
+    let chunk = match run.kind {
+        SchedKind::HetProbe | SchedKind::HetProbeI | SchedKind::StaticCsr => None,
+        _ => u64::try_from(run.chunk).ok().filter(|&c| c > 0),
+    };
+    let modifier = match (run.monotonic, kind == Kind::Static) {
+        (true, _) => Modifier::Monotonic,
+        (false, true) => Modifier::Nonmonotonic,
+        (false, false) => Modifier::None,
+    };
+    Schedule {
+        kind,
+        modifier,
+        chunk,
     }
-    let kind = [
-        ("static", SchedKind::Static),
-        ("dynamic", SchedKind::Dynamic),
-        ("guided", SchedKind::Guided),
-        ("auto", SchedKind::Auto),
-    ]
-    .into_iter()
-    // `static-csr` begins with the name of another kind.
-    .find(|&(name, kind)| {
-        at.eat_word(name) && !(kind == SchedKind::Static && at.peek() == Some(b'-'))
-    })
-    .map(|(_, kind)| kind)
-    .ok_or(Bad)?;
-    let is_static = kind == SchedKind::Static;
-    sched.kind = kind;
-    sched.monotonic = monotonic.unwrap_or(is_static);
-    sched.jump_percent = 0;
-    if at.skip_blanks().at_end() {
-        sched.chunk = i32::from(!is_static);
-        return Ok(());
-    }
-    if !at.eat(b',') {
-        return Err(Bad);
-    }
-    let chunk = at.unsigned(10).value().ok_or(Bad)?;
-    if !at.only_blanks_left() {
-        return Err(Bad);
-    }
-    let chunk = i32::try_from(chunk).map_err(|_| Bad)?;
-    sched.chunk = if is_static { chunk } else { chunk.max(1) };
-    Ok(())
-}
-
-/// The schedules that OpenMP does not know.
-fn ours(_value: &[u8]) -> Option<(RunSched, Vec<f64>)> {
-    None
 }
 
 #[cfg(test)]
@@ -100,13 +98,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(value: &str) -> (SchedKind, bool, i32, bool) {
-        let p = parse(value.as_bytes(), RunSched::DEFAULT);
-        (
-            p.sched.kind,
-            p.sched.monotonic,
-            p.sched.chunk,
-            p.verdict.is_ok(),
-        )
+        let parsed = parse(value.as_bytes());
+        let good = parsed.is_ok();
+        let run = RunSched::from(&parsed.unwrap_or_else(|bad| bad.effective));
+        (run.kind, run.monotonic, run.chunk, good)
     }
 
     #[test]
@@ -128,17 +123,39 @@ mod tests {
             ("monotonic guided", (Dynamic, false, 1, false)),
             ("fast", (Dynamic, false, 1, false)),
             ("", (Dynamic, false, 1, false)),
-            // Where we differ from libgomp.
+            // libgomp takes a negative chunk as it is, and its loops then never end.
             ("dynamic,-1", (Dynamic, false, 1, false)),
         ] {
             assert_eq!(read(value), want, "{value}");
         }
+        assert_eq!(RunSched::from(&Schedule::default()), RunSched::DEFAULT);
+    }
+
+    #[test]
+    fn ours_survive_as_integers() {
+        for value in [
+            "hetprobe,7",
+            "hetprobe-i,20,30",
+            "cross-dynamic,9",
+            "static-csr:3,1",
+            "guided,5",
+            "nonmonotonic:static,4",
+        ] {
+            let schedule = parse(value.as_bytes()).expect(value);
+            let run = RunSched::from(&schedule);
+            assert_eq!(from_run(run, &schedule).to_string(), schedule.to_string());
+        }
+        let csr = RunSched {
+            kind: SchedKind::StaticCsr,
+            ..RunSched::DEFAULT
+        };
+        assert_eq!(from_run(csr, &Schedule::default()).kind, Kind::Static);
     }
 
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(v in proptest::collection::vec(any::<u8>(), 0..48)) {
-            let _ = parse(&v, RunSched::DEFAULT);
+            let _ = parse(&v).map(|s| RunSched::from(&s));
         }
     }
 }
