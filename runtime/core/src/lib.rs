@@ -11,6 +11,7 @@
 pub mod env;
 pub mod lock;
 pub mod park;
+pub mod quota;
 pub mod report;
 pub mod sync;
 pub mod sys;
