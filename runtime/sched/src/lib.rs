@@ -22,8 +22,11 @@
 #![forbid(unsafe_code)]
 
 pub mod csr;
+pub mod decide;
 pub mod plain;
 mod primitive;
+pub mod probe;
 pub mod ranges;
+pub mod record;
 pub mod schedule;
 pub mod team;

@@ -1,0 +1,458 @@
+//! Where a loop runs: three questions, in this order.
+//!
+//! 1. *Several nodes at all?* Only if computation pays for the page traffic:
+//!    the fault period must exceed the link's threshold. Nodes that share
+//!    memory coherently have no remote faults, so the answer there is yes.
+//! 2. *If several, how much each?* Shares proportional to core speed ratio
+//!    times cores.
+//! 3. *If one, which?* Many cache misses per instruction: the node with the
+//!    most cores (and with them bandwidth). Few: the one with the fastest
+//!    cores. Without counters probe times cannot tell, since they contain page
+//!    traffic that a single node would not pay: each node runs the region
+//!    alone once, on later executions, and the fastest is kept.
+//!
+//! A pure function; the [`Decision`] keeps every number that led to it.
+
+use crate::probe::NodeRate;
+use core::fmt;
+
+/// Thresholds of the questions. The defaults are the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Fault period in microseconds that must be exceeded to use several
+    /// nodes, where no calibrated [`Link`] is known.
+    pub fault_period_us: f64,
+    /// Cache misses per 1000 instructions above which a loop counts as bound
+    /// by memory.
+    pub misses_per_kilo: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds {
+            fault_period_us: 100.0,
+            misses_per_kilo: 3.0,
+        }
+    }
+}
+
+/// What is known about the link between the nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Link {
+    /// Calibrated fault period threshold in microseconds.
+    pub fault_period_us: f64,
+}
+
+/// What the user wants least of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Objective {
+    /// Elapsed time.
+    #[default]
+    Time,
+}
+
+/// Everything about the machine and the user that a decision depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// The thresholds.
+    pub thresholds: Thresholds,
+    /// The link, where nodes are coupled by one and it was calibrated.
+    pub link: Option<Link>,
+    /// The objective.
+    pub objective: Objective,
+    /// Node that holds the data at first, and runs what cannot be decided.
+    pub origin: usize,
+}
+
+/// One node as the decision sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodeInput {
+    /// Cores, i.e. threads of the team, on it.
+    pub threads: u32,
+    /// Its measured averages.
+    pub rate: Option<NodeRate>,
+    /// Nanoseconds per iteration of the whole loop when this node ran the
+    /// region alone.
+    pub alone_ns: Option<f64>,
+}
+
+/// Why one node was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// No other node has threads, or no other can be judged.
+    OnlyOne,
+    /// Bound by memory: most cores.
+    MostCores,
+    /// Bound by computation: fastest cores.
+    FastestCores,
+    /// Nothing tells which, and no execution is left to try: the origin.
+    Origin,
+    /// This node's turn to run the region alone.
+    Trial,
+    /// Every node had its turn, and this one was fastest.
+    FastestAlone,
+}
+
+/// The outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// All nodes with a share above zero; shares add up to 1.
+    Split {
+        /// Share of the iterations per node.
+        shares: Box<[f64]>,
+    },
+    /// One node runs everything.
+    OneNode {
+        /// Which.
+        node: usize,
+        /// Why that one.
+        why: Why,
+    },
+}
+
+/// A decision with the numbers it rests on. Its [`Display`](fmt::Display) is
+/// the reason in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// What was decided.
+    pub choice: Choice,
+    /// Core speed ratio per node, slowest measured node 1; `None` where
+    /// nothing was measured.
+    pub csr: Box<[Option<f64>]>,
+    /// The inputs.
+    pub nodes: Box<[NodeInput]>,
+    /// Lowest fault period of the nodes in microseconds, where there were
+    /// remote faults.
+    pub fault_period_us: Option<f64>,
+    /// The threshold it was compared with.
+    pub fault_threshold_us: f64,
+    /// Cache misses per 1000 instructions over all nodes, where counted.
+    pub misses_per_kilo: Option<f64>,
+    /// The rules it was decided by.
+    pub rules: Rules,
+}
+
+/// Answers the three questions.
+///
+/// Nodes without threads take no part. A node with threads but without a
+/// measurement counts as fast as the slowest measured one.
+#[must_use]
+pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
+    let measured = || {
+        nodes
+            .iter()
+            .filter(|n| n.threads > 0)
+            .filter_map(|n| n.rate)
+    };
+    let slowest = measured().map(|r| r.ns_per_iteration).fold(0.0, f64::max);
+    let csr: Box<[Option<f64>]> = nodes
+        .iter()
+        .map(|n| {
+            n.rate
+                .filter(|_| n.threads > 0)
+                .map(|r| slowest / r.ns_per_iteration)
+        })
+        .collect();
+    let fault_period_us = measured()
+        .filter_map(|r| r.fault_period_us())
+        .reduce(f64::min);
+    let fault_threshold_us = rules
+        .link
+        .map_or(rules.thresholds.fault_period_us, |l| l.fault_period_us);
+    let misses_per_kilo = {
+        let (m, i) = measured().fold((0.0, 0.0), |(m, i), r| {
+            match (r.cache_misses, r.instructions) {
+                (Some(rm), Some(ri)) => (m + rm, i + ri),
+                _ => (m, i),
+            }
+        });
+        (i > 0.0).then(|| 1000.0 * m / i)
+    };
+
+    let inhabited = nodes.iter().filter(|n| n.threads > 0).count();
+    let choice = if inhabited <= 1 {
+        Choice::OneNode {
+            node: nodes.iter().position(|n| n.threads > 0).unwrap_or(0),
+            why: Why::OnlyOne,
+        }
+    } else if fault_period_us.is_some_and(|p| p <= fault_threshold_us) {
+        which(nodes, &csr, misses_per_kilo, rules)
+    } else {
+        let weight = |(n, c): (&NodeInput, &Option<f64>)| f64::from(n.threads) * c.unwrap_or(1.0);
+        let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
+        Choice::Split {
+            shares: nodes.iter().zip(&csr).map(|x| weight(x) / total).collect(),
+        }
+    };
+    Decision {
+        choice,
+        csr,
+        nodes: nodes.into(),
+        fault_period_us,
+        fault_threshold_us,
+        misses_per_kilo,
+        rules: *rules,
+    }
+}
+
+/// The third question.
+fn which(
+    nodes: &[NodeInput],
+    csr: &[Option<f64>],
+    misses_per_kilo: Option<f64>,
+    rules: &Rules,
+) -> Choice {
+    let candidates = || {
+        nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| n.threads > 0)
+            .map(|(i, _)| i)
+    };
+    // The first of equals, so that the outcome does not depend on chance.
+    let best = |score: &dyn Fn(usize) -> (f64, f64)| {
+        candidates()
+            .reduce(|a, b| if score(b) > score(a) { b } else { a })
+            .unwrap_or(0)
+    };
+    let speed = |i: usize| csr[i].unwrap_or(0.0);
+    let cores = |i: usize| f64::from(nodes[i].threads);
+    let (node, why) = match misses_per_kilo {
+        Some(m) if m > rules.thresholds.misses_per_kilo => {
+            (best(&|i| (cores(i), speed(i))), Why::MostCores)
+        }
+        Some(_) => (best(&|i| (speed(i), cores(i))), Why::FastestCores),
+        None => {
+            // The origin's turn is the first: it comes with the first
+            // execution, which must run somewhere anyway.
+            let origin = candidates()
+                .find(|&i| i == rules.origin)
+                .or_else(|| candidates().next())
+                .unwrap_or(0);
+            if nodes[origin].alone_ns.is_none() {
+                (origin, Why::Origin)
+            } else if let Some(i) = candidates().find(|&i| nodes[i].alone_ns.is_none()) {
+                (i, Why::Trial)
+            } else {
+                let time = |i: usize| nodes[i].alone_ns.unwrap_or(f64::INFINITY);
+                (best(&|i| (-time(i), 0.0)), Why::FastestAlone)
+            }
+        }
+    };
+    Choice::OneNode { node, why }
+}
+
+impl Decision {
+    /// Share of the iterations of each node, adding up to 1.
+    pub fn shares(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        (0..self.nodes.len()).map(|i| match &self.choice {
+            Choice::Split { shares } => shares[i],
+            Choice::OneNode { node, .. } => f64::from(u8::from(*node == i)),
+        })
+    }
+
+    /// The one node that was chosen, if it is one.
+    #[must_use]
+    pub fn one_node(&self) -> Option<usize> {
+        match self.choice {
+            Choice::OneNode { node, .. } => Some(node),
+            Choice::Split { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, separator: &str| {
+            for (i, c) in self.csr.iter().enumerate() {
+                let s = if i == 0 { "" } else { separator };
+                match c {
+                    Some(c) => write!(f, "{s}{c:.2}")?,
+                    None => write!(f, "{s}-")?,
+                }
+            }
+            Ok(())
+        };
+        match &self.choice {
+            Choice::Split { shares } => {
+                match self.fault_period_us {
+                    None => f.write_str("split, no remote faults")?,
+                    Some(p) => write!(
+                        f,
+                        "split, {p:.1} us of work per remote fault exceed {} us",
+                        self.fault_threshold_us
+                    )?,
+                }
+                f.write_str("; core speed ratio ")?;
+                list(f, ":")?;
+                f.write_str(" times cores ")?;
+                for (i, n) in self.nodes.iter().enumerate() {
+                    write!(f, "{}{}", if i == 0 { "" } else { ":" }, n.threads)?;
+                }
+                f.write_str(" gives ")?;
+                for (i, s) in shares.iter().enumerate() {
+                    write!(f, "{}{:.1}%", if i == 0 { "" } else { " " }, s * 100.0)?;
+                }
+                Ok(())
+            }
+            Choice::OneNode { node, why } => {
+                write!(f, "node {node} alone")?;
+                if let Some(p) = self.fault_period_us {
+                    write!(
+                        f,
+                        ", {p:.1} us of work per remote fault do not exceed {} us",
+                        self.fault_threshold_us
+                    )?;
+                }
+                let limit = self.rules.thresholds.misses_per_kilo;
+                let misses = self.misses_per_kilo.unwrap_or(0.0);
+                match why {
+                    Why::OnlyOne => f.write_str(", no other node has threads"),
+                    Why::MostCores => write!(
+                        f,
+                        "; {misses:.2} cache misses per 1000 instructions exceed {limit}: most cores"
+                    ),
+                    Why::FastestCores => write!(
+                        f,
+                        "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: \
+                         fastest cores"
+                    ),
+                    Why::Origin => f.write_str("; no counters and nothing tried yet: the origin"),
+                    Why::Trial => f.write_str("; no counters: its turn to run alone"),
+                    Why::FastestAlone => {
+                        f.write_str("; no counters: fastest of all that ran alone, ")?;
+                        for (i, n) in self.nodes.iter().enumerate() {
+                            let s = if i == 0 { "" } else { " " };
+                            match n.alone_ns {
+                                Some(t) => write!(f, "{s}{t:.1}")?,
+                                None => write!(f, "{s}-")?,
+                            }
+                        }
+                        f.write_str(" ns per iteration")
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(threads: u32, ns: f64) -> NodeInput {
+        NodeInput {
+            threads,
+            rate: Some(NodeRate {
+                ns_per_iteration: ns,
+                faults: None,
+                instructions: None,
+                cache_misses: None,
+            }),
+            alone_ns: None,
+        }
+    }
+
+    fn faulting(threads: u32, ns: f64, period_us: f64, misses: Option<f64>) -> NodeInput {
+        let mut n = node(threads, ns);
+        if let Some(r) = &mut n.rate {
+            r.faults = Some(ns / 1000.0 / period_us);
+            r.instructions = misses.map(|_| 1000.0);
+            r.cache_misses = misses;
+        }
+        n
+    }
+
+    #[test]
+    fn coherent_nodes_split_by_speed_times_cores() {
+        let d = decide(&[node(1, 10.0), node(3, 30.0)], &Rules::default());
+        assert_eq!(&*d.csr, [Some(3.0), Some(1.0)]);
+        assert_eq!(d.shares().collect::<Vec<_>>(), [0.5, 0.5]);
+        assert_eq!(
+            d.to_string(),
+            "split, no remote faults; core speed ratio 3.00:1.00 times cores 1:3 gives 50.0% 50.0%"
+        );
+    }
+
+    #[test]
+    fn empty_and_unmeasured_nodes() {
+        let silent = NodeInput {
+            threads: 2,
+            ..Default::default()
+        };
+        let d = decide(
+            &[node(1, 10.0), NodeInput::default(), node(1, 20.0), silent],
+            &Rules::default(),
+        );
+        assert_eq!(
+            d.shares().collect::<Vec<_>>(),
+            [0.4, 0.0, 0.2, 0.4],
+            "an unmeasured node counts as the slowest"
+        );
+        let d = decide(&[NodeInput::default(), node(2, 1.0)], &Rules::default());
+        assert_eq!(d.one_node(), Some(1));
+        assert_eq!(d.to_string(), "node 1 alone, no other node has threads");
+        let d = decide(&[silent, silent], &Rules::default());
+        assert_eq!(d.shares().collect::<Vec<_>>(), [0.5, 0.5]);
+        assert_eq!(decide(&[], &Rules::default()).one_node(), Some(0));
+    }
+
+    #[test]
+    fn faults_decide_between_one_and_several() {
+        let two = |p| [faulting(2, 10.0, 1e9, None), faulting(8, 20.0, p, None)];
+        assert!(decide(&two(101.0), &Rules::default()).one_node().is_none());
+        let d = decide(&two(99.0), &Rules::default());
+        assert_eq!(
+            d.choice,
+            Choice::OneNode {
+                node: 0,
+                why: Why::Origin
+            }
+        );
+        let slow_link = Rules {
+            link: Some(Link {
+                fault_period_us: 500.0,
+            }),
+            ..Rules::default()
+        };
+        assert!(decide(&two(101.0), &slow_link).one_node().is_some());
+    }
+
+    #[test]
+    fn counters_choose_the_node() {
+        for (misses, node, why) in [(5.0, 1, Why::MostCores), (1.0, 0, Why::FastestCores)] {
+            let nodes = [2, 8]
+                .map(|threads| faulting(threads, 10.0 * f64::from(threads), 5.0, Some(misses)));
+            let d = decide(&nodes, &Rules::default());
+            assert_eq!(d.choice, Choice::OneNode { node, why });
+            assert_eq!(d.misses_per_kilo, Some(misses));
+        }
+    }
+
+    #[test]
+    fn without_counters_every_node_gets_its_turn() {
+        let mut nodes = [10.0, 20.0, 30.0].map(|ns| faulting(2, ns, 5.0, None));
+        let rules = Rules {
+            origin: 1,
+            ..Rules::default()
+        };
+        let mut turns = Vec::new();
+        for alone in [7.0, 9.0, 5.0] {
+            let d = decide(&nodes, &rules);
+            let i = d.one_node().unwrap();
+            turns.push(i);
+            nodes[i].alone_ns = Some(alone);
+        }
+        assert_eq!(turns, [1, 0, 2]);
+        let d = decide(&nodes, &rules);
+        assert_eq!(
+            d.choice,
+            Choice::OneNode {
+                node: 2,
+                why: Why::FastestAlone
+            }
+        );
+        assert!(d.to_string().ends_with("9.0 7.0 5.0 ns per iteration"));
+    }
+}

@@ -1,0 +1,207 @@
+//! Measurements: what a thread reports after a piece of the loop, and what a
+//! node's threads amount to together.
+//!
+//! Times are *elapsed* times from a monotonic clock. A CPU-time clock would
+//! hide throttling, sleeping and page traffic, and show all nodes alike.
+
+/// Hardware counters of one thread over one piece of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Instructions retired.
+    pub instructions: u64,
+    /// Last-level cache misses, or what the user named instead.
+    pub cache_misses: u64,
+}
+
+/// What one thread measured over one piece of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measurement {
+    /// Elapsed time in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Iterations run in that time.
+    pub iterations: u64,
+    /// Remote page faults in that time; `None` where nodes share memory
+    /// coherently.
+    pub faults: Option<u64>,
+    /// Hardware counters, where the machine has them.
+    pub counters: Option<Counters>,
+}
+
+/// Averages of one node for one loop, per iteration and core.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NodeRate {
+    /// Elapsed nanoseconds that one core spends on an iteration.
+    pub ns_per_iteration: f64,
+    /// Remote page faults per iteration.
+    pub faults: Option<f64>,
+    /// Instructions per iteration.
+    pub instructions: Option<f64>,
+    /// Cache misses per iteration.
+    pub cache_misses: Option<f64>,
+}
+
+impl NodeRate {
+    /// Core time per remote page fault in microseconds, the *fault period*;
+    /// `None` without faults.
+    #[must_use]
+    pub fn fault_period_us(&self) -> Option<f64> {
+        self.faults
+            .filter(|&f| f > 0.0)
+            .map(|f| self.ns_per_iteration / f / 1000.0)
+    }
+
+    /// Cache misses per 1000 instructions; `None` without counters.
+    #[must_use]
+    pub fn misses_per_kilo(&self) -> Option<f64> {
+        match (self.cache_misses, self.instructions) {
+            (Some(m), Some(i)) if i > 0.0 => Some(1000.0 * m / i),
+            _ => None,
+        }
+    }
+
+    /// `weight` parts of `new` and the rest of `self`. A field that only one
+    /// of them has is taken from that one.
+    #[must_use]
+    pub fn blend(&self, new: &NodeRate, weight: f64) -> NodeRate {
+        let mix = |old: f64, new: f64| weight * new + (1.0 - weight) * old;
+        let maybe = |old: Option<f64>, new: Option<f64>| match (old, new) {
+            (Some(o), Some(n)) => Some(mix(o, n)),
+            (one, other) => other.or(one),
+        };
+        NodeRate {
+            ns_per_iteration: mix(self.ns_per_iteration, new.ns_per_iteration),
+            faults: maybe(self.faults, new.faults),
+            instructions: maybe(self.instructions, new.instructions),
+            cache_misses: maybe(self.cache_misses, new.cache_misses),
+        }
+    }
+}
+
+/// Sum of the measurements of a node's threads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NodeTotal {
+    elapsed_ns: u64,
+    iterations: u64,
+    faults: Option<u64>,
+    counters: Option<Counters>,
+    reports: u32,
+}
+
+impl NodeTotal {
+    /// Adds one thread's measurement. One without iterations says nothing
+    /// about their speed and is ignored.
+    pub fn add(&mut self, m: &Measurement) {
+        if m.iterations == 0 {
+            return;
+        }
+        self.reports += 1;
+        self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
+        self.iterations = self.iterations.saturating_add(m.iterations);
+        if let Some(f) = m.faults {
+            self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
+        }
+        if let Some(c) = m.counters {
+            let sum = self.counters.unwrap_or(Counters {
+                instructions: 0,
+                cache_misses: 0,
+            });
+            self.counters = Some(Counters {
+                instructions: sum.instructions.saturating_add(c.instructions),
+                cache_misses: sum.cache_misses.saturating_add(c.cache_misses),
+            });
+        }
+    }
+
+    /// Number of measurements in it.
+    #[must_use]
+    pub fn reports(&self) -> u32 {
+        self.reports
+    }
+
+    /// The averages; `None` before the first measurement.
+    #[must_use]
+    pub fn rate(&self) -> Option<NodeRate> {
+        if self.iterations == 0 {
+            return None;
+        }
+        let n = self.iterations as f64;
+        Some(NodeRate {
+            // A clock too coarse for the piece reads zero, and a speed must
+            // stay finite.
+            ns_per_iteration: self.elapsed_ns.max(1) as f64 / n,
+            faults: self.faults.map(|f| f as f64 / n),
+            instructions: self.counters.map(|c| c.instructions as f64 / n),
+            cache_misses: self.counters.map(|c| c.cache_misses as f64 / n),
+        })
+    }
+}
+
+/// Iterations in each thread's probe chunk, so that all threads together use
+/// `fraction` of the loop, and at least one iteration each.
+#[must_use]
+pub fn chunk(n: u64, threads: usize, fraction: f64) -> u64 {
+    let threads = (threads as u64).max(1);
+    ((n as f64 * fraction / threads as f64) as u64).clamp(1, (n / threads).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_blends() {
+        let mut t = NodeTotal::default();
+        assert!(t.rate().is_none());
+        t.add(&Measurement {
+            elapsed_ns: 900,
+            iterations: 0,
+            ..Default::default()
+        });
+        assert_eq!(t.reports(), 0);
+        for elapsed_ns in [4000, 6000] {
+            t.add(&Measurement {
+                elapsed_ns,
+                iterations: 5,
+                faults: Some(1),
+                counters: Some(Counters {
+                    instructions: 10_000,
+                    cache_misses: 50,
+                }),
+            });
+        }
+        let r = t.rate().unwrap();
+        assert_eq!(r.ns_per_iteration, 1000.0);
+        assert_eq!(r.fault_period_us(), Some(5.0));
+        assert_eq!(r.misses_per_kilo(), Some(5.0));
+        let newer = NodeRate {
+            ns_per_iteration: 2000.0,
+            faults: None,
+            instructions: None,
+            cache_misses: None,
+        };
+        let b = r.blend(&newer, 0.75);
+        assert_eq!(b.ns_per_iteration, 1750.0);
+        assert_eq!(b.faults, r.faults);
+        assert_eq!(newer.fault_period_us(), None);
+        assert_eq!(newer.misses_per_kilo(), None);
+    }
+
+    #[test]
+    fn zero_time_stays_finite() {
+        let mut t = NodeTotal::default();
+        t.add(&Measurement {
+            iterations: 4,
+            ..Default::default()
+        });
+        assert!(t.rate().unwrap().ns_per_iteration > 0.0);
+    }
+
+    #[test]
+    fn chunks() {
+        assert_eq!(chunk(1000, 4, 0.1), 25);
+        assert_eq!(chunk(3, 4, 0.1), 1);
+        assert_eq!(chunk(1000, 4, 1.0), 250);
+        assert_eq!(chunk(0, 4, 0.1), 1);
+        assert!(chunk(u64::MAX, 3, 1.0) <= u64::MAX / 3);
+    }
+}
