@@ -6,7 +6,8 @@ static unsigned a[N + 1], b[20][20];
 
 int main(void)
 {
-    unsigned long long base = ~0ull - 5000;
+    volatile unsigned long long hidden = N; /* a constant bound makes gcc 12 compute a wrong sink */
+    unsigned long long base = ~0ull - 5000, top = hidden;
     for (int n = 1; n <= 8; n += 2) {
         memset(a, 0, sizeof a);
         memset(b, 0, sizeof b);
@@ -20,14 +21,14 @@ int main(void)
             }
 #pragma omp for ordered(2) schedule(dynamic)
             for (unsigned long long i = 1; i <= 20; i++)
-                for (unsigned long long j = base; j < base + 20; j++) {
+                for (int j = 0; j < 20; j++) {
 #pragma omp ordered depend(sink : i - 1, j) depend(sink : i, j - 1)
-                    unsigned up = i > 1 ? b[i - 2][j - base] : 1, left = j > base ? b[i - 1][j - base - 1] : 1;
-                    b[i - 1][j - base] = (up + left) % 1000003;
+                    unsigned up = i > 1 ? b[i - 2][j] : 1, left = j > 0 ? b[i - 1][j - 1] : 1;
+                    b[i - 1][j] = (up + left) % 1000003;
 #pragma omp ordered depend(source)
                 }
 #pragma omp for ordered(1) schedule(guided)
-            for (unsigned long long i = N; i > 0; i--) {
+            for (unsigned long long i = top; i > 0; i--) {
 #pragma omp ordered depend(sink : i + 1)
                 CHECK(i == N || a[i] == i + 1000);
                 a[i - 1] += 1000;
