@@ -21,8 +21,11 @@
 //! once. Nothing here waits for a thread that has not arrived.
 #![forbid(unsafe_code)]
 
+pub mod cache;
+pub mod cross_dynamic;
 pub mod csr;
 pub mod decide;
+pub mod hetprobe;
 pub mod plain;
 mod primitive;
 pub mod probe;

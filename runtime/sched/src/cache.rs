@@ -1,0 +1,293 @@
+//! What is known about a region from its earlier executions.
+//!
+//! One entry per region, trip count (in powers of two) and team shape:
+//! exponentially weighted averages of the measurements, so that first-touch
+//! traffic is forgotten and outliers decay. When successive executions agree,
+//! the entry is *settled*: it carries a plan, and the region is not probed
+//! again until what an execution measures drifts away from the averages.
+//!
+//! A data structure only: the runtime keeps it under a lock of its own, takes
+//! an [`Arc<Known>`](Known) out for an execution, and brings the record back.
+
+use crate::decide::Choice;
+use crate::decide::{decide, Decision, NodeInput, Rules, Why};
+use crate::probe::NodeRate;
+use crate::record::{Learning, LoopRecord};
+use crate::team::Team;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Weight of a new measurement in the averages; the old average keeps the
+/// rest.
+pub const NEW_WEIGHT: f64 = 0.75;
+/// Executions agree if no node's time per iteration differs by more than this
+/// factor.
+const AGREEMENT: f64 = 1.25;
+/// A region that never agrees with itself is settled after so many probed
+/// executions: probing on would not make it more regular.
+const MOST_PROBES: u32 = 4;
+/// A settled execution drifts if a node's time per iteration is off by more
+/// than this factor...
+const DRIFT: f64 = 1.5;
+/// ...and is probed again when so many in a row did. One alone may have been
+/// disturbed from outside.
+const DRIFTS_IN_A_ROW: u32 = 2;
+/// A plan is renewed when a core speed ratio has moved by more than this
+/// factor; smaller moves are balanced at the end of a loop anyway.
+const RENEWAL: f64 = 1.03;
+
+/// What tells regions apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// The region's identity, never its data: an address in the program text
+    /// or something derived from it.
+    pub region: u64,
+    /// Number of bits of the trip count.
+    pub magnitude: u8,
+    /// [`Team::shape_key`].
+    pub shape: u64,
+}
+
+impl Key {
+    /// Key of `region` with `n` iterations on `team`.
+    #[must_use]
+    pub fn new(region: u64, n: u64, team: &Team) -> Self {
+        Key {
+            region,
+            magnitude: (u64::BITS - n.leading_zeros()) as u8,
+            shape: team.shape_key(),
+        }
+    }
+}
+
+/// What an execution may know about its region. A snapshot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Known {
+    /// Averages per node.
+    pub rates: Box<[Option<NodeRate>]>,
+    /// Nanoseconds per iteration of the loop with each node alone, where
+    /// tried.
+    pub alone_ns: Box<[Option<f64>]>,
+    /// How to run without probing, if that is known.
+    pub plan: Option<Arc<Decision>>,
+}
+
+/// Sum of the times of several executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// How many.
+    pub executions: u64,
+    /// Sum of their iterations.
+    pub iterations: u64,
+    /// Sum of their elapsed times in nanoseconds.
+    pub elapsed_ns: u64,
+}
+
+impl Timing {
+    fn add(&mut self, r: &LoopRecord) {
+        self.executions += 1;
+        self.iterations = self.iterations.saturating_add(r.iterations);
+        self.elapsed_ns = self.elapsed_ns.saturating_add(r.elapsed_ns);
+    }
+
+    /// Nanoseconds per iteration of the loop.
+    #[must_use]
+    pub fn ns_per_iteration(&self) -> Option<f64> {
+        (self.iterations > 0).then(|| self.elapsed_ns as f64 / self.iterations as f64)
+    }
+}
+
+/// One region's entry.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    known: Arc<Known>,
+    probes: u32,
+    drifts: u32,
+    first: Timing,
+    settled: Timing,
+}
+
+impl Entry {
+    /// The snapshot for the next execution.
+    #[must_use]
+    pub fn known(&self) -> &Arc<Known> {
+        &self.known
+    }
+
+    /// Whether the next execution runs without probing.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.known.plan.is_some()
+    }
+
+    /// The first execution of all.
+    #[must_use]
+    pub fn first(&self) -> Timing {
+        self.first
+    }
+
+    /// All executions that ran by a plan.
+    #[must_use]
+    pub fn settled(&self) -> Timing {
+        self.settled
+    }
+
+    /// By what part the first execution took longer per iteration than the
+    /// settled ones: first touch of memory, probing and a wrong first split
+    /// together.
+    #[must_use]
+    pub fn first_overhead(&self) -> Option<f64> {
+        let settled = self.settled.ns_per_iteration().filter(|&s| s > 0.0)?;
+        Some(self.first.ns_per_iteration()? / settled - 1.0)
+    }
+
+    /// Learns from one execution.
+    pub fn update(&mut self, record: &LoopRecord, rules: &Rules) {
+        if record.learning == Learning::None {
+            return;
+        }
+        if self.first.executions == 0 {
+            self.first.add(record);
+        }
+        let nodes = record.nodes.len();
+        let mut known = Known::clone(&self.known);
+        if known.rates.len() != nodes {
+            known.rates = vec![None; nodes].into();
+            known.alone_ns = vec![None; nodes].into();
+        }
+
+        // Compare with what was expected before blending it in.
+        let mut worst: f64 = 1.0;
+        let mut compared = false;
+        for (i, node) in record.nodes.iter().enumerate() {
+            let Some(fresh) = fresh_rate(node.ns_per_iteration, node.probe) else {
+                continue;
+            };
+            if let Some(old) = known.rates[i] {
+                compared = true;
+                worst = worst.max(factor(old.ns_per_iteration, fresh.ns_per_iteration));
+            }
+            known.rates[i] = Some(match known.rates[i] {
+                Some(old) => old.blend(&fresh, NEW_WEIGHT),
+                None => fresh,
+            });
+        }
+
+        let ran_alone = record
+            .decision
+            .as_ref()
+            .and_then(|d| match d.choice {
+                Choice::OneNode { node, why } => Some((node, why)),
+                Choice::Split { .. } => None,
+            })
+            .filter(|&(_, why)| matches!(why, Why::Origin | Why::Trial | Why::FastestAlone));
+        let plans = if record.learning == Learning::Settled {
+            self.settled.add(record);
+            if let Some((node, _)) = ran_alone {
+                // Only an execution by plan had no other node in it.
+                known.alone_ns[node] =
+                    Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
+            }
+            self.drifts = if worst > DRIFT { self.drifts + 1 } else { 0 };
+            self.drifts < DRIFTS_IN_A_ROW
+        } else {
+            self.probes += 1;
+            // Turns of single nodes start at once: nothing is learned from
+            // probing again.
+            (compared && worst <= AGREEMENT) || self.probes >= MOST_PROBES || ran_alone.is_some()
+        };
+        if plans {
+            let inputs: Vec<NodeInput> = record
+                .nodes
+                .iter()
+                .enumerate()
+                .map(|(i, x)| NodeInput {
+                    threads: x.threads,
+                    rate: known.rates[i],
+                    alone_ns: known.alone_ns[i],
+                })
+                .collect();
+            let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
+            if complete {
+                let new = decide(&inputs, rules);
+                if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
+                    known.plan = Some(Arc::new(new));
+                }
+            }
+        } else if known.plan.is_some() {
+            known.plan = None;
+            known.alone_ns.fill(None);
+            self.probes = 0;
+            self.drifts = 0;
+        }
+        self.known = Arc::new(known);
+    }
+}
+
+/// The time over a whole execution, which covers more than the probe did, and
+/// the counters of the probe.
+fn fresh_rate(whole_ns: Option<f64>, probe: Option<NodeRate>) -> Option<NodeRate> {
+    let ns_per_iteration = whole_ns
+        .filter(|&t| t > 0.0)
+        .or(probe.map(|p| p.ns_per_iteration))?;
+    Some(NodeRate {
+        ns_per_iteration,
+        faults: probe.and_then(|p| p.faults),
+        instructions: probe.and_then(|p| p.instructions),
+        cache_misses: probe.and_then(|p| p.cache_misses),
+    })
+}
+
+/// How far apart two times are, as a factor of at least 1.
+fn factor(a: f64, b: f64) -> f64 {
+    (a / b).max(b / a)
+}
+
+/// Whether two decisions are the same for all that matters.
+fn close(a: &Decision, b: &Decision) -> bool {
+    let kind = match (&a.choice, &b.choice) {
+        (Choice::Split { .. }, Choice::Split { .. }) => true,
+        (x, y) => x == y,
+    };
+    kind && a.csr.len() == b.csr.len()
+        && a.csr.iter().zip(&*b.csr).all(|(x, y)| match (x, y) {
+            (Some(x), Some(y)) => factor(*x, *y) <= RENEWAL,
+            (x, y) => x.is_some() == y.is_some(),
+        })
+}
+
+/// All entries.
+#[derive(Clone, Debug, Default)]
+pub struct ProbeCache {
+    entries: BTreeMap<Key, Entry>,
+}
+
+impl ProbeCache {
+    /// An empty cache.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What is known for the next execution of `key`.
+    #[must_use]
+    pub fn known(&self, key: &Key) -> Option<Arc<Known>> {
+        self.entries.get(key).map(|e| Arc::clone(&e.known))
+    }
+
+    /// Learns from an execution of `key`.
+    pub fn update(&mut self, key: Key, record: &LoopRecord, rules: &Rules) {
+        self.entries.entry(key).or_default().update(record, rules);
+    }
+
+    /// The entry of `key`.
+    #[must_use]
+    pub fn entry(&self, key: &Key) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    /// All entries in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &Entry)> {
+        self.entries.iter()
+    }
+}

@@ -1,0 +1,209 @@
+//! `cross-dynamic`: two-level dynamic scheduling.
+//!
+//! Threads take chunks from their node's pool. The thread that finds it empty
+//! becomes the node's leader and refills it in bulk from the global pool, so
+//! that the global cursor's cache line crosses nodes once per refill and not
+//! once per chunk. Nobody waits for a leader: a thread that finds the pool
+//! empty while another refills takes a single chunk from the global pool.
+//!
+//! A node's pool is one word: the number of its first chunk, and how many have
+//! been taken since. One add on it tells a thread which chunk it got, or that
+//! the pool was empty, whatever refills happened in between.
+//!
+//! # Memory ordering
+//! Everything about ranges is relaxed: a range is the whole message (see
+//! [`crate::plain`]), and every word describes itself. The leader's flag is
+//! taken with acquire and given back with release, so that the next leader sees
+//! the last refill. Without that it could believe a freshly filled pool empty
+//! and overwrite it, and those iterations would be lost.
+
+use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
+use crate::ranges::Range;
+use crate::record::{LoopRecord, Tally};
+use crate::schedule::Kind;
+use crate::team::Team;
+use std::sync::Arc;
+
+/// Bits of a pool word that count what was taken.
+const TAKEN_BITS: u32 = 24;
+const TAKEN_MASK: u64 = (1 << TAKEN_BITS) - 1;
+/// Chunks of a loop, so that a chunk's number fits the other bits of a word.
+/// Longer loops get larger chunks than asked for.
+const MOST_CHUNKS: u64 = 1 << 39;
+/// Chunks per thread in one refill.
+const REFILL_PER_THREAD: u64 = 8;
+/// A refill is at most this part of a node's even share, so that a loop with
+/// few chunks is not given away in one refill.
+const REFILLS_PER_NODE: u64 = 8;
+
+#[derive(Debug, Default)]
+struct NodePool {
+    word: Padded<AtomicU64>,
+    /// A leader is at work.
+    leading: Padded<AtomicBool>,
+    /// Chunks per refill; constant while the loop runs.
+    refill: u64,
+}
+
+/// One execution of one loop under `cross-dynamic`.
+#[derive(Debug)]
+pub struct CrossDynamic {
+    team: Arc<Team>,
+    n: u64,
+    chunk: u64,
+    chunks: u64,
+    /// Number of the next chunk of the global pool.
+    global: Padded<AtomicU64>,
+    nodes: Box<[NodePool]>,
+    tally: Tally,
+}
+
+impl CrossDynamic {
+    /// State for a loop of `n` iterations in chunks of `chunk` (0 counts as
+    /// 1). Beyond 2^39 chunks they are made larger.
+    #[must_use]
+    pub fn new(n: u64, chunk: u64, team: Arc<Team>) -> Self {
+        let mut state = CrossDynamic {
+            n: 0,
+            chunk: 1,
+            chunks: 0,
+            global: Padded::default(),
+            nodes: team.nodes().iter().map(|_| NodePool::default()).collect(),
+            tally: Tally::new(team.threads()),
+            team,
+        };
+        state.restart(n, chunk);
+        state
+    }
+
+    /// Prepares the same state for another loop with the same team. The caller
+    /// makes it visible to the team's threads.
+    pub fn restart(&mut self, n: u64, chunk: u64) {
+        self.n = n;
+        self.chunk = chunk.max(1).max(n.div_ceil(MOST_CHUNKS));
+        self.chunks = n.div_ceil(self.chunk);
+        self.global.0.store(0, Ordering::Relaxed);
+        self.tally.reset();
+        let inhabited = self.team.inhabited().max(1) as u64;
+        for (node, shape) in self.nodes.iter_mut().zip(self.team.nodes()) {
+            let few = self.chunks / (inhabited * REFILLS_PER_NODE);
+            node.refill = (u64::from(shape.threads) * REFILL_PER_THREAD)
+                .min(few)
+                .clamp(1, TAKEN_MASK / 2);
+            // Empty: everything of a refill at chunk 0 is taken.
+            node.word.0.store(node.refill, Ordering::Relaxed);
+            node.leading.0.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// The team this state was made for.
+    #[must_use]
+    pub fn team(&self) -> &Arc<Team> {
+        &self.team
+    }
+
+    /// Next chunk of thread `tid`, or `None` when all are taken.
+    #[inline]
+    pub fn next(&self, tid: usize) -> Option<Range> {
+        let node = self.team.node_of(tid);
+        let chunk = self.take_pooled(node).or_else(|| self.take_cold(node))?;
+        let start = chunk * self.chunk;
+        let r = Range {
+            start,
+            end: start + self.chunk.min(self.n - start),
+        };
+        self.tally.add(tid, r.len());
+        Some(r)
+    }
+
+    /// Thread `tid` has entered the loop; for the record.
+    pub fn arrive(&self, tid: usize) {
+        self.tally.arrive(tid);
+    }
+
+    /// Thread `tid` has left the loop after `elapsed_ns` nanoseconds; for the
+    /// record.
+    pub fn finish(&self, tid: usize, elapsed_ns: u64) {
+        self.tally.leave(tid, elapsed_ns);
+    }
+
+    /// The record of this execution; after all threads have left.
+    #[must_use]
+    pub fn record(&self) -> LoopRecord {
+        LoopRecord::new(Kind::CrossDynamic, self.n, &self.team, &self.tally)
+    }
+
+    /// Number of a chunk from the pool of `node`.
+    #[inline]
+    fn take_pooled(&self, node: usize) -> Option<u64> {
+        let pool = &self.nodes[node];
+        // Looked at first, so that threads that try again and again while a
+        // leader works cannot count the low bits into the high ones.
+        if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
+            return None;
+        }
+        let word = pool.word.0.fetch_add(1, Ordering::Relaxed);
+        if self.is_empty(pool, word) {
+            return None;
+        }
+        Some((word >> TAKEN_BITS) + (word & TAKEN_MASK))
+    }
+
+    #[inline]
+    fn is_empty(&self, pool: &NodePool, word: u64) -> bool {
+        let taken = word & TAKEN_MASK;
+        taken >= pool.refill || (word >> TAKEN_BITS) + taken >= self.chunks
+    }
+
+    #[cold]
+    fn take_cold(&self, node: usize) -> Option<u64> {
+        let pool = &self.nodes[node];
+        loop {
+            if pool
+                .leading
+                .0
+                .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
+                .is_err()
+            {
+                // Someone refills: do not wait, take one chunk past the pool.
+                return self.take_global(1).or_else(|| self.take_elsewhere(node));
+            }
+            // Refilled by the leader before?
+            if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
+                let first = self.take_global(pool.refill);
+                if let Some(first) = first {
+                    // The leader keeps the first chunk.
+                    pool.word
+                        .0
+                        .store(first << TAKEN_BITS | 1, Ordering::Relaxed);
+                }
+                pool.leading.0.store(false, Ordering::Release);
+                return first.or_else(|| self.take_elsewhere(node));
+            }
+            pool.leading.0.store(false, Ordering::Release);
+            if let Some(chunk) = self.take_pooled(node) {
+                return Some(chunk);
+            }
+        }
+    }
+
+    /// Claims `count` chunks of the global pool; the number of the first. The
+    /// last claim may reach past the end.
+    fn take_global(&self, count: u64) -> Option<u64> {
+        // Looked at first: bounds how far the cursor can pass the end.
+        if self.global.0.load(Ordering::Relaxed) >= self.chunks {
+            return None;
+        }
+        let first = self.global.0.fetch_add(count, Ordering::Relaxed);
+        (first < self.chunks).then_some(first)
+    }
+
+    /// At the end: what other nodes have in their pools. They would run it
+    /// themselves, since the leader that filled the pool is in the loop, but
+    /// later.
+    fn take_elsewhere(&self, node: usize) -> Option<u64> {
+        (1..self.nodes.len())
+            .map(|k| (node + k) % self.nodes.len())
+            .find_map(|i| self.take_pooled(i))
+    }
+}

@@ -1,0 +1,470 @@
+//! HetProbe: probe a part of the loop on every node, decide once, then one
+//! contiguous range per node, taken dynamically inside it.
+//!
+//! A thread meets this state in three kinds of call: its first, which hands it
+//! a probe chunk; the next, which brings the measurement and may complete the
+//! picture; all later ones, which take chunks of the decided split.
+//!
+//! **Nobody waits for a thread that has not arrived.** A loop has no entry
+//! barrier, so a thread may legally wait elsewhere until others have finished
+//! this one. The split is decided by whoever brings the last measurement that
+//! exists: every probe chunk handed out has been reported, and every node has
+//! at least one report. Threads that come back earlier take ordinary chunks
+//! from the same pool as the probe chunks, and if a node never shows up, the
+//! loop simply ends that way. A thread that arrives after the decision joins
+//! its node's range.
+//!
+//! **No iteration is lost.** Iterations are at any moment either in the pool,
+//! or in a node's range, or handed to a thread that runs them. A thread is told
+//! `Done` only if it sees the pool empty and
+//! - while probing: nothing was decided (checked under the lock that a
+//!   decision holds while it moves the pool's rest into ranges); or
+//! - after a split: every node's range empty; or
+//! - if one node runs alone: its range empty, or a thread of that node inside
+//!   the loop, which will not leave before the range is empty.
+//!
+//! So the threads that did arrive finish the loop, whichever they are. Taking
+//! from other nodes at the end, in each thief's own chunk size, also corrects a
+//! split whose estimate was wrong.
+//!
+//! # Memory ordering
+//! Cursors are relaxed: a range is the whole message (see [`crate::plain`]).
+//! A node's range is written before `phase` is stored with release and read
+//! after `phase` was loaded with acquire; without that pair a thread could see
+//! "decided" and take from a range that is still empty, and leave early. A
+//! node's `arrived` flag is stored with release before its thread reads
+//! anything else, and what follows for a thread of another node is only that
+//! it may leave.
+
+use crate::cache::Known;
+use crate::csr;
+use crate::decide::{decide, Decision, NodeInput, Rules};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
+use crate::probe::{self, Measurement, NodeTotal};
+use crate::ranges::Range;
+use crate::record::{Learning, LoopRecord, Tally};
+use crate::schedule::{Kind, DEFAULT_FRACTION};
+use crate::team::Team;
+use std::sync::Arc;
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Run these iterations.
+    Range(Range),
+    /// Run these iterations, measure them, and bring the measurement to the
+    /// next call.
+    Probe(Range),
+    /// Leave the loop.
+    Done,
+}
+
+/// What the user and the machine say about HetProbe.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Part of the iterations used for probing, in `(0, 1]`.
+    pub probe: f64,
+    /// Thresholds and link for the decision.
+    pub rules: Rules,
+    /// Least work in a chunk of a decided split, in nanoseconds, so that
+    /// taking chunks stays cheap against running them.
+    pub chunk_ns: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            probe: DEFAULT_FRACTION,
+            rules: Rules::default(),
+            // A contended take costs up to 0.1 us where a cache line moves
+            // between cores in 55 ns.
+            chunk_ns: 5000.0,
+        }
+    }
+}
+
+/// Chunks that a thread takes of its node's range at the least.
+const CHUNKS_PER_THREAD: u64 = 16;
+/// The end of a range is taken in chunks of this part of a thread's share of
+/// what is left, so that the threads of a node end together.
+const TAPER: u64 = 4;
+/// No chunk is smaller than this part of a thread's share of its node's range.
+const FINEST: u64 = 256;
+
+const PROBING: u64 = 0;
+const SPLIT: u64 = 1;
+/// Plus the node's number: that node alone.
+const ALONE: u64 = 2;
+
+/// Limits on what a node's range holds and its threads take; constant once
+/// decided.
+#[derive(Debug, Default)]
+struct Share {
+    end: AtomicU64,
+    /// What is left is divided by this for the next chunk.
+    parts: AtomicU64,
+    /// Bounds of the chunks that threads of this node take, anywhere.
+    least: AtomicU64,
+    most: AtomicU64,
+    /// A thread of the node is or was in the loop.
+    arrived: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct NodeState {
+    next: Padded<AtomicU64>,
+    share: Padded<Share>,
+}
+
+/// What only the rare calls touch.
+#[derive(Debug, Default)]
+struct Picture {
+    totals: Vec<NodeTotal>,
+    /// Threads that were handed a probe chunk and have not reported.
+    probing: Vec<bool>,
+    outstanding: u32,
+    decision: Option<Arc<Decision>>,
+    learning: Learning,
+}
+
+/// One execution of one loop under HetProbe. Recycle it with
+/// [`restart`](Self::restart) to spare allocations.
+#[derive(Debug)]
+pub struct HetProbe {
+    team: Arc<Team>,
+    settings: Settings,
+    n: u64,
+    known: Option<Arc<Known>>,
+    probe_chunk: u64,
+    /// Size of ordinary chunks while probing.
+    meanwhile: u64,
+    phase: Padded<AtomicU64>,
+    pool: Padded<AtomicU64>,
+    nodes: Box<[NodeState]>,
+    tally: Tally,
+    picture: Mutex<Picture>,
+}
+
+impl HetProbe {
+    /// State for a loop of `n` iterations, with what the cache knows about it.
+    ///
+    /// With a plan in `known` nothing is probed. A team on a single node is
+    /// not probed either.
+    #[must_use]
+    pub fn new(n: u64, team: Arc<Team>, settings: Settings, known: Option<Arc<Known>>) -> Self {
+        let nodes = team.nodes().len();
+        let threads = team.threads();
+        let mut state = HetProbe {
+            settings,
+            n: 0,
+            known: None,
+            probe_chunk: 1,
+            meanwhile: 1,
+            phase: Padded::default(),
+            pool: Padded::default(),
+            nodes: (0..nodes).map(|_| NodeState::default()).collect(),
+            tally: Tally::new(threads),
+            picture: Mutex::new(Picture {
+                totals: vec![NodeTotal::default(); nodes],
+                probing: vec![false; threads],
+                ..Picture::default()
+            }),
+            team,
+        };
+        state.restart(n, known);
+        state
+    }
+
+    /// Prepares the same state for another execution with the same team. The
+    /// caller makes it visible to the team's threads.
+    pub fn restart(&mut self, n: u64, known: Option<Arc<Known>>) {
+        self.n = n;
+        self.known = known.filter(|k| k.rates.len() == self.nodes.len());
+        self.probe_chunk = probe::chunk(n, self.team.threads(), self.settings.probe);
+        self.meanwhile = (self.probe_chunk / 4).max(1);
+        self.tally.reset();
+        self.pool.0.store(0, Ordering::Relaxed);
+        self.phase.0.store(PROBING, Ordering::Relaxed);
+        for node in &*self.nodes {
+            node.share.0.arrived.store(false, Ordering::Relaxed);
+        }
+        let mut picture = lock(&self.picture);
+        picture.totals.fill(NodeTotal::default());
+        picture.probing.fill(false);
+        picture.outstanding = 0;
+        picture.decision = None;
+        picture.learning = Learning::Undecided;
+        let plan = self.known.as_ref().and_then(|k| k.plan.clone());
+        if let Some(plan) = plan {
+            picture.learning = Learning::Settled;
+            self.carry_out(&mut picture, plan);
+        } else if self.team.inhabited() <= 1 {
+            let inputs = self.inputs(&picture);
+            picture.learning = Learning::None;
+            self.carry_out(
+                &mut picture,
+                Arc::new(decide(&inputs, &self.settings.rules)),
+            );
+        }
+    }
+
+    /// The team this state was made for.
+    #[must_use]
+    pub fn team(&self) -> &Arc<Team> {
+        &self.team
+    }
+
+    /// First call of thread `tid`.
+    #[inline]
+    pub fn first(&self, tid: usize) -> Next {
+        self.tally.arrive(tid);
+        let arrived = &self.nodes[self.team.node_of(tid)].share.0.arrived;
+        if !arrived.load(Ordering::Relaxed) {
+            arrived.store(true, Ordering::Release);
+        }
+        match self.phase.0.load(Ordering::Acquire) {
+            PROBING => self.first_probe(tid),
+            phase => self.take(tid, phase),
+        }
+    }
+
+    /// Every further call of thread `tid`, with the measurement if the last
+    /// answer was [`Next::Probe`]. If that one is left out, the loop is run to
+    /// its end without a decision.
+    #[inline]
+    pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Next {
+        if let Some(m) = measured {
+            self.report(tid, &m);
+        }
+        match self.phase.0.load(Ordering::Acquire) {
+            PROBING => self.take_meanwhile(tid),
+            phase => self.take(tid, phase),
+        }
+    }
+
+    /// Thread `tid` got [`Next::Done`], `elapsed_ns` nanoseconds after its
+    /// call of [`first`](Self::first). Optional; without it the record and the
+    /// cache know probe times only.
+    pub fn finish(&self, tid: usize, elapsed_ns: u64) {
+        self.tally.leave(tid, elapsed_ns);
+    }
+
+    /// The record of this execution; after all threads that arrived have left.
+    #[must_use]
+    pub fn record(&self) -> LoopRecord {
+        let kind = Kind::HetProbe {
+            probe: self.settings.probe,
+        };
+        let mut record = LoopRecord::new(kind, self.n, &self.team, &self.tally);
+        let picture = lock(&self.picture);
+        for (node, total) in record.nodes.iter_mut().zip(&picture.totals) {
+            node.probe = total.rate();
+        }
+        record.learning = picture.learning;
+        record.decision.clone_from(&picture.decision);
+        record
+    }
+
+    #[cold]
+    fn first_probe(&self, tid: usize) -> Next {
+        let mut picture = lock(&self.picture);
+        // Decided while this thread came for the lock?
+        let phase = self.phase.0.load(Ordering::Acquire);
+        if phase != PROBING {
+            drop(picture);
+            return self.take(tid, phase);
+        }
+        // Under the lock an empty pool means that all iterations are running
+        // or done: nothing is on its way into a node's range.
+        match take_up_to(&self.pool.0, self.n, |_| self.probe_chunk) {
+            None => Next::Done,
+            Some(r) => {
+                picture.probing[tid] = true;
+                picture.outstanding += 1;
+                self.tally.add(tid, r.len());
+                Next::Probe(r)
+            }
+        }
+    }
+
+    #[cold]
+    fn report(&self, tid: usize, m: &Measurement) {
+        let mut picture = lock(&self.picture);
+        if !core::mem::take(&mut picture.probing[tid]) {
+            return;
+        }
+        picture.outstanding -= 1;
+        picture.totals[self.team.node_of(tid)].add(m);
+        let complete = picture.outstanding == 0
+            && picture
+                .totals
+                .iter()
+                .zip(self.team.nodes())
+                .all(|(t, s)| t.reports() > 0 || s.threads == 0);
+        if complete && picture.decision.is_none() {
+            let inputs = self.inputs(&picture);
+            picture.learning = Learning::Probed;
+            self.carry_out(
+                &mut picture,
+                Arc::new(decide(&inputs, &self.settings.rules)),
+            );
+        }
+    }
+
+    /// What is known about the nodes: fresh measurements, blended with earlier
+    /// executions.
+    fn inputs(&self, picture: &Picture) -> Vec<NodeInput> {
+        self.team
+            .nodes()
+            .iter()
+            .zip(&picture.totals)
+            .enumerate()
+            .map(|(i, (shape, total))| {
+                let fresh = total.rate();
+                let old = self.known.as_ref().and_then(|k| k.rates[i]);
+                NodeInput {
+                    threads: shape.threads,
+                    rate: match (old, fresh) {
+                        (Some(o), Some(f)) => Some(o.blend(&f, crate::cache::NEW_WEIGHT)),
+                        (old, fresh) => fresh.or(old),
+                    },
+                    alone_ns: self.known.as_ref().and_then(|k| k.alone_ns[i]),
+                }
+            })
+            .collect()
+    }
+
+    /// Moves what is left in the pool into the nodes' ranges.
+    fn carry_out(&self, picture: &mut Picture, decision: Arc<Decision>) {
+        // Takes of the pool from here on find it empty, and look for the lock.
+        let start = self.pool.0.swap(self.n, Ordering::Relaxed);
+        let rest = Range { start, end: self.n };
+        for (i, part) in csr::split(rest, decision.shares()).enumerate() {
+            let threads = u64::from(self.team.nodes()[i].threads).max(1);
+            let work = decision
+                .nodes
+                .get(i)
+                .and_then(|n| n.rate)
+                .map_or(0, |r| (self.settings.chunk_ns / r.ns_per_iteration) as u64);
+            let each = part.len() / threads;
+            let least = work.max(each / FINEST).max(1);
+            let share = &self.nodes[i].share.0;
+            self.nodes[i].next.0.store(part.start, Ordering::Relaxed);
+            share.end.store(part.end, Ordering::Relaxed);
+            share.parts.store(threads * TAPER, Ordering::Relaxed);
+            share.least.store(least, Ordering::Relaxed);
+            share
+                .most
+                .store((each / CHUNKS_PER_THREAD).max(least), Ordering::Relaxed);
+        }
+        let phase = decision
+            .one_node()
+            .map_or(SPLIT, |node| ALONE + node as u64);
+        picture.decision = Some(decision);
+        self.phase.0.store(phase, Ordering::Release);
+    }
+
+    /// An ordinary chunk while others still probe.
+    fn take_meanwhile(&self, tid: usize) -> Next {
+        if let Some(r) = take_up_to(&self.pool.0, self.n, |_| self.meanwhile) {
+            self.tally.add(tid, r.len());
+            return Next::Range(r);
+        }
+        // Empty because all is handed out, or because a decision has just
+        // claimed the rest? The decider holds the lock until that is visible.
+        drop(lock(&self.picture));
+        match self.phase.0.load(Ordering::Acquire) {
+            PROBING => Next::Done,
+            phase => self.take(tid, phase),
+        }
+    }
+
+    /// A chunk of the decided split: of the thread's own node, or of what
+    /// another node has left.
+    #[inline]
+    fn take(&self, tid: usize, phase: u64) -> Next {
+        let mine = self.team.node_of(tid);
+        let taken = match self.take_from(mine, mine) {
+            None => self.take_elsewhere(mine, phase),
+            some => some,
+        };
+        match taken {
+            Some(r) => {
+                self.tally.add(tid, r.len());
+                Next::Range(r)
+            }
+            None => Next::Done,
+        }
+    }
+
+    #[inline]
+    fn take_from(&self, node: usize, taker: usize) -> Option<Range> {
+        let victim = &self.nodes[node];
+        let own = &self.nodes[taker].share.0;
+        let (least, most) = (
+            own.least.load(Ordering::Relaxed),
+            own.most.load(Ordering::Relaxed),
+        );
+        let end = victim.share.0.end.load(Ordering::Relaxed);
+        let parts = victim.share.0.parts.load(Ordering::Relaxed);
+        take_up_to(&victim.next.0, end, |left| {
+            (left / parts).clamp(least, most)
+        })
+    }
+
+    #[cold]
+    fn take_elsewhere(&self, mine: usize, phase: u64) -> Option<Range> {
+        if phase >= ALONE {
+            let chosen = (phase - ALONE) as usize;
+            // A thread of the chosen node that is inside leaves nothing
+            // behind. Until there is one, the others do the work: it might
+            // never come.
+            let share = &self.nodes[chosen].share.0;
+            if mine == chosen || share.arrived.load(Ordering::Acquire) {
+                return None;
+            }
+            return self.take_from(chosen, mine);
+        }
+        loop {
+            // Where most is left the taker disturbs least.
+            let (left, node) = (0..self.nodes.len())
+                .map(|i| {
+                    let next = self.nodes[i].next.0.load(Ordering::Relaxed);
+                    let end = self.nodes[i].share.0.end.load(Ordering::Relaxed);
+                    (end.saturating_sub(next), i)
+                })
+                .max()?;
+            if left == 0 {
+                return None;
+            }
+            if let Some(r) = self.take_from(node, mine) {
+                return Some(r);
+            }
+        }
+    }
+}
+
+/// Takes `size(what is left)` iterations from a cursor, or fewer at the end.
+#[inline]
+fn take_up_to(cursor: &AtomicU64, end: u64, size: impl Fn(u64) -> u64) -> Option<Range> {
+    let mut start = cursor.load(Ordering::Relaxed);
+    loop {
+        if start >= end {
+            return None;
+        }
+        let left = end - start;
+        let stop = start + size(left).min(left);
+        // Never an add: the size depends on what is left, and the cursor must
+        // neither pass the end nor wrap in a loop of 2^64 - 1 iterations.
+        match cursor.compare_exchange_weak(start, stop, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return Some(Range { start, end: stop }),
+            Err(now) => start = now,
+        }
+    }
+}
+
+/// The crate is built with `panic = "abort"`, and no user code runs under the
+/// lock, so that it cannot be poisoned.
+fn lock(m: &Mutex<Picture>) -> MutexGuard<'_, Picture> {
+    m.lock().expect("no panic under this lock")
+}
