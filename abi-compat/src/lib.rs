@@ -13,9 +13,12 @@
 //! and JSON files. No line of gcc's test suite is kept in the repository.
 
 pub mod bench;
+pub mod coverage;
 pub mod dg;
+pub mod elf;
 pub mod exec;
 pub mod library;
 pub mod selector;
 pub mod suite;
+pub mod symbols;
 pub mod tcl;

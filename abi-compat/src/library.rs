@@ -1,6 +1,8 @@
 //! Finds the repository and the built library.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 /// The repository's root.
 pub fn root() -> PathBuf {
@@ -44,4 +46,42 @@ pub fn libhetmp() -> Result<PathBuf, String> {
                 target_dir().join("release/libhetmp.so").display()
             )
         })
+}
+
+/// The library under test for `cargo test`: `HETMP_LIB`, else the release build
+/// brought up to date first, so that no test passes on yesterday's library.
+///
+/// # Panics
+/// With one line when it cannot be built.
+pub fn fresh() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        if std::env::var_os("HETMP_LIB").is_some() {
+            return libhetmp().unwrap_or_else(|why| panic!("hetmp: {why}"));
+        }
+        let out = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--quiet", "--package", "hetmp"])
+            .current_dir(root())
+            .env("CARGO_TARGET_DIR", target_dir())
+            .output()
+            .expect("cargo starts");
+        assert!(
+            out.status.success(),
+            "hetmp: library libhetmp.so: does not build:\n{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        target_dir().join("release/libhetmp.so")
+    })
+}
+
+/// The system's libgomp as gcc finds it, if there is one.
+pub fn system_libgomp() -> Option<PathBuf> {
+    let out = Command::new("gcc")
+        .arg("-print-file-name=libgomp.so.1")
+        .output()
+        .ok()?;
+    let name = String::from_utf8(out.stdout).ok()?;
+    let path = Path::new(name.trim());
+    // gcc repeats the bare name when it finds nothing.
+    path.is_absolute().then(|| path.to_owned())
 }

@@ -1,0 +1,145 @@
+//! The ELF promises of libhetmp.so: libgomp's names at libgomp's nodes, libgomp's
+//! soname, nothing else that would be seen by a program.
+
+use hetmp_abi_compat::{coverage, elf, library, symbols};
+use std::fs;
+use std::path::Path;
+
+fn ours() -> elf::SharedLibrary {
+    elf::read(library::fresh()).unwrap()
+}
+
+fn check_same_text(file: &str, generated: &str) {
+    let committed = fs::read_to_string(library::root().join(file)).unwrap_or_default();
+    if committed == generated {
+        return;
+    }
+    let line = committed
+        .lines()
+        .zip(generated.lines())
+        .position(|(a, b)| a != b)
+        .unwrap_or(committed.lines().count().min(generated.lines().count()));
+    panic!(
+        "{file} is out of date from line {}: {:?}, generated {:?}",
+        line + 1,
+        committed.lines().nth(line),
+        generated.lines().nth(line)
+    );
+}
+
+/// The lists themselves: the system's libgomp, if it is gcc 12's, is what they say.
+#[test]
+fn the_list_is_what_gcc_12_has() {
+    let Some(system) = library::system_libgomp() else {
+        eprintln!("skipped: no system libgomp.so.1");
+        return;
+    };
+    let system = elf::read(&system).unwrap();
+    for wanted in symbols::gcc12() {
+        assert!(coverage::exports(&system, &wanted), "{wanted:?}");
+    }
+    // A newer system libgomp has more nodes; those we know must agree.
+    for node in symbols::nodes() {
+        if let Some(parent) = system.nodes.get(&node.name) {
+            assert_eq!(*parent, node.parent, "{}", node.name);
+        } else {
+            assert!(node.since > 12, "{}", node.name);
+        }
+    }
+}
+
+#[test]
+fn version_script_is_generated() {
+    check_same_text("runtime/abi/nodes.map", &symbols::nodes_map());
+}
+
+#[test]
+fn every_libgomp_export_is_ours_too() {
+    let ours = ours();
+    let missing: Vec<String> = symbols::gcc12()
+        .iter()
+        .filter(|wanted| !coverage::exports(&ours, wanted))
+        .map(|e| {
+            let form = if e.default { "@@" } else { "@" };
+            format!("{}{form}{}", e.name, e.node)
+        })
+        .collect();
+    assert!(missing.is_empty(), "{} missing: {}", missing.len(), missing.join(" "));
+}
+
+#[test]
+fn nodes_are_chained_as_in_libgomp() {
+    let ours = ours();
+    for node in symbols::nodes() {
+        assert_eq!(ours.nodes.get(&node.name), Some(&node.parent), "{}", node.name);
+    }
+}
+
+/// A name of libgomp's at a node where libgomp does not have it would bind old
+/// programs to the wrong thing.
+#[test]
+fn versioned_exports_are_libgomp_s() {
+    let known: Vec<_> = symbols::gcc12().into_iter().chain(symbols::later()).collect();
+    let gomp_nodes: Vec<String> = symbols::nodes().into_iter().map(|n| n.name).collect();
+    for symbol in ours().symbols {
+        let Some(node) = &symbol.node else { continue };
+        if !gomp_nodes.contains(node) {
+            continue;
+        }
+        assert!(
+            known
+                .iter()
+                .any(|e| e.name == symbol.name && e.node == *node && e.default == symbol.default),
+            "{symbol:?} is not one of libgomp's"
+        );
+    }
+}
+
+#[test]
+fn nothing_leaks_unversioned() {
+    let mut headers = String::new();
+    gather(&library::root().join("include"), &mut headers);
+    let declared: Vec<&str> = headers
+        .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .collect();
+    let leaked: Vec<String> = ours()
+        .symbols
+        .into_iter()
+        .filter(|s| s.node.is_none() && !declared.contains(&s.name.as_str()))
+        .map(|s| s.name)
+        .collect();
+    assert!(leaked.is_empty(), "in no header of include/: {}", leaked.join(" "));
+}
+
+fn gather(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            gather(&path, text);
+        } else if path.extension().is_some_and(|e| e == "h" || e == "hpp") {
+            *text += &fs::read_to_string(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn loads_like_libgomp() {
+    let ours = ours();
+    assert_eq!(ours.soname.as_deref(), Some("libgomp.so.1"));
+    assert!(
+        ours.tls_size <= 8,
+        "{} bytes of TLS: static TLS space is scarce for libraries opened late",
+        ours.tls_size
+    );
+    assert!(ours.nodelete, "pool threads outlive a dlclose: -z nodelete");
+    assert!(
+        !ours.needed.iter().any(|n| n.contains("gomp") || n.contains("stdc++")),
+        "{:?}",
+        ours.needed
+    );
+}
+
+#[test]
+fn coverage_matrix_is_up_to_date() {
+    check_same_text("docs/coverage.md", &coverage::matrix(&ours()));
+}
