@@ -6,8 +6,7 @@ static unsigned a[N + 1], b[20][20];
 
 int main(void)
 {
-    volatile unsigned long long hidden = N; /* a constant bound makes gcc 12 compute a wrong sink */
-    unsigned long long base = ~0ull - 5000, top = hidden;
+    unsigned long long base = ~0ull - 5000;
     for (int n = 1; n <= 8; n += 2) {
         memset(a, 0, sizeof a);
         memset(b, 0, sizeof b);
@@ -28,14 +27,14 @@ int main(void)
 #pragma omp ordered depend(source)
                 }
 #pragma omp for ordered(1) schedule(guided)
-            for (unsigned long long i = top; i > 0; i--) {
-#pragma omp ordered depend(sink : i + 1)
-                CHECK(i == N || a[i] == i + 1000);
-                a[i - 1] += 1000;
+            for (unsigned long long i = 1; i <= N; i++) {
+#pragma omp ordered depend(sink : i - 1)
+                CHECK(i == 1 || a[i - 1] == i - 1 + 1000);
+                a[i] += 1000;
 #pragma omp ordered depend(source)
             }
         }
-        for (int i = 0; i < N; i++)
+        for (int i = 1; i <= N; i++)
             CHECK(a[i] == (unsigned)i + 1000);
         printf("%u %u\n", a[N], b[19][19]);
     }

@@ -91,6 +91,13 @@ static void measure(const struct bench_row *row, double seconds)
     double slice = seconds / MAX_REPS, took;
     for (;;) {
         took = timed(row->test, n, row);
+        // A single slow try may be a time slice given to somebody else, and
+        // would end the search at an n that measures nothing.
+        if (took >= 0.6 * slice) {
+            double again = timed(row->test, n, row);
+            if (again < took)
+                took = again;
+        }
         if (took >= 0.6 * slice || n > 50000000L)
             break;
         double grow = took > 0 ? slice / took : 8;
