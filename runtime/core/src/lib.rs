@@ -13,6 +13,7 @@ pub mod lock;
 pub mod park;
 pub mod quota;
 pub mod report;
+pub mod slow;
 pub mod sync;
 pub mod sys;
 pub mod tls;

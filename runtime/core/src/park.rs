@@ -389,8 +389,9 @@ impl Flag {
                     break;
                 }
             }
-            asleep(true);
             loop {
+                // Anew at every turn: whoever nudges takes the announcement down.
+                asleep(true);
                 let cur = self.word.load(Ordering::Acquire);
                 if reached(cur, epoch) {
                     asleep(false);

@@ -1,1 +1,35 @@
-//! (crate)
+//! `hetmp-omp`: the OpenMP engine, without any ABI.
+//!
+//! * **What it is**: teams and regions ([`team`], [`pool`]), barriers ([`barrier`]), worksharing
+//!   ([`work`], [`loops`]), tasks ([`task`]), internal control variables ([`icv`]), places
+//!   ([`affinity`]). It does not know which compiler called: the C entries in `runtime/abi` convert
+//!   arguments and call one function here.
+//! * **What it owns**: worker threads, teams, task records; the waiting inside constructs. Which
+//!   iterations go where is decided by `hetmp-sched`, how to wait by `hetmp-core`.
+//! * **Data in**: outlined functions and loop bounds from the ABI, environment values at the first
+//!   use. **Data out**: iteration ranges, calls of the program's functions.
+//!
+//! Places left for what comes later, on purpose without code: regions over several processes
+//! (`across`), virtual teams for static loops (`virtual_team`), and the tool interface (`tool`).
+
+pub mod affinity;
+pub(crate) mod affinity_bind;
+pub mod barrier;
+pub mod cancel;
+pub mod icv;
+pub mod init;
+pub mod loops;
+pub mod nodes;
+pub mod pool;
+pub mod task;
+pub mod team;
+pub mod thread;
+pub mod work;
+
+pub use thread::Thread;
+
+/// Barrier epochs and start numbers are 30 bits wide, as the flags they are kept in.
+pub(crate) const EPOCH_MASK: u32 = (1 << 30) - 1;
+
+/// Largest team with spread barriers.
+pub(crate) const MAX_SPREAD: u32 = 1 << barrier::MAX_ROUNDS;

@@ -1,0 +1,4 @@
+//! What gcc's `-fopenmp` code calls: `GOMP_*`.
+
+mod parallel;
+mod task;

@@ -1,0 +1,92 @@
+//! Parallel regions, barriers, cancellation.
+
+use crate::entry::entries;
+use core::ptr::null;
+use hetmp_omp::cancel::{self, Construct};
+use hetmp_omp::team::{self, resolve_num_threads, Outlined, Region};
+use hetmp_omp::{task, Thread};
+use libc::{c_int, c_uint, c_void};
+
+/// The description of a region from the arguments that gcc passes.
+pub(super) fn region(
+    th: &Thread,
+    f: Outlined,
+    data: *mut c_void,
+    num_threads: c_uint,
+    flags: c_uint,
+) -> Region {
+    Region {
+        f,
+        data,
+        nthreads: resolve_num_threads(th, num_threads, 0),
+        bind: flags,
+        group: null(),
+    }
+}
+
+entries! {
+    "GOMP_1.0" default:
+    /// A barrier of the current team.
+    fn GOMP_barrier() {
+        team::barrier(Thread::current());
+    }
+
+    /// Opens a region; the caller runs its part and calls `GOMP_parallel_end`.
+    fn GOMP_parallel_start(f: Outlined, data: *mut c_void, num_threads: c_uint) {
+        let th = Thread::current();
+        let region = region(th, f, data, num_threads, 0);
+        // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
+        unsafe { team::fork(th, &region, None) };
+    }
+
+    /// Ends the region opened last.
+    fn GOMP_parallel_end() {
+        team::join(Thread::current());
+    }
+
+    "GOMP_4.0" default:
+    /// A whole region. `flags`: the proc_bind clause.
+    fn GOMP_parallel(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
+        let th = Thread::current();
+        let region = region(th, f, data, num_threads, flags);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { team::parallel(th, &region, None) };
+    }
+
+    /// A barrier that can be cancelled; true when it was.
+    fn GOMP_barrier_cancel() -> bool {
+        team::barrier(Thread::current())
+    }
+
+    /// Cancels the innermost construct of the kind, or with `!active` asks whether it was.
+    fn GOMP_cancel(which: c_int, active: bool) -> bool {
+        let th = Thread::current();
+        match Construct::from_raw(which) {
+            Some(c) if active => cancel::cancel(th, c),
+            Some(c) => cancel::is_cancelled(th, c),
+            None => false,
+        }
+    }
+
+    /// True when the innermost construct of the kind was cancelled.
+    fn GOMP_cancellation_point(which: c_int) -> bool {
+        Construct::from_raw(which).is_some_and(|c| cancel::is_cancelled(Thread::current(), c))
+    }
+
+    "GOMP_5.0" default:
+    /// A region with `reduction(task, ...)`; the first word of `data` is the descriptor. Returns
+    /// the number of threads.
+    fn GOMP_parallel_reductions(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint)
+        -> c_uint
+    {
+        let th = Thread::current();
+        let mut region = region(th, f, data, num_threads, flags);
+        // SAFETY: the compiled code made f, data and the descriptor for this call, and combines
+        // the private copies after it.
+        unsafe {
+            let group = task::reduction::parallel_group(*data.cast::<*mut usize>(), region.nthreads);
+            region.group = &*group;
+            team::parallel(th, &region, None)
+        }
+    }
+}

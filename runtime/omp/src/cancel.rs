@@ -1,0 +1,63 @@
+//! Cancellation (OpenMP 5.1, section 2.20). Only with `OMP_CANCELLATION=true`.
+
+use crate::init;
+use crate::task::Group;
+use crate::thread::Thread;
+use crate::work;
+use hetmp_core::sync::Ordering;
+
+/// What can be cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Construct {
+    /// The innermost parallel region.
+    Parallel,
+    /// The innermost worksharing loop or sections construct.
+    Worksharing,
+    /// The innermost taskgroup.
+    Taskgroup,
+}
+
+impl Construct {
+    /// From the constant in compiled code: 1 parallel, 2 loop, 4 sections, 8 taskgroup.
+    pub fn from_raw(raw: i32) -> Option<Construct> {
+        Some(match raw {
+            1 => Construct::Parallel,
+            2 | 4 => Construct::Worksharing,
+            8 => Construct::Taskgroup,
+            _ => return None,
+        })
+    }
+}
+
+/// Cancels the construct. True when the thread must leave it.
+pub fn cancel(th: &Thread, construct: Construct) -> bool {
+    if !init::globals().cancellation {
+        return false;
+    }
+    let team = th.team();
+    match construct {
+        Construct::Parallel => {
+            team.cancelled.store(true, Ordering::Release);
+            // Threads asleep at a barrier must leave it; they poll after a nudge.
+            team.barrier.gone_flag().nudge();
+            team.nudge_all();
+        }
+        Construct::Worksharing => work::cancel(th),
+        Construct::Taskgroup => Group::cancel(th.task().group.get()),
+    }
+    true
+}
+
+/// True when the construct was cancelled (a cancellation point).
+pub fn is_cancelled(th: &Thread, construct: Construct) -> bool {
+    if !init::globals().cancellation {
+        return false;
+    }
+    let in_region = th.team().cancelled.load(Ordering::Acquire);
+    match construct {
+        Construct::Parallel => in_region,
+        Construct::Worksharing => work::is_cancelled(th),
+        // Cancelling the region discards its explicit tasks too.
+        Construct::Taskgroup => in_region || Group::is_cancelled(th.task().group.get()),
+    }
+}

@@ -1,0 +1,187 @@
+//! First use of the runtime in a process, in a thread, and after `fork`.
+//!
+//! Nothing happens when the library is loaded: a program that uses no OpenMP pays for nothing, and
+//! threads started from a constructor would hang under `dlopen`. The first call of a thread
+//! comes here.
+
+use crate::affinity::PlaceKind;
+use crate::icv::{Globals, Machine};
+use crate::thread::Thread;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::park::Policy;
+use hetmp_core::topo::{self, Topology};
+use hetmp_core::{env, quota, report};
+use std::sync::OnceLock;
+
+static GLOBALS: OnceLock<Globals> = OnceLock::new();
+/// `GLOBALS` once it is there, without the state check of `OnceLock`.
+static PUBLISHED: AtomicPtr<Globals> = AtomicPtr::new(core::ptr::null_mut());
+/// A word on a page that is zero in a child of `fork`, whatever way it was made.
+static FORK_WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
+static THREAD_KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+static ATTRIBUTES: OnceLock<Attributes> = OnceLock::new();
+
+/// The device-wide control variables; read from the environment at the first call.
+#[inline(always)]
+pub fn globals() -> &'static Globals {
+    let p = PUBLISHED.load(Ordering::Acquire);
+    if p.is_null() {
+        once()
+    } else {
+        // SAFETY: points into `GLOBALS`, which is never changed or dropped.
+        unsafe { &*p }
+    }
+}
+
+/// Initialises the runtime, once.
+#[cold]
+pub(crate) fn once() -> &'static Globals {
+    let globals = GLOBALS.get_or_init(start);
+    PUBLISHED.store(core::ptr::from_ref(globals).cast_mut(), Ordering::Release);
+    globals
+}
+
+fn start() -> Globals {
+    let allowed = topo::affinity();
+    let cpus = quota::available_cpus().max(1);
+    let snapshot = env::snapshot();
+    // The machine is only looked at closely when places are asked for.
+    let topology = OnceLock::new();
+    let places = |kind: PlaceKind, most: usize| {
+        topology
+            .get_or_init(Topology::discover)
+            .places(kind, Some(most))
+    };
+    let machine = Machine {
+        default_threads: u32::try_from(cpus).unwrap_or(u32::MAX),
+        allowed: &allowed,
+        places: &places,
+        // SAFETY: sysconf has no preconditions.
+        min_stack: unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(16384) as u64,
+    };
+    let globals = Globals::from_env(
+        &|name| snapshot.get(name).map(<[u8]>::to_vec),
+        &machine,
+        &mut |line| report::warn(format_args!("{line}")),
+    );
+    Policy::set_cpus(cpus);
+    Policy::set_spins(globals.spin_count, globals.throttled_spin_count);
+    watch_forks();
+    globals
+}
+
+/// Makes the page that tells a child of `fork` that it is one.
+fn watch_forks() {
+    // SAFETY: a fresh private anonymous page; `MADV_WIPEONFORK` is advice about it only.
+    unsafe {
+        let page = libc::mmap(
+            core::ptr::null_mut(),
+            4096,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if page == libc::MAP_FAILED {
+            return;
+        }
+        if libc::madvise(page, 4096, libc::MADV_WIPEONFORK) != 0 {
+            // Linux before 4.14: forks are noticed by the handler only.
+            libc::pthread_atfork(None, None, Some(child_of_fork));
+        }
+        let word: *mut AtomicU32 = page.cast();
+        (*word).store(1, Ordering::Relaxed);
+        FORK_WORD.store(word, Ordering::Release);
+    }
+}
+
+extern "C" fn child_of_fork() {
+    let word = FORK_WORD.load(Ordering::Relaxed);
+    if !word.is_null() {
+        // SAFETY: the page is never unmapped.
+        unsafe { (*word).store(0, Ordering::Relaxed) };
+    }
+}
+
+/// True in a child of `fork` that has not called [`after_fork`] yet.
+#[inline(always)]
+pub(crate) fn forked() -> bool {
+    let word = FORK_WORD.load(Ordering::Relaxed);
+    // SAFETY: null or a page that is never unmapped.
+    !word.is_null() && unsafe { (*word).load(Ordering::Relaxed) } == 0
+}
+
+/// In the child of `fork`, whose only thread is `th`: lets go of the workers it does not have.
+#[cold]
+pub(crate) fn after_fork(th: &Thread) {
+    for pool in th.pools.take() {
+        pool.forget();
+    }
+    Policy::set_threads(1);
+    let word = FORK_WORD.load(Ordering::Relaxed);
+    // SAFETY: `forked` said so, hence it is not null; never unmapped.
+    unsafe { (*word).store(1, Ordering::Relaxed) };
+}
+
+/// Has `destructor(argument)` called when the calling thread ends.
+pub(crate) fn on_thread_exit(
+    argument: *mut libc::c_void,
+    destructor: unsafe extern "C" fn(*mut libc::c_void),
+) {
+    let key = THREAD_KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: the place for the key is live, and the destructor outlives the process's
+        // threads (the library is never unloaded).
+        if unsafe { libc::pthread_key_create(&mut key, Some(destructor)) } != 0 {
+            // Then threads leave their record behind: a leak, not an error.
+            return libc::pthread_key_t::MAX;
+        }
+        key
+    });
+    if *key != libc::pthread_key_t::MAX {
+        // SAFETY: the key was created above.
+        unsafe { libc::pthread_setspecific(*key, argument) };
+    }
+}
+
+struct Attributes(libc::pthread_attr_t);
+// SAFETY: written once, then only read by pthread_create.
+unsafe impl Send for Attributes {}
+// SAFETY: as above.
+unsafe impl Sync for Attributes {}
+
+/// The attributes that workers are created with.
+pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
+    let a = ATTRIBUTES.get_or_init(|| {
+        let mut attr = core::mem::MaybeUninit::uninit();
+        // SAFETY: initialised by pthread_attr_init before use; never destroyed.
+        unsafe {
+            libc::pthread_attr_init(attr.as_mut_ptr());
+            if let Some(size) = globals().thread_stack {
+                let size = usize::try_from(size).unwrap_or(usize::MAX);
+                let error = libc::pthread_attr_setstacksize(attr.as_mut_ptr(), size);
+                if error != 0 {
+                    report::warn(format_args!(
+                        "OMP_STACKSIZE {size}: {}",
+                        std::io::Error::from_raw_os_error(error)
+                    ));
+                }
+            }
+            Attributes(attr.assume_init())
+        }
+    });
+    &a.0
+}
+
+/// Says, once in a process, that a team has fewer threads than it asked for.
+#[cold]
+pub(crate) fn warn_few_threads(have: u32, wanted: u32, error: i32) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        report::warn(format_args!(
+            "thread {} of {wanted} could not be created ({}): going on with teams of {have}",
+            have + 1,
+            std::io::Error::from_raw_os_error(error)
+        ));
+    }
+}

@@ -1,0 +1,367 @@
+//! Dependences between sibling tasks (OpenMP 5.1, section 2.19.11).
+//!
+//! The parent keeps a [`Site`] for each address its children named: the last group of children
+//! that may run at the same time (readers; members of an inoutset; or one writer), and the group
+//! before it. A new child either joins the last group, and waits for the one before, or starts
+//! a new group and waits for the last one.
+//!
+//! Only the thread that runs the parent touches the sites. Completion meets it at the
+//! [`Node`] of each child: a list of successors that is closed when the child completes.
+//!
+//! # Memory ordering
+//! A successor is pushed with release and the closing swap acquires, so the completing thread sees
+//! the successor's record whole. A maker whose push finds the list closed acquires what the completed
+//! task wrote. The last decrement of `missing` acquires all earlier ones.
+
+use super::Task;
+use crate::team::{Member, Team};
+use crate::thread::Thread;
+use core::cell::Cell;
+use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+
+/// The kinds of the `depend` clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `in`: concurrently with other `in`.
+    In,
+    /// `out` and `inout`: alone. Also `mutexinoutset`: the members exclude each other, and an
+    /// order among them is one way to do that.
+    Out,
+    /// `inoutset`: concurrently with the same set, after and before everything else.
+    InOutSet,
+}
+
+/// One list item of a `depend` clause.
+#[derive(Clone, Copy, Debug)]
+pub struct Dependence {
+    /// The storage location.
+    pub address: usize,
+    /// How it is used.
+    pub kind: Kind,
+}
+
+/// A child with dependences, as its siblings see it. Outlives the task.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// The task, until it is complete. Null for a wait of the parent itself.
+    task: Cell<*const Task>,
+    /// Predecessors not complete, plus one while the maker still adds some.
+    missing: AtomicU32,
+    /// Singly linked list of successors, or `CLOSED`.
+    successors: AtomicPtr<Edge>,
+    /// The member to nudge when `missing` becomes 0 and there is no task.
+    waiter: Cell<*const Member>,
+}
+
+// SAFETY: the cells are written before the node is shared and only read after; everything else is
+// atomic.
+unsafe impl Send for Node {}
+// SAFETY: as above.
+unsafe impl Sync for Node {}
+
+#[derive(Debug)]
+struct Edge {
+    to: Arc<Node>,
+    next: *mut Edge,
+}
+
+/// Marks a list whose owner is complete.
+fn closed() -> *mut Edge {
+    core::ptr::without_provenance_mut(1)
+}
+
+impl Node {
+    fn new(task: *const Task, waiter: *const Member) -> Arc<Node> {
+        Arc::new(Node {
+            task: Cell::new(task),
+            missing: AtomicU32::new(1),
+            successors: AtomicPtr::new(core::ptr::null_mut()),
+            waiter: Cell::new(waiter),
+        })
+    }
+
+    fn is_complete(&self) -> bool {
+        self.successors.load(Ordering::Acquire) == closed()
+    }
+
+    /// Makes `to` wait for this node, unless it is complete.
+    fn precede(&self, to: &Arc<Node>) {
+        let mut head = self.successors.load(Ordering::Acquire);
+        if head == closed() {
+            return;
+        }
+        // Counted first: the other side may release the edge as soon as it is linked.
+        to.missing.fetch_add(1, Ordering::Relaxed);
+        let edge = Box::into_raw(Box::new(Edge {
+            to: Arc::clone(to),
+            next: core::ptr::null_mut(),
+        }));
+        loop {
+            if head == closed() {
+                // SAFETY: the edge was not linked.
+                drop(unsafe { Box::from_raw(edge) });
+                to.missing.fetch_sub(1, Ordering::Relaxed);
+                return;
+            }
+            // SAFETY: not linked yet, so still ours.
+            unsafe { (*edge).next = head };
+            match self.successors.compare_exchange_weak(
+                head,
+                edge,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Closes the list and hands every successor to `each`.
+    fn close(&self, mut each: impl FnMut(Arc<Node>)) {
+        let mut edge = self.successors.swap(closed(), Ordering::AcqRel);
+        while !edge.is_null() && edge != closed() {
+            // SAFETY: linked edges are owned by the list, which this swap took.
+            let owned = unsafe { Box::from_raw(edge) };
+            edge = owned.next;
+            each(owned.to);
+        }
+    }
+
+    /// One predecessor less; true when it was the last.
+    fn one_less(&self) -> bool {
+        self.missing.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.close(|_| {});
+    }
+}
+
+/// What the children of a task do with one address.
+#[derive(Debug)]
+struct Site {
+    kind: Kind,
+    last: Vec<Arc<Node>>,
+    before: Vec<Arc<Node>>,
+}
+
+/// The dependences among the children of one task.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    sites: HashMap<usize, Site, BuildHasherDefault<AddressHasher>>,
+}
+
+/// Fibonacci hashing: addresses are not chosen by an adversary, and differ in their middle bits.
+#[derive(Debug, Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        }
+    }
+    fn write_usize(&mut self, address: usize) {
+        let h = (address as u64 >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        // The table takes its bucket from the low bits and its tag from the high ones.
+        self.0 = h ^ (h >> 32);
+    }
+}
+
+impl Sites {
+    /// Adds the edges from earlier children to `node`, and `node` to the sites.
+    fn add(&mut self, node: &Arc<Node>, list: &[Dependence]) {
+        for d in list {
+            let site = self.sites.entry(d.address).or_insert_with(|| Site {
+                kind: d.kind,
+                last: Vec::new(),
+                before: Vec::new(),
+            });
+            if site.last.iter().any(|n| Arc::ptr_eq(n, node)) {
+                // Named twice by one task: the stronger use counts, and it never waits for itself.
+                if site.kind != d.kind {
+                    Self::own(site, node);
+                }
+                continue;
+            }
+            let joins = d.kind != Kind::Out && site.kind == d.kind;
+            if joins {
+                // Long lists of readers are mostly complete ones.
+                if site.last.len() >= 32 && site.last.len().is_power_of_two() {
+                    site.last.retain(|n| !n.is_complete());
+                }
+            } else {
+                site.before = core::mem::take(&mut site.last);
+                site.kind = d.kind;
+            }
+            for n in &site.before {
+                n.precede(node);
+            }
+            site.last.push(Arc::clone(node));
+        }
+    }
+
+    /// `node`, a member of the site's last group, becomes its only writer.
+    fn own(site: &mut Site, node: &Arc<Node>) {
+        let others: Vec<_> = core::mem::take(&mut site.last)
+            .into_iter()
+            .filter(|n| !Arc::ptr_eq(n, node))
+            .collect();
+        for n in &others {
+            n.precede(node);
+        }
+        site.before = others;
+        site.last.push(Arc::clone(node));
+        site.kind = Kind::Out;
+    }
+
+    /// Adds the edges from earlier children to `node`, which is no child itself.
+    fn follow(&self, node: &Arc<Node>, list: &[Dependence]) {
+        for d in list {
+            let Some(site) = self.sites.get(&d.address) else {
+                continue;
+            };
+            let joins = d.kind != Kind::Out && site.kind == d.kind;
+            let group = if joins { &site.before } else { &site.last };
+            for n in group {
+                n.precede(node);
+            }
+        }
+    }
+}
+
+/// Gives the new task `t` its dependences. True when it is ready to run now; false when its last
+/// predecessor will queue it.
+pub(crate) fn attach(parent: &Task, t: &Task, list: &[Dependence]) -> bool {
+    if list.is_empty() {
+        return true;
+    }
+    let node = Node::new(t, core::ptr::null());
+    t.node.set(Arc::into_raw(Arc::clone(&node)));
+    // SAFETY: only the thread that runs the parent touches `children`, and that is this one.
+    let sites = unsafe { (*parent.children.get()).get_or_insert_with(Default::default) };
+    sites.add(&node, list);
+    node.one_less()
+}
+
+/// `t` is complete: releases its successors, and queues those that are ready at `m`.
+#[inline]
+pub(crate) fn release(team: &Team, m: &Member, t: &Task) {
+    let p = t.node.get();
+    if p.is_null() {
+        return;
+    }
+    t.node.set(core::ptr::null());
+    // SAFETY: made by `Arc::into_raw` in `attach`, and taken back once.
+    let node = unsafe { Arc::from_raw(p) };
+    node.close(|to| {
+        if to.one_less() {
+            let task = to.task.get();
+            if task.is_null() {
+                // SAFETY: the waiting member's team is the tasks' team, which is in use.
+                team.nudge(unsafe { &*to.waiter.get() });
+            } else {
+                // SAFETY: a task that waits for its predecessors is live.
+                team.enqueue(m, unsafe { &*task });
+            }
+        }
+    });
+}
+
+/// Waits until a task with these dependences could run (`taskwait depend`, undeferred tasks).
+pub fn wait_for(th: &Thread, list: &[Dependence]) {
+    // SAFETY: only the thread that runs a task touches `children`; no reference survives the block.
+    let node = unsafe {
+        let Some(sites) = &*th.task().children.get() else {
+            return;
+        };
+        let node = Node::new(core::ptr::null(), th.ctx.member.get());
+        sites.follow(&node, list);
+        node
+    };
+    if !node.one_less() {
+        super::wait::until(th, || node.missing.load(Ordering::Acquire) == 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node() -> Arc<Node> {
+        Node::new(core::ptr::null(), core::ptr::null())
+    }
+
+    fn dep(address: usize, kind: Kind) -> [Dependence; 1] {
+        [Dependence { address, kind }]
+    }
+
+    fn missing(n: &Node) -> u32 {
+        n.missing.load(Ordering::Relaxed) - 1
+    }
+
+    #[test]
+    fn readers_run_together_between_writers() {
+        let mut s = Sites::default();
+        let (w1, r1, r2, w2) = (node(), node(), node(), node());
+        s.add(&w1, &dep(8, Kind::Out));
+        s.add(&r1, &dep(8, Kind::In));
+        s.add(&r2, &dep(8, Kind::In));
+        s.add(&w2, &dep(8, Kind::Out));
+        assert_eq!([&w1, &r1, &r2, &w2].map(|n| missing(n)), [0, 1, 1, 2]);
+        let mut released = 0;
+        w1.close(|n| {
+            n.one_less();
+            released += 1;
+        });
+        assert_eq!(released, 2);
+        assert_eq!([&r1, &r2, &w2].map(|n| missing(n)), [0, 0, 2]);
+    }
+
+    #[test]
+    fn inoutset_members_run_together_but_not_with_readers() {
+        let mut s = Sites::default();
+        let n: Vec<_> = (0..5).map(|_| node()).collect();
+        s.add(&n[0], &dep(8, Kind::In));
+        s.add(&n[1], &dep(8, Kind::InOutSet));
+        s.add(&n[2], &dep(8, Kind::InOutSet));
+        s.add(&n[3], &dep(8, Kind::In));
+        s.add(&n[4], &dep(16, Kind::In));
+        assert_eq!(
+            n.iter().map(|n| missing(n)).collect::<Vec<_>>(),
+            [0, 1, 1, 2, 0]
+        );
+    }
+
+    #[test]
+    fn a_task_that_names_an_address_twice_does_not_wait_for_itself() {
+        let mut s = Sites::default();
+        let (r, both, after) = (node(), node(), node());
+        s.add(&r, &dep(8, Kind::In));
+        s.add(
+            &both,
+            &[dep(8, Kind::In)[0], dep(8, Kind::Out)[0], dep(8, Kind::Out)[0]],
+        );
+        s.add(&after, &dep(8, Kind::In));
+        assert_eq!([&r, &both, &after].map(|n| missing(n)), [0, 1, 1]);
+    }
+
+    #[test]
+    fn complete_predecessors_do_not_count() {
+        let mut s = Sites::default();
+        let (w1, w2) = (node(), node());
+        s.add(&w1, &dep(8, Kind::Out));
+        w1.close(|_| {});
+        s.add(&w2, &dep(8, Kind::Out));
+        assert_eq!(missing(&w2), 0);
+    }
+}

@@ -1,0 +1,119 @@
+//! Taskgroups (OpenMP 5.1, section 2.19.6).
+
+use super::WAITING;
+use crate::team::{Member, Team};
+use crate::thread::Thread;
+use core::cell::Cell;
+use hetmp_core::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// One taskgroup: counts its deferred tasks that are not complete.
+#[derive(Debug)]
+pub struct Group {
+    /// Tasks not complete; the top bit says that the owner waits.
+    live: AtomicU64,
+    pub(crate) cancelled: AtomicBool,
+    pub(crate) outer: Cell<*const Group>,
+    /// Who waits at the end; null for a group that a whole region shares.
+    runner: Cell<*const Member>,
+    /// Descriptors of task reductions, see `reduction`.
+    pub(crate) reductions: Cell<*mut usize>,
+    /// The group was made for a worksharing construct with task reductions.
+    pub(crate) workshare: Cell<bool>,
+}
+
+impl Group {
+    /// A group inside `outer`, whose end `runner` waits for.
+    pub fn new(outer: *const Group, runner: *const Member) -> Group {
+        Group {
+            live: AtomicU64::new(0),
+            cancelled: AtomicBool::new(false),
+            outer: Cell::new(outer),
+            runner: Cell::new(runner),
+            reductions: Cell::new(core::ptr::null_mut()),
+            workshare: Cell::new(false),
+        }
+    }
+
+    /// The group at `p`, unless null.
+    #[inline]
+    pub(crate) fn of<'a>(p: *const Group) -> Option<&'a Group> {
+        // SAFETY: a group lives until its owner has seen all its tasks complete, and a task's
+        // pointer to it is only used by the task and for its completion.
+        unsafe { p.as_ref() }
+    }
+
+    /// True when the group, or the one a worksharing group stands in, was cancelled.
+    pub(crate) fn is_cancelled(p: *const Group) -> bool {
+        Group::of(p).is_some_and(|g| {
+            g.cancelled.load(Ordering::Relaxed)
+                || (g.workshare.get()
+                    && Group::of(g.outer.get())
+                        .is_some_and(|o| o.cancelled.load(Ordering::Relaxed)))
+        })
+    }
+
+    /// `cancel taskgroup` from inside the group.
+    pub(crate) fn cancel(p: *const Group) {
+        if let Some(g) = Group::of(p) {
+            match Group::of(g.outer.get()) {
+                Some(outer) if g.workshare.get() => outer,
+                _ => g,
+            }
+            .cancelled
+            .store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enter(&self) {
+        self.live.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One task complete. The group may be gone when this returns.
+    #[inline]
+    pub(crate) fn leave(&self, team: &Team) {
+        let runner = self.runner.get();
+        if self.live.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
+            // SAFETY: members live as long as their team.
+            if let Some(m) = unsafe { runner.as_ref() } {
+                team.nudge(m);
+            }
+        }
+    }
+
+    /// True when all tasks are complete (acquire).
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live.load(Ordering::Acquire) & !WAITING == 0
+    }
+
+    pub(crate) fn set_waiting(&self, yes: bool) {
+        if yes {
+            self.live.fetch_or(WAITING, Ordering::SeqCst);
+        } else {
+            self.live.fetch_and(!WAITING, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Begins a taskgroup in the current task.
+pub fn start(th: &Thread) {
+    let task = th.task();
+    let group = Box::new(Group::new(task.group.get(), th.ctx.member.get()));
+    task.group.set(Box::into_raw(group));
+}
+
+/// Ends the innermost taskgroup of the current task: waits for its tasks.
+pub fn end(th: &Thread) {
+    let task = th.task();
+    let p = task.group.get();
+    let Some(group) = Group::of(p) else {
+        return;
+    };
+    if !group.is_empty() {
+        super::wait::for_group(th, group);
+    }
+    task.group.set(group.outer.get());
+    // SAFETY: made by `start`; empty, and no new task can enter it.
+    drop(unsafe { Box::from_raw(p.cast_mut()) });
+}

@@ -1,0 +1,348 @@
+//! Tasks: records, queues, scheduling, dependences, taskgroups, reductions.
+//!
+//! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
+//! * [`queue`]: one deque per team member, and one queue per team for prioritised tasks.
+//! * [`wait`]: everything that waits for tasks, and runs others meanwhile.
+//! * [`depend`], [`group`], [`reduction`], [`taskloop`]: the clauses.
+//!
+//! # Life of a deferred task
+//! made (counted in the maker's `created`) → its dependences are met → in the maker's deque → taken
+//! → runs → *complete* (successors released, taskgroup and parent told, counted in the `finished` of
+//! whoever completed it) → freed, once its children are freed.
+//!
+//! # When are all tasks of a team done?
+//! Each member counts tasks it made and tasks it completed, in counters only it writes, apart for
+//! barriers of even and odd number ([`Task::phase`]: a fast thread that has left barrier `e` may
+//! make tasks while a slow one still looks whether those of before are done). Both sums are
+//! monotonic and `finished <= created` at any moment. So if the sum of `finished`, read first,
+//! equals the sum of `created`, read after, there was a moment between with nothing in flight; and as
+//! everybody is in the barrier, only tasks could have made more. No shared counter is needed.
+//!
+//! # Memory of a task
+//! A child holds a pointer to its parent (for the scheduling constraint), so a record is freed
+//! when the task is complete and all its children's records are freed. [`Task::counts`] holds both
+//! numbers of children, so that a leaf, whose completion and release coincide, pays for one atomic.
+//!
+//! # Tied tasks
+//! All tasks are run as tied tasks: one that was begun stays on its thread's stack. A thread that
+//! waits inside a task (taskwait, taskgroup) runs only descendants of that task: the task
+//! scheduling constraint (OpenMP 5.1, section 2.12.6), without which a task that waits inside a
+//! critical section could have its own thread run another one that wants to enter it.
+
+pub mod depend;
+pub mod group;
+pub mod queue;
+pub mod reduction;
+pub mod run;
+pub mod taskloop;
+pub mod wait;
+
+pub use group::Group;
+pub(crate) use queue::{Deque, Tasks};
+pub use run::{create, fulfill, NewTask};
+pub(crate) use wait::{drain, wake_up, work_off, DockPastime, TaskPastime};
+pub use wait::{taskwait, taskyield};
+
+use crate::icv::Icv;
+use crate::team::{Member, Outlined, Team};
+use core::cell::{Cell, UnsafeCell};
+use hetmp_core::sync::{AtomicU32, AtomicU64, Ordering};
+
+/// The task is an implicit one.
+pub(crate) const IMPLICIT: u32 = 1;
+/// The task is final: its children are run at once.
+pub(crate) const FINAL: u32 = 2;
+/// The task was deferred: it is counted, and is a member of its taskgroup.
+pub(crate) const DEFERRED: u32 = 4;
+/// The task completes only when its event is fulfilled.
+pub(crate) const DETACHED: u32 = 8;
+/// The task's data was made by a copy constructor, so the body must run to destroy it.
+pub(crate) const COPIED: u32 = 16;
+
+/// One completed child, in the high half of [`Task::counts`].
+const JOINED: u64 = 1 << 32;
+/// Somebody waits for children, the top bit of [`Task::counts`].
+pub(crate) const WAITING: u64 = 1 << 63;
+/// Low half of a complete task whose children are all released.
+const DEAD: u32 = 1 << 31;
+/// More children than this at a time are not counted: the maker waits for them.
+const MOST_CHILDREN: u32 = 1 << 30;
+
+/// The event of a detached task: its body has ended.
+pub(crate) const BODY_ENDED: u32 = 1;
+/// The event of a detached task: somebody called `omp_fulfill_event`.
+pub(crate) const FULFILLED: u32 = 2;
+
+/// One task, implicit or explicit. Explicit ones are followed in memory by their data.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Task {
+    /// Completed children (bits 32 to 62) and released children (bits 0 to 31); `WAITING`.
+    counts: AtomicU64,
+    /// Children made by this task; written by the thread that runs it.
+    spawned: Cell<u32>,
+    pub(crate) flags: Cell<u32>,
+    pub(crate) f: Cell<Option<Outlined>>,
+    pub(crate) data: Cell<*mut libc::c_void>,
+    /// The task that made this one; null for implicit tasks.
+    pub(crate) parent: Cell<*const Task>,
+    /// Explicit ancestors, 0 for implicit tasks.
+    pub(crate) depth: Cell<u32>,
+    /// Parity of the barrier that the task was made before.
+    pub(crate) phase: Cell<u32>,
+    /// Innermost taskgroup the task is in now, or null.
+    pub(crate) group: Cell<*const Group>,
+    /// The taskgroup the task was made in.
+    pub(crate) home: Cell<*const Group>,
+    pub(crate) team: Cell<*const Team>,
+    /// The member that runs the task. Set before the task can have children.
+    pub(crate) runner: Cell<*const Member>,
+    icv: Cell<*const Icv>,
+    own_icv: UnsafeCell<Icv>,
+    /// What the children of this task depend on.
+    pub(crate) children: UnsafeCell<Option<Box<depend::Sites>>>,
+    /// This task as a child with dependences, or null.
+    pub(crate) node: Cell<*const depend::Node>,
+    pub(crate) priority: Cell<i32>,
+    /// See `BODY_ENDED`.
+    pub(crate) event: AtomicU32,
+    /// Bytes of the allocation; 0 for records that are part of something else.
+    size: Cell<u32>,
+    /// Links free records.
+    next_free: Cell<*mut Task>,
+}
+
+impl Task {
+    /// An implicit task, part of a team member.
+    pub(crate) fn implicit() -> Task {
+        Task {
+            counts: AtomicU64::new(0),
+            spawned: Cell::new(0),
+            flags: Cell::new(IMPLICIT),
+            f: Cell::new(None),
+            data: Cell::new(core::ptr::null_mut()),
+            parent: Cell::new(core::ptr::null()),
+            depth: Cell::new(0),
+            phase: Cell::new(0),
+            group: Cell::new(core::ptr::null()),
+            home: Cell::new(core::ptr::null()),
+            team: Cell::new(core::ptr::null()),
+            runner: Cell::new(core::ptr::null()),
+            icv: Cell::new(core::ptr::null()),
+            own_icv: UnsafeCell::new(Icv::initial(1)),
+            children: UnsafeCell::new(None),
+            node: Cell::new(core::ptr::null()),
+            priority: Cell::new(0),
+            event: AtomicU32::new(0),
+            size: Cell::new(0),
+            next_free: Cell::new(core::ptr::null_mut()),
+        }
+    }
+
+    /// Starts an implicit task of `team`, run by `runner`.
+    #[inline]
+    pub(crate) fn begin_implicit(&self, icv: *const Icv, team: *const Team, runner: *const Member) {
+        self.counts.store(0, Ordering::Relaxed);
+        self.spawned.set(0);
+        self.group.set(core::ptr::null());
+        self.team.set(team);
+        self.runner.set(runner);
+        self.icv.set(icv);
+    }
+
+    /// Ends an implicit task. Its children may still run; they do not need what is freed here.
+    #[inline]
+    pub(crate) fn end_implicit(&self) {
+        // SAFETY: only the thread that runs a task touches `children`.
+        unsafe {
+            if (*self.children.get()).is_some() {
+                *self.children.get() = None;
+            }
+        }
+    }
+
+    /// Puts the task into a taskgroup that its region made for all implicit tasks.
+    #[inline]
+    pub(crate) fn set_group(&self, group: *const Group) {
+        self.group.set(group);
+    }
+
+    /// The internal control variables of this data environment.
+    #[inline]
+    pub fn icv(&self) -> &Icv {
+        // SAFETY: points to `own_icv`, or to variables of the team, which are not written while
+        // the task exists. `own_icv` is written only by `change_icv`, between uses.
+        unsafe { &*self.icv.get() }
+    }
+
+    /// Changes the internal control variables of this data environment only.
+    pub fn change_icv(&self, change: impl FnOnce(&mut Icv)) {
+        let mut icv = *self.icv();
+        change(&mut icv);
+        // SAFETY: only the thread that runs the task comes here, and no reference from `icv()` is
+        // kept across calls into the runtime.
+        unsafe { *self.own_icv.get() = icv };
+        self.icv.set(self.own_icv.get());
+    }
+
+    /// Gives a new task the variables of its parent.
+    #[inline]
+    fn inherit_icv(&self, parent: &Task) {
+        let theirs = parent.icv.get();
+        if core::ptr::eq(theirs, parent.own_icv.get()) {
+            // The parent's own copy may change or go while the child exists.
+            // SAFETY: the parent is the running task of this thread; the child is not shared yet.
+            unsafe { *self.own_icv.get() = *theirs };
+            self.icv.set(self.own_icv.get());
+        } else {
+            self.icv.set(theirs);
+        }
+    }
+
+    /// Is the task final (`omp_in_final`)?
+    pub fn is_final(&self) -> bool {
+        self.flags.get() & FINAL != 0
+    }
+
+    /// Is it an implicit task?
+    pub fn is_implicit(&self) -> bool {
+        self.flags.get() & IMPLICIT != 0
+    }
+
+    /// True when all children made so far are complete (acquire).
+    #[inline]
+    fn children_done(&self) -> bool {
+        let joined = (self.counts.load(Ordering::Acquire) & !WAITING) >> 32;
+        joined as u32 == self.spawned.get()
+    }
+
+    /// True when `ancestor` is this task's parent, or its parent's, and so on.
+    fn descends_from(&self, ancestor: &Task) -> bool {
+        let depth = ancestor.depth.get();
+        let mut p = self.parent.get();
+        while !p.is_null() {
+            // SAFETY: a record lives until the records of its children are released.
+            let t = unsafe { &*p };
+            if t.depth.get() <= depth {
+                return core::ptr::eq(t, ancestor);
+            }
+            p = t.parent.get();
+        }
+        false
+    }
+}
+
+/// Task records of one thread that are free for reuse.
+#[derive(Debug)]
+pub(crate) struct TaskCache {
+    head: Cell<*mut Task>,
+    count: Cell<u32>,
+}
+
+/// Records with room for this much data are all of one size, and kept.
+const SMALL_DATA: usize = 128;
+/// Bytes of a kept record.
+const SMALL: usize = core::mem::size_of::<Task>() + SMALL_DATA;
+/// More free records than this go back to the system.
+const MOST_CACHED: u32 = 512;
+
+impl TaskCache {
+    pub(crate) const fn new() -> TaskCache {
+        TaskCache {
+            head: Cell::new(core::ptr::null_mut()),
+            count: Cell::new(0),
+        }
+    }
+
+    /// A record with room for `bytes` of data, and where the data goes. The record's cells hold
+    /// whatever they held, except `size`; the caller sets them all.
+    #[inline]
+    fn take(&self, bytes: usize, align: usize) -> (*mut Task, *mut u8) {
+        let head = self.head.get();
+        let task = if bytes <= SMALL_DATA && align <= 64 && !head.is_null() {
+            // SAFETY: free records are live allocations linked by this thread.
+            self.head.set(unsafe { (*head).next_free.get() });
+            self.count.set(self.count.get() - 1);
+            head
+        } else {
+            fresh(bytes, align)
+        };
+        // SAFETY: the allocation has room for the data after the record, aligned.
+        let data = unsafe { task.cast::<u8>().add(core::mem::size_of::<Task>()) };
+        let data = data.wrapping_add(data.align_offset(align.max(1)));
+        (task, data)
+    }
+
+    /// Takes a record back.
+    ///
+    /// # Safety
+    /// Nobody uses the record any more.
+    #[inline]
+    unsafe fn give(&self, task: *mut Task) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (*task).size.get() as usize == SMALL && self.count.get() < MOST_CACHED {
+                (*task).next_free.set(self.head.get());
+                self.head.set(task);
+                self.count.set(self.count.get() + 1);
+            } else {
+                dispose(task);
+            }
+        }
+    }
+}
+
+#[cold]
+fn fresh(bytes: usize, align: usize) -> *mut Task {
+    let size = if bytes <= SMALL_DATA && align <= 64 {
+        SMALL
+    } else {
+        core::mem::size_of::<Task>() + bytes + align
+    };
+    let layout = std::alloc::Layout::from_size_align(size, 64)
+        .unwrap_or_else(|_| hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large")));
+    // SAFETY: the size is not zero.
+    let p = unsafe { std::alloc::alloc(layout) }.cast::<Task>();
+    if p.is_null() {
+        hetmp_core::report::fatal(format_args!("out of memory for a task of {bytes} bytes"));
+    }
+    // SAFETY: fresh memory of sufficient size and alignment.
+    unsafe {
+        p.write(Task::implicit());
+        (*p).size.set(u32::try_from(size).unwrap_or(0));
+        if (*p).size.get() == 0 {
+            hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large"));
+        }
+    }
+    p
+}
+
+/// Returns a record to the system.
+///
+/// # Safety
+/// The record came from `fresh`, and nobody uses it any more.
+unsafe fn dispose(task: *mut Task) {
+    // SAFETY: the caller's promise; the layout is the one it was allocated with.
+    unsafe {
+        let size = (*task).size.get() as usize;
+        core::ptr::drop_in_place(task);
+        std::alloc::dealloc(
+            task.cast(),
+            std::alloc::Layout::from_size_align_unchecked(size, 64),
+        );
+    }
+}
+
+impl Drop for TaskCache {
+    fn drop(&mut self) {
+        let mut p = self.head.get();
+        while !p.is_null() {
+            // SAFETY: free records are owned by the cache.
+            unsafe {
+                let next = (*p).next_free.get();
+                dispose(p);
+                p = next;
+            }
+        }
+    }
+}

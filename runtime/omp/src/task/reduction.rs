@@ -1,0 +1,257 @@
+//! Task reductions (OpenMP 5.1, sections 2.21.5.5 and 2.21.5.6).
+//!
+//! gcc describes the reductions of a construct by a *descriptor*, an array of words that it passes to
+//! the runtime, and whose fields both sides use:
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | 0 | number of variables |
+//! | 1 | bytes of private copies for one thread |
+//! | 2 | in: alignment; out: address of all private copies, thread after thread |
+//! | 3 | allocator, all ones for the default |
+//! | 4 | next descriptor of the same construct; out, in the last one: that of the enclosing construct |
+//! | 5 | for the runtime; not 0 in the first descriptor of a construct |
+//! | 6 | out: end of the private copies |
+//! | 7 + 3i | variable i: its address, its offset in a thread's copies, and a word for the runtime |
+//!
+//! Word 5 holds our table from addresses of variables to their place, which includes the tables
+//! of the constructs around.
+
+use super::group::{self, Group};
+use crate::thread::Thread;
+use hetmp_core::report;
+use std::collections::HashMap;
+
+const COUNT: usize = 0;
+const BYTES: usize = 1;
+const MEMORY: usize = 2;
+const NEXT: usize = 4;
+const TABLE: usize = 5;
+const END: usize = 6;
+const VARIABLES: usize = 7;
+
+/// Where a variable's private copies are: its descriptor, and its offset there.
+type Table = HashMap<usize, (*const usize, usize)>;
+
+fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
+    std::alloc::Layout::from_size_align(bytes.max(1), align.max(core::mem::align_of::<usize>()))
+        .unwrap_or_else(|_| {
+            report::fatal(format_args!("task reduction of {bytes} bytes: too large"))
+        })
+}
+
+/// Registers descriptor `data` inside `outer`. With `first`, the copies are those that another
+/// thread allocated for the same worksharing construct.
+///
+/// # Safety
+/// All three are descriptors as gcc makes them, or null.
+unsafe fn link(data: *mut usize, outer: *mut usize, first: *mut usize, nthreads: u32) {
+    // SAFETY: the caller's promise, for every access to a descriptor below.
+    unsafe {
+        let mut table: Table = if outer.is_null() || *outer.add(TABLE) == 0 {
+            Table::new()
+        } else {
+            (*(*outer.add(TABLE) as *const Table)).clone()
+        };
+        let mut d = data;
+        let mut theirs = first;
+        loop {
+            if theirs.is_null() {
+                let bytes = *d.add(BYTES) * nthreads as usize;
+                let align = *d.add(MEMORY);
+                // The alignment is needed again to free the memory; it is kept in front of it.
+                let pad = align.max(16);
+                let whole = std::alloc::alloc_zeroed(layout(bytes + pad, pad));
+                if whole.is_null() {
+                    report::fatal(format_args!("out of memory for a task reduction of {bytes} bytes"));
+                }
+                let memory = whole.add(pad);
+                memory.cast::<[usize; 2]>().sub(1).write([bytes + pad, pad]);
+                *d.add(MEMORY) = memory as usize;
+                *d.add(END) = memory as usize + bytes;
+            } else {
+                *d.add(MEMORY) = *theirs.add(MEMORY);
+                *d.add(END) = *theirs.add(END);
+                theirs = *theirs.add(NEXT) as *mut usize;
+            }
+            *d.add(TABLE) = 0;
+            for i in 0..*d.add(COUNT) {
+                let v = d.add(VARIABLES + 3 * i);
+                table.insert(*v, (d.cast_const(), *v.add(1)));
+            }
+            if *d.add(NEXT) == 0 {
+                *d.add(NEXT) = outer as usize;
+                break;
+            }
+            d = *d.add(NEXT) as *mut usize;
+        }
+        *data.add(TABLE) = Box::into_raw(Box::new(table)) as usize;
+    }
+}
+
+unsafe fn drop_table(data: *mut usize) {
+    // SAFETY: word 5 of a registered first descriptor is the table made by `link`.
+    unsafe {
+        drop(Box::from_raw(*data.add(TABLE) as *mut Table));
+    }
+}
+
+/// Registers the reductions of the innermost taskgroup.
+///
+/// # Safety
+/// `data` is a descriptor that stays valid until [`unregister`].
+pub unsafe fn register(th: &Thread, data: *mut usize) {
+    if th.task().group.get().is_null() {
+        // An orphaned construct outside any taskgroup; its end closes the group again.
+        group::start(th);
+    }
+    let Some(group) = Group::of(th.task().group.get()) else {
+        return;
+    };
+    // SAFETY: the caller's promise.
+    unsafe { link(data, group.reductions.get(), core::ptr::null_mut(), th.nthreads()) };
+    group.reductions.set(data);
+}
+
+/// Registers the same construct's reductions in a thread that is not the first to arrive.
+///
+/// # Safety
+/// As for [`register`]; `first` is the descriptor of the thread that was.
+pub unsafe fn register_workshare(th: &Thread, data: *mut usize, first: *mut usize) {
+    let Some(group) = Group::of(th.task().group.get()) else {
+        return;
+    };
+    // SAFETY: the caller's promise.
+    unsafe { link(data, group.reductions.get(), first, th.nthreads()) };
+    group.reductions.set(data);
+}
+
+/// Begins the taskgroup of a worksharing construct with task reductions.
+pub fn workshare_group_start(th: &Thread) {
+    group::start(th);
+    if let Some(g) = Group::of(th.task().group.get()) {
+        let outer = Group::of(g.outer.get());
+        g.reductions
+            .set(outer.map_or(core::ptr::null_mut(), |o| o.reductions.get()));
+        g.workshare.set(true);
+    }
+}
+
+/// Ends the reductions of a taskgroup; frees the private copies.
+///
+/// # Safety
+/// `data` was registered, and its variables' private copies have been combined.
+pub unsafe fn unregister(data: *mut usize) {
+    // SAFETY: the caller's promise; the memory was allocated by `link`, which left its size in front.
+    unsafe {
+        drop_table(data);
+        let mut d = data;
+        loop {
+            let memory = *d.add(MEMORY) as *mut u8;
+            let [bytes, align] = memory.cast::<[usize; 2]>().sub(1).read();
+            std::alloc::dealloc(memory.sub(align), layout(bytes, align));
+            d = *d.add(NEXT) as *mut usize;
+            // The next construct's first descriptor has a table; the same construct's has none.
+            if d.is_null() || *d.add(TABLE) != 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Ends the reductions of a worksharing construct in one thread.
+///
+/// # Safety
+/// As for [`unregister`]; every thread of the team calls it.
+pub unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
+    let Some(group) = Group::of(th.task().group.get()) else {
+        return;
+    };
+    let data = group.reductions.get();
+    group::end(th);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if th.tid() == 0 {
+            unregister(data);
+        } else {
+            drop_table(data);
+        }
+    }
+    if !cancelled {
+        crate::team::barrier(th);
+    }
+}
+
+/// The shared taskgroup of a parallel region with `reduction(task, ...)`.
+///
+/// # Safety
+/// `data` is a descriptor that stays valid until [`unregister`].
+pub unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
+    let group = Box::new(Group::new(core::ptr::null(), core::ptr::null()));
+    // SAFETY: the caller's promise.
+    unsafe { link(data, core::ptr::null_mut(), core::ptr::null_mut(), nthreads) };
+    group.reductions.set(data);
+    group
+}
+
+/// Replaces each of `count` addresses in `items`, of variables or of any thread's private copies, by
+/// the calling thread's private copy. The first `originals` items' variables go to
+/// `items[count..]`.
+///
+/// # Safety
+/// `items` has room for that; every item takes part in a registered reduction.
+pub unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mut u8) {
+    let data = Group::of(th.task().group.get()).map_or(core::ptr::null_mut(), |g| g.reductions.get());
+    if data.is_null() {
+        report::fatal(format_args!(
+            "in_reduction without a matching task_reduction around it"
+        ));
+    }
+    let tid = th.tid() as usize;
+    for i in 0..count {
+        // SAFETY: the caller's promise; descriptors stay registered while tasks use them.
+        unsafe {
+            let item = *items.add(i) as usize;
+            let table = &*(*data.add(TABLE) as *const Table);
+            let (d, offset, variable) = if let Some(&(d, offset)) = table.get(&item) {
+                (d, offset, item)
+            } else {
+                match find_copy(data, item) {
+                    Some(found) => found,
+                    None => report::fatal(format_args!(
+                        "in_reduction of {item:#x}: no task_reduction of it around this task"
+                    )),
+                }
+            };
+            *items.add(i) = (*d.add(MEMORY) + tid * *d.add(BYTES) + offset) as *mut u8;
+            if i < originals {
+                *items.add(count + i) = variable as *mut u8;
+            }
+        }
+    }
+}
+
+/// The descriptor, offset and variable that the private copy at `address` belongs to.
+///
+/// # Safety
+/// `data` is registered.
+unsafe fn find_copy(data: *const usize, address: usize) -> Option<(*const usize, usize, usize)> {
+    let mut d = data;
+    while !d.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (*d.add(MEMORY)..*d.add(END)).contains(&address) {
+                let offset = (address - *d.add(MEMORY)) % *d.add(BYTES);
+                for i in 0..*d.add(COUNT) {
+                    let v = d.add(VARIABLES + 3 * i);
+                    if *v.add(1) == offset {
+                        return Some((d, offset, *v));
+                    }
+                }
+                return None;
+            }
+            d = *d.add(NEXT) as *const usize;
+        }
+    }
+    None
+}

@@ -1,0 +1,434 @@
+//! Making tasks, running them, and what happens when they end.
+
+use super::depend::{self, Dependence};
+use super::queue::Scope;
+use super::{
+    Group, Task, BODY_ENDED, COPIED, DEAD, DEFERRED, DETACHED, FINAL, FULFILLED, JOINED,
+    MOST_CHILDREN, WAITING,
+};
+use crate::init;
+use crate::team::{Outlined, Team};
+use crate::thread::Thread;
+use hetmp_core::sync::Ordering;
+use libc::c_void;
+
+/// Copies the data of a task (C++ copy constructors, Fortran array descriptors).
+pub type CopyData = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// A task as the program describes it.
+#[derive(Debug)]
+pub struct NewTask<'a> {
+    /// The body.
+    pub f: Outlined,
+    /// The body's argument, to be copied.
+    pub data: *mut c_void,
+    /// How to copy it; plain bytes if none.
+    pub copy: Option<CopyData>,
+    /// Bytes of the argument.
+    pub size: usize,
+    /// Its alignment, a power of two.
+    pub align: usize,
+    /// False: run at once (`if(0)`).
+    pub deferrable: bool,
+    /// The task is final.
+    pub is_final: bool,
+    /// Dependences, in the order of the clauses.
+    pub depends: Option<&'a [Dependence]>,
+    /// The `priority` clause, 0 without.
+    pub priority: i32,
+    /// Where the event of a detachable task goes.
+    pub event: Option<*mut *mut c_void>,
+    /// First two words of the data, for the chunks of a taskloop.
+    pub range: Option<[u64; 2]>,
+}
+
+/// Deferred tasks a thread may have waiting, for each thread of the team. Beyond, it runs new
+/// ones at once: enough for others to find work, few enough that making tasks costs little.
+const BACKLOG: u32 = 32;
+
+/// True when new tasks of `th` must not start, because their region or taskgroup was cancelled.
+fn cancelled(th: &Thread) -> bool {
+    let team = th.team();
+    team.shared.cancellable.get()
+        && (team.cancelled.load(Ordering::Relaxed)
+            || Group::is_cancelled(th.task().group.get()))
+}
+
+/// Makes a task: defers it, or runs it before returning.
+///
+/// # Safety
+/// The description is right: `f` may be called once with a copy of `size` bytes at `data`.
+#[inline]
+pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
+    if cancelled(th) {
+        return;
+    }
+    let parent = th.task();
+    let team = th.team();
+    if !new.deferrable
+        || team.level() == 0
+        || parent.flags.get() & FINAL != 0
+        || th.member().deque.len() >= BACKLOG * team.nthreads()
+    {
+        // SAFETY: the caller's promise.
+        unsafe { run_at_once(th, parent, new) }
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { defer(th, team, parent, new) }
+    }
+}
+
+#[inline]
+fn begin<'t>(th: &Thread, parent: &Task, size: usize, align: usize) -> (&'t Task, *mut u8) {
+    let (p, data) = th.cache.take(size, align);
+    // SAFETY: the cache gives records nobody else uses.
+    let t: &'t Task = unsafe { &*p };
+    t.counts.store(0, Ordering::Relaxed);
+    t.spawned.set(0);
+    t.parent.set(parent);
+    t.depth.set(parent.depth.get() + 1);
+    t.group.set(parent.group.get());
+    t.home.set(parent.group.get());
+    t.team.set(parent.team.get());
+    t.runner.set(th.ctx.member.get());
+    t.node.set(core::ptr::null());
+    t.priority.set(0);
+    t.inherit_icv(parent);
+    // A task made by a task belongs to the same barrier as its maker; the maker of an implicit
+    // task's children is past its last barrier.
+    t.phase.set(if parent.is_implicit() {
+        th.member().epoch.get() & 1
+    } else {
+        parent.phase.get()
+    });
+    (t, data)
+}
+
+/// Runs a task in its maker, which waits for it.
+unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
+    if let Some(list) = new.depends {
+        depend::wait_for(th, list);
+    }
+    let room = if new.copy.is_some() { new.size } else { 0 };
+    let (t, copy) = begin(th, parent, room, new.align);
+    let mut flags = parent.flags.get() & FINAL;
+    if new.is_final {
+        flags |= FINAL;
+    }
+    t.flags.set(flags);
+    if let Some(event) = new.event {
+        t.event.store(0, Ordering::Relaxed);
+        t.flags.set(flags | DETACHED);
+        // SAFETY: the ABI gives valid places for the event; see `NewTask::event`.
+        unsafe { publish_event(t, event, new.data) };
+    }
+    let data: *mut c_void = if let Some(copier) = new.copy {
+        th.ctx.task.set(t);
+        // SAFETY: room was made for the copy.
+        unsafe { copier(copy.cast(), new.data) };
+        copy.cast()
+    } else {
+        new.data
+    };
+    if let Some(range) = new.range {
+        // SAFETY: a taskloop's data begins with two words for its range.
+        unsafe { data.cast::<[u64; 2]>().write_unaligned(range) };
+    }
+    th.ctx.task.set(t);
+    // SAFETY: the caller's promise.
+    unsafe { (new.f)(data) };
+    if t.flags.get() & DETACHED != 0 {
+        // The maker is suspended until the task completes, and that takes its event.
+        super::wait::for_event(th, t);
+    }
+    th.ctx.task.set(parent);
+    leave_children(t);
+    // SAFETY: its body has ended; nobody but its children refers to it.
+    unsafe { release_undeferred(th, t) };
+}
+
+/// Frees what a task kept for its children's dependences.
+#[inline]
+fn leave_children(t: &Task) {
+    // SAFETY: only the thread that runs a task touches `children`, and the body has ended.
+    unsafe {
+        if (*t.children.get()).is_some() {
+            *t.children.get() = None;
+        }
+    }
+}
+
+/// Ends the record of a task that was never deferred.
+///
+/// # Safety
+/// The body has ended.
+unsafe fn release_undeferred(th: &Thread, t: &Task) {
+    let spawned = t.spawned.get();
+    if spawned == 0 {
+        // SAFETY: without children nobody refers to it.
+        unsafe { th.cache.give(core::ptr::from_ref(t).cast_mut()) };
+        return;
+    }
+    // Children may outlive it: the record stays until the last is released, and keeps its parent's
+    // record alive in turn.
+    // SAFETY: the parent runs on this thread.
+    let parent = unsafe { &*t.parent.get() };
+    count_child(th, parent);
+    parent.counts.fetch_add(JOINED, Ordering::AcqRel);
+    // SAFETY: as above.
+    unsafe { bury(Some(th), t, spawned) };
+}
+
+/// One more child of `parent`, which runs on this thread.
+#[inline]
+fn count_child(th: &Thread, parent: &Task) {
+    if parent.spawned.get() >= MOST_CHILDREN {
+        super::taskwait(th);
+    }
+    parent.spawned.set(parent.spawned.get() + 1);
+}
+
+unsafe fn publish_event(t: &Task, event: *mut *mut c_void, data: *mut c_void) {
+    let handle = core::ptr::from_ref(t).cast_mut().cast::<c_void>();
+    // SAFETY: the caller's promise; gcc passes the event variable's address, and the first word of
+    // the data is the body's copy of it.
+    unsafe {
+        event.write_unaligned(handle);
+        if !data.is_null() {
+            data.cast::<*mut c_void>().write_unaligned(handle);
+        }
+    }
+}
+
+#[inline]
+unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>) {
+    count_child(th, parent);
+    let (t, copy) = begin(th, parent, new.size, new.align);
+    let mut flags = DEFERRED;
+    if new.is_final {
+        flags |= FINAL;
+    }
+    if let Some(event) = new.event {
+        t.event.store(0, Ordering::Relaxed);
+        flags |= DETACHED;
+        // SAFETY: see `NewTask::event`.
+        unsafe { publish_event(t, event, new.data) };
+    }
+    if let Some(copier) = new.copy {
+        flags |= COPIED;
+        // The copy constructors run in the data environment of the new task.
+        th.ctx.task.set(t);
+        // SAFETY: room was made for the copy.
+        unsafe { copier(copy.cast(), new.data) };
+        th.ctx.task.set(parent);
+    } else if new.size > 0 {
+        // SAFETY: room was made for the copy; the two do not overlap.
+        unsafe { core::ptr::copy_nonoverlapping(new.data.cast::<u8>(), copy, new.size) };
+    }
+    if let Some(range) = new.range {
+        // SAFETY: a taskloop's data begins with two words for its range.
+        unsafe { copy.cast::<[u64; 2]>().write_unaligned(range) };
+    }
+    t.flags.set(flags);
+    t.f.set(Some(new.f));
+    t.data.set(copy.cast());
+    if new.priority > 0 {
+        t.priority
+            .set(new.priority.min(init::globals().max_task_priority));
+    }
+    let m = th.member();
+    let created = &m.created[t.phase.get() as usize];
+    // Only this thread writes the counter. Release: whoever sums it up has seen the maker's
+    // own start, or the task that made it.
+    created.store(created.load(Ordering::Relaxed) + 1, Ordering::Release);
+    if let Some(group) = Group::of(t.home.get()) {
+        group.enter();
+    }
+    team.tasks.activate();
+    match new.depends {
+        Some(list) if !depend::attach(parent, t, list) => {
+            // Queued by whoever completes its last predecessor.
+        }
+        _ => team.enqueue(m, t),
+    }
+}
+
+/// Runs a task that was taken from a queue, up to its completion.
+///
+/// # Safety
+/// `t` came from [`Team::take_task`]: it is live and nobody else runs it.
+pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
+    // SAFETY: the caller's promise.
+    let task = unsafe { &*t };
+    let before = th.ctx.task.get();
+    task.runner.set(th.ctx.member.get());
+    th.ctx.task.set(t);
+    let team = th.team();
+    let skip = team.shared.cancellable.get()
+        && task.flags.get() & COPIED == 0
+        && (team.cancelled.load(Ordering::Relaxed) || Group::is_cancelled(task.home.get()));
+    if !skip {
+        if let Some(f) = task.f.get() {
+            th.slow.enter(th);
+            // SAFETY: the promise made when the task was created.
+            unsafe { f(task.data.get()) };
+            th.slow.leave();
+        }
+    }
+    leave_children(task);
+    th.ctx.task.set(before);
+    if task.flags.get() & DETACHED != 0
+        && task.event.fetch_or(BODY_ENDED, Ordering::AcqRel) & FULFILLED == 0
+        && !skip
+    {
+        // Completes when the event is fulfilled; the record is the fulfiller's from here on.
+        return;
+    }
+    // SAFETY: the body has ended and the event, if any, was fulfilled.
+    unsafe { complete(Some(th), task) };
+}
+
+/// Everything that follows from the end of a deferred task.
+///
+/// `th` is the completing thread if it is a member of the task's team.
+///
+/// # Safety
+/// Called once for each deferred task, after its body (and event).
+unsafe fn complete(th: Option<&Thread>, task: &Task) {
+    // SAFETY: a team outlives its tasks: the region does not end before `finished` says so below.
+    let team = unsafe { &*task.team.get() };
+    let member = th.map_or(&*team.members[0], Thread::member);
+    let phase = task.phase.get() as usize;
+    depend::release(team, member, task);
+    if let Some(group) = Group::of(task.home.get()) {
+        group.leave(team);
+    }
+    // SAFETY: the body has ended; this is the only burial.
+    unsafe { bury(th, task, task.spawned.get()) };
+    // Last: once the sums agree the region may end, and the team change.
+    match th {
+        Some(th) => {
+            let finished = &th.member().finished[phase];
+            finished.store(finished.load(Ordering::Relaxed) + 1, Ordering::Release);
+        }
+        None => {
+            team.tasks.finished_outside[phase].fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Tells the parent that `task` is complete, and frees its record when no child needs it.
+///
+/// # Safety
+/// The body has ended, and no one but the task's children refers to the record.
+unsafe fn bury(th: Option<&Thread>, task: &Task, spawned: u32) {
+    let deferred = task.flags.get() & DEFERRED != 0;
+    // SAFETY: a parent's record lives until this record's release is counted.
+    let parent = unsafe { &*task.parent.get() };
+    let alone = spawned == 0
+        || task
+            .counts
+            .fetch_add(u64::from(DEAD - spawned), Ordering::AcqRel) as u32
+            == spawned;
+    let runner = parent.runner.get();
+    let told = u64::from(alone) + if deferred { JOINED } else { 0 };
+    if told == 0 {
+        return;
+    }
+    let team = task.team.get();
+    if alone {
+        // SAFETY: complete and without children: nobody refers to it.
+        unsafe { free(th, task) };
+    }
+    let before = parent.counts.fetch_add(told, Ordering::AcqRel);
+    if before & WAITING != 0 && deferred {
+        // SAFETY: the waiting member and its team live: this task is not yet counted as finished.
+        unsafe { (*team).nudge(&*runner) };
+    }
+    if alone && (before as u32).wrapping_add(1) == DEAD {
+        // SAFETY: the parent was complete, and this was its last child.
+        unsafe { release_chain(th, parent) };
+    }
+}
+
+/// Frees a complete record whose last child was released, and so on upwards.
+///
+/// # Safety
+/// Nobody refers to `task` any more.
+unsafe fn release_chain(th: Option<&Thread>, task: &Task) {
+    let mut task = task;
+    loop {
+        let parent = task.parent.get();
+        // SAFETY: the caller's promise.
+        unsafe { free(th, task) };
+        if parent.is_null() {
+            return;
+        }
+        // SAFETY: a parent's record lives until its children's releases are counted.
+        let p = unsafe { &*parent };
+        let before = p.counts.fetch_add(1, Ordering::AcqRel);
+        if (before as u32).wrapping_add(1) != DEAD {
+            return;
+        }
+        task = p;
+    }
+}
+
+unsafe fn free(th: Option<&Thread>, task: &Task) {
+    let p = core::ptr::from_ref(task).cast_mut();
+    match th {
+        // SAFETY: the caller's promise.
+        Some(th) => unsafe { th.cache.give(p) },
+        // SAFETY: the caller's promise.
+        None => unsafe { super::dispose(p) },
+    }
+}
+
+/// `omp_fulfill_event` (OpenMP 5.1, section 3.11.1), from any thread.
+///
+/// # Safety
+/// `event` was made by a `detach` clause and was not fulfilled before.
+pub unsafe fn fulfill(event: *mut c_void) {
+    // SAFETY: the caller's promise: an event is its task's record.
+    let task = unsafe { &*event.cast::<Task>() };
+    let team = task.team.get();
+    let deferred = task.flags.get() & DEFERRED != 0;
+    let runner = task.runner.get();
+    let before = task.event.fetch_or(FULFILLED, Ordering::AcqRel);
+    if before & FULFILLED != 0 {
+        hetmp_core::report::fatal(format_args!(
+            "omp_fulfill_event {event:p}: an event can be fulfilled once"
+        ));
+    }
+    if !deferred {
+        // Its maker waits for it, perhaps asleep.
+        // SAFETY: the maker is suspended in the task, so its team is in use.
+        unsafe { (*team).nudge(&*runner) };
+        return;
+    }
+    if before & BODY_ENDED != 0 {
+        let th = Thread::try_current().filter(|th| core::ptr::eq(th.team(), team));
+        // SAFETY: the body has ended, and this thread set the second bit: completion is its.
+        unsafe {
+            complete(th, task);
+        }
+        // SAFETY: pools keep their teams; a wake-up too many does no harm.
+        let team = unsafe { &*team };
+        if team.tasks.sleepers.load(Ordering::SeqCst) != 0 {
+            team.nudge_all();
+        }
+    }
+}
+
+/// Runs one task of `scope` if there is one.
+#[inline]
+pub(crate) fn run_one(th: &Thread, scope: Scope<'_>) -> bool {
+    match th.team().take_task(th, scope) {
+        Some(t) => {
+            // SAFETY: just taken.
+            unsafe { execute(th, t) };
+            true
+        }
+        None => false,
+    }
+}

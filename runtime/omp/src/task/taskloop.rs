@@ -1,0 +1,142 @@
+//! `taskloop` (OpenMP 5.1, section 2.12.2): a loop cut into tasks.
+
+use super::run::{create, CopyData, NewTask};
+use super::{group, reduction};
+use crate::team::Outlined;
+use crate::thread::Thread;
+use hetmp_core::sync::Ordering;
+use libc::c_void;
+
+/// How many iterations a task gets.
+#[derive(Clone, Copy, Debug)]
+pub enum Cut {
+    /// `num_tasks`; 0: one for each thread.
+    Tasks(u64),
+    /// `grainsize`: at least this many, and less than twice as many.
+    Grain(u64),
+    /// `grainsize(strict:)`: exactly this many, but for the last task.
+    StrictGrain(u64),
+}
+
+/// A taskloop as the program describes it. Bounds are words: both `long` and `unsigned long long`
+/// loops step through them by wrapping addition.
+#[derive(Debug)]
+pub struct Taskloop {
+    /// The body; its data begins with two words for the range.
+    pub f: Outlined,
+    /// The body's argument.
+    pub data: *mut c_void,
+    /// How to copy it.
+    pub copy: Option<CopyData>,
+    /// Bytes of the argument.
+    pub size: usize,
+    /// Its alignment.
+    pub align: usize,
+    /// Number of iterations.
+    pub trips: u64,
+    /// First value of the loop variable.
+    pub start: u64,
+    /// Step, in two's complement.
+    pub step: u64,
+    /// How to cut.
+    pub cut: Cut,
+    /// `if` clause.
+    pub deferrable: bool,
+    /// `final` clause.
+    pub is_final: bool,
+    /// No implicit taskgroup.
+    pub nogroup: bool,
+    /// The data's third word is a reduction descriptor.
+    pub reduction: bool,
+    /// The `priority` clause.
+    pub priority: i32,
+}
+
+/// Number of tasks, and the iterations of task `i`.
+fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64) {
+    let (tasks, exact) = match cut {
+        Cut::Tasks(0) => (u64::from(nthreads).min(trips), None),
+        Cut::Tasks(n) => (n.min(trips), None),
+        Cut::Grain(g) => ((trips / g.max(1)).max(1), None),
+        Cut::StrictGrain(g) => (trips.div_ceil(g.max(1)), Some(g.max(1))),
+    };
+    let (each, extra) = (trips / tasks.max(1), trips % tasks.max(1));
+    (tasks, move |i| match exact {
+        Some(g) if i + 1 == tasks => trips - g * i,
+        Some(g) => g,
+        None => each + u64::from(i < extra),
+    })
+}
+
+/// Runs a taskloop.
+///
+/// # Safety
+/// The description is right; see [`NewTask`].
+pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
+    let cancelled = th.team().cancelled.load(Ordering::Relaxed);
+    if cancelled || t.trips == 0 {
+        if t.reduction && !t.nogroup {
+            // Tells the compiled code that nothing was registered.
+            // SAFETY: the caller's promise about the data's third word.
+            unsafe { *(*t.data.cast::<*mut usize>().add(2)).add(2) = 0 };
+        }
+        return;
+    }
+    let (tasks, share) = shares(t.trips, t.cut, th.nthreads());
+    if !t.nogroup {
+        group::start(th);
+        if t.reduction {
+            // SAFETY: as above.
+            unsafe { reduction::register(th, *t.data.cast::<*mut usize>().add(2)) };
+        }
+    }
+    let mut from = t.start;
+    for i in 0..tasks {
+        let to = from.wrapping_add(share(i).wrapping_mul(t.step));
+        // SAFETY: the caller's promise.
+        unsafe {
+            create(
+                th,
+                &NewTask {
+                    f: t.f,
+                    data: t.data,
+                    copy: t.copy,
+                    size: t.size,
+                    align: t.align,
+                    deferrable: t.deferrable,
+                    is_final: t.is_final,
+                    depends: None,
+                    priority: t.priority,
+                    event: None,
+                    range: Some([from, to]),
+                },
+            );
+        }
+        from = to;
+    }
+    if !t.nogroup {
+        group::end(th);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_cover_the_loop() {
+        for trips in 1..60u64 {
+            for k in 0..20u64 {
+                for cut in [Cut::Tasks(k), Cut::Grain(k + 1), Cut::StrictGrain(k + 1)] {
+                    let (n, share) = shares(trips, cut, 3);
+                    let all: Vec<u64> = (0..n).map(&share).collect();
+                    assert_eq!(all.iter().sum::<u64>(), trips, "{trips} {cut:?}");
+                    assert!(all.iter().all(|&s| s > 0));
+                    if let Cut::Grain(g) = cut {
+                        assert!(n == 1 || all.iter().all(|&s| s >= g && s < 2 * g), "{trips} {cut:?} {all:?}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,509 @@
+//! Teams: the threads of one parallel region, and its start and end.
+//!
+//! # A region's life
+//! 1. [`fork`]: the primary thread sizes the team, writes what the workers need into their slots
+//!    and signals them (see `pool`). From here on it *is* thread 0 of the team.
+//! 2. Everybody runs the outlined function.
+//! 3. [`join`]: workers report and go back to their slots; the primary thread waits for them,
+//!    finishes tasks that are left, and takes up its former context.
+//!
+//! A team is owned by the pool of the thread that opens regions at that depth, and reused for all
+//! of them. It outlives its workers, so a worker on its way out may still look at it.
+//!
+//! # What makes the sharing sound
+//! * [`Shared`] is written by the primary thread while no worker is in the team, and only read
+//!   between fork and join. The slots' flags order the two.
+//! * A [`Member`] is written by its own thread, except for its atomics.
+
+use crate::barrier::{Barrier, Seat};
+use crate::icv::{Icv, ProcBind, UNLIMITED_THREADS};
+use crate::init;
+use crate::pool::{Call, Pool};
+use crate::task::{Deque, Group, Task, Tasks};
+use crate::thread::{SavedContext, Thread};
+use crate::work::{Cursor, Work, WorkChain, WorkPos};
+use core::cell::Cell;
+use hetmp_core::park::{Flag, Policy};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, CacheLine, Ordering};
+
+/// An outlined region or task body.
+pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
+
+/// What the threads of a region read about it.
+#[derive(Debug)]
+pub struct Shared {
+    /// Size of the team.
+    pub(crate) nthreads: Cell<u32>,
+    /// Nesting level, counting inactive regions; 0 outside.
+    pub(crate) level: Cell<u32>,
+    /// Nesting level, counting only regions of more than one thread.
+    pub(crate) active_level: Cell<u32>,
+    /// Barriers are central (oversubscribed or cancellable) rather than spread.
+    pub(crate) central: Cell<bool>,
+    /// The region can be cancelled (`OMP_CANCELLATION`).
+    pub(crate) cancellable: Cell<bool>,
+    /// Internal control variables that implicit tasks start with.
+    pub(crate) icv: Cell<Icv>,
+    /// The team of the thread that opened the region, and its number there.
+    pub(crate) parent: Cell<*const Team>,
+    /// See `parent`.
+    pub(crate) parent_tid: Cell<u32>,
+    /// What the primary thread was doing.
+    pub(crate) saved: Cell<SavedContext>,
+    /// Threads taken from the limit of the contention group.
+    pub(crate) taken: Cell<u32>,
+    /// The primary thread's place partition before the region.
+    pub(crate) saved_partition: Cell<(u32, u32)>,
+    /// What the members' placements were computed for: policy, primary thread's placement, size.
+    pub(crate) placed_for: Cell<(u32, (u32, u32, u32), u32)>,
+}
+
+/// The threads of one parallel region.
+#[derive(Debug)]
+pub struct Team {
+    pub(crate) shared: CacheLine<Shared>,
+    pub(crate) barrier: Barrier,
+    /// As many as the team ever had threads; the first `nthreads` are in use.
+    pub(crate) members: Vec<Box<Member>>,
+    pub(crate) works: WorkChain,
+    pub(crate) tasks: Tasks,
+    /// The region was cancelled.
+    pub(crate) cancelled: AtomicBool,
+    /// The value a `single copyprivate` broadcasts.
+    pub(crate) copyprivate: AtomicPtr<libc::c_void>,
+}
+
+/// One thread's part of a team.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Member {
+    /// The implicit task of this thread.
+    pub(crate) implicit: Task,
+    /// Number of the last barrier this thread arrived at.
+    pub(crate) epoch: Cell<u32>,
+    /// Barrier flags others signal to this thread.
+    pub(crate) seat: Seat,
+    /// Tasks this thread made and nobody has begun.
+    pub(crate) deque: CacheLine<Deque>,
+    /// Tasks this thread deferred, for even and odd epochs. Written by this thread only.
+    pub(crate) created: CacheLine<[AtomicU64; 2]>,
+    /// Deferred tasks this thread finished, for even and odd epochs. Written by this thread only.
+    pub(crate) finished: CacheLine<[AtomicU64; 2]>,
+    /// Task waits of this thread sleep here; only ever nudged.
+    pub(crate) idle: CacheLine<Flag>,
+    /// This thread sleeps on `sleeps_on` and wants to be nudged when there are tasks.
+    pub(crate) asleep: AtomicBool,
+    /// See `asleep`.
+    pub(crate) sleeps_on: AtomicPtr<Flag>,
+    /// Where this thread runs: place plus one (0: unbound), and its partition.
+    pub(crate) placement: Cell<(u32, u32, u32)>,
+}
+
+impl Member {
+    fn new(capacity: u32) -> Member {
+        Member {
+            implicit: Task::implicit(),
+            epoch: Cell::new(0),
+            seat: Seat::new(capacity),
+            deque: CacheLine(Deque::new()),
+            created: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
+            finished: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
+            idle: CacheLine(Flag::new()),
+            asleep: AtomicBool::new(false),
+            sleeps_on: AtomicPtr::new(core::ptr::null_mut()),
+            placement: Cell::new((0, 0, 0)),
+        }
+    }
+}
+
+impl Team {
+    /// A team for up to `capacity` threads.
+    pub(crate) fn new(capacity: u32) -> Team {
+        Team {
+            shared: CacheLine(Shared {
+                nthreads: Cell::new(1),
+                level: Cell::new(0),
+                active_level: Cell::new(0),
+                central: Cell::new(false),
+                cancellable: Cell::new(false),
+                icv: Cell::new(init::globals().icv),
+                parent: Cell::new(core::ptr::null()),
+                parent_tid: Cell::new(0),
+                saved: Cell::new(SavedContext::empty()),
+                taken: Cell::new(0),
+                saved_partition: Cell::new((0, 0)),
+                placed_for: Cell::new((0, (0, 0, 0), 0)),
+            }),
+            barrier: Barrier::new(),
+            members: (0..capacity).map(|_| Box::new(Member::new(capacity))).collect(),
+            works: WorkChain::new(),
+            tasks: Tasks::new(),
+            cancelled: AtomicBool::new(false),
+            copyprivate: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    /// The team of one that a thread outside parallel regions is.
+    pub(crate) fn solo() -> Box<Team> {
+        Box::new(Team::new(1))
+    }
+
+    /// Makes room for `n` threads. Only while no worker is in the team.
+    fn grow(&mut self, n: u32) {
+        self.tasks.quiesce();
+        // Seats hold as many flags as the largest team needs, so all are made anew.
+        let epoch = self.members[0].epoch.get();
+        self.members = (0..n).map(|_| Box::new(Member::new(n))).collect();
+        self.realign(epoch);
+    }
+
+    /// Brings every member to the same epoch, and forgets old signals and counts. Only while no
+    /// worker is in the team.
+    fn realign(&self, epoch: u32) {
+        self.tasks.quiesce();
+        for m in &self.members {
+            m.epoch.set(epoch);
+            m.asleep.store(false, Ordering::Relaxed);
+            m.placement.set((0, 0, 0));
+            for i in 0..2 {
+                m.created[i].store(0, Ordering::Relaxed);
+                m.finished[i].store(0, Ordering::Relaxed);
+            }
+        }
+        self.shared.placed_for.set((0, (0, 0, 0), 0));
+        self.barrier
+            .reset(epoch, self.members.iter().map(|m| &m.seat));
+        self.works.restart();
+    }
+
+    /// Size of the team.
+    #[inline(always)]
+    pub fn nthreads(&self) -> u32 {
+        self.shared.nthreads.get()
+    }
+
+    /// Nesting level (`omp_get_level`).
+    #[inline(always)]
+    pub fn level(&self) -> u32 {
+        self.shared.level.get()
+    }
+
+    /// Nesting level of active regions (`omp_get_active_level`).
+    #[inline(always)]
+    pub fn active_level(&self) -> u32 {
+        self.shared.active_level.get()
+    }
+
+    /// The team around this one and the number there of the thread that opened this one.
+    pub fn parent(&self) -> Option<(&Team, u32)> {
+        // SAFETY: the enclosing team is in use as long as this one is.
+        unsafe { self.shared.parent.get().as_ref() }.map(|t| (t, self.shared.parent_tid.get()))
+    }
+
+    #[inline(always)]
+    fn seat(&self, tid: u32) -> &Seat {
+        &self.members[tid as usize].seat
+    }
+
+    /// Makes the calling thread member `tid`: resets its implicit task and its context.
+    #[inline]
+    pub(crate) fn enter(&self, th: &Thread, tid: u32, nthreads: u32) {
+        let m: &Member = &self.members[tid as usize];
+        m.implicit.begin_implicit(self.shared.icv.as_ptr(), self, m);
+        let c = &th.ctx;
+        c.tid.set(tid);
+        c.nthreads.set(nthreads);
+        c.team.set(self);
+        c.member.set(m);
+        c.task.set(&m.implicit);
+        c.work.set(core::ptr::null());
+        c.cursor.set(Cursor::START);
+    }
+}
+
+/// What a region is to be.
+#[derive(Debug)]
+pub struct Region {
+    /// The outlined function that workers call.
+    pub f: Outlined,
+    /// Its argument.
+    pub data: *mut libc::c_void,
+    /// Number of threads, resolved.
+    pub nthreads: u32,
+    /// The `proc_bind` clause, 0 for none.
+    pub bind: u32,
+    /// Taskgroup with reductions that all implicit tasks belong to, or null.
+    pub group: *const Group,
+}
+
+/// Opens a region: the calling thread becomes thread 0 of a new team, whose other threads start.
+///
+/// `first` prepares the worksharing construct of a combined construct, which every thread starts in.
+///
+/// Returns the size of the team.
+///
+/// # Safety
+/// `region.f` may be called with `region.data` by all threads until [`join`], which the same
+/// thread calls when its own part is over.
+pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&Work)>) -> u32 {
+    if init::forked() {
+        // The workers stayed in the parent process.
+        init::after_fork(th);
+    }
+    let depth = th.depth.get();
+    let mut pools = th.pools.borrow_mut();
+    while pools.len() <= depth {
+        pools.push(Pool::new());
+    }
+    let pool: &mut Pool = &mut pools[depth];
+    let n = if region.nthreads > 1 {
+        pool.ensure_workers(region.nthreads - 1) + 1
+    } else {
+        1
+    };
+    let team: &mut Team = &mut pool.team;
+    if (team.members.len() as u32) < n {
+        team.grow(n);
+        team.shared.nthreads.set(n);
+    } else if team.shared.nthreads.get() != n {
+        // Threads that sat out earlier regions have old epochs.
+        let epoch = team.members[0].epoch.get();
+        team.realign(epoch);
+        team.shared.nthreads.set(n);
+    }
+    let s = &team.shared;
+    let outer = th.team();
+    s.level.set(outer.level() + 1);
+    s.active_level.set(outer.active_level() + u32::from(n > 1));
+    let clause = ProcBind::from_raw(region.bind & 7).filter(|_| region.bind & 7 != 0);
+    let start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, clause);
+    s.icv.set(start.icv);
+    s.taken.set(if start.icv.thread_limit == UNLIMITED_THREADS {
+        0
+    } else {
+        region.nthreads - 1
+    });
+    s.parent.set(outer);
+    s.parent_tid.set(th.tid());
+    s.cancellable.set(init::globals().cancellation);
+    s.central.set(
+        s.cancellable.get() || (n > 2 && Policy::oversubscribed()) || n > crate::MAX_SPREAD,
+    );
+    s.saved.set(th.save());
+    team.tasks.begin_region();
+    let pos = team.works.position();
+    let entered = if let Some(prepare) = first {
+        let (work, next) = team.works.at(pos);
+        work.open_first(prepare);
+        (work as *const Work, next)
+    } else {
+        (core::ptr::null(), pos)
+    };
+    if n > 1 {
+        let epoch = team.members[0].epoch.get();
+        if s.central.get() {
+            team.barrier.expect(n - 1);
+        }
+        crate::affinity_bind::place(th, team, start.bind);
+        let call = Call {
+            f: region.f,
+            data: region.data,
+            team,
+            nthreads: n,
+            epoch,
+            work: entered.0,
+            pos: entered.1,
+            group: region.group,
+            busy: th.busy(),
+        };
+        pool.start(n - 1, &call);
+    }
+    let team: &Team = &pool.team;
+    team.enter(th, 0, n);
+    th.ctx.work.set(entered.0);
+    th.ctx.pos.set(entered.1);
+    team.members[0].implicit.set_group(region.group);
+    th.depth.set(depth + 1);
+    n
+}
+
+/// A worker's part of a region, between its slot's signal and its report. Returns the region's
+/// number, for helping with its tasks afterwards.
+///
+/// # Safety
+/// `call` is the one the worker's slot was signalled for.
+pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
+    // SAFETY: the team is owned by the pool that owns this worker; see the module's head.
+    let team = unsafe { &*call.team };
+    let m: &Member = &team.members[tid as usize];
+    m.epoch.set(call.epoch);
+    if m.asleep.load(Ordering::Relaxed) {
+        // Woken by the start of this region, not by a nudge.
+        crate::task::wake_up(team, m);
+    }
+    team.enter(th, tid, call.nthreads);
+    th.ctx.work.set(call.work);
+    th.ctx.pos.set(call.pos);
+    m.implicit.set_group(call.group);
+    th.busy.set(call.busy);
+    crate::affinity_bind::settle(th, team, tid);
+    th.slow.enter(th);
+    // SAFETY: the promise made to `fork`.
+    unsafe { (call.f)(call.data) };
+    th.slow.leave();
+    if team.tasks.active() {
+        crate::task::work_off(th);
+    }
+    let number = team.tasks.region.load(Ordering::Relaxed);
+    let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+    m.epoch.set(epoch);
+    m.implicit.end_implicit();
+    if team.shared.central.get() {
+        team.barrier.report(epoch);
+    } else {
+        team.barrier.join_spread(
+            epoch,
+            tid,
+            call.nthreads,
+            |t| team.seat(t),
+            &mut crate::task::TaskPastime::new(th),
+        );
+    }
+    number
+}
+
+/// Ends the region that the calling thread opened last, and is thread 0 of.
+pub fn join(th: &Thread) {
+    let team = th.team();
+    let m = th.member();
+    let n = team.nthreads();
+    let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+    m.epoch.set(epoch);
+    if n > 1 {
+        let mut pastime = crate::task::TaskPastime::new(th);
+        if team.shared.central.get() {
+            team.barrier.collect(epoch, n, &mut pastime);
+        } else {
+            team.barrier
+                .join_spread(epoch, 0, n, |t| team.seat(t), &mut pastime);
+        }
+    }
+    if team.tasks.active() {
+        crate::task::drain(th, epoch.wrapping_sub(1));
+        team.tasks.end_region();
+    }
+    m.implicit.end_implicit();
+    if team.cancelled.load(Ordering::Relaxed) {
+        // Some threads may have skipped barriers and worksharing constructs that others entered.
+        team.cancelled.store(false, Ordering::Relaxed);
+        let next = team
+            .members
+            .iter()
+            .take(n as usize)
+            .map(|m| m.epoch.get())
+            .fold(epoch, |a, b| if newer(b, a) { b } else { a });
+        team.realign(next);
+        team.works.restart();
+    } else {
+        team.works.settle(th.ctx.pos.get());
+    }
+    crate::affinity_bind::leave(th, team);
+    if team.shared.taken.get() != 0 {
+        th.busy()
+            .fetch_sub(team.shared.taken.get(), Ordering::Relaxed);
+    }
+    let saved = team.shared.saved.get();
+    th.depth.set(th.depth.get() - 1);
+    th.restore(&saved);
+}
+
+/// True when epoch `a` comes after `b`.
+fn newer(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) & crate::EPOCH_MASK) < (crate::EPOCH_MASK >> 1) && a != b
+}
+
+/// A barrier of the team (`GOMP_barrier` and the implied ones).
+///
+/// Returns true when the region was cancelled instead.
+#[inline]
+pub fn barrier(th: &Thread) -> bool {
+    let team = th.team();
+    let n = th.nthreads();
+    let m = th.member();
+    if n == 1 {
+        if team.tasks.active() {
+            let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+            m.epoch.set(epoch);
+            crate::task::drain(th, epoch.wrapping_sub(1));
+        }
+        return false;
+    }
+    th.slow.leave();
+    let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+    let mut pastime = crate::task::TaskPastime::new(th);
+    let mut cancelled = false;
+    if team.shared.central.get() {
+        if team.shared.cancellable.get() {
+            cancelled = team.cancelled.load(Ordering::Acquire);
+            if !cancelled {
+                m.epoch.set(epoch);
+                pastime.leave_when_cancelled();
+                team.barrier.central(epoch, n, &mut pastime);
+                cancelled = team.cancelled.load(Ordering::Acquire) && !team.barrier.gone_flag().reached(epoch);
+            }
+            if cancelled {
+                th.slow.enter(th);
+                return true;
+            }
+        } else {
+            m.epoch.set(epoch);
+            team.barrier.central(epoch, n, &mut pastime);
+        }
+    } else {
+        m.epoch.set(epoch);
+        team.barrier
+            .spread(epoch, th.tid(), n, |t| team.seat(t), &mut pastime);
+    }
+    if team.tasks.active() {
+        crate::task::drain(th, epoch.wrapping_sub(1));
+    }
+    th.slow.enter(th);
+    false
+}
+
+/// Runs `region` from fork to join on the calling thread.
+///
+/// # Safety
+/// As for [`fork`].
+pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&Work)>) -> u32 {
+    // SAFETY: the caller's promise.
+    let n = unsafe { fork(th, region, first) };
+    th.slow.enter(th);
+    // SAFETY: the caller's promise.
+    unsafe { (region.f)(region.data) };
+    th.slow.leave();
+    join(th);
+    n
+}
+
+
+/// How many threads a region gets that asks for `specified` (0: the default), where the program has
+/// use for at most `most` (0: any number). OpenMP 5.1, section 2.6.1.
+pub fn resolve_num_threads(th: &Thread, specified: u32, most: u32) -> u32 {
+    let icv = th.task().icv();
+    let active = th.team().active_level();
+    if specified == 1 || active >= u32::from(icv.max_active_levels) {
+        return 1;
+    }
+    let mut n = if specified == 0 { icv.nthreads } else { specified };
+    if icv.dynamic {
+        n = n.min(init::globals().available_cpus);
+        if most != 0 {
+            n = n.min(most);
+        }
+    }
+    if icv.thread_limit != UNLIMITED_THREADS && n > 1 {
+        n = th.take_from_limit(n, icv.thread_limit);
+    }
+    n.max(1)
+}

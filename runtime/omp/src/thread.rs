@@ -1,0 +1,277 @@
+//! What the runtime knows about one thread of the process.
+//!
+//! A [`Thread`] exists for every thread that ever called into the library, found through the self
+//! pointer of `hetmp_core::tls`. Its [`Context`] says where in the program's parallel structure
+//! the thread stands; a thread that opens a region saves its context, works as thread 0 of the
+//! new team, and gets it back at the join.
+//!
+//! **Ownership.** Only the thread itself reads or writes its `Thread`; everything other threads
+//! may touch lives in teams. That is why plain `Cell`s suffice, and why `Thread` is not `Sync`.
+
+use crate::init;
+use crate::pool::Pool;
+use crate::task::{Task, TaskCache};
+use crate::team::{Member, Team};
+use crate::work::{Cursor, Work, WorkPos};
+use core::cell::{Cell, RefCell};
+use core::sync::atomic::{AtomicU32, Ordering};
+use hetmp_core::tls;
+
+/// Where a thread stands in the program: its team, its number there, its current task and
+/// worksharing construct.
+#[derive(Debug)]
+pub struct Context {
+    /// Number in the team, 0 for the primary thread.
+    pub(crate) tid: Cell<u32>,
+    /// Size of the team; a copy of what the team says, for the hot queries.
+    pub(crate) nthreads: Cell<u32>,
+    /// The team; never null. Outside parallel regions a team of one at level 0.
+    pub(crate) team: Cell<*const Team>,
+    /// This thread's part of the team; never null.
+    pub(crate) member: Cell<*const Member>,
+    /// The task that runs now; never null. The implicit task at first.
+    pub(crate) task: Cell<*const Task>,
+    /// The current worksharing construct, or null before the first.
+    pub(crate) work: Cell<*const Work>,
+    /// Where the next worksharing construct of the team is.
+    pub(crate) pos: Cell<WorkPos>,
+    /// This thread's progress in the current loop.
+    pub(crate) cursor: Cell<Cursor>,
+}
+
+/// A context set aside by a thread that opened a region.
+#[derive(Clone, Copy, Debug)]
+pub struct SavedContext {
+    tid: u32,
+    nthreads: u32,
+    team: *const Team,
+    member: *const Member,
+    task: *const Task,
+    work: *const Work,
+    pos: WorkPos,
+    cursor: Cursor,
+}
+
+impl SavedContext {
+    /// Nothing set aside.
+    pub(crate) const fn empty() -> SavedContext {
+        SavedContext {
+            tid: 0,
+            nthreads: 0,
+            team: core::ptr::null(),
+            member: core::ptr::null(),
+            task: core::ptr::null(),
+            work: core::ptr::null(),
+            pos: WorkPos::NOWHERE,
+            cursor: Cursor::START,
+        }
+    }
+
+    /// The team the thread came from.
+    pub(crate) fn team(&self) -> *const Team {
+        self.team
+    }
+
+    /// The task that opened the region.
+    pub(crate) fn task(&self) -> *const Task {
+        self.task
+    }
+
+    /// The thread's number in the team it came from.
+    pub(crate) fn tid(&self) -> u32 {
+        self.tid
+    }
+}
+
+/// One thread of the process, as the runtime sees it.
+#[derive(Debug)]
+pub struct Thread {
+    pub(crate) ctx: Context,
+    /// How many regions this thread is the primary thread of right now.
+    pub(crate) depth: Cell<usize>,
+    /// Pools of workers, one for each depth at which this thread opened a region.
+    pub(crate) pools: RefCell<Vec<Box<Pool>>>,
+    /// The team of one that this thread is when it is in no region; null for workers of ours.
+    pub(crate) solo: Cell<*mut Team>,
+    /// Freed task records for reuse.
+    pub(crate) cache: TaskCache,
+    /// Number of the team in the current league, and the size of the league less one.
+    pub(crate) league: Cell<(u32, u32)>,
+    /// The place this thread is bound to plus one; 0 when unbound.
+    pub(crate) place: Cell<u32>,
+    /// The place partition: first place and length.
+    pub(crate) partition: Cell<(u32, u32)>,
+    /// Threads in use in the contention group, if this is its initial thread.
+    pub(crate) own_busy: AtomicU32,
+    /// Threads in use in this thread's contention group; null: `own_busy`.
+    pub(crate) busy: Cell<*const AtomicU32>,
+    /// The node this thread belongs to.
+    pub(crate) node: Cell<u32>,
+    /// Emulated slowness.
+    pub(crate) slow: crate::nodes::SlowState,
+}
+
+impl Thread {
+    /// The calling thread; a thread of the application is registered at its first call.
+    #[inline(always)]
+    pub fn current() -> &'static Thread {
+        let p: *const Thread = tls::get().cast();
+        if p.is_null() {
+            adopt()
+        } else {
+            // SAFETY: the word holds null or the thread's own record, which lives until the
+            // thread has ended; the reference does not leave the thread (`Thread` is not Send).
+            unsafe { &*p }
+        }
+    }
+
+    /// The calling thread if it has ever used the runtime.
+    #[inline(always)]
+    pub fn try_current() -> Option<&'static Thread> {
+        let p: *const Thread = tls::get().cast();
+        // SAFETY: as in `current`.
+        unsafe { p.as_ref() }
+    }
+
+    pub(crate) fn new() -> Thread {
+        Thread {
+            ctx: Context {
+                tid: Cell::new(0),
+                nthreads: Cell::new(1),
+                team: Cell::new(core::ptr::null()),
+                member: Cell::new(core::ptr::null()),
+                task: Cell::new(core::ptr::null()),
+                work: Cell::new(core::ptr::null()),
+                pos: Cell::new(WorkPos::NOWHERE),
+                cursor: Cell::new(Cursor::START),
+            },
+            depth: Cell::new(0),
+            pools: RefCell::new(Vec::new()),
+            solo: Cell::new(core::ptr::null_mut()),
+            cache: TaskCache::new(),
+            league: Cell::new((0, 0)),
+            place: Cell::new(0),
+            partition: Cell::new((0, 0)),
+            own_busy: AtomicU32::new(1),
+            busy: Cell::new(core::ptr::null()),
+            node: Cell::new(0),
+            slow: crate::nodes::SlowState::new(),
+        }
+    }
+
+    /// The thread's team.
+    #[inline(always)]
+    pub fn team(&self) -> &Team {
+        // SAFETY: set to a live team before the thread's record is published to the thread; a team
+        // lives until its pool or the thread ends, both after the context left it.
+        unsafe { &*self.ctx.team.get() }
+    }
+
+    /// The thread's part of its team.
+    #[inline(always)]
+    pub fn member(&self) -> &Member {
+        // SAFETY: as for `team`; members live as long as their team.
+        unsafe { &*self.ctx.member.get() }
+    }
+
+    /// The current task.
+    #[inline(always)]
+    pub fn task(&self) -> &Task {
+        // SAFETY: implicit tasks live with their team; an explicit task lives while it is current.
+        unsafe { &*self.ctx.task.get() }
+    }
+
+    /// Number in the team (`omp_get_thread_num`).
+    #[inline(always)]
+    pub fn tid(&self) -> u32 {
+        self.ctx.tid.get()
+    }
+
+    /// Size of the team (`omp_get_num_threads`).
+    #[inline(always)]
+    pub fn nthreads(&self) -> u32 {
+        self.ctx.nthreads.get()
+    }
+
+    /// Threads in use in the contention group.
+    pub(crate) fn busy(&self) -> &AtomicU32 {
+        // SAFETY: null or the counter of the initial thread, which waits for this one's region.
+        unsafe { self.busy.get().as_ref() }.unwrap_or(&self.own_busy)
+    }
+
+    /// Takes up to `wanted - 1` more threads for a region from the limit of the contention group;
+    /// returns the size of team that this allows.
+    pub(crate) fn take_from_limit(&self, wanted: u32, limit: u32) -> u32 {
+        let mut n = 1;
+        let _ = self
+            .busy()
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |busy| {
+                n = wanted.min(limit.saturating_sub(busy) + 1);
+                Some(busy + n - 1)
+            });
+        n
+    }
+
+    /// Sets the context aside.
+    #[inline]
+    pub(crate) fn save(&self) -> SavedContext {
+        let c = &self.ctx;
+        SavedContext {
+            tid: c.tid.get(),
+            nthreads: c.nthreads.get(),
+            team: c.team.get(),
+            member: c.member.get(),
+            task: c.task.get(),
+            work: c.work.get(),
+            pos: c.pos.get(),
+            cursor: c.cursor.get(),
+        }
+    }
+
+    /// Takes a context up again.
+    #[inline]
+    pub(crate) fn restore(&self, s: &SavedContext) {
+        let c = &self.ctx;
+        c.tid.set(s.tid);
+        c.nthreads.set(s.nthreads);
+        c.team.set(s.team);
+        c.member.set(s.member);
+        c.task.set(s.task);
+        c.work.set(s.work);
+        c.pos.set(s.pos);
+        c.cursor.set(s.cursor);
+    }
+}
+
+/// Registers a thread of the application: its first call into the runtime.
+#[cold]
+#[inline(never)]
+fn adopt() -> &'static Thread {
+    init::once();
+    let thread = Box::new(Thread::new());
+    let solo = Box::into_raw(Team::solo());
+    thread.solo.set(solo);
+    // SAFETY: `solo` was made above and is freed only when this thread ends.
+    unsafe { (*solo).enter(&thread, 0, 1) };
+    let p = Box::into_raw(thread);
+    tls::set(p.cast());
+    init::on_thread_exit(p.cast(), release);
+    // SAFETY: `p` comes from `Box::into_raw` and is freed by `release`, when the thread ends.
+    unsafe { &*p }
+}
+
+/// Frees what an application thread owned; called by the system when the thread ends.
+unsafe extern "C" fn release(p: *mut libc::c_void) {
+    tls::set(core::ptr::null_mut());
+    // SAFETY: `p` is the pointer registered in `adopt`, passed exactly once, after the thread's last
+    // use of the runtime (a later use, from another destructor, registers the thread anew).
+    let thread = unsafe { Box::from_raw(p.cast::<Thread>()) };
+    for pool in thread.pools.take() {
+        pool.shut_down();
+    }
+    let solo = thread.solo.get();
+    if !solo.is_null() {
+        // SAFETY: made by `Box::into_raw` in `adopt`; nobody else refers to a team of one.
+        drop(unsafe { Box::from_raw(solo) });
+    }
+}
