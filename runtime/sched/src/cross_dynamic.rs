@@ -34,7 +34,9 @@ const MOST_CHUNKS: u64 = 1 << 39;
 const REFILL_PER_THREAD: u64 = 8;
 /// A refill is at most this part of a node's even share, so that a loop with
 /// few chunks is not given away in one refill.
-const REFILLS_PER_NODE: u64 = 8;
+///
+/// Small under loom, where the interesting refills must fit in few chunks.
+const REFILLS_PER_NODE: u64 = if cfg!(loom) { 2 } else { 8 };
 
 #[derive(Debug, Default)]
 struct NodePool {

@@ -90,6 +90,9 @@ const CHUNKS_PER_THREAD: u64 = 16;
 const TAPER: u64 = 4;
 /// No chunk is smaller than this part of a thread's share of its node's range.
 const FINEST: u64 = 256;
+/// Nor smaller than this part of an even share of all that is split: bounds the
+/// number of takes when a node with a small share has to do another's work.
+const FINEST_OF_ALL: u64 = 4096;
 
 const PROBING: u64 = 0;
 const SPLIT: u64 = 1;
@@ -339,6 +342,7 @@ impl HetProbe {
         // Takes of the pool from here on find it empty, and look for the lock.
         let start = self.pool.0.swap(self.n, Ordering::Relaxed);
         let rest = Range { start, end: self.n };
+        let finest = rest.len() / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
         for (i, part) in csr::split(rest, decision.shares()).enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
             let work = decision
@@ -347,7 +351,7 @@ impl HetProbe {
                 .and_then(|n| n.rate)
                 .map_or(0, |r| (self.settings.chunk_ns / r.ns_per_iteration) as u64);
             let each = part.len() / threads;
-            let least = work.max(each / FINEST).max(1);
+            let least = work.max(each / FINEST).max(finest).max(1);
             let share = &self.nodes[i].share.0;
             self.nodes[i].next.0.store(part.start, Ordering::Relaxed);
             share.end.store(part.end, Ordering::Relaxed);

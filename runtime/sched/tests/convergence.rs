@@ -1,0 +1,341 @@
+//! What the split is worth, on a modelled machine: nodes whose cores need a
+//! given time per iteration, in virtual nanoseconds.
+#![cfg(not(loom))]
+
+use hetmp_sched::cache::{Key, ProbeCache};
+use hetmp_sched::cross_dynamic::CrossDynamic;
+use hetmp_sched::csr;
+use hetmp_sched::decide::{Choice, Why};
+use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::probe::{Counters, Measurement};
+use hetmp_sched::record::{Learning, LoopRecord};
+use hetmp_sched::team::{NodeShape, Team};
+use std::sync::Arc;
+
+/// What a call into the scheduler costs a thread.
+const CALL_NS: u64 = 50;
+
+/// A machine and a loop on it.
+struct Model {
+    team: Arc<Team>,
+    /// Nanoseconds for iteration `i` on a core of each node.
+    cost: Box<dyn Fn(usize, u64) -> f64>,
+    /// Remote faults per iteration, and misses per 1000 instructions.
+    faults: Option<f64>,
+    misses: Option<u64>,
+    /// When each thread arrives.
+    late_ns: Vec<u64>,
+}
+
+fn regular(threads: &[u32], ns: &'static [f64]) -> Model {
+    let shapes: Vec<NodeShape> = threads
+        .iter()
+        .map(|&threads| NodeShape { threads })
+        .collect();
+    let team = Arc::new(Team::contiguous(&shapes));
+    Model {
+        late_ns: vec![0; team.threads()],
+        team,
+        cost: Box::new(|node, _| ns[node]),
+        faults: None,
+        misses: None,
+    }
+}
+
+impl Model {
+    /// Runs one loop as a discrete-event simulation: always the thread whose
+    /// clock is behind makes the next call. Returns the time of the last.
+    fn run(&self, h: &HetProbe) -> u64 {
+        let mut clock = self.late_ns.clone();
+        let mut doing: Vec<Option<Next>> = vec![None; clock.len()];
+        loop {
+            let Some(t) = (0..clock.len())
+                .filter(|&t| doing[t] != Some(Next::Done))
+                .min_by_key(|&t| clock[t])
+            else {
+                return clock.into_iter().max().unwrap_or(0);
+            };
+            let answer = match doing[t] {
+                None => h.first(t),
+                Some(Next::Probe(r)) => h.next(
+                    t,
+                    Some(Measurement {
+                        elapsed_ns: self.time(t, r.start, r.end),
+                        iterations: r.len(),
+                        faults: self.faults.map(|f| (f * r.len() as f64) as u64),
+                        counters: self.misses.map(|m| Counters {
+                            instructions: 1000 * r.len(),
+                            cache_misses: m * r.len(),
+                        }),
+                    }),
+                ),
+                Some(_) => h.next(t, None),
+            };
+            clock[t] += CALL_NS;
+            match answer {
+                Next::Range(r) | Next::Probe(r) => clock[t] += self.time(t, r.start, r.end),
+                Next::Done => h.finish(t, clock[t] - self.late_ns[t]),
+            }
+            doing[t] = Some(answer);
+        }
+    }
+
+    fn time(&self, tid: usize, start: u64, end: u64) -> u64 {
+        let node = self.team.node_of(tid);
+        (start..end).map(|i| (self.cost)(node, i)).sum::<f64>() as u64
+    }
+}
+
+/// Several executions of one region; times and records.
+fn executions(model: &Model, n: u64, settings: Settings, times: usize) -> Vec<(u64, LoopRecord)> {
+    let mut cache = ProbeCache::new();
+    let key = Key::new(0x40_1000, n, &model.team);
+    (0..times)
+        .map(|_| {
+            let h = HetProbe::new(n, Arc::clone(&model.team), settings, cache.known(&key));
+            let ns = model.run(&h);
+            let record = h.record();
+            cache.update(key, &record, &settings.rules);
+            (ns, record)
+        })
+        .collect()
+}
+
+const N: u64 = 200_000;
+
+/// A fast core beside one of a third of its speed: 4/3 of the fast one alone.
+#[test]
+fn three_to_one() {
+    let runs = executions(
+        &regular(&[1, 1], &[100.0, 300.0]),
+        N,
+        Settings::default(),
+        4,
+    );
+    let alone = N as f64 * 100.0;
+    for (i, (ns, r)) in runs.iter().enumerate() {
+        let speedup = alone / *ns as f64;
+        assert!(speedup > 4.0 / 3.0 * 0.98, "execution {i}: {speedup}");
+        assert!(
+            speedup <= 4.0 / 3.0,
+            "nobody is faster than both: {speedup}"
+        );
+        let csr = r.nodes[0].csr.unwrap();
+        assert!((csr / 3.0 - 1.0).abs() < 0.05, "{csr}");
+        assert!((r.nodes[0].share - 0.75).abs() < 0.02, "{r:?}");
+        assert!(r.overhead().unwrap() < 0.02, "{:?}", r.overhead());
+    }
+    assert_eq!(runs[0].1.learning, Learning::Probed);
+    assert_eq!(runs[3].1.learning, Learning::Settled);
+    assert!(
+        runs[3].1.reason().contains("75.0% 25.0%"),
+        "{}",
+        runs[3].1.reason()
+    );
+}
+
+/// Cores count too: 4 slow ones equal a node of one fast core times 4/3.
+#[test]
+fn ratio_times_cores() {
+    let runs = executions(
+        &regular(&[1, 4], &[100.0, 300.0]),
+        N,
+        Settings::default(),
+        3,
+    );
+    let share = runs[2].1.nodes[0].share;
+    assert!((share - 3.0 / 7.0).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn three_nodes_of_any_kind() {
+    let model = regular(&[2, 1, 3], &[100.0, 250.0, 700.0]);
+    let ideal = N as f64 / (2.0 / 100.0 + 1.0 / 250.0 + 3.0 / 700.0);
+    for (ns, _) in executions(&model, N, Settings::default(), 3) {
+        assert!(ns as f64 <= ideal * 1.04, "{ns} against {ideal}");
+    }
+}
+
+/// The split itself, not only the help at the end, must be right: with a
+/// settled plan each node runs almost only its own range.
+#[test]
+fn one_contiguous_range_per_node() {
+    let model = regular(&[1, 1], &[100.0, 300.0]);
+    let settings = Settings::default();
+    let mut cache = ProbeCache::new();
+    let key = Key::new(1, N, &model.team);
+    for _ in 0..3 {
+        let h = HetProbe::new(N, Arc::clone(&model.team), settings, cache.known(&key));
+        model.run(&h);
+        cache.update(key, &h.record(), &settings.rules);
+    }
+    let known = cache.known(&key).unwrap();
+    let h = HetProbe::new(N, Arc::clone(&model.team), settings, Some(known));
+    // Thread 1 alone: its node's range first, in order, and only then node 0's.
+    let Next::Range(first) = h.first(1) else {
+        panic!("probed again")
+    };
+    let near = (first.start as f64 / N as f64 - 0.75).abs();
+    assert!(near < 0.01, "{first:?}");
+    let mut at = first.end;
+    while at < N {
+        let Next::Range(r) = h.next(1, None) else {
+            panic!("left at {at}")
+        };
+        assert_eq!(r.start, at);
+        at = r.end;
+    }
+    assert!(matches!(h.next(1, None), Next::Range(r) if r.start == 0));
+}
+
+/// An estimate that is wrong for most of the loop is balanced at the end.
+#[test]
+fn a_wrong_estimate_is_corrected() {
+    let mut model = regular(&[1, 1], &[0.0, 0.0]);
+    // Alike in the first tenth, 1:4 after that.
+    model.cost = Box::new(|node, i| match (node, i < N / 10) {
+        (_, true) | (0, false) => 100.0,
+        _ => 400.0,
+    });
+    let runs = executions(&model, N, Settings::default(), 1);
+    let ideal = (0.1 * N as f64) * 50.0 + (0.9 * N as f64) * 80.0;
+    assert!(
+        (runs[0].0 as f64) < ideal * 1.03,
+        "{} against {ideal}",
+        runs[0].0
+    );
+}
+
+/// A thread that comes when most is done neither stops the others nor the
+/// decision.
+#[test]
+fn late_threads() {
+    let mut model = regular(&[2, 2], &[100.0, 300.0]);
+    model.late_ns = vec![0, 2_000_000, 0, 3_000_000];
+    let runs = executions(&model, N, Settings::default(), 1);
+    assert_eq!(runs[0].1.learning, Learning::Probed);
+    // 133 iterations per 10 us until 2 ms, and so on: the ideal end.
+    let work = |t: f64| t / 100.0 + (t - 2e6) / 100.0 + t / 300.0 + (t - 3e6) / 300.0;
+    let end = runs[0].0 as f64;
+    assert!(work(end) < N as f64 * 1.03, "{end}: {}", work(end));
+}
+
+/// The machine changes under a settled region: probed again, and right again.
+#[test]
+fn drift_triggers_a_probe() {
+    let slow = regular(&[1, 1], &[100.0, 300.0]);
+    let swapped = regular(&[1, 1], &[300.0, 100.0]);
+    let settings = Settings::default();
+    let mut cache = ProbeCache::new();
+    let key = Key::new(7, N, &slow.team);
+    let mut learned = Vec::new();
+    for i in 0..12 {
+        let model = if i < 5 { &slow } else { &swapped };
+        let h = HetProbe::new(N, Arc::clone(&model.team), settings, cache.known(&key));
+        let ns = model.run(&h);
+        let r = h.record();
+        assert!((ns as f64) < N as f64 * 75.0 * 1.05, "execution {i}: {ns}");
+        learned.push(r.learning);
+        cache.update(key, &r, &settings.rules);
+    }
+    let probed = |r: core::ops::Range<usize>| {
+        learned[r]
+            .iter()
+            .filter(|&&l| l == Learning::Probed)
+            .count()
+    };
+    assert_eq!(learned[4], Learning::Settled);
+    assert!(probed(5..12) >= 1, "{learned:?}");
+    assert_eq!(learned[11], Learning::Settled, "{learned:?}");
+    let e = cache.entry(&key).unwrap();
+    assert_eq!(e.first().executions, 1);
+    assert!(e.settled().executions >= 5);
+    assert!(e.first_overhead().unwrap().abs() < 0.2);
+}
+
+/// One disturbed execution is no drift.
+#[test]
+fn an_outlier_is_forgotten() {
+    let calm = regular(&[1, 1], &[100.0, 300.0]);
+    let disturbed = regular(&[1, 1], &[500.0, 1500.0]);
+    let settings = Settings::default();
+    let mut cache = ProbeCache::new();
+    let key = Key::new(7, N, &calm.team);
+    for i in 0..12 {
+        let model = if i == 6 { &disturbed } else { &calm };
+        let h = HetProbe::new(N, Arc::clone(&model.team), settings, cache.known(&key));
+        model.run(&h);
+        let r = h.record();
+        let expected = i >= 2 && r.learning == Learning::Settled;
+        // Coming back from the outlier is one deviation too, hence two.
+        assert!(
+            i < 2 || i > 6 || expected,
+            "execution {i}: {:?}",
+            r.learning
+        );
+        cache.update(key, &r, &settings.rules);
+    }
+    assert!(cache.entry(&key).unwrap().is_settled());
+}
+
+/// Page traffic that does not pay: one node, chosen by counters.
+#[test]
+fn below_the_threshold_one_node_runs_it() {
+    for (misses, node, why) in [(1, 0, Why::FastestCores), (9, 1, Why::MostCores)] {
+        let mut model = regular(&[1, 4], &[1000.0, 3000.0]);
+        model.faults = Some(1.0);
+        model.misses = Some(misses);
+        let runs = executions(&model, N / 10, Settings::default(), 5);
+        let last = &runs[4].1;
+        let choice = &last.decision.as_ref().unwrap().choice;
+        assert_eq!(*choice, Choice::OneNode { node, why });
+        assert_eq!(last.learning, Learning::Settled);
+        assert!(last.nodes[node].share > 0.99, "{last:?}");
+    }
+}
+
+/// The same without counters: each node has its turn, the faster one is kept.
+#[test]
+fn without_counters_turns_are_taken() {
+    let mut model = regular(&[1, 4], &[1000.0, 3000.0]);
+    model.faults = Some(1.0);
+    let runs = executions(&model, N / 10, Settings::default(), 6);
+    let nodes: Vec<usize> = runs
+        .iter()
+        .map(|(_, r)| r.decision.as_ref().unwrap().one_node().unwrap())
+        .collect();
+    // 4 cores of a third beat one: node 1.
+    assert_eq!(nodes, [0, 0, 1, 1, 1, 1]);
+    assert!(
+        runs[5].1.reason().contains("fastest of all"),
+        "{}",
+        runs[5].1.reason()
+    );
+}
+
+/// The baselines on the same machine: the ideal static split, and two-level
+/// dynamic.
+#[test]
+fn baselines() {
+    let model = regular(&[1, 2], &[100.0, 300.0]);
+    let ideal = N as f64 / (1.0 / 100.0 + 2.0 / 300.0);
+    let longest = (0..3)
+        .map(|t| csr::piece(N, &[3.0, 1.0], &model.team, t))
+        .enumerate()
+        .map(|(t, r)| model.time(t, r.start, r.end))
+        .max()
+        .unwrap();
+    assert!((longest as f64) < ideal * 1.001);
+
+    let c = CrossDynamic::new(N, 64, Arc::clone(&model.team));
+    let mut clock = [0u64; 3];
+    let mut left = [false; 3];
+    while let Some(t) = (0..3).filter(|&t| !left[t]).min_by_key(|&t| clock[t]) {
+        match c.next(t) {
+            Some(r) => clock[t] += CALL_NS + model.time(t, r.start, r.end),
+            None => left[t] = true,
+        }
+    }
+    let longest = clock.into_iter().max().unwrap();
+    assert!((longest as f64) < ideal * 1.05, "{longest} against {ideal}");
+}

@@ -1,0 +1,327 @@
+//! Every iteration exactly once, under random interleavings of the threads'
+//! calls, with threads that come late or never.
+//!
+//! The driver is deterministic: one real thread plays all of the team, a seed
+//! decides whose call is next. Races inside a call are loom's business
+//! (`loom.rs`).
+#![cfg(not(loom))]
+
+use hetmp_sched::cache::Known;
+use hetmp_sched::cross_dynamic::CrossDynamic;
+use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
+use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::plain::{Dynamic, Guided};
+use hetmp_sched::probe::{Counters, Measurement, NodeRate};
+use hetmp_sched::ranges::Range;
+use hetmp_sched::team::{NodeShape, Team};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A small generator, so that a failing case is one number.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        // Knuth's MMIX constants.
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+/// One scheduler as a thread sees it.
+trait Loop {
+    fn first(&self, tid: usize) -> Next;
+    fn next(&self, tid: usize, m: Option<Measurement>) -> Next;
+}
+
+fn plain(r: Option<Range>) -> Next {
+    r.map_or(Next::Done, Next::Range)
+}
+
+impl Loop for Dynamic {
+    fn first(&self, _: usize) -> Next {
+        plain(self.next())
+    }
+    fn next(&self, _: usize, _: Option<Measurement>) -> Next {
+        plain(self.next())
+    }
+}
+
+impl Loop for Guided {
+    fn first(&self, _: usize) -> Next {
+        plain(self.next())
+    }
+    fn next(&self, _: usize, _: Option<Measurement>) -> Next {
+        plain(self.next())
+    }
+}
+
+impl Loop for CrossDynamic {
+    fn first(&self, tid: usize) -> Next {
+        self.arrive(tid);
+        plain(self.next(tid))
+    }
+    fn next(&self, tid: usize, _: Option<Measurement>) -> Next {
+        plain(self.next(tid))
+    }
+}
+
+impl Loop for HetProbe {
+    fn first(&self, tid: usize) -> Next {
+        self.first(tid)
+    }
+    fn next(&self, tid: usize, m: Option<Measurement>) -> Next {
+        self.next(tid, m)
+    }
+}
+
+/// Plays a whole loop. Threads in `never` stay away; each other one arrives
+/// after a random number of steps. Returns all ranges, sorted.
+fn play(state: &impl Loop, threads: usize, never: u64, chance: &mut Chance) -> Vec<Range> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum At {
+        Outside(u64),
+        Inside(Next),
+        Left,
+    }
+    let horizon = [1, 8, 60, 400][chance.below(4) as usize];
+    let mut at: Vec<At> = (0..threads)
+        .map(|t| match never >> (t % 64) & 1 {
+            1 => At::Left,
+            _ => At::Outside(chance.below(horizon)),
+        })
+        .collect();
+    let mut got = Vec::new();
+    let mut step = 0;
+    while at.iter().any(|a| *a != At::Left) {
+        step += 1;
+        assert!(step < 3_000_000, "the loop does not end");
+        let t = chance.below(threads as u64) as usize;
+        let answer = match at[t] {
+            At::Left => continue,
+            At::Outside(when) if when > step => continue,
+            At::Outside(_) => state.first(t),
+            At::Inside(Next::Probe(r)) => {
+                let counters = (chance.below(2) == 0).then(|| Counters {
+                    instructions: 1 + chance.below(1000),
+                    cache_misses: chance.below(20),
+                });
+                let m = Measurement {
+                    elapsed_ns: chance.below(100_000),
+                    iterations: r.len(),
+                    faults: (chance.below(3) == 0).then(|| chance.below(9)),
+                    counters,
+                };
+                // Now and then a clock fails.
+                state.next(t, (chance.below(50) > 0).then_some(m))
+            }
+            At::Inside(_) => state.next(t, None),
+        };
+        at[t] = match answer {
+            Next::Done => At::Left,
+            Next::Range(r) | Next::Probe(r) => {
+                assert!(!r.is_empty());
+                got.push(r);
+                At::Inside(answer)
+            }
+        };
+    }
+    got.sort_by_key(|r| r.start);
+    got
+}
+
+fn check_tiles(got: &[Range], n: u64) {
+    let mut at = 0;
+    for r in got {
+        assert_eq!(r.start, at, "lost or repeated near {at} of {n}: {got:?}");
+        at = r.end;
+    }
+    assert_eq!(at, n, "lost at the end of {n}");
+}
+
+fn iterations() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0u64),
+        1u64..12,
+        1u64..2000,
+        Just(1u64 << 33),
+        (u64::MAX - 20)..=u64::MAX
+    ]
+}
+
+fn team() -> impl Strategy<Value = Arc<Team>> {
+    prop_oneof![
+        prop::collection::vec(0u32..4, 1..9).prop_map(|c| {
+            let shapes: Vec<NodeShape> =
+                c.into_iter().map(|threads| NodeShape { threads }).collect();
+            Team::contiguous(&shapes)
+        }),
+        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Team::placed(&on, 3)),
+    ]
+    .prop_filter("a team has threads", |t| t.threads() > 0)
+    .prop_map(Arc::new)
+}
+
+/// Keeps one thread at least.
+fn keep_one(never: u64, threads: usize, chance: &mut Chance) -> u64 {
+    never & !(1 << chance.below(threads.min(64) as u64))
+}
+
+fn settings(chance: &mut Chance) -> Settings {
+    Settings {
+        probe: [0.001, 0.1, 0.5, 1.0][chance.below(4) as usize],
+        rules: Rules {
+            link: (chance.below(2) == 0).then(|| Link {
+                fault_period_us: chance.below(200) as f64,
+            }),
+            origin: chance.below(9) as usize,
+            ..Rules::default()
+        },
+        chunk_ns: [0.0, 5000.0, 1e9][chance.below(3) as usize],
+    }
+}
+
+/// What an earlier execution may have left: averages, and often a plan.
+fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
+    let inputs: Vec<NodeInput> = team
+        .nodes()
+        .iter()
+        .map(|s| NodeInput {
+            threads: s.threads,
+            rate: (chance.below(8) > 0).then(|| NodeRate {
+                ns_per_iteration: 1.0 + chance.below(1000) as f64,
+                faults: (chance.below(2) == 0).then(|| chance.below(100) as f64 / 1e4),
+                instructions: (chance.below(2) == 0).then_some(50.0),
+                cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
+            }),
+            alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
+        })
+        .collect();
+    (chance.below(3) > 0).then(|| {
+        Arc::new(Known {
+            rates: inputs.iter().map(|i| i.rate).collect(),
+            alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
+            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn hetprobe(n in iterations(), team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let never = if chance.below(2) == 0 { 0 } else { keep_one(never, team.threads(), &mut chance) };
+        let settings = settings(&mut chance);
+        let mut state = HetProbe::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        check_tiles(&play(&state, team.threads(), never, &mut chance), n);
+        let record = state.record();
+        prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
+        prop_assert!(!record.reason().is_empty());
+
+        // The same state again, with another trip count.
+        let again = n / 3;
+        state.restart(again, known(&team, &settings.rules, &mut chance));
+        check_tiles(&play(&state, team.threads(), never, &mut chance), again);
+    }
+
+    #[test]
+    fn cross_dynamic(n in iterations(), chunk in 0u64..40, team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let never = if chance.below(2) == 0 { 0 } else { keep_one(never, team.threads(), &mut chance) };
+        let chunk = if n > 5000 { n / 700 + chunk } else { chunk };
+        let mut state = CrossDynamic::new(n, chunk, Arc::clone(&team));
+        check_tiles(&play(&state, team.threads(), never, &mut chance), n);
+        prop_assert_eq!(state.record().nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
+        state.restart(n / 3, chunk);
+        check_tiles(&play(&state, team.threads(), never, &mut chance), n / 3);
+    }
+
+    #[test]
+    fn dynamic_and_guided(n in iterations(), chunk in 0u64..40, threads in 1usize..9, never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let never = keep_one(never, threads, &mut chance);
+        let chunk = if n > 5000 { n / 700 + chunk } else { chunk };
+        let d = Dynamic::new();
+        d.reset(n, chunk);
+        check_tiles(&play(&d, threads, never, &mut chance), n);
+        let g = Guided::new();
+        g.reset(n, chunk, threads as u64);
+        check_tiles(&play(&g, threads, never, &mut chance), n);
+    }
+}
+
+/// The paragraph "nobody waits" in its sharpest form: node 1 never comes.
+#[test]
+fn a_node_that_never_comes() {
+    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let h = HetProbe::new(1000, team, Settings::default(), None);
+    let mut done = 0;
+    let mut at = h.first(0);
+    let mut calls = 0;
+    loop {
+        let (r, m) = match at {
+            Next::Done => break,
+            Next::Probe(r) => {
+                let m = Measurement {
+                    elapsed_ns: 500,
+                    iterations: r.len(),
+                    ..Measurement::default()
+                };
+                (r, Some(m))
+            }
+            Next::Range(r) => (r, None),
+        };
+        assert_eq!(r.start, done, "in order, from one pool");
+        done = r.end;
+        calls += 1;
+        at = h.next(0, m);
+    }
+    assert_eq!(done, 1000);
+    assert!(calls < 200, "chunks, not single iterations: {calls}");
+    assert_eq!(h.first(1), Next::Done, "and when it comes after all");
+    assert!(h.record().decision.is_none());
+}
+
+/// A settled plan puts the loop on node 1, whose thread is late.
+#[test]
+fn the_chosen_node_is_late() {
+    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let rate = |ns| {
+        Some(NodeRate {
+            ns_per_iteration: ns,
+            faults: Some(1.0),
+            instructions: Some(1000.0),
+            cache_misses: Some(0.0),
+        })
+    };
+    let inputs = [20.0, 10.0].map(|ns| NodeInput {
+        threads: 1,
+        rate: rate(ns),
+        alone_ns: None,
+    });
+    let plan = decide(&inputs, &Rules::default());
+    assert_eq!(plan.one_node(), Some(1));
+    let known = Known {
+        rates: inputs.iter().map(|i| i.rate).collect(),
+        alone_ns: vec![None; 2].into(),
+        plan: Some(Arc::new(plan)),
+    };
+    let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
+    assert!(
+        matches!(h.first(0), Next::Range(_)),
+        "somebody has to start"
+    );
+    assert!(matches!(h.next(0, None), Next::Range(_)));
+    assert!(matches!(h.first(1), Next::Range(_)));
+    assert_eq!(h.next(0, None), Next::Done, "node 1 has it now");
+    let mut left = 0;
+    while let Next::Range(r) = h.next(1, None) {
+        left = r.end;
+    }
+    assert_eq!(left, 1_000_000);
+}

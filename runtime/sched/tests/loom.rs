@@ -1,0 +1,180 @@
+//! Races inside the calls, under all interleavings that loom finds:
+//! `RUSTFLAGS="--cfg loom" cargo test -p hetmp-sched --test loom --release`.
+#![cfg(loom)]
+
+use hetmp_sched::cache::Known;
+use hetmp_sched::cross_dynamic::CrossDynamic;
+use hetmp_sched::decide::{decide, NodeInput, Rules};
+use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::plain::{Dynamic, Guided};
+use hetmp_sched::probe::{Measurement, NodeRate};
+use hetmp_sched::ranges::Range;
+use hetmp_sched::team::Team;
+use loom::sync::Arc;
+use loom::thread;
+
+/// Runs `body(tid)` on `threads` threads, one of them this one, and checks
+/// that the ranges they return tile `0..n`.
+fn tiles(n: u64, threads: usize, body: impl Fn(usize) -> Vec<Range> + Send + Sync + 'static) {
+    let body = Arc::new(body);
+    let others: Vec<_> = (1..threads)
+        .map(|tid| {
+            let body = Arc::clone(&body);
+            thread::spawn(move || body(tid))
+        })
+        .collect();
+    let mut all = body(0);
+    for t in others {
+        all.append(&mut t.join().unwrap());
+    }
+    all.sort_by_key(|r| r.start);
+    let mut at = 0;
+    for r in &all {
+        assert_eq!(r.start, at, "{all:?}");
+        assert!(r.end > r.start);
+        at = r.end;
+    }
+    assert_eq!(at, n, "{all:?}");
+}
+
+fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(f);
+}
+
+#[test]
+fn dynamic() {
+    loom::model(|| {
+        let d = Dynamic::new();
+        d.reset(5, 2);
+        tiles(5, 2, move |_| core::iter::from_fn(|| d.next()).collect());
+    });
+}
+
+#[test]
+fn dynamic_near_overflow() {
+    bounded(3, || {
+        let d = Dynamic::new();
+        d.reset(u64::MAX, u64::MAX / 2);
+        tiles(u64::MAX, 2, move |_| {
+            core::iter::from_fn(|| d.next()).collect()
+        });
+    });
+}
+
+#[test]
+fn guided() {
+    bounded(3, || {
+        let g = Guided::new();
+        g.reset(4, 1, 2);
+        tiles(4, 2, move |_| core::iter::from_fn(|| g.next()).collect());
+    });
+}
+
+/// Two threads of one node compete for its pool and its second refill: four
+/// chunks, two in a refill.
+#[test]
+fn cross_dynamic_refill() {
+    bounded(3, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 0], 1));
+        let c = CrossDynamic::new(16, 4, team);
+        tiles(16, 2, move |tid| {
+            core::iter::from_fn(|| c.next(tid)).collect()
+        });
+    });
+}
+
+/// Refills for two nodes, and taking from each other at the end.
+#[test]
+fn cross_dynamic_nodes() {
+    bounded(3, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let c = CrossDynamic::new(8, 2, team);
+        tiles(8, 2, move |tid| {
+            core::iter::from_fn(|| c.next(tid)).collect()
+        });
+    });
+}
+
+fn run(h: &HetProbe, tid: usize) -> Vec<Range> {
+    let mut got = Vec::new();
+    let mut at = h.first(tid);
+    loop {
+        let m = match at {
+            Next::Done => return got,
+            Next::Range(r) => {
+                got.push(r);
+                None
+            }
+            Next::Probe(r) => {
+                got.push(r);
+                Some(Measurement {
+                    elapsed_ns: 100 * (1 + tid as u64),
+                    iterations: r.len(),
+                    ..Measurement::default()
+                })
+            }
+        };
+        at = h.next(tid, m);
+    }
+}
+
+fn settings() -> Settings {
+    Settings {
+        chunk_ns: 1e6,
+        ..Settings::default()
+    }
+}
+
+/// The hand-off at the decision: one thread moves the pool's rest into ranges
+/// while the other takes from the pool.
+#[test]
+fn hetprobe_decision() {
+    bounded(3, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let h = HetProbe::new(6, team, settings(), None);
+        tiles(6, 2, move |tid| run(&h, tid));
+    });
+}
+
+/// Three threads: one may see the pool empty while the decider holds its rest.
+#[test]
+fn hetprobe_decision_of_three() {
+    bounded(2, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 1, 1], 2));
+        let h = HetProbe::new(5, team, settings(), None);
+        tiles(5, 3, move |tid| run(&h, tid));
+    });
+}
+
+/// One node alone: the other one's thread may leave only when a thread of the
+/// chosen node is inside.
+#[test]
+fn hetprobe_one_node() {
+    bounded(3, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let inputs = [20.0, 10.0].map(|ns_per_iteration| NodeInput {
+            threads: 1,
+            rate: Some(NodeRate {
+                ns_per_iteration,
+                faults: Some(1.0),
+                instructions: Some(1.0),
+                cache_misses: Some(0.0),
+            }),
+            alone_ns: None,
+        });
+        let known = Known {
+            rates: inputs.iter().map(|i| i.rate).collect(),
+            alone_ns: vec![None; 2].into(),
+            plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
+        };
+        assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));
+        let settings = Settings {
+            chunk_ns: 20.0,
+            ..settings()
+        };
+        let h = HetProbe::new(5, team, settings, Some(std::sync::Arc::new(known)));
+        tiles(5, 2, move |tid| run(&h, tid));
+    });
+}
