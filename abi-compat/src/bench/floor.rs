@@ -22,17 +22,16 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// The time in us below which a row of two threads cannot come, where the
-    /// row's construct has such a bound: every thread must hear of the other
-    /// (barrier), or the first must be heard and answered (region). Both are
-    /// two hops.
-    pub(crate) fn two_hops_us(&self, row: &str) -> Option<f64> {
-        matches!(
-            row,
-            "BARRIER" | "PARALLEL" | "FOR" | "PARALLEL FOR" | "REDUCTION"
-        )
-        .then_some(self.hop_ns)?
-        .map(|hop| 2e-3 * hop)
+    /// Whether a row of two threads has two hops as its bound: every thread
+    /// must hear of the other (barrier), or the first must be heard and
+    /// answered (region).
+    pub(crate) fn bounds(row: &str) -> bool {
+        ["BARRIER", "PARALLEL", "FOR", "PARALLEL FOR", "REDUCTION"].contains(&row)
+    }
+
+    /// Time of two hops in us, between two measurements.
+    pub(crate) fn two_hops_us(&self, later: &Floor) -> Option<f64> {
+        Some(1e-3 * (self.hop_ns? + later.hop_ns?))
     }
 }
 

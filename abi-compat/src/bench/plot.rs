@@ -14,7 +14,7 @@ use super::Suite;
 const LINE: i32 = 15;
 const TOP: i32 = 62;
 const LABELS: i32 = 210;
-const PANEL: i32 = 190;
+const PANEL: i32 = 200;
 /// Ends of the axis; ratios beyond are drawn at the edge.
 const LOW: f64 = 0.1;
 const HIGH: f64 = 10.0;
@@ -91,7 +91,7 @@ fn line_y(index: usize) -> i32 {
 /// Where a ratio lies in the panel whose left edge is `left`.
 fn x(left: i32, ratio: f64) -> i32 {
     let share = (ratio.clamp(LOW, HIGH) / LOW).ln() / (HIGH / LOW).ln();
-    left + 6 + (share * f64::from(PANEL - 12)) as i32
+    left + 12 + (share * f64::from(PANEL - 24)) as i32
 }
 
 fn text(root: &Area<'_>, what: &str, at: (i32, i32), size: u32, align: HPos) -> Result<()> {

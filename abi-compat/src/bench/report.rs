@@ -48,6 +48,9 @@ pub(crate) struct Row {
     pub(crate) clearly_larger: bool,
     /// Neither overhead can be told from none.
     pub(crate) below_resolution: bool,
+    /// Time of two cache-line hops around this row, in us, where its construct
+    /// cannot be faster.
+    pub(crate) two_hops_us: Option<f64>,
     pub(crate) base_samples: Vec<Sample>,
     pub(crate) our_samples: Vec<Sample>,
     /// How a run of this row ended, if not well; the numbers then hold the
@@ -151,11 +154,6 @@ impl Report {
             println!("  {:<28} failed {error}", row.row);
             return;
         }
-        let floor = if row.config.starts_with("2t") {
-            self.floor_before.two_hops_us(&row.row)
-        } else {
-            None
-        };
         println!(
             "  {:<28} {:>10} {:>10} {} {:>7}{:1} {:<15} {}",
             row.row,
@@ -169,8 +167,8 @@ impl Report {
             },
             row.verdict().mark(),
             format!("{:.2}-{:.2}", row.ratio_min, row.ratio_max),
-            floor.map_or_else(String::new, |floor| format!(
-                "{:.1} (libgomp {:.1})",
+            row.two_hops_us.map_or_else(String::new, |floor| format!(
+                "{:.1} of {floor:.3} us (libgomp {:.1})",
                 row.ours / floor,
                 row.base / floor
             ))
