@@ -13,6 +13,7 @@
 //! and JSON files. No line of gcc's test suite is kept in the repository.
 
 pub mod bench;
+pub mod case;
 pub mod coverage;
 pub mod dg;
 pub mod elf;

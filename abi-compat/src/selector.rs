@@ -95,6 +95,9 @@ impl Machine {
             "lp64" | "tls" | "tls_runtime" | "pthread" | "fpic" | "shared" | "sse2_runtime"
             | "size32plus" | "sync_int_long" | "large_long_double" | "__float128"
             | "fd_truncate" | "vect_simd_clones" | "alias" => true,
+            // gcc's probe maps a variable to a target region and looks whether the
+            // host sees the region's store: it does when the host is the device.
+            "offload_device_shared_as" => true,
             // No offload device or compiler; the long forms of expensive tests are
             // not asked for; the rest are other machines.
             "ia32" | "ilp32" | "run_expensive_tests" | "skip-all-targets" | "aarch64_tiny" => false,

@@ -187,6 +187,11 @@ impl Suite {
             .map_err(|e| format!("cache {}: {e}: a writable folder is accepted", cache.display()))?;
         let sources = unpack(cache)?;
         let compiler = version("gcc")?;
+        // One test includes the config.h of a configured libgomp, for this line.
+        let host = cache.join("host");
+        fs::create_dir_all(&host)
+            .and_then(|()| fs::write(host.join("config.h"), "#define HAVE_PTHREAD_AFFINITY_NP 1\n"))
+            .map_err(|e| format!("cache {}: {e}", host.display()))?;
         let machine = Machine {
             avx: std::arch::is_x86_feature_detected!("avx"),
             lto: compiles(cache, &["-flto"]),
@@ -348,6 +353,7 @@ impl Suite {
         let mut args: Vec<String> = vec![
             format!("-I{}", text(&self.sources.join("include"))),
             format!("-I{}", text(&self.sources.join("libgomp"))),
+            format!("-I{}", text(&self.cache.join("host"))),
             "-fmessage-length=0".into(),
             "-fdiagnostics-color=never".into(),
         ];

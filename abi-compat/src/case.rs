@@ -1,0 +1,393 @@
+//! The programs of `c-tests/`: what their header lines ask, how they are compiled
+//! and the settings they are run with. The format is documented in
+//! `c-tests/README.md`.
+
+use crate::suite::{find_in_path, Language};
+use crate::{exec, library};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A program and its header lines.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// File name with extension: `loop_dynamic.c`.
+    pub name: String,
+    source: PathBuf,
+    language: Language,
+    env: Vec<(String, String)>,
+    threads: Vec<u32>,
+    flags: Vec<String>,
+    libs: Vec<String>,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// The exit status that is right.
+    pub exit: i32,
+    /// Seconds after which it counts as hung.
+    pub limit: Duration,
+    shared: Vec<String>,
+    /// libgomp cannot run it; the output to be seen is in `expected/`.
+    pub only_hetmp: bool,
+}
+
+/// A compiled case.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// The program.
+    pub path: PathBuf,
+    /// The folder it was built in, in which it runs.
+    pub dir: PathBuf,
+    shared: Vec<PathBuf>,
+}
+
+/// Environment of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// What is varied, for messages and to tell settings apart.
+    pub env: Vec<(String, String)>,
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let words: Vec<String> = self.env.iter().map(|(n, v)| format!("{n}={v}")).collect();
+        f.write_str(&words.join(" "))
+    }
+}
+
+/// Every program in `folder`, by name.
+///
+/// # Errors
+/// One line that names the file and the header line that is not understood.
+pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    let entries = fs::read_dir(folder).map_err(|e| format!("folder {}: {e}", folder.display()))?;
+    for entry in entries.flatten() {
+        let source = entry.path();
+        let language = match source.extension().and_then(|e| e.to_str()) {
+            Some("c") => Language::C,
+            Some("cc") => Language::Cxx,
+            Some("f90") => Language::Fortran,
+            _ => continue,
+        };
+        cases.push(Case::read(&source, language)?);
+    }
+    cases.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(cases)
+}
+
+impl Case {
+    fn read(source: &Path, language: Language) -> Result<Case, String> {
+        let text = fs::read_to_string(source)
+            .map_err(|e| format!("program {}: {e}", source.display()))?;
+        let name = source
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let mut case = Case {
+            name,
+            source: source.to_owned(),
+            language,
+            env: Vec::new(),
+            threads: vec![1, 2, 3, 8],
+            flags: Vec::new(),
+            libs: Vec::new(),
+            args: Vec::new(),
+            exit: 0,
+            limit: Duration::from_secs(60),
+            shared: Vec::new(),
+            only_hetmp: false,
+        };
+        for line in text.lines().take(30) {
+            let Some((_, value)) = line.split_once("hetmp-test:") else {
+                continue;
+            };
+            let value = value.trim().trim_end_matches("*/").trim();
+            case.setting(value).map_err(|accepted| {
+                format!("{} header line `{value}`: {accepted}", case.name)
+            })?;
+        }
+        Ok(case)
+    }
+
+    fn setting(&mut self, line: &str) -> Result<(), String> {
+        let (key, value) = line.split_once('=').ok_or("KEY=VALUE is accepted")?;
+        let words = || value.split_whitespace().map(str::to_owned);
+        let number = |text: &str| {
+            text.trim()
+                .parse::<u32>()
+                .map_err(|_| format!("{text}: a number is accepted"))
+        };
+        match key.trim() {
+            "env" => {
+                let (n, v) = value.split_once('=').ok_or("env=NAME=VALUE is accepted")?;
+                self.env.push((n.to_owned(), v.to_owned()));
+            }
+            "threads" => {
+                self.threads = value.split(',').map(number).collect::<Result<_, _>>()?;
+            }
+            "flags" => self.flags.extend(words()),
+            "libs" => self.libs.extend(words()),
+            "args" => self.args.extend(words()),
+            "exit" => self.exit = number(value)? as i32,
+            "timeout" => self.limit = Duration::from_secs(number(value)?.into()),
+            "lib" => self.shared.push(value.trim().to_owned()),
+            "only" if value.trim() == "hetmp" => self.only_hetmp = true,
+            _ => {
+                return Err("env, threads, flags, libs, args, exit, timeout, lib \
+                            and only=hetmp are accepted"
+                    .to_owned())
+            }
+        }
+        Ok(())
+    }
+
+    /// Compiles the program, and the libraries it opens, with the plain system
+    /// compiler, unless `cache` holds them newer than every file in `c-tests/`.
+    ///
+    /// # Errors
+    /// The compiler's messages.
+    pub fn build(&self, cache: &Path) -> Result<Binary, String> {
+        let dir = cache.join(self.name.replace('.', "_"));
+        fs::create_dir_all(&dir).map_err(|e| format!("folder {}: {e}", dir.display()))?;
+        let folder = self.source.parent().unwrap_or(Path::new("."));
+        let mut shared = Vec::new();
+        for name in &self.shared {
+            let source = folder.join("lib").join(name);
+            let library = dir.join(format!("lib{}.so", name.replace('.', "_")));
+            let flags = ["-shared", "-fPIC", "-fopenmp", "-O2"].map(str::to_owned);
+            compile("gcc", &source, &library, &dir, &flags, &[])?;
+            shared.push(library);
+        }
+        let path = dir.join("program");
+        let mut flags = vec!["-fopenmp".to_owned(), "-O2".to_owned()];
+        flags.extend(self.flags.iter().cloned());
+        compile(
+            self.language.compiler(),
+            &self.source,
+            &path,
+            &dir,
+            &flags,
+            &self.libs,
+        )?;
+        Ok(Binary { path, dir, shared })
+    }
+
+    /// The settings to run with: thread counts, then nesting, then waiting. Those
+    /// that the program's own `env` lines make equal are there once.
+    pub fn settings(&self) -> Vec<Setting> {
+        let middle = self.threads.get(self.threads.len() / 2).copied().unwrap_or(3);
+        let mut varied: Vec<Vec<(&str, String)>> = Vec::new();
+        for n in &self.threads {
+            varied.push(vec![("OMP_NUM_THREADS", n.to_string())]);
+        }
+        for (name, value) in [
+            ("OMP_NESTED", "true"),
+            ("OMP_MAX_ACTIVE_LEVELS", "1"),
+            ("OMP_MAX_ACTIVE_LEVELS", "4"),
+            ("OMP_WAIT_POLICY", "active"),
+            ("OMP_WAIT_POLICY", "passive"),
+        ] {
+            varied.push(vec![
+                ("OMP_NUM_THREADS", middle.to_string()),
+                (name, value.to_owned()),
+            ]);
+        }
+        if let Some(&most) = self.threads.iter().max() {
+            varied.push(vec![
+                ("OMP_NUM_THREADS", most.to_string()),
+                ("OMP_WAIT_POLICY", "passive".to_owned()),
+            ]);
+        }
+        let mut settings: Vec<Setting> = Vec::new();
+        for variables in varied {
+            let mut env: Vec<(String, String)> = variables
+                .into_iter()
+                .filter(|(n, _)| !self.env.iter().any(|(own, _)| own == n))
+                .map(|(n, v)| (n.to_owned(), v))
+                .collect();
+            env.extend(self.env.iter().cloned());
+            let setting = Setting { env };
+            if !settings.contains(&setting) {
+                settings.push(setting);
+            }
+        }
+        settings
+    }
+
+    /// Runs the compiled program with `setting` and `extra` (which picks the
+    /// runtime).
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn run(
+        &self,
+        binary: &Binary,
+        setting: &Setting,
+        extra: &[(String, String)],
+    ) -> Result<exec::Outcome, String> {
+        let mut env = setting.env.clone();
+        for (name, library) in ["HETMP_TEST_LIB", "HETMP_TEST_LIB2"].iter().zip(&binary.shared) {
+            env.push(((*name).to_owned(), library.display().to_string()));
+        }
+        env.extend(extra.iter().cloned());
+        exec::run(&exec::Program {
+            path: &binary.path,
+            args: &self.args,
+            env: &env,
+            dir: &binary.dir,
+            limit: self.limit,
+            merge: false,
+        })
+        .map_err(|e| format!("program {}: {e}", binary.path.display()))
+    }
+
+    /// The output to be seen from a program that libgomp cannot run.
+    ///
+    /// # Errors
+    /// One line: there is no such file.
+    pub fn expected(&self) -> Result<Vec<u8>, String> {
+        let stem = Path::new(&self.name).with_extension("txt");
+        let file = self
+            .source
+            .parent()
+            .unwrap_or(Path::new("."))
+            .join("expected")
+            .join(stem);
+        fs::read(&file).map_err(|e| format!("expected output {}: {e}", file.display()))
+    }
+}
+
+/// Compiles unless `output` is newer than everything it may have been made from.
+fn compile(
+    compiler: &str,
+    source: &Path,
+    output: &Path,
+    dir: &Path,
+    flags: &[String],
+    libs: &[String],
+) -> Result<(), String> {
+    let mut args = flags.to_vec();
+    let fresh = dir.join("new");
+    args.extend(["-o".into(), fresh.display().to_string()]);
+    args.push(source.display().to_string());
+    args.extend(libs.iter().cloned());
+    let stamp = output.with_extension("command");
+    let command = format!("{compiler} {}\n", args.join(" "));
+    let made = output.metadata().and_then(|m| m.modified()).ok();
+    if made > newest_source(source)
+        && fs::read_to_string(&stamp).is_ok_and(|old| old == command)
+    {
+        return Ok(());
+    }
+    let out = exec::run(&exec::Program {
+        path: &find_in_path(compiler)?,
+        args: &args,
+        env: &[("LC_ALL".into(), "C".into())],
+        dir,
+        limit: Duration::from_secs(300),
+        merge: true,
+    })
+    .map_err(|e| format!("command {compiler}: {e}"))?;
+    if out.ending != exec::Ending::Exit(0) {
+        return Err(format!(
+            "{command}{}: {}",
+            out.ending,
+            String::from_utf8_lossy(&out.stdout)
+        ));
+    }
+    fs::rename(&fresh, output)
+        .and_then(|()| fs::write(&stamp, command))
+        .map_err(|e| format!("file {}: {e}", output.display()))
+}
+
+/// Modification time of the source or of the newest header beside it.
+fn newest_source(source: &Path) -> Option<std::time::SystemTime> {
+    let folder = source.parent()?;
+    fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .map(|e| e.path())
+        .filter(|p| p == source || p.extension().is_some_and(|e| e == "h"))
+        .filter_map(|p| p.metadata().ok()?.modified().ok())
+        .max()
+}
+
+/// A folder whose `libgomp.so.1` is a hard link to the library's file, as
+/// `scripts/install` lays it out, for runs through `LD_LIBRARY_PATH`.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn prefix_lib(library: &Path, cache: &Path) -> Result<PathBuf, String> {
+    let dir = cache.join("lib");
+    let make = || -> std::io::Result<()> {
+        fs::create_dir_all(&dir)?;
+        let fresh = dir.join("fresh");
+        fs::copy(library, &fresh)?;
+        for name in ["libhetmp.so", "libgomp.so.1"] {
+            let link = dir.join("link");
+            let _ = fs::remove_file(&link);
+            fs::hard_link(&fresh, &link)?;
+            fs::rename(&link, dir.join(name))?;
+        }
+        fs::remove_file(&fresh)
+    };
+    make().map_err(|e| format!("folder {}: {e}", dir.display()))?;
+    Ok(dir)
+}
+
+/// Where the programs are.
+pub fn folder() -> PathBuf {
+    library::root().join("c-tests")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(header: &str) -> Result<Case, String> {
+        let dir = std::env::temp_dir().join(format!(
+            "hetmp-case-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
+        fs::create_dir_all(&dir).unwrap();
+        let file = dir.join("x.c");
+        fs::write(&file, header).unwrap();
+        let case = Case::read(&file, Language::C);
+        fs::remove_dir_all(&dir).unwrap();
+        case
+    }
+
+    #[test]
+    fn reads_header_lines() {
+        let c = case(
+            "/* Shows x.\n   hetmp-test: env=OMP_PLACES={0}:2\n   hetmp-test: threads=2 */\n\
+             // hetmp-test: flags=-O0 -g\n! hetmp-test: exit=3\n",
+        )
+        .unwrap();
+        assert_eq!(c.env, [("OMP_PLACES".into(), "{0}:2".into())]);
+        assert_eq!(c.threads, [2]);
+        assert_eq!(c.flags, ["-O0", "-g"]);
+        assert_eq!(c.exit, 3);
+        let settings = c.settings();
+        assert!(settings[0].to_string().starts_with("OMP_NUM_THREADS=2 OMP_PLACES={0}:2"));
+        assert_eq!(settings.len(), 6, "{settings:?}");
+    }
+
+    #[test]
+    fn refuses_what_it_does_not_know() {
+        assert!(case("// hetmp-test: thread=2").unwrap_err().contains("accepted"));
+        assert!(case("// hetmp-test: threads=two").unwrap_err().contains("two"));
+        assert!(case("// hetmp-test: only=libgomp").is_err());
+    }
+
+    #[test]
+    fn own_environment_wins() {
+        let c = case("// hetmp-test: env=OMP_NUM_THREADS=5").unwrap();
+        for s in c.settings() {
+            let n: Vec<_> = s.env.iter().filter(|(n, _)| n == "OMP_NUM_THREADS").collect();
+            assert_eq!(n, [&("OMP_NUM_THREADS".to_owned(), "5".to_owned())]);
+        }
+    }
+}

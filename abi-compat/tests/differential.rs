@@ -1,0 +1,167 @@
+//! Every program of `c-tests/`, compiled once by the plain system compiler, under
+//! libgomp and under libhetmp.so: standard output and exit status must be equal.
+//!
+//! One test a program, named after its file, so `cargo test --test differential
+//! task_` runs the task programs. Each setting (threads, nesting, waiting) is run
+//! under libgomp once and under us once, in turns through `LD_PRELOAD` and through
+//! `LD_LIBRARY_PATH` with a hard link named `libgomp.so.1`.
+//!
+//! `HETMP_DIFFERENTIAL=self` runs libgomp against itself, which shows whether a
+//! program's output is deterministic; then no library of ours is needed.
+
+use hetmp_abi_compat::case::{self, Case, Setting};
+use hetmp_abi_compat::exec::{Ending, Outcome};
+use hetmp_abi_compat::library;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How our library gets into the process.
+struct Ours {
+    preload: PathBuf,
+    prefix: PathBuf,
+}
+
+impl Ours {
+    /// The variables that bring it in, and their values.
+    fn ways(&self) -> [(&'static str, &Path); 2] {
+        [("LD_PRELOAD", &self.preload), ("LD_LIBRARY_PATH", &self.prefix)]
+    }
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // More at once would turn "8 threads" into a test of the machine's patience.
+    arguments.test_threads = arguments
+        .test_threads
+        .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
+    let cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    let cache = library::target_dir().join("differential");
+
+    let to_itself = std::env::var("HETMP_DIFFERENTIAL").is_ok_and(|v| v == "self");
+    let ours: Option<&'static Ours> = if to_itself || arguments.list {
+        None
+    } else {
+        let preload = library::fresh().to_owned();
+        let prefix =
+            case::prefix_lib(&preload, &cache).unwrap_or_else(|why| panic!("hetmp: {why}"));
+        let ours = Ours { preload, prefix };
+        check_loaded(&cases[0], &cache, &ours).unwrap_or_else(|why| panic!("hetmp: {why}"));
+        Some(Box::leak(Box::new(ours)))
+    };
+    let trials = cases
+        .into_iter()
+        .map(|case| {
+            let cache = cache.clone();
+            Trial::test(case.name.clone(), move || {
+                compare(&case, &cache, ours).map_err(Failed::from)
+            })
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The dynamic loader goes on without a library that it cannot load, and every
+/// test would then compare libgomp with itself.
+fn check_loaded(case: &Case, cache: &Path, ours: &Ours) -> Result<(), String> {
+    let binary = case.build(cache)?;
+    let none = Setting { env: vec![] };
+    for (how, value) in ours.ways() {
+        let extra = [
+            (how.to_owned(), value.display().to_string()),
+            ("LD_TRACE_LOADED_OBJECTS".to_owned(), "1".to_owned()),
+        ];
+        let out = case.run(&binary, &none, &extra)?;
+        let loaded = String::from_utf8_lossy(&out.stdout);
+        let is_ours = |l: &&str| l.contains(&*value.to_string_lossy());
+        let other_gomp = |l: &&str| l.contains("libgomp.so") && !is_ours(l);
+        if loaded.lines().filter(is_ours).count() != 1 || loaded.lines().any(|l| other_gomp(&l)) {
+            return Err(format!(
+                "library {}: not what {how} loads:\n{loaded}{}",
+                value.display(),
+                tail(&out.stderr)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn compare(case: &Case, cache: &Path, ours: Option<&Ours>) -> Result<(), String> {
+    if case.only_hetmp && ours.is_none() {
+        return Ok(());
+    }
+    let binary = case.build(cache)?;
+    for (index, setting) in case.settings().iter().enumerate() {
+        let expected = if case.only_hetmp {
+            case.expected()?
+        } else {
+            let out = case.run(&binary, setting, &[])?;
+            check_ending(case, setting, "libgomp", &out)?;
+            out.stdout
+        };
+        let (how, extra) = match ours {
+            None => ("libgomp again", vec![]),
+            Some(ours) => {
+                let (how, value) = ours.ways()[index % 2];
+                (how, vec![(how.to_owned(), value.display().to_string())])
+            }
+        };
+        let out = case.run(&binary, setting, &extra)?;
+        check_ending(case, setting, how, &out)?;
+        if out.stdout != expected {
+            return Err(format!(
+                "{} with {setting} through {how}: {}\n{}",
+                binary.path.display(),
+                difference(&expected, &out.stdout),
+                tail(&out.stderr)
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn check_ending(case: &Case, setting: &Setting, how: &str, out: &Outcome) -> Result<(), String> {
+    if out.ending == Ending::Exit(case.exit) {
+        return Ok(());
+    }
+    Err(format!(
+        "{} with {setting} through {how}: {} after {:.1} s, exit {} expected\n{}{}",
+        case.name,
+        out.ending,
+        out.seconds,
+        case.exit,
+        tail(&out.stdout),
+        tail(&out.stderr)
+    ))
+}
+
+fn difference(expected: &[u8], seen: &[u8]) -> String {
+    let expected = String::from_utf8_lossy(expected);
+    let seen = String::from_utf8_lossy(seen);
+    let (mut e, mut s) = (expected.lines(), seen.lines());
+    let mut number = 1;
+    loop {
+        match (e.next(), s.next()) {
+            (Some(a), Some(b)) if a == b => number += 1,
+            (None, None) => return "outputs differ in line ends only".to_owned(),
+            (a, b) => {
+                let text = |l: Option<&str>| l.map_or("nothing".to_owned(), |l| format!("`{l}`"));
+                return format!(
+                    "line {number}: {} expected, {} seen",
+                    text(a),
+                    text(b)
+                );
+            }
+        }
+    }
+}
+
+fn tail(output: &[u8]) -> String {
+    let text = String::from_utf8_lossy(output);
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(10)..]
+        .iter()
+        .map(|l| format!("    {l}\n"))
+        .collect()
+}

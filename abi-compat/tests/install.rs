@@ -1,0 +1,123 @@
+//! `scripts/install --prefix DIR`: what it lays down, and that an unmodified
+//! program runs on it without preload.
+
+use hetmp_abi_compat::{exec, library};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn run(path: &str, args: &[&str], env: &[(&str, &str)]) -> exec::Outcome {
+    let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+    let env: Vec<(String, String)> = env
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    exec::run(&exec::Program {
+        path: Path::new(path),
+        args: &args,
+        env: &env,
+        dir: &library::root(),
+        limit: Duration::from_secs(600),
+        merge: true,
+    })
+    .unwrap()
+}
+
+fn succeed(path: &str, args: &[&str], env: &[(&str, &str)]) -> String {
+    let out = run(path, args, env);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.ending, exec::Ending::Exit(0), "{path} {args:?}: {text}");
+    text
+}
+
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+/// Prints a sum made by a team, and the OpenMP runtimes that the process has mapped.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <string.h>
+#include <omp.h>
+int main(void) {
+    long sum = 0;
+    #pragma omp parallel for reduction(+:sum) num_threads(4)
+    for (int i = 0; i < 1000; i++) sum += i;
+    printf("%ld\n", sum);
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        if (strstr(line, "gomp") || strstr(line, "hetmp")) {
+            char *path = strchr(line, '/');
+            if (path && strstr(line, "r-xp")) fputs(path, stdout);
+        }
+    return sum == 499500 ? 0 : 1;
+}
+"#;
+
+#[test]
+fn a_program_runs_on_the_installed_library() {
+    let scratch = Scratch(library::target_dir().join(format!("install-{}", std::process::id())));
+    let dir = &scratch.0;
+    fs::create_dir_all(dir).unwrap();
+    let prefix = dir.join("prefix");
+    let target = text(&library::target_dir());
+    let lib = text(library::fresh());
+    let env = [("HETMP_LIB", lib.as_str()), ("CARGO_TARGET_DIR", &target)];
+    succeed("scripts/install", &["--prefix", &text(&prefix)], &env);
+    // Again over itself, as an update would.
+    succeed("scripts/install", &["--prefix", &text(&prefix)], &env);
+
+    let ours = fs::metadata(prefix.join("lib/libhetmp.so")).unwrap();
+    let named = fs::symlink_metadata(prefix.join("lib/libgomp.so.1")).unwrap();
+    assert!(named.is_file(), "a symbolic link would hide the name");
+    assert_eq!(ours.ino(), named.ino());
+    assert!(prefix.join("bin/hetmp").is_file());
+    let left: Vec<_> = fs::read_dir(prefix.join("lib"))
+        .unwrap()
+        .flatten()
+        .map(|e| e.file_name().into_string().unwrap())
+        .filter(|n| n.starts_with('.'))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+
+    let source = dir.join("program.c");
+    let program = text(&dir.join("program"));
+    fs::write(&source, PROGRAM).unwrap();
+    let gcc = text(&hetmp_abi_compat::suite::find_in_path("gcc").unwrap());
+    succeed(&gcc, &["-fopenmp", "-O2", &text(&source), "-o", &program], &[]);
+
+    let before = succeed(&program, &[], &[]);
+    assert!(!before.contains("hetmp"), "{before}");
+    let libdir = text(&prefix.join("lib"));
+    let on_ours = succeed(&program, &[], &[("LD_LIBRARY_PATH", &libdir)]);
+    assert_eq!(on_ours, format!("499500\n{libdir}/libgomp.so.1\n"));
+    let preload = format!("{libdir}/libhetmp.so");
+    let on_ours = succeed(&program, &[], &[("LD_PRELOAD", &preload)]);
+    assert_eq!(on_ours, format!("499500\n{preload}\n"));
+
+    let pc = fs::read_to_string(prefix.join("lib/pkgconfig/hetmp.pc")).unwrap();
+    assert!(pc.contains(&format!("prefix={}", text(&prefix))), "{pc}");
+    assert!(pc.contains("-Wl,-rpath,${libdir}"), "{pc}");
+}
+
+#[test]
+fn bad_arguments_get_one_line() {
+    for args in [&["--prefix"][..], &[], &["--perfix", "x"]] {
+        let out = run("scripts/install", args, &[]);
+        assert_eq!(out.ending, exec::Ending::Exit(2), "{args:?}");
+        let message = String::from_utf8(out.stdout).unwrap();
+        assert!(message.starts_with("hetmp: option --"), "{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    assert!(succeed("scripts/install", &["--help"], &[]).contains("usage:"));
+}
