@@ -1,0 +1,224 @@
+//! Worksharing loops (OpenMP 5.1, section 2.11.4): from clauses to a schedule, and from a schedule
+//! to chunks.
+//!
+//! Which iterations a chunk has is decided by `hetmp-sched`, in normalised iterations; here they
+//! are taken from the state in the construct's node and turned into values of the program's loop
+//! variable. Signed and unsigned loops differ only in how the ABI makes [`LoopBounds`].
+
+use crate::icv::{RunSched, SchedKind};
+use crate::team;
+use crate::thread::Thread;
+use crate::work::{self, Extras, Work};
+use core::fmt::Debug;
+use hetmp_core::sync::Ordering;
+pub use hetmp_sched::ranges::LoopBounds;
+use hetmp_sched::plain::{static_chunk, static_piece};
+use hetmp_sched::ranges::Range;
+
+/// How the iterations of a construct are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// By the thread's number.
+    Static,
+    /// From a shared cursor, in chunks of one size.
+    Dynamic,
+    /// From a shared cursor, in chunks that shrink.
+    Guided,
+    /// By a schedule that knows of nodes.
+    Ours,
+}
+
+/// What the `schedule` clause says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// `static`; also `auto`.
+    Static,
+    /// `dynamic`.
+    Dynamic,
+    /// `guided`.
+    Guided,
+    /// `runtime`: what the internal control variable says.
+    Runtime,
+}
+
+/// What binds the iterations of a loop to an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Nothing.
+    None,
+    /// Chunks of a thread come in increasing order: `monotonic`.
+    Monotonic,
+    /// The loop has an `ordered` clause.
+    Ordered,
+}
+
+/// A worksharing loop, as all threads of the team describe it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// Its bounds.
+    pub bounds: LoopBounds,
+    /// Its schedule.
+    pub clause: Clause,
+    /// The chunk size in iterations; 0 where none was given. Of no meaning for [`Clause::Runtime`].
+    pub chunk: u64,
+    /// Its order.
+    pub order: Order,
+    /// An address that tells this loop of the program from others, or 0.
+    pub key: usize,
+}
+
+/// The state of one execution of a loop under a schedule that knows of nodes.
+pub trait NodeSchedule: Debug + Send + Sync {
+    /// The calling thread's next chunk of normalised iterations. `None`: the thread is done with the
+    /// loop; it will not ask again.
+    fn next(&self, th: &Thread) -> Option<Range>;
+}
+
+/// The schedule that takes the place of what the program asked for, if one of hetmp's own is to.
+/// Called once for each execution of a loop, by the first thread to arrive.
+#[cold]
+fn ours(_th: &Thread, _l: &Loop, _run: RunSched, _nthreads: u32) -> Option<Box<dyn NodeSchedule>> {
+    None
+}
+
+/// Fills in the node of a loop. The node is the caller's alone.
+pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
+    let n = l.bounds.trip_count();
+    work.bounds.set(l.bounds);
+    let ordered = l.order == Order::Ordered;
+    work.ordered.set(ordered);
+    if ordered {
+        work.turn.store(0, Ordering::Relaxed);
+    }
+    let run = th.task().icv().run_sched;
+    let (clause, chunk) = match l.clause {
+        Clause::Runtime => match run.kind {
+            SchedKind::Static => (Clause::Static, run.chunk as u64),
+            SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
+            SchedKind::Guided => (Clause::Guided, run.chunk as u64),
+            // What is left of our schedules where they cannot be used.
+            _ => (Clause::Static, 0),
+        },
+        clause => (clause, l.chunk),
+    };
+    if nthreads == 1 {
+        // The whole loop at once: nobody could take a part of it.
+        work.kind.set(Kind::Static);
+        work.chunk.set(0);
+        return;
+    }
+    if l.order == Order::None && n > 0 && l.clause != Clause::Static && run.kind.is_ours() {
+        if let Some(schedule) = ours(th, l, run, nthreads) {
+            // SAFETY: the node is this thread's alone.
+            unsafe { *work.ours.get() = Some(schedule) };
+            th.team().works.note_heavy();
+            work.kind.set(Kind::Ours);
+            return;
+        }
+    }
+    work.chunk.set(chunk);
+    match clause {
+        Clause::Static | Clause::Runtime => work.kind.set(Kind::Static),
+        Clause::Dynamic => {
+            work.kind.set(Kind::Dynamic);
+            work.dynamic.reset(n, chunk);
+        }
+        Clause::Guided => {
+            work.kind.set(Kind::Guided);
+            work.guided.reset(n, chunk, u64::from(nthreads));
+        }
+    }
+}
+
+/// Enters a loop and takes the thread's first chunk: first value of the loop variable, and the
+/// value to compare with. `None`: there is nothing (left) for this thread.
+#[inline]
+pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
+    let (work, _) = work::enter(th, |w| prepare(w, th, th.nthreads(), l));
+    take(th, work)
+}
+
+/// Enters a loop that has further clauses, without taking a chunk.
+///
+/// # Safety
+/// As for [`Extras`]: pointers as gcc passes them.
+pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
+    // SAFETY: the caller's promise.
+    unsafe { work::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
+}
+
+/// The thread's next chunk of its current loop, in values of the loop variable.
+#[inline(always)]
+pub fn next(th: &Thread) -> Option<(u64, u64)> {
+    take(th, work::current(th)?)
+}
+
+#[inline(always)]
+fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
+    let range = take_range(th, work)?;
+    Some(work.bounds.get().to_user(range))
+}
+
+/// The thread's next chunk, normalised.
+#[inline(always)]
+pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
+    match work.kind.get() {
+        Kind::Dynamic => work.dynamic.next(),
+        Kind::Guided => work.guided.next(),
+        Kind::Static => take_static(th, work),
+        Kind::Ours => take_ours(th, work),
+    }
+}
+
+#[inline]
+fn take_static(th: &Thread, work: &Work) -> Option<Range> {
+    let mut cursor = th.ctx.cursor.get();
+    let trip = cursor.trip;
+    cursor.trip = trip + 1;
+    th.ctx.cursor.set(cursor);
+    let n = work.bounds.get().trip_count();
+    let (nthreads, tid) = (u64::from(th.nthreads()), u64::from(th.tid()));
+    match work.chunk.get() {
+        0 if trip > 0 => None,
+        0 => Some(static_piece(n, nthreads, tid)).filter(|r| !r.is_empty()),
+        chunk => static_chunk(n, chunk, nthreads, tid, trip),
+    }
+}
+
+#[inline(never)]
+fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
+    // SAFETY: written before the node was published, and only read since.
+    unsafe { (*work.ours.get()).as_deref() }?.next(th)
+}
+
+/// Ends a construct with a barrier.
+#[inline]
+pub fn end(th: &Thread) {
+    team::barrier(th);
+}
+
+/// Ends a construct that can be cancelled. True: the region was cancelled.
+#[inline]
+pub fn end_cancel(th: &Thread) -> bool {
+    team::barrier(th)
+}
+
+/// Opens a region whose threads start in the loop `l`, without running it on the calling thread.
+///
+/// # Safety
+/// As for [`team::fork`].
+pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
+    let n = region.nthreads;
+    // SAFETY: the caller's promise.
+    unsafe { team::fork(th, region, Some(&mut |w: &Work| prepare(w, th, n, l))) };
+}
+
+/// Runs a region whose threads start in the loop `l`.
+///
+/// # Safety
+/// As for [`team::parallel`].
+pub unsafe fn parallel(th: &Thread, region: &team::Region, l: &Loop) {
+    let n = region.nthreads;
+    // SAFETY: the caller's promise.
+    unsafe { team::parallel(th, region, Some(&mut |w: &Work| prepare(w, th, n, l))) };
+}
