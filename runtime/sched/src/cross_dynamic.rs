@@ -174,10 +174,11 @@ impl CrossDynamic {
             if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
                 let first = self.take_global(pool.refill);
                 if let Some(first) = first {
-                    // The leader keeps the first chunk.
-                    pool.word
-                        .0
-                        .store(first << TAKEN_BITS | 1, Ordering::Relaxed);
+                    // The leader keeps the first chunk. An exchange and not a
+                    // store: it orders the refill after every late add to the
+                    // old word in any model of memory, loom's included, which
+                    // does not know that adds leave no gap before a store.
+                    pool.word.0.swap(first << TAKEN_BITS | 1, Ordering::Relaxed);
                 }
                 pool.leading.0.store(false, Ordering::Release);
                 return first.or_else(|| self.take_elsewhere(node));

@@ -22,14 +22,22 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
+pub mod cache;
+pub mod cross_dynamic;
 pub mod cross_dynamic;
 pub mod csr;
+pub mod csr;
+pub mod decide;
 pub mod decide;
 pub mod hetprobe;
+pub mod hetprobe;
+mod irregular;
 pub mod plain;
 mod primitive;
 pub mod probe;
 pub mod ranges;
 pub mod record;
 pub mod schedule;
+mod simulate;
 pub mod team;
+mod virtual_team;
