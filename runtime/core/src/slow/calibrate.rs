@@ -1,0 +1,136 @@
+//! What one tick costs, and how fast the tick counter runs.
+//!
+//! A timer signal keeps a thread from its user code for longer than its handler runs: before it,
+//! the interrupt (under a hypervisor an exit and an injection) and the signal frame; after it, the
+//! return. A thread that polls the clock sees the whole hole; the handler notes when it ran in it.
+
+use super::{timer, Account, SLICE_US};
+use crate::sys::{monotonic_ns, ticks};
+use core::sync::atomic::{compiler_fence, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::OnceLock;
+
+/// Constants of this process, in ticks of [`ticks`].
+#[derive(Debug)]
+pub(super) struct Calibration {
+    /// [`SLICE_US`].
+    pub(super) slice: u64,
+    /// The least difference between elapsed and CPU time that is taken for a pause.
+    pub(super) gap: u64,
+    /// From the end of user code to the handler's first instruction.
+    pub(super) pre: u64,
+    /// From the handler's last instruction to the next of user code.
+    pub(super) post: u64,
+    ticks_per_ns: f64,
+}
+
+impl Calibration {
+    pub(super) fn to_ticks(&self, ns: u64) -> u64 {
+        (ns as f64 * self.ticks_per_ns) as u64
+    }
+
+    pub(super) fn to_ns(&self, ticks: u64) -> u64 {
+        (ticks as f64 / self.ticks_per_ns) as u64
+    }
+}
+
+/// How many ticks are looked at; the median counts, so that a pause or two do not matter.
+const PROBES: usize = 15;
+/// Their distance.
+const PROBE_NS: u64 = 100_000;
+/// At most this long: signals may be blocked.
+const LIMIT_NS: u64 = 40 * PROBE_NS;
+
+/// The constants; measured by the first caller, in about 2 ms. Afterwards a load, which a signal
+/// handler may do.
+pub(super) fn get() -> &'static Calibration {
+    static ONCE: OnceLock<Calibration> = OnceLock::new();
+    ONCE.get_or_init(measure)
+}
+
+/// The handler of the calibration's own ticks: `mark` and `mark_cpu` hold its first and last
+/// moment, `debt` counts.
+pub(super) fn note(account: &Account, start: u64) {
+    account.mark.store(start, Relaxed);
+    // As a real tick does it: its cost lies within the handler.
+    timer::set(account, PROBE_NS);
+    account.debt.store(account.debt.load(Relaxed) + 1, Relaxed);
+    account.mark_cpu.store(ticks(), Relaxed);
+}
+
+fn measure() -> Calibration {
+    let account = Account::new(0.0, true);
+    let (mut pre, mut post) = (Vec::with_capacity(PROBES), Vec::with_capacity(PROBES));
+    let (start, start_ns) = (ticks(), monotonic_ns());
+    let works = timer::arm(&account);
+    let mut seen = account.debt.load(Relaxed);
+    let mut before = ticks();
+    let mut rounds = 0u32;
+    loop {
+        let now = ticks();
+        compiler_fence(SeqCst);
+        let count = account.debt.load(Relaxed);
+        if count != seen {
+            // The handler ran between the readings of `before` and `count`: if after `now`, then
+            // the hole shows in the next reading, so look once more.
+            let after = if account.mark.load(Relaxed) > now {
+                pre.push(account.mark.load(Relaxed) - now);
+                ticks()
+            } else {
+                pre.push(account.mark.load(Relaxed).saturating_sub(before));
+                now
+            };
+            post.push(after.saturating_sub(account.mark_cpu.load(Relaxed)));
+            seen = count;
+            if pre.len() == PROBES {
+                break;
+            }
+        }
+        before = now;
+        rounds += 1;
+        // The clock is looked at rarely, since that would blur the holes.
+        if rounds % 256 == 0 {
+            if monotonic_ns() - start_ns > LIMIT_NS {
+                break;
+            }
+            before = ticks();
+        }
+    }
+    timer::delete(&account);
+    let (end, end_ns) = (ticks(), monotonic_ns());
+    // Without a counter of its own, `ticks` is the monotonic clock and the ratio comes out as 1.
+    // (The rate settles within the 2 ms to some 10^-4, which is enough here.)
+    let ticks_per_ns = (end - start) as f64 / (end_ns - start_ns).max(1) as f64;
+    let us = |us: u64| (us as f64 * 1000.0 * ticks_per_ns) as u64;
+    let median = |values: &mut Vec<u64>| {
+        values.sort_unstable();
+        values.get(values.len() / 2).copied().unwrap_or(0)
+    };
+    if !works {
+        crate::report::warn(format_args!(
+            "emulated speed: no timer could be made ({}): threads are slowed at the end of a \
+             region only",
+            std::io::Error::last_os_error()
+        ));
+    }
+    Calibration {
+        slice: us(SLICE_US),
+        gap: us(50),
+        pre: median(&mut pre).min(us(SLICE_US / 10)),
+        post: median(&mut post).min(us(SLICE_US / 10)),
+        ticks_per_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_rate_is_that_of_the_clock() {
+        let c = super::get();
+        let (t, ns) = (crate::sys::ticks(), crate::sys::monotonic_ns());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (t, ns) = (crate::sys::ticks() - t, crate::sys::monotonic_ns() - ns);
+        let error = c.to_ns(t) as f64 / ns as f64 - 1.0;
+        assert!(error.abs() < 0.005, "{error} {c:?}");
+        assert_eq!(c.to_ns(c.to_ticks(1_000_000)).div_ceil(1000), 1000);
+    }
+}

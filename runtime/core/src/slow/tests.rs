@@ -1,0 +1,199 @@
+use super::*;
+use std::time::Instant;
+
+/// Work that takes as many steps as asked, and no clock.
+fn work(steps: u64) -> u64 {
+    let mut x = 1u64;
+    for i in 0..steps {
+        x = std::hint::black_box(x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(i));
+    }
+    x
+}
+
+fn least_seconds(runs: usize, mut f: impl FnMut()) -> f64 {
+    (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            f();
+            start.elapsed().as_secs_f64()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn full_speed_sets_nothing_up() {
+    let thread = SlowThread::new(1.0);
+    thread.prepare();
+    thread.enter();
+    assert!(!thread.is_inside());
+    thread.settle();
+    thread.leave();
+    assert!(thread.account.get().is_null());
+}
+
+#[test]
+fn speeds_are_limited() {
+    for (asked, got) in [
+        (f64::NAN, 1.0),
+        (2.0, 1.0),
+        (0.5, 0.5),
+        (0.0, 0.01),
+        (-1.0, 0.01),
+        (f64::INFINITY, 1.0),
+    ] {
+        assert_eq!(SlowThread::new(asked).speed(), got, "{asked}");
+    }
+}
+
+#[test]
+fn enter_and_leave_may_repeat() {
+    let thread = SlowThread::new(0.9);
+    thread.leave();
+    thread.enter();
+    thread.enter();
+    assert!(thread.is_inside());
+    thread.leave();
+    thread.leave();
+    assert!(!thread.is_inside());
+}
+
+#[test]
+fn user_code_takes_as_long_as_asked() {
+    // The accuracy that is promised is shown by the example `slow_accuracy` on a quiet machine;
+    // this test runs beside others and notices only what is grossly wrong.
+    let thread = SlowThread::new(0.5);
+    thread.prepare();
+    for steps in [20_000, 3_000_000] {
+        let plain = least_seconds(15, || {
+            work(steps);
+        });
+        let slowed = least_seconds(15, || {
+            thread.enter();
+            work(steps);
+            thread.leave();
+        });
+        let ratio = slowed / plain;
+        assert!((1.7..2.3).contains(&ratio), "{steps} steps: {ratio}");
+    }
+    let chunks = least_seconds(15, || {
+        thread.enter();
+        for _ in 0..20 {
+            let start = Instant::now();
+            work(1);
+            thread.settle();
+            std::hint::black_box(start);
+        }
+        thread.leave();
+    });
+    assert!(chunks < 0.01, "{chunks}");
+}
+
+#[test]
+fn outside_is_not_slowed() {
+    let thread = SlowThread::new(0.1);
+    thread.enter();
+    work(2_000_000);
+    thread.leave();
+    let before = least_seconds(10, || {
+        work(1_000_000);
+    });
+    let other = SlowThread::new(1.0);
+    other.enter();
+    let after = least_seconds(10, || {
+        work(1_000_000);
+    });
+    assert!(after / before < 1.5 && before / after < 1.5);
+    assert!(!thread.is_inside());
+}
+
+#[test]
+fn a_sleeping_thread_owes_nothing() {
+    let thread = SlowThread::new(0.25);
+    thread.prepare();
+    thread.enter();
+    let start = Instant::now();
+    let until = start + std::time::Duration::from_millis(30);
+    // Ticks end the sleep early only in libc's nanosleep; std goes on with the rest.
+    std::thread::sleep(until - start);
+    thread.leave();
+    let took = start.elapsed().as_secs_f64();
+    // 30 ms of running would take 120 ms.
+    assert!(took < 0.080, "{took}");
+}
+
+#[test]
+fn timers_come_and_go_with_threads() {
+    for _ in 0..50 {
+        std::thread::spawn(|| {
+            let thread = SlowThread::new(0.5);
+            thread.enter();
+            work(300_000);
+            // Dropped inside, with a tick on its way.
+        })
+        .join()
+        .expect("thread");
+    }
+    let timers = std::fs::read_to_string("/proc/self/timers").unwrap_or_default();
+    let signals = timers.matches("ID:").count();
+    assert!(signals < 20, "{signals} timers are left");
+}
+
+#[test]
+fn blocked_signals_leave_the_slowing_to_leave() {
+    std::thread::spawn(|| {
+        let thread = SlowThread::new(0.5);
+        thread.prepare();
+        let plain = least_seconds(8, || {
+            work(2_000_000);
+        });
+        // SAFETY: the set is initialised by sigfillset before it is read.
+        unsafe {
+            let mut all = core::mem::MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigfillset(all.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), core::ptr::null_mut());
+        }
+        let slowed = least_seconds(8, || {
+            thread.enter();
+            work(2_000_000);
+            thread.leave();
+        });
+        assert!((1.7..2.3).contains(&(slowed / plain)), "{}", slowed / plain);
+    })
+    .join()
+    .expect("thread");
+}
+
+#[test]
+fn a_forked_child_gets_a_timer_of_its_own() {
+    let thread = SlowThread::new(0.5);
+    thread.enter();
+    work(100_000);
+    thread.leave();
+    // SAFETY: the child calls nothing that another thread of this test binary may have left
+    // locked: its own arithmetic, system calls, and _exit.
+    unsafe {
+        let child = libc::fork();
+        assert!(child >= 0);
+        if child == 0 {
+            let account = thread.account().expect("set up");
+            let old_tid = account.tid.load(Relaxed);
+            // The first region is long enough to notice that ticks are lost, the second sets the
+            // timer again.
+            for _ in 0..2 {
+                thread.enter();
+                work(4_000_000);
+                thread.leave();
+            }
+            let own = account.tid.load(Relaxed) == crate::sys::gettid()
+                && account.tid.load(Relaxed) != old_tid
+                && account.timer.load(Relaxed) >= 0;
+            libc::_exit(i32::from(!own));
+        }
+        let mut status = 0;
+        assert_eq!(libc::waitpid(child, &mut status, 0), child);
+        assert!(
+            libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
+            "{status}"
+        );
+    }
+}

@@ -1,0 +1,166 @@
+//! One timer of the kernel for a thread, and the signal it sends.
+//!
+//! The system calls are made directly: the handler may then use them (timer_settime and
+//! clock_gettime are async-signal-safe anyway), and old C libraries need no further library.
+
+use super::{tick, Account, SLICE_US};
+use core::mem::MaybeUninit;
+use core::sync::atomic::Ordering::Relaxed;
+use libc::c_int;
+use std::sync::OnceLock;
+
+/// The calling thread's CPU clock, in ns.
+pub(super) fn cpu_ns() -> u64 {
+    let mut t = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a live timespec, and the clock exists on every Linux.
+    unsafe {
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t);
+    }
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// Starts the timer of the calling thread's account, making it first where there is none. False
+/// when the system refuses.
+pub(super) fn arm(account: &Account) -> bool {
+    let tid = crate::sys::gettid();
+    // Timers do not survive a fork, and their numbers are reused by the child's own: one made by
+    // another thread must not be touched.
+    if account.tid.load(Relaxed) != tid || account.timer.load(Relaxed) < 0 {
+        account.timer.store(-1, Relaxed);
+        account.tid.store(tid, Relaxed);
+        let Some(timer) = create(account, tid) else {
+            return false;
+        };
+        account.timer.store(timer, Relaxed);
+    }
+    set(account, SLICE_US * 1000)
+}
+
+/// Lets the timer tick once, in `ns` nanoseconds.
+pub(super) fn set(account: &Account, ns: u64) -> bool {
+    let zero = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let value = libc::itimerspec {
+        it_interval: zero,
+        it_value: libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        },
+    };
+    // SAFETY: the specification is live; an unknown timer number is refused by the kernel.
+    unsafe {
+        libc::syscall(
+            libc::SYS_timer_settime,
+            account.timer.load(Relaxed),
+            0,
+            &value,
+            core::ptr::null_mut::<libc::itimerspec>(),
+        ) == 0
+    }
+}
+
+fn create(account: &Account, tid: libc::pid_t) -> Option<c_int> {
+    let signal = signal()?;
+    // SAFETY: sigevent is plain data for which all-zero is valid.
+    let mut event: libc::sigevent = unsafe { core::mem::zeroed() };
+    event.sigev_notify = libc::SIGEV_THREAD_ID;
+    event.sigev_signo = signal;
+    event.sigev_notify_thread_id = tid;
+    event.sigev_value.sival_ptr = core::ptr::from_ref(account).cast_mut().cast();
+    let mut timer: c_int = -1;
+    // SAFETY: both pointers are to live values; the kernel's timer number is an int.
+    let rc = unsafe {
+        libc::syscall(
+            libc::SYS_timer_create,
+            libc::CLOCK_MONOTONIC,
+            core::ptr::from_mut(&mut event),
+            core::ptr::from_mut(&mut timer),
+        )
+    };
+    (rc == 0).then_some(timer)
+}
+
+/// Ends the timer. Afterwards no signal that carries the account's address is pending, so that it
+/// may be freed. (A thread that ended without this takes its pending signals with it.)
+pub(super) fn delete(account: &Account) {
+    let timer = account.timer.swap(-1, Relaxed);
+    if timer < 0 || account.tid.load(Relaxed) != crate::sys::gettid() {
+        return;
+    }
+    let Some(signal) = signal() else {
+        return;
+    };
+    // SAFETY: the sets are initialised before use, all pointers are to live values, and the timer
+    // is our own. Kernels before 6.13 leave the signal of a deleted timer pending: it is taken
+    // from the queue while it cannot be delivered. Only timers of ours send this signal.
+    unsafe {
+        let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(ours.as_mut_ptr());
+        libc::sigaddset(ours.as_mut_ptr(), signal);
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        libc::pthread_sigmask(libc::SIG_BLOCK, ours.as_ptr(), before.as_mut_ptr());
+        libc::syscall(libc::SYS_timer_delete, timer);
+        let now = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        while libc::sigtimedwait(ours.as_ptr(), core::ptr::null_mut(), &now) == signal {}
+        libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), core::ptr::null_mut());
+    }
+}
+
+/// The signal of this process's ticks, with its handler in place.
+///
+/// The first one below `SIGRTMAX - 4` that has its default action: debuggers and language
+/// runtimes take the last few, C libraries the first.
+fn signal() -> Option<c_int> {
+    static ONCE: OnceLock<Option<c_int>> = OnceLock::new();
+    *ONCE.get_or_init(|| {
+        (libc::SIGRTMIN() + 1..=libc::SIGRTMAX() - 5)
+            .rev()
+            .find(|&signal| take(signal))
+    })
+}
+
+/// Installs the handler for `signal` if it has its default action.
+fn take(signal: c_int) -> bool {
+    // SAFETY: the actions are live and fully initialised (all-zero is a valid action with an empty
+    // mask and the default disposition); the handler has the signature that SA_SIGINFO asks for.
+    unsafe {
+        let mut old: libc::sigaction = core::mem::zeroed();
+        if libc::sigaction(signal, core::ptr::null(), &mut old) != 0
+            || old.sa_sigaction != libc::SIG_DFL
+        {
+            return false;
+        }
+        let mut new: libc::sigaction = core::mem::zeroed();
+        let entry: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void) = handler;
+        new.sa_sigaction = entry as usize;
+        // ONSTACK: programs with small stacks of their own (fibers, Go) install a large one for
+        // signals; without one the flag does nothing. The empty mask lets the program's own
+        // signals through while we burn.
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigaction(signal, &new, core::ptr::null_mut()) == 0
+    }
+}
+
+extern "C" fn handler(_: c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel hands a live siginfo to a handler installed with SA_SIGINFO. Only timers
+    // fill in a pointer that is ours; the same signal from kill or sigqueue is ignored. The
+    // account lives until `delete` has made sure that no more signals of it are pending.
+    unsafe {
+        if (*info).si_code != libc::SI_TIMER {
+            return;
+        }
+        let errno = *libc::__errno_location();
+        if let Some(account) = (*info).si_value().sival_ptr.cast::<Account>().as_ref() {
+            tick(account);
+        }
+        *libc::__errno_location() = errno;
+    }
+}
