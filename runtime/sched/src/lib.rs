@@ -22,14 +22,9 @@
 #![forbid(unsafe_code)]
 
 pub mod cache;
-pub mod cache;
-pub mod cross_dynamic;
 pub mod cross_dynamic;
 pub mod csr;
-pub mod csr;
 pub mod decide;
-pub mod decide;
-pub mod hetprobe;
 pub mod hetprobe;
 mod irregular;
 pub mod plain;
