@@ -53,7 +53,12 @@ impl Runtime {
     /// Refuses a preload that does not take effect: two runs of the same
     /// library would look exactly like parity.
     pub(crate) fn check(&self, programs: &Programs) -> Result<()> {
-        let serving = self.serving(programs)?;
+        let serving = self.serving(programs).with_context(|| {
+            format!(
+                "library {}: one that runs OpenMP programs",
+                self.file.display()
+            )
+        })?;
         if serving != self.file {
             bail!(
                 "library {}: one that exports libgomp's symbols and versions, but {} serves the \
