@@ -14,13 +14,22 @@
 
 pub mod affinity;
 pub(crate) mod affinity_bind;
+pub mod alloc;
 pub mod barrier;
 pub mod cancel;
+pub mod critical;
+pub mod device;
+pub mod doacross;
 pub mod icv;
 pub mod init;
+pub mod lock;
 pub mod loops;
 pub mod nodes;
+pub mod ordered;
 pub mod pool;
+pub mod query;
+pub mod sections;
+pub mod single;
 pub mod task;
 pub mod team;
 pub mod thread;

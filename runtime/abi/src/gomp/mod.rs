@@ -1,4 +1,15 @@
 //! What gcc's `-fopenmp` code calls: `GOMP_*`.
 
+mod alloc;
+mod doacross;
+mod error;
+mod loops;
+mod loops_ull;
+mod ordered;
 mod parallel;
+mod sections;
+mod single;
+mod sync;
+mod target;
 mod task;
+mod teams;

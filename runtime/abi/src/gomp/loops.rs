@@ -1,0 +1,449 @@
+//! Worksharing loops over `long`: `GOMP_loop_*` and `GOMP_parallel_loop_*`.
+//!
+//! `*_start` enters the construct and takes the first chunk, `*_next` takes another one, `*_end*`
+//! ends the construct. What a `next` does was decided at the start, so the names of a `next` are
+//! names of one function.
+
+use super::parallel::region;
+use crate::entry::{entries, export};
+use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
+use hetmp_omp::team::Outlined;
+use hetmp_omp::work::Extras;
+use hetmp_omp::{doacross, ordered, Thread};
+use libc::{c_long, c_uint, c_void};
+
+/// The clause behind a schedule number of the entries of GOMP_5.0, and its order: 1 to 3 are static,
+/// dynamic and guided, 0 is `runtime`, 4 is `nonmonotonic: runtime`, and bit 31 says `monotonic`.
+pub(super) fn clause(sched: c_long) -> (Clause, Order) {
+    let order = if sched & (1 << 31) == 0 {
+        Order::None
+    } else {
+        Order::Monotonic
+    };
+    let clause = match sched & 0x7fff_ffff {
+        1 => Clause::Static,
+        2 => Clause::Dynamic,
+        3 => Clause::Guided,
+        _ => Clause::Runtime,
+    };
+    (clause, order)
+}
+
+/// A loop over `long`.
+#[inline(always)]
+fn signed(
+    (start, end, incr): (c_long, c_long, c_long),
+    clause: Clause,
+    chunk: c_long,
+    order: Order,
+    key: usize,
+) -> Loop {
+    Loop {
+        bounds: LoopBounds::signed(start, end, incr),
+        clause,
+        // Not positive: as if none had been given.
+        chunk: chunk.max(0) as u64,
+        order,
+        key,
+    }
+}
+
+/// Hands a chunk to the program; false if there is none.
+///
+/// # Safety
+/// Both pointers may be written.
+#[inline(always)]
+unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut c_long, iend: *mut c_long) -> bool {
+    let Some((s, e)) = chunk else { return false };
+    // SAFETY: the caller's promise.
+    unsafe {
+        *istart = s as c_long;
+        *iend = e as c_long;
+    }
+    true
+}
+
+/// The counts of a doacross loop.
+///
+/// # Safety
+/// `counts` points to `n` numbers of iterations, which stay while the result is used.
+unsafe fn counts<'a>(n: c_uint, counts: *const c_long) -> &'a [u64] {
+    // SAFETY: the caller's promise; a trip count is not negative.
+    unsafe { core::slice::from_raw_parts(counts.cast::<u64>(), n as usize) }
+}
+
+entries! {
+    "GOMP_1.0" default:
+    /// `schedule(static)`, where monotonic.
+    fn GOMP_loop_static_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(dynamic)`, where monotonic.
+    fn GOMP_loop_dynamic_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(guided)`, where monotonic.
+    fn GOMP_loop_guided_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(runtime)`, where monotonic.
+    fn GOMP_loop_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(static)`.
+    fn GOMP_loop_ordered_static_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Static, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(dynamic)`.
+    fn GOMP_loop_ordered_dynamic_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(guided)`.
+    fn GOMP_loop_ordered_guided_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(runtime)`.
+    fn GOMP_loop_ordered_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// The thread's next chunk of a loop without `ordered`.
+    fn GOMP_loop_runtime_next(istart: *mut c_long, iend: *mut c_long) -> bool {
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::next(Thread::current()), istart, iend) }
+    }
+
+    /// Ends the thread's chunk of a loop with `ordered`, and takes the next one.
+    fn GOMP_loop_ordered_runtime_next(istart: *mut c_long, iend: *mut c_long) -> bool {
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::next(Thread::current()), istart, iend) }
+    }
+
+    /// Ends a loop with a barrier.
+    fn GOMP_loop_end() {
+        loops::end(Thread::current());
+    }
+
+    /// Ends a loop without one: nothing to do until the thread enters its next construct.
+    fn GOMP_loop_end_nowait() {}
+
+    /// Opens a region that consists of a loop with `schedule(static)`.
+    fn GOMP_parallel_loop_static_start(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
+        unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
+    }
+
+    /// Opens a region that consists of a loop with `schedule(dynamic)`.
+    fn GOMP_parallel_loop_dynamic_start(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
+        unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
+    }
+
+    /// Opens a region that consists of a loop with `schedule(guided)`.
+    fn GOMP_parallel_loop_guided_start(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
+        unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
+    }
+
+    /// Opens a region that consists of a loop with `schedule(runtime)`.
+    fn GOMP_parallel_loop_runtime_start(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
+        unsafe { loops::fork(th, &region(th, f, data, num_threads, 0), &l) };
+    }
+
+    "GOMP_4.0" default:
+    /// A region that consists of a loop with `schedule(static)`, where monotonic.
+    fn GOMP_parallel_loop_static(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Static, chunk, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// A region that consists of a loop with `schedule(dynamic)`, where monotonic.
+    fn GOMP_parallel_loop_dynamic(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// A region that consists of a loop with `schedule(guided)`, where monotonic.
+    fn GOMP_parallel_loop_guided(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// A region that consists of a loop with `schedule(runtime)`, where monotonic.
+    fn GOMP_parallel_loop_runtime(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// Ends a loop that can be cancelled; true when the region was.
+    fn GOMP_loop_end_cancel() -> bool {
+        loops::end_cancel(Thread::current())
+    }
+
+    "GOMP_4.5" default:
+    /// `schedule(dynamic)`.
+    fn GOMP_loop_nonmonotonic_dynamic_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// A region that consists of a loop with `schedule(dynamic)`.
+    fn GOMP_parallel_loop_nonmonotonic_dynamic(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// `schedule(guided)`.
+    fn GOMP_loop_nonmonotonic_guided_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// A region that consists of a loop with `schedule(guided)`.
+    fn GOMP_parallel_loop_nonmonotonic_guided(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::None, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// `ordered(n) schedule(static)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_doacross_static_start(
+        n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Static, chunk.max(0) as u64, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    /// `ordered(n) schedule(dynamic)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_doacross_dynamic_start(
+        n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Dynamic, chunk.max(0) as u64, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    /// `ordered(n) schedule(guided)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_doacross_guided_start(
+        n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Guided, chunk.max(0) as u64, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    /// `ordered(n) schedule(runtime)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_doacross_runtime_start(
+        n: c_uint, sizes: *const c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Runtime, 0, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    "GOMP_5.0" default:
+    /// `schedule(nonmonotonic: runtime)`.
+    fn GOMP_loop_nonmonotonic_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(runtime)`: monotonic if the schedule says so.
+    fn GOMP_loop_maybe_nonmonotonic_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// A region that consists of a loop with `schedule(nonmonotonic: runtime)`.
+    fn GOMP_parallel_loop_nonmonotonic_runtime(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// A region that consists of a loop with `schedule(runtime)`.
+    fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(
+        f: Outlined, data: *mut c_void, num_threads: c_uint,
+        start: c_long, end: c_long, incr: c_long, flags: c_uint
+    ) {
+        let th = Thread::current();
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, f as usize);
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
+    }
+
+    /// A loop with task reductions or memory that its threads share. Without `istart` it is
+    /// distributed by the compiled code.
+    fn GOMP_loop_start(
+        start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
+        istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> bool {
+        let th = Thread::current();
+        let (clause, order) = clause(sched);
+        let l = signed((start, end, incr), clause, chunk, order, 0);
+        // SAFETY: the compiled code passes pointers to its variables, or null.
+        unsafe {
+            loops::enter_with(th, &l, &Extras { reductions, memory });
+            istart.is_null() || give(loops::next(th), istart, iend)
+        }
+    }
+
+    /// The same with `ordered`.
+    fn GOMP_loop_ordered_start(
+        start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
+        istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> bool {
+        let (clause, _) = clause(sched);
+        let l = signed((start, end, incr), clause, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables, or null.
+        unsafe {
+            let first = ordered::start_with(Thread::current(), &l, &Extras { reductions, memory });
+            give(first, istart, iend)
+        }
+    }
+
+    /// The same with `ordered(n)`.
+    fn GOMP_loop_doacross_start(
+        n: c_uint, sizes: *const c_long, sched: c_long, chunk: c_long,
+        istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> bool {
+        let (clause, _) = clause(sched);
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let extras = Extras { reductions, memory };
+            let chunk = chunk.max(0) as u64;
+            let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &extras);
+            give(first, istart, iend)
+        }
+    }
+}
+
+export!(GOMP_loop_runtime_next, "GOMP_loop_static_next", "GOMP_1.0", "@@");
+export!(GOMP_loop_runtime_next, "GOMP_loop_dynamic_next", "GOMP_1.0", "@@");
+export!(GOMP_loop_runtime_next, "GOMP_loop_guided_next", "GOMP_1.0", "@@");
+export!(GOMP_loop_runtime_next, "GOMP_loop_nonmonotonic_dynamic_next", "GOMP_4.5", "@@");
+export!(GOMP_loop_runtime_next, "GOMP_loop_nonmonotonic_guided_next", "GOMP_4.5", "@@");
+export!(GOMP_loop_runtime_next, "GOMP_loop_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
+export!(GOMP_loop_runtime_next, "GOMP_loop_maybe_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
+export!(GOMP_loop_ordered_runtime_next, "GOMP_loop_ordered_static_next", "GOMP_1.0", "@@");
+export!(GOMP_loop_ordered_runtime_next, "GOMP_loop_ordered_dynamic_next", "GOMP_1.0", "@@");
+export!(GOMP_loop_ordered_runtime_next, "GOMP_loop_ordered_guided_next", "GOMP_1.0", "@@");

@@ -1,0 +1,279 @@
+//! Worksharing loops over `unsigned long long`: `GOMP_loop_ull_*`; see [`super::loops`].
+
+use super::loops::clause;
+use crate::entry::{entries, export};
+use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
+use hetmp_omp::work::Extras;
+use hetmp_omp::{doacross, ordered, Thread};
+use libc::{c_long, c_uint, c_void};
+
+/// A loop over `unsigned long long`; `incr` is negative modulo 2^64 where it counts down.
+#[inline(always)]
+fn unsigned(
+    (up, start, end, incr): (bool, u64, u64, u64),
+    clause: Clause,
+    chunk: u64,
+    order: Order,
+    key: usize,
+) -> Loop {
+    Loop {
+        bounds: LoopBounds::unsigned(up, start, end, incr),
+        clause,
+        chunk,
+        order,
+        key,
+    }
+}
+
+/// Hands a chunk to the program; false if there is none.
+///
+/// # Safety
+/// Both pointers may be written.
+#[inline(always)]
+unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut u64, iend: *mut u64) -> bool {
+    let Some((s, e)) = chunk else { return false };
+    // SAFETY: the caller's promise.
+    unsafe {
+        *istart = s;
+        *iend = e;
+    }
+    true
+}
+
+/// The counts of a doacross loop.
+///
+/// # Safety
+/// `counts` points to `n` numbers of iterations, which stay while the result is used.
+unsafe fn counts<'a>(n: c_uint, counts: *const u64) -> &'a [u64] {
+    // SAFETY: the caller's promise.
+    unsafe { core::slice::from_raw_parts(counts, n as usize) }
+}
+
+entries! {
+    "GOMP_2.0" default:
+    /// `schedule(static)`, where monotonic.
+    fn GOMP_loop_ull_static_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Static, chunk, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(dynamic)`, where monotonic.
+    fn GOMP_loop_ull_dynamic_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(guided)`, where monotonic.
+    fn GOMP_loop_ull_guided_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(runtime)`, where monotonic.
+    fn GOMP_loop_ull_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Monotonic, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(static)`.
+    fn GOMP_loop_ull_ordered_static_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Static, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(dynamic)`.
+    fn GOMP_loop_ull_ordered_dynamic_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(guided)`.
+    fn GOMP_loop_ull_ordered_guided_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered schedule(runtime)`.
+    fn GOMP_loop_ull_ordered_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// The thread's next chunk of a loop without `ordered`.
+    fn GOMP_loop_ull_runtime_next(istart: *mut u64, iend: *mut u64) -> bool {
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::next(Thread::current()), istart, iend) }
+    }
+
+    /// Ends the thread's chunk of a loop with `ordered`, and takes the next one.
+    fn GOMP_loop_ull_ordered_runtime_next(istart: *mut u64, iend: *mut u64) -> bool {
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(ordered::next(Thread::current()), istart, iend) }
+    }
+
+    "GOMP_4.5" default:
+    /// `schedule(dynamic)`.
+    fn GOMP_loop_ull_nonmonotonic_dynamic_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(guided)`.
+    fn GOMP_loop_ull_nonmonotonic_guided_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `ordered(n) schedule(static)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_ull_doacross_static_start(
+        n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Static, chunk, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    /// `ordered(n) schedule(dynamic)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_ull_doacross_dynamic_start(
+        n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Dynamic, chunk, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    /// `ordered(n) schedule(guided)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_ull_doacross_guided_start(
+        n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Guided, chunk, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    /// `ordered(n) schedule(runtime)`; `sizes`: the iterations of each of the nested loops.
+    fn GOMP_loop_ull_doacross_runtime_start(
+        n: c_uint, sizes: *const u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let first = doacross::start(Thread::current(), Clause::Runtime, 0, sizes);
+            give(first, istart, iend)
+        }
+    }
+
+    "GOMP_5.0" default:
+    /// `schedule(nonmonotonic: runtime)`.
+    fn GOMP_loop_ull_nonmonotonic_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// `schedule(runtime)`: monotonic if the schedule says so.
+    fn GOMP_loop_ull_maybe_nonmonotonic_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, 0);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    /// A loop with task reductions or memory that its threads share. Without `istart` it is
+    /// distributed by the compiled code.
+    fn GOMP_loop_ull_start(
+        up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
+        istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> bool {
+        let th = Thread::current();
+        let (clause, order) = clause(sched);
+        let l = unsigned((up, start, end, incr), clause, chunk, order, 0);
+        // SAFETY: the compiled code passes pointers to its variables, or null.
+        unsafe {
+            loops::enter_with(th, &l, &Extras { reductions, memory });
+            istart.is_null() || give(loops::next(th), istart, iend)
+        }
+    }
+
+    /// The same with `ordered`.
+    fn GOMP_loop_ull_ordered_start(
+        up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
+        istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> bool {
+        let (clause, _) = clause(sched);
+        let l = unsigned((up, start, end, incr), clause, chunk, Order::Ordered, 0);
+        // SAFETY: the compiled code passes pointers to its variables, or null.
+        unsafe {
+            let first = ordered::start_with(Thread::current(), &l, &Extras { reductions, memory });
+            give(first, istart, iend)
+        }
+    }
+
+    /// The same with `ordered(n)`.
+    fn GOMP_loop_ull_doacross_start(
+        n: c_uint, sizes: *const u64, sched: c_long, chunk: u64,
+        istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> bool {
+        let (clause, _) = clause(sched);
+        // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
+        unsafe {
+            let sizes = counts(n, sizes);
+            let extras = Extras { reductions, memory };
+            let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &extras);
+            give(first, istart, iend)
+        }
+    }
+}
+
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_static_next", "GOMP_2.0", "@@");
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_dynamic_next", "GOMP_2.0", "@@");
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_guided_next", "GOMP_2.0", "@@");
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_nonmonotonic_dynamic_next", "GOMP_4.5", "@@");
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_nonmonotonic_guided_next", "GOMP_4.5", "@@");
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
+export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_maybe_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
+export!(GOMP_loop_ull_ordered_runtime_next, "GOMP_loop_ull_ordered_static_next", "GOMP_2.0", "@@");
+export!(GOMP_loop_ull_ordered_runtime_next, "GOMP_loop_ull_ordered_dynamic_next", "GOMP_2.0", "@@");
+export!(GOMP_loop_ull_ordered_runtime_next, "GOMP_loop_ull_ordered_guided_next", "GOMP_2.0", "@@");

@@ -1,0 +1,17 @@
+//! `GOMP_ordered_*`: ordered regions of loops with `ordered`.
+
+use crate::entry::entries;
+use hetmp_omp::{ordered, Thread};
+
+entries! {
+    "GOMP_1.0" default:
+    /// Begins an ordered region: waits for the iteration's turn.
+    fn GOMP_ordered_start() {
+        ordered::enter(Thread::current());
+    }
+
+    /// Ends an ordered region.
+    fn GOMP_ordered_end() {
+        ordered::leave(Thread::current());
+    }
+}

@@ -1,0 +1,80 @@
+//! `GOMP_sections_*`: sections are numbered from 1, and 0 says that there are no more.
+
+use crate::entry::entries;
+use core::ptr::null;
+use hetmp_omp::team::{resolve_num_threads, Outlined, Region};
+use hetmp_omp::work::Extras;
+use hetmp_omp::{loops, sections, Thread};
+use libc::{c_uint, c_void};
+
+fn region(
+    th: &Thread,
+    f: Outlined,
+    data: *mut c_void,
+    (num_threads, count): (c_uint, c_uint),
+    flags: c_uint,
+) -> Region {
+    Region {
+        f,
+        data,
+        // With dynamic adjustment, more threads than sections are of no use.
+        nthreads: resolve_num_threads(th, num_threads, count),
+        bind: flags,
+        group: null(),
+    }
+}
+
+entries! {
+    "GOMP_1.0" default:
+    /// Enters a construct of `count` sections; the first one for this thread.
+    fn GOMP_sections_start(count: c_uint) -> c_uint {
+        sections::start(Thread::current(), count)
+    }
+
+    /// The thread's next section.
+    fn GOMP_sections_next() -> c_uint {
+        sections::next(Thread::current())
+    }
+
+    /// Ends the construct with a barrier.
+    fn GOMP_sections_end() {
+        loops::end(Thread::current());
+    }
+
+    /// Ends the construct without one: nothing to do until the thread enters its next construct.
+    fn GOMP_sections_end_nowait() {}
+
+    /// Opens a region that consists of `count` sections.
+    fn GOMP_parallel_sections_start(
+        f: Outlined, data: *mut c_void, num_threads: c_uint, count: c_uint
+    ) {
+        let th = Thread::current();
+        // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
+        unsafe { sections::fork(th, &region(th, f, data, (num_threads, count), 0), count) };
+    }
+
+    "GOMP_4.0" default:
+    /// A region that consists of `count` sections.
+    fn GOMP_parallel_sections(
+        f: Outlined, data: *mut c_void, num_threads: c_uint, count: c_uint, flags: c_uint
+    ) {
+        let th = Thread::current();
+        // SAFETY: the compiled code made f and data for this call.
+        unsafe { sections::parallel(th, &region(th, f, data, (num_threads, count), flags), count) };
+    }
+
+    /// Ends a construct that can be cancelled; true when the region was.
+    fn GOMP_sections_end_cancel() -> bool {
+        loops::end_cancel(Thread::current())
+    }
+
+    "GOMP_5.0" default:
+    /// Sections with task reductions or memory that the threads share.
+    fn GOMP_sections2_start(
+        count: c_uint, reductions: *mut usize, memory: *mut *mut c_void
+    ) -> c_uint {
+        let extras = Extras { reductions, memory };
+        // SAFETY: the compiled code passes pointers to its variables, or null.
+        unsafe { sections::start_with(Thread::current(), count, &extras) }
+    }
+}

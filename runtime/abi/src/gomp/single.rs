@@ -1,0 +1,32 @@
+//! `GOMP_single_*` and `GOMP_scope_start`.
+
+use crate::entry::entries;
+use core::ptr::null_mut;
+use hetmp_omp::{single, Thread};
+use libc::c_void;
+
+entries! {
+    "GOMP_1.0" default:
+    /// True for the thread that is to execute the construct.
+    fn GOMP_single_start() -> bool {
+        single::start(Thread::current())
+    }
+
+    /// With `copyprivate`: null for the thread that is to execute the construct, for the others
+    /// what that thread passes to `GOMP_single_copy_end`.
+    fn GOMP_single_copy_start() -> *mut c_void {
+        single::copy_start(Thread::current()).unwrap_or(null_mut())
+    }
+
+    /// Ends a construct with `copyprivate` in the thread that executed it.
+    fn GOMP_single_copy_end(data: *mut c_void) {
+        single::copy_end(Thread::current(), data);
+    }
+
+    "GOMP_5.1" default:
+    /// A `scope` with task reductions.
+    fn GOMP_scope_start(reductions: *mut usize) {
+        // SAFETY: the compiled code passes its descriptor.
+        unsafe { single::scope_start(Thread::current(), reductions) };
+    }
+}
