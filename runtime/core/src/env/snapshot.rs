@@ -8,9 +8,15 @@ use super::table::{self, Suffixes};
 /// The values of the table's variables at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// Name and value, in the order of the environment. A handful of entries: a linear search is
-    /// the fastest one, and an environment without any of them costs no allocation.
-    entries: Vec<(Box<[u8]>, Box<[u8]>)>,
+    /// In the order of the environment. A handful of entries: a linear search is the fastest one,
+    /// and an environment without any of them costs no allocation.
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    name: Box<[u8]>,
+    value: Box<[u8]>,
 }
 
 impl Snapshot {
@@ -19,13 +25,13 @@ impl Snapshot {
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         self.entries
             .iter()
-            .find(|(n, _)| **n == *name.as_bytes())
-            .map(|(_, v)| &**v)
+            .find(|e| *e.name == *name.as_bytes())
+            .map(|e| &*e.value)
     }
 
     /// Every name and value that was set, in the order of the environment.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.entries.iter().map(|(n, v)| (&**n, &**v))
+        self.entries.iter().map(|e| (&*e.name, &*e.value))
     }
 
     /// The snapshot of `lines` (`NAME=value`). With `privileged`, variables that libgomp refuses
@@ -47,7 +53,10 @@ impl Snapshot {
             if privileged && variable.ignored_when_privileged {
                 continue;
             }
-            entries.push((name.into(), value.into()));
+            entries.push(Entry {
+                name: name.into(),
+                value: value.into(),
+            });
         }
         Self { entries }
     }

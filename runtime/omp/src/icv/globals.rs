@@ -480,3 +480,112 @@ impl Source<'_> {
         shown
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::icv::display;
+    use proptest::prelude::*;
+
+    fn read(env: &[(&str, &[u8])]) -> (Globals, Vec<String>) {
+        let allowed: CpuSet = (0..4).collect();
+        let mut warnings = Vec::new();
+        let globals = Globals::from_env(
+            &|name| {
+                let found = env.iter().find(|e| e.0 == name);
+                found.map(|e| e.1.to_vec())
+            },
+            &Machine {
+                default_threads: 4,
+                allowed: &allowed,
+                places: &|_, most| {
+                    let one = |cpu| CpuSet::from_iter([cpu]);
+                    allowed.iter().take(most).map(one).collect()
+                },
+                min_stack: 16384,
+            },
+            &mut |line| warnings.push(line.to_owned()),
+        );
+        (globals, warnings)
+    }
+
+    #[test]
+    fn teams_inherit_and_lists_override() {
+        let (g, _) = read(&[
+            ("OMP_NUM_THREADS", b"4,3,99999999999"),
+            ("OMP_PROC_BIND", b"spread,close"),
+        ]);
+        assert_eq!(g.icv.max_active_levels, SUPPORTED_ACTIVE_LEVELS);
+        assert_eq!(g.places.len(), 4);
+        let outer = g.team_icv(&g.icv, 1, None);
+        assert_eq!(outer.bind, ProcBind::Spread);
+        assert_eq!((outer.icv.nthreads, outer.icv.bind), (3, ProcBind::Close));
+        let inner = g.team_icv(&outer.icv, 2, Some(ProcBind::Primary));
+        assert_eq!(inner.bind, ProcBind::Primary);
+        // No third policy: the clause's is inherited. The third number is cut to an int.
+        let third = (inner.icv.nthreads, inner.icv.bind);
+        assert_eq!(third, (i32::MAX as u32, ProcBind::Primary));
+        let deepest = g.team_icv(&inner.icv, 3, None);
+        assert_eq!(deepest.icv, inner.icv);
+    }
+
+    #[test]
+    fn one_number_is_no_list() {
+        let (g, _) = read(&[("OMP_NUM_THREADS", b"3")]);
+        let mut icv = g.icv;
+        assert_eq!(icv.nthreads, 3);
+        icv.set_num_threads(7);
+        assert_eq!(g.team_icv(&icv, 1, None).icv.nthreads, 7);
+    }
+
+    #[test]
+    fn clauses_need_binding_and_places() {
+        let (g, _) = read(&[]);
+        let team = g.team_icv(&g.icv, 1, Some(ProcBind::Spread));
+        assert_eq!(
+            (team.bind, team.icv.bind),
+            (ProcBind::False, ProcBind::False)
+        );
+        let (g, _) = read(&[("OMP_PLACES", b"{0},{1}")]);
+        assert_eq!(g.icv.bind, ProcBind::True);
+        let team = g.team_icv(&g.icv, 1, Some(ProcBind::Spread));
+        assert_eq!(team.bind, ProcBind::Spread);
+    }
+
+    #[test]
+    fn complaints_name_variable_value_and_what_is_good() {
+        let (_, warnings) = read(&[("OMP_WAIT_POLICY", b"idle\n\xff"), ("OMP_PLACES", b"{9}")]);
+        assert_eq!(
+            warnings,
+            [
+                "OMP_PLACES '{9}': no place has a CPU that this process may use",
+                "OMP_WAIT_POLICY 'idle\\n\\xff': active or passive"
+            ]
+        );
+        let (g, warnings) = read(&[("OMP_STACKSIZE", b"1k")]);
+        assert_eq!((g.stack_size, g.thread_stack), (1024, None));
+        assert_eq!(warnings.len(), 1);
+    }
+
+    proptest! {
+        /// Any bytes in any variables: no panic, whole lines, and a sound result.
+        #[test]
+        fn no_environment_makes_it_panic(
+            values in proptest::collection::vec((
+                (0..env::TABLE.len()).prop_map(|i| env::TABLE[i].name),
+                prop_oneof![
+                    proptest::collection::vec(any::<u8>(), 0..40),
+                    "[a-z0-9{}:,! ()-]{0,20}".prop_map(String::into_bytes),
+                ],
+            ), 0..12)
+        ) {
+            let env: Vec<(&str, &[u8])> = values.iter().map(|(n, v)| (*n, &v[..])).collect();
+            let (g, warnings) = read(&env);
+            prop_assert!(warnings.iter().all(|w| !w.contains('\n') && w.contains(": ")));
+            prop_assert!(g.icv.nthreads >= 1 && !g.nthreads.is_empty() && !g.binds.is_empty());
+            prop_assert!(g.throttled_spin_count <= g.spin_count);
+            let text = display::text(&g, &display::Current::unchanged(&g), true);
+            prop_assert!(text.ends_with(b"ENVIRONMENT END\n"));
+        }
+    }
+}
