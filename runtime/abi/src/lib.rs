@@ -7,6 +7,8 @@
 //!
 //! Modules that come with their parts: `kmpc` (clang's ABI), `shmem`, `goal`, `mq`.
 
+mod acc;
 mod entry;
 mod gomp;
+mod omp;
 

@@ -19,11 +19,17 @@ pub(crate) fn place(th: &Thread, team: &Team, policy: ProcBind) {
     }
 }
 
+/// A thread of the application goes to the first place. Only where there are places.
+#[cold]
+pub(crate) fn initial(th: &Thread) {
+    th.partition
+        .set((0, init::globals().places.len() as u32));
+    go_to(th, 1);
+}
+
 fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
-    let places = &init::globals().places;
     if th.place.get() == 0 {
-        th.partition.set((0, places.len() as u32));
-        go_to(th, 1);
+        initial(th);
     }
     let (first, count) = th.partition.get();
     team.shared.saved_partition.set((first, count));

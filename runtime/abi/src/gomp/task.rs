@@ -231,10 +231,10 @@ entries! {
         unsafe { task::fulfill(event) };
     }
 
-    /// The Fortran form.
-    fn omp_fulfill_event_(event: *const *mut c_void) {
-        // SAFETY: the program passes an event handle by reference.
-        unsafe { task::fulfill(*event) };
+    /// The Fortran form, whose argument has the VALUE attribute.
+    fn omp_fulfill_event_(event: *mut c_void) {
+        // SAFETY: the program passes an event handle.
+        unsafe { task::fulfill(event) };
     }
 }
 

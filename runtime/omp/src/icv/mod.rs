@@ -42,6 +42,9 @@ pub struct Icv {
     pub thread_limit: u32,
     /// `default-device-var`.
     pub default_device: i32,
+    /// `def-allocator-var`: an `omp_allocator_handle_t`, or 0 while it is the device's
+    /// ([`Globals::default_allocator`]).
+    pub allocator: usize,
     /// `run-sched-var`: what `schedule(runtime)` means.
     pub run_sched: RunSched,
     /// `dyn-var`: may a region get fewer threads than it asked for, because of the load?
@@ -61,6 +64,7 @@ impl Icv {
             nthreads,
             thread_limit: UNLIMITED_THREADS,
             default_device: 0,
+            allocator: 0,
             run_sched: RunSched::DEFAULT,
             dynamic: false,
             max_active_levels: 1,

@@ -1,0 +1,19 @@
+//! The `allocate` clause and directive.
+
+use crate::entry::entries;
+use hetmp_omp::alloc;
+use libc::c_void;
+
+entries! {
+    "GOMP_5.0.1" default:
+    /// Memory for a variable with an `allocate` clause; never null.
+    fn GOMP_alloc(align: usize, size: usize, allocator: usize) -> *mut c_void {
+        alloc::allocate_or_end(align, size, allocator)
+    }
+
+    /// Frees it.
+    fn GOMP_free(block: *mut c_void, _allocator: usize) {
+        // SAFETY: the compiled code frees what GOMP_alloc gave, once.
+        unsafe { alloc::free(block) };
+    }
+}

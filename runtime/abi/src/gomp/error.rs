@@ -1,0 +1,52 @@
+//! The `error` directive.
+
+use crate::entry::entries;
+use hetmp_core::report;
+use libc::{c_char, size_t};
+use std::ffi::CStr;
+
+/// The bytes of a message: `length` of them, or up to the terminating zero for the largest length.
+///
+/// # Safety
+/// `message` is null or such a text.
+unsafe fn text<'a>(message: *const c_char, length: size_t) -> Option<&'a [u8]> {
+    if message.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    Some(unsafe {
+        if length == size_t::MAX {
+            CStr::from_ptr(message).to_bytes()
+        } else {
+            core::slice::from_raw_parts(message.cast(), length)
+        }
+    })
+}
+
+/// Writes what the directive says. The line is libgomp's: programs and test suites look for it.
+fn say(severity: &str, message: Option<&[u8]>) {
+    let mut line = format!("\nlibgomp: {severity}error directive encountered").into_bytes();
+    if let Some(message) = message {
+        line.extend_from_slice(b": ");
+        line.extend_from_slice(message);
+    }
+    line.push(b'\n');
+    report::write_all(libc::STDERR_FILENO, &line);
+}
+
+entries! {
+    "GOMP_5.1" default:
+    /// `error at(execution) severity(warning)`.
+    fn GOMP_warning(message: *const c_char, length: size_t) {
+        // SAFETY: the compiled code passes a text and its length.
+        say("", unsafe { text(message, length) });
+    }
+
+    /// `error at(execution) severity(fatal)`: ends the program with status 1.
+    fn GOMP_error(message: *const c_char, length: size_t) {
+        // SAFETY: the compiled code passes a text and its length.
+        say("fatal error: ", unsafe { text(message, length) });
+        // SAFETY: exit has no preconditions.
+        unsafe { libc::exit(1) };
+    }
+}

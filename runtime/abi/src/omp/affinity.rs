@@ -1,0 +1,225 @@
+//! Places, binding, affinity formats.
+
+use super::{alias, to_int};
+use crate::entry::entries;
+use hetmp_omp::query;
+use libc::{c_char, size_t};
+use std::ffi::CStr;
+
+/// A C string's bytes; null counts as empty.
+///
+/// # Safety
+/// `text` is null or a string with terminating zero.
+unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
+    if text.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_bytes()
+}
+
+/// A Fortran string's bytes.
+///
+/// # Safety
+/// `text` has `length` bytes.
+unsafe fn fortran<'a>(text: *const c_char, length: size_t) -> &'a [u8] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { core::slice::from_raw_parts(text.cast(), length) }
+}
+
+/// A program's buffer.
+///
+/// # Safety
+/// `buffer` has `size` bytes.
+unsafe fn buffer<'a>(buffer: *mut c_char, size: size_t) -> &'a mut [u8] {
+    if size == 0 {
+        return &mut [];
+    }
+    // SAFETY: the caller's promise; bytes the program did not initialise are only written.
+    unsafe { core::slice::from_raw_parts_mut(buffer.cast(), size) }
+}
+
+/// Ends a text of `length` bytes in a C buffer with a zero, where it was cut or ends.
+fn terminate(buffer: &mut [u8], length: usize) {
+    if let Some(last) = buffer.len().checked_sub(1) {
+        buffer[length.min(last)] = 0;
+    }
+}
+
+/// Fills a Fortran buffer with blanks behind a text of `length` bytes.
+fn pad(buffer: &mut [u8], length: usize) {
+    if let Some(rest) = buffer.get_mut(length..) {
+        rest.fill(b' ');
+    }
+}
+
+/// Copies what fits of the current format into `buffer`; its whole length.
+fn copy_format(buffer: &mut [u8]) -> usize {
+    query::with_affinity_format(|format| {
+        let fits = format.len().min(buffer.len());
+        buffer[..fits].copy_from_slice(&format[..fits]);
+        format.len()
+    })
+}
+
+entries! {
+    "OMP_4.0" default:
+    /// How the next region's threads are put on places: an `omp_proc_bind_t`.
+    fn omp_get_proc_bind() -> i32 {
+        query::icv().bind as i32
+    }
+
+    "OMP_4.5" default:
+    /// Places there are.
+    fn omp_get_num_places() -> i32 {
+        query::num_places()
+    }
+
+    /// CPUs of a place.
+    fn omp_get_place_num_procs(place: i32) -> i32 {
+        query::place_cpus(place).count() as i32
+    }
+
+    /// The Fortran form.
+    fn omp_get_place_num_procs_(place: *const i32) -> i32 {
+        // SAFETY: the program passes an integer.
+        query::place_cpus(unsafe { *place }).count() as i32
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_place_num_procs_8_(place: *const i64) -> i32 {
+        // SAFETY: the program passes an integer.
+        query::place_cpus(to_int(unsafe { *place })).count() as i32
+    }
+
+    /// The numbers of a place's CPUs, into an array of `omp_get_place_num_procs` elements.
+    fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
+        for (i, cpu) in query::place_cpus(place).enumerate() {
+            // SAFETY: the program passes an array of that size.
+            unsafe { ids.add(i).write(cpu) };
+        }
+    }
+
+    /// The Fortran form.
+    fn omp_get_place_proc_ids_(place: *const i32, ids: *mut i32) {
+        // SAFETY: the program passes an integer, and an array of that size.
+        unsafe {
+            for (i, cpu) in query::place_cpus(*place).enumerate() {
+                ids.add(i).write(cpu);
+            }
+        }
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_place_proc_ids_8_(place: *const i64, ids: *mut i64) {
+        // SAFETY: the program passes an integer, and an array of that size.
+        unsafe {
+            for (i, cpu) in query::place_cpus(to_int(*place)).enumerate() {
+                ids.add(i).write(i64::from(cpu));
+            }
+        }
+    }
+
+    /// The place of the calling thread, -1 if it is not bound.
+    fn omp_get_place_num() -> i32 {
+        query::place_num()
+    }
+
+    /// Places of the calling thread's partition.
+    fn omp_get_partition_num_places() -> i32 {
+        query::partition().len() as i32
+    }
+
+    /// The numbers of those places, into an array of `omp_get_partition_num_places` elements.
+    fn omp_get_partition_place_nums(places: *mut i32) {
+        for (i, place) in query::partition().enumerate() {
+            // SAFETY: the program passes an array of that size.
+            unsafe { places.add(i).write(place) };
+        }
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_partition_place_nums_8_(places: *mut i64) {
+        for (i, place) in query::partition().enumerate() {
+            // SAFETY: the program passes an array of that size.
+            unsafe { places.add(i).write(i64::from(place)) };
+        }
+    }
+
+    "OMP_5.0" default:
+    /// The format of `omp_display_affinity` and `OMP_DISPLAY_AFFINITY`.
+    fn omp_set_affinity_format(format: *const c_char) {
+        // SAFETY: the program passes a string.
+        query::set_affinity_format(unsafe { bytes(format) });
+    }
+
+    /// The Fortran form.
+    fn omp_set_affinity_format_(format: *const c_char, length: size_t) {
+        // SAFETY: the program passes a string.
+        query::set_affinity_format(unsafe { fortran(format, length) });
+    }
+
+    /// Copies what fits of the format into a buffer, with a terminating zero; the format's length.
+    fn omp_get_affinity_format(text: *mut c_char, size: size_t) -> size_t {
+        // SAFETY: the program passes a buffer of that size.
+        let text = unsafe { buffer(text, size) };
+        let length = copy_format(text);
+        terminate(text, length);
+        length
+    }
+
+    /// The Fortran form, filled with blanks.
+    fn omp_get_affinity_format_(text: *mut c_char, size: size_t) -> i32 {
+        // SAFETY: the program passes a string of that size.
+        let text = unsafe { buffer(text, size) };
+        let length = copy_format(text);
+        pad(text, length);
+        length as i32
+    }
+
+    /// Writes a line about the calling thread to standard error.
+    fn omp_display_affinity(format: *const c_char) {
+        // SAFETY: the program passes a string.
+        query::display_affinity(unsafe { bytes(format) });
+    }
+
+    /// The Fortran form.
+    fn omp_display_affinity_(format: *const c_char, length: size_t) {
+        // SAFETY: the program passes a string.
+        query::display_affinity(unsafe { fortran(format, length) });
+    }
+
+    /// Writes what fits of that line into a buffer, with a terminating zero; the line's length.
+    fn omp_capture_affinity(
+        text: *mut c_char, size: size_t, format: *const c_char,
+    ) -> size_t {
+        // SAFETY: the program passes a buffer of that size, and a string.
+        let (text, format) = unsafe { (buffer(text, size), bytes(format)) };
+        let length = query::capture_affinity(format, text);
+        terminate(text, length);
+        length
+    }
+
+    /// The Fortran form, filled with blanks.
+    fn omp_capture_affinity_(
+        text: *mut c_char, format: *const c_char, size: size_t, length: size_t,
+    ) -> i32 {
+        // SAFETY: the program passes strings of those sizes.
+        let (text, format) = unsafe { (buffer(text, size), fortran(format, length)) };
+        let length = query::capture_affinity(format, text);
+        pad(text, length);
+        length as i32
+    }
+}
+
+// Routines without arguments, or whose only argument is an array, are the same in Fortran.
+alias! {
+    "OMP_4.0": omp_get_proc_bind = "omp_get_proc_bind_";
+    "OMP_4.5": omp_get_num_places = "omp_get_num_places_",
+        omp_get_place_num = "omp_get_place_num_",
+        omp_get_partition_num_places = "omp_get_partition_num_places_",
+        omp_get_partition_place_nums = "omp_get_partition_place_nums_";
+}

@@ -1,0 +1,291 @@
+//! Internal control variables, read and set; pausing; `omp_display_env`.
+
+use super::{alias, to_int};
+use crate::entry::entries;
+use hetmp_omp::icv::SUPPORTED_ACTIVE_LEVELS;
+use hetmp_omp::{device, query};
+
+/// The bit of `omp_sched_t` that means `monotonic`. Fortran programs do not get to see it: those
+/// of OpenMP 4.5 compare the kind with the four they know.
+const MONOTONIC: u32 = 0x8000_0000;
+
+entries! {
+    "OMP_1.0" default:
+    /// Threads of the next regions.
+    fn omp_set_num_threads(n: i32) {
+        query::change_icv(|icv| icv.set_num_threads(n));
+    }
+
+    /// The Fortran form.
+    fn omp_set_num_threads_(n: *const i32) {
+        // SAFETY: the program passes an integer.
+        let n = unsafe { *n };
+        query::change_icv(|icv| icv.set_num_threads(n));
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_set_num_threads_8_(n: *const i64) {
+        // SAFETY: the program passes an integer.
+        let n = to_int(unsafe { *n });
+        query::change_icv(|icv| icv.set_num_threads(n));
+    }
+
+    /// Threads that the next region asks for.
+    fn omp_get_max_threads() -> i32 {
+        query::icv().nthreads as i32
+    }
+
+    /// May regions get fewer threads than they ask for?
+    fn omp_set_dynamic(yes: i32) {
+        query::change_icv(|icv| icv.dynamic = yes != 0);
+    }
+
+    /// The Fortran form.
+    fn omp_set_dynamic_(yes: *const i32) {
+        // SAFETY: the program passes a logical.
+        let yes = unsafe { *yes } != 0;
+        query::change_icv(|icv| icv.dynamic = yes);
+    }
+
+    /// The Fortran form for 8-byte logicals.
+    fn omp_set_dynamic_8_(yes: *const i64) {
+        // SAFETY: the program passes a logical.
+        let yes = unsafe { *yes } != 0;
+        query::change_icv(|icv| icv.dynamic = yes);
+    }
+
+    /// See `omp_set_dynamic`.
+    fn omp_get_dynamic() -> i32 {
+        i32::from(query::icv().dynamic)
+    }
+
+    /// Regions inside regions with more than one thread?
+    fn omp_set_nested(yes: i32) {
+        query::change_icv(|icv| icv.set_nested(yes != 0));
+    }
+
+    /// The Fortran form.
+    fn omp_set_nested_(yes: *const i32) {
+        // SAFETY: the program passes a logical.
+        let yes = unsafe { *yes } != 0;
+        query::change_icv(|icv| icv.set_nested(yes));
+    }
+
+    /// The Fortran form for 8-byte logicals.
+    fn omp_set_nested_8_(yes: *const i64) {
+        // SAFETY: the program passes a logical.
+        let yes = unsafe { *yes } != 0;
+        query::change_icv(|icv| icv.set_nested(yes));
+    }
+
+    /// See `omp_set_nested`.
+    fn omp_get_nested() -> i32 {
+        i32::from(query::icv().nested(query::active_level().unsigned_abs()))
+    }
+
+    "OMP_3.0" default:
+    /// The schedule of loops with `schedule(runtime)`.
+    fn omp_set_schedule(kind: u32, chunk: i32) {
+        query::change_icv(|icv| icv.set_schedule(kind, chunk));
+    }
+
+    /// The Fortran form.
+    fn omp_set_schedule_(kind: *const u32, chunk: *const i32) {
+        // SAFETY: the program passes integers.
+        let (kind, chunk) = unsafe { (*kind, *chunk) };
+        query::change_icv(|icv| icv.set_schedule(kind, chunk));
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64) {
+        // SAFETY: the program passes integers.
+        let (kind, chunk) = unsafe { (*kind, to_int(*chunk)) };
+        query::change_icv(|icv| icv.set_schedule(kind, chunk));
+    }
+
+    /// See `omp_set_schedule`.
+    fn omp_get_schedule(kind: *mut u32, chunk: *mut i32) {
+        // SAFETY: the program passes the addresses of its variables.
+        unsafe { (*kind, *chunk) = query::icv().schedule() };
+    }
+
+    /// The Fortran form.
+    fn omp_get_schedule_(kind: *mut u32, chunk: *mut i32) {
+        let (k, c) = query::icv().schedule();
+        // SAFETY: the program passes the addresses of its variables.
+        unsafe { (*kind, *chunk) = (k & !MONOTONIC, c) };
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
+        let (k, c) = query::icv().schedule();
+        // SAFETY: the program passes the addresses of its variables.
+        unsafe { (*kind, *chunk) = (k & !MONOTONIC, i64::from(c)) };
+    }
+
+    /// Threads that a contention group may have.
+    fn omp_get_thread_limit() -> i32 {
+        query::icv().thread_limit_as_int()
+    }
+
+    /// Nested regions that may have more than one thread.
+    fn omp_set_max_active_levels(levels: i32) {
+        query::change_icv(|icv| icv.set_max_active_levels(levels));
+    }
+
+    /// The Fortran form.
+    fn omp_set_max_active_levels_(levels: *const i32) {
+        // SAFETY: the program passes an integer.
+        let levels = unsafe { *levels };
+        query::change_icv(|icv| icv.set_max_active_levels(levels));
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_set_max_active_levels_8_(levels: *const i64) {
+        // SAFETY: the program passes an integer.
+        let levels = to_int(unsafe { *levels });
+        query::change_icv(|icv| icv.set_max_active_levels(levels));
+    }
+
+    /// See `omp_set_max_active_levels`.
+    fn omp_get_max_active_levels() -> i32 {
+        i32::from(query::icv().max_active_levels)
+    }
+
+    "OMP_4.0" default:
+    /// The device of constructs without `device` clause; negative numbers count as 0.
+    fn omp_set_default_device(device: i32) {
+        query::change_icv(|icv| icv.default_device = device.max(0));
+    }
+
+    /// The Fortran form.
+    fn omp_set_default_device_(device: *const i32) {
+        // SAFETY: the program passes an integer.
+        let device = unsafe { *device };
+        query::change_icv(|icv| icv.default_device = device.max(0));
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_set_default_device_8_(device: *const i64) {
+        // SAFETY: the program passes an integer.
+        let device = to_int(unsafe { *device });
+        query::change_icv(|icv| icv.default_device = device.max(0));
+    }
+
+    /// See `omp_set_default_device`.
+    fn omp_get_default_device() -> i32 {
+        query::icv().default_device
+    }
+
+    "OMP_5.0" default:
+    /// Gives back what device `device` can do without for a while: for the host, its worker
+    /// threads. 0 if it did.
+    fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
+        pause_device(device)
+    }
+
+    /// The Fortran form.
+    fn omp_pause_resource_(_kind: *const i32, device: *const i32) -> i32 {
+        // SAFETY: the program passes an integer.
+        pause_device(unsafe { *device })
+    }
+
+    /// `omp_pause_resource` for all devices.
+    fn omp_pause_resource_all(_kind: i32) -> i32 {
+        pause_device(device::num_devices())
+    }
+
+    /// The Fortran form.
+    fn omp_pause_resource_all_(_kind: *const i32) -> i32 {
+        pause_device(device::num_devices())
+    }
+
+    "OMP_5.0.1" default:
+    /// The largest value for `omp_set_max_active_levels`.
+    fn omp_get_supported_active_levels() -> i32 {
+        i32::from(SUPPORTED_ACTIVE_LEVELS)
+    }
+
+    "OMP_5.1" default:
+    /// Teams of leagues without `num_teams` clause.
+    fn omp_set_num_teams(n: i32) {
+        query::set_num_teams(n);
+    }
+
+    /// The Fortran form.
+    fn omp_set_num_teams_(n: *const i32) {
+        // SAFETY: the program passes an integer.
+        query::set_num_teams(unsafe { *n });
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_set_num_teams_8_(n: *const i64) {
+        // SAFETY: the program passes an integer.
+        query::set_num_teams(to_int(unsafe { *n }));
+    }
+
+    /// See `omp_set_num_teams`.
+    fn omp_get_max_teams() -> i32 {
+        query::max_teams()
+    }
+
+    /// Threads of each team of a league.
+    fn omp_set_teams_thread_limit(n: i32) {
+        query::set_teams_thread_limit(n);
+    }
+
+    /// The Fortran form.
+    fn omp_set_teams_thread_limit_(n: *const i32) {
+        // SAFETY: the program passes an integer.
+        query::set_teams_thread_limit(unsafe { *n });
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_set_teams_thread_limit_8_(n: *const i64) {
+        // SAFETY: the program passes an integer.
+        query::set_teams_thread_limit(to_int(unsafe { *n }));
+    }
+
+    /// See `omp_set_teams_thread_limit`.
+    fn omp_get_teams_thread_limit() -> i32 {
+        query::teams_thread_limit()
+    }
+
+    /// Shows the variables as the environment set them; all of them with `verbose`.
+    fn omp_display_env(verbose: i32) {
+        query::display_env(verbose != 0);
+    }
+
+    /// The Fortran form.
+    fn omp_display_env_(verbose: *const i32) {
+        // SAFETY: the program passes a logical.
+        query::display_env(unsafe { *verbose } != 0);
+    }
+
+    /// The Fortran form for 8-byte logicals.
+    fn omp_display_env_8_(verbose: *const i64) {
+        // SAFETY: the program passes a logical.
+        query::display_env(unsafe { *verbose } != 0);
+    }
+}
+
+fn pause_device(device: i32) -> i32 {
+    if device == device::num_devices() && query::pause() {
+        0
+    } else {
+        -1
+    }
+}
+
+// Routines without arguments are the same function in Fortran.
+alias! {
+    "OMP_1.0": omp_get_max_threads = "omp_get_max_threads_",
+        omp_get_dynamic = "omp_get_dynamic_",
+        omp_get_nested = "omp_get_nested_";
+    "OMP_3.0": omp_get_thread_limit = "omp_get_thread_limit_",
+        omp_get_max_active_levels = "omp_get_max_active_levels_";
+    "OMP_4.0": omp_get_default_device = "omp_get_default_device_";
+    "OMP_5.0.1": omp_get_supported_active_levels = "omp_get_supported_active_levels_";
+    "OMP_5.1": omp_get_max_teams = "omp_get_max_teams_",
+        omp_get_teams_thread_limit = "omp_get_teams_thread_limit_";
+}

@@ -1,0 +1,25 @@
+//! What `omp.h` and the Fortran module `omp_lib` declare: `omp_*`.
+//!
+//! Every routine has a Fortran form with a trailing underscore, whose arguments are addresses; forms
+//! ending in `_8_` are for programs compiled with 8-byte default integers.
+
+mod affinity;
+mod alloc;
+mod control;
+mod lock;
+mod query;
+mod target;
+
+/// Exports functions that are already defined under more names: `alias!("NODE": f = "name", ...)`.
+macro_rules! alias {
+    ($($node:literal: $($f:ident = $export:literal),+ $(,)?;)+) => {
+        $($($crate::entry::export!($f, $export, $node, "@@");)+)+
+    };
+}
+
+pub(crate) use alias;
+
+/// A Fortran 8-byte integer as a C `int`, cut to what an `int` holds.
+fn to_int(n: i64) -> i32 {
+    n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+}

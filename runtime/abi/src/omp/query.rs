@@ -1,0 +1,161 @@
+//! Where am I: numbers of threads, teams, levels, processors; time.
+
+use super::{alias, to_int};
+use crate::entry::entries;
+use hetmp_omp::{device, init, query};
+
+entries! {
+    "OMP_1.0" default:
+    /// Number of the calling thread in its team.
+    fn omp_get_thread_num() -> i32 {
+        query::thread_num()
+    }
+
+    /// Size of the team.
+    fn omp_get_num_threads() -> i32 {
+        query::num_threads()
+    }
+
+    /// Inside a region of more than one thread?
+    fn omp_in_parallel() -> i32 {
+        i32::from(query::active_level() > 0)
+    }
+
+    /// CPUs that the calling thread may use.
+    fn omp_get_num_procs() -> i32 {
+        query::num_procs()
+    }
+
+    "OMP_2.0" default:
+    /// Seconds since some time in the past.
+    fn omp_get_wtime() -> f64 {
+        query::wtime()
+    }
+
+    /// Resolution of `omp_get_wtime`, in seconds.
+    fn omp_get_wtick() -> f64 {
+        query::wtick()
+    }
+
+    "OMP_3.0" default:
+    /// Enclosing parallel regions.
+    fn omp_get_level() -> i32 {
+        query::level()
+    }
+
+    /// Enclosing parallel regions of more than one thread.
+    fn omp_get_active_level() -> i32 {
+        query::active_level()
+    }
+
+    /// Thread number at an enclosing level.
+    fn omp_get_ancestor_thread_num(level: i32) -> i32 {
+        query::ancestor_thread_num(level)
+    }
+
+    /// The Fortran form.
+    fn omp_get_ancestor_thread_num_(level: *const i32) -> i32 {
+        // SAFETY: the program passes an integer.
+        query::ancestor_thread_num(unsafe { *level })
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_ancestor_thread_num_8_(level: *const i64) -> i32 {
+        // SAFETY: the program passes an integer.
+        query::ancestor_thread_num(to_int(unsafe { *level }))
+    }
+
+    /// Team size at an enclosing level.
+    fn omp_get_team_size(level: i32) -> i32 {
+        query::team_size(level)
+    }
+
+    /// The Fortran form.
+    fn omp_get_team_size_(level: *const i32) -> i32 {
+        // SAFETY: the program passes an integer.
+        query::team_size(unsafe { *level })
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_team_size_8_(level: *const i64) -> i32 {
+        // SAFETY: the program passes an integer.
+        query::team_size(to_int(unsafe { *level }))
+    }
+
+    "OMP_3.1" default:
+    /// Inside a final task?
+    fn omp_in_final() -> i32 {
+        i32::from(query::in_final())
+    }
+
+    "OMP_4.0" default:
+    /// Can regions be cancelled?
+    fn omp_get_cancellation() -> i32 {
+        i32::from(init::globals().cancellation)
+    }
+
+    /// Teams in the current league.
+    fn omp_get_num_teams() -> i32 {
+        query::num_teams()
+    }
+
+    /// Number of the current team in its league.
+    fn omp_get_team_num() -> i32 {
+        query::team_num()
+    }
+
+    /// Always the host.
+    fn omp_is_initial_device() -> i32 {
+        1
+    }
+
+    /// Devices that are not the host.
+    fn omp_get_num_devices() -> i32 {
+        device::num_devices()
+    }
+
+    "OMP_4.5" default:
+    /// The number of the host.
+    fn omp_get_initial_device() -> i32 {
+        device::num_devices()
+    }
+
+    /// The largest task priority.
+    fn omp_get_max_task_priority() -> i32 {
+        init::globals().max_task_priority
+    }
+
+    "OMP_5.0.2" default:
+    /// The device that executes the call.
+    fn omp_get_device_num() -> i32 {
+        device::num_devices()
+    }
+
+    "OMP_5.2" default:
+    /// Inside an explicit task?
+    fn omp_in_explicit_task() -> i32 {
+        i32::from(query::in_explicit_task())
+    }
+}
+
+// Routines without arguments are the same function in Fortran.
+alias! {
+    "OMP_1.0": omp_get_thread_num = "omp_get_thread_num_",
+        omp_get_num_threads = "omp_get_num_threads_",
+        omp_in_parallel = "omp_in_parallel_",
+        omp_get_num_procs = "omp_get_num_procs_";
+    "OMP_2.0": omp_get_wtime = "omp_get_wtime_",
+        omp_get_wtick = "omp_get_wtick_";
+    "OMP_3.0": omp_get_level = "omp_get_level_",
+        omp_get_active_level = "omp_get_active_level_";
+    "OMP_3.1": omp_in_final = "omp_in_final_";
+    "OMP_4.0": omp_get_cancellation = "omp_get_cancellation_",
+        omp_get_num_teams = "omp_get_num_teams_",
+        omp_get_team_num = "omp_get_team_num_",
+        omp_is_initial_device = "omp_is_initial_device_",
+        omp_get_num_devices = "omp_get_num_devices_";
+    "OMP_4.5": omp_get_initial_device = "omp_get_initial_device_",
+        omp_get_max_task_priority = "omp_get_max_task_priority_";
+    "OMP_5.0.2": omp_get_device_num = "omp_get_device_num_";
+    "OMP_5.2": omp_in_explicit_task = "omp_in_explicit_task_";
+}

@@ -1,0 +1,442 @@
+//! Allocators (OpenMP 5.1, section 2.13 and 3.13).
+//!
+//! All memory spaces are the C heap, as in libgomp 12, whose observable behaviour this follows:
+//! which traits are refused, how much a pool counts for one allocation, and which fallback
+//! happens when. A block carries a [`Header`] in front, so that freeing needs no allocator.
+//!
+//! **Data in**: handles and sizes from the ABI. A handle is a small number (predefined) or the
+//! address of an [`Allocator`] made by [`init`]. **Data out**: blocks of `malloc`.
+
+use crate::icv::Allocator as Predefined;
+use crate::init;
+use crate::thread::Thread;
+use core::ptr;
+use hetmp_core::report;
+use hetmp_core::sync::{AtomicUsize, Ordering};
+use libc::c_void;
+
+/// `omp_null_allocator`: the default allocator of the data environment.
+pub const NULL: usize = 0;
+/// The largest predefined handle; larger ones are addresses.
+const LAST_PREDEFINED: usize = Predefined::ThreadMem as usize;
+/// `omp_default_mem_alloc`.
+const DEFAULT_MEM: usize = Predefined::DefaultMem as usize;
+
+/// The memory space that needs special memory, which there is none of.
+const HIGH_BW_SPACE: usize = 3;
+/// The largest memory space number.
+const LAST_SPACE: usize = 4;
+
+/// `omp_atv_default`: as if the trait were not given.
+const DEFAULT: usize = usize::MAX;
+/// A pool without limit.
+const UNLIMITED: usize = usize::MAX;
+/// Every block is aligned to this at least.
+const WORD: usize = core::mem::size_of::<usize>();
+
+/// One trait of an allocator: `omp_alloctrait_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Trait {
+    /// `omp_alloctrait_key_t`.
+    pub key: u32,
+    /// `omp_alloctrait_value_t`, or a number.
+    pub value: usize,
+}
+
+/// What happens when an allocation does not succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fallback {
+    DefaultMem,
+    Null,
+    Abort,
+    Allocator,
+}
+
+/// An allocator that the program made.
+#[derive(Debug)]
+struct Allocator {
+    alignment: usize,
+    pool_size: usize,
+    /// Bytes of the pool in use, headers and alignment included.
+    used: AtomicUsize,
+    fallback: Fallback,
+    fallback_allocator: usize,
+}
+
+/// In front of every block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+struct Header {
+    /// What `malloc` returned.
+    start: *mut c_void,
+    /// Bytes asked from `malloc`.
+    size: usize,
+    /// The allocator that gave the block.
+    allocator: usize,
+    /// Keeps blocks 16-byte aligned where `malloc` aligns so.
+    pad: usize,
+}
+
+/// Bytes of a header; programs that tune pool sizes to libgomp rely on its 32 bytes.
+const HEADER: usize = core::mem::size_of::<Header>();
+const _: () = assert!(HEADER == 32);
+
+impl Allocator {
+    /// The allocator behind `handle`; `None` for predefined ones.
+    fn of<'a>(handle: usize) -> Option<&'a Allocator> {
+        if handle <= LAST_PREDEFINED {
+            return None;
+        }
+        // SAFETY: the program passes a handle that `init` returned and `destroy` has not had yet.
+        Some(unsafe { &*ptr::with_exposed_provenance::<Allocator>(handle) })
+    }
+
+    fn is_limited(&self) -> bool {
+        self.pool_size != UNLIMITED
+    }
+
+    /// Counts a block that grows from `old` to `new` bytes; false if the pool is too small.
+    fn reserve(&self, old: usize, new: usize) -> bool {
+        if !self.is_limited() {
+            return true;
+        }
+        self.used
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                if new <= old {
+                    return Some(used.wrapping_sub(old - new));
+                }
+                used.checked_add(new - old).filter(|&n| n <= self.pool_size)
+            })
+            .is_ok()
+    }
+
+    /// Takes `size` bytes off the count.
+    fn release(&self, size: usize) {
+        if self.is_limited() {
+            self.used.fetch_sub(size, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Makes an allocator (`omp_init_allocator`); [`NULL`] where a trait or the space is refused.
+pub fn init(space: usize, traits: &[Trait]) -> usize {
+    if space > LAST_SPACE {
+        return NULL;
+    }
+    let mut made = Allocator {
+        alignment: WORD,
+        pool_size: UNLIMITED,
+        used: AtomicUsize::new(0),
+        fallback: Fallback::DefaultMem,
+        fallback_allocator: NULL,
+    };
+    let mut pinned = false;
+    for t in traits {
+        let good = match (t.key, t.value) {
+            // sync_hint: contended, uncontended, serialized, private. All are served the same.
+            (1, DEFAULT | 3..=6) => true,
+            // alignment
+            (2, DEFAULT) => {
+                made.alignment = WORD;
+                true
+            }
+            (2, n) => {
+                made.alignment = n.max(WORD);
+                n.is_power_of_two()
+            }
+            // access: all, thread, pteam, cgroup. The heap is open to all.
+            (3, DEFAULT | 7..=10) => true,
+            // pool_size; the default is the largest number and means no limit.
+            (4, n) => {
+                made.pool_size = n;
+                true
+            }
+            // fallback
+            (5, DEFAULT | 11) => {
+                made.fallback = Fallback::DefaultMem;
+                true
+            }
+            (5, 12) => {
+                made.fallback = Fallback::Null;
+                true
+            }
+            (5, 13) => {
+                made.fallback = Fallback::Abort;
+                true
+            }
+            (5, 14) => {
+                made.fallback = Fallback::Allocator;
+                true
+            }
+            // fb_data
+            (6, handle) => {
+                made.fallback_allocator = handle;
+                true
+            }
+            // pinned: false, true
+            (7, DEFAULT | 0) => {
+                pinned = false;
+                true
+            }
+            (7, 1) => {
+                pinned = true;
+                true
+            }
+            // partition: environment, nearest, blocked, interleaved. The first touch decides.
+            (8, DEFAULT | 15..=18) => true,
+            _ => false,
+        };
+        if !good {
+            return NULL;
+        }
+    }
+    if pinned || space == HIGH_BW_SPACE {
+        return NULL;
+    }
+    Box::into_raw(Box::new(made)).expose_provenance()
+}
+
+/// Ends an allocator (`omp_destroy_allocator`).
+///
+/// # Safety
+/// `handle` is [`NULL`] or came from [`init`], is destroyed once, and none of its blocks is used
+/// or freed afterwards.
+pub unsafe fn destroy(handle: usize) {
+    if handle > LAST_PREDEFINED {
+        // SAFETY: made by `Box::into_raw` in `init`, by the caller's promise.
+        drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<Allocator>(handle)) });
+    }
+}
+
+/// `omp_set_default_allocator`.
+pub fn set_default(handle: usize) {
+    let handle = if handle == NULL { DEFAULT_MEM } else { handle };
+    Thread::current()
+        .task()
+        .change_icv(|icv| icv.allocator = handle);
+}
+
+/// `omp_get_default_allocator`.
+#[must_use]
+pub fn get_default() -> usize {
+    match Thread::current().task().icv().allocator {
+        NULL => init::globals().default_allocator as usize,
+        handle => handle,
+    }
+}
+
+/// What a failed allocation is to do.
+enum Next {
+    Again(usize),
+    GiveUp,
+}
+
+/// The fallback of `allocator` for an allocation of `bytes` whose alignment became `align` although
+/// the program asked for `asked` only.
+fn fall_back(allocator: Option<&Allocator>, align: usize, asked: usize, bytes: usize) -> Next {
+    let Some(a) = allocator else {
+        return Next::GiveUp;
+    };
+    match a.fallback {
+        // The default memory is this same heap: it can only help where the pool was the limit, or
+        // the allocator's own alignment.
+        Fallback::DefaultMem if a.is_limited() || (align > WORD && align > asked) => {
+            Next::Again(DEFAULT_MEM)
+        }
+        Fallback::DefaultMem | Fallback::Null => Next::GiveUp,
+        Fallback::Abort => out_of_memory(bytes),
+        Fallback::Allocator => Next::Again(a.fallback_allocator),
+    }
+}
+
+#[cold]
+fn out_of_memory(bytes: usize) -> ! {
+    report::fatal(format_args!(
+        "out of memory allocating {bytes} bytes: an allocation that fits, or a fallback trait \
+         other than abort_fb"
+    ))
+}
+
+/// The alignment of a block of `allocator`, and the bytes that alignment and header take.
+fn overhead(allocator: Option<&Allocator>, asked: usize) -> (usize, usize) {
+    let align = asked.max(allocator.map_or(WORD, |a| a.alignment));
+    (align, HEADER + (align - WORD))
+}
+
+/// Puts the header in front of a block within the `total` bytes at `start`.
+///
+/// # Safety
+/// `start` is from the C heap, at least as large as [`overhead`] says for `align`.
+unsafe fn dress(start: *mut c_void, total: usize, align: usize, allocator: usize) -> *mut c_void {
+    let first = start.addr() + HEADER;
+    let block = if align > WORD {
+        start.map_addr(|_| (first + align - WORD) & !(align - 1))
+    } else {
+        start.map_addr(|_| first)
+    };
+    let header = Header {
+        start,
+        size: total,
+        allocator,
+        pad: 0,
+    };
+    // SAFETY: there is room for the header before the block, and both are word-aligned.
+    unsafe { block.cast::<Header>().sub(1).write(header) };
+    block
+}
+
+/// The header of `block`.
+///
+/// # Safety
+/// `block` came from this module.
+unsafe fn header_of(block: *mut c_void) -> Header {
+    // SAFETY: `dress` wrote it.
+    unsafe { block.cast::<Header>().sub(1).read() }
+}
+
+/// Allocates `count * size` bytes aligned to `align` (`omp_aligned_alloc`, `omp_aligned_calloc`);
+/// null for nothing, and where the fallback says so.
+pub fn allocate(
+    align: usize,
+    count: usize,
+    size: usize,
+    zeroed: bool,
+    allocator: usize,
+) -> *mut c_void {
+    if size == 0 || count == 0 {
+        return ptr::null_mut();
+    }
+    let mut handle = allocator;
+    loop {
+        if handle == NULL {
+            handle = get_default();
+        }
+        let data = Allocator::of(handle);
+        let (aligned, extra) = overhead(data, align);
+        let total = count.checked_mul(size).and_then(|n| n.checked_add(extra));
+        if let Some(total) = total {
+            if data.map_or(true, |a| a.reserve(0, total)) {
+                // SAFETY: malloc and calloc take any size.
+                let start = unsafe {
+                    if zeroed {
+                        libc::calloc(1, total)
+                    } else {
+                        libc::malloc(total)
+                    }
+                };
+                if !start.is_null() {
+                    // SAFETY: `total` includes what `overhead` said.
+                    return unsafe { dress(start, total, aligned, handle) };
+                }
+                if let Some(a) = data {
+                    a.release(total);
+                }
+            }
+        }
+        match fall_back(data, aligned, align, count.wrapping_mul(size)) {
+            Next::Again(other) => handle = other,
+            Next::GiveUp => return ptr::null_mut(),
+        }
+    }
+}
+
+/// Allocates for the `allocate` clause (`GOMP_alloc`): never returns without memory.
+pub fn allocate_or_end(align: usize, size: usize, allocator: usize) -> *mut c_void {
+    let block = allocate(align, 1, size, false, allocator);
+    if block.is_null() && size != 0 {
+        out_of_memory(size);
+    }
+    block
+}
+
+/// Frees a block (`omp_free`).
+///
+/// # Safety
+/// `block` is null or came from this module, and is freed once.
+pub unsafe fn free(block: *mut c_void) {
+    if block.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let header = unsafe { header_of(block) };
+    if let Some(a) = Allocator::of(header.allocator) {
+        a.release(header.size);
+    }
+    // SAFETY: `start` is what malloc returned.
+    unsafe { libc::free(header.start) };
+}
+
+/// Changes a block's size, and possibly its allocator (`omp_realloc`).
+///
+/// # Safety
+/// As for [`free`]; if null is returned, the old block is still there (except for size 0).
+pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *mut c_void {
+    if block.is_null() {
+        return allocate(1, 1, size, false, allocator);
+    }
+    if size == 0 {
+        // SAFETY: the caller's promise.
+        unsafe { free(block) };
+        return ptr::null_mut();
+    }
+    // SAFETY: the caller's promise.
+    let old = unsafe { header_of(block) };
+    let before = block.addr() - old.start.addr();
+    let old_data = Allocator::of(old.allocator);
+    let mut handle = allocator;
+    loop {
+        if handle == NULL {
+            handle = old.allocator;
+        }
+        let data = Allocator::of(handle);
+        let (align, extra) = overhead(data, WORD);
+        // realloc may move a block to an address of another alignment, so only blocks without
+        // alignment padding, before and after, can use it; and the pools must agree.
+        let unpadded = align == WORD && before == HEADER;
+        let in_place = unpadded
+            && if data.is_some_and(Allocator::is_limited) {
+                handle == old.allocator
+            } else {
+                !old_data.is_some_and(Allocator::is_limited)
+            };
+        if let Some(total) = size.checked_add(extra) {
+            let counted = if in_place { old.size } else { 0 };
+            if data.map_or(true, |a| a.reserve(counted, total)) {
+                // SAFETY: `start` is what malloc returned.
+                let start = unsafe {
+                    if in_place {
+                        libc::realloc(old.start, total)
+                    } else {
+                        libc::malloc(total)
+                    }
+                };
+                if !start.is_null() {
+                    // SAFETY: `total` includes what `overhead` said.
+                    let new = unsafe { dress(start, total, align, handle) };
+                    if !in_place {
+                        let usable = old.size - before;
+                        // SAFETY: both blocks have so many bytes, and are different blocks.
+                        unsafe {
+                            ptr::copy_nonoverlapping(
+                                block.cast::<u8>(),
+                                new.cast::<u8>(),
+                                usable.min(size),
+                            );
+                            free(block);
+                        }
+                    }
+                    return new;
+                }
+                if let Some(a) = data {
+                    // Back to what was counted before.
+                    a.reserve(total, counted);
+                }
+            }
+        }
+        match fall_back(data, align, WORD, size) {
+            Next::Again(other) => handle = other,
+            Next::GiveUp => return ptr::null_mut(),
+        }
+    }
+}
