@@ -77,8 +77,8 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
 
 impl Case {
     fn read(source: &Path, language: Language) -> Result<Case, String> {
-        let text = fs::read_to_string(source)
-            .map_err(|e| format!("program {}: {e}", source.display()))?;
+        let text =
+            fs::read_to_string(source).map_err(|e| format!("program {}: {e}", source.display()))?;
         let name = source
             .file_name()
             .unwrap_or_default()
@@ -103,9 +103,8 @@ impl Case {
                 continue;
             };
             let value = value.trim().trim_end_matches("*/").trim();
-            case.setting(value).map_err(|accepted| {
-                format!("{} header line `{value}`: {accepted}", case.name)
-            })?;
+            case.setting(value)
+                .map_err(|accepted| format!("{} header line `{value}`: {accepted}", case.name))?;
         }
         Ok(case)
     }
@@ -176,7 +175,11 @@ impl Case {
     /// The settings to run with: thread counts, then nesting, then waiting. Those
     /// that the program's own `env` lines make equal are there once.
     pub fn settings(&self) -> Vec<Setting> {
-        let middle = self.threads.get(self.threads.len() / 2).copied().unwrap_or(3);
+        let middle = self
+            .threads
+            .get(self.threads.len() / 2)
+            .copied()
+            .unwrap_or(3);
         let mut varied: Vec<Vec<(&str, String)>> = Vec::new();
         for n in &self.threads {
             varied.push(vec![("OMP_NUM_THREADS", n.to_string())]);
@@ -227,7 +230,10 @@ impl Case {
         extra: &[(String, String)],
     ) -> Result<exec::Outcome, String> {
         let mut env = setting.env.clone();
-        for (name, library) in ["HETMP_TEST_LIB", "HETMP_TEST_LIB2"].iter().zip(&binary.shared) {
+        for (name, library) in ["HETMP_TEST_LIB", "HETMP_TEST_LIB2"]
+            .iter()
+            .zip(&binary.shared)
+        {
             env.push(((*name).to_owned(), library.display().to_string()));
         }
         env.extend(extra.iter().cloned());
@@ -275,9 +281,7 @@ fn compile(
     let stamp = output.with_extension("command");
     let command = format!("{compiler} {}\n", args.join(" "));
     let made = output.metadata().and_then(|m| m.modified()).ok();
-    if made > newest_source(source)
-        && fs::read_to_string(&stamp).is_ok_and(|old| old == command)
-    {
+    if made > newest_source(source) && fs::read_to_string(&stamp).is_ok_and(|old| old == command) {
         return Ok(());
     }
     let out = exec::run(&exec::Program {
@@ -371,14 +375,20 @@ mod tests {
         assert_eq!(c.flags, ["-O0", "-g"]);
         assert_eq!(c.exit, 3);
         let settings = c.settings();
-        assert!(settings[0].to_string().starts_with("OMP_NUM_THREADS=2 OMP_PLACES={0}:2"));
+        assert!(settings[0]
+            .to_string()
+            .starts_with("OMP_NUM_THREADS=2 OMP_PLACES={0}:2"));
         assert_eq!(settings.len(), 6, "{settings:?}");
     }
 
     #[test]
     fn refuses_what_it_does_not_know() {
-        assert!(case("// hetmp-test: thread=2").unwrap_err().contains("accepted"));
-        assert!(case("// hetmp-test: threads=two").unwrap_err().contains("two"));
+        assert!(case("// hetmp-test: thread=2")
+            .unwrap_err()
+            .contains("accepted"));
+        assert!(case("// hetmp-test: threads=two")
+            .unwrap_err()
+            .contains("two"));
         assert!(case("// hetmp-test: only=libgomp").is_err());
     }
 
@@ -386,7 +396,11 @@ mod tests {
     fn own_environment_wins() {
         let c = case("// hetmp-test: env=OMP_NUM_THREADS=5").unwrap();
         for s in c.settings() {
-            let n: Vec<_> = s.env.iter().filter(|(n, _)| n == "OMP_NUM_THREADS").collect();
+            let n: Vec<_> = s
+                .env
+                .iter()
+                .filter(|(n, _)| n == "OMP_NUM_THREADS")
+                .collect();
             assert_eq!(n, [&("OMP_NUM_THREADS".to_owned(), "5".to_owned())]);
         }
     }

@@ -121,13 +121,10 @@ impl Directives {
                 self.additional_sources.extend(tcl::words(arg(0)));
             }
             "dg-options" | "dg-additional-options" | "dg-additional-sources" => {}
-            "dg-require-effective-target" => {
-                if applies(1)? && !machine.holds(arg(0))? {
-                    self.unsupported
-                        .get_or_insert(format!("needs {}", arg(0)));
-                }
+            "dg-require-effective-target" if applies(1)? && !machine.holds(arg(0))? => {
+                self.unsupported.get_or_insert(format!("needs {}", arg(0)));
             }
-            "dg-require-alias" => {}
+            "dg-require-effective-target" | "dg-require-alias" => {}
             "dg-skip-if" => {
                 let any_flag = |list: &str| {
                     tcl::words(list)
@@ -137,7 +134,11 @@ impl Directives {
                 let included = args.get(2).is_none_or(|l| any_flag(l));
                 let excluded = args.get(3).is_some_and(|l| any_flag(l));
                 if machine.holds(arg(1))? && included && !excluded {
-                    let why = if arg(0).is_empty() { "dg-skip-if" } else { arg(0) };
+                    let why = if arg(0).is_empty() {
+                        "dg-skip-if"
+                    } else {
+                        arg(0)
+                    };
                     self.unsupported.get_or_insert(why.to_owned());
                 }
             }
@@ -147,10 +148,8 @@ impl Directives {
             "dg-shouldfail" => {
                 self.should_fail = args.get(1).map_or(Ok(true), |s| machine.holds(s))?;
             }
-            "dg-xfail-run-if" | "dg-xfail-if" => {
-                if machine.holds(arg(1))? {
-                    self.should_fail = true;
-                }
+            "dg-xfail-run-if" | "dg-xfail-if" if machine.holds(arg(1))? => {
+                self.should_fail = true;
             }
             "dg-output" if applies(1)? => {
                 self.output.get_or_insert_with(String::new).push_str(arg(0));
@@ -207,17 +206,27 @@ mod tests {
 
     #[test]
     fn leaves_out_what_does_not_apply() {
-        assert!(of("! { dg-do run { target offload_device } }").unsupported.is_some());
-        assert!(of("/* { dg-require-effective-target offload_device } */").unsupported.is_some());
-        assert!(of("/* { dg-skip-if \"\" { *-*-* } } */").unsupported.is_some());
+        assert!(of("! { dg-do run { target offload_device } }")
+            .unsupported
+            .is_some());
+        assert!(of("/* { dg-require-effective-target offload_device } */")
+            .unsupported
+            .is_some());
+        assert!(of("/* { dg-skip-if \"\" { *-*-* } } */")
+            .unsupported
+            .is_some());
         assert_eq!(of("! { dg-do compile }").action, Action::CompileOnly);
-        let kept = of("! { dg-skip-if \"\" { ! run_expensive_tests } { \"*\" } { \"-O0\" \"-O2\" } }");
+        let kept =
+            of("! { dg-skip-if \"\" { ! run_expensive_tests } { \"*\" } { \"-O0\" \"-O2\" } }");
         assert_eq!(kept.unsupported, None);
         assert!(of("/* { dg-require-effective-target warp_drive } */")
             .unsupported
             .unwrap()
             .contains("warp_drive"));
         // Prose about a directive is not one.
-        assert_eq!(of("   disturb the 'dg-output' scanning below.  */").output, None);
+        assert_eq!(
+            of("   disturb the 'dg-output' scanning below.  */").output,
+            None
+        );
     }
 }

@@ -115,9 +115,7 @@ fn glob(pattern: &str, text: &str) -> bool {
             (0..=text.len()).any(|i| text.is_char_boundary(i) && glob(rest, &text[i..]))
         }
         Some(p) => match text.chars().next() {
-            Some(t) if p == '?' || p == t => {
-                glob(&pattern[p.len_utf8()..], &text[t.len_utf8()..])
-            }
+            Some(t) if p == '?' || p == t => glob(&pattern[p.len_utf8()..], &text[t.len_utf8()..]),
             _ => false,
         },
     }

@@ -183,14 +183,23 @@ impl Suite {
     /// One line: the package is missing, the compiler is missing, or the cache
     /// cannot be written.
     pub fn open(cache: &Path) -> Result<Suite, String> {
-        fs::create_dir_all(cache)
-            .map_err(|e| format!("cache {}: {e}: a writable folder is accepted", cache.display()))?;
+        fs::create_dir_all(cache).map_err(|e| {
+            format!(
+                "cache {}: {e}: a writable folder is accepted",
+                cache.display()
+            )
+        })?;
         let sources = unpack(cache)?;
         let compiler = version("gcc")?;
         // One test includes the config.h of a configured libgomp, for this line.
         let host = cache.join("host");
         fs::create_dir_all(&host)
-            .and_then(|()| fs::write(host.join("config.h"), "#define HAVE_PTHREAD_AFFINITY_NP 1\n"))
+            .and_then(|()| {
+                fs::write(
+                    host.join("config.h"),
+                    "#define HAVE_PTHREAD_AFFINITY_NP 1\n",
+                )
+            })
             .map_err(|e| format!("cache {}: {e}", host.display()))?;
         let machine = Machine {
             avx: std::arch::is_x86_feature_detected!("avx"),
@@ -321,7 +330,11 @@ impl Suite {
             env: &all,
             dir: &dir,
             // A test's own limit is meant for an idle machine.
-            limit: d.timeout.unwrap_or(RUN_LIMIT).max(RUN_LIMIT).mul_f64(d.timeout_factor),
+            limit: d
+                .timeout
+                .unwrap_or(RUN_LIMIT)
+                .max(RUN_LIMIT)
+                .mul_f64(d.timeout_factor),
             merge: true,
         })
         .map_err(keep);
@@ -514,7 +527,10 @@ fn unpack(cache: &Path) -> Result<PathBuf, String> {
         .status()
         .map_err(|e| format!("command tar: {e}: install tar and xz-utils"))?;
     if !status.success() {
-        return Err(format!("archive {}: tar failed: {status}", archive.display()));
+        return Err(format!(
+            "archive {}: tar failed: {status}",
+            archive.display()
+        ));
     }
     // Whoever comes second finds the folder there and throws its own copy away.
     if fs::rename(&fresh, &sources).is_err() {

@@ -92,7 +92,10 @@ mod tests {
         assert_eq!(nodes.iter().filter(|n| n.since == 12).count(), 31);
         let mut seen = HashSet::new();
         for node in &nodes {
-            assert!(node.parent.as_ref().is_none_or(|p| seen.contains(p.as_str())));
+            assert!(node
+                .parent
+                .as_ref()
+                .is_none_or(|p| seen.contains(p.as_str())));
             assert!(seen.insert(node.name.as_str()));
         }
         let mut all = HashSet::new();

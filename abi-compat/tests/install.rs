@@ -94,7 +94,11 @@ fn a_program_runs_on_the_installed_library() {
     let program = text(&dir.join("program"));
     fs::write(&source, PROGRAM).unwrap();
     let gcc = text(&hetmp_abi_compat::suite::find_in_path("gcc").unwrap());
-    succeed(&gcc, &["-fopenmp", "-O2", &text(&source), "-o", &program], &[]);
+    succeed(
+        &gcc,
+        &["-fopenmp", "-O2", &text(&source), "-o", &program],
+        &[],
+    );
 
     let before = succeed(&program, &[], &[]);
     assert!(!before.contains("hetmp"), "{before}");

@@ -128,10 +128,15 @@ fn conformance(options: &Options) -> Result<bool, String> {
     let started = Instant::now();
     let built = build(&suite, &chosen, options.jobs)?;
     if options.build_only {
-        let refused = built.iter().filter(|b| matches!(b, Some(Built::Refused(_))));
+        let refused = built
+            .iter()
+            .filter(|b| matches!(b, Some(Built::Refused(_))));
         println!(
             "{} tests compiled, {} refused by the compiler, {:.0} s",
-            built.iter().filter(|b| matches!(b, Some(Built::Binary(_)))).count(),
+            built
+                .iter()
+                .filter(|b| matches!(b, Some(Built::Binary(_))))
+                .count(),
             refused.count(),
             started.elapsed().as_secs_f64()
         );
@@ -151,13 +156,19 @@ fn conformance(options: &Options) -> Result<bool, String> {
 
     println!(
         "suite gomp under {under}, OMP_NUM_THREADS {}, {}",
-        options.threads.map_or("not set".to_owned(), |n| n.to_string()),
+        options
+            .threads
+            .map_or("not set".to_owned(), |n| n.to_string()),
         suite.compiler()
     );
     print_table(&verdicts);
     let report = Report {
         suite: "gomp",
-        under: if options.under == Under::Gomp { "gomp" } else { "hetmp" },
+        under: if options.under == Under::Gomp {
+            "gomp"
+        } else {
+            "hetmp"
+        },
         library: under,
         compiler: suite.compiler().to_owned(),
         threads: options.threads,
@@ -167,7 +178,8 @@ fn conformance(options: &Options) -> Result<bool, String> {
         tests: verdicts,
     };
     if let Some(file) = &options.json {
-        let text = serde_json::to_string_pretty(&report).expect("the report has no maps with odd keys");
+        let text =
+            serde_json::to_string_pretty(&report).expect("the report has no maps with odd keys");
         std::fs::write(file, text + "\n")
             .map_err(|e| format!("file {}: {e}: a writable path is accepted", file.display()))?;
     }

@@ -39,7 +39,9 @@ fn generate(options: &Options) -> Result<bool, String> {
     if options.check {
         let same = std::fs::read_to_string(&path).is_ok_and(|old| old == text);
         if !same {
-            eprintln!("hetmp: file {file}: out of date: run `cargo run -p hetmp-abi-compat --bin matrix`");
+            eprintln!(
+                "hetmp: file {file}: out of date: run `cargo run -p hetmp-abi-compat --bin matrix`"
+            );
         }
         return Ok(same);
     }
