@@ -16,6 +16,9 @@ pub(super) struct Calibration {
     pub(super) slice: u64,
     /// The least difference between elapsed and CPU time that is taken for a pause.
     pub(super) gap: u64,
+    /// The most that may count as burned in advance. A thread that is descheduled in the runtime,
+    /// between two looks at the clock, has not burned anything.
+    pub(super) advance: u64,
     /// From the end of user code to the handler's first instruction.
     pub(super) pre: u64,
     /// From the handler's last instruction to the next of user code.
@@ -115,6 +118,7 @@ fn measure() -> Calibration {
     Calibration {
         slice: us(SLICE_US),
         gap: us(50),
+        advance: us(25),
         pre: median(&mut pre).min(us(SLICE_US / 10)),
         post: median(&mut post).min(us(SLICE_US / 10)),
         ticks_per_ns,

@@ -1,5 +1,5 @@
 use super::*;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Work that takes as many steps as asked, and no clock.
 fn work(steps: u64) -> u64 {
@@ -10,14 +10,23 @@ fn work(steps: u64) -> u64 {
     x
 }
 
-fn least_seconds(runs: usize, mut f: impl FnMut()) -> f64 {
-    (0..runs)
+/// CPU time: the other tests of this binary keep all cores busy, and the burning is CPU time too.
+fn cpu_seconds() -> f64 {
+    timer::cpu_ns() as f64 * 1e-9
+}
+
+/// The median: a pause in the middle of a short burn makes a run too short, one in user code
+/// makes it too long.
+fn usual_seconds(runs: usize, mut f: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..runs)
         .map(|_| {
-            let start = Instant::now();
+            let start = cpu_seconds();
             f();
-            start.elapsed().as_secs_f64()
+            cpu_seconds() - start
         })
-        .fold(f64::INFINITY, f64::min)
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[runs / 2]
 }
 
 #[test]
@@ -64,10 +73,10 @@ fn user_code_takes_as_long_as_asked() {
     let thread = SlowThread::new(0.5);
     thread.prepare();
     for steps in [20_000, 3_000_000] {
-        let plain = least_seconds(15, || {
+        let plain = usual_seconds(15, || {
             work(steps);
         });
-        let slowed = least_seconds(15, || {
+        let slowed = usual_seconds(15, || {
             thread.enter();
             work(steps);
             thread.leave();
@@ -75,17 +84,23 @@ fn user_code_takes_as_long_as_asked() {
         let ratio = slowed / plain;
         assert!((1.7..2.3).contains(&ratio), "{steps} steps: {ratio}");
     }
-    let chunks = least_seconds(15, || {
+    // In pieces that are settled one by one, the whole takes as long.
+    let plain = usual_seconds(15, || {
+        for _ in 0..50 {
+            work(20_000);
+        }
+    });
+    let slowed = usual_seconds(15, || {
         thread.enter();
-        for _ in 0..20 {
-            let start = Instant::now();
-            work(1);
+        for _ in 0..50 {
+            work(20_000);
             thread.settle();
-            std::hint::black_box(start);
+            assert!(thread.is_inside());
         }
         thread.leave();
     });
-    assert!(chunks < 0.01, "{chunks}");
+    let ratio = slowed / plain;
+    assert!((1.7..2.3).contains(&ratio), "settled: {ratio}");
 }
 
 #[test]
@@ -94,12 +109,12 @@ fn outside_is_not_slowed() {
     thread.enter();
     work(2_000_000);
     thread.leave();
-    let before = least_seconds(10, || {
+    let before = usual_seconds(10, || {
         work(1_000_000);
     });
     let other = SlowThread::new(1.0);
     other.enter();
-    let after = least_seconds(10, || {
+    let after = usual_seconds(10, || {
         work(1_000_000);
     });
     assert!(after / before < 1.5 && before / after < 1.5);
@@ -111,14 +126,14 @@ fn a_sleeping_thread_owes_nothing() {
     let thread = SlowThread::new(0.25);
     thread.prepare();
     thread.enter();
-    let start = Instant::now();
-    let until = start + std::time::Duration::from_millis(30);
-    // Ticks end the sleep early only in libc's nanosleep; std goes on with the rest.
-    std::thread::sleep(until - start);
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    // Ticks end libc's nanosleep early; std goes on with the rest.
+    std::thread::sleep(Duration::from_millis(60));
     thread.leave();
-    let took = start.elapsed().as_secs_f64();
-    // 30 ms of running would take 120 ms.
-    assert!(took < 0.080, "{took}");
+    let cpu = cpu_seconds() - cpu;
+    assert!(start.elapsed() >= Duration::from_millis(60));
+    // 60 ms of running would cost another 180 ms; a hundred ticks cost some.
+    assert!(cpu < 0.030, "{cpu}");
 }
 
 #[test]
@@ -143,7 +158,7 @@ fn blocked_signals_leave_the_slowing_to_leave() {
     std::thread::spawn(|| {
         let thread = SlowThread::new(0.5);
         thread.prepare();
-        let plain = least_seconds(8, || {
+        let plain = usual_seconds(8, || {
             work(2_000_000);
         });
         // SAFETY: the set is initialised by sigfillset before it is read.
@@ -152,7 +167,7 @@ fn blocked_signals_leave_the_slowing_to_leave() {
             libc::sigfillset(all.as_mut_ptr());
             libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), core::ptr::null_mut());
         }
-        let slowed = least_seconds(8, || {
+        let slowed = usual_seconds(8, || {
             thread.enter();
             work(2_000_000);
             thread.leave();
