@@ -115,7 +115,9 @@ impl Doacross {
             .and_then(|s| s.checked_mul(stride))
             .filter(|&w| w < isize::MAX as usize / 16)
             .unwrap_or_else(|| {
-                report::fatal(format_args!("a doacross loop with {slots} chunks: too many"))
+                report::fatal(format_args!(
+                    "a doacross loop with {slots} chunks: too many"
+                ))
             });
         Doacross {
             owner,
@@ -135,7 +137,9 @@ impl Doacross {
         let words = unsafe {
             core::slice::from_raw_parts(self.slots.as_ptr().cast::<AtomicU64>(), self.words)
         };
-        let at = usize::try_from(self.owner.slot(k)).ok()?.checked_mul(self.stride)?;
+        let at = usize::try_from(self.owner.slot(k))
+            .ok()?
+            .checked_mul(self.stride)?;
         words.get(at..at.checked_add(self.stride)?)
     }
 

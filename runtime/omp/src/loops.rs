@@ -11,8 +11,8 @@ use crate::thread::Thread;
 use crate::work::{self, Extras, Work};
 use core::fmt::Debug;
 use hetmp_core::sync::Ordering;
-pub use hetmp_sched::ranges::LoopBounds;
 use hetmp_sched::plain::{static_chunk, static_piece};
+pub use hetmp_sched::ranges::LoopBounds;
 use hetmp_sched::ranges::Range;
 
 /// How the iterations of a construct are handed out.

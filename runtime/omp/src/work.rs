@@ -76,12 +76,16 @@ struct Zeroed {
 impl Zeroed {
     fn new(bytes: usize) -> Zeroed {
         let layout = Layout::from_size_align(bytes.max(1), 64).unwrap_or_else(|_| {
-            report::fatal(format_args!("a construct's shared {bytes} bytes: too large"))
+            report::fatal(format_args!(
+                "a construct's shared {bytes} bytes: too large"
+            ))
         });
         // SAFETY: the layout is not empty.
         let memory = unsafe { std::alloc::alloc_zeroed(layout) };
         let Some(memory) = NonNull::new(memory) else {
-            report::fatal(format_args!("out of memory for a construct's shared {bytes} bytes"))
+            report::fatal(format_args!(
+                "out of memory for a construct's shared {bytes} bytes"
+            ))
         };
         Zeroed { memory, layout }
     }
@@ -359,12 +363,14 @@ impl WorkChain {
             },
             heavy: AtomicBool::new(false),
             cancelled: AtomicU32::new(0),
-            parked: CacheLine([const {
-                Parked {
-                    sleepers: AtomicU32::new(0),
-                    wakes: AtomicU32::new(0),
-                }
-            }; PARKED]),
+            parked: CacheLine(
+                [const {
+                    Parked {
+                        sleepers: AtomicU32::new(0),
+                        wakes: AtomicU32::new(0),
+                    }
+                }; PARKED],
+            ),
         }
     }
 
@@ -631,7 +637,9 @@ pub(crate) unsafe fn enter_with<'a>(
     });
     if !first && !reductions.is_null() {
         // SAFETY: the caller's promise; all threads pass descriptors of the same shape.
-        unsafe { crate::task::reduction::register_workshare(th, reductions, work.reductions.get()) };
+        unsafe {
+            crate::task::reduction::register_workshare(th, reductions, work.reductions.get())
+        };
     }
     if !memory.is_null() {
         // SAFETY: the caller's promise; the node is published, and no longer written.

@@ -109,4 +109,9 @@ extern "C" {
 
 // Both wait for numbers of 64 bits.
 crate::entry::export!(hetmp_doacross_wait, "GOMP_doacross_wait", "GOMP_4.5", "@@");
-crate::entry::export!(hetmp_doacross_wait, "GOMP_doacross_ull_wait", "GOMP_4.5", "@@");
+crate::entry::export!(
+    hetmp_doacross_wait,
+    "GOMP_doacross_ull_wait",
+    "GOMP_4.5",
+    "@@"
+);

@@ -437,13 +437,63 @@ entries! {
     }
 }
 
-export!(GOMP_loop_runtime_next, "GOMP_loop_static_next", "GOMP_1.0", "@@");
-export!(GOMP_loop_runtime_next, "GOMP_loop_dynamic_next", "GOMP_1.0", "@@");
-export!(GOMP_loop_runtime_next, "GOMP_loop_guided_next", "GOMP_1.0", "@@");
-export!(GOMP_loop_runtime_next, "GOMP_loop_nonmonotonic_dynamic_next", "GOMP_4.5", "@@");
-export!(GOMP_loop_runtime_next, "GOMP_loop_nonmonotonic_guided_next", "GOMP_4.5", "@@");
-export!(GOMP_loop_runtime_next, "GOMP_loop_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
-export!(GOMP_loop_runtime_next, "GOMP_loop_maybe_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
-export!(GOMP_loop_ordered_runtime_next, "GOMP_loop_ordered_static_next", "GOMP_1.0", "@@");
-export!(GOMP_loop_ordered_runtime_next, "GOMP_loop_ordered_dynamic_next", "GOMP_1.0", "@@");
-export!(GOMP_loop_ordered_runtime_next, "GOMP_loop_ordered_guided_next", "GOMP_1.0", "@@");
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_static_next",
+    "GOMP_1.0",
+    "@@"
+);
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_dynamic_next",
+    "GOMP_1.0",
+    "@@"
+);
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_guided_next",
+    "GOMP_1.0",
+    "@@"
+);
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_nonmonotonic_dynamic_next",
+    "GOMP_4.5",
+    "@@"
+);
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_nonmonotonic_guided_next",
+    "GOMP_4.5",
+    "@@"
+);
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_nonmonotonic_runtime_next",
+    "GOMP_5.0",
+    "@@"
+);
+export!(
+    GOMP_loop_runtime_next,
+    "GOMP_loop_maybe_nonmonotonic_runtime_next",
+    "GOMP_5.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ordered_runtime_next,
+    "GOMP_loop_ordered_static_next",
+    "GOMP_1.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ordered_runtime_next,
+    "GOMP_loop_ordered_dynamic_next",
+    "GOMP_1.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ordered_runtime_next,
+    "GOMP_loop_ordered_guided_next",
+    "GOMP_1.0",
+    "@@"
+);

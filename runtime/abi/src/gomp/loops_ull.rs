@@ -267,13 +267,63 @@ entries! {
     }
 }
 
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_static_next", "GOMP_2.0", "@@");
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_dynamic_next", "GOMP_2.0", "@@");
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_guided_next", "GOMP_2.0", "@@");
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_nonmonotonic_dynamic_next", "GOMP_4.5", "@@");
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_nonmonotonic_guided_next", "GOMP_4.5", "@@");
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
-export!(GOMP_loop_ull_runtime_next, "GOMP_loop_ull_maybe_nonmonotonic_runtime_next", "GOMP_5.0", "@@");
-export!(GOMP_loop_ull_ordered_runtime_next, "GOMP_loop_ull_ordered_static_next", "GOMP_2.0", "@@");
-export!(GOMP_loop_ull_ordered_runtime_next, "GOMP_loop_ull_ordered_dynamic_next", "GOMP_2.0", "@@");
-export!(GOMP_loop_ull_ordered_runtime_next, "GOMP_loop_ull_ordered_guided_next", "GOMP_2.0", "@@");
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_static_next",
+    "GOMP_2.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_dynamic_next",
+    "GOMP_2.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_guided_next",
+    "GOMP_2.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_nonmonotonic_dynamic_next",
+    "GOMP_4.5",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_nonmonotonic_guided_next",
+    "GOMP_4.5",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_nonmonotonic_runtime_next",
+    "GOMP_5.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_runtime_next,
+    "GOMP_loop_ull_maybe_nonmonotonic_runtime_next",
+    "GOMP_5.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_ordered_runtime_next,
+    "GOMP_loop_ull_ordered_static_next",
+    "GOMP_2.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_ordered_runtime_next,
+    "GOMP_loop_ull_ordered_dynamic_next",
+    "GOMP_2.0",
+    "@@"
+);
+export!(
+    GOMP_loop_ull_ordered_runtime_next,
+    "GOMP_loop_ull_ordered_guided_next",
+    "GOMP_2.0",
+    "@@"
+);
