@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <omp.h>
+#ifdef __cplusplus
+#include <cstdio>
+#endif
 
 static int check_failures __attribute__((unused));
 
