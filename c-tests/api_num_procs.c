@@ -1,5 +1,4 @@
 /* omp_get_num_procs and the default team follow the affinity mask of the process (OpenMP 5.1, 3.2.5).
-   hetmp-test: env=OMP_NUM_THREADS=
    hetmp-test: threads=1 */
 #define _GNU_SOURCE
 #include <sched.h>
