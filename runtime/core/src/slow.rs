@@ -17,7 +17,7 @@
 //! What counts is the *running* time of the thread: time it spent descheduled or blocked in the
 //! kernel is not stretched. Ticks compare the thread's CPU clock with the elapsed time; the stretch
 //! between `enter` and the first tick is bounded by the tick's own period, which keeps both calls
-//! free of system calls.
+//! free of system calls. Where a thread has been seen descheduled, they ask the CPU clock too.
 //!
 //! A tick itself costs user code time, up to 20 us where a hypervisor delivers the timer. This is
 //! measured once per process, and counted as a part of the burning. (Hence speeds so near to 1 that
@@ -33,7 +33,9 @@
 
 use crate::sys::ticks;
 use core::cell::Cell;
-use core::sync::atomic::{compiler_fence, AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{
+    compiler_fence, AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed,
+};
 use core::sync::atomic::{AtomicI32, Ordering::SeqCst};
 
 mod calibrate;
@@ -43,6 +45,10 @@ use calibrate::Calibration;
 
 /// Longest time user code runs before it is slowed, in microseconds.
 pub const SLICE_US: u64 = 500;
+
+/// After the thread was seen descheduled, this many calls of `enter` are exact at the price of a
+/// system call each: where one process competes for the cores, the next moment it does again.
+const CAREFUL: u32 = 1000;
 
 /// Where a [`SlowThread`] keeps account.
 ///
@@ -56,6 +62,9 @@ struct Account {
     inside: AtomicBool,
     /// A tick is on its way.
     armed: AtomicBool,
+    /// How many more times `enter` looks at the CPU clock itself, since the thread was descheduled
+    /// not long ago, or ticks do not arrive.
+    careful: AtomicU32,
     /// Ticks up to which user code has been accounted for.
     mark: AtomicU64,
     /// The thread's CPU clock at `mark`, in ns; 0: not read.
@@ -77,6 +86,7 @@ impl Account {
         Account {
             inside: AtomicBool::new(false),
             armed: AtomicBool::new(false),
+            careful: AtomicU32::new(0),
             mark: AtomicU64::new(0),
             mark_cpu: AtomicU64::new(0),
             debt: AtomicI64::new(0),
@@ -85,6 +95,19 @@ impl Account {
             tid: AtomicI32::new(0),
             probing,
         }
+    }
+
+    /// User code starts now, and owes nothing for what was before.
+    fn mark_now(&self) {
+        let careful = self.careful.load(Relaxed);
+        let cpu = if careful > 0 {
+            self.careful.store(careful - 1, Relaxed);
+            timer::cpu_ns()
+        } else {
+            0
+        };
+        self.mark_cpu.store(cpu, Relaxed);
+        self.mark.store(ticks(), Relaxed);
     }
 
     fn stretch(&self) -> f64 {
@@ -101,6 +124,7 @@ impl Account {
             // The clocks differ by some microseconds of interrupt handling; only a real gap is a
             // pause.
             if run + c.gap < elapsed {
+                self.careful.store(CAREFUL, Relaxed);
                 run
             } else {
                 elapsed
@@ -212,8 +236,7 @@ impl SlowThread {
         if account.inside.load(Relaxed) {
             return;
         }
-        account.mark_cpu.store(0, Relaxed);
-        account.mark.store(ticks(), Relaxed);
+        account.mark_now();
         // Inside first, and only then a look at `armed`: a tick that comes in between then re-arms
         // the timer; in the other order it would find nobody inside, and be the last one.
         compiler_fence(SeqCst);
@@ -243,13 +266,13 @@ impl SlowThread {
             // A tick was due long ago: signals are blocked, or the timer was lost in a fork.
             // The next `enter` sets it again.
             account.armed.store(false, Relaxed);
+            account.careful.store(CAREFUL, Relaxed);
         }
         let debt = account.account(now, cpu_now, 0, c);
         let left = burn(debt, now, c);
         account.debt.store(left.max(-(c.advance as i64)), Relaxed);
         if stay {
-            account.mark_cpu.store(0, Relaxed);
-            account.mark.store(ticks(), Relaxed);
+            account.mark_now();
             compiler_fence(SeqCst);
             account.inside.store(true, Relaxed);
             compiler_fence(SeqCst);
@@ -337,6 +360,7 @@ fn tick(account: &Account) {
         let longest = c.slice + c.pre;
         if start.saturating_sub(account.mark.load(Relaxed)) > longest + c.gap {
             account.mark.store(start - longest, Relaxed);
+            account.careful.store(CAREFUL, Relaxed);
         }
     }
     let debt = account.account(start, cpu_now, c.pre, c) - c.post as i64;

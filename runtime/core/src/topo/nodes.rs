@@ -262,3 +262,6 @@ impl fmt::Display for NodeError {
 }
 
 impl std::error::Error for NodeError {}
+
+#[cfg(test)]
+mod tests;
