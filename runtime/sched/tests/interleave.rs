@@ -325,3 +325,38 @@ fn the_chosen_node_is_late() {
     }
     assert_eq!(left, 1_000_000);
 }
+
+/// The split is decided by the last measurement that exists, not by the first
+/// that completes the nodes, and not by a thread that has not come.
+#[test]
+fn the_last_measurement_decides() {
+    let team = Arc::new(Team::placed(&[0, 0, 1, 1], 2));
+    let h = HetProbe::new(4000, team, Settings::default(), None);
+    let probe = |tid| match h.first(tid) {
+        Next::Probe(r) => r,
+        other => panic!("{other:?}"),
+    };
+    let measured = |r: Range, ns: u64| {
+        Some(Measurement {
+            elapsed_ns: ns * r.len(),
+            iterations: r.len(),
+            ..Measurement::default()
+        })
+    };
+    let (a, b, c) = (probe(0), probe(1), probe(2));
+    assert!([a, b, c].iter().all(|r| r.len() == 100));
+    let Next::Range(early) = h.next(0, measured(a, 10)) else {
+        panic!("waited or left")
+    };
+    assert_eq!(early.start, 300, "an ordinary chunk of the same pool");
+    assert!(matches!(h.next(2, measured(c, 30)), Next::Range(_)));
+    assert!(h.record().decision.is_none(), "thread 1 still probes");
+    assert!(matches!(h.next(1, measured(b, 10)), Next::Range(_)));
+    let decision = h.record().decision.expect("without thread 3");
+    assert_eq!(&*decision.csr, [Some(3.0), Some(1.0)]);
+    // Thread 3 joins its node's range: the last quarter of what was left.
+    let Next::Range(joined) = h.first(3) else {
+        panic!("probed or left")
+    };
+    assert!(joined.start > 3000, "{joined:?}");
+}

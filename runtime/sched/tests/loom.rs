@@ -10,6 +10,7 @@ use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::probe::{Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::team::Team;
+use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -97,12 +98,23 @@ fn cross_dynamic_nodes() {
     });
 }
 
-fn run(h: &HetProbe, tid: usize) -> Vec<Range> {
+/// Runs thread `tid` to the end. `left` tells that some thread was sent away:
+/// then all iterations must have been handed out, or a processor idles while
+/// there is work.
+fn run(h: &HetProbe, tid: usize, left: &AtomicBool) -> Vec<Range> {
     let mut got = Vec::new();
+    let mut over = left.load(Ordering::Acquire);
     let mut at = h.first(tid);
     loop {
+        assert!(
+            !over || at == Next::Done,
+            "{tid} got {at:?} after another left"
+        );
         let m = match at {
-            Next::Done => return got,
+            Next::Done => {
+                left.store(true, Ordering::Release);
+                return got;
+            }
             Next::Range(r) => {
                 got.push(r);
                 None
@@ -116,6 +128,7 @@ fn run(h: &HetProbe, tid: usize) -> Vec<Range> {
                 })
             }
         };
+        over = left.load(Ordering::Acquire);
         at = h.next(tid, m);
     }
 }
@@ -134,7 +147,8 @@ fn hetprobe_decision() {
     bounded(3, || {
         let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
         let h = HetProbe::new(6, team, settings(), None);
-        tiles(6, 2, move |tid| run(&h, tid));
+        let left = AtomicBool::new(false);
+        tiles(6, 2, move |tid| run(&h, tid, &left));
     });
 }
 
@@ -144,7 +158,8 @@ fn hetprobe_decision_of_three() {
     bounded(2, || {
         let team = std::sync::Arc::new(Team::placed(&[0, 1, 1], 2));
         let h = HetProbe::new(5, team, settings(), None);
-        tiles(5, 3, move |tid| run(&h, tid));
+        let left = AtomicBool::new(false);
+        tiles(5, 3, move |tid| run(&h, tid, &left));
     });
 }
 
@@ -175,6 +190,7 @@ fn hetprobe_one_node() {
             ..settings()
         };
         let h = HetProbe::new(5, team, settings, Some(std::sync::Arc::new(known)));
-        tiles(5, 2, move |tid| run(&h, tid));
+        // Here the thread of the other node may leave early.
+        tiles(5, 2, move |tid| run(&h, tid, &AtomicBool::new(false)));
     });
 }
