@@ -11,4 +11,5 @@ mod acc;
 mod entry;
 mod gomp;
 mod omp;
+mod variadic;
 

@@ -12,6 +12,7 @@
 //! Places left for what comes later, on purpose without code: regions over several processes
 //! (`across`), virtual teams for static loops (`virtual_team`), and the tool interface (`tool`).
 
+pub mod acc;
 pub mod affinity;
 pub(crate) mod affinity_bind;
 pub mod alloc;

@@ -1,0 +1,185 @@
+//! What gcc's `-fopenacc` code calls: `GOACC_*`.
+//!
+//! Most of these functions have a variable number of arguments (launch dimensions, queues to wait
+//! for). On the host none of those matters, so the entries do not look at them; only `wait` does
+//! (see `queue`).
+
+use crate::entry::entries;
+use hetmp_omp::acc::{self, Movement};
+use hetmp_omp::team::Outlined;
+use libc::{c_int, c_void, size_t};
+
+/// Bits of `flags`, which come inverted: the `if` clause said no.
+const FALLBACK: c_int = 1;
+
+// gcc's map kinds, of which the low byte counts.
+const POINTER: u16 = 0x04;
+const TO_PSET: u16 = 0x05;
+const FORCE_DEVICEPTR: u16 = 0x08;
+const USE_DEVICE_PTR: u16 = 0x0e;
+const USE_DEVICE_PTR_IF_PRESENT: u16 = 0x10;
+const STRUCT: u16 = 0x1c;
+const ALLOC: u16 = 0x00;
+const TO: u16 = 0x01;
+const FORCE_PRESENT: u16 = 0x06;
+const ATTACH: u16 = 0x50;
+const FORCE_ALLOC: u16 = 0x80;
+const FORCE_TO: u16 = 0x81;
+const FROM: u16 = 0x02;
+const DELETE: u16 = 0x07;
+const RELEASE: u16 = 0x17;
+const DETACH: u16 = 0x51;
+const FORCE_FROM: u16 = 0x82;
+const FORCE_DETACH: u16 = 0xd1;
+
+/// The kinds of a construct's items.
+///
+/// # Safety
+/// `kinds` has `count` elements.
+unsafe fn kinds_of<'a>(count: size_t, kinds: *const u16) -> impl Iterator<Item = u16> + 'a {
+    let kinds = if count == 0 {
+        &[][..]
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { core::slice::from_raw_parts(kinds, count) }
+    };
+    kinds.iter().map(|k| k & 0xff)
+}
+
+/// Prepares the items of a compute construct as Fortran code needs it: a `deviceptr` variable comes
+/// as a descriptor, and, where the region uses it, as the pointer in it; the descriptor itself is
+/// not for the region.
+///
+/// # Safety
+/// The arrays have `count` elements.
+unsafe fn hide_descriptors(
+    count: size_t,
+    addresses: *mut *mut c_void,
+    sizes: *const size_t,
+    kinds: *const u16,
+) {
+    for i in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if *kinds.add(i) & 0xff == FORCE_DEVICEPTR && *sizes.add(i) != size_of::<*mut c_void>()
+            {
+                addresses.add(i).write(core::ptr::null_mut());
+            }
+        }
+    }
+}
+
+entries! {
+    "GOACC_2.0" default:
+    /// A compute construct, by gcc 5: always on the host.
+    fn GOACC_parallel(
+        _flags: c_int, f: Outlined, _count: size_t, addresses: *mut *mut c_void,
+    ) {
+        // SAFETY: the compiled code gives a region and its addresses.
+        acc::fall_back(|| unsafe { f(addresses.cast()) });
+    }
+
+    /// Begins a structured data region.
+    fn GOACC_data_start(
+        _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
+        kinds: *const u16,
+    ) {
+        // SAFETY: the compiled code gives arrays of that size.
+        let host_data = unsafe { kinds_of(count, kinds) }
+            .any(|k| k == USE_DEVICE_PTR || k == USE_DEVICE_PTR_IF_PRESENT);
+        acc::begin_data(host_data);
+    }
+
+    /// Ends it.
+    fn GOACC_data_end() {
+        acc::end_data();
+    }
+
+    /// `update`.
+    fn GOACC_update(
+        _flags: c_int, _count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
+        _kinds: *const u16, queue: c_int,
+    ) {
+        acc::move_data(Movement::Update, queue);
+    }
+
+    /// `enter data` or `exit data`, by gcc before 12: the kinds say which.
+    fn GOACC_enter_exit_data(
+        _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
+        kinds: *const u16, queue: c_int,
+    ) {
+        // SAFETY: the compiled code gives arrays of that size.
+        let deciding = unsafe { kinds_of(count, kinds) }
+            .find(|k| !matches!(*k, POINTER | TO_PSET | STRUCT));
+        let what = match deciding {
+            Some(ALLOC | TO | FORCE_PRESENT | ATTACH | FORCE_ALLOC | FORCE_TO) => Movement::Enter,
+            None | Some(FROM | DELETE | RELEASE | DETACH | FORCE_FROM | FORCE_DETACH) => {
+                Movement::Exit
+            }
+            Some(kind) => hetmp_core::report::fatal(format_args!(
+                "OpenACC map kind {kind:#04x} of enter or exit data: code that gcc 12 makes"
+            )),
+        };
+        acc::move_data(what, queue);
+    }
+
+    /// Number of this thread in a compute construct, by gcc 5.
+    fn GOACC_get_thread_num() -> c_int {
+        0
+    }
+
+    /// Threads of a compute construct, by gcc 5.
+    fn GOACC_get_num_threads() -> c_int {
+        1
+    }
+
+    "GOACC_2.0.1" default:
+    /// A compute construct.
+    fn GOACC_parallel_keyed(
+        flags: c_int, f: Outlined, count: size_t, addresses: *mut *mut c_void,
+        sizes: *const size_t, kinds: *const u16,
+    ) {
+        acc::compute(!flags & FALLBACK != 0, || {
+            // SAFETY: the compiled code gives a region, and arrays of that size.
+            unsafe {
+                hide_descriptors(count, addresses, sizes, kinds);
+                f(addresses.cast());
+            }
+        });
+    }
+
+    /// `declare`: data that lives as long as a variable.
+    fn GOACC_declare(
+        _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
+        kinds: *const u16,
+    ) {
+        // SAFETY: the compiled code gives arrays of that size.
+        for kind in unsafe { kinds_of(count, kinds) } {
+            match kind {
+                FORCE_ALLOC | TO | FORCE_TO => acc::move_data(Movement::Enter, acc::ASYNC_SYNC),
+                FROM | FORCE_FROM | RELEASE | DELETE => {
+                    acc::move_data(Movement::Exit, acc::ASYNC_SYNC);
+                }
+                // Allocated and present already, as everything is on the host.
+                _ => acc::ready(),
+            }
+        }
+    }
+
+    "GOACC_2.0.2" default:
+    /// `enter data`.
+    fn GOACC_enter_data(
+        _flags: c_int, _count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
+        _kinds: *const u16, queue: c_int,
+    ) {
+        acc::move_data(Movement::Enter, queue);
+    }
+
+    /// `exit data`.
+    fn GOACC_exit_data(
+        _flags: c_int, _count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
+        _kinds: *const u16, queue: c_int,
+    ) {
+        acc::move_data(Movement::Exit, queue);
+    }
+}

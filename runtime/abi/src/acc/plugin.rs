@@ -1,0 +1,133 @@
+//! What libgomp's offload plugins call: `GOMP_PLUGIN_*`. No plugin is ever loaded, since there are no
+//! devices; what makes sense without one works, the rest ends the program with a line.
+
+use crate::entry::entries;
+use crate::variadic::{variadic, VaList};
+use hetmp_core::report;
+use hetmp_omp::acc::profile::{self, ApiInfo, EventInfo, Info};
+use hetmp_omp::init;
+use libc::{c_char, c_int, c_uint, c_void, size_t};
+
+extern "C" {
+    fn vsnprintf(
+        buffer: *mut c_char,
+        size: size_t,
+        format: *const c_char,
+        arguments: *mut VaList,
+    ) -> c_int;
+}
+
+fn no_plugins(what: &str) -> ! {
+    report::fatal(format_args!(
+        "{what} called: only by an offload plugin, and hetmp has no devices to load one for"
+    ))
+}
+
+/// `memory`, unless it is null although `size` bytes were wanted.
+fn checked(memory: *mut c_void, size: size_t) -> *mut c_void {
+    if memory.is_null() && size != 0 {
+        report::fatal(format_args!("out of memory allocating {size} bytes"));
+    }
+    memory
+}
+
+entries! {
+    "GOMP_PLUGIN_1.0" default:
+    /// Allocates, or ends the program.
+    fn GOMP_PLUGIN_malloc(size: size_t) -> *mut c_void {
+        // SAFETY: malloc takes any size.
+        checked(unsafe { libc::malloc(size) }, size)
+    }
+
+    /// Allocates zeroed memory, or ends the program.
+    fn GOMP_PLUGIN_malloc_cleared(size: size_t) -> *mut c_void {
+        // SAFETY: calloc takes any size.
+        checked(unsafe { libc::calloc(1, size) }, size)
+    }
+
+    /// Changes a block's size, or ends the program.
+    fn GOMP_PLUGIN_realloc(block: *mut c_void, size: size_t) -> *mut c_void {
+        // SAFETY: the plugin passes what it got from these functions.
+        checked(unsafe { libc::realloc(block, size) }, size)
+    }
+
+    /// Obsolete in libgomp too.
+    fn GOMP_PLUGIN_async_unmap_vars(_data: *mut c_void, _queue: c_int) {
+        no_plugins("GOMP_PLUGIN_async_unmap_vars");
+    }
+
+    /// The plugin's own data of the calling thread: none.
+    fn GOMP_PLUGIN_acc_thread() -> *mut c_void {
+        core::ptr::null_mut()
+    }
+
+    "GOMP_PLUGIN_1.1" default:
+    /// A task that a device ran is complete.
+    fn GOMP_PLUGIN_target_task_completion(_task: *mut c_void) {
+        no_plugins("GOMP_PLUGIN_target_task_completion");
+    }
+
+    "GOMP_PLUGIN_1.2" default:
+    /// A default launch dimension (`GOMP_OPENACC_DIM`).
+    fn GOMP_PLUGIN_acc_default_dim(which: c_uint) -> c_int {
+        match init::globals().acc_dimensions.get(which as usize) {
+            Some(&n) => n,
+            None => report::fatal(format_args!(
+                "OpenACC launch dimension {which}: 0 (gang), 1 (worker) or 2 (vector)"
+            )),
+        }
+    }
+
+    "GOMP_PLUGIN_1.3" default:
+    /// Calls the callbacks of an event.
+    fn GOMP_PLUGIN_goacc_profiling_dispatch(
+        info: *mut Info, event: *mut EventInfo, api: *mut ApiInfo,
+    ) {
+        // SAFETY: the plugin passes its structures.
+        unsafe { profile::dispatch(info, event, api) };
+    }
+
+    /// libgomp's own structure of the calling thread.
+    fn GOMP_PLUGIN_goacc_thread() -> *mut c_void {
+        no_plugins("GOMP_PLUGIN_goacc_thread");
+    }
+}
+
+/// Formats a message; cut after 1023 bytes.
+///
+/// # Safety
+/// `format` and `arguments` fit each other.
+unsafe fn message(format: *const c_char, arguments: *mut VaList) -> String {
+    let mut buffer = [0u8; 1024];
+    // SAFETY: the caller's promise, and the buffer has the size given.
+    let n = unsafe { vsnprintf(buffer.as_mut_ptr().cast(), buffer.len(), format, arguments) };
+    let n = usize::try_from(n).unwrap_or(0).min(buffer.len() - 1);
+    String::from_utf8_lossy(&buffer[..n]).into_owned()
+}
+
+/// `GOMP_PLUGIN_debug(kind, format, ...)`: shown under `GOMP_DEBUG`.
+unsafe extern "C" fn debug(named: *const u64, rest: *mut VaList) {
+    if init::globals().debug != 0 {
+        // SAFETY: the entry passes the named arguments and its list; the plugin's format fits.
+        let text = unsafe { message((*named.add(1)) as *const c_char, rest) };
+        report::write_all(libc::STDERR_FILENO, text.as_bytes());
+    }
+}
+
+/// `GOMP_PLUGIN_error(format, ...)`.
+unsafe extern "C" fn error(named: *const u64, rest: *mut VaList) {
+    // SAFETY: as in `debug`.
+    let text = unsafe { message(*named as *const c_char, rest) };
+    report::warn(format_args!("offload plugin: {text}"));
+}
+
+/// `GOMP_PLUGIN_fatal(format, ...)`.
+unsafe extern "C" fn fatal(named: *const u64, rest: *mut VaList) {
+    // SAFETY: as in `debug`.
+    let text = unsafe { message(*named as *const c_char, rest) };
+    report::fatal(format_args!("offload plugin: {text}"));
+}
+
+variadic!(debug, "GOMP_PLUGIN_debug", "GOMP_PLUGIN_1.0", 2);
+variadic!(error, "GOMP_PLUGIN_error", "GOMP_PLUGIN_1.0", 1);
+variadic!(fatal, "GOMP_PLUGIN_fatal", "GOMP_PLUGIN_1.0", 1);

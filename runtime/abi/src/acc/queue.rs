@@ -1,0 +1,93 @@
+//! Asynchronous queues, which are always empty.
+
+use crate::entry::{entries, export};
+use crate::variadic::{variadic, VaList};
+use hetmp_omp::acc;
+use libc::c_int;
+
+entries! {
+    "OACC_2.0" default:
+    /// Is everything on a queue done?
+    fn acc_async_test(queue: c_int) -> c_int {
+        acc::queue_is_empty(queue);
+        1
+    }
+
+    /// The Fortran form.
+    fn acc_async_test_h_(queue: *const c_int) -> c_int {
+        // SAFETY: the program passes an integer.
+        acc::queue_is_empty(unsafe { *queue });
+        1
+    }
+
+    /// Is everything on all queues done?
+    fn acc_async_test_all() -> c_int {
+        acc::all_queues_are_empty();
+        1
+    }
+
+    /// Waits for a queue.
+    fn acc_wait(queue: c_int) {
+        acc::queue_is_empty(queue);
+    }
+
+    /// The Fortran form.
+    fn acc_wait_h_(queue: *const c_int) {
+        // SAFETY: the program passes an integer.
+        acc::queue_is_empty(unsafe { *queue });
+    }
+
+    /// Has the second queue wait for the first.
+    fn acc_wait_async(first: c_int, second: c_int) {
+        acc::queue_is_empty(first);
+        acc::queue_is_empty(second);
+    }
+
+    /// The Fortran form.
+    fn acc_wait_async_h_(first: *const c_int, second: *const c_int) {
+        // SAFETY: the program passes integers.
+        unsafe {
+            acc::queue_is_empty(*first);
+            acc::queue_is_empty(*second);
+        }
+    }
+
+    /// Waits for all queues.
+    fn acc_wait_all() {
+        acc::all_queues_are_empty();
+    }
+
+    /// Has a queue wait for all others.
+    fn acc_wait_all_async(queue: c_int) {
+        acc::queue_is_empty(queue);
+    }
+
+    /// The Fortran form.
+    fn acc_wait_all_async_h_(queue: *const c_int) {
+        // SAFETY: the program passes an integer.
+        acc::queue_is_empty(unsafe { *queue });
+    }
+}
+
+// Names of OpenACC 1.0, and Fortran forms without arguments.
+export!(acc_wait, "acc_async_wait", "OACC_2.0.1", "@@");
+export!(acc_wait_all, "acc_async_wait_all", "OACC_2.0.1", "@@");
+export!(
+    acc_async_test_all,
+    "acc_async_test_all_h_",
+    "OACC_2.0",
+    "@@"
+);
+export!(acc_wait_all, "acc_wait_all_h_", "OACC_2.0", "@@");
+
+/// The `wait` directive: `async` clause, number of arguments, arguments.
+unsafe extern "C" fn wait(named: *const u64, rest: *mut VaList) {
+    // SAFETY: the entry passes the stored registers and its own list; the compiled code passes as
+    // many integers as it says.
+    unsafe {
+        let (queue, count) = (*named as c_int, *named.add(1) as c_int);
+        acc::wait(queue, (0..count).map(|_| (*rest).next_int()));
+    }
+}
+
+variadic!(wait, "GOACC_wait", "GOACC_2.0", 2);

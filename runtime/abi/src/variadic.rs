@@ -1,0 +1,102 @@
+//! Entries with a variable number of arguments, which stable Rust cannot define.
+//!
+//! [`variadic!`] emits an entry in assembly that stores the argument registers as `va_start` would,
+//! makes a `va_list` of them, and calls a Rust function with the named arguments and the list. Only
+//! for x86-64 so far; elsewhere these entries are missing, and a program that needs one says so when
+//! it is loaded.
+
+/// The `va_list` of the System V ABI for x86-64.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct VaList {
+    /// Bytes of `saved` that are used up; 48 when only the stack is left.
+    gp_offset: u32,
+    fp_offset: u32,
+    /// The next argument on the stack.
+    overflow: *const u64,
+    /// The stored argument registers.
+    saved: *const u8,
+}
+
+/// Bytes of the six integer registers in the area.
+const REGISTERS: u32 = 48;
+
+impl VaList {
+    /// The next argument of an integer type.
+    ///
+    /// # Safety
+    /// The caller passed one, and not of a floating-point type.
+    pub(crate) unsafe fn next_int(&mut self) -> i32 {
+        // SAFETY: the offsets say where the next argument is; the entry made them right.
+        unsafe {
+            if self.gp_offset < REGISTERS {
+                let p = self.saved.add(self.gp_offset as usize).cast::<i32>();
+                self.gp_offset += 8;
+                *p
+            } else {
+                let p = self.overflow;
+                self.overflow = p.add(1);
+                *p.cast::<i32>()
+            }
+        }
+    }
+}
+
+/// Exports `$f(named: *const u64, rest: *mut VaList)` as the variadic function `$export` with
+/// `$named` named arguments (all in registers) at version node `$node`.
+macro_rules! variadic {
+    ($f:ident, $export:literal, $node:literal, $named:literal) => {
+        #[cfg(target_arch = "x86_64")]
+        core::arch::global_asm!(
+            ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+            ".p2align 4",
+            concat!(".globl hetmp_entry.", $export),
+            concat!(".type hetmp_entry.", $export, ", @function"),
+            concat!("hetmp_entry.", $export, ":"),
+            ".cfi_startproc",
+            "push rbp",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset rbp, -16",
+            "mov rbp, rsp",
+            ".cfi_def_cfa_register rbp",
+            // The register save area: 6 integers, 8 vectors; then the va_list.
+            "sub rsp, 208",
+            "mov [rsp], rdi",
+            "mov [rsp + 8], rsi",
+            "mov [rsp + 16], rdx",
+            "mov [rsp + 24], rcx",
+            "mov [rsp + 32], r8",
+            "mov [rsp + 40], r9",
+            // The caller says in al whether there are arguments in vector registers.
+            "test al, al",
+            "je 2f",
+            "movaps [rsp + 48], xmm0",
+            "movaps [rsp + 64], xmm1",
+            "movaps [rsp + 80], xmm2",
+            "movaps [rsp + 96], xmm3",
+            "movaps [rsp + 112], xmm4",
+            "movaps [rsp + 128], xmm5",
+            "movaps [rsp + 144], xmm6",
+            "movaps [rsp + 160], xmm7",
+            "2:",
+            "lea rax, [rbp + 16]",
+            concat!("mov dword ptr [rsp + 176], 8 * ", $named),
+            "mov dword ptr [rsp + 180], 48",
+            "mov [rsp + 184], rax",
+            "mov [rsp + 192], rsp",
+            "mov rdi, rsp",
+            "lea rsi, [rsp + 176]",
+            "call {f}",
+            "leave",
+            ".cfi_def_cfa rsp, 8",
+            "ret",
+            ".cfi_endproc",
+            concat!(".size hetmp_entry.", $export, ", . - hetmp_entry.", $export),
+            concat!(".symver hetmp_entry.", $export, ", ", $export, "@@", $node, ", remove"),
+            ".popsection",
+            f = sym $f,
+        );
+    };
+}
+
+pub(crate) use variadic;
