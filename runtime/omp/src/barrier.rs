@@ -19,7 +19,8 @@
 //! the primary thread's. A flag holds the number of the last barrier it was signalled for. A fast
 //! thread may signal number `e + 1` to a thread that has not yet looked at `e`; therefore flags are
 //! compared by "reached". It cannot get further ahead, since `e + 1` does not complete without the
-//! slow thread.
+//! slow thread. Joins are numbered apart, by region: cancellation may let some members skip barriers,
+//! but nobody skips the join.
 //!
 //! [`Member::epoch`]: crate::team::Member
 
@@ -47,11 +48,11 @@ impl Seat {
         }
     }
 
-    fn reset(&self, epoch: u32) {
+    fn reset(&self, epoch: u32, join: u32) {
         for r in &self.rounds {
             r.reset(epoch);
         }
-        self.done.reset(epoch);
+        self.done.reset(join);
     }
 }
 
@@ -127,20 +128,14 @@ impl Barrier {
         }
     }
 
-    /// Forgets everything, and starts at `epoch`. Only while no other thread uses the team.
-    pub fn reset<'a>(&self, epoch: u32, seats: impl Iterator<Item = &'a Seat>) {
+    /// Forgets everything: the last barrier was number `epoch`, the last join `join`. Only while no other thread uses the team.
+    pub fn reset<'a>(&self, epoch: u32, join: u32, seats: impl Iterator<Item = &'a Seat>) {
         self.arrived.store(0, Ordering::Relaxed);
         self.gone.reset(epoch);
-        self.joined.reset(epoch);
+        self.joined.reset(join);
         for s in seats {
-            s.reset(epoch);
+            s.reset(epoch, join);
         }
-    }
-
-    /// Forgets arrivals at an abandoned central barrier. Only while no other thread uses the team.
-    pub fn reset_central(&self, epoch: u32) {
-        self.arrived.store(0, Ordering::Relaxed);
-        self.gone.reset(epoch);
     }
 
     /// Expects `workers` reports at the next central join. Before the workers are started.
@@ -186,11 +181,11 @@ impl Barrier {
         }
     }
 
-    /// Spread join number `epoch`: collects the subtree of `tid`; a worker then reports upwards.
+    /// Spread join number `number`: collects the subtree of `tid`; a worker then reports upwards.
     #[inline]
     pub fn join_spread<'a>(
         &self,
-        epoch: u32,
+        number: u32,
         tid: u32,
         n: u32,
         seat: impl Fn(u32) -> &'a Seat,
@@ -200,28 +195,28 @@ impl Barrier {
         while distance < n && tid & distance == 0 {
             let child = tid + distance;
             if child < n {
-                wait_on(&seat(child).done, epoch, with);
+                wait_on(&seat(child).done, number, with);
             }
             distance <<= 1;
         }
         if tid != 0 {
-            seat(tid).done.signal(epoch);
+            seat(tid).done.signal(number);
         }
     }
 
-    /// Central join number `epoch`, a worker's part. The worker does not touch the team after.
+    /// Central join number `number`, a worker's part. The worker does not touch the team after.
     #[inline]
-    pub fn report(&self, epoch: u32) {
+    pub fn report(&self, number: u32) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.joined.signal(epoch);
+            self.joined.signal(number);
         }
     }
 
-    /// Central join number `epoch`, the primary thread's part.
+    /// Central join number `number`, the primary thread's part.
     #[inline]
-    pub fn collect(&self, epoch: u32, n: u32, with: &mut dyn Pastime) {
+    pub fn collect(&self, number: u32, n: u32, with: &mut dyn Pastime) {
         if n > 1 {
-            wait_on(&self.joined, epoch, with);
+            wait_on(&self.joined, number, with);
         }
     }
 

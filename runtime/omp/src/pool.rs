@@ -28,6 +28,8 @@ pub(crate) struct Call {
     pub(crate) nthreads: u32,
     /// The primary thread's barrier epoch.
     pub(crate) epoch: u32,
+    /// Number of the region.
+    pub(crate) number: u32,
     /// The worksharing construct the region starts in, or null.
     pub(crate) work: *const Work,
     pub(crate) pos: WorkPos,

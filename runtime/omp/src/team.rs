@@ -171,8 +171,11 @@ impl Team {
             }
         }
         self.shared.placed_for.set((0, (0, 0, 0), 0));
-        self.barrier
-            .reset(epoch, self.members.iter().map(|m| &m.seat));
+        self.barrier.reset(
+            epoch,
+            self.tasks.region_number(),
+            self.members.iter().map(|m| &m.seat),
+        );
         self.works.restart();
     }
 
@@ -311,6 +314,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&W
             team,
             nthreads: n,
             epoch,
+            number: team.tasks.region_number(),
             work: entered.0,
             pos: entered.1,
             group: region.group,
@@ -354,22 +358,21 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     if team.tasks.active() {
         crate::task::work_off(th);
     }
-    let number = team.tasks.region.load(Ordering::Relaxed);
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     m.epoch.set(epoch);
     m.implicit.end_implicit();
     if team.shared.central.get() {
-        team.barrier.report(epoch);
+        team.barrier.report(call.number);
     } else {
         team.barrier.join_spread(
-            epoch,
+            call.number,
             tid,
             call.nthreads,
             |t| team.seat(t),
             &mut crate::task::TaskPastime::new(th),
         );
     }
-    number
+    call.number
 }
 
 /// Ends the region that the calling thread opened last, and is thread 0 of.
@@ -380,12 +383,13 @@ pub fn join(th: &Thread) {
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     m.epoch.set(epoch);
     if n > 1 {
+        let number = team.tasks.region_number();
         let mut pastime = crate::task::TaskPastime::new(th);
         if team.shared.central.get() {
-            team.barrier.collect(epoch, n, &mut pastime);
+            team.barrier.collect(number, n, &mut pastime);
         } else {
             team.barrier
-                .join_spread(epoch, 0, n, |t| team.seat(t), &mut pastime);
+                .join_spread(number, 0, n, |t| team.seat(t), &mut pastime);
         }
     }
     if team.tasks.active() {
@@ -466,6 +470,7 @@ pub fn barrier(th: &Thread) -> bool {
     }
     if team.tasks.active() {
         crate::task::drain(th, epoch.wrapping_sub(1));
+        crate::task::drained(team);
     }
     th.slow.enter(th);
     false

@@ -29,7 +29,10 @@ impl Group {
             cancelled: AtomicBool::new(false),
             outer: Cell::new(outer),
             runner: Cell::new(runner),
-            reductions: Cell::new(core::ptr::null_mut()),
+            // Reductions of the groups around are in scope inside.
+            reductions: Cell::new(
+                Group::of(outer).map_or(core::ptr::null_mut(), |o| o.reductions.get()),
+            ),
             workshare: Cell::new(false),
         }
     }

@@ -40,7 +40,7 @@ pub mod wait;
 pub use group::Group;
 pub(crate) use queue::{Deque, Tasks};
 pub use run::{create, fulfill, NewTask};
-pub(crate) use wait::{drain, wake_up, work_off, DockPastime, TaskPastime};
+pub(crate) use wait::{drain, drained, wake_up, work_off, DockPastime, TaskPastime};
 pub use wait::{taskwait, taskyield};
 
 use crate::icv::Icv;

@@ -155,16 +155,26 @@ impl Tasks {
         }
     }
 
+    /// Number of the current region, as wide as a flag's epoch. Joins are counted by it, because
+    /// the members of a cancelled region pass different numbers of barriers.
+    #[inline]
+    pub(crate) fn region_number(&self) -> u32 {
+        self.region.load(Ordering::Relaxed)
+    }
+
     /// Before the region's workers start.
     #[inline]
     pub(crate) fn begin_region(&self) {
         let r = self.region.load(Ordering::Relaxed);
-        self.region.store(r.wrapping_add(1), Ordering::Relaxed);
+        self.region
+            .store(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::Relaxed);
     }
 
     /// Sends away dock helpers of the last region for good. Before the team's shape changes.
     pub(crate) fn quiesce(&self) {
-        self.region.fetch_add(1, Ordering::SeqCst);
+        let r = self.region_number();
+        self.region
+            .swap(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::SeqCst);
         self.await_helpers();
         self.sleepers.store(0, Ordering::Relaxed);
     }

@@ -130,9 +130,6 @@ pub unsafe fn register_workshare(th: &Thread, data: *mut usize, first: *mut usiz
 pub fn workshare_group_start(th: &Thread) {
     group::start(th);
     if let Some(g) = Group::of(th.task().group.get()) {
-        let outer = Group::of(g.outer.get());
-        g.reductions
-            .set(outer.map_or(core::ptr::null_mut(), |o| o.reductions.get()));
         g.workshare.set(true);
     }
 }

@@ -82,6 +82,8 @@ pub(crate) struct DockPastime<'a> {
     th: &'a Thread,
     team: Option<&'a Team>,
     region: u32,
+    /// Ran a task since it last looked for the primary thread.
+    worked: bool,
 }
 
 impl<'a> DockPastime<'a> {
@@ -93,14 +95,21 @@ impl<'a> DockPastime<'a> {
             // SAFETY: the caller's promise.
             team: unsafe { team.as_ref() },
             region,
+            worked: false,
         }
     }
 
-    fn help(&self, team: &Team) -> bool {
+    fn help(&mut self, team: &Team) -> bool {
         team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
         let worked = team.tasks.active()
             && team.tasks.region.load(Ordering::SeqCst) == self.region
             && run_one(self.th, Scope::Any);
+        if worked {
+            self.worked = true;
+        } else if core::mem::take(&mut self.worked) {
+            // That may have been the last task, and the primary thread asleep until it is done.
+            team.nudge(&team.members[0]);
+        }
         team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
         worked
     }
@@ -109,7 +118,8 @@ impl<'a> DockPastime<'a> {
 impl Pastime for DockPastime<'_> {
     #[inline]
     fn poll(&mut self) -> Poll {
-        match self.team {
+        let team = self.team;
+        match team {
             Some(team)
                 if team.tasks.active()
                     && team.tasks.region.load(Ordering::Relaxed) == self.region
@@ -269,8 +279,12 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
         let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
         wait_on(&m.idle, never, &mut Drain { th, phase });
     }
+}
+
+/// Wakes members that went to sleep in `drain` before the last task ended. At barriers; at a join
+/// only the primary thread waits for tasks, and workers asleep in the dock are better left there.
+pub(crate) fn drained(team: &Team) {
     if team.tasks.sleepers.load(Ordering::SeqCst) != 0 {
-        // Others may have gone to sleep before the last task ended.
         team.nudge_all();
     }
 }
