@@ -1,2 +1,71 @@
-//! The `hetmp` command.
-fn main() {}
+//! The `hetmp` command: what the runtime sees, knows and decided, for people and scripts.
+//!
+//! * **What it is**: one subcommand a module. `info` shows the machine as the runtime sees it.
+//! * **What it owns**: the command line and the layout of what is printed; every fact and every
+//!   format comes from `hetmp-core`, so that the command and the library cannot disagree.
+//! * **Data in**: arguments, the environment, sysfs and cgroup files. **Data out**: text or JSON on
+//!   standard output, one-line errors on standard error.
+//!
+//! Exit status: 0; 1 when something asked for cannot be had (a bad `HETMP_NODES`, output that
+//! cannot be written); 2 for bad arguments.
+
+// The subcommands still to come, with the issue that brings what they show:
+// `calibrate` measures the link's fault-period threshold (with the DSM), `report` prints a file
+// written under HETMP_REPORT, `simulate` runs the schedules of `hetmp-sched` on described
+// platforms. Each becomes a module here and a variant of `Command`.
+mod info;
+
+use clap::{Parser, Subcommand};
+use std::io::Write as _;
+use std::process::ExitCode;
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "hetmp",
+    version,
+    about = "An OpenMP runtime for machines with unlike cores: what it sees and decides"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Shows the machine, the CPUs and threads a program gets, places, and nodes
+    Info(info::Arguments),
+}
+
+fn main() -> ExitCode {
+    let output = match Arguments::parse().command {
+        Command::Info(arguments) => info::run(&arguments),
+    };
+    for error in &output.errors {
+        hetmp_core::report::warn(format_args!("{error}"));
+    }
+    let written = std::io::stdout()
+        .lock()
+        .write_all(output.text.as_bytes())
+        .and_then(|()| std::io::stdout().flush());
+    match written {
+        Ok(()) if output.errors.is_empty() => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+        // `hetmp info | head -1`: the reader has what it wanted.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            hetmp_core::report::warn(format_args!(
+                "standard output: a place that takes {} bytes is needed ({error})",
+                output.text.len()
+            ));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What a subcommand has to say.
+struct Output {
+    /// For standard output.
+    text: String,
+    /// Lines for standard error; any makes the exit status 1.
+    errors: Vec<String>,
+}
