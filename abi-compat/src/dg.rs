@@ -1,6 +1,6 @@
 //! DejaGnu directives: what a test's comments ask of whoever compiles and runs it.
 
-use crate::selector::Machine;
+use crate::selector::{glob, Machine};
 use crate::tcl;
 use std::time::Duration;
 
@@ -129,7 +129,7 @@ impl Directives {
                 let any_flag = |list: &str| {
                     tcl::words(list)
                         .iter()
-                        .any(|p| p == "*" || p.is_empty() || flags.contains(p))
+                        .any(|p| p.is_empty() || flags.iter().any(|f| glob(p, f)))
                 };
                 let included = args.get(2).is_none_or(|l| any_flag(l));
                 let excluded = args.get(3).is_some_and(|l| any_flag(l));

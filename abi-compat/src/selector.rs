@@ -97,17 +97,23 @@ impl Machine {
             | "fd_truncate" | "vect_simd_clones" | "alias" => true,
             // gcc's probe maps a variable to a target region and looks whether the
             // host sees the region's store: it does when the host is the device.
-            "offload_device_shared_as" => true,
+            "offload_device_shared_as" | "openacc_host_selected" | "weak_undefined" => true,
             // No offload device or compiler; the long forms of expensive tests are
             // not asked for; the rest are other machines.
             "ia32" | "ilp32" | "run_expensive_tests" | "skip-all-targets" | "aarch64_tiny" => false,
-            _ if word.starts_with("offload_device") || word.starts_with("offload_target") => false,
+            _ if ["offload_device", "offload_target", "openacc_"]
+                .iter()
+                .any(|p| word.starts_with(p)) =>
+            {
+                false
+            }
             _ => return Err(format!("effective target {word}")),
         })
     }
 }
 
-fn glob(pattern: &str, text: &str) -> bool {
+/// Whether `text` matches a pattern of `*`, `?` and plain characters.
+pub(crate) fn glob(pattern: &str, text: &str) -> bool {
     match pattern.chars().next() {
         None => text.is_empty(),
         Some('*') => {

@@ -63,16 +63,19 @@ pub struct Directory {
     pub default_options: &'static [&'static str],
     /// Options every test gets.
     pub options: &'static [&'static str],
+    /// Environment every test gets.
+    pub env: &'static [(&'static str, &'static str)],
 }
 
 /// The host tests of OpenMP.
-pub const DIRECTORIES: [Directory; 6] = [
+pub const OPENMP: &[Directory] = &[
     Directory {
         name: "libgomp.c",
         folder: "libgomp.c",
         language: Language::C,
         default_options: &["-O2"],
         options: &["-fopenmp"],
+        env: &[],
     },
     Directory {
         name: "libgomp.c-c++-common (C)",
@@ -80,6 +83,7 @@ pub const DIRECTORIES: [Directory; 6] = [
         language: Language::C,
         default_options: &["-O2"],
         options: &["-fopenmp"],
+        env: &[],
     },
     Directory {
         name: "libgomp.c++",
@@ -87,6 +91,7 @@ pub const DIRECTORIES: [Directory; 6] = [
         language: Language::Cxx,
         default_options: &["-O2"],
         options: &["-fopenmp"],
+        env: &[],
     },
     Directory {
         name: "libgomp.c-c++-common (C++)",
@@ -94,6 +99,7 @@ pub const DIRECTORIES: [Directory; 6] = [
         language: Language::Cxx,
         default_options: &["-O2"],
         options: &["-fopenmp"],
+        env: &[],
     },
     Directory {
         name: "libgomp.fortran",
@@ -101,6 +107,7 @@ pub const DIRECTORIES: [Directory; 6] = [
         language: Language::Fortran,
         default_options: &[],
         options: &["-fopenmp", "-O2"],
+        env: &[],
     },
     Directory {
         name: "libgomp.graphite",
@@ -116,6 +123,59 @@ pub const DIRECTORIES: [Directory; 6] = [
             "-fno-loop-block",
         ],
         options: &["-fopenmp"],
+        env: &[],
+    },
+];
+
+const ACC_OPTIONS: &[&str] = &[
+    "-fopenacc",
+    "-O2",
+    "-DACC_DEVICE_TYPE_host=1",
+    "-DACC_MEM_SHARED=1",
+];
+const ACC_ENV: &[(&str, &str)] = &[("ACC_DEVICE_TYPE", "host")];
+
+/// The tests of OpenACC that run with the host as the device.
+pub const OPENACC: &[Directory] = &[
+    Directory {
+        name: "libgomp.oacc-c",
+        folder: "libgomp.oacc-c",
+        language: Language::C,
+        default_options: &[],
+        options: ACC_OPTIONS,
+        env: ACC_ENV,
+    },
+    Directory {
+        name: "libgomp.oacc-c-c++-common (C)",
+        folder: "libgomp.oacc-c-c++-common",
+        language: Language::C,
+        default_options: &[],
+        options: ACC_OPTIONS,
+        env: ACC_ENV,
+    },
+    Directory {
+        name: "libgomp.oacc-c++",
+        folder: "libgomp.oacc-c++",
+        language: Language::Cxx,
+        default_options: &[],
+        options: ACC_OPTIONS,
+        env: ACC_ENV,
+    },
+    Directory {
+        name: "libgomp.oacc-c-c++-common (C++)",
+        folder: "libgomp.oacc-c-c++-common",
+        language: Language::Cxx,
+        default_options: &[],
+        options: ACC_OPTIONS,
+        env: ACC_ENV,
+    },
+    Directory {
+        name: "libgomp.oacc-fortran",
+        folder: "libgomp.oacc-fortran",
+        language: Language::Fortran,
+        default_options: &[],
+        options: ACC_OPTIONS,
+        env: ACC_ENV,
     },
 ];
 
@@ -124,7 +184,7 @@ pub const DIRECTORIES: [Directory; 6] = [
 pub struct Test {
     /// Row name and path in the folder: `libgomp.fortran/appendix-a/a.2.1.f90`.
     pub id: String,
-    /// Index in [`DIRECTORIES`].
+    /// Index in [`Suite::directories`].
     pub directory: usize,
     /// The source file.
     pub source: PathBuf,
@@ -145,6 +205,8 @@ pub struct Suite {
     cache: PathBuf,
     sources: PathBuf,
     compiler: String,
+    /// The rows of the table.
+    pub directories: &'static [Directory],
     /// Every test found, in the order of the table.
     pub tests: Vec<Test>,
 }
@@ -182,7 +244,7 @@ impl Suite {
     /// # Errors
     /// One line: the package is missing, the compiler is missing, or the cache
     /// cannot be written.
-    pub fn open(cache: &Path) -> Result<Suite, String> {
+    pub fn open(cache: &Path, directories: &'static [Directory]) -> Result<Suite, String> {
         fs::create_dir_all(cache).map_err(|e| {
             format!(
                 "cache {}: {e}: a writable folder is accepted",
@@ -208,7 +270,7 @@ impl Suite {
             cxx: false,
         };
         let mut tests = Vec::new();
-        for (index, directory) in DIRECTORIES.iter().enumerate() {
+        for (index, directory) in directories.iter().enumerate() {
             let folder = sources.join("libgomp/testsuite").join(directory.folder);
             let machine = Machine {
                 cxx: directory.language == Language::Cxx,
@@ -242,6 +304,7 @@ impl Suite {
             cache: cache.to_owned(),
             sources,
             compiler,
+            directories,
             tests,
         })
     }
@@ -323,6 +386,8 @@ impl Suite {
         fs::create_dir_all(&dir).map_err(keep)?;
         let d = &test.directives;
         let mut all = env.to_vec();
+        let own = self.directories[test.directory].env;
+        all.extend(own.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
         all.extend(d.env.iter().cloned());
         let out = exec::run(&exec::Program {
             path: binary,
@@ -360,7 +425,7 @@ impl Suite {
     }
 
     fn command(&self, test: &Test, output: &Path) -> (&'static str, Vec<String>) {
-        let directory = &DIRECTORIES[test.directory];
+        let directory = &self.directories[test.directory];
         let d = &test.directives;
         let text = |p: &Path| p.display().to_string();
         let mut args: Vec<String> = vec![
@@ -478,7 +543,7 @@ fn find(folder: &Path, language: Language, found: &mut Vec<PathBuf>) -> std::io:
             continue;
         }
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("");
-        let common = folder.ends_with("libgomp.c-c++-common");
+        let common = folder.to_string_lossy().ends_with("c-c++-common");
         let is_test = match language {
             Language::C => extension == "c",
             Language::Cxx => extension == "C" || (common && extension == "c"),

@@ -1,7 +1,9 @@
 //! `conformance`: runs gcc's libgomp test suite under libgomp or under us.
 
 use clap::{Parser, ValueEnum};
-use hetmp_abi_compat::suite::{first_line, in_parallel, Built, Suite, Test, Verdict, DIRECTORIES};
+use hetmp_abi_compat::suite::{
+    first_line, in_parallel, Built, Directory, Suite, Test, Verdict, OPENACC, OPENMP,
+};
 use hetmp_abi_compat::{exec, library};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -13,8 +15,10 @@ use std::time::{Duration, Instant};
 /// Which upstream suite.
 #[derive(Clone, Copy, ValueEnum)]
 enum Which {
-    /// gcc's libgomp test suite, host run-tests.
+    /// gcc's libgomp test suite, host run-tests of OpenMP.
     Gomp,
+    /// gcc's libgomp test suite, OpenACC with the host as the device.
+    Acc,
 }
 
 /// Which runtime the tests run on.
@@ -101,12 +105,15 @@ fn main() -> ExitCode {
 }
 
 fn conformance(options: &Options) -> Result<bool, String> {
-    let Which::Gomp = options.which;
+    let (name, directories) = match options.which {
+        Which::Gomp => ("gomp", OPENMP),
+        Which::Acc => ("acc", OPENACC),
+    };
     let cache = options
         .cache
         .clone()
         .unwrap_or_else(|| library::root().join(".cache/conformance"));
-    let suite = Suite::open(&cache)?;
+    let suite = Suite::open(&cache, directories)?;
     let mut env = options.env.clone();
     if let Some(threads) = options.threads {
         env.push(("OMP_NUM_THREADS".into(), threads.to_string()));
@@ -155,15 +162,15 @@ fn conformance(options: &Options) -> Result<bool, String> {
     progress.end();
 
     println!(
-        "suite gomp under {under}, OMP_NUM_THREADS {}, {}",
+        "suite {name} under {under}, OMP_NUM_THREADS {}, {}",
         options
             .threads
             .map_or("not set".to_owned(), |n| n.to_string()),
         suite.compiler()
     );
-    print_table(&verdicts);
+    print_table(directories, &verdicts);
     let report = Report {
-        suite: "gomp",
+        suite: name,
         under: if options.under == Under::Gomp {
             "gomp"
         } else {
@@ -235,7 +242,7 @@ fn judge(
 ) -> Result<Verdict, String> {
     let mut verdict = Verdict {
         id: test.id.clone(),
-        directory: DIRECTORIES[test.directory].name.to_owned(),
+        directory: suite.directories[test.directory].name.to_owned(),
         result: "pass".to_owned(),
         detail: String::new(),
         first_line: String::new(),
@@ -274,13 +281,13 @@ fn judge(
     Ok(verdict)
 }
 
-/// One test in twelve, by a hash of the name, so that the choice stays the same
+/// One test in eight, by a hash of the name, so that the choice stays the same
 /// when tests are added.
 fn in_sample(id: &str) -> bool {
     let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |h, b| {
         (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
     });
-    (hash >> 32) % 12 == 0
+    (hash >> 32) % 8 == 0
 }
 
 fn totals(verdicts: &[Verdict]) -> BTreeMap<String, usize> {
@@ -299,22 +306,22 @@ const COLUMNS: [(&str, &str); 5] = [
     ("not-runnable", "no run-test here"),
 ];
 
-fn print_table(verdicts: &[Verdict]) {
-    print!("{:<28}{:>9}", "directory", "run");
+fn print_table(directories: &[Directory], verdicts: &[Verdict]) {
+    print!("{:<34}{:>7}", "directory", "run");
     for (_, title) in COLUMNS {
-        print!("{title:>19}");
+        print!("{title:>18}");
     }
     println!();
     let row = |name: &str, rows: &[&Verdict]| {
         let count = |result: &str| rows.iter().filter(|v| v.result == result).count();
         let run = rows.len() - count("does-not-compile") - count("not-runnable");
-        print!("{name:<28}{run:>9}");
+        print!("{name:<34}{run:>7}");
         for (result, _) in COLUMNS {
-            print!("{:>19}", count(result));
+            print!("{:>18}", count(result));
         }
         println!();
     };
-    for directory in DIRECTORIES {
+    for directory in directories {
         let rows: Vec<&Verdict> = verdicts
             .iter()
             .filter(|v| v.directory == directory.name)
