@@ -59,6 +59,25 @@ fn main() {
             .collect();
         1e7 / median(&mut times)
     };
+    for speed in [1.0, 0.5] {
+        let thread = SlowThread::new(speed);
+        thread.prepare();
+        let mut times: Vec<f64> = (0..101)
+            .map(|_| {
+                seconds(cpu, || {
+                    for _ in 0..1000 {
+                        thread.enter();
+                        std::hint::black_box(&thread);
+                        thread.leave();
+                    }
+                })
+            })
+            .collect();
+        println!(
+            "enter and leave at speed {speed}: {:.1} ns",
+            median(&mut times) * 1e6
+        );
+    }
     println!("  length   speed   asked  measured   error   (least .. most)  runs");
     let mut worst: f64 = 0.0;
     for (name, length, runs) in [
