@@ -4,6 +4,7 @@
 //! ends the construct. What a `next` does was decided at the start, so the names of a `next` are
 //! names of one function.
 
+use super::keyed::keyed;
 use super::parallel::region;
 use crate::entry::{entries, export};
 use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
@@ -261,15 +262,6 @@ entries! {
     }
 
     "GOMP_4.5" default:
-    /// `schedule(dynamic)`.
-    fn GOMP_loop_nonmonotonic_dynamic_start(
-        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
     /// A region that consists of a loop with `schedule(dynamic)`.
     fn GOMP_parallel_loop_nonmonotonic_dynamic(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
@@ -279,15 +271,6 @@ entries! {
         let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, f as usize);
         // SAFETY: the compiled code made f and data for this call.
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
-    }
-
-    /// `schedule(guided)`.
-    fn GOMP_loop_nonmonotonic_guided_start(
-        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 
     /// A region that consists of a loop with `schedule(guided)`.
@@ -350,24 +333,6 @@ entries! {
     }
 
     "GOMP_5.0" default:
-    /// `schedule(nonmonotonic: runtime)`.
-    fn GOMP_loop_nonmonotonic_runtime_start(
-        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(runtime)`: monotonic if the schedule says so.
-    fn GOMP_loop_maybe_nonmonotonic_runtime_start(
-        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
     /// A region that consists of a loop with `schedule(nonmonotonic: runtime)`.
     fn GOMP_parallel_loop_nonmonotonic_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
@@ -434,6 +399,48 @@ entries! {
             let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &extras);
             give(first, istart, iend)
         }
+    }
+}
+
+keyed! {
+    6 "GOMP_4.5"
+    /// `schedule(dynamic)`.
+    fn GOMP_loop_nonmonotonic_dynamic_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    6 "GOMP_4.5"
+    /// `schedule(guided)`.
+    fn GOMP_loop_nonmonotonic_guided_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    5 "GOMP_5.0"
+    /// `schedule(nonmonotonic: runtime)`.
+    fn GOMP_loop_nonmonotonic_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    5 "GOMP_5.0"
+    /// `schedule(runtime)`: monotonic if the schedule says so.
+    fn GOMP_loop_maybe_nonmonotonic_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Worksharing loops over `unsigned long long`: `GOMP_loop_ull_*`; see [`super::loops`].
 
+use super::keyed::keyed;
 use super::loops::clause;
 use crate::entry::{entries, export};
 use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
@@ -136,24 +137,6 @@ entries! {
     }
 
     "GOMP_4.5" default:
-    /// `schedule(dynamic)`.
-    fn GOMP_loop_ull_nonmonotonic_dynamic_start(
-        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(guided)`.
-    fn GOMP_loop_ull_nonmonotonic_guided_start(
-        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
     /// `ordered(n) schedule(static)`; `sizes`: the iterations of each of the nested loops.
     fn GOMP_loop_ull_doacross_static_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
@@ -203,24 +186,6 @@ entries! {
     }
 
     "GOMP_5.0" default:
-    /// `schedule(nonmonotonic: runtime)`.
-    fn GOMP_loop_ull_nonmonotonic_runtime_start(
-        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(runtime)`: monotonic if the schedule says so.
-    fn GOMP_loop_ull_maybe_nonmonotonic_runtime_start(
-        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
     /// A loop with task reductions or memory that its threads share. Without `istart` it is
     /// distributed by the compiled code.
     fn GOMP_loop_ull_start(
@@ -264,6 +229,48 @@ entries! {
             let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &extras);
             give(first, istart, iend)
         }
+    }
+}
+
+keyed! {
+    7 "GOMP_4.5"
+    /// `schedule(dynamic)`.
+    fn GOMP_loop_ull_nonmonotonic_dynamic_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    7 "GOMP_4.5"
+    /// `schedule(guided)`.
+    fn GOMP_loop_ull_nonmonotonic_guided_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    6 "GOMP_5.0"
+    /// `schedule(nonmonotonic: runtime)`.
+    fn GOMP_loop_ull_nonmonotonic_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    6 "GOMP_5.0"
+    /// `schedule(runtime)`: monotonic if the schedule says so.
+    fn GOMP_loop_ull_maybe_nonmonotonic_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::None, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 }
 

@@ -3,6 +3,7 @@
 mod alloc;
 mod doacross;
 mod error;
+mod keyed;
 mod loops;
 mod loops_ull;
 mod ordered;

@@ -1,0 +1,95 @@
+//! Entries that learn which loop of the program called them.
+//!
+//! Schedules that remember a loop from one execution to the next need to tell loops apart. For a
+//! region that consists of a loop that is the outlined function; for other loops it is the address
+//! that the entry returns to, which Rust cannot ask for. So the exported stub of a keyed entry
+//! passes it on as one more argument, the last one.
+
+/// Defines entries with a last argument `key`, the return address, that callers do not pass.
+///
+/// The number before each is that of the arguments that callers pass, all of them integers: it
+/// decides where the key goes.
+macro_rules! keyed {
+    ($( $args:tt $node:literal
+        $(#[$m:meta])*
+        fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) -> bool $body:block
+    )*) => {$(
+        $(#[$m])*
+        #[allow(non_snake_case, reason = "the name is the ABI's")]
+        pub(crate) unsafe extern "C" fn $name($($a: $t),*) -> bool $body
+        $crate::gomp::keyed::stub!($args, $name, $node);
+    )*};
+}
+
+/// System V: integers go to six registers, then to the stack above the return address.
+#[cfg(target_arch = "x86_64")]
+macro_rules! stub {
+    (5, $name:ident, $node:literal) => {
+        $crate::gomp::keyed::code!($name, $node, "mov r9, [rsp]", "jmp {f}");
+    };
+    (6, $name:ident, $node:literal) => {
+        $crate::gomp::keyed::code!(
+            $name,
+            $node,
+            "push qword ptr [rsp]",
+            ".cfi_adjust_cfa_offset 8",
+            "call {f}",
+            "add rsp, 8",
+            ".cfi_adjust_cfa_offset -8",
+            "ret"
+        );
+    };
+    (7, $name:ident, $node:literal) => {
+        // The seventh argument lies above the return address, and is passed on below the key.
+        $crate::gomp::keyed::code!(
+            $name,
+            $node,
+            "sub rsp, 8",
+            ".cfi_adjust_cfa_offset 8",
+            "push qword ptr [rsp + 8]",
+            ".cfi_adjust_cfa_offset 8",
+            "push qword ptr [rsp + 24]",
+            ".cfi_adjust_cfa_offset 8",
+            "call {f}",
+            "add rsp, 24",
+            ".cfi_adjust_cfa_offset -24",
+            "ret"
+        );
+    };
+}
+
+/// AAPCS64: the return address is in a register, and eight others take arguments.
+#[cfg(target_arch = "aarch64")]
+macro_rules! stub {
+    (5, $name:ident, $node:literal) => {
+        $crate::gomp::keyed::code!($name, $node, "mov x5, x30", "b {f}");
+    };
+    (6, $name:ident, $node:literal) => {
+        $crate::gomp::keyed::code!($name, $node, "mov x6, x30", "b {f}");
+    };
+    (7, $name:ident, $node:literal) => {
+        $crate::gomp::keyed::code!($name, $node, "mov x7, x30", "b {f}");
+    };
+}
+
+/// A versioned function of these instructions.
+macro_rules! code {
+    ($name:ident, $node:literal, $($line:literal),*) => {
+        core::arch::global_asm!(
+            ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+            ".p2align 4",
+            concat!(".globl hetmp_entry.", stringify!($name)),
+            concat!(".type hetmp_entry.", stringify!($name), ", @function"),
+            concat!("hetmp_entry.", stringify!($name), ":"),
+            ".cfi_startproc",
+            $($line,)*
+            ".cfi_endproc",
+            concat!(".size hetmp_entry.", stringify!($name), ", . - hetmp_entry.", stringify!($name)),
+            concat!(".symver hetmp_entry.", stringify!($name), ", ", stringify!($name), "@@", $node, ", remove"),
+            ".popsection",
+            f = sym $name,
+        );
+    };
+}
+
+pub(super) use {code, keyed, stub};
