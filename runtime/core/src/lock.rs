@@ -154,6 +154,16 @@ mod tests {
     // SAFETY: the cell is only touched with both locks held.
     unsafe impl Sync for Counter {}
 
+    impl Counter {
+        fn increment(&self) {
+            self.0.lock();
+            self.1.lock();
+            self.2.set(self.2.get() + 1);
+            self.1.unlock();
+            self.0.unlock();
+        }
+    }
+
     #[test]
     fn locks_exclude() {
         let c = Counter(Lock::new(), Brief::new(), Cell::new(0));
@@ -161,11 +171,7 @@ mod tests {
             for _ in 0..4 {
                 s.spawn(|| {
                     for _ in 0..20_000 {
-                        c.0.lock();
-                        c.1.lock();
-                        c.2.set(c.2.get() + 1);
-                        c.1.unlock();
-                        c.0.unlock();
+                        c.increment();
                     }
                 });
             }
