@@ -1,0 +1,41 @@
+/* Schedules of hetmp for omp_set_schedule and omp_get_schedule.
+ *
+ * OpenMP leaves values of omp_sched_t to implementations. These select hetmp's own schedules for
+ * loops with schedule(runtime); other OpenMP runtimes ignore them, so a program that uses them
+ * still runs everywhere. The environment variable OMP_SCHEDULE takes the names in quotes.
+ *
+ *     #include <omp.h>
+ *     #include <hetmp/omp_schedule.h>
+ *
+ *     omp_set_schedule((omp_sched_t) hetmp_sched_hetprobe, 0);
+ *     #pragma omp parallel for schedule(runtime)
+ *     for (i = 0; i < n; i++) ...
+ *
+ * The second argument of omp_set_schedule means:
+ *
+ *   hetmp_sched_hetprobe, hetmp_sched_hetprobe_i
+ *       the percentage of the iterations that is used to measure the nodes, 1 to 100; 0 or less
+ *       for the usual percentage.
+ *   hetmp_sched_static_csr
+ *       nothing. The ratios are those of OMP_SCHEDULE=static-csr:R0,R1,...; where that was not
+ *       given the schedule is static.
+ *   hetmp_sched_cross_dynamic
+ *       the chunk size in iterations; 0 or less for the usual size.
+ *
+ * omp_get_schedule gives the same values back.
+ */
+#ifndef HETMP_OMP_SCHEDULE_H
+#define HETMP_OMP_SCHEDULE_H
+
+enum hetmp_sched {
+    /* "hetprobe": measure the nodes in the first iterations, then decide. */
+    hetmp_sched_hetprobe = 0x4801,
+    /* "hetprobe-i": the same for loops whose iterations differ in length. */
+    hetmp_sched_hetprobe_i = 0x4802,
+    /* "static-csr": one block for each thread, sized by the given ratios of the nodes. */
+    hetmp_sched_static_csr = 0x4803,
+    /* "cross-dynamic": large chunks to nodes, small ones to the threads of each node. */
+    hetmp_sched_cross_dynamic = 0x4804
+};
+
+#endif
