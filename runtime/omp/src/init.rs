@@ -5,13 +5,17 @@
 //! comes here.
 
 use crate::affinity::PlaceKind;
-use crate::icv::{Globals, Machine};
+use crate::icv::{Globals, Machine, WaitPolicy};
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::topo::{self, Topology};
 use hetmp_core::{env, quota, report};
 use std::sync::OnceLock;
+
+/// Turns that `OMP_WAIT_POLICY=passive` spins (a few microseconds). Going to sleep and being woken costs
+/// more than that in processor time alone, so even a program that wants no spinning gains.
+const PASSIVE_SPINS: u64 = 256;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
 /// `GLOBALS` once it is there, without the state check of `OnceLock`.
@@ -65,7 +69,12 @@ fn start() -> Globals {
         &mut |line| report::warn(format_args!("{line}")),
     );
     Policy::set_cpus(cpus);
-    Policy::set_spins(globals.spin_count, globals.throttled_spin_count);
+    let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
+        PASSIVE_SPINS
+    } else {
+        globals.spin_count
+    };
+    Policy::set_spins(spins, globals.throttled_spin_count);
     watch_forks();
     globals
 }

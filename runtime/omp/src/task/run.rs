@@ -68,10 +68,16 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     if !new.deferrable
         || team.level() == 0
         || parent.flags.get() & FINAL != 0
-        || th.member().deque.len() >= BACKLOG * team.nthreads()
+        || th.member().deque.len() >= BACKLOG * th.nthreads()
     {
-        // SAFETY: the caller's promise.
-        unsafe { run_at_once(th, parent, new) }
+        if new.copy.is_none() && new.depends.is_none() && new.event.is_none() && new.range.is_none()
+        {
+            // SAFETY: the caller's promise.
+            unsafe { call(th, parent, new.f, new.data, new.is_final) }
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { run_at_once(th, parent, new) }
+        }
     } else {
         // SAFETY: the caller's promise.
         unsafe { defer(th, team, parent, new) }
@@ -88,11 +94,8 @@ fn begin<'t>(th: &Thread, parent: &Task, size: usize, align: usize) -> (&'t Task
     t.parent.set(parent);
     t.depth.set(parent.depth.get() + 1);
     t.group.set(parent.group.get());
-    t.home.set(parent.group.get());
     t.team.set(parent.team.get());
     t.runner.set(th.ctx.member.get());
-    t.node.set(core::ptr::null());
-    t.priority.set(0);
     t.inherit_icv(parent);
     // A task made by a task belongs to the same barrier as its maker; the maker of an implicit
     // task's children is past its last barrier.
@@ -102,6 +105,26 @@ fn begin<'t>(th: &Thread, parent: &Task, size: usize, align: usize) -> (&'t Task
         parent.phase.get()
     });
     (t, data)
+}
+
+/// Runs a task without clauses in its maker: little more than a call of its body.
+#[inline]
+unsafe fn call(th: &Thread, parent: &Task, f: Outlined, data: *mut c_void, is_final: bool) {
+    let (t, _) = begin(th, parent, 0, 1);
+    t.flags
+        .set((parent.flags.get() & FINAL) | if is_final { FINAL } else { 0 });
+    th.ctx.task.set(t);
+    // SAFETY: the caller's promise.
+    unsafe { f(data) };
+    th.ctx.task.set(parent);
+    if t.spawned.get() == 0 {
+        // SAFETY: its body has ended, and without children nobody refers to it.
+        unsafe { th.cache.give(core::ptr::from_ref(t).cast_mut()) };
+    } else {
+        leave_children(t);
+        // SAFETY: its body has ended; nobody but its children refers to it.
+        unsafe { release_undeferred(th, t) };
+    }
 }
 
 /// Runs a task in its maker, which waits for it.
@@ -204,6 +227,9 @@ unsafe fn publish_event(t: &Task, event: *mut *mut c_void, data: *mut c_void) {
 unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>) {
     count_child(th, parent);
     let (t, copy) = begin(th, parent, new.size, new.align);
+    t.home.set(parent.group.get());
+    t.node.set(core::ptr::null());
+    t.priority.set(0);
     let mut flags = DEFERRED;
     if new.is_final {
         flags |= FINAL;
