@@ -125,31 +125,22 @@ impl Directives {
                 self.unsupported.get_or_insert(format!("needs {}", arg(0)));
             }
             "dg-require-effective-target" | "dg-require-alias" => {}
-            "dg-skip-if" => {
-                let any_flag = |list: &str| {
-                    tcl::words(list)
-                        .iter()
-                        .any(|p| p.is_empty() || flags.iter().any(|f| glob(p, f)))
+            "dg-skip-if" if machine.holds(arg(1))? && options_match(args, flags) => {
+                let why = if arg(0).is_empty() {
+                    "dg-skip-if"
+                } else {
+                    arg(0)
                 };
-                let included = args.get(2).is_none_or(|l| any_flag(l));
-                let excluded = args.get(3).is_some_and(|l| any_flag(l));
-                if machine.holds(arg(1))? && included && !excluded {
-                    let why = if arg(0).is_empty() {
-                        "dg-skip-if"
-                    } else {
-                        arg(0)
-                    };
-                    self.unsupported.get_or_insert(why.to_owned());
-                }
+                self.unsupported.get_or_insert(why.to_owned());
+            }
+            "dg-xfail-run-if" if machine.holds(arg(1))? && options_match(args, flags) => {
+                self.should_fail = true;
             }
             "dg-set-target-env-var" => {
                 self.env.push((arg(0).to_owned(), arg(1).to_owned()));
             }
             "dg-shouldfail" => {
                 self.should_fail = args.get(1).map_or(Ok(true), |s| machine.holds(s))?;
-            }
-            "dg-xfail-run-if" | "dg-xfail-if" if machine.holds(arg(1))? => {
-                self.should_fail = true;
             }
             "dg-output" if applies(1)? => {
                 self.output.get_or_insert_with(String::new).push_str(arg(0));
@@ -166,6 +157,17 @@ impl Directives {
         }
         Ok(())
     }
+}
+
+/// The include and exclude lists of options in a directive's third and fourth
+/// argument.
+fn options_match(args: &[String], flags: &[String]) -> bool {
+    let any = |list: &String| {
+        tcl::words(list)
+            .iter()
+            .any(|p| p.is_empty() || flags.iter().any(|f| glob(p, f)))
+    };
+    args.get(2).is_none_or(any) && !args.get(3).is_some_and(any)
 }
 
 #[cfg(test)]
