@@ -36,6 +36,8 @@ pub(crate) struct Call {
     pub(crate) group: *const Group,
     /// Counts the threads of the contention group.
     pub(crate) busy: *const AtomicU32,
+    /// The primary thread's place in its league of teams.
+    pub(crate) league: (u32, u32),
 }
 
 /// Where a worker waits for its next region.

@@ -319,6 +319,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&W
             pos: entered.1,
             group: region.group,
             busy: th.busy(),
+            league: th.league.get(),
         };
         pool.start(n - 1, &call);
     }
@@ -350,6 +351,7 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     th.ctx.pos.set(call.pos);
     m.implicit.set_group(call.group);
     th.busy.set(call.busy);
+    th.league.set(call.league);
     crate::affinity_bind::settle(th, team, tid);
     th.slow.enter(th);
     // SAFETY: the promise made to `fork`.
