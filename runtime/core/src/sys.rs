@@ -33,6 +33,10 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
 /// word may already be theirs to reuse. A wake-up on memory that became something else is harmless,
 /// since every sleeper re-checks.
 #[inline]
+#[allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "the pointer is a key for the kernel, which does not read through it"
+)]
 pub fn futex_wake(word: *const u32, count: i32) {
     let saved = errno();
     // SAFETY: the kernel only uses the address as a key for private futexes; it does not read it.

@@ -16,6 +16,7 @@ use crate::task::{self, NewTask};
 use crate::team::{self, Outlined, Team};
 use crate::thread::Thread;
 use hetmp_core::report;
+use hetmp_core::sync::AtomicU32;
 use libc::c_void;
 use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 
@@ -58,6 +59,9 @@ fn refuse_host(device: i32) {
 pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     let saved = th.save();
     let league = th.league.replace((0, 0));
+    // The device's threads are a contention group of their own.
+    let group = AtomicU32::new(1);
+    let busy = th.busy.replace(&group);
     let partition = th.partition.get();
     let places = init::globals().places.len() as u32;
     if places > 0 {
@@ -75,6 +79,7 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     th.task().end_implicit();
     th.restore(&saved);
     th.league.set(league);
+    th.busy.set(busy);
     th.partition.set(partition);
 }
 

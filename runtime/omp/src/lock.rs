@@ -229,6 +229,11 @@ mod tests {
         struct Shared(ThreadNestLock, Cell<u32>);
         // SAFETY: the cell is only touched with the lock held.
         unsafe impl Sync for Shared {}
+        impl Shared {
+            fn count(&self) {
+                self.1.set(self.1.get() + 1);
+            }
+        }
         let s = Shared(ThreadNestLock::new(), Cell::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
@@ -237,7 +242,7 @@ mod tests {
                         s.0.set();
                         s.0.set();
                         assert_eq!(s.0.test(), 3);
-                        s.1.set(s.1.get() + 1);
+                        s.count();
                         s.0.unset();
                         s.0.unset();
                         s.0.unset();
