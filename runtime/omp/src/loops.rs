@@ -5,8 +5,9 @@
 //! are taken from the state in the construct's node and turned into values of the program's loop
 //! variable. Signed and unsigned loops differ only in how the ABI makes [`LoopBounds`].
 
-use crate::icv::{RunSched, SchedKind};
-use crate::team;
+use crate::het;
+use crate::icv::SchedKind;
+use crate::team::{self, Team};
 use crate::thread::Thread;
 use crate::work::{self, Extras, Work};
 use core::fmt::Debug;
@@ -74,15 +75,13 @@ pub trait NodeSchedule: Debug + Send + Sync {
     fn next(&self, th: &Thread) -> Option<Range>;
 }
 
-/// The schedule that takes the place of what the program asked for, if one of hetmp's own is to.
-/// Called once for each execution of a loop, by the first thread to arrive.
-#[cold]
-fn ours(_th: &Thread, _l: &Loop, _run: RunSched, _nthreads: u32) -> Option<Box<dyn NodeSchedule>> {
-    None
+/// Fills in the node of a loop of the calling thread's team. The node is the caller's alone.
+pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
+    prepare_in(work, th, th.team(), nthreads, l);
 }
 
-/// Fills in the node of a loop. The node is the caller's alone.
-pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
+/// The same for a loop of `team`, which the calling thread may be about to enter.
+fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     let n = l.bounds.trip_count();
     work.bounds.set(l.bounds);
     let ordered = l.order == Order::Ordered;
@@ -96,8 +95,9 @@ pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
             SchedKind::Static => (Clause::Static, run.chunk as u64),
             SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
             SchedKind::Guided => (Clause::Guided, run.chunk as u64),
-            // What is left of our schedules where they cannot be used.
-            _ => (Clause::Static, 0),
+            SchedKind::Auto => (Clause::Static, 0),
+            // Where order forbids one of ours, the default of `schedule(runtime)`.
+            _ => (Clause::Dynamic, 1),
         },
         clause => (clause, l.chunk),
     };
@@ -107,11 +107,12 @@ pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
         work.chunk.set(0);
         return;
     }
-    if l.order == Order::None && n > 0 && l.clause != Clause::Static && run.kind.is_ours() {
-        if let Some(schedule) = ours(th, l, run, nthreads) {
+    if l.order == Order::None && n > 0 && het::may_replace(l.clause, run) {
+        let plain = (clause, chunk);
+        if let Some(schedule) = het::schedule(th, team, nthreads, l, run, plain) {
             // SAFETY: the node is this thread's alone.
             unsafe { *work.ours.get() = Some(schedule) };
-            th.team().works.note_heavy();
+            team.works.note_heavy();
             work.kind.set(Kind::Ours);
             return;
         }
@@ -218,7 +219,7 @@ pub fn end_cancel(th: &Thread) -> bool {
 pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
-    unsafe { team::fork(th, region, Some(&mut |w: &Work| prepare(w, th, n, l))) };
+    unsafe { team::fork(th, region, Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l))) };
 }
 
 /// Runs a region whose threads start in the loop `l`.
@@ -228,5 +229,5 @@ pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
 pub unsafe fn parallel(th: &Thread, region: &team::Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
-    unsafe { team::parallel(th, region, Some(&mut |w: &Work| prepare(w, th, n, l))) };
+    unsafe { team::parallel(th, region, Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l))) };
 }
