@@ -9,10 +9,11 @@
 //! shares its core should not spin at all: it burns the time of the very thread it waits for.
 //! Which of the two holds is judged by
 //! 1. the number of threads the runtime manages against the CPUs it may use ([`Policy::set_threads`]);
-//! 2. a *gap*: two turns of a spin loop that lie further apart than any turn can take mean that
-//!    the spinning thread was descheduled;
-//! 3. the number of runnable threads in the system against its CPUs, looked up after
-//!    a long spin: the thread waited for may be the one without a core.
+//! 2. a *gap*: two turns of a spin loop that lie a time slice apart mean that another program computes
+//!    on this core. (Short gaps are everyday noise: interrupts, a daemon that wakes up. Sleeping
+//!    because of them would cost far more than they do.)
+//! 3. the number of runnable threads in the system against its CPUs, looked up once a wait has
+//!    lasted a millisecond: the thread waited for may be the one without a core.
 //!
 //! A thread that shares its core with other threads *of the runtime* yields a few times before it
 //! sleeps: the one it waits for is likely next in line on this very core, and a hand-over by yielding
@@ -22,7 +23,7 @@
 //! contention is seen again soon after it closes, so that a machine that stays loaded is probed
 //! ever more rarely, and a machine that becomes quiet is back to spinning within a second.
 
-use crate::sync::{pause, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{fence, pause, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sys;
 
 /// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of [`sys::ticks`].
@@ -52,23 +53,26 @@ static POLICY: Policy = Policy {
     window: AtomicU64::new(0),
 };
 
-/// A turn of the spin loop takes well under a microsecond; this many ticks (some 40 us at 2.6 GHz)
-/// between two turns can only mean that another thread ran here meanwhile.
+/// Two turns this far apart (some 1.5 ms at 2.6 GHz) had a time slice of another program between them.
 #[cfg(not(loom))]
-const GAP: u64 = 100_000;
+const GAP: u64 = 4_000_000;
+/// A wait this long (some 1 ms) may look around in the system: next to it, sleeping costs little.
+#[cfg(not(loom))]
+const LONG_WAIT: u64 = 2_600_000;
+/// Turns to spin while the machine is loaded (some 1.5 us): enough that two threads which both have
+/// their cores do not put each other to sleep, a fraction of what a needless sleep costs.
+#[cfg(not(loom))]
+const CONTENDED: u64 = 96;
 /// How often a thread that shares its core with others of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 const YIELDS: u32 = 32;
-/// A yield that takes longer (some 400 us) went to a program that computes.
-#[cfg(not(loom))]
-const LONG_YIELD: u64 = 1_000_000;
 /// First contended window: some 10 ms. A window too short would cost a loaded machine one long
 /// spin per window; one too long would make a quiet machine sleep for no reason.
 #[cfg(not(loom))]
 const FIRST_WINDOW: u64 = 26_000_000;
-/// Longest contended window: some 1 s.
+/// Longest contended window: some 500 ms.
 #[cfg(not(loom))]
-const LONGEST_WINDOW: u64 = 2_600_000_000;
+const LONGEST_WINDOW: u64 = 1_300_000_000;
 
 #[cfg(not(loom))]
 impl Policy {
@@ -110,7 +114,7 @@ impl Policy {
     #[inline]
     fn budget() -> (u64, u32) {
         if Self::contended() {
-            (POLICY.throttled.load(Ordering::Relaxed), 0)
+            (POLICY.free.load(Ordering::Relaxed).min(CONTENDED), 0)
         } else if Self::oversubscribed() {
             (POLICY.throttled.load(Ordering::Relaxed), YIELDS)
         } else {
@@ -148,6 +152,9 @@ pub struct Spinner {
     turns: u64,
     #[cfg(not(loom))]
     last: u64,
+    /// Tick at which to look how busy the system is.
+    #[cfg(not(loom))]
+    look_at: u64,
 }
 
 #[cfg(not(loom))]
@@ -161,6 +168,7 @@ impl Spinner {
             yields,
             turns: 0,
             last: 0,
+            look_at: 0,
         }
     }
 
@@ -185,7 +193,7 @@ impl Spinner {
         let before = sys::ticks();
         sys::yield_now();
         let now = sys::ticks();
-        if now.wrapping_sub(before) > LONG_YIELD {
+        if now.wrapping_sub(before) > GAP {
             // Somebody computes on this core, for whole time slices: sleep, so that the wake-up has
             // a claim to the core.
             self.yields = 0;
@@ -198,16 +206,19 @@ impl Spinner {
     #[inline]
     fn look_around(&mut self) {
         let now = sys::ticks();
-        if self.last != 0 && now.wrapping_sub(self.last) > GAP {
+        if self.last == 0 {
+            self.look_at = now.wrapping_add(LONG_WAIT);
+        } else if now.wrapping_sub(self.last) > GAP {
             Policy::saw_contention(now);
             self.give_up();
+        } else if now.wrapping_sub(self.look_at) < 1 << 63 {
+            self.look_at = now.wrapping_add(LONG_WAIT);
+            if system_is_busy() {
+                Policy::saw_contention(sys::ticks());
+                self.give_up();
+            }
         }
         self.last = now;
-        // Every 8192 turns (some 100 us): is somebody else waiting for a core?
-        if self.turns % 8192 == 0 && system_is_busy() {
-            Policy::saw_contention(sys::ticks());
-            self.give_up();
-        }
     }
 
     fn give_up(&mut self) {
@@ -370,6 +381,8 @@ impl Flag {
     /// Wakes the sleepers without changing the epoch, so that they poll again. True if somebody
     /// slept.
     pub fn nudge(&self) -> bool {
+        // Either the sleeper's last poll sees what the caller wrote, or this load sees its mark.
+        fence(Ordering::SeqCst);
         let mut cur = self.word.load(Ordering::Relaxed);
         while cur & STATE == SLEEPING {
             match self.word.compare_exchange_weak(
@@ -402,8 +415,9 @@ impl Flag {
     /// Waits until `epoch` is reached; meanwhile calls `poll` at every turn, and around the
     /// sleep `asleep(true)` before the last poll and `asleep(false)` after.
     ///
-    /// `asleep(true)` lets the caller announce that it will need a [`nudge`](Flag::nudge); the poll
-    /// that follows catches work that came before the announcement.
+    /// `asleep(true)` lets the caller announce that it will need a [`nudge`](Flag::nudge): from the
+    /// announcement on, a nudge keeps this thread from sleeping. The poll that follows catches
+    /// work that came before the announcement.
     #[cold]
     pub fn wait_polling(
         &self,
@@ -427,8 +441,6 @@ impl Flag {
                 }
             }
             loop {
-                // Anew at every turn: whoever nudges takes the announcement down.
-                asleep(true);
                 let cur = self.word.load(Ordering::Acquire);
                 if reached(cur, epoch) {
                     asleep(false);
@@ -443,6 +455,13 @@ impl Flag {
                 {
                     continue;
                 }
+                // After the mark: whoever takes the announcement down then finds the mark too, and
+                // this thread does not fall asleep unannounced. Anew at every turn, since a nudge
+                // takes the announcement down.
+                asleep(true);
+                // The mark before the last poll, as in `nudge` the reason for it before the look
+                // at the mark.
+                fence(Ordering::SeqCst);
                 match poll() {
                     Poll::Idle => {}
                     // The word stays marked SLEEPING: other sleepers may rely on the mark, and at

@@ -16,7 +16,7 @@
 use super::Task;
 use crate::team::{Member, Team};
 use crate::thread::Thread;
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -54,18 +54,29 @@ pub(crate) struct Node {
     successors: AtomicPtr<Edge>,
     /// The member to nudge when `missing` becomes 0 and there is no task.
     waiter: Cell<*const Member>,
+    /// Edges *to* this node, linked into the lists of its predecessors; most nodes need no more.
+    /// Used by the maker only, in order.
+    own_edges: [UnsafeCell<Edge>; OWN_EDGES],
+    used_edges: Cell<usize>,
 }
 
-// SAFETY: the cells are written before the node is shared and only read after; everything else is
-// atomic.
+/// Predecessors a node can have without an allocation for each.
+const OWN_EDGES: usize = 3;
+
+// SAFETY: the cells are written before the node is shared and only read after; an edge is written
+// by the maker before it is linked, and read by whoever takes the list; everything else is atomic.
 unsafe impl Send for Node {}
 // SAFETY: as above.
 unsafe impl Sync for Node {}
 
+/// One successor in a list. Holds one count of the `Arc` of the node it leads to, as a raw pointer,
+/// because it may lie inside that node.
 #[derive(Debug)]
 struct Edge {
-    to: Arc<Node>,
+    to: *const Node,
     next: *mut Edge,
+    /// Allocated on its own rather than part of `to`.
+    boxed: bool,
 }
 
 /// Marks a list whose owner is complete.
@@ -75,16 +86,58 @@ fn closed() -> *mut Edge {
 
 impl Node {
     fn new(task: *const Task, waiter: *const Member) -> Arc<Node> {
+        const NO_EDGE: Edge = Edge {
+            to: core::ptr::null(),
+            next: core::ptr::null_mut(),
+            boxed: false,
+        };
         Arc::new(Node {
             task: Cell::new(task),
             missing: AtomicU32::new(1),
             successors: AtomicPtr::new(core::ptr::null_mut()),
             waiter: Cell::new(waiter),
+            own_edges: [const { UnsafeCell::new(NO_EDGE) }; OWN_EDGES],
+            used_edges: Cell::new(0),
         })
     }
 
     fn is_complete(&self) -> bool {
         self.successors.load(Ordering::Acquire) == closed()
+    }
+
+    /// An edge that leads to this node, not linked yet.
+    fn edge_to(self: &Arc<Self>) -> *mut Edge {
+        let to = Arc::into_raw(Arc::clone(self));
+        let used = self.used_edges.get();
+        if let Some(own) = self.own_edges.get(used) {
+            self.used_edges.set(used + 1);
+            let edge = own.get();
+            // SAFETY: edges of a node are given out once, by its maker.
+            unsafe { (*edge).to = to };
+            edge
+        } else {
+            Box::into_raw(Box::new(Edge {
+                to,
+                next: core::ptr::null_mut(),
+                boxed: true,
+            }))
+        }
+    }
+
+    /// Takes the node that an edge leads to; the edge is gone.
+    ///
+    /// # Safety
+    /// The edge comes from `edge_to`, and nobody else has it.
+    unsafe fn follow_edge(edge: *mut Edge) -> Arc<Node> {
+        // SAFETY: the caller's promise. The box is freed before the node, in which an edge of its own
+        // would lie.
+        unsafe {
+            let to = (*edge).to;
+            if (*edge).boxed {
+                drop(Box::from_raw(edge));
+            }
+            Arc::from_raw(to)
+        }
     }
 
     /// Makes `to` wait for this node, unless it is complete.
@@ -95,14 +148,11 @@ impl Node {
         }
         // Counted first: the other side may release the edge as soon as it is linked.
         to.missing.fetch_add(1, Ordering::Relaxed);
-        let edge = Box::into_raw(Box::new(Edge {
-            to: Arc::clone(to),
-            next: core::ptr::null_mut(),
-        }));
+        let edge = to.edge_to();
         loop {
             if head == closed() {
                 // SAFETY: the edge was not linked.
-                drop(unsafe { Box::from_raw(edge) });
+                drop(unsafe { Node::follow_edge(edge) });
                 to.missing.fetch_sub(1, Ordering::Relaxed);
                 return;
             }
@@ -124,10 +174,12 @@ impl Node {
     fn close(&self, mut each: impl FnMut(Arc<Node>)) {
         let mut edge = self.successors.swap(closed(), Ordering::AcqRel);
         while !edge.is_null() && edge != closed() {
-            // SAFETY: linked edges are owned by the list, which this swap took.
-            let owned = unsafe { Box::from_raw(edge) };
-            edge = owned.next;
-            each(owned.to);
+            // SAFETY: the swap took the list and its edges; `next` is read before the edge goes.
+            unsafe {
+                let next = (*edge).next;
+                each(Node::follow_edge(edge));
+                edge = next;
+            }
         }
     }
 
@@ -143,12 +195,41 @@ impl Drop for Node {
     }
 }
 
+/// Siblings that may run at the same time; nearly always one.
+#[derive(Debug, Default)]
+struct Peers {
+    first: Option<Arc<Node>>,
+    more: Vec<Arc<Node>>,
+}
+
+impl Peers {
+    fn iter(&self) -> impl Iterator<Item = &Arc<Node>> {
+        self.first.iter().chain(&self.more)
+    }
+
+    fn push(&mut self, node: Arc<Node>) {
+        if self.first.is_none() {
+            self.first = Some(node);
+            return;
+        }
+        // Long lists of readers are mostly complete ones.
+        if self.more.len() >= 32 && self.more.len().is_power_of_two() {
+            self.more.retain(|n| !n.is_complete());
+        }
+        self.more.push(node);
+    }
+
+    fn contains(&self, node: &Arc<Node>) -> bool {
+        self.iter().any(|n| Arc::ptr_eq(n, node))
+    }
+}
+
 /// What the children of a task do with one address.
 #[derive(Debug)]
 struct Site {
     kind: Kind,
-    last: Vec<Arc<Node>>,
-    before: Vec<Arc<Node>>,
+    last: Peers,
+    before: Peers,
 }
 
 /// The dependences among the children of one task.
@@ -158,8 +239,8 @@ pub(crate) struct Sites {
 }
 
 /// Fibonacci hashing: addresses are not chosen by an adversary, and differ in their middle bits.
-#[derive(Debug, Default)]
-struct AddressHasher(u64);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AddressHasher(u64);
 
 impl Hasher for AddressHasher {
     fn finish(&self) -> u64 {
@@ -183,10 +264,10 @@ impl Sites {
         for d in list {
             let site = self.sites.entry(d.address).or_insert_with(|| Site {
                 kind: d.kind,
-                last: Vec::new(),
-                before: Vec::new(),
+                last: Peers::default(),
+                before: Peers::default(),
             });
-            if site.last.iter().any(|n| Arc::ptr_eq(n, node)) {
+            if site.last.contains(node) {
                 // Named twice by one task: the stronger use counts, and it never waits for itself.
                 if site.kind != d.kind {
                     Self::own(site, node);
@@ -194,16 +275,11 @@ impl Sites {
                 continue;
             }
             let joins = d.kind != Kind::Out && site.kind == d.kind;
-            if joins {
-                // Long lists of readers are mostly complete ones.
-                if site.last.len() >= 32 && site.last.len().is_power_of_two() {
-                    site.last.retain(|n| !n.is_complete());
-                }
-            } else {
+            if !joins {
                 site.before = core::mem::take(&mut site.last);
                 site.kind = d.kind;
             }
-            for n in &site.before {
+            for n in site.before.iter() {
                 n.precede(node);
             }
             site.last.push(Arc::clone(node));
@@ -212,14 +288,13 @@ impl Sites {
 
     /// `node`, a member of the site's last group, becomes its only writer.
     fn own(site: &mut Site, node: &Arc<Node>) {
-        let others: Vec<_> = core::mem::take(&mut site.last)
-            .into_iter()
-            .filter(|n| !Arc::ptr_eq(n, node))
-            .collect();
-        for n in &others {
+        let mut others = Peers::default();
+        for n in site.last.iter().filter(|n| !Arc::ptr_eq(n, node)) {
             n.precede(node);
+            others.push(Arc::clone(n));
         }
         site.before = others;
+        site.last = Peers::default();
         site.last.push(Arc::clone(node));
         site.kind = Kind::Out;
     }
@@ -232,7 +307,7 @@ impl Sites {
             };
             let joins = d.kind != Kind::Out && site.kind == d.kind;
             let group = if joins { &site.before } else { &site.last };
-            for n in group {
+            for n in group.iter() {
                 n.precede(node);
             }
         }

@@ -216,6 +216,13 @@ impl Task {
         joined as u32 == self.spawned.get()
     }
 
+    /// Children made and not complete.
+    #[inline]
+    fn children_left(&self) -> u32 {
+        let joined = (self.counts.load(Ordering::Relaxed) & !WAITING) >> 32;
+        self.spawned.get().wrapping_sub(joined as u32)
+    }
+
     /// True when `ancestor` is this task's parent, or its parent's, and so on.
     fn descends_from(&self, ancestor: &Task) -> bool {
         let depth = ancestor.depth.get();

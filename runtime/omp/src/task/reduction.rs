@@ -20,7 +20,9 @@
 use super::group::{self, Group};
 use crate::thread::Thread;
 use hetmp_core::report;
+use super::depend::AddressHasher;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 const COUNT: usize = 0;
 const BYTES: usize = 1;
@@ -31,7 +33,7 @@ const END: usize = 6;
 const VARIABLES: usize = 7;
 
 /// Where a variable's private copies are: its descriptor, and its offset there.
-type Table = HashMap<usize, (*const usize, usize)>;
+type Table = HashMap<usize, (*const usize, usize), BuildHasherDefault<AddressHasher>>;
 
 fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
     std::alloc::Layout::from_size_align(bytes.max(1), align.max(core::mem::align_of::<usize>()))
@@ -49,7 +51,7 @@ unsafe fn link(data: *mut usize, outer: *mut usize, first: *mut usize, nthreads:
     // SAFETY: the caller's promise, for every access to a descriptor below.
     unsafe {
         let mut table: Table = if outer.is_null() || *outer.add(TABLE) == 0 {
-            Table::new()
+            Table::default()
         } else {
             (*(*outer.add(TABLE) as *const Table)).clone()
         };

@@ -69,6 +69,7 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
         || team.level() == 0
         || parent.flags.get() & FINAL != 0
         || th.member().deque.len() >= BACKLOG * th.nthreads()
+        || (new.depends.is_some() && parent.children_left() >= 2 * BACKLOG * th.nthreads())
     {
         if new.copy.is_none() && new.depends.is_none() && new.event.is_none() && new.range.is_none()
         {
