@@ -18,6 +18,7 @@ pub(crate) mod affinity_bind;
 pub mod alloc;
 pub mod barrier;
 pub mod cancel;
+pub(crate) mod chain;
 pub mod critical;
 pub mod device;
 pub mod doacross;

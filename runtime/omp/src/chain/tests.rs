@@ -1,0 +1,171 @@
+use super::*;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::Barrier;
+
+struct Plain {
+    state: AtomicU32,
+    /// Written by the claimer.
+    value: Cell<u64>,
+    memory: UnsafeCell<Option<Box<u64>>>,
+}
+
+impl Node for Plain {
+    fn new() -> Plain {
+        Plain {
+            state: AtomicU32::new(0),
+            value: Cell::new(u64::MAX),
+            memory: UnsafeCell::new(None),
+        }
+    }
+    fn state(&self) -> &AtomicU32 {
+        &self.state
+    }
+    fn clean(&self) {
+        // SAFETY: the chain calls this while nobody uses the node.
+        unsafe { *self.memory.get() = None };
+    }
+}
+
+struct Team(Chain<Plain, 16>);
+// SAFETY: what the chain is for: its exclusive functions are called by one thread in these tests.
+unsafe impl Sync for Team {}
+
+#[derive(Clone, Copy)]
+struct Start(Pos<Plain, 16>);
+// SAFETY: a place may be handed to the threads of the team, as a region's start does.
+unsafe impl Send for Start {}
+
+impl Start {
+    fn pos(self) -> Pos<Plain, 16> {
+        self.0
+    }
+}
+
+/// Walks `count` nodes from node number `first` on; returns how many this thread was first at.
+fn walk(team: &Team, pos: &mut Pos<Plain, 16>, n: u32, first: u64, count: u64) -> u64 {
+    let mut firsts = 0;
+    for i in first..first + count {
+        // Both kinds of constructs, in the same order in all threads.
+        if i % 3 == 0 {
+            let (first, next) = team.0.take(*pos, n);
+            *pos = next;
+            firsts += u64::from(first);
+        } else {
+            let (step, next) = team.0.step(*pos, n);
+            *pos = next;
+            if step.claim() {
+                step.node.value.set(i);
+                step.publish();
+                firsts += 1;
+            }
+            assert_eq!(step.node.value.get(), i);
+        }
+    }
+    firsts
+}
+
+#[test]
+fn a_thread_may_run_far_ahead() {
+    const COUNT: u64 = 10_000;
+    let team = Team(Chain::new());
+    for region in 0..3 {
+        let start = Start(team.0.position());
+        let ahead = AtomicBool::new(false);
+        let firsts = AtomicU64::new(0);
+        let end = std::thread::scope(|s| {
+            for slow in 0..2 {
+                let (team, ahead, firsts) = (&team, &ahead, &firsts);
+                s.spawn(move || {
+                    let mut pos = start.pos();
+                    // One stands still at the start, the other after a few blocks.
+                    let early = 100 * slow;
+                    let mut mine = walk(team, &mut pos, 3, 0, early);
+                    while !ahead.load(Ordering::Acquire) {
+                        std::thread::yield_now();
+                    }
+                    mine += walk(team, &mut pos, 3, early, COUNT - early);
+                    firsts.fetch_add(mine, Ordering::Relaxed);
+                });
+            }
+            let mut pos = start.pos();
+            let mine = walk(&team, &mut pos, 3, 0, COUNT);
+            // It got here although nobody else moved; all of its blocks are in use.
+            assert!(team.0.blocks() as u64 >= COUNT / 16);
+            ahead.store(true, Ordering::Release);
+            firsts.fetch_add(mine, Ordering::Relaxed);
+            pos
+        });
+        assert_eq!(firsts.into_inner(), COUNT, "region {region}");
+        team.0.settle(end);
+        assert!(team.0.blocks() <= KEEP);
+    }
+}
+
+#[test]
+fn threads_that_stay_together_need_two_blocks() {
+    for n in 2..5u32 {
+        let team = Team(Chain::new());
+        let start = Start(team.0.position());
+        let barrier = Barrier::new(n as usize);
+        let firsts = AtomicU64::new(0);
+        std::thread::scope(|s| {
+            for _ in 0..n {
+                let (team, barrier, firsts) = (&team, &barrier, &firsts);
+                s.spawn(move || {
+                    let mut pos = start.pos();
+                    for i in 0..500 {
+                        let mine = walk(team, &mut pos, n, i * 7, 7);
+                        firsts.fetch_add(mine, Ordering::Relaxed);
+                        barrier.wait();
+                    }
+                });
+            }
+        });
+        assert_eq!(firsts.into_inner(), 500 * 7);
+        // Two that two threads linked at once, and one that lost the race.
+        assert!(team.0.blocks() <= 2 + n as usize, "{}", team.0.blocks());
+    }
+}
+
+#[test]
+fn a_combined_construct_takes_its_node_for_all() {
+    let team = Team(Chain::new());
+    // Across several blocks.
+    for _ in 0..100 {
+        let (_, next) = team.0.at(team.0.position());
+        // In the region both threads enter one more node, each as one of two.
+        let (step, end) = team.0.step(next, 2);
+        assert!(step.claim());
+        step.publish();
+        let (step, _) = team.0.step(next, 2);
+        assert!(!step.claim());
+        team.0.settle(end);
+    }
+    assert!(team.0.blocks() <= KEEP);
+}
+
+#[test]
+fn memory_is_freed_between_regions_and_nodes_are_free_after_a_restart() {
+    let team = Team(Chain::new());
+    let start = team.0.position();
+    let (step, next) = team.0.step(start, 2);
+    assert!(step.claim());
+    // SAFETY: no other thread is here.
+    unsafe { *step.node.memory.get() = Some(Box::new(7)) };
+    step.publish();
+    team.0.note_heavy();
+    let node: *const Plain = step.node;
+    team.0.settle(next);
+    // SAFETY: blocks that are in use are kept; no other thread is here.
+    assert!(unsafe { (*(*node).memory.get()).is_none() });
+
+    // Two threads at different nodes, as a cancelled region leaves them.
+    let mut fast = next;
+    walk(&team, &mut fast, 2, 0, 40);
+    team.0.restart();
+    let again = team.0.position();
+    let mut pos = again;
+    assert_eq!(walk(&team, &mut pos, 2, 0, 40), 40);
+    let mut other = again;
+    assert_eq!(walk(&team, &mut other, 2, 0, 40), 0);
+}
