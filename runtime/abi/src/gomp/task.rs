@@ -46,7 +46,10 @@ impl List {
 
     fn new() -> List {
         List {
-            few: [Dependence { address: 0, kind: Kind::In }; List::FEW],
+            few: [Dependence {
+                address: 0,
+                kind: Kind::In,
+            }; List::FEW],
             many: Vec::new(),
             len: 0,
         }
@@ -95,7 +98,11 @@ pub(crate) unsafe fn dependences(depend: *const *mut c_void) -> List {
             let plain = outs + mutexes + ins;
             for i in 0..total {
                 if i < plain {
-                    let kind = if i < outs + mutexes { Kind::Out } else { Kind::In };
+                    let kind = if i < outs + mutexes {
+                        Kind::Out
+                    } else {
+                        Kind::In
+                    };
                     list.push(word(5 + i), kind);
                 } else {
                     let object = word(5 + i) as *const usize;
@@ -117,6 +124,13 @@ entries! {
         if_clause: bool, flags: c_uint, depend: *const *mut c_void, priority: c_int,
         event: *mut c_void,
     ) {
+        let th = Thread::current();
+        // SAFETY: the compiled code describes its task.
+        if copy.is_none() && flags & (DEPEND | DETACH) == 0
+            && unsafe { task::create_simple(th, f, data, if_clause, flags & FINAL != 0) }
+        {
+            return;
+        }
         let list;
         let depends = if flags & DEPEND != 0 {
             // SAFETY: the compiled code passes the array with this flag.
@@ -139,7 +153,7 @@ entries! {
             range: None,
         };
         // SAFETY: the compiled code describes its task.
-        unsafe { task::create(Thread::current(), &new) };
+        unsafe { task::create(th, &new) };
     }
 
     /// Waits for the children of the current task.

@@ -13,14 +13,15 @@
 //! the successor's record whole. A maker whose push finds the list closed acquires what the completed
 //! task wrote. The last decrement of `missing` acquires all earlier ones.
 
+use super::recycle::{Depot, Record};
 use super::Task;
 use crate::team::{Member, Team};
 use crate::thread::Thread;
 use core::cell::{Cell, UnsafeCell};
+use core::ptr::NonNull;
 use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
 
 /// The kinds of the `depend` clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,10 @@ pub struct Dependence {
 /// A child with dependences, as its siblings see it. Outlives the task.
 #[derive(Debug)]
 pub(crate) struct Node {
+    /// References: the task's, the sites', and those of edges.
+    count: AtomicU32,
+    /// Links free nodes.
+    next_free: Cell<*mut Node>,
     /// The task, until it is complete. Null for a wait of the parent itself.
     task: Cell<*const Task>,
     /// Predecessors not complete, plus one while the maker still adds some.
@@ -69,7 +74,7 @@ unsafe impl Send for Node {}
 // SAFETY: as above.
 unsafe impl Sync for Node {}
 
-/// One successor in a list. Holds one count of the `Arc` of the node it leads to, as a raw pointer,
+/// One successor in a list. Holds one count of the node it leads to, as a raw pointer,
 /// because it may lie inside that node.
 #[derive(Debug)]
 struct Edge {
@@ -85,13 +90,15 @@ fn closed() -> *mut Edge {
 }
 
 impl Node {
-    fn new(task: *const Task, waiter: *const Member) -> Arc<Node> {
+    fn new(task: *const Task, waiter: *const Member) -> NodeRef {
         const NO_EDGE: Edge = Edge {
             to: core::ptr::null(),
             next: core::ptr::null_mut(),
             boxed: false,
         };
-        Arc::new(Node {
+        NodeRef::new(Node {
+            count: AtomicU32::new(1),
+            next_free: Cell::new(core::ptr::null_mut()),
             task: Cell::new(task),
             missing: AtomicU32::new(1),
             successors: AtomicPtr::new(core::ptr::null_mut()),
@@ -106,11 +113,11 @@ impl Node {
     }
 
     /// An edge that leads to this node, not linked yet.
-    fn edge_to(self: &Arc<Self>) -> *mut Edge {
-        let to = Arc::into_raw(Arc::clone(self));
-        let used = self.used_edges.get();
-        if let Some(own) = self.own_edges.get(used) {
-            self.used_edges.set(used + 1);
+    fn edge_to(this: &NodeRef) -> *mut Edge {
+        let to = NodeRef::clone(this).into_raw();
+        let used = this.used_edges.get();
+        if let Some(own) = this.own_edges.get(used) {
+            this.used_edges.set(used + 1);
             let edge = own.get();
             // SAFETY: edges of a node are given out once, by its maker.
             unsafe { (*edge).to = to };
@@ -128,7 +135,7 @@ impl Node {
     ///
     /// # Safety
     /// The edge comes from `edge_to`, and nobody else has it.
-    unsafe fn follow_edge(edge: *mut Edge) -> Arc<Node> {
+    unsafe fn follow_edge(edge: *mut Edge) -> NodeRef {
         // SAFETY: the caller's promise. The box is freed before the node, in which an edge of its own
         // would lie.
         unsafe {
@@ -136,19 +143,19 @@ impl Node {
             if (*edge).boxed {
                 drop(Box::from_raw(edge));
             }
-            Arc::from_raw(to)
+            NodeRef::from_raw(to)
         }
     }
 
     /// Makes `to` wait for this node, unless it is complete.
-    fn precede(&self, to: &Arc<Node>) {
+    fn precede(&self, to: &NodeRef) {
         let mut head = self.successors.load(Ordering::Acquire);
         if head == closed() {
             return;
         }
         // Counted first: the other side may release the edge as soon as it is linked.
         to.missing.fetch_add(1, Ordering::Relaxed);
-        let edge = to.edge_to();
+        let edge = Node::edge_to(to);
         loop {
             if head == closed() {
                 // SAFETY: the edge was not linked.
@@ -171,7 +178,7 @@ impl Node {
     }
 
     /// Closes the list and hands every successor to `each`.
-    fn close(&self, mut each: impl FnMut(Arc<Node>)) {
+    fn close(&self, mut each: impl FnMut(NodeRef)) {
         let mut edge = self.successors.swap(closed(), Ordering::AcqRel);
         while !edge.is_null() && edge != closed() {
             // SAFETY: the swap took the list and its edges; `next` is read before the edge goes.
@@ -189,25 +196,107 @@ impl Node {
     }
 }
 
-impl Drop for Node {
+static DEPOT: Depot<Node> = Depot::new();
+
+impl Record for Node {
+    #[inline]
+    fn next(&self) -> &Cell<*mut Node> {
+        &self.next_free
+    }
+    unsafe fn dispose(this: *mut Node) {
+        // SAFETY: nodes are boxed, and the caller says that it is free.
+        drop(unsafe { Box::from_raw(this) });
+    }
+    fn depot() -> &'static Depot<Node> {
+        &DEPOT
+    }
+}
+
+/// A counted reference to a node. Not an `Arc` only because nodes are recycled.
+#[derive(Debug)]
+struct NodeRef(NonNull<Node>);
+
+impl NodeRef {
+    fn new(node: Node) -> NodeRef {
+        let kept = Thread::try_current().and_then(|th| th.cache.nodes.take());
+        match kept.and_then(NonNull::new) {
+            Some(p) => {
+                // SAFETY: a free node is memory for a node, and has nothing to drop.
+                unsafe { p.write(node) };
+                NodeRef(p)
+            }
+            None => NodeRef(NonNull::from(Box::leak(Box::new(node)))),
+        }
+    }
+
+    fn same(a: &NodeRef, b: &NodeRef) -> bool {
+        a.0 == b.0
+    }
+
+    fn into_raw(self) -> *const Node {
+        let p = self.0.as_ptr();
+        core::mem::forget(self);
+        p
+    }
+
+    /// # Safety
+    /// `p` comes from `into_raw`, once.
+    unsafe fn from_raw(p: *const Node) -> NodeRef {
+        // SAFETY: never null.
+        NodeRef(unsafe { NonNull::new_unchecked(p.cast_mut()) })
+    }
+}
+
+impl core::ops::Deref for NodeRef {
+    type Target = Node;
+    #[inline]
+    fn deref(&self) -> &Node {
+        // SAFETY: counted, so live.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for NodeRef {
+    #[inline]
+    fn clone(&self) -> NodeRef {
+        // Relaxed, as in `Arc`: a new reference is made from one that keeps the node alive.
+        self.count.fetch_add(1, Ordering::Relaxed);
+        NodeRef(self.0)
+    }
+}
+
+impl Drop for NodeRef {
+    #[inline]
     fn drop(&mut self) {
+        // AcqRel: what others did through their references happens before the reuse.
+        if self.count.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        // Successors of a node whose task never ran (cancelled, or none at all).
         self.close(|_| {});
+        let p = self.0.as_ptr();
+        match Thread::try_current() {
+            // SAFETY: that was the last reference.
+            Some(th) => unsafe { th.cache.nodes.give(p) },
+            // SAFETY: as above.
+            None => unsafe { Node::dispose(p) },
+        }
     }
 }
 
 /// Siblings that may run at the same time; nearly always one.
 #[derive(Debug, Default)]
 struct Peers {
-    first: Option<Arc<Node>>,
-    more: Vec<Arc<Node>>,
+    first: Option<NodeRef>,
+    more: Vec<NodeRef>,
 }
 
 impl Peers {
-    fn iter(&self) -> impl Iterator<Item = &Arc<Node>> {
+    fn iter(&self) -> impl Iterator<Item = &NodeRef> {
         self.first.iter().chain(&self.more)
     }
 
-    fn push(&mut self, node: Arc<Node>) {
+    fn push(&mut self, node: NodeRef) {
         if self.first.is_none() {
             self.first = Some(node);
             return;
@@ -219,8 +308,8 @@ impl Peers {
         self.more.push(node);
     }
 
-    fn contains(&self, node: &Arc<Node>) -> bool {
-        self.iter().any(|n| Arc::ptr_eq(n, node))
+    fn contains(&self, node: &NodeRef) -> bool {
+        self.iter().any(|n| NodeRef::same(n, node))
     }
 }
 
@@ -260,7 +349,7 @@ impl Hasher for AddressHasher {
 
 impl Sites {
     /// Adds the edges from earlier children to `node`, and `node` to the sites.
-    fn add(&mut self, node: &Arc<Node>, list: &[Dependence]) {
+    fn add(&mut self, node: &NodeRef, list: &[Dependence]) {
         for d in list {
             let site = self.sites.entry(d.address).or_insert_with(|| Site {
                 kind: d.kind,
@@ -282,25 +371,25 @@ impl Sites {
             for n in site.before.iter() {
                 n.precede(node);
             }
-            site.last.push(Arc::clone(node));
+            site.last.push(NodeRef::clone(node));
         }
     }
 
     /// `node`, a member of the site's last group, becomes its only writer.
-    fn own(site: &mut Site, node: &Arc<Node>) {
+    fn own(site: &mut Site, node: &NodeRef) {
         let mut others = Peers::default();
-        for n in site.last.iter().filter(|n| !Arc::ptr_eq(n, node)) {
+        for n in site.last.iter().filter(|n| !NodeRef::same(n, node)) {
             n.precede(node);
-            others.push(Arc::clone(n));
+            others.push(NodeRef::clone(n));
         }
         site.before = others;
         site.last = Peers::default();
-        site.last.push(Arc::clone(node));
+        site.last.push(NodeRef::clone(node));
         site.kind = Kind::Out;
     }
 
     /// Adds the edges from earlier children to `node`, which is no child itself.
-    fn follow(&self, node: &Arc<Node>, list: &[Dependence]) {
+    fn follow(&self, node: &NodeRef, list: &[Dependence]) {
         for d in list {
             let Some(site) = self.sites.get(&d.address) else {
                 continue;
@@ -321,7 +410,7 @@ pub(crate) fn attach(parent: &Task, t: &Task, list: &[Dependence]) -> bool {
         return true;
     }
     let node = Node::new(t, core::ptr::null());
-    t.node.set(Arc::into_raw(Arc::clone(&node)));
+    t.node.set(NodeRef::clone(&node).into_raw());
     // SAFETY: only the thread that runs the parent touches `children`, and that is this one.
     let sites = unsafe { (*parent.children.get()).get_or_insert_with(Default::default) };
     sites.add(&node, list);
@@ -336,8 +425,8 @@ pub(crate) fn release(team: &Team, m: &Member, t: &Task) {
         return;
     }
     t.node.set(core::ptr::null());
-    // SAFETY: made by `Arc::into_raw` in `attach`, and taken back once.
-    let node = unsafe { Arc::from_raw(p) };
+    // SAFETY: made by `into_raw` in `attach`, and taken back once.
+    let node = unsafe { NodeRef::from_raw(p) };
     node.close(|to| {
         if to.one_less() {
             let task = to.task.get();
@@ -372,7 +461,7 @@ pub fn wait_for(th: &Thread, list: &[Dependence]) {
 mod tests {
     use super::*;
 
-    fn node() -> Arc<Node> {
+    fn node() -> NodeRef {
         Node::new(core::ptr::null(), core::ptr::null())
     }
 
@@ -424,7 +513,11 @@ mod tests {
         s.add(&r, &dep(8, Kind::In));
         s.add(
             &both,
-            &[dep(8, Kind::In)[0], dep(8, Kind::Out)[0], dep(8, Kind::Out)[0]],
+            &[
+                dep(8, Kind::In)[0],
+                dep(8, Kind::Out)[0],
+                dep(8, Kind::Out)[0],
+            ],
         );
         s.add(&after, &dep(8, Kind::In));
         assert_eq!([&r, &both, &after].map(|n| missing(n)), [0, 1, 1]);

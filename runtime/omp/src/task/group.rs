@@ -1,16 +1,15 @@
 //! Taskgroups (OpenMP 5.1, section 2.19.6).
 
-use super::WAITING;
+use super::counts::Live;
 use crate::team::{Member, Team};
 use crate::thread::Thread;
 use core::cell::Cell;
-use hetmp_core::sync::{AtomicBool, AtomicU64, Ordering};
+use hetmp_core::sync::{AtomicBool, Ordering};
 
 /// One taskgroup: counts its deferred tasks that are not complete.
 #[derive(Debug)]
 pub struct Group {
-    /// Tasks not complete; the top bit says that the owner waits.
-    live: AtomicU64,
+    live: Live,
     pub(crate) cancelled: AtomicBool,
     pub(crate) outer: Cell<*const Group>,
     /// Who waits at the end; null for a group that a whole region shares.
@@ -25,7 +24,7 @@ impl Group {
     /// A group inside `outer`, whose end `runner` waits for.
     pub fn new(outer: *const Group, runner: *const Member) -> Group {
         Group {
-            live: AtomicU64::new(0),
+            live: Live::new(),
             cancelled: AtomicBool::new(false),
             outer: Cell::new(outer),
             runner: Cell::new(runner),
@@ -69,14 +68,14 @@ impl Group {
 
     #[inline]
     pub(crate) fn enter(&self) {
-        self.live.fetch_add(1, Ordering::Relaxed);
+        self.live.enter();
     }
 
     /// One task complete. The group may be gone when this returns.
     #[inline]
     pub(crate) fn leave(&self, team: &Team) {
         let runner = self.runner.get();
-        if self.live.fetch_sub(1, Ordering::AcqRel) == WAITING | 1 {
+        if self.live.leave() {
             // SAFETY: members live as long as their team.
             if let Some(m) = unsafe { runner.as_ref() } {
                 team.nudge(m);
@@ -87,15 +86,11 @@ impl Group {
     /// True when all tasks are complete (acquire).
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.live.load(Ordering::Acquire) & !WAITING == 0
+        self.live.is_empty()
     }
 
     pub(crate) fn set_waiting(&self, yes: bool) {
-        if yes {
-            self.live.fetch_or(WAITING, Ordering::SeqCst);
-        } else {
-            self.live.fetch_and(!WAITING, Ordering::Relaxed);
-        }
+        self.live.set_waiting(yes);
     }
 }
 

@@ -29,24 +29,30 @@
 //! scheduling constraint (OpenMP 5.1, section 2.12.6), without which a task that waits inside a
 //! critical section could have its own thread run another one that wants to enter it.
 
+pub(crate) mod counts;
 pub mod depend;
 pub mod group;
 pub mod queue;
+pub(crate) mod recycle;
 pub mod reduction;
 pub mod run;
+pub(crate) mod sleep;
 pub mod taskloop;
 pub mod wait;
 
+use counts::Counts;
 pub use group::Group;
 pub(crate) use queue::{Deque, Tasks};
-pub use run::{create, fulfill, NewTask};
+pub use run::{create, create_simple, fulfill, NewTask};
+pub(crate) use sleep::Sleep;
 pub(crate) use wait::{drain, drained, wake_up, work_off, DockPastime, TaskPastime};
 pub use wait::{taskwait, taskyield};
 
 use crate::icv::Icv;
 use crate::team::{Member, Outlined, Team};
 use core::cell::{Cell, UnsafeCell};
-use hetmp_core::sync::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::sync::AtomicU32;
+use recycle::{Depot, Record, Recycler};
 
 /// The task is an implicit one.
 pub(crate) const IMPLICIT: u32 = 1;
@@ -59,12 +65,6 @@ pub(crate) const DETACHED: u32 = 8;
 /// The task's data was made by a copy constructor, so the body must run to destroy it.
 pub(crate) const COPIED: u32 = 16;
 
-/// One completed child, in the high half of [`Task::counts`].
-const JOINED: u64 = 1 << 32;
-/// Somebody waits for children, the top bit of [`Task::counts`].
-pub(crate) const WAITING: u64 = 1 << 63;
-/// Low half of a complete task whose children are all released.
-const DEAD: u32 = 1 << 31;
 /// More children than this at a time are not counted: the maker waits for them.
 const MOST_CHILDREN: u32 = 1 << 30;
 
@@ -77,8 +77,7 @@ pub(crate) const FULFILLED: u32 = 2;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Task {
-    /// Completed children (bits 32 to 62) and released children (bits 0 to 31); `WAITING`.
-    counts: AtomicU64,
+    counts: Counts,
     /// Children made by this task; written by the thread that runs it.
     spawned: Cell<u32>,
     pub(crate) flags: Cell<u32>,
@@ -116,7 +115,7 @@ impl Task {
     /// An implicit task, part of a team member.
     pub(crate) fn implicit() -> Task {
         Task {
-            counts: AtomicU64::new(0),
+            counts: Counts::new(),
             spawned: Cell::new(0),
             flags: Cell::new(IMPLICIT),
             f: Cell::new(None),
@@ -142,7 +141,7 @@ impl Task {
     /// Starts an implicit task of `team`, run by `runner`.
     #[inline]
     pub(crate) fn begin_implicit(&self, icv: *const Icv, team: *const Team, runner: *const Member) {
-        self.counts.store(0, Ordering::Relaxed);
+        self.counts.reset();
         self.spawned.set(0);
         self.group.set(core::ptr::null());
         self.team.set(team);
@@ -212,15 +211,13 @@ impl Task {
     /// True when all children made so far are complete (acquire).
     #[inline]
     fn children_done(&self) -> bool {
-        let joined = (self.counts.load(Ordering::Acquire) & !WAITING) >> 32;
-        joined as u32 == self.spawned.get()
+        self.counts.joined() == self.spawned.get()
     }
 
     /// Children made and not complete.
     #[inline]
     fn children_left(&self) -> u32 {
-        let joined = (self.counts.load(Ordering::Relaxed) & !WAITING) >> 32;
-        self.spawned.get().wrapping_sub(joined as u32)
+        self.spawned.get().wrapping_sub(self.counts.joined())
     }
 
     /// True when `ancestor` is this task's parent, or its parent's, and so on.
@@ -242,22 +239,36 @@ impl Task {
 /// Task records of one thread that are free for reuse.
 #[derive(Debug)]
 pub(crate) struct TaskCache {
-    head: Cell<*mut Task>,
-    count: Cell<u32>,
+    small: Recycler<Task>,
+    pub(crate) nodes: Recycler<depend::Node>,
 }
 
 /// Records with room for this much data are all of one size, and kept.
 const SMALL_DATA: usize = 128;
 /// Bytes of a kept record.
 const SMALL: usize = core::mem::size_of::<Task>() + SMALL_DATA;
-/// More free records than this go back to the system.
-const MOST_CACHED: u32 = 512;
+
+static DEPOT: Depot<Task> = Depot::new();
+
+impl Record for Task {
+    #[inline]
+    fn next(&self) -> &Cell<*mut Task> {
+        &self.next_free
+    }
+    unsafe fn dispose(this: *mut Task) {
+        // SAFETY: the caller's promise.
+        unsafe { dispose(this) };
+    }
+    fn depot() -> &'static Depot<Task> {
+        &DEPOT
+    }
+}
 
 impl TaskCache {
     pub(crate) const fn new() -> TaskCache {
         TaskCache {
-            head: Cell::new(core::ptr::null_mut()),
-            count: Cell::new(0),
+            small: Recycler::new(),
+            nodes: Recycler::new(),
         }
     }
 
@@ -265,15 +276,12 @@ impl TaskCache {
     /// whatever they held, except `size`; the caller sets them all.
     #[inline]
     fn take(&self, bytes: usize, align: usize) -> (*mut Task, *mut u8) {
-        let head = self.head.get();
-        let task = if bytes <= SMALL_DATA && align <= 64 && !head.is_null() {
-            // SAFETY: free records are live allocations linked by this thread.
-            self.head.set(unsafe { (*head).next_free.get() });
-            self.count.set(self.count.get() - 1);
-            head
+        let kept = if bytes <= SMALL_DATA && align <= 64 {
+            self.small.take()
         } else {
-            fresh(bytes, align)
+            None
         };
+        let task = kept.unwrap_or_else(|| fresh(bytes, align));
         // SAFETY: the allocation has room for the data after the record, aligned.
         let data = unsafe { task.cast::<u8>().add(core::mem::size_of::<Task>()) };
         let data = data.wrapping_add(data.align_offset(align.max(1)));
@@ -288,10 +296,8 @@ impl TaskCache {
     unsafe fn give(&self, task: *mut Task) {
         // SAFETY: the caller's promise.
         unsafe {
-            if (*task).size.get() as usize == SMALL && self.count.get() < MOST_CACHED {
-                (*task).next_free.set(self.head.get());
-                self.head.set(task);
-                self.count.set(self.count.get() + 1);
+            if (*task).size.get() as usize == SMALL {
+                self.small.give(task);
             } else {
                 dispose(task);
             }
@@ -306,8 +312,9 @@ fn fresh(bytes: usize, align: usize) -> *mut Task {
     } else {
         core::mem::size_of::<Task>() + bytes + align
     };
-    let layout = std::alloc::Layout::from_size_align(size, 64)
-        .unwrap_or_else(|_| hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large")));
+    let layout = std::alloc::Layout::from_size_align(size, 64).unwrap_or_else(|_| {
+        hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large"))
+    });
     // SAFETY: the size is not zero.
     let p = unsafe { std::alloc::alloc(layout) }.cast::<Task>();
     if p.is_null() {
@@ -337,19 +344,5 @@ unsafe fn dispose(task: *mut Task) {
             task.cast(),
             std::alloc::Layout::from_size_align_unchecked(size, 64),
         );
-    }
-}
-
-impl Drop for TaskCache {
-    fn drop(&mut self) {
-        let mut p = self.head.get();
-        while !p.is_null() {
-            // SAFETY: free records are owned by the cache.
-            unsafe {
-                let next = (*p).next_free.get();
-                dispose(p);
-                p = next;
-            }
-        }
     }
 }

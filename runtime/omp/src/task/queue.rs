@@ -247,6 +247,12 @@ impl Team {
         } else {
             m.deque.push(task);
         }
+        self.tell_sleepers(m);
+    }
+
+    /// Wakes somebody, if anybody sleeps, for tasks that were just queued at `m`.
+    #[inline]
+    fn tell_sleepers(&self, m: &Member) {
         // The task must be visible before sleepers are counted; a sleeper counts itself before it
         // looks for tasks a last time.
         fence(Ordering::SeqCst);
@@ -275,19 +281,8 @@ impl Team {
 
     /// Wakes member `m` if it sleeps.
     pub(crate) fn nudge(&self, m: &Member) -> bool {
-        // What the sleeper waits for was written before; it looks again after announcing its sleep.
-        fence(Ordering::SeqCst);
-        if m.asleep.load(Ordering::SeqCst) && m.asleep.swap(false, Ordering::SeqCst) {
-            self.tasks.sleepers.fetch_sub(1, Ordering::SeqCst);
-            let flag = m.sleeps_on.load(Ordering::Acquire);
-            if !flag.is_null() {
-                // SAFETY: members sleep on flags of the team or of their slot; both live as long
-                // as the team.
-                unsafe { (*flag).nudge() };
-            }
-            return true;
-        }
-        false
+        // Members sleep on flags of the team or of their slot; both live as long as the member.
+        m.sleep.nudge(&self.tasks.sleepers)
     }
 
     /// A task the thread may begin, or nothing.
@@ -316,11 +311,7 @@ impl Team {
         }
     }
 
-    fn steal(
-        &self,
-        th: &Thread,
-        allowed: Option<&dyn Fn(&Task) -> bool>,
-    ) -> Option<*const Task> {
+    fn steal(&self, th: &Thread, allowed: Option<&dyn Fn(&Task) -> bool>) -> Option<*const Task> {
         let n = self.nthreads();
         let tid = th.tid();
         let mut spoils = Vec::new();
@@ -329,8 +320,12 @@ impl Team {
             let victim = (tid + k) % n;
             let v: &Member = &self.members[victim as usize];
             if let Some(t) = v.deque.steal(allowed, &mut spoils) {
-                for s in spoils {
-                    th.member().deque.push(s);
+                if !spoils.is_empty() {
+                    for s in spoils {
+                        th.member().deque.push(s);
+                    }
+                    // On their way nobody saw them, and somebody may have gone to sleep.
+                    self.tell_sleepers(th.member());
                 }
                 return Some(t);
             }

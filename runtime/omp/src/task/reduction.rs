@@ -17,10 +17,10 @@
 //! Word 5 holds our table from addresses of variables to their place, which includes the tables
 //! of the constructs around.
 
+use super::depend::AddressHasher;
 use super::group::{self, Group};
 use crate::thread::Thread;
 use hetmp_core::report;
-use super::depend::AddressHasher;
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 
@@ -65,7 +65,9 @@ unsafe fn link(data: *mut usize, outer: *mut usize, first: *mut usize, nthreads:
                 let pad = align.max(16);
                 let whole = std::alloc::alloc_zeroed(layout(bytes + pad, pad));
                 if whole.is_null() {
-                    report::fatal(format_args!("out of memory for a task reduction of {bytes} bytes"));
+                    report::fatal(format_args!(
+                        "out of memory for a task reduction of {bytes} bytes"
+                    ));
                 }
                 let memory = whole.add(pad);
                 memory.cast::<[usize; 2]>().sub(1).write([bytes + pad, pad]);
@@ -111,7 +113,14 @@ pub unsafe fn register(th: &Thread, data: *mut usize) {
         return;
     };
     // SAFETY: the caller's promise.
-    unsafe { link(data, group.reductions.get(), core::ptr::null_mut(), th.nthreads()) };
+    unsafe {
+        link(
+            data,
+            group.reductions.get(),
+            core::ptr::null_mut(),
+            th.nthreads(),
+        )
+    };
     group.reductions.set(data);
 }
 
@@ -200,7 +209,8 @@ pub unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
 /// # Safety
 /// `items` has room for that; every item takes part in a registered reduction.
 pub unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mut u8) {
-    let data = Group::of(th.task().group.get()).map_or(core::ptr::null_mut(), |g| g.reductions.get());
+    let data =
+        Group::of(th.task().group.get()).map_or(core::ptr::null_mut(), |g| g.reductions.get());
     if data.is_null() {
         report::fatal(format_args!(
             "in_reduction without a matching task_reduction around it"

@@ -2,10 +2,7 @@
 
 use super::depend::{self, Dependence};
 use super::queue::Scope;
-use super::{
-    Group, Task, BODY_ENDED, COPIED, DEAD, DEFERRED, DETACHED, FINAL, FULFILLED, JOINED,
-    MOST_CHILDREN, WAITING,
-};
+use super::{Group, Task, BODY_ENDED, COPIED, DEFERRED, DETACHED, FINAL, FULFILLED, MOST_CHILDREN};
 use crate::init;
 use crate::team::{Outlined, Team};
 use crate::thread::Thread;
@@ -50,8 +47,7 @@ const BACKLOG: u32 = 32;
 fn cancelled(th: &Thread) -> bool {
     let team = th.team();
     team.shared.cancellable.get()
-        && (team.cancelled.load(Ordering::Relaxed)
-            || Group::is_cancelled(th.task().group.get()))
+        && (team.cancelled.load(Ordering::Relaxed) || Group::is_cancelled(th.task().group.get()))
 }
 
 /// Makes a task: defers it, or runs it before returning.
@@ -71,14 +67,8 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
         || th.member().deque.len() >= BACKLOG * th.nthreads()
         || (new.depends.is_some() && parent.children_left() >= 2 * BACKLOG * th.nthreads())
     {
-        if new.copy.is_none() && new.depends.is_none() && new.event.is_none() && new.range.is_none()
-        {
-            // SAFETY: the caller's promise.
-            unsafe { call(th, parent, new.f, new.data, new.is_final) }
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe { run_at_once(th, parent, new) }
-        }
+        // SAFETY: the caller's promise.
+        unsafe { run_at_once(th, parent, new) }
     } else {
         // SAFETY: the caller's promise.
         unsafe { defer(th, team, parent, new) }
@@ -90,7 +80,7 @@ fn begin<'t>(th: &Thread, parent: &Task, size: usize, align: usize) -> (&'t Task
     let (p, data) = th.cache.take(size, align);
     // SAFETY: the cache gives records nobody else uses.
     let t: &'t Task = unsafe { &*p };
-    t.counts.store(0, Ordering::Relaxed);
+    t.counts.reset();
     t.spawned.set(0);
     t.parent.set(parent);
     t.depth.set(parent.depth.get() + 1);
@@ -108,7 +98,31 @@ fn begin<'t>(th: &Thread, parent: &Task, size: usize, align: usize) -> (&'t Task
     (t, data)
 }
 
-/// Runs a task without clauses in its maker: little more than a call of its body.
+/// Makes a task that has no dependences, event or copy constructor, if it would be run at once: then
+/// it is little more than a call of its body. False: nothing happened, and [`create`] is to be called.
+///
+/// # Safety
+/// `f` may be called once with `data`.
+#[inline]
+pub unsafe fn create_simple(
+    th: &Thread,
+    f: Outlined,
+    data: *mut c_void,
+    deferrable: bool,
+    is_final: bool,
+) -> bool {
+    let parent = th.task();
+    let now = !deferrable
+        || parent.flags.get() & FINAL != 0
+        || th.member().deque.len() >= BACKLOG * th.nthreads();
+    if now && !cancelled(th) {
+        // SAFETY: the caller's promise.
+        unsafe { call(th, parent, f, data, is_final) };
+    }
+    now
+}
+
+/// Runs a task without clauses in its maker.
 #[inline]
 unsafe fn call(th: &Thread, parent: &Task, f: Outlined, data: *mut c_void, is_final: bool) {
     let (t, _) = begin(th, parent, 0, 1);
@@ -198,7 +212,7 @@ unsafe fn release_undeferred(th: &Thread, t: &Task) {
     // SAFETY: the parent runs on this thread.
     let parent = unsafe { &*t.parent.get() };
     count_child(th, parent);
-    parent.counts.fetch_add(JOINED, Ordering::AcqRel);
+    parent.counts.child_complete();
     // SAFETY: as above.
     unsafe { bury(Some(th), t, spawned) };
 }
@@ -352,27 +366,29 @@ unsafe fn bury(th: Option<&Thread>, task: &Task, spawned: u32) {
     let deferred = task.flags.get() & DEFERRED != 0;
     // SAFETY: a parent's record lives until this record's release is counted.
     let parent = unsafe { &*task.parent.get() };
-    let alone = spawned == 0
-        || task
-            .counts
-            .fetch_add(u64::from(DEAD - spawned), Ordering::AcqRel) as u32
-            == spawned;
     let runner = parent.runner.get();
-    let told = u64::from(alone) + if deferred { JOINED } else { 0 };
-    if told == 0 {
+    let team = task.team.get();
+    // SAFETY: the waiting member and its team live: this task is not yet counted as finished.
+    let nudge = || unsafe { (*team).nudge(&*runner) };
+    if spawned != 0 {
+        // The parent is told first: once this record is the children's, the last of them may free
+        // it, and with it all that keeps the parent's.
+        if deferred && parent.counts.child_complete() {
+            nudge();
+        }
+        if task.counts.complete(spawned) {
+            // SAFETY: complete, and all children are released.
+            unsafe { release_chain(th, task) };
+        }
         return;
     }
-    let team = task.team.get();
-    if alone {
-        // SAFETY: complete and without children: nobody refers to it.
-        unsafe { free(th, task) };
+    // SAFETY: complete and without children: nobody refers to it.
+    unsafe { free(th, task) };
+    let told = parent.counts.child_released(deferred);
+    if told.waiting {
+        nudge();
     }
-    let before = parent.counts.fetch_add(told, Ordering::AcqRel);
-    if before & WAITING != 0 && deferred {
-        // SAFETY: the waiting member and its team live: this task is not yet counted as finished.
-        unsafe { (*team).nudge(&*runner) };
-    }
-    if alone && (before as u32).wrapping_add(1) == DEAD {
+    if told.dead {
         // SAFETY: the parent was complete, and this was its last child.
         unsafe { release_chain(th, parent) };
     }
@@ -393,8 +409,7 @@ unsafe fn release_chain(th: Option<&Thread>, task: &Task) {
         }
         // SAFETY: a parent's record lives until its children's releases are counted.
         let p = unsafe { &*parent };
-        let before = p.counts.fetch_add(1, Ordering::AcqRel);
-        if (before as u32).wrapping_add(1) != DEAD {
+        if !p.counts.child_released(false).dead {
             return;
         }
         task = p;
@@ -418,9 +433,12 @@ unsafe fn free(th: Option<&Thread>, task: &Task) {
 pub unsafe fn fulfill(event: *mut c_void) {
     // SAFETY: the caller's promise: an event is its task's record.
     let task = unsafe { &*event.cast::<Task>() };
-    let team = task.team.get();
+    // SAFETY: the task is not complete before its event is fulfilled, so its team is in use.
+    let team = unsafe { &*task.team.get() };
     let deferred = task.flags.get() & DEFERRED != 0;
     let runner = task.runner.get();
+    // As a helper: from the fulfilment on nothing else keeps the team from changing.
+    team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
     let before = task.event.fetch_or(FULFILLED, Ordering::AcqRel);
     if before & FULFILLED != 0 {
         hetmp_core::report::fatal(format_args!(
@@ -429,22 +447,20 @@ pub unsafe fn fulfill(event: *mut c_void) {
     }
     if !deferred {
         // Its maker waits for it, perhaps asleep.
-        // SAFETY: the maker is suspended in the task, so its team is in use.
-        unsafe { (*team).nudge(&*runner) };
-        return;
-    }
-    if before & BODY_ENDED != 0 {
+        // SAFETY: members are not dropped while a helper is registered.
+        team.nudge(unsafe { &*runner });
+    } else if before & BODY_ENDED != 0 {
         let th = Thread::try_current().filter(|th| core::ptr::eq(th.team(), team));
         // SAFETY: the body has ended, and this thread set the second bit: completion is its.
         unsafe {
             complete(th, task);
         }
-        // SAFETY: pools keep their teams; a wake-up too many does no harm.
-        let team = unsafe { &*team };
+        // A wake-up too many does no harm.
         if team.tasks.sleepers.load(Ordering::SeqCst) != 0 {
             team.nudge_all();
         }
     }
+    team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// Runs one task of `scope` if there is one.

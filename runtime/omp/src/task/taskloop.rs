@@ -133,7 +133,10 @@ mod tests {
                     assert_eq!(all.iter().sum::<u64>(), trips, "{trips} {cut:?}");
                     assert!(all.iter().all(|&s| s > 0));
                     if let Cut::Grain(g) = cut {
-                        assert!(n == 1 || all.iter().all(|&s| s >= g && s < 2 * g), "{trips} {cut:?} {all:?}");
+                        assert!(
+                            n == 1 || all.iter().all(|&s| s >= g && s < 2 * g),
+                            "{trips} {cut:?} {all:?}"
+                        );
                     }
                 }
             }

@@ -2,35 +2,27 @@
 
 use super::queue::Scope;
 use super::run::run_one;
-use super::{Group, Task, FULFILLED, WAITING};
+use super::{Group, Task, FULFILLED};
 use crate::barrier::{wait_on, Pastime};
 use crate::team::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::park::{Flag, Poll};
-use hetmp_core::sync::{fence, Ordering};
+use hetmp_core::sync::Ordering;
 
 /// Announces that member `th` sleeps on `flag`, or that it is awake.
 fn announce(th: &Thread, flag: &Flag, yes: bool) {
-    let m = th.member();
-    let tasks = &th.team().tasks;
+    let sleepers = &th.team().tasks.sleepers;
     if yes {
-        m.sleeps_on
-            .store(core::ptr::from_ref(flag).cast_mut(), Ordering::Release);
-        if !m.asleep.swap(true, Ordering::SeqCst) {
-            tasks.sleepers.fetch_add(1, Ordering::SeqCst);
-        }
-        fence(Ordering::SeqCst);
-    } else if m.asleep.swap(false, Ordering::SeqCst) {
-        tasks.sleepers.fetch_sub(1, Ordering::SeqCst);
+        th.member().sleep.announce(sleepers, flag);
+    } else {
+        th.member().sleep.withdraw(sleepers);
     }
 }
 
 /// Takes down the announcement of member `m`, which was woken by something else than a nudge.
 #[cold]
 pub(crate) fn wake_up(team: &Team, m: &Member) {
-    if m.asleep.swap(false, Ordering::SeqCst) {
-        team.tasks.sleepers.fetch_sub(1, Ordering::SeqCst);
-    }
+    m.sleep.withdraw(&team.tasks.sleepers);
 }
 
 /// Runs tasks of the team while waiting at a barrier or join.
@@ -187,19 +179,12 @@ pub fn taskwait(th: &Thread) {
         inside(
             th,
             || task.children_done(),
-            |yes| {
-                if yes {
-                    task.counts.fetch_or(WAITING, Ordering::SeqCst);
-                } else {
-                    task.counts.fetch_and(!WAITING, Ordering::Relaxed);
-                }
-            },
+            |yes| task.counts.set_waiting(yes),
         );
     }
     // If all records are released too, counting can start afresh: it never overflows then.
-    let counts = task.counts.load(Ordering::Acquire);
-    if counts as u32 == task.spawned.get() {
-        task.counts.store(0, Ordering::Relaxed);
+    if task.counts.released() == task.spawned.get() {
+        task.counts.reset();
         task.spawned.set(0);
     }
     // SAFETY: only the thread that runs a task touches `children`. All children are complete, so
