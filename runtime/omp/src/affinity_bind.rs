@@ -22,8 +22,7 @@ pub(crate) fn place(th: &Thread, team: &Team, policy: ProcBind) {
 /// A thread of the application goes to the first place. Only where there are places.
 #[cold]
 pub(crate) fn initial(th: &Thread) {
-    th.partition
-        .set((0, init::globals().places.len() as u32));
+    th.partition.set((0, init::globals().places.len() as u32));
     go_to(th, 1);
 }
 
@@ -57,13 +56,15 @@ fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
 /// A worker goes where the primary thread put it.
 #[inline]
 pub(crate) fn settle(th: &Thread, team: &Team, tid: u32) {
-    let (place, first, count) = team.members[tid as usize].placement.get();
+    let m = &team.members[tid as usize];
+    let (place, first, count) = m.placement.get();
     if place != 0 {
         th.partition.set((first, count));
         if th.place.get() != place {
             go_to(th, place);
         }
     }
+    crate::nodes::settle(th, m.node.get());
 }
 
 /// The primary thread leaves the region.

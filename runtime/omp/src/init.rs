@@ -63,11 +63,15 @@ fn start() -> Globals {
         // SAFETY: sysconf has no preconditions.
         min_stack: unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(16384) as u64,
     };
-    let globals = Globals::from_env(
+    let mut globals = Globals::from_env(
         &|name| snapshot.get(name).map(<[u8]>::to_vec),
         &machine,
         &mut |line| report::warn(format_args!("{line}")),
     );
+    crate::nodes::configure(&mut globals, &|| {
+        topology.get_or_init(Topology::discover).clone()
+    });
+    crate::het::configure(&globals);
     Policy::set_cpus(cpus);
     let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
         PASSIVE_SPINS
@@ -127,6 +131,7 @@ pub(crate) fn after_fork(th: &Thread) {
         pool.forget();
     }
     Policy::set_threads(1);
+    crate::het::after_fork();
     let word = FORK_WORD.load(Ordering::Relaxed);
     // SAFETY: `forked` said so, hence it is not null; never unmapped.
     unsafe { (*word).store(1, Ordering::Relaxed) };

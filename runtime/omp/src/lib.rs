@@ -12,6 +12,9 @@
 //! Places left for what comes later, on purpose without code: regions over several processes
 //! (`across`), virtual teams for static loops (`virtual_team`), and the tool interface (`tool`).
 
+// Under the model checker only the parts that have models are compiled, by `tests/loom_*.rs`.
+#![cfg(not(loom))]
+
 pub mod acc;
 pub mod affinity;
 pub(crate) mod affinity_bind;
@@ -22,6 +25,7 @@ pub(crate) mod chain;
 pub mod critical;
 pub mod device;
 pub mod doacross;
+pub mod het;
 pub mod icv;
 pub mod init;
 pub mod lock;

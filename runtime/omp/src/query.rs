@@ -103,13 +103,13 @@ pub fn in_explicit_task() -> bool {
     Thread::try_current().is_some_and(|th| !th.task().is_implicit())
 }
 
-/// `omp_get_num_procs`: CPUs that the calling thread may use; with places, those that the process
+/// `omp_get_num_procs`: CPUs that the calling thread may use; with places or nodes, those that the process
 /// could use at its start, because a bound thread sees its own place only.
 #[must_use]
 pub fn num_procs() -> i32 {
     let globals = init::globals();
     let start = globals.allowed.count();
-    let count = if globals.places.is_empty() {
+    let count = if globals.places.is_empty() && !crate::nodes::active() {
         allowed_now().unwrap_or(start)
     } else {
         start

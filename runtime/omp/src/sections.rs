@@ -2,7 +2,7 @@
 //! each handed to one thread; 0 says that there are no more.
 
 use crate::loops::Kind;
-use crate::team;
+use crate::team::{self, Team};
 use crate::thread::Thread;
 use crate::work::{self, Extras, Work};
 
@@ -46,7 +46,13 @@ fn take(work: &Work) -> u32 {
 /// As for [`team::fork`].
 pub unsafe fn fork(th: &Thread, region: &team::Region, count: u32) {
     // SAFETY: the caller's promise.
-    unsafe { team::fork(th, region, Some(&mut |w: &Work| prepare(w, count))) };
+    unsafe {
+        team::fork(
+            th,
+            region,
+            Some(&mut |_: &Team, w: &Work| prepare(w, count)),
+        )
+    };
 }
 
 /// Runs a region whose threads start in the construct.
@@ -55,5 +61,11 @@ pub unsafe fn fork(th: &Thread, region: &team::Region, count: u32) {
 /// As for [`team::parallel`].
 pub unsafe fn parallel(th: &Thread, region: &team::Region, count: u32) {
     // SAFETY: the caller's promise.
-    unsafe { team::parallel(th, region, Some(&mut |w: &Work| prepare(w, count))) };
+    unsafe {
+        team::parallel(
+            th,
+            region,
+            Some(&mut |_: &Team, w: &Work| prepare(w, count)),
+        )
+    };
 }

@@ -19,7 +19,7 @@ use crate::barrier::{Barrier, Seat};
 use crate::icv::{Icv, ProcBind, UNLIMITED_THREADS};
 use crate::init;
 use crate::pool::{Call, Pool};
-use crate::task::{Deque, Group, Task, Tasks};
+use crate::task::{Deque, Group, Sleep, Task, Tasks};
 use crate::thread::{SavedContext, Thread};
 use crate::work::{Cursor, Work, WorkChain, WorkPos};
 use core::cell::Cell;
@@ -91,12 +91,12 @@ pub struct Member {
     pub(crate) finished: CacheLine<[AtomicU64; 2]>,
     /// Task waits of this thread sleep here; only ever nudged.
     pub(crate) idle: CacheLine<Flag>,
-    /// This thread sleeps on `sleeps_on` and wants to be nudged when there are tasks.
-    pub(crate) asleep: AtomicBool,
-    /// See `asleep`.
-    pub(crate) sleeps_on: AtomicPtr<Flag>,
+    /// Set while this thread sleeps and wants to be nudged when there are tasks.
+    pub(crate) sleep: Sleep,
     /// Where this thread runs: place plus one (0: unbound), and its partition.
     pub(crate) placement: Cell<(u32, u32, u32)>,
+    /// The node this thread belongs to plus one; 0 while no nodes are in use.
+    pub(crate) node: Cell<u32>,
 }
 
 impl Member {
@@ -109,9 +109,9 @@ impl Member {
             created: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
             finished: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
             idle: CacheLine(Flag::new()),
-            asleep: AtomicBool::new(false),
-            sleeps_on: AtomicPtr::new(core::ptr::null_mut()),
+            sleep: Sleep::new(),
             placement: Cell::new((0, 0, 0)),
+            node: Cell::new(0),
         }
     }
 }
@@ -135,7 +135,9 @@ impl Team {
                 placed_for: Cell::new((0, (0, 0, 0), 0)),
             }),
             barrier: Barrier::new(),
-            members: (0..capacity).map(|_| Box::new(Member::new(capacity))).collect(),
+            members: (0..capacity)
+                .map(|_| Box::new(Member::new(capacity)))
+                .collect(),
             works: WorkChain::new(),
             tasks: Tasks::new(),
             cancelled: AtomicBool::new(false),
@@ -163,7 +165,7 @@ impl Team {
         self.tasks.quiesce();
         for m in &self.members {
             m.epoch.set(epoch);
-            m.asleep.store(false, Ordering::Relaxed);
+            m.sleep.forget();
             m.placement.set((0, 0, 0));
             for i in 0..2 {
                 m.created[i].store(0, Ordering::Relaxed);
@@ -248,11 +250,16 @@ pub struct Region {
 /// # Safety
 /// `region.f` may be called with `region.data` by all threads until [`join`], which the same
 /// thread calls when its own part is over.
-pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&Work)>) -> u32 {
+pub unsafe fn fork(
+    th: &Thread,
+    region: &Region,
+    first: Option<&mut dyn FnMut(&Team, &Work)>,
+) -> u32 {
     if init::forked() {
         // The workers stayed in the parent process.
         init::after_fork(th);
     }
+    th.slow.leave();
     let depth = th.depth.get();
     let mut pools = th.pools.borrow_mut();
     while pools.len() <= depth {
@@ -289,15 +296,27 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&W
     s.parent.set(outer);
     s.parent_tid.set(th.tid());
     s.cancellable.set(init::globals().cancellation);
-    s.central.set(
-        s.cancellable.get() || (n > 2 && Policy::oversubscribed()) || n > crate::MAX_SPREAD,
-    );
+    let central =
+        s.cancellable.get() || (n > 2 && Policy::oversubscribed()) || n > crate::MAX_SPREAD;
+    if s.central.get() != central {
+        // The flags of the other kind of barrier were left behind by any number of epochs; more than
+        // half of the numbers there are, and they would look reached.
+        let epoch = team.members[0].epoch.get();
+        team.realign(epoch);
+        s.central.set(central);
+    }
     s.saved.set(th.save());
     team.tasks.begin_region();
+    if n > 1 {
+        crate::affinity_bind::place(th, team, start.bind);
+    }
+    if crate::nodes::active() {
+        crate::nodes::place(th, team, n);
+    }
     let pos = team.works.position();
     let entered = if let Some(prepare) = first {
         let (work, next) = team.works.at(pos);
-        work.open_first(prepare);
+        work.open_first(&mut |w| prepare(team, w));
         (work as *const Work, next)
     } else {
         (core::ptr::null(), pos)
@@ -307,7 +326,6 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&W
         if s.central.get() {
             team.barrier.expect(n - 1);
         }
-        crate::affinity_bind::place(th, team, start.bind);
         let call = Call {
             f: region.f,
             data: region.data,
@@ -329,6 +347,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&W
     th.ctx.pos.set(entered.1);
     team.members[0].implicit.set_group(region.group);
     th.depth.set(depth + 1);
+    th.slow.enter(th);
     n
 }
 
@@ -342,7 +361,7 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     let team = unsafe { &*call.team };
     let m: &Member = &team.members[tid as usize];
     m.epoch.set(call.epoch);
-    if m.asleep.load(Ordering::Relaxed) {
+    if m.sleep.is_announced() {
         // Woken by the start of this region, not by a nudge.
         crate::task::wake_up(team, m);
     }
@@ -379,6 +398,7 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
 
 /// Ends the region that the calling thread opened last, and is thread 0 of.
 pub fn join(th: &Thread) {
+    th.slow.leave();
     let team = th.team();
     let m = th.member();
     let n = team.nthreads();
@@ -396,6 +416,11 @@ pub fn join(th: &Thread) {
     }
     if team.tasks.active() {
         crate::task::drain(th, epoch.wrapping_sub(1));
+        if team.cancelled.load(Ordering::Relaxed) {
+            // Members may have left a barrier that others had not come to: their tasks were made
+            // before barriers of either parity.
+            crate::task::drain(th, epoch);
+        }
         team.tasks.end_region();
     }
     m.implicit.end_implicit();
@@ -421,6 +446,7 @@ pub fn join(th: &Thread) {
     let saved = team.shared.saved.get();
     th.depth.set(th.depth.get() - 1);
     th.restore(&saved);
+    th.slow.enter(th);
 }
 
 /// True when epoch `a` comes after `b`.
@@ -455,7 +481,8 @@ pub fn barrier(th: &Thread) -> bool {
                 m.epoch.set(epoch);
                 pastime.leave_when_cancelled();
                 team.barrier.central(epoch, n, &mut pastime);
-                cancelled = team.cancelled.load(Ordering::Acquire) && !team.barrier.gone_flag().reached(epoch);
+                cancelled = team.cancelled.load(Ordering::Acquire)
+                    && !team.barrier.gone_flag().reached(epoch);
             }
             if cancelled {
                 th.slow.enter(th);
@@ -482,17 +509,18 @@ pub fn barrier(th: &Thread) -> bool {
 ///
 /// # Safety
 /// As for [`fork`].
-pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<&mut dyn FnMut(&Work)>) -> u32 {
+pub unsafe fn parallel(
+    th: &Thread,
+    region: &Region,
+    first: Option<&mut dyn FnMut(&Team, &Work)>,
+) -> u32 {
     // SAFETY: the caller's promise.
     let n = unsafe { fork(th, region, first) };
-    th.slow.enter(th);
     // SAFETY: the caller's promise.
     unsafe { (region.f)(region.data) };
-    th.slow.leave();
     join(th);
     n
 }
-
 
 /// How many threads a region gets that asks for `specified` (0: the default), where the program has
 /// use for at most `most` (0: any number). OpenMP 5.1, section 2.6.1.
@@ -502,7 +530,11 @@ pub fn resolve_num_threads(th: &Thread, specified: u32, most: u32) -> u32 {
     if specified == 1 || active >= u32::from(icv.max_active_levels) {
         return 1;
     }
-    let mut n = if specified == 0 { icv.nthreads } else { specified };
+    let mut n = if specified == 0 {
+        icv.nthreads
+    } else {
+        specified
+    };
     if icv.dynamic {
         n = n.min(init::globals().available_cpus);
         if most != 0 {

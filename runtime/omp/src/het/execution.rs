@@ -1,0 +1,337 @@
+//! One execution of one loop under a schedule that knows of nodes.
+
+use super::regions;
+use crate::loops::{Clause, Loop, NodeSchedule};
+use crate::thread::Thread;
+use core::mem::ManuallyDrop;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::sync::CacheLine;
+use hetmp_core::sys::monotonic_ns;
+use hetmp_sched::cache::{Key, Known};
+use hetmp_sched::cross_dynamic::CrossDynamic;
+use hetmp_sched::csr;
+use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
+use hetmp_sched::probe::Measurement;
+use hetmp_sched::ranges::Range;
+use hetmp_sched::record::{LoopRecord, Tally};
+use hetmp_sched::schedule::Kind;
+use hetmp_sched::team::Team;
+use std::sync::Arc;
+
+/// Which schedule, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Method {
+    /// Probe, then split; `probe` is the part of the iterations used for probing.
+    HetProbe { probe: f64 },
+    /// Split by ratios, one a node.
+    StaticCsr { ratios: Box<[f64]> },
+    /// Two-level dynamic.
+    CrossDynamic { chunk: u64 },
+    /// What the program asked for, with its chunk; 0: none.
+    Plain(Clause, u64),
+}
+
+impl Method {
+    /// The schedule by its name.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Method::HetProbe { probe } => Kind::HetProbe { probe: *probe },
+            Method::StaticCsr { ratios } => Kind::StaticCsr {
+                ratios: ratios.clone(),
+            },
+            Method::CrossDynamic { .. } => Kind::CrossDynamic,
+            Method::Plain(Clause::Dynamic, _) => Kind::Dynamic,
+            Method::Plain(Clause::Guided, _) => Kind::Guided,
+            Method::Plain(..) => Kind::Static,
+        }
+    }
+}
+
+#[derive(Debug)]
+enum State {
+    HetProbe(HetProbe),
+    CrossDynamic(CrossDynamic),
+    StaticCsr(Tally),
+    Static(Tally),
+    Dynamic(Dynamic, Tally),
+    Guided(Guided, Tally),
+}
+
+/// One thread's part. Only that thread touches it, hence relaxed atomics and a line of its own.
+#[derive(Debug, Default)]
+struct Slot {
+    /// When the thread came, in ns; 0: not yet.
+    started: AtomicU64,
+    /// When it got its probe chunk.
+    probe_started: AtomicU64,
+    /// Iterations of the probe chunk in its hands; 0: none.
+    probing: AtomicU64,
+    /// Chunks taken so far; `OVER` when the thread has left.
+    trips: AtomicU64,
+}
+
+const OVER: u64 = u64::MAX;
+
+impl Slot {
+    fn clear(&self) {
+        for a in [
+            &self.started,
+            &self.probe_started,
+            &self.probing,
+            &self.trips,
+        ] {
+            a.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// The measurement of the probe chunk that the thread has just run, if it did.
+    fn measured(&self) -> Option<Measurement> {
+        let iterations = self.probing.load(Ordering::Relaxed);
+        if iterations == 0 {
+            return None;
+        }
+        self.probing.store(0, Ordering::Relaxed);
+        Some(Measurement {
+            elapsed_ns: monotonic_ns() - self.probe_started.load(Ordering::Relaxed),
+            iterations,
+            faults: None,
+            counters: None,
+        })
+    }
+
+    fn probe(&self, range: Range) {
+        self.probing.store(range.len(), Ordering::Relaxed);
+        self.probe_started.store(monotonic_ns(), Ordering::Relaxed);
+    }
+}
+
+/// What an execution consists of; recycled by [`regions`], so that a loop that is executed again
+/// finds its memory.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) key: Key,
+    pub(super) method: Method,
+    pub(super) team: Arc<Team>,
+    n: u64,
+    state: State,
+    slots: Box<[CacheLine<Slot>]>,
+    /// Threads that have left.
+    left: AtomicU32,
+}
+
+impl Parts {
+    pub(super) fn new(
+        key: Key,
+        method: &Method,
+        n: u64,
+        team: &Arc<Team>,
+        known: Option<Arc<Known>>,
+    ) -> Box<Parts> {
+        let threads = team.threads();
+        let tally = || Tally::new(threads);
+        let state = match method {
+            Method::HetProbe { probe } => {
+                let settings = Settings {
+                    probe: *probe,
+                    ..Settings::default()
+                };
+                State::HetProbe(HetProbe::new(n, Arc::clone(team), settings, known))
+            }
+            Method::CrossDynamic { chunk } => {
+                State::CrossDynamic(CrossDynamic::new(n, *chunk, Arc::clone(team)))
+            }
+            Method::StaticCsr { .. } => State::StaticCsr(tally()),
+            Method::Plain(Clause::Dynamic, chunk) => {
+                let dynamic = Dynamic::new();
+                dynamic.reset(n, *chunk);
+                State::Dynamic(dynamic, tally())
+            }
+            Method::Plain(Clause::Guided, chunk) => {
+                let guided = Guided::new();
+                guided.reset(n, *chunk, threads as u64);
+                State::Guided(guided, tally())
+            }
+            Method::Plain(..) => State::Static(tally()),
+        };
+        Box::new(Parts {
+            key,
+            method: method.clone(),
+            team: Arc::clone(team),
+            n,
+            state,
+            slots: (0..threads).map(|_| CacheLine::default()).collect(),
+            left: AtomicU32::new(0),
+        })
+    }
+
+    /// Prepares for another execution by the same method on the same team.
+    pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
+        self.key = key;
+        self.n = n;
+        *self.left.get_mut() = 0;
+        for slot in &*self.slots {
+            slot.clear();
+        }
+        let threads = self.slots.len() as u64;
+        match (&mut self.state, &self.method) {
+            (State::HetProbe(h), _) => h.restart(n, known),
+            (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n, *chunk),
+            (State::Dynamic(d, tally), Method::Plain(_, chunk)) => {
+                d.reset(n, *chunk);
+                tally.reset();
+            }
+            (State::Guided(g, tally), Method::Plain(_, chunk)) => {
+                g.reset(n, *chunk, threads);
+                tally.reset();
+            }
+            (State::StaticCsr(tally) | State::Static(tally), _) => tally.reset(),
+            // `state` was made for `method`.
+            _ => {}
+        }
+    }
+
+    /// The record of an execution that every thread has left.
+    pub(super) fn record(&self) -> LoopRecord {
+        match &self.state {
+            State::HetProbe(h) => h.record(),
+            State::CrossDynamic(c) => c.record(),
+            State::StaticCsr(tally)
+            | State::Static(tally)
+            | State::Dynamic(_, tally)
+            | State::Guided(_, tally) => {
+                LoopRecord::new(self.method.kind(), self.n, &self.team, tally)
+            }
+        }
+    }
+
+    fn next(&self, tid: usize) -> Option<Range> {
+        let slot = &*self.slots[tid];
+        let trip = slot.trips.load(Ordering::Relaxed);
+        if trip == OVER {
+            return None;
+        }
+        slot.trips.store(trip + 1, Ordering::Relaxed);
+        if trip == 0 {
+            slot.started.store(monotonic_ns(), Ordering::Relaxed);
+        }
+        let range = match &self.state {
+            State::HetProbe(h) => {
+                let answer = if trip == 0 {
+                    h.first(tid)
+                } else {
+                    h.next(tid, slot.measured())
+                };
+                match answer {
+                    Next::Range(range) => Some(range),
+                    Next::Probe(range) => {
+                        slot.probe(range);
+                        Some(range)
+                    }
+                    Next::Done => None,
+                }
+            }
+            State::CrossDynamic(c) => {
+                if trip == 0 {
+                    c.arrive(tid);
+                }
+                c.next(tid)
+            }
+            State::StaticCsr(tally) => counted(tally, tid, trip, || match &self.method {
+                Method::StaticCsr { ratios } if trip == 0 => {
+                    Some(csr::piece(self.n, ratios, &self.team, tid)).filter(|r| !r.is_empty())
+                }
+                _ => None,
+            }),
+            State::Static(tally) => counted(tally, tid, trip, || self.next_static(tid, trip)),
+            State::Dynamic(d, tally) => counted(tally, tid, trip, || d.next()),
+            State::Guided(g, tally) => counted(tally, tid, trip, || g.next()),
+        };
+        if range.is_none() {
+            self.leave(tid);
+        }
+        range
+    }
+
+    fn next_static(&self, tid: usize, trip: u64) -> Option<Range> {
+        let (threads, tid) = (self.slots.len() as u64, tid as u64);
+        match self.method {
+            Method::Plain(_, chunk) if chunk > 0 => static_chunk(self.n, chunk, threads, tid, trip),
+            _ if trip > 0 => None,
+            _ => Some(static_piece(self.n, threads, tid)).filter(|r| !r.is_empty()),
+        }
+    }
+
+    /// Thread `tid` is done. The last one of the team brings the record home; if threads never come
+    /// (the loop was cancelled), nobody does.
+    fn leave(&self, tid: usize) {
+        let slot = &*self.slots[tid];
+        slot.trips.store(OVER, Ordering::Relaxed);
+        let elapsed = monotonic_ns() - slot.started.load(Ordering::Relaxed);
+        match &self.state {
+            State::HetProbe(h) => h.finish(tid, elapsed),
+            State::CrossDynamic(c) => c.finish(tid, elapsed),
+            State::StaticCsr(tally)
+            | State::Static(tally)
+            | State::Dynamic(_, tally)
+            | State::Guided(_, tally) => tally.leave(tid, elapsed),
+        }
+        // Acquire and release: the last one sees what the others counted.
+        let left = self.left.fetch_add(1, Ordering::AcqRel) + 1;
+        if left as usize == self.slots.len() {
+            regions::learn(self);
+        }
+    }
+}
+
+/// Counts what `take` gives.
+fn counted(
+    tally: &Tally,
+    tid: usize,
+    trip: u64,
+    take: impl FnOnce() -> Option<Range>,
+) -> Option<Range> {
+    if trip == 0 {
+        tally.arrive(tid);
+    }
+    let range = take()?;
+    tally.add(tid, range.len());
+    Some(range)
+}
+
+/// One execution of one loop. Gives its parts back when it is over.
+#[derive(Debug)]
+pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
+
+impl Execution {
+    /// An execution of `l` on a team whose thread `t` belongs to node `node_of(t)`.
+    pub(super) fn new(
+        method: &Method,
+        l: &Loop,
+        nthreads: u32,
+        node_of: impl Fn(usize) -> u32,
+    ) -> Execution {
+        let n = l.bounds.trip_count();
+        Execution(ManuallyDrop::new(regions::parts(
+            method, l.key, n, nthreads, node_of,
+        )))
+    }
+}
+
+impl NodeSchedule for Execution {
+    fn next(&self, th: &Thread) -> Option<Range> {
+        // A slow core pays for its chunk first: the measurement contains it, and the next chunk
+        // is taken when a slow core would take it.
+        th.slow.leave();
+        let range = self.0.next(th.tid() as usize);
+        th.slow.enter(th);
+        range
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here, and not used after.
+        regions::give_back(unsafe { ManuallyDrop::take(&mut self.0) });
+    }
+}

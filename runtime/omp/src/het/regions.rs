@@ -1,0 +1,160 @@
+//! What is known about the loops of the program.
+//!
+//! One table for the process, under one lock that is held for less than a microsecond: when a loop
+//! is first met (to take a snapshot out), when its last thread leaves (to bring the record in), and
+//! when its memory is given back.
+
+use super::execution::{Method, Parts};
+use super::report::{self, Summary};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_sched::cache::{Key, ProbeCache};
+use hetmp_sched::decide::Rules;
+use hetmp_sched::team::Team;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Parts of executions that are kept for the next ones.
+const SPARES: usize = 16;
+/// Placements that are kept. A program uses a handful; one that uses more makes them anew.
+const TEAMS: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    cache: ProbeCache,
+    teams: Vec<Arc<Team>>,
+    spares: Vec<Box<Parts>>,
+    /// By region and method. Kept only for a report.
+    pub(super) summaries: BTreeMap<(Key, u8), Summary>,
+}
+
+/// The table; made at its first use.
+static REGIONS: AtomicPtr<Mutex<Regions>> = AtomicPtr::new(core::ptr::null_mut());
+
+fn table() -> &'static Mutex<Regions> {
+    let p = REGIONS.load(Ordering::Acquire);
+    // SAFETY: null, or a leaked box.
+    if let Some(table) = unsafe { p.as_ref() } {
+        return table;
+    }
+    let fresh: *mut Mutex<Regions> = Box::into_raw(Box::default());
+    match REGIONS.compare_exchange(
+        core::ptr::null_mut(),
+        fresh,
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    ) {
+        // SAFETY: leaked above.
+        Ok(_) => unsafe { &*fresh },
+        Err(theirs) => {
+            // SAFETY: nobody else got the fresh one; the other one is leaked and not null.
+            unsafe {
+                drop(Box::from_raw(fresh));
+                &*theirs
+            }
+        }
+    }
+}
+
+/// The crate is built with `panic = "abort"`: the lock cannot be poisoned.
+fn lock() -> MutexGuard<'static, Regions> {
+    table().lock().expect("no panic under this lock")
+}
+
+/// The table for the report at exit, unless a thread that goes on running holds it.
+pub(super) fn at_exit() -> Option<MutexGuard<'static, Regions>> {
+    table().try_lock().ok()
+}
+
+/// In the child of a fork: another thread may have held the lock, and is gone.
+pub(crate) fn after_fork() {
+    if !REGIONS.load(Ordering::Relaxed).is_null() && table().try_lock().is_err() {
+        REGIONS.store(core::ptr::null_mut(), Ordering::Release);
+    }
+}
+
+/// Memory and state for one execution.
+pub(super) fn parts(
+    method: &Method,
+    region: usize,
+    n: u64,
+    nthreads: u32,
+    node_of: impl Fn(usize) -> u32,
+) -> Box<Parts> {
+    let threads = nthreads as usize;
+    let mut guard = lock();
+    let all = &mut *guard;
+    let team = match all.teams.iter().find(|t| {
+        t.threads() == threads && (0..threads).all(|i| t.node_of(i) == node_of(i) as usize)
+    }) {
+        Some(team) => Arc::clone(team),
+        None => {
+            let nodes: Vec<u32> = (0..threads).map(node_of).collect();
+            let team = Arc::new(Team::placed(&nodes, crate::nodes::count()));
+            if all.teams.len() == TEAMS {
+                all.teams.remove(0);
+            }
+            all.teams.push(Arc::clone(&team));
+            team
+        }
+    };
+    let key = Key::new(region as u64, n, &team);
+    let known = match method {
+        Method::HetProbe { .. } => all.cache.known(&key),
+        _ => None,
+    };
+    // The last one given back is the one that is still in the cache of this core.
+    let spare = all
+        .spares
+        .iter()
+        .rposition(|p| p.method == *method && Arc::ptr_eq(&p.team, &team))
+        .map(|i| all.spares.swap_remove(i));
+    drop(guard);
+    match spare {
+        Some(mut parts) => {
+            parts.restart(key, n, known);
+            parts
+        }
+        None => Parts::new(key, method, n, &team, known),
+    }
+}
+
+/// Takes the parts of an execution that is over.
+pub(super) fn give_back(parts: Box<Parts>) {
+    let mut all = lock();
+    let full = (all.spares.len() == SPARES).then(|| all.spares.remove(0));
+    all.spares.push(parts);
+    drop(all);
+    drop(full);
+}
+
+/// Learns from an execution that all threads have left.
+pub(super) fn learn(parts: &Parts) {
+    let learns = matches!(parts.method, Method::HetProbe { .. });
+    if !learns && !report::wanted() {
+        return;
+    }
+    let record = parts.record();
+    let mut guard = lock();
+    let all = &mut *guard;
+    if learns {
+        all.cache.update(parts.key, &record, &Rules::default());
+    }
+    if !report::wanted() {
+        return;
+    }
+    let code = match parts.method {
+        Method::HetProbe { .. } => 0,
+        Method::StaticCsr { .. } => 1,
+        Method::CrossDynamic { .. } => 2,
+        Method::Plain(clause, _) => 3 + clause as u8,
+    };
+    let line = all
+        .summaries
+        .entry((parts.key, code))
+        .or_insert_with(|| Summary::new(parts.key.region))
+        .add(record);
+    drop(guard);
+    if let Some(line) = line {
+        report::say(&line);
+    }
+}
