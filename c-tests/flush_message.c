@@ -7,7 +7,7 @@ int main(void)
 #pragma omp parallel num_threads(2)
     {
         if (omp_get_thread_num() == 0) {
-            for (int i = 1; i <= 300; i++) {
+            for (int i = 1; i <= 100; i++) {
                 data[0] = i;
                 data[1] = -i;
 #pragma omp flush
@@ -20,7 +20,7 @@ int main(void)
                 } while (a < i);
             }
         } else {
-            for (int i = 1; i <= 300; i++) {
+            for (int i = 1; i <= 100; i++) {
                 int f;
                 do {
 #pragma omp atomic read

@@ -1,7 +1,7 @@
 /* ordered(2): a Smith-Waterman like wave over two dimensions, several schedules (OpenMP 5.1, 2.19.9). */
 #include "loop_check.h"
 
-enum { R = 40, C = 30 };
+enum { R = 14, C = 11 };
 static unsigned m[R + 1][C + 1], want[R + 1][C + 1];
 
 static unsigned cell(unsigned up, unsigned left, unsigned diagonal, int i, int j)
@@ -25,7 +25,7 @@ int main(void)
         for (int j = 1; j <= C; j++)
             m[i][j] = cell(m[i - 1][j], m[i][j - 1], m[i - 1][j - 1], i, j);
     memcpy(want, m, sizeof m);
-    for (int n = 1; n <= 6; n++) {
+    for (int n = 1; n <= 4; n++) {
         clear();
 #pragma omp parallel for ordered(2) schedule(static, 1) num_threads(n)
         for (int i = 1; i <= R; i++)

@@ -1,13 +1,13 @@
 /* Doacross over unsigned long long in one and two dimensions (OpenMP 5.1, 2.19.9). */
 #include "loop_check.h"
 
-enum { N = 200 };
+enum { N = 50 };
 static unsigned a[N + 1], b[20][20];
 
 int main(void)
 {
     unsigned long long base = ~0ull - 5000;
-    for (int n = 1; n <= 8; n += 2) {
+    for (int n = 1; n <= 6; n += 2) {
         memset(a, 0, sizeof a);
         memset(b, 0, sizeof b);
 #pragma omp parallel num_threads(n)

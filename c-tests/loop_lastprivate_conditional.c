@@ -1,4 +1,5 @@
-/* lastprivate(conditional:) keeps the value of the last iteration that assigned it (OpenMP 5.1, 2.21.4.5). */
+/* lastprivate(conditional:) keeps the value of the last iteration that assigned it (OpenMP 5.1, 2.21.4.5).
+   hetmp-test: flags=-Wno-maybe-uninitialized */
 #include "loop_check.h"
 
 int main(void)

@@ -5,7 +5,7 @@ int main(void)
 {
     static const int sizes[] = {1, 8, 2, 16, 3, 1, 7, 16, 2, 2, 9, 1, 1, 4, 12, 5};
     long total = 0;
-    for (int round = 0; round < 40; round++)
+    for (int round = 0; round < 15; round++)
         for (unsigned k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             int slot[16] = {0};
 #pragma omp parallel num_threads(sizes[k])

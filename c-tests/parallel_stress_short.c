@@ -1,6 +1,6 @@
 /* A million short regions on two threads: none lost, none doubled (stress of fork and join; OpenMP 5.1, 2.6).
    hetmp-test: threads=2
-   hetmp-test: timeout=120 */
+   hetmp-test: timeout=240 */
 #include "check.h"
 
 int main(void)
