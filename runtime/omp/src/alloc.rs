@@ -316,7 +316,7 @@ pub fn allocate(
         let (aligned, extra) = overhead(data, align);
         let total = count.checked_mul(size).and_then(|n| n.checked_add(extra));
         if let Some(total) = total {
-            if data.map_or(true, |a| a.reserve(0, total)) {
+            if data.is_none_or(|a| a.reserve(0, total)) {
                 // SAFETY: malloc and calloc take any size.
                 let start = unsafe {
                     if zeroed {
@@ -402,7 +402,7 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
             };
         if let Some(total) = size.checked_add(extra) {
             let counted = if in_place { old.size } else { 0 };
-            if data.map_or(true, |a| a.reserve(counted, total)) {
+            if data.is_none_or(|a| a.reserve(counted, total)) {
                 // SAFETY: `start` is what malloc returned.
                 let start = unsafe {
                     if in_place {

@@ -133,6 +133,21 @@ entries! {
     fn acc_attach_async(_pointer: *mut *mut c_void, queue: c_int) {
         acc::attach_pointer(queue);
     }
+
+    "OACC_2.6.1" default:
+    /// Copies within device memory.
+    fn acc_memcpy_device(target: *mut c_void, source: *const c_void, size: size_t) {
+        // SAFETY: the program passes memory of that size; it may overlap.
+        unsafe { core::ptr::copy(source.cast::<u8>(), target.cast::<u8>(), size) };
+    }
+
+    /// `acc_memcpy_device` on a queue.
+    fn acc_memcpy_device_async(
+        target: *mut c_void, source: *const c_void, size: size_t, _queue: c_int,
+    ) {
+        // SAFETY: the program passes memory of that size; it may overlap.
+        unsafe { core::ptr::copy(source.cast::<u8>(), target.cast::<u8>(), size) };
+    }
 }
 
 // On shared memory each of these does what another one does.

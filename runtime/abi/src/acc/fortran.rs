@@ -164,3 +164,11 @@ async_forms! {
     acc_update_device_async => acc_update_device_async_32_h_, acc_update_device_async_64_h_, acc_update_device_async_array_h_;
     acc_update_self_async => acc_update_self_async_32_h_, acc_update_self_async_64_h_, acc_update_self_async_array_h_;
 }
+
+async_forms! {
+    "OACC_2.6.1":
+    acc_copyout_async => acc_copyout_finalize_async_32_h_, acc_copyout_finalize_async_64_h_,
+        acc_copyout_finalize_async_array_h_;
+    acc_delete_async => acc_delete_finalize_async_32_h_, acc_delete_finalize_async_64_h_,
+        acc_delete_finalize_async_array_h_;
+}

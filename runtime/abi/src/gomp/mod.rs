@@ -12,5 +12,5 @@ mod sections;
 mod single;
 mod sync;
 mod target;
-mod task;
+pub(crate) mod task;
 mod teams;

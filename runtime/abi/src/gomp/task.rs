@@ -23,7 +23,7 @@ const DETACH: c_uint = 1 << 13;
 const STRICT: c_uint = 1 << 14;
 
 /// Dependence types as `omp_depend_t` objects and the 5.0 list have them.
-fn kind_of(raw: usize) -> Kind {
+pub(crate) fn kind_of(raw: usize) -> Kind {
     match raw {
         1 => Kind::In,
         2..=4 => Kind::Out,

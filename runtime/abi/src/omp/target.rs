@@ -1,7 +1,10 @@
 //! Device memory routines: the host is the only device.
 
 use crate::entry::entries;
+use crate::gomp::task::kind_of;
 use hetmp_omp::device::{self, Rect};
+use hetmp_omp::task::depend::Dependence;
+use hetmp_omp::Thread;
 use libc::{c_int, c_void, size_t, EINVAL};
 
 entries! {
@@ -46,33 +49,11 @@ entries! {
         dst_dimensions: *const size_t, src_dimensions: *const size_t, dst_device: c_int,
         src_device: c_int,
     ) -> c_int {
-        if dst.is_null() && src.is_null() {
-            return c_int::MAX;
-        }
-        if !device::is_host(dst_device) || !device::is_host(src_device) {
-            return EINVAL;
-        }
-        let Ok(n) = usize::try_from(dimensions) else {
-            return EINVAL;
+        let shape = Shape {
+            dimensions, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions,
         };
-        if n == 0 {
-            return EINVAL;
-        }
         // SAFETY: the program passes arrays of that many elements, and the arrays they describe.
-        // (Of one dimension the two extents are not read, and may be anything.)
-        let done = unsafe {
-            let list = |p: *const size_t| core::slice::from_raw_parts(p, n);
-            let extents = |p: *const size_t| if n == 1 { &[] } else { list(p) };
-            let rect = Rect {
-                volume: list(volume),
-                dst_offsets: list(dst_offsets),
-                src_offsets: list(src_offsets),
-                dst_dimensions: extents(dst_dimensions),
-                src_dimensions: extents(src_dimensions),
-            };
-            device::copy_rect(dst.cast(), src.cast(), element, &rect)
-        };
-        if done.is_some() { 0 } else { EINVAL }
+        unsafe { copy_rect(dst, src, element, &shape, dst_device, src_device) }
     }
 
     /// Makes device memory the copy of host memory; never possible on the host itself.
@@ -105,6 +86,144 @@ entries! {
         _address: *const c_void, _size: size_t, device: c_int,
     ) -> c_int {
         c_int::from(device::is_host(device))
+    }
+
+    /// `omp_target_memcpy` after the tasks that `count` depend objects name. It is done when this
+    /// returns, which is one of the times it may be done.
+    fn omp_target_memcpy_async(
+        dst: *mut c_void, src: *const c_void, length: size_t, dst_offset: size_t,
+        src_offset: size_t, dst_device: c_int, src_device: c_int, count: c_int,
+        objects: *const [usize; 2],
+    ) -> c_int {
+        // SAFETY: the program passes such objects, and so many bytes at both places.
+        unsafe {
+            wait(count, objects);
+            copy(dst, src, length, dst_offset, src_offset, dst_device, src_device)
+        }
+    }
+
+    /// `omp_target_memcpy_rect` after the tasks that `count` depend objects name.
+    fn omp_target_memcpy_rect_async(
+        dst: *mut c_void, src: *const c_void, element: size_t, dimensions: c_int,
+        volume: *const size_t, dst_offsets: *const size_t, src_offsets: *const size_t,
+        dst_dimensions: *const size_t, src_dimensions: *const size_t, dst_device: c_int,
+        src_device: c_int, count: c_int, objects: *const [usize; 2],
+    ) -> c_int {
+        let shape = Shape {
+            dimensions, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions,
+        };
+        // SAFETY: the program passes such objects, arrays of that many elements, and the arrays
+        // they describe.
+        unsafe {
+            wait(count, objects);
+            copy_rect(dst, src, element, &shape, dst_device, src_device)
+        }
+    }
+
+    "GOMP_6.0.1" default:
+    /// Fills device memory; returns it.
+    fn omp_target_memset(
+        memory: *mut c_void, value: c_int, size: size_t, device: c_int,
+    ) -> *mut c_void {
+        // SAFETY: the program passes so many bytes.
+        unsafe { fill(memory, value, size, device) }
+    }
+
+    /// `omp_target_memset` after the tasks that `count` depend objects name.
+    fn omp_target_memset_async(
+        memory: *mut c_void, value: c_int, size: size_t, device: c_int, count: c_int,
+        objects: *const [usize; 2],
+    ) -> *mut c_void {
+        // SAFETY: the program passes such objects, and so many bytes.
+        unsafe {
+            wait(count, objects);
+            fill(memory, value, size, device)
+        }
+    }
+}
+
+/// `omp_target_memset`.
+///
+/// # Safety
+/// `memory` has `size` bytes.
+unsafe fn fill(memory: *mut c_void, value: c_int, size: usize, device: c_int) -> *mut c_void {
+    if device::is_host(device) {
+        // SAFETY: the caller's promise.
+        unsafe { core::ptr::write_bytes(memory.cast::<u8>(), value as u8, size) };
+    }
+    memory
+}
+
+/// Waits for the tasks that `count` depend objects name.
+///
+/// # Safety
+/// `objects` has so many initialised elements.
+unsafe fn wait(count: c_int, objects: *const [usize; 2]) {
+    let list: Vec<Dependence> = (0..usize::try_from(count).unwrap_or(0))
+        .map(|i| {
+            // SAFETY: the caller's promise.
+            let [address, kind] = unsafe { *objects.add(i) };
+            Dependence {
+                address,
+                kind: kind_of(kind),
+            }
+        })
+        .collect();
+    if !list.is_empty() {
+        device::take_turn(Thread::current(), &list, false);
+    }
+}
+
+/// The arrays that describe a block of an array, as C passes them.
+struct Shape {
+    dimensions: c_int,
+    volume: *const size_t,
+    dst_offsets: *const size_t,
+    src_offsets: *const size_t,
+    dst_dimensions: *const size_t,
+    src_dimensions: *const size_t,
+}
+
+/// `omp_target_memcpy_rect`.
+///
+/// # Safety
+/// The shape's arrays have as many elements as there are dimensions, and both arrays have the
+/// extents it says.
+unsafe fn copy_rect(
+    dst: *mut c_void,
+    src: *const c_void,
+    element: usize,
+    shape: &Shape,
+    dst_device: c_int,
+    src_device: c_int,
+) -> c_int {
+    if dst.is_null() && src.is_null() {
+        return c_int::MAX;
+    }
+    if !device::is_host(dst_device) || !device::is_host(src_device) {
+        return EINVAL;
+    }
+    let Ok(n @ 1..) = usize::try_from(shape.dimensions) else {
+        return EINVAL;
+    };
+    // SAFETY: the caller's promise. (Of one dimension the two extents are not read, and may be
+    // anything.)
+    let done = unsafe {
+        let list = |p: *const size_t| core::slice::from_raw_parts(p, n);
+        let extents = |p: *const size_t| if n == 1 { &[] } else { list(p) };
+        let rect = Rect {
+            volume: list(shape.volume),
+            dst_offsets: list(shape.dst_offsets),
+            src_offsets: list(shape.src_offsets),
+            dst_dimensions: extents(shape.dst_dimensions),
+            src_dimensions: extents(shape.src_dimensions),
+        };
+        device::copy_rect(dst.cast(), src.cast(), element, &rect)
+    };
+    if done.is_some() {
+        0
+    } else {
+        EINVAL
     }
 }
 
