@@ -79,6 +79,23 @@ static void clauses(long n)
     CHECK(next == n);
 }
 
+/* The end of the loop is run by whoever comes first, and its value must survive what that thread does after. */
+static void last_values(void)
+{
+    for (int again = 0; again < 200; again++) {
+        long n = 40 + again, last = -1;
+        double work = 0;
+#pragma omp parallel for schedule(runtime) lastprivate(last) reduction(+ : work)
+        for (long i = 0; i < n; i++) {
+            for (int k = 0; k < 200; k++)
+                work += 1.0 / (double)(i + k + 1);
+            last = i;
+        }
+        CHECK(last == n - 1);
+        CHECK(work > 0);
+    }
+}
+
 static void orphan(long n)
 {
 #pragma omp for schedule(runtime) nowait
@@ -101,6 +118,7 @@ int main(void)
         }
         LOOP_EXPECT(sizes[s], 3);
     }
+    last_values();
     /* Teams inside teams, and teams of changing size. */
     omp_set_max_active_levels(2);
 #pragma omp parallel num_threads(2)

@@ -1,4 +1,12 @@
 //! One execution of one loop under a schedule that knows of nodes.
+//!
+//! # The last iteration comes last
+//! Compilers write `lastprivate` variables back in the thread whose *last* chunk ends where the loop
+//! ends (gcc compares the loop variable with its bound once, after all chunks). HetProbe and
+//! cross-dynamic let a thread that has run the end of the loop help elsewhere, and the value would
+//! be lost. So they get all iterations but the last one, and that goes to the first thread
+//! for which nothing else is left. Static and plain schedules give every thread its chunks in
+//! increasing order.
 
 use super::regions;
 use crate::loops::{Clause, Loop, NodeSchedule};
@@ -116,11 +124,14 @@ pub(super) struct Parts {
     n: u64,
     state: State,
     slots: Box<[CacheLine<Slot>]>,
+    /// Who took the last iteration, where it is kept back: the thread's number plus one.
+    tail: AtomicU32,
     /// Threads that have left.
     left: AtomicU32,
 }
 
 impl Parts {
+    /// For a loop of `n` iterations, at least one.
     pub(super) fn new(
         key: Key,
         method: &Method,
@@ -136,10 +147,10 @@ impl Parts {
                     probe: *probe,
                     ..Settings::default()
                 };
-                State::HetProbe(HetProbe::new(n, Arc::clone(team), settings, known))
+                State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
             }
             Method::CrossDynamic { chunk } => {
-                State::CrossDynamic(CrossDynamic::new(n, *chunk, Arc::clone(team)))
+                State::CrossDynamic(CrossDynamic::new(n - 1, *chunk, Arc::clone(team)))
             }
             Method::StaticCsr { .. } => State::StaticCsr(tally()),
             Method::Plain(Clause::Dynamic, chunk) => {
@@ -161,6 +172,7 @@ impl Parts {
             n,
             state,
             slots: (0..threads).map(|_| CacheLine::default()).collect(),
+            tail: AtomicU32::new(0),
             left: AtomicU32::new(0),
         })
     }
@@ -169,14 +181,15 @@ impl Parts {
     pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
         self.key = key;
         self.n = n;
+        *self.tail.get_mut() = 0;
         *self.left.get_mut() = 0;
         for slot in &*self.slots {
             slot.clear();
         }
         let threads = self.slots.len() as u64;
         match (&mut self.state, &self.method) {
-            (State::HetProbe(h), _) => h.restart(n, known),
-            (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n, *chunk),
+            (State::HetProbe(h), _) => h.restart(n - 1, known),
+            (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n - 1, *chunk),
             (State::Dynamic(d, tally), Method::Plain(_, chunk)) => {
                 d.reset(n, *chunk);
                 tally.reset();
@@ -194,8 +207,8 @@ impl Parts {
     /// The record of an execution that every thread has left.
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
-            State::HetProbe(h) => h.record(),
-            State::CrossDynamic(c) => c.record(),
+            State::HetProbe(h) => self.with_tail(h.record()),
+            State::CrossDynamic(c) => self.with_tail(c.record()),
             State::StaticCsr(tally)
             | State::Static(tally)
             | State::Dynamic(_, tally)
@@ -203,6 +216,36 @@ impl Parts {
                 LoopRecord::new(self.method.kind(), self.n, &self.team, tally)
             }
         }
+    }
+
+    /// Adds the last iteration to the record of all others.
+    fn with_tail(&self, mut record: LoopRecord) -> LoopRecord {
+        record.iterations = self.n;
+        if let Some(tid) = self.tail.load(Ordering::Relaxed).checked_sub(1) {
+            record.nodes[self.team.node_of(tid as usize)].iterations += 1;
+        }
+        let mut slowest = 0.0f64;
+        for node in &mut *record.nodes {
+            node.share = node.iterations as f64 / self.n as f64;
+            if node.busy_ns > 0 {
+                let each = node.busy_ns as f64 / node.iterations as f64;
+                node.ns_per_iteration = Some(each);
+                slowest = slowest.max(each);
+            }
+        }
+        for node in &mut *record.nodes {
+            node.csr = node.ns_per_iteration.map(|t| slowest / t);
+        }
+        record
+    }
+
+    /// The last iteration, if it was kept back and nobody has it.
+    fn take_tail(&self, tid: usize) -> Option<Range> {
+        let mine = tid as u32 + 1;
+        self.tail
+            .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
+            .ok()?;
+        Some(Range::new(self.n - 1, self.n))
     }
 
     fn next(&self, tid: usize) -> Option<Range> {
@@ -216,6 +259,7 @@ impl Parts {
             slot.started.store(monotonic_ns(), Ordering::Relaxed);
         }
         let range = match &self.state {
+            _ if self.tail.load(Ordering::Relaxed) == tid as u32 + 1 => None,
             State::HetProbe(h) => {
                 let answer = if trip == 0 {
                     h.first(tid)
@@ -228,14 +272,14 @@ impl Parts {
                         slot.probe(range);
                         Some(range)
                     }
-                    Next::Done => None,
+                    Next::Done => self.take_tail(tid),
                 }
             }
             State::CrossDynamic(c) => {
                 if trip == 0 {
                     c.arrive(tid);
                 }
-                c.next(tid)
+                c.next(tid).or_else(|| self.take_tail(tid))
             }
             State::StaticCsr(tally) => counted(tally, tid, trip, || match &self.method {
                 Method::StaticCsr { ratios } if trip == 0 => {
