@@ -1,6 +1,8 @@
 //! Mutual exclusion for the runtime itself and for the locks programs use.
 
 use crate::park::Spinner;
+#[cfg(loom)]
+use crate::sync::Futex;
 use crate::sync::{AtomicU32, Ordering};
 #[cfg(not(loom))]
 use crate::sys;
@@ -21,17 +23,28 @@ const WANTED: u32 = 2;
 /// holder that swaps `FREE` in afterwards sees it and wakes; a sleeper that gets the lock keeps
 /// `WANTED`, because there may be others it does not know of.
 #[derive(Debug, Default)]
-#[repr(transparent)]
+#[cfg_attr(not(loom), repr(transparent))]
 pub struct Lock {
     word: AtomicU32,
+    #[cfg(loom)]
+    kernel: Futex,
 }
 
-#[cfg(not(loom))]
 impl Lock {
     /// A free lock.
+    #[cfg(not(loom))]
     pub const fn new() -> Lock {
         Lock {
             word: AtomicU32::new(FREE),
+        }
+    }
+
+    /// A free lock.
+    #[cfg(loom)]
+    pub fn new() -> Lock {
+        Lock {
+            word: AtomicU32::new(FREE),
+            kernel: Futex::new(),
         }
     }
 
@@ -63,17 +76,24 @@ impl Lock {
             }
         }
         while self.word.swap(WANTED, Ordering::Acquire) != FREE {
+            #[cfg(not(loom))]
             sys::futex_wait(&self.word, WANTED);
+            #[cfg(loom)]
+            self.kernel.wait(&self.word, WANTED);
         }
     }
 
     /// Releases the lock.
     #[inline(always)]
     pub fn unlock(&self) {
+        #[cfg(not(loom))]
         let word = self.word.as_ptr();
         if self.word.swap(FREE, Ordering::Release) == WANTED {
             // The next holder may already have destroyed the lock: only its address is used.
+            #[cfg(not(loom))]
             sys::futex_wake(word, 1);
+            #[cfg(loom)]
+            self.kernel.wake_one();
         }
     }
 

@@ -23,10 +23,17 @@
 //! contention is seen again soon after it closes, so that a machine that stays loaded is probed
 //! ever more rarely, and a machine that becomes quiet is back to spinning within a second.
 
-use crate::sync::{fence, pause, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+#[cfg(loom)]
+use crate::sync::Futex;
+use crate::sync::{fence, pause, AtomicU32, Ordering};
+#[cfg(not(loom))]
+use crate::sync::{AtomicU64, AtomicUsize};
+#[cfg(not(loom))]
 use crate::sys;
 
-/// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of [`sys::ticks`].
+/// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of
+/// [`crate::sys::ticks`].
+#[cfg(not(loom))]
 #[derive(Debug)]
 pub struct Policy {
     /// Turns to spin when every thread has a core.
@@ -79,7 +86,9 @@ impl Policy {
     /// Sets the spin lengths (turns): for threads with a core each, and for the others.
     pub fn set_spins(free: u64, throttled: u64) {
         POLICY.free.store(free, Ordering::Relaxed);
-        POLICY.throttled.store(throttled.min(free), Ordering::Relaxed);
+        POLICY
+            .throttled
+            .store(throttled.min(free), Ordering::Relaxed);
     }
 
     /// Sets how many CPUs the process may use (affinity mask and cgroup quota).
@@ -136,7 +145,9 @@ impl Policy {
             FIRST_WINDOW
         };
         POLICY.window.store(window, Ordering::Relaxed);
-        POLICY.contended_until.store(now + window, Ordering::Relaxed);
+        POLICY
+            .contended_until
+            .store(now + window, Ordering::Relaxed);
     }
 }
 
@@ -276,7 +287,9 @@ fn system_is_busy() -> bool {
     let mut running: usize = 0;
     if let Some(field) = text.split(|&b| b == b' ').nth(3) {
         for &b in field.iter().take_while(|b| b.is_ascii_digit()) {
-            running = running.saturating_mul(10).saturating_add((b - b'0') as usize);
+            running = running
+                .saturating_mul(10)
+                .saturating_add((b - b'0') as usize);
         }
     }
     // SAFETY: sysconf has no preconditions.
@@ -305,7 +318,7 @@ const STATE: u32 = 3;
 pub struct Flag {
     word: AtomicU32,
     #[cfg(loom)]
-    kernel: (loom::sync::Mutex<()>, loom::sync::Condvar),
+    kernel: Futex,
 }
 
 impl Default for Flag {
@@ -328,7 +341,7 @@ impl Flag {
     pub fn new() -> Flag {
         Flag {
             word: AtomicU32::new(0),
-            kernel: (loom::sync::Mutex::new(()), loom::sync::Condvar::new()),
+            kernel: Futex::new(),
         }
     }
 
@@ -366,7 +379,7 @@ impl Flag {
             #[cfg(not(loom))]
             sys::futex_wake(word, i32::MAX);
             #[cfg(loom)]
-            flag.kernel_wake();
+            flag.kernel.wake_all();
         }
     }
 
@@ -395,7 +408,7 @@ impl Flag {
                     #[cfg(not(loom))]
                     sys::futex_wake(self.word.as_ptr(), i32::MAX);
                     #[cfg(loom)]
-                    self.kernel_wake();
+                    self.kernel.wake_all();
                     return true;
                 }
                 Err(now) => cur = now,
@@ -478,23 +491,9 @@ impl Flag {
                 #[cfg(not(loom))]
                 sys::futex_wait(&self.word, sleeping);
                 #[cfg(loom)]
-                self.kernel_wait(sleeping);
+                self.kernel.wait(&self.word, sleeping);
             }
         }
-    }
-
-    #[cfg(loom)]
-    fn kernel_wait(&self, expected: u32) {
-        let guard = self.kernel.0.lock().expect("model mutex");
-        if self.word.load(Ordering::SeqCst) == expected {
-            drop(self.kernel.1.wait(guard).expect("model condvar"));
-        }
-    }
-
-    #[cfg(loom)]
-    fn kernel_wake(&self) {
-        let _guard = self.kernel.0.lock().expect("model mutex");
-        self.kernel.1.notify_all();
     }
 }
 

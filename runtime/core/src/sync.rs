@@ -21,6 +21,41 @@ pub fn pause() {
     loom::thread::yield_now();
 }
 
+/// The kernel's side of a futex in model builds: the comparison and going to sleep are one step, as
+/// they are in the kernel.
+#[cfg(loom)]
+#[derive(Debug, Default)]
+pub struct Futex(loom::sync::Mutex<()>, loom::sync::Condvar);
+
+#[cfg(loom)]
+impl Futex {
+    /// A word that nobody sleeps on.
+    pub fn new() -> Futex {
+        Futex(loom::sync::Mutex::new(()), loom::sync::Condvar::new())
+    }
+
+    /// Sleeps while `*word == expected`, until woken.
+    pub fn wait(&self, word: &AtomicU32, expected: u32) {
+        let guard = self.0.lock().expect("model mutex");
+        // A read-modify-write reads the latest value, as the kernel does.
+        if word.fetch_add(0, Ordering::SeqCst) == expected {
+            drop(self.1.wait(guard).expect("model condvar"));
+        }
+    }
+
+    /// Wakes one sleeper.
+    pub fn wake_one(&self) {
+        let _guard = self.0.lock().expect("model mutex");
+        self.1.notify_one();
+    }
+
+    /// Wakes all sleepers.
+    pub fn wake_all(&self) {
+        let _guard = self.0.lock().expect("model mutex");
+        self.1.notify_all();
+    }
+}
+
 /// Keeps its content on cache lines of its own.
 ///
 /// 128 bytes: x86 prefetches lines in pairs, and several Arm cores have 128-byte lines.

@@ -156,6 +156,8 @@ impl Pool {
                 drop(Box::from_raw(slot.cast_mut()));
             }
         }
+        // An event may just have been fulfilled from outside.
+        self.team.tasks.quiesce();
         Policy::add_threads(1 - self.counted as isize);
     }
 

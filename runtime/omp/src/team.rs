@@ -163,6 +163,9 @@ impl Team {
     /// worker is in the team.
     fn realign(&self, epoch: u32) {
         self.tasks.quiesce();
+        for finished in &self.tasks.finished_outside {
+            finished.store(0, Ordering::Relaxed);
+        }
         for m in &self.members {
             m.epoch.set(epoch);
             m.sleep.forget();

@@ -1,0 +1,164 @@
+//! Waiting and locks under all interleavings that loom finds with few preemptions. `scripts/model`
+//! runs it.
+#![cfg(loom)]
+
+use hetmp_core::lock::{Brief, Lock};
+use hetmp_core::park::{Flag, Poll};
+use hetmp_core::sync::{AtomicU32, Ordering};
+use loom::sync::Arc;
+use loom::{cell::UnsafeCell, thread};
+
+fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(f);
+}
+
+/// Something that only an acquired epoch makes safe to read.
+struct Data(UnsafeCell<u32>);
+// SAFETY: loom's cell finds unordered accesses; that is what is tested.
+unsafe impl Sync for Data {}
+
+impl Data {
+    fn new() -> Data {
+        Data(UnsafeCell::new(0))
+    }
+    fn set(&self, v: u32) {
+        // SAFETY: loom checks that nobody else accesses the cell.
+        self.0.with_mut(|p| unsafe { *p = v });
+    }
+    fn get(&self) -> u32 {
+        // SAFETY: loom checks that nobody writes the cell.
+        self.0.with(|p| unsafe { *p })
+    }
+}
+
+#[test]
+fn a_signal_reaches_two_waiters_and_orders_data() {
+    bounded(3, || {
+        let shared = Arc::new((Flag::new(), Data::new()));
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let s = Arc::clone(&shared);
+                thread::spawn(move || {
+                    s.0.wait(1);
+                    assert_eq!(s.1.get(), 7);
+                })
+            })
+            .collect();
+        shared.1.set(7);
+        shared.0.signal(1);
+        for w in waiters {
+            w.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_signal_is_not_lost_beside_a_nudge() {
+    bounded(3, || {
+        let flag = Arc::new(Flag::new());
+        let waiter = {
+            let flag = Arc::clone(&flag);
+            thread::spawn(move || flag.wait(1))
+        };
+        let nudger = {
+            let flag = Arc::clone(&flag);
+            thread::spawn(move || {
+                flag.nudge();
+            })
+        };
+        flag.signal(1);
+        waiter.join().unwrap();
+        nudger.join().unwrap();
+    });
+}
+
+#[test]
+fn a_nudge_after_a_relaxed_store_makes_the_sleeper_see_it() {
+    // Nobody signals: the store must end the wait, whether it or the mark of the sleeper is first.
+    bounded(3, || {
+        let shared = Arc::new((Flag::new(), AtomicU32::new(0)));
+        let waiter = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                s.0.wait_polling(
+                    1,
+                    &mut || match s.1.load(Ordering::Relaxed) {
+                        0 => Poll::Idle,
+                        _ => Poll::Leave,
+                    },
+                    &mut |_| {},
+                );
+            })
+        };
+        shared.1.store(1, Ordering::Relaxed);
+        shared.0.nudge();
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn epochs_follow_each_other() {
+    bounded(3, || {
+        let pair = Arc::new((Flag::new(), Flag::new()));
+        let other = {
+            let p = Arc::clone(&pair);
+            thread::spawn(move || {
+                for e in 1..=2 {
+                    p.0.wait(e);
+                    p.1.signal(e);
+                }
+            })
+        };
+        for e in 1..=2 {
+            pair.0.signal(e);
+            pair.1.wait(e);
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_lock_excludes_and_wakes() {
+    bounded(2, || {
+        let shared = Arc::new((Lock::new(), Data::new()));
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let s = Arc::clone(&shared);
+                thread::spawn(move || {
+                    s.0.lock();
+                    s.1.set(s.1.get() + 1);
+                    s.0.unlock();
+                })
+            })
+            .collect();
+        shared.0.lock();
+        shared.1.set(shared.1.get() + 1);
+        shared.0.unlock();
+        for o in others {
+            o.join().unwrap();
+        }
+        assert_eq!(shared.1.get(), 3);
+    });
+}
+
+#[test]
+fn a_brief_lock_excludes() {
+    bounded(3, || {
+        let shared = Arc::new((Brief::new(), Data::new()));
+        let other = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                s.0.lock();
+                s.1.set(s.1.get() + 1);
+                s.0.unlock();
+            })
+        };
+        if shared.0.try_lock() {
+            shared.1.set(shared.1.get() + 1);
+            shared.0.unlock();
+        }
+        other.join().unwrap();
+    });
+}
