@@ -129,10 +129,6 @@ struct Link<N, const BLOCK: usize> {
 pub(crate) struct Block<N, const BLOCK: usize> {
     nodes: [N; BLOCK],
     link: CacheLine<Link<N, BLOCK>>,
-    /// For constructs that need no node but one thread that executes them: the round in which the
-    /// construct of each index was taken. Side by side, so that threads that run through a series of
-    /// them pass one cache line back and forth and not one for each construct.
-    taken: CacheLine<[AtomicU32; BLOCK]>,
 }
 
 impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
@@ -153,8 +149,6 @@ impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
                 nodes.add(i).write(N::new());
             }
             core::ptr::addr_of_mut!((*p).link).write(CacheLine(Link::new()));
-            core::ptr::addr_of_mut!((*p).taken)
-                .write(CacheLine(core::array::from_fn(|_| AtomicU32::new(0))));
             Box::from_raw(p)
         }
     }
@@ -164,7 +158,6 @@ impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
         Box::new(Block {
             nodes: core::array::from_fn(|_| N::new()),
             link: CacheLine(Link::new()),
-            taken: CacheLine(core::array::from_fn(|_| AtomicU32::new(0))),
         })
     }
 
@@ -377,25 +370,6 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         (step, pos.next())
     }
 
-    /// Steps over `pos` without use of the node there. True for the first thread to do so.
-    ///
-    /// Relaxed: nothing is passed on.
-    #[inline(always)]
-    pub(crate) fn take(&self, pos: Pos<N, BLOCK>, nthreads: u32) -> (bool, Pos<N, BLOCK>) {
-        let pos = self.within(pos, nthreads);
-        // SAFETY: as in `step`.
-        let taken = unsafe {
-            let block = &*pos.block;
-            block.taken.get_unchecked(pos.index as usize)
-        };
-        let seen = taken.load(Ordering::Relaxed);
-        let first = seen != pos.round
-            && taken
-                .compare_exchange(seen, pos.round, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok();
-        (first, pos.next())
-    }
-
     /// Steps from the end of a block into the next one.
     #[cold]
     #[inline(never)]
@@ -485,4 +459,5 @@ impl<N: Node, const BLOCK: usize> Drop for Chain<N, BLOCK> {
 }
 
 #[cfg(all(test, not(loom)))]
+#[path = "chain/tests.rs"]
 mod tests;

@@ -24,7 +24,7 @@ use crate::thread::{SavedContext, Thread};
 use crate::work::{Cursor, Work, WorkChain, WorkPos};
 use core::cell::Cell;
 use hetmp_core::park::{Flag, Policy};
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CacheLine, Ordering};
 
 /// An outlined region or task body.
 pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
@@ -69,8 +69,8 @@ pub struct Team {
     pub(crate) tasks: Tasks,
     /// The region was cancelled.
     pub(crate) cancelled: AtomicBool,
-    /// The value a `single copyprivate` broadcasts.
-    pub(crate) copyprivate: AtomicPtr<libc::c_void>,
+    /// `single` constructs that some thread of the region has taken.
+    pub(crate) singles: CacheLine<AtomicU32>,
 }
 
 /// One thread's part of a team.
@@ -141,7 +141,7 @@ impl Team {
             works: WorkChain::new(),
             tasks: Tasks::new(),
             cancelled: AtomicBool::new(false),
-            copyprivate: AtomicPtr::new(core::ptr::null_mut()),
+            singles: CacheLine(AtomicU32::new(0)),
         }
     }
 
@@ -226,6 +226,7 @@ impl Team {
         c.task.set(&m.implicit);
         c.work.set(core::ptr::null());
         c.cursor.set(Cursor::START);
+        c.singles.set(0);
     }
 }
 
@@ -310,6 +311,9 @@ pub unsafe fn fork(
     }
     s.saved.set(th.save());
     team.tasks.begin_region();
+    if team.singles.load(Ordering::Relaxed) != 0 {
+        team.singles.store(0, Ordering::Relaxed);
+    }
     if n > 1 {
         crate::affinity_bind::place(th, team, start.bind);
     }

@@ -37,6 +37,8 @@ pub struct Context {
     pub(crate) pos: Cell<WorkPos>,
     /// This thread's progress in the current loop.
     pub(crate) cursor: Cell<Cursor>,
+    /// `single` constructs met in this region.
+    pub(crate) singles: Cell<u32>,
 }
 
 /// A context set aside by a thread that opened a region.
@@ -50,6 +52,7 @@ pub struct SavedContext {
     work: *const Work,
     pos: WorkPos,
     cursor: Cursor,
+    singles: u32,
 }
 
 impl SavedContext {
@@ -64,6 +67,7 @@ impl SavedContext {
             work: core::ptr::null(),
             pos: WorkPos::NOWHERE,
             cursor: Cursor::START,
+            singles: 0,
         }
     }
 
@@ -144,6 +148,7 @@ impl Thread {
                 work: Cell::new(core::ptr::null()),
                 pos: Cell::new(WorkPos::NOWHERE),
                 cursor: Cell::new(Cursor::START),
+                singles: Cell::new(0),
             },
             depth: Cell::new(0),
             pools: RefCell::new(Vec::new()),
@@ -225,6 +230,7 @@ impl Thread {
             work: c.work.get(),
             pos: c.pos.get(),
             cursor: c.cursor.get(),
+            singles: c.singles.get(),
         }
     }
 
@@ -240,6 +246,7 @@ impl Thread {
         c.work.set(s.work);
         c.pos.set(s.pos);
         c.cursor.set(s.cursor);
+        c.singles.set(s.singles);
     }
 }
 

@@ -20,7 +20,7 @@ use hetmp_sched::ranges::{LoopBounds, Range};
 const BLOCK: usize = 16;
 
 /// A thread's place among the worksharing constructs of its team: its next one.
-pub type WorkPos = Pos<Work, BLOCK>;
+pub(crate) type WorkPos = Pos<Work, BLOCK>;
 
 /// A thread's progress in its current loop. Iterations are normalised.
 #[derive(Clone, Copy, Debug)]
@@ -236,7 +236,7 @@ impl WorkChain {
 /// Enters the calling thread's next construct. The first thread of the team to do so runs
 /// `prepare` before the others go on. Returns the node, and whether this thread was the first.
 #[inline]
-pub(crate) fn enter<'a>(th: &'a Thread, prepare: impl FnOnce(&Work)) -> (&'a Work, bool) {
+pub(crate) fn enter(th: &Thread, prepare: impl FnOnce(&Work)) -> (&Work, bool) {
     let n = th.nthreads();
     let (step, next) = th.team().works.chain.step(th.ctx.pos.get(), n);
     th.ctx.pos.set(next);
@@ -253,16 +253,26 @@ pub(crate) fn enter<'a>(th: &'a Thread, prepare: impl FnOnce(&Work)) -> (&'a Wor
 }
 
 /// Enters a construct that one thread executes and that needs no preparation. True for that thread.
-/// The current construct ([`current`]) stays what it was.
+/// The current construct ([`current`]) stays what it was, and the chain is not needed: every thread
+/// counts such constructs itself, and whoever brings the team's count to its own was the first.
 #[inline]
 pub(crate) fn enter_single(th: &Thread) -> bool {
-    let n = th.nthreads();
-    if n == 1 {
+    if th.nthreads() == 1 {
         return true;
     }
-    let (first, next) = th.team().works.chain.take(th.ctx.pos.get(), n);
-    th.ctx.pos.set(next);
-    first
+    let mine = th.ctx.singles.get();
+    th.ctx.singles.set(mine.wrapping_add(1));
+    // Without a look first: the line is with another thread more often than not, and a look would
+    // fetch it a second time. Relaxed: nothing is passed on through the construct.
+    th.team()
+        .singles
+        .compare_exchange(
+            mine,
+            mine.wrapping_add(1),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        )
+        .is_ok()
 }
 
 /// The construct that the calling thread entered last, if any.

@@ -45,21 +45,14 @@ impl Start {
 fn walk(team: &Team, pos: &mut Pos<Plain, 16>, n: u32, first: u64, count: u64) -> u64 {
     let mut firsts = 0;
     for i in first..first + count {
-        // Both kinds of constructs, in the same order in all threads.
-        if i % 3 == 0 {
-            let (first, next) = team.0.take(*pos, n);
-            *pos = next;
-            firsts += u64::from(first);
-        } else {
-            let (step, next) = team.0.step(*pos, n);
-            *pos = next;
-            if step.claim() {
-                step.node.value.set(i);
-                step.publish();
-                firsts += 1;
-            }
-            assert_eq!(step.node.value.get(), i);
+        let (step, next) = team.0.step(*pos, n);
+        *pos = next;
+        if step.claim() {
+            step.node.value.set(i);
+            step.publish();
+            firsts += 1;
         }
+        assert_eq!(step.node.value.get(), i);
     }
     firsts
 }
