@@ -12,4 +12,3 @@ mod entry;
 mod gomp;
 mod omp;
 mod variadic;
-

@@ -43,7 +43,9 @@ impl Seat {
     /// A seat for teams of up to `threads`.
     pub fn new(threads: u32) -> Seat {
         Seat {
-            rounds: (0..rounds(threads)).map(|_| CacheLine(Flag::new())).collect(),
+            rounds: (0..rounds(threads))
+                .map(|_| CacheLine(Flag::new()))
+                .collect(),
             done: CacheLine(Flag::new()),
         }
     }
@@ -110,11 +112,9 @@ pub fn wait_on(flag: &Flag, epoch: u32, with: &mut dyn Pastime) {
     }
     // `poll` and `asleep` both need the pastime, one at a time.
     let with = core::cell::RefCell::new(with);
-    flag.wait_polling(
-        epoch,
-        &mut || with.borrow_mut().poll(),
-        &mut |yes| with.borrow_mut().asleep(flag, yes),
-    );
+    flag.wait_polling(epoch, &mut || with.borrow_mut().poll(), &mut |yes| {
+        with.borrow_mut().asleep(flag, yes)
+    });
 }
 
 impl Barrier {

@@ -148,23 +148,71 @@ pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
     unsafe { work::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
 }
 
-/// The thread's next chunk of its current loop, in values of the loop variable.
+/// Takes the calling thread's next chunk of its current loop, and stores its two ends. False: there
+/// was none, and nothing was stored.
+///
+/// The way of a dynamic chunk, which may cost as little as one iteration, has no calls and so
+/// saves no registers: stores before the counter's atomic addition would hold it up.
+///
+/// # Safety
+/// Both pointers are to 64-bit variables of the caller.
 #[inline(always)]
+pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
+    let th = Thread::try_current();
+    if let Some((th, work)) = th.and_then(|th| Some((th, work::current(th)?))) {
+        if work.kind.get() == Kind::Static && work.chunk.get() != 0 {
+            let Some(range) = take_static(th, work) else {
+                return false;
+            };
+            let (s, e) = work.bounds.get().to_user(range);
+            // SAFETY: the caller's promise.
+            unsafe {
+                *istart = s;
+                *iend = e;
+            }
+            return true;
+        }
+        if work.kind.get() == Kind::Dynamic {
+            match work.dynamic.next_fast() {
+                Ok(Some(range)) => {
+                    let (s, e) = work.bounds.get().to_user(range);
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        *istart = s;
+                        *iend = e;
+                    }
+                    return true;
+                }
+                Ok(None) => return false,
+                Err(_) => {}
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { next_into_slow(istart, iend) }
+}
+
+#[inline(never)]
+unsafe fn next_into_slow(istart: *mut u64, iend: *mut u64) -> bool {
+    let Some((s, e)) = next(Thread::current()) else {
+        return false;
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        *istart = s;
+        *iend = e;
+    }
+    true
+}
+
+/// The thread's next chunk of its current loop, in values of the loop variable.
+#[inline]
 pub fn next(th: &Thread) -> Option<(u64, u64)> {
     take(th, work::current(th)?)
 }
 
-#[inline(always)]
+#[inline]
 fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
-    // The way of a chunk that costs as little as one iteration: no calls, nothing saved.
-    if work.kind.get() == Kind::Dynamic {
-        return Some(work.bounds.get().to_user(work.dynamic.next()?));
-    }
-    take_other(th, work)
-}
-
-#[inline(never)]
-fn take_other(th: &Thread, work: &Work) -> Option<(u64, u64)> {
     Some(work.bounds.get().to_user(take_range(th, work)?))
 }
 
@@ -179,7 +227,7 @@ pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn take_static(th: &Thread, work: &Work) -> Option<Range> {
     let mut cursor = th.ctx.cursor.get();
     let trip = cursor.trip;
@@ -219,7 +267,13 @@ pub fn end_cancel(th: &Thread) -> bool {
 pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
-    unsafe { team::fork(th, region, Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l))) };
+    unsafe {
+        team::fork(
+            th,
+            region,
+            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
+        )
+    };
 }
 
 /// Runs a region whose threads start in the loop `l`.
@@ -229,5 +283,11 @@ pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
 pub unsafe fn parallel(th: &Thread, region: &team::Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
-    unsafe { team::parallel(th, region, Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l))) };
+    unsafe {
+        team::parallel(
+            th,
+            region,
+            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
+        )
+    };
 }

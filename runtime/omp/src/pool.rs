@@ -69,7 +69,10 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    #[allow(clippy::vec_box, reason = "a pool's address is in its workers' calls and must not move")]
+    #[allow(
+        clippy::vec_box,
+        reason = "a pool's address is in its workers' calls and must not move"
+    )]
     pub(crate) fn new() -> Box<Pool> {
         Box::new(Pool {
             workers: Vec::new(),

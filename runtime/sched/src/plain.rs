@@ -43,6 +43,15 @@ pub fn static_piece(n: u64, nthreads: u64, tid: u64) -> Range {
 #[must_use]
 pub fn static_chunk(n: u64, chunk: u64, nthreads: u64, tid: u64, k: u64) -> Option<Range> {
     let chunk = chunk.max(1);
+    if n <= FAST_ITERATIONS && chunk <= FAST_CHUNK && nthreads <= FAST_CHUNK && k <= n {
+        // The caller stops at the first chunk behind the end, which is less than a round of chunks
+        // behind it: nothing here can wrap.
+        let start = (k * nthreads + tid) * chunk;
+        return (start < n).then(|| Range {
+            start,
+            end: (start + chunk).min(n),
+        });
+    }
     let start = k
         .checked_mul(nthreads)?
         .checked_add(tid)?
@@ -71,6 +80,10 @@ struct DynamicShape {
     /// A plain add cannot wrap, so no compare-and-swap is needed.
     fast: AtomicBool,
 }
+
+/// [`Dynamic::next_fast`] did nothing: call [`Dynamic::next`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slow;
 
 /// `schedule(dynamic, chunk)`: threads take the next chunk in order.
 ///
@@ -120,6 +133,22 @@ impl Dynamic {
             });
         }
         self.next_near_overflow(n, chunk)
+    }
+
+    /// As [`next`](Self::next), for a caller that keeps the way of the numbers that could overflow
+    /// apart: `Err` when this loop's could, and nothing was taken.
+    #[inline(always)]
+    pub fn next_fast(&self) -> Result<Option<Range>, Slow> {
+        if !self.shape.0.fast.load(Ordering::Relaxed) {
+            return Err(Slow);
+        }
+        let n = self.shape.0.n.load(Ordering::Relaxed);
+        let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
+        let start = self.next.0.fetch_add(chunk, Ordering::Relaxed);
+        Ok((start < n).then(|| Range {
+            start,
+            end: (start + chunk).min(n),
+        }))
     }
 
     #[cold]

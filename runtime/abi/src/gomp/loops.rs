@@ -150,7 +150,7 @@ entries! {
     /// The thread's next chunk of a loop without `ordered`.
     fn GOMP_loop_runtime_next(istart: *mut c_long, iend: *mut c_long) -> bool {
         // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::next(Thread::current()), istart, iend) }
+        unsafe { loops::next_into(istart.cast(), iend.cast()) }
     }
 
     /// Ends the thread's chunk of a loop with `ordered`, and takes the next one.

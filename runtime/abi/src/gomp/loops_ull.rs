@@ -127,7 +127,7 @@ entries! {
     /// The thread's next chunk of a loop without `ordered`.
     fn GOMP_loop_ull_runtime_next(istart: *mut u64, iend: *mut u64) -> bool {
         // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::next(Thread::current()), istart, iend) }
+        unsafe { loops::next_into(istart, iend) }
     }
 
     /// Ends the thread's chunk of a loop with `ordered`, and takes the next one.

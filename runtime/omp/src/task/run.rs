@@ -456,9 +456,7 @@ pub unsafe fn fulfill(event: *mut c_void) {
             complete(th, task);
         }
         // A wake-up too many does no harm.
-        if team.tasks.sleepers.load(Ordering::SeqCst) != 0 {
-            team.nudge_all();
-        }
+        super::drained(team);
     }
     team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
 }

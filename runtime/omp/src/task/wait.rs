@@ -7,7 +7,7 @@ use crate::barrier::{wait_on, Pastime};
 use crate::team::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::park::{Flag, Poll};
-use hetmp_core::sync::Ordering;
+use hetmp_core::sync::{fence, Ordering};
 
 /// Announces that member `th` sleeps on `flag`, or that it is awake.
 fn announce(th: &Thread, flag: &Flag, yes: bool) {
@@ -269,7 +269,10 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
 /// Wakes members that went to sleep in `drain` before the last task ended. At barriers; at a join
 /// only the primary thread waits for tasks, and workers asleep in the dock are better left there.
 pub(crate) fn drained(team: &Team) {
-    if team.tasks.sleepers.load(Ordering::SeqCst) != 0 {
+    // The count of the last task, a plain store perhaps of this very thread, must be visible before
+    // sleepers are counted; a sleeper counts itself before it sums up a last time.
+    fence(Ordering::SeqCst);
+    if team.tasks.sleepers.load(Ordering::Relaxed) != 0 {
         team.nudge_all();
     }
 }
