@@ -1,0 +1,587 @@
+//! The protocols of barriers, sleeping and tasks under all interleavings that loom finds with few
+//! preemptions. `scripts/model` runs it.
+//!
+//! The files of the engine that hold a protocol depend on nothing but `hetmp-core`, and are
+//! compiled into this test as they are. What surrounds them (a task's body, a queue) is as small here
+//! as it can be, in the order of steps of the engine; the comments name the place.
+#![cfg(loom)]
+#![allow(dead_code, reason = "each model uses a part of the engine's files")]
+
+#[path = "../src/barrier.rs"]
+mod barrier;
+#[path = "../src/task/counts.rs"]
+mod counts;
+#[path = "../src/task/sleep.rs"]
+mod sleep;
+
+use barrier::{wait_on, Barrier, Idle, Pastime, Seat};
+use counts::{Counts, Live};
+use hetmp_core::park::{Flag, Poll};
+use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use sleep::Sleep;
+
+fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(f);
+}
+
+/// Plain data, for which loom checks that accesses are ordered.
+struct Data(UnsafeCell<u32>);
+// SAFETY: loom's cell finds unordered accesses; that is what is tested.
+unsafe impl Sync for Data {}
+// SAFETY: as above.
+unsafe impl Send for Data {}
+
+impl Data {
+    fn new(v: u32) -> Data {
+        Data(UnsafeCell::new(v))
+    }
+    fn set(&self, v: u32) {
+        // SAFETY: loom checks that nobody else accesses the cell.
+        self.0.with_mut(|p| unsafe { *p = v });
+    }
+    fn get(&self) -> u32 {
+        // SAFETY: loom checks that nobody writes the cell.
+        self.0.with(|p| unsafe { *p })
+    }
+}
+
+/// Runs `body(tid)` on `n` threads, one of them this one.
+fn team(n: u32, body: impl Fn(u32) + Send + Sync + 'static) {
+    let body = Arc::new(body);
+    let others: Vec<_> = (1..n)
+        .map(|tid| {
+            let body = Arc::clone(&body);
+            thread::spawn(move || body(tid))
+        })
+        .collect();
+    body(0);
+    for o in others {
+        o.join().unwrap();
+    }
+}
+
+// ---- barriers ----
+
+fn barriers(n: u32, epochs: u32, preemptions: usize, central: bool) {
+    bounded(preemptions, move || {
+        let barrier = Barrier::new();
+        let seats: Vec<Seat> = (0..n).map(|_| Seat::new(n)).collect();
+        let data: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
+        team(n, move |tid| {
+            for e in 1..=epochs {
+                // Two barriers an epoch would be: write, barrier, read, barrier. The data of the
+                // next epoch is written after the next barrier, so one suffices for odd epochs.
+                if e % 2 == 1 {
+                    data[tid as usize].set(e);
+                }
+                if central {
+                    barrier.central(e, n, &mut Idle);
+                } else {
+                    barrier.spread(e, tid, n, |t| &seats[t as usize], &mut Idle);
+                }
+                if e % 2 == 1 {
+                    for d in &data {
+                        assert_eq!(d.get(), e);
+                    }
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn spread_barrier_of_two() {
+    barriers(2, 3, 3, false);
+}
+
+#[test]
+fn spread_barrier_of_three() {
+    barriers(3, 2, 1, false);
+}
+
+#[test]
+fn central_barrier_of_two() {
+    barriers(2, 3, 3, true);
+}
+
+#[test]
+fn central_barrier_of_three() {
+    barriers(3, 2, 1, true);
+}
+
+/// Start and end of regions (`Pool::start`, `team::work`, `team::join`): the slot is written again
+/// for the next region as soon as the join is complete.
+fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
+    bounded(preemptions, move || {
+        let barrier = Barrier::new();
+        let seats: Vec<Seat> = (0..n).map(|_| Seat::new(n)).collect();
+        let slots: Vec<(Flag, Data)> = (0..n).map(|_| (Flag::new(), Data::new(0))).collect();
+        let results: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
+        team(n, move |tid| {
+            for r in 1..=regions {
+                if tid == 0 {
+                    if central {
+                        barrier.expect(n - 1);
+                    }
+                    for (go, call) in &slots[1..] {
+                        call.set(r);
+                        go.signal(r);
+                    }
+                } else {
+                    let (go, call) = &slots[tid as usize];
+                    wait_on(go, r, &mut Idle);
+                    results[tid as usize].set(call.get());
+                }
+                match (central, tid) {
+                    (false, _) => barrier.join_spread(r, tid, n, |t| &seats[t as usize], &mut Idle),
+                    (true, 0) => barrier.collect(r, n, &mut Idle),
+                    (true, _) => barrier.report(r),
+                }
+                if tid == 0 {
+                    for result in &results[1..] {
+                        assert_eq!(result.get(), r);
+                    }
+                }
+            }
+        });
+    });
+}
+
+#[test]
+fn regions_of_two() {
+    regions(2, 2, 3, false);
+    regions(2, 2, 3, true);
+}
+
+#[test]
+fn regions_of_three() {
+    regions(3, 2, 1, false);
+    regions(3, 2, 1, true);
+}
+
+// ---- sleeping and waking ----
+
+/// A queue of indistinguishable tasks, a sleeper's announcement, and where it sleeps.
+struct Work {
+    queued: AtomicU32,
+    finished: AtomicU32,
+    sleepers: AtomicU32,
+    sleep: [Sleep; 2],
+    idle: [Flag; 2],
+}
+
+impl Work {
+    fn new() -> Work {
+        Work {
+            queued: AtomicU32::new(0),
+            finished: AtomicU32::new(0),
+            sleepers: AtomicU32::new(0),
+            sleep: [Sleep::new(), Sleep::new()],
+            idle: [Flag::new(), Flag::new()],
+        }
+    }
+
+    /// `wait::drained`.
+    fn nudge_all(&self) {
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) != 0 {
+            for s in &self.sleep {
+                s.nudge(&self.sleepers);
+            }
+        }
+    }
+
+    /// `Team::enqueue`.
+    fn enqueue(&self) {
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.sleepers.load(Ordering::Relaxed) != 0 {
+            for s in &self.sleep {
+                if s.nudge(&self.sleepers) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// `run_one`: a deque that looks empty is not locked.
+    fn run_one(&self) -> bool {
+        if self.queued.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let took = self
+            .queued
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1))
+            .is_ok();
+        if took {
+            // Only one task is ever queued in these models: a plain store, as in `run::complete`.
+            self.finished.store(1, Ordering::Release);
+        }
+        took
+    }
+
+    /// `wait::drain` and `wait::drained`: all of `tasks` are complete.
+    fn drain(&self, tid: usize, tasks: u32) {
+        struct Drain<'a>(&'a Work, usize, u32);
+        impl Pastime for Drain<'_> {
+            fn poll(&mut self) -> Poll {
+                if self.0.run_one() {
+                    Poll::Worked
+                } else if self.0.finished.load(Ordering::Acquire) == self.2 {
+                    Poll::Leave
+                } else {
+                    Poll::Idle
+                }
+            }
+            fn asleep(&mut self, flag: &Flag, yes: bool) {
+                if yes {
+                    self.0.sleep[self.1].announce(&self.0.sleepers, flag);
+                } else {
+                    self.0.sleep[self.1].withdraw(&self.0.sleepers);
+                }
+            }
+        }
+        wait_on(&self.idle[tid], 1, &mut Drain(self, tid, tasks));
+        self.nudge_all();
+    }
+}
+
+#[test]
+fn a_task_queued_beside_a_sleeper_is_run_by_it() {
+    bounded(3, || {
+        let work = Arc::new(Work::new());
+        let sleeper = {
+            let work = Arc::clone(&work);
+            thread::spawn(move || work.drain(0, 1))
+        };
+        work.enqueue();
+        sleeper.join().unwrap();
+        assert_eq!(work.sleepers.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
+    // A third thread makes a task; either of two in the barrier runs it; both must leave.
+    bounded(2, || {
+        let work = Arc::new(Work::new());
+        let others: Vec<_> = (0..2)
+            .map(|tid| {
+                let work = Arc::clone(&work);
+                thread::spawn(move || work.drain(tid, 1))
+            })
+            .collect();
+        work.enqueue();
+        for o in others {
+            o.join().unwrap();
+        }
+    });
+}
+
+// ---- waiting for children ----
+
+/// Waits as `wait::inside` does.
+struct Inside<'a, D: Fn() -> bool, M: Fn(bool)> {
+    sleepers: &'a AtomicU32,
+    sleep: &'a Sleep,
+    done: D,
+    mark: M,
+}
+
+impl<D: Fn() -> bool, M: Fn(bool)> Pastime for Inside<'_, D, M> {
+    fn poll(&mut self) -> Poll {
+        if (self.done)() {
+            Poll::Leave
+        } else {
+            Poll::Idle
+        }
+    }
+    fn asleep(&mut self, flag: &Flag, yes: bool) {
+        if yes {
+            self.sleep.announce(self.sleepers, flag);
+        } else {
+            self.sleep.withdraw(self.sleepers);
+        }
+        (self.mark)(yes);
+    }
+}
+
+#[test]
+fn a_taskwait_ends_with_the_last_child() {
+    bounded(3, || {
+        let s = Arc::new((
+            Counts::new(),
+            AtomicU32::new(0),
+            Sleep::new(),
+            Flag::new(),
+            [Data::new(0), Data::new(0)],
+        ));
+        let children: Vec<_> = (0..2)
+            .map(|i| {
+                let s = Arc::clone(&s);
+                thread::spawn(move || {
+                    s.4[i].set(1);
+                    if s.0.child_released(true).waiting {
+                        s.2.nudge(&s.1);
+                    }
+                })
+            })
+            .collect();
+        let done = || s.0.joined() == 2;
+        if !done() {
+            wait_on(
+                &s.3,
+                1,
+                &mut Inside {
+                    sleepers: &s.1,
+                    sleep: &s.2,
+                    done,
+                    mark: |yes| s.0.set_waiting(yes),
+                },
+            );
+        }
+        assert_eq!(s.4[0].get() + s.4[1].get(), 2);
+        for c in children {
+            c.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_taskgroup_ends_with_its_last_task() {
+    bounded(3, || {
+        let s = Arc::new((
+            Live::new(),
+            AtomicU32::new(0),
+            Sleep::new(),
+            Flag::new(),
+            [Data::new(0), Data::new(0)],
+        ));
+        s.0.enter();
+        s.0.enter();
+        let tasks: Vec<_> = (0..2)
+            .map(|i| {
+                let s = Arc::clone(&s);
+                thread::spawn(move || {
+                    s.4[i].set(1);
+                    if s.0.leave() {
+                        s.2.nudge(&s.1);
+                    }
+                })
+            })
+            .collect();
+        if !s.0.is_empty() {
+            wait_on(
+                &s.3,
+                1,
+                &mut Inside {
+                    sleepers: &s.1,
+                    sleep: &s.2,
+                    done: || s.0.is_empty(),
+                    mark: |yes| s.0.set_waiting(yes),
+                },
+            );
+        }
+        assert_eq!(s.4[0].get() + s.4[1].get(), 2);
+        for t in tasks {
+            t.join().unwrap();
+        }
+    });
+}
+
+// ---- task records ----
+
+/// A record: freed once, and touched by nobody after.
+struct Record {
+    counts: Counts,
+    alive: Data,
+    parent: Option<usize>,
+}
+
+impl Record {
+    fn new(parent: Option<usize>) -> Record {
+        Record {
+            counts: Counts::new(),
+            alive: Data::new(1),
+            parent,
+        }
+    }
+    /// Any use of the record: races with `free` are found by loom, later uses here.
+    fn touch(&self) -> &Counts {
+        assert_eq!(self.alive.get(), 1, "a freed record is used");
+        &self.counts
+    }
+    fn free(&self) {
+        assert_eq!(self.alive.get(), 1, "freed twice");
+        self.alive.set(0);
+    }
+}
+
+/// `run::bury` and `run::release_chain`, step by step.
+fn bury(records: &[Record], task: usize, spawned: u32) {
+    let t = &records[task];
+    let Some(parent) = t.parent else { return };
+    if spawned != 0 {
+        records[parent].touch().child_complete();
+        if t.touch().complete(spawned) {
+            release_chain(records, task);
+        }
+        return;
+    }
+    t.free();
+    if records[parent].touch().child_released(true).dead {
+        release_chain(records, parent);
+    }
+}
+
+fn release_chain(records: &[Record], mut task: usize) {
+    loop {
+        records[task].free();
+        let Some(parent) = records[task].parent else {
+            return;
+        };
+        if !records[parent].touch().child_released(false).dead {
+            return;
+        }
+        task = parent;
+    }
+}
+
+#[test]
+fn records_of_three_generations_are_freed_once_and_not_used_after() {
+    // 0: an implicit task, which lives on. 1: its child, complete already, with one child. 2: a
+    // task that ends while its own child, 3, ends on another thread. Whoever is last
+    // frees the chain up to 1.
+    bounded(3, || {
+        let records = Arc::new([
+            Record::new(None),
+            Record::new(Some(0)),
+            Record::new(Some(1)),
+            Record::new(Some(2)),
+        ]);
+        bury(&*records, 1, 1);
+        let child = {
+            let records = Arc::clone(&records);
+            thread::spawn(move || bury(&*records, 3, 0))
+        };
+        bury(&*records, 2, 1);
+        child.join().unwrap();
+        for r in &records[1..] {
+            assert_eq!(r.alive.get(), 0, "a record was not freed");
+        }
+        assert_eq!(records[0].counts.joined(), 1);
+        assert_eq!(records[0].counts.released(), 1);
+    });
+}
+
+// ---- counting of tasks at a barrier ----
+
+#[test]
+fn the_sums_agree_only_when_nothing_is_in_flight() {
+    // Two threads run tasks; a task of the first makes one that the second runs. A third looks as
+    // `wait::quiescent` does: finished first, then created.
+    bounded(3, || {
+        struct Sums {
+            created: [AtomicU32; 2],
+            finished: [AtomicU32; 2],
+            handed: AtomicBool,
+            result: Data,
+        }
+        let s = Arc::new(Sums {
+            // The first task is made before the barrier.
+            created: [AtomicU32::new(1), AtomicU32::new(0)],
+            finished: [AtomicU32::new(0), AtomicU32::new(0)],
+            handed: AtomicBool::new(false),
+            result: Data::new(0),
+        });
+        let first = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.created[0].store(2, Ordering::Release);
+                s.handed.store(true, Ordering::Release);
+                s.finished[0].store(1, Ordering::Release);
+            })
+        };
+        let second = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                if s.handed.load(Ordering::Acquire) {
+                    s.result.set(1);
+                    s.finished[1].store(1, Ordering::Release);
+                }
+            })
+        };
+        let sum = |c: &[AtomicU32; 2]| c[0].load(Ordering::Acquire) + c[1].load(Ordering::Acquire);
+        let finished = sum(&s.finished);
+        let created = sum(&s.created);
+        if finished == created {
+            assert_eq!(s.result.get(), 1);
+        }
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+// ---- detached tasks ----
+
+#[test]
+fn a_detached_task_is_completed_by_exactly_one() {
+    const BODY_ENDED: u32 = 1;
+    const FULFILLED: u32 = 2;
+    bounded(3, || {
+        let s = Arc::new((AtomicU32::new(0), AtomicU32::new(0), Data::new(0)));
+        let body = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.2.set(1);
+                // `run::execute`
+                if s.0.fetch_or(BODY_ENDED, Ordering::AcqRel) & FULFILLED != 0 {
+                    s.2.set(2);
+                    s.1.fetch_add(1, Ordering::AcqRel);
+                }
+            })
+        };
+        // `run::fulfill`
+        if s.0.fetch_or(FULFILLED, Ordering::AcqRel) & BODY_ENDED != 0 {
+            s.2.set(2);
+            s.1.fetch_add(1, Ordering::AcqRel);
+        }
+        body.join().unwrap();
+        assert_eq!(s.1.load(Ordering::Acquire), 1);
+        assert_eq!(s.2.get(), 2);
+    });
+}
+
+// ---- helpers in the dock ----
+
+#[test]
+fn the_team_changes_only_without_helpers() {
+    // `DockPastime::help` against `Tasks::quiesce`: the team's shape is plain data. Loom takes
+    // sequentially consistent accesses for acquiring and releasing ones, so fences stand in.
+    bounded(3, || {
+        let s = Arc::new((AtomicU32::new(0), AtomicU32::new(1), Data::new(4)));
+        let helper = {
+            let s = Arc::clone(&s);
+            thread::spawn(move || {
+                s.0.fetch_add(1, Ordering::SeqCst);
+                fence(Ordering::SeqCst);
+                if s.1.load(Ordering::SeqCst) == 1 {
+                    assert_eq!(s.2.get(), 4);
+                }
+                s.0.fetch_sub(1, Ordering::SeqCst);
+            })
+        };
+        s.1.swap(2, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        while s.0.load(Ordering::SeqCst) != 0 {
+            thread::yield_now();
+        }
+        s.2.set(8);
+        helper.join().unwrap();
+    });
+}
