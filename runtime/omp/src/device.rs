@@ -67,7 +67,8 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     if places > 0 {
         th.partition.set((0, places));
     }
-    let team = Team::solo();
+    let spare = th.devices.borrow_mut().pop();
+    let team = spare.unwrap_or_else(Team::solo);
     team.enter(th, 0, 1);
     th.ctx.pos.set(team.works.position());
     if let Some(limit) = thread_limit {
@@ -77,6 +78,8 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     // Tasks of the region belong to a team that ends here.
     team::barrier(th);
     th.task().end_implicit();
+    team.works.settle(th.ctx.pos.get());
+    th.devices.borrow_mut().push(team);
     th.restore(&saved);
     th.league.set(league);
     th.busy.set(busy);
@@ -98,7 +101,7 @@ pub struct Item {
 pub struct Target<'a, I> {
     /// The region's body; its argument is the array of addresses.
     pub f: Outlined,
-    /// Addresses of the items. The region gets an array of its own.
+    /// Addresses of the items. A region with private copies gets an array of its own.
     pub addresses: &'a [*mut c_void],
     /// The items, in the same order.
     pub items: I,
@@ -116,6 +119,17 @@ pub unsafe fn run<I: Iterator<Item = Item> + Clone>(
     depends: &[Dependence],
     nowait: bool,
 ) {
+    let private = target.items.clone().any(|item| item.private.is_some());
+    if !nowait && !private {
+        if !depends.is_empty() {
+            depend::wait_for(th, depends);
+        }
+        on_host(th, target.thread_limit, || {
+            // SAFETY: the caller's promise.
+            unsafe { (target.f)(target.addresses.as_ptr().cast_mut().cast()) };
+        });
+        return;
+    }
     // SAFETY: the caller's promise.
     let packed = unsafe { Packed::new(&target) };
     if nowait {

@@ -97,6 +97,8 @@ pub struct Thread {
     pub(crate) pools: RefCell<Vec<Box<Pool>>>,
     /// The team of one that this thread is when it is in no region; null for workers of ours.
     pub(crate) solo: Cell<*mut Team>,
+    /// Teams of one for target regions on the host, those not in use.
+    pub(crate) devices: RefCell<Vec<Box<Team>>>,
     /// Freed task records for reuse.
     pub(crate) cache: TaskCache,
     /// Number of the team in the current league, and the size of the league less one.
@@ -153,6 +155,7 @@ impl Thread {
             depth: Cell::new(0),
             pools: RefCell::new(Vec::new()),
             solo: Cell::new(core::ptr::null_mut()),
+            devices: RefCell::new(Vec::new()),
             cache: TaskCache::new(),
             league: Cell::new((0, 0)),
             place: Cell::new(0),
