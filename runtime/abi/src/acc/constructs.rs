@@ -5,7 +5,9 @@
 //! (see `queue`).
 
 use crate::entry::entries;
+use hetmp_core::report;
 use hetmp_omp::acc::{self, Movement};
+use hetmp_omp::init;
 use hetmp_omp::team::Outlined;
 use libc::{c_int, c_void, size_t};
 
@@ -69,6 +71,13 @@ unsafe fn hide_descriptors(
     }
 }
 
+/// Shows a call under `GOMP_DEBUG`.
+fn trace(name: &str, count: size_t) {
+    if init::globals().debug != 0 {
+        report::warn(format_args!("{name}: {count} items"));
+    }
+}
+
 entries! {
     "GOACC_2.0" default:
     /// A compute construct, by gcc 5: always on the host.
@@ -84,6 +93,7 @@ entries! {
         _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         kinds: *const u16,
     ) {
+        trace("GOACC_data_start", count);
         // SAFETY: the compiled code gives arrays of that size.
         let host_data = unsafe { kinds_of(count, kinds) }
             .any(|k| k == USE_DEVICE_PTR || k == USE_DEVICE_PTR_IF_PRESENT);
@@ -116,7 +126,7 @@ entries! {
             None | Some(FROM | DELETE | RELEASE | DETACH | FORCE_FROM | FORCE_DETACH) => {
                 Movement::Exit
             }
-            Some(kind) => hetmp_core::report::fatal(format_args!(
+            Some(kind) => report::fatal(format_args!(
                 "OpenACC map kind {kind:#04x} of enter or exit data: code that gcc 12 makes"
             )),
         };
@@ -139,6 +149,7 @@ entries! {
         flags: c_int, f: Outlined, count: size_t, addresses: *mut *mut c_void,
         sizes: *const size_t, kinds: *const u16,
     ) {
+        trace("GOACC_parallel_keyed", count);
         acc::compute(!flags & FALLBACK != 0, || {
             // SAFETY: the compiled code gives a region, and arrays of that size.
             unsafe {

@@ -9,7 +9,8 @@
 //! each thread the number under which it was attached ([`ThreadState`]). A shutdown thereby
 //! detaches all threads at once.
 //!
-//! Errors end the program with one line, as libgomp's do.
+//! Errors end the program with one line, as libgomp's do. Where gcc's tests of OpenACC look for certain
+//! words in it, the words are there.
 
 pub mod profile;
 
@@ -111,7 +112,7 @@ fn number() -> i32 {
 
 fn refuse_type(kind: i32) -> ! {
     report::fatal(format_args!(
-        "OpenACC device type {kind}: a value of acc_device_t"
+        "unknown device type {kind}: a value of acc_device_t"
     ))
 }
 
@@ -172,7 +173,7 @@ fn initialise(kind: i32, construct: Construct, implicit: bool) {
         check_number(number());
         if device.initialised {
             report::fatal(format_args!(
-                "acc_init of device type '{}': a device that is not active already",
+                "acc_init of device type '{}', device already active: after acc_shutdown",
                 NAMES[kind as usize]
             ));
         }
@@ -236,7 +237,7 @@ pub fn acc_shutdown(kind: i32) {
     SESSION.fetch_add(1, Ordering::Relaxed);
     if !device.initialised {
         report::fatal(format_args!(
-            "acc_shutdown of device type '{}': a device that was initialised",
+            "acc_shutdown of device type '{}', no device initialized: after acc_init",
             NAMES[kind as usize]
         ));
     }
@@ -407,8 +408,8 @@ pub fn wait(queue: i32, queues: impl Iterator<Item = i32>) {
 pub fn enter(data: *mut c_void, size: usize) -> *mut c_void {
     if data.is_null() || size == 0 {
         report::fatal(format_args!(
-            "OpenACC data of {size} bytes at {data:p}: at least one byte at an address that is not \
-             null"
+            "OpenACC data [{data:p},+{size}] is a bad range: at least one byte, at an address that \
+             is not null"
         ));
     }
     ready();
@@ -430,8 +431,8 @@ pub fn map(host: *const c_void, target: *const c_void) {
     ready();
     if host != target {
         report::fatal(format_args!(
-            "acc_map_data of {host:p} to {target:p}: the same address, since host and device \
-             share memory"
+            "acc_map_data of {host:p} to {target:p}, cannot map data on shared-memory system: the \
+             same address twice"
         ));
     }
 }
