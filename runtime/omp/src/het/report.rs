@@ -14,6 +14,9 @@ use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
+/// A plan that was learned is news only if a core speed ratio moved by more than this factor since
+/// the last one that was told.
+const NEWS: f64 = 1.1;
 /// Decisions of one region that are kept and said. A loop that never agrees with itself must not
 /// fill the disk.
 const MOST_DECISIONS: usize = 64;
@@ -96,9 +99,8 @@ pub(super) struct Summary {
     iterations: u64,
     elapsed_ns: u64,
     nodes: Vec<NodeSum>,
+    /// What was told, in order.
     told: Vec<Told>,
-    /// What the last execution ran by.
-    decision: Option<Arc<Decision>>,
 }
 
 impl Summary {
@@ -111,7 +113,6 @@ impl Summary {
             elapsed_ns: 0,
             nodes: Vec::new(),
             told: Vec::new(),
-            decision: None,
         }
     }
 
@@ -127,13 +128,7 @@ impl Summary {
             sum.busy_ns = sum.busy_ns.saturating_add(node.busy_ns);
             sum.elapsed_ns = sum.elapsed_ns.saturating_add(node.elapsed_ns);
         }
-        let same = match (&self.decision, &record.decision) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-            (None, None) => self.executions > 1 && record.learning == Learning::None,
-            _ => false,
-        };
-        self.decision.clone_from(&record.decision);
-        if same || self.told.len() == MOST_DECISIONS {
+        if self.told.len() == MOST_DECISIONS || !self.is_news(&record) {
             return None;
         }
         let line = self.line(&record);
@@ -142,6 +137,24 @@ impl Summary {
             record,
         });
         Some(line)
+    }
+
+    /// Does this execution tell anything that was not told before?
+    fn is_news(&self, record: &LoopRecord) -> bool {
+        let Some(last) = self.told.last().map(|t| &t.record) else {
+            return true;
+        };
+        match record.learning {
+            Learning::None => false,
+            Learning::Probed | Learning::Undecided => true,
+            Learning::Settled => {
+                last.learning != Learning::Settled
+                    || !match (&last.decision, &record.decision) {
+                        (Some(a), Some(b)) => alike(a, b),
+                        _ => false,
+                    }
+            }
+        }
     }
 
     /// One decision in one line.
@@ -265,6 +278,16 @@ impl Summary {
         }
         out.push_str("]}");
     }
+}
+
+/// Do two decisions come to much the same?
+fn alike(a: &Arc<Decision>, b: &Arc<Decision>) -> bool {
+    Arc::ptr_eq(a, b)
+        || (a.one_node() == b.one_node()
+            && a.csr.iter().zip(&*b.csr).all(|(x, y)| match (x, y) {
+                (Some(x), Some(y)) => x.max(*y) <= NEWS * x.min(*y),
+                (x, y) => x.is_none() == y.is_none(),
+            }))
 }
 
 fn learning(learning: Learning) -> &'static str {

@@ -1,0 +1,350 @@
+//! Nodes and the schedules that know of them, in unmodified programs: every
+//! iteration once, nobody waits for a thread that has not come, threads are where
+//! they should be, and what is said about it is true.
+//!
+//! On one CPU there is one node only: then these tests say so and pass.
+
+use hetmp_abi_compat::exec::{self, Ending, Outcome};
+use hetmp_abi_compat::library;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const SCHEDULES: [&str; 8] = [
+    "hetprobe",
+    "hetprobe,100",
+    "hetprobe-i",
+    "static-csr:3,1",
+    "cross-dynamic",
+    "cross-dynamic,7",
+    "dynamic,3",
+    "static",
+];
+
+/// CPUs that the tests may use, if they are at least two.
+fn cpus() -> Option<Vec<usize>> {
+    // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
+        set
+    };
+    let cpus: Vec<usize> = (0..libc::CPU_SETSIZE as usize)
+        // SAFETY: the number is below the size of the set.
+        .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+        .collect();
+    if cpus.len() < 2 {
+        eprintln!("skipped: one CPU is one node");
+        return None;
+    }
+    Some(cpus)
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let dir = std::env::temp_dir().join(format!("hetmp-nodes-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Scratch(dir)
+    }
+
+    fn compile(&self, source: &Path) -> PathBuf {
+        let program = self.0.join(source.file_stem().unwrap());
+        let out = Command::new("gcc")
+            .args(["-fopenmp", "-O2", "-Wall", "-o"])
+            .arg(&program)
+            .arg(source)
+            .arg("-I")
+            .arg(library::root().join("c-tests"))
+            .arg("-lm")
+            .output()
+            .unwrap();
+        assert!(
+            out.status.success(),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        program
+    }
+
+    fn compile_text(&self, name: &str, text: &str) -> PathBuf {
+        let source = self.0.join(name).with_extension("c");
+        fs::write(&source, text).unwrap();
+        self.compile(&source)
+    }
+
+    fn run(&self, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Outcome {
+        let mut all: Vec<(String, String)> = env
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        all.push((
+            "LD_PRELOAD".to_owned(),
+            library::fresh().display().to_string(),
+        ));
+        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+        exec::run(&exec::Program {
+            path: program,
+            args: &args,
+            env: &all,
+            dir: &self.0,
+            limit: Duration::from_secs(60),
+            merge: false,
+        })
+        .unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn kernel() -> PathBuf {
+    library::root().join("c-tests/kernels/nbody.c")
+}
+
+#[test]
+fn every_schedule_runs_every_iteration_once() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("matrix");
+    let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
+    for name in ["nodes_every_iteration.c", "nodes_nowait_absent.c"] {
+        let program = scratch.compile(&library::root().join("c-tests").join(name));
+        for schedule in SCHEDULES {
+            for nodes in ["2", &unlike] {
+                for threads in ["1", "2", "3", "8"] {
+                    let out = scratch.run(
+                        &program,
+                        &[],
+                        &[
+                            ("HETMP_SCHEDULE", schedule),
+                            ("HETMP_NODES", nodes),
+                            ("OMP_NUM_THREADS", threads),
+                        ],
+                    );
+                    let what = format!("{name} {schedule} {nodes} {threads} threads");
+                    assert_eq!(text(&out.stdout), "ok\n", "{what}: {}", out.ending);
+                    assert_eq!(out.ending, Ending::Exit(0), "{what}");
+                    assert_eq!(text(&out.stderr), "", "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Prints the affinity mask of each thread of a team, of an inner team, and what
+/// `omp_get_num_procs` says.
+const PLACED: &str = r#"
+#define _GNU_SOURCE
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+static int only_cpu(void) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) return CPU_COUNT(&set) == 1 ? i : -1;
+    return -2;
+}
+int main(void) {
+    int cpu[5], inner[4], procs = omp_get_num_procs();
+    omp_set_max_active_levels(2);
+    #pragma omp parallel num_threads(5)
+    cpu[omp_get_thread_num()] = only_cpu();
+    #pragma omp parallel num_threads(2)
+    {
+        int outer = omp_get_thread_num();
+        #pragma omp parallel num_threads(2)
+        inner[2 * outer + omp_get_thread_num()] = only_cpu();
+    }
+    for (int i = 0; i < 5; i++) printf("%d ", cpu[i]);
+    for (int i = 0; i < 4; i++) printf("%d ", inner[i]);
+    printf("%d\n", procs == omp_get_num_procs());
+    return 0;
+}
+"#;
+
+#[test]
+fn threads_are_where_their_nodes_are() {
+    let Some(cpus) = cpus() else { return };
+    let (a, b) = (cpus[0], cpus[1]);
+    let scratch = Scratch::new("placed");
+    let program = scratch.compile_text("placed", PLACED);
+    // The second CPU is the first node.
+    let nodes = format!("cores={b};cores={a},speed=0.5");
+    let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
+    let want = format!("{b} {a} {b} {a} {b} {b} {b} {a} {a} 1\n");
+    assert_eq!(text(&out.stdout), want, "{}", text(&out.stderr));
+    // Places win, and tell the node.
+    let places = format!("{{{a}}},{{{b}}}");
+    let out = scratch.run(
+        &program,
+        &[],
+        &[("HETMP_NODES", &nodes), ("OMP_PLACES", &places)],
+    );
+    let out = text(&out.stdout);
+    assert!(out.starts_with(&format!("{a} ")), "{out}");
+    assert!(out.ends_with(" 1\n"), "{out}");
+}
+
+#[test]
+fn bad_values_cost_one_line_each() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("bad");
+    let program = scratch.compile(&kernel());
+    let run = |env: &[(&str, &str)]| {
+        let out = scratch.run(&program, &["50", "2"], env);
+        assert_eq!(out.ending, Ending::Exit(0));
+        let lines = text(&out.stderr);
+        let ours: Vec<String> = lines
+            .lines()
+            .filter(|l| l.starts_with("hetmp: "))
+            .map(str::to_owned)
+            .collect();
+        ours
+    };
+    let two = format!("cores={};cores={}", cpus[0], cpus[1]);
+    let lines = run(&[("HETMP_NODES", &two), ("OMP_SCHEDULE", "static-csr:3,2,1")]);
+    assert_eq!(
+        lines,
+        ["hetmp: OMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes"]
+    );
+    let lines = run(&[("HETMP_NODES", "cores=x"), ("OMP_SCHEDULE", "dynamic")]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].starts_with("hetmp: HETMP_NODES cores=x: "),
+        "{lines:?}"
+    );
+    let lines = run(&[
+        ("HETMP_NODES", &two),
+        ("HETMP_SCHEDULE", "hetprobe"),
+        ("HETMP_REPORT", "/nonexistent/report.json"),
+    ]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].starts_with("hetmp: HETMP_REPORT /nonexistent/report.json: "),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn decisions_are_said_and_written() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("report");
+    let program = scratch.compile(&kernel());
+    let report = scratch.0.join("report.json");
+    let nodes = format!("cores={};cores={}", cpus[0], cpus[1]);
+    for schedule in SCHEDULES {
+        let out = scratch.run(
+            &program,
+            &["300", "5"],
+            &[
+                ("OMP_NUM_THREADS", "2"),
+                ("HETMP_NODES", &nodes),
+                ("HETMP_SCHEDULE", schedule),
+                ("HETMP_VERBOSE", "1"),
+                ("HETMP_REPORT", report.to_str().unwrap()),
+            ],
+        );
+        let said = text(&out.stderr);
+        let region = said
+            .lines()
+            .filter(|l| l.starts_with("hetmp: region nbody+0x"))
+            .count();
+        assert!(region >= 2, "{schedule}: {said}");
+        assert!(said.contains("5 executions"), "{schedule}: {said}");
+        let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+        assert_eq!(written["nodes"].as_array().unwrap().len(), 2);
+        let regions = written["regions"].as_array().unwrap();
+        assert_eq!(regions.len(), 1, "{schedule}");
+        let r = &regions[0];
+        assert_eq!(r["executions"], 5, "{schedule}");
+        assert_eq!(r["iterations"], 1500, "{schedule}");
+        let part = |node: &Value| node["iterations"].as_u64().unwrap();
+        let sum: u64 = r["nodes"].as_array().unwrap().iter().map(part).sum();
+        assert_eq!(sum, 1500, "{schedule}");
+        assert!(!r["decisions"].as_array().unwrap().is_empty(), "{schedule}");
+        fs::remove_file(&report).unwrap();
+    }
+}
+
+/// HetProbe finds out that a node is slow. Other processes on the cores make single
+/// runs say anything, so one run of several has to be right.
+#[test]
+fn a_slow_node_gets_less() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("slow");
+    let program = scratch.compile(&kernel());
+    let report = scratch.0.join("report.json");
+    let nodes = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
+    let mut seen = Vec::new();
+    for _ in 0..10 {
+        scratch.run(
+            &program,
+            &["1500", "8"],
+            &[
+                ("OMP_NUM_THREADS", "2"),
+                ("HETMP_NODES", &nodes),
+                ("HETMP_SCHEDULE", "hetprobe"),
+                ("HETMP_REPORT", report.to_str().unwrap()),
+            ],
+        );
+        let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
+        let r = &written["regions"][0];
+        let csr = r["nodes"][0]["csr"].as_f64().unwrap_or(0.0);
+        let share = r["nodes"][0]["share"].as_f64().unwrap_or(0.0);
+        if (2.6..3.6).contains(&csr) && (0.70..0.80).contains(&share) {
+            return;
+        }
+        seen.push((csr, share));
+    }
+    panic!("core speed ratio near 3.03 and share near 0.75 not seen: {seen:?}");
+}
+
+/// A loop before the fork, the same one in the child, and one more in the parent.
+const FORK: &str = r#"
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static long work(void) {
+    long sum = 0;
+    #pragma omp parallel for schedule(runtime) reduction(+:sum)
+    for (long i = 0; i < 5000; i++) sum += i;
+    return sum;
+}
+int main(void) {
+    for (int i = 0; i < 5; i++) work();
+    pid_t child = fork();
+    if (child == 0) _exit(work() == 12497500 ? 7 : 1);
+    int status = 0;
+    waitpid(child, &status, 0);
+    printf("%d %ld\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1, work());
+    return 0;
+}
+"#;
+
+#[test]
+fn a_child_of_fork_has_nodes_too() {
+    if cpus().is_none() {
+        return;
+    }
+    let scratch = Scratch::new("fork");
+    let program = scratch.compile_text("fork", FORK);
+    for schedule in SCHEDULES {
+        let out = scratch.run(
+            &program,
+            &[],
+            &[("HETMP_NODES", "2"), ("HETMP_SCHEDULE", schedule)],
+        );
+        assert_eq!(text(&out.stdout), "7 12497500\n", "{schedule}");
+    }
+}
