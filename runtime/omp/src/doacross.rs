@@ -18,9 +18,9 @@
 use crate::loops::{self, Clause, Kind, Loop, LoopBounds, Order};
 use crate::thread::Thread;
 use crate::work::{self, Extras, Work};
-use hetmp_core::park::Spinner;
+use hetmp_core::park::{Policy, Spinner};
 use hetmp_core::report;
-use hetmp_core::sync::{fence, AtomicU64, Ordering};
+use hetmp_core::sync::{fence, pause, AtomicU64, Ordering};
 use hetmp_core::sys;
 
 /// Words of a cache line.
@@ -216,13 +216,28 @@ fn zeroed(lines: usize) -> Box<[Slots]> {
     }
 }
 
+/// Turns that a wait spins whatever the waiting policy says, and between two looks while it gives
+/// its core away: the iteration waited for is usually about to end, and there are very many such
+/// waits in a loop.
+const SHORT: u32 = 200;
+
 #[cold]
 fn wait_until(th: &Thread, done: impl Fn() -> bool) {
     th.slow.leave();
+    let short = if Policy::oversubscribed() {
+        SHORT / 10
+    } else {
+        SHORT
+    };
+    let mut left = short;
     let mut spinner = Spinner::new();
     while !done() {
-        if !spinner.turn() {
+        if left > 0 {
+            left -= 1;
+            pause();
+        } else if !spinner.turn() {
             sys::yield_now();
+            left = short;
         }
     }
     th.slow.enter(th);
