@@ -120,6 +120,11 @@ fn adopt(nodes: Nodes, machine: &Topology, worth: impl Fn(&Nodes) -> bool) {
     if LAYOUT.set(Layout { nodes, order }).is_ok() {
         ACTIVE.store(worth, Ordering::Relaxed);
     }
+    if any_slowed() {
+        // The first slow thread of a process finds out what a tick costs. Here, so that it does not do
+        // so while the others are in the first loop already.
+        SlowThread::new(topo::nodes::MIN_SPEED).prepare();
+    }
 }
 
 /// The node of core 0, 1, ...
@@ -197,7 +202,7 @@ fn go_to(th: &Thread, node: u32) {
         bind(&n.cpus);
     }
     th.slow.thread.set_speed(n.speed);
-    // Now, so that no measured loop pays for the calibration.
+    // Now, so that no measured loop pays for it.
     th.slow.thread.prepare();
 }
 
