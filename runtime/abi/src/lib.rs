@@ -12,3 +12,18 @@ mod entry;
 mod gomp;
 mod omp;
 mod variadic;
+
+/// `OMP_DISPLAY_ENV` shows the control variables when the program starts, even one that never opens a
+/// region. All else waits for the first call: a program that uses no OpenMP pays for one look
+/// at its environment, and a variable that is set before the first region (as Python programs do)
+/// counts.
+#[used]
+#[link_section = ".init_array"]
+static AT_LOAD: extern "C" fn() = at_load;
+
+extern "C" fn at_load() {
+    // SAFETY: getenv reads the environment, which nobody changes while libraries are loaded.
+    if !unsafe { libc::getenv(c"OMP_DISPLAY_ENV".as_ptr()) }.is_null() {
+        hetmp_omp::init::once();
+    }
+}

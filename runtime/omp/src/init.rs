@@ -1,6 +1,6 @@
 //! First use of the runtime in a process, in a thread, and after `fork`.
 //!
-//! Nothing happens when the library is loaded: a program that uses no OpenMP pays for nothing, and
+//! Nothing happens when the library is loaded (but for `OMP_DISPLAY_ENV`): a program that uses no OpenMP pays for nothing, and
 //! threads started from a constructor would hang under `dlopen`. The first call of a thread
 //! comes here.
 
@@ -39,9 +39,14 @@ pub fn globals() -> &'static Globals {
 
 /// Initialises the runtime, once.
 #[cold]
-pub(crate) fn once() -> &'static Globals {
+pub fn once() -> &'static Globals {
     let globals = GLOBALS.get_or_init(start);
-    PUBLISHED.store(core::ptr::from_ref(globals).cast_mut(), Ordering::Release);
+    let first = PUBLISHED
+        .swap(core::ptr::from_ref(globals).cast_mut(), Ordering::AcqRel)
+        .is_null();
+    if first && globals.display_env {
+        crate::query::display_env(globals.display_verbose);
+    }
     globals
 }
 

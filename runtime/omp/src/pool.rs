@@ -17,7 +17,7 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use hetmp_core::park::{Flag, Policy};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
-use hetmp_core::{report, tls};
+use hetmp_core::tls;
 
 /// What a worker is started with.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,8 @@ pub(crate) struct Call {
     pub(crate) busy: *const AtomicU32,
     /// The primary thread's place in its league of teams.
     pub(crate) league: (u32, u32),
+    /// Each thread says where it runs (`OMP_DISPLAY_AFFINITY`).
+    pub(crate) show: bool,
 }
 
 /// Where a worker waits for its next region.

@@ -21,10 +21,10 @@ use crate::init;
 use crate::pool::{Call, Pool};
 use crate::task::{Deque, Group, Sleep, Task, Tasks};
 use crate::thread::{SavedContext, Thread};
-use crate::work::{Cursor, Work, WorkChain, WorkPos};
+use crate::work::{Cursor, Work, WorkChain};
 use core::cell::Cell;
 use hetmp_core::park::{Flag, Policy};
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
 
 /// An outlined region or task body.
 pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
@@ -50,6 +50,8 @@ pub struct Shared {
     pub(crate) parent_tid: Cell<u32>,
     /// What the primary thread was doing.
     pub(crate) saved: Cell<SavedContext>,
+    /// The size of team whose affinity was last shown (`OMP_DISPLAY_AFFINITY`).
+    pub(crate) shown: Cell<u32>,
     /// Threads taken from the limit of the contention group.
     pub(crate) taken: Cell<u32>,
     /// The primary thread's place partition before the region.
@@ -64,6 +66,7 @@ pub struct Team {
     pub(crate) shared: CacheLine<Shared>,
     pub(crate) barrier: Barrier,
     /// As many as the team ever had threads; the first `nthreads` are in use.
+    #[allow(clippy::vec_box, reason = "contexts point into members")]
     pub(crate) members: Vec<Box<Member>>,
     pub(crate) works: WorkChain,
     pub(crate) tasks: Tasks,
@@ -130,6 +133,7 @@ impl Team {
                 parent: Cell::new(core::ptr::null()),
                 parent_tid: Cell::new(0),
                 saved: Cell::new(SavedContext::empty()),
+                shown: Cell::new(0),
                 taken: Cell::new(0),
                 saved_partition: Cell::new((0, 0)),
                 placed_for: Cell::new((0, (0, 0, 0), 0)),
@@ -230,6 +234,9 @@ impl Team {
     }
 }
 
+/// Prepares the worksharing construct that a combined construct starts in.
+pub type Prepare<'a> = &'a mut dyn FnMut(&Team, &Work);
+
 /// What a region is to be.
 #[derive(Debug)]
 pub struct Region {
@@ -254,11 +261,7 @@ pub struct Region {
 /// # Safety
 /// `region.f` may be called with `region.data` by all threads until [`join`], which the same
 /// thread calls when its own part is over.
-pub unsafe fn fork(
-    th: &Thread,
-    region: &Region,
-    first: Option<&mut dyn FnMut(&Team, &Work)>,
-) -> u32 {
+pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if init::forked() {
         // The workers stayed in the parent process.
         init::after_fork(th);
@@ -328,6 +331,12 @@ pub unsafe fn fork(
     } else {
         (core::ptr::null(), pos)
     };
+    let show = init::globals().display_affinity && n > 1 && {
+        // Teams inside a region may have other places each time.
+        let changed = outer.level() > 0 || s.shown.get() != n;
+        s.shown.set(n);
+        changed
+    };
     if n > 1 {
         let epoch = team.members[0].epoch.get();
         if s.central.get() {
@@ -345,6 +354,7 @@ pub unsafe fn fork(
             group: region.group,
             busy: th.busy(),
             league: th.league.get(),
+            show,
         };
         pool.start(n - 1, &call);
     }
@@ -354,6 +364,9 @@ pub unsafe fn fork(
     th.ctx.pos.set(entered.1);
     team.members[0].implicit.set_group(region.group);
     th.depth.set(depth + 1);
+    if show {
+        crate::query::display_affinity(b"");
+    }
     th.slow.enter(th);
     n
 }
@@ -379,6 +392,9 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     th.busy.set(call.busy);
     th.league.set(call.league);
     crate::affinity_bind::settle(th, team, tid);
+    if call.show {
+        crate::query::display_affinity(b"");
+    }
     th.slow.enter(th);
     // SAFETY: the promise made to `fork`.
     unsafe { (call.f)(call.data) };
@@ -480,25 +496,23 @@ pub fn barrier(th: &Thread) -> bool {
     th.slow.leave();
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     let mut pastime = crate::task::TaskPastime::new(th);
-    let mut cancelled = false;
-    if team.shared.central.get() {
-        if team.shared.cancellable.get() {
-            cancelled = team.cancelled.load(Ordering::Acquire);
-            if !cancelled {
-                m.epoch.set(epoch);
-                pastime.leave_when_cancelled();
-                team.barrier.central(epoch, n, &mut pastime);
-                cancelled = team.cancelled.load(Ordering::Acquire)
-                    && !team.barrier.gone_flag().reached(epoch);
-            }
-            if cancelled {
-                th.slow.enter(th);
-                return true;
-            }
-        } else {
+    if team.shared.cancellable.get() {
+        let mut cancelled = team.cancelled.load(Ordering::Acquire);
+        if !cancelled {
             m.epoch.set(epoch);
+            pastime.leave_when_cancelled();
             team.barrier.central(epoch, n, &mut pastime);
+            // A barrier that everybody reached counts, even if the region was cancelled since.
+            cancelled =
+                team.cancelled.load(Ordering::Acquire) && !team.barrier.gone_flag().reached(epoch);
         }
+        if cancelled {
+            th.slow.enter(th);
+            return true;
+        }
+    } else if team.shared.central.get() {
+        m.epoch.set(epoch);
+        team.barrier.central(epoch, n, &mut pastime);
     } else {
         m.epoch.set(epoch);
         team.barrier
@@ -516,11 +530,7 @@ pub fn barrier(th: &Thread) -> bool {
 ///
 /// # Safety
 /// As for [`fork`].
-pub unsafe fn parallel(
-    th: &Thread,
-    region: &Region,
-    first: Option<&mut dyn FnMut(&Team, &Work)>,
-) -> u32 {
+pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     // SAFETY: the caller's promise.
     let n = unsafe { fork(th, region, first) };
     // SAFETY: the caller's promise.

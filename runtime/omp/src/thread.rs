@@ -70,21 +70,6 @@ impl SavedContext {
             singles: 0,
         }
     }
-
-    /// The team the thread came from.
-    pub(crate) fn team(&self) -> *const Team {
-        self.team
-    }
-
-    /// The task that opened the region.
-    pub(crate) fn task(&self) -> *const Task {
-        self.task
-    }
-
-    /// The thread's number in the team it came from.
-    pub(crate) fn tid(&self) -> u32 {
-        self.tid
-    }
 }
 
 /// One thread of the process, as the runtime sees it.
@@ -94,10 +79,12 @@ pub struct Thread {
     /// How many regions this thread is the primary thread of right now.
     pub(crate) depth: Cell<usize>,
     /// Pools of workers, one for each depth at which this thread opened a region.
+    #[allow(clippy::vec_box, reason = "workers and contexts point into pools")]
     pub(crate) pools: RefCell<Vec<Box<Pool>>>,
     /// The team of one that this thread is when it is in no region; null for workers of ours.
     pub(crate) solo: Cell<*mut Team>,
     /// Teams of one for target regions on the host, those not in use.
+    #[allow(clippy::vec_box, reason = "contexts point into teams")]
     pub(crate) devices: RefCell<Vec<Box<Team>>>,
     /// Freed task records for reuse.
     pub(crate) cache: TaskCache,

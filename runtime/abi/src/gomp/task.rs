@@ -125,11 +125,11 @@ entries! {
         event: *mut c_void,
     ) {
         let th = Thread::current();
-        // SAFETY: the compiled code describes its task.
-        if copy.is_none() && flags & (DEPEND | DETACH) == 0
-            && unsafe { task::create_simple(th, f, data, if_clause, flags & FINAL != 0) }
-        {
-            return;
+        if copy.is_none() && flags & (DEPEND | DETACH) == 0 {
+            // SAFETY: the compiled code describes its task.
+            if unsafe { task::create_simple(th, f, data, if_clause, flags & FINAL != 0) } {
+                return;
+            }
         }
         let list;
         let depends = if flags & DEPEND != 0 {

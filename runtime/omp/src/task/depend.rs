@@ -90,7 +90,7 @@ fn closed() -> *mut Edge {
 }
 
 impl Node {
-    fn new(task: *const Task, waiter: *const Member) -> NodeRef {
+    fn make(task: *const Task, waiter: *const Member) -> NodeRef {
         const NO_EDGE: Edge = Edge {
             to: core::ptr::null(),
             next: core::ptr::null_mut(),
@@ -409,7 +409,7 @@ pub(crate) fn attach(parent: &Task, t: &Task, list: &[Dependence]) -> bool {
     if list.is_empty() {
         return true;
     }
-    let node = Node::new(t, core::ptr::null());
+    let node = Node::make(t, core::ptr::null());
     t.node.set(NodeRef::clone(&node).into_raw());
     // SAFETY: only the thread that runs the parent touches `children`, and that is this one.
     let sites = unsafe { (*parent.children.get()).get_or_insert_with(Default::default) };
@@ -448,7 +448,7 @@ pub fn wait_for(th: &Thread, list: &[Dependence]) {
         let Some(sites) = &*th.task().children.get() else {
             return;
         };
-        let node = Node::new(core::ptr::null(), th.ctx.member.get());
+        let node = Node::make(core::ptr::null(), th.ctx.member.get());
         sites.follow(&node, list);
         node
     };
@@ -462,7 +462,7 @@ mod tests {
     use super::*;
 
     fn node() -> NodeRef {
-        Node::new(core::ptr::null(), core::ptr::null())
+        Node::make(core::ptr::null(), core::ptr::null())
     }
 
     fn dep(address: usize, kind: Kind) -> [Dependence; 1] {
