@@ -57,6 +57,10 @@ impl Method {
 }
 
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives in a box of its own, and the largest is the usual one"
+)]
 enum State {
     HetProbe(HetProbe),
     CrossDynamic(CrossDynamic),

@@ -22,6 +22,7 @@ const TEAMS: usize = 64;
 pub(super) struct Regions {
     cache: ProbeCache,
     teams: Vec<Arc<Team>>,
+    #[allow(clippy::vec_box, reason = "they come and go as boxes")]
     spares: Vec<Box<Parts>>,
     /// By region and method. Kept only for a report.
     pub(super) summaries: BTreeMap<(Key, u8), Summary>,
