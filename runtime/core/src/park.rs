@@ -66,17 +66,17 @@ const GAP: u64 = 4_000_000;
 /// A wait this long (some 1 ms) may look around in the system: next to it, sleeping costs little.
 #[cfg(not(loom))]
 const LONG_WAIT: u64 = 2_600_000;
-/// Turns to spin while the machine is loaded (some 1.5 us): enough that two threads which both have
+/// Turns to spin while the machine is loaded (some 8 us): enough that two threads which both have
 /// their cores do not put each other to sleep, a fraction of what a needless sleep costs.
 #[cfg(not(loom))]
-const CONTENDED: u64 = 96;
+const CONTENDED: u64 = 500;
 /// How often a thread that shares its core with others of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 const YIELDS: u32 = 32;
-/// First contended window: some 10 ms. A window too short would cost a loaded machine one long
+/// First contended window: some 3 ms. A window too short would cost a loaded machine one long
 /// spin per window; one too long would make a quiet machine sleep for no reason.
 #[cfg(not(loom))]
-const FIRST_WINDOW: u64 = 26_000_000;
+const FIRST_WINDOW: u64 = 8_000_000;
 /// Longest contended window: some 500 ms.
 #[cfg(not(loom))]
 const LONGEST_WINDOW: u64 = 1_300_000_000;
