@@ -12,6 +12,9 @@ const HELD: u32 = 1;
 /// Held, and somebody may sleep on the word.
 const WANTED: u32 = 2;
 
+/// Turns between two looks at a lock that is held, at most; some 100 ns.
+const MOST_PAUSES: u32 = 8;
+
 /// A lock of one word that spins and then sleeps, under the waiting policy.
 ///
 /// Zero-initialised memory is a free lock; C programs rely on that for `omp_lock_t` and for the
@@ -67,13 +70,19 @@ impl Lock {
     #[cold]
     fn lock_slow(&self) {
         let mut spinner = Spinner::new();
-        loop {
+        // Look rarely: every look takes the line from the holder, who needs it to release, and whoever
+        // just released often wants the lock again.
+        let mut pauses = 1;
+        'spin: loop {
             if self.word.load(Ordering::Relaxed) == FREE && self.try_lock() {
                 return;
             }
-            if !spinner.turn() {
-                break;
+            for _ in 0..pauses {
+                if !spinner.turn() {
+                    break 'spin;
+                }
             }
+            pauses = (pauses * 2).min(MOST_PAUSES);
         }
         while self.word.swap(WANTED, Ordering::Acquire) != FREE {
             #[cfg(not(loom))]
