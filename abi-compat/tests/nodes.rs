@@ -184,6 +184,18 @@ fn threads_are_where_their_nodes_are() {
     let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
     let want = format!("{b} {a} {b} {a} {b} {b} {b} {a} {a} 1\n");
     assert_eq!(text(&out.stdout), want, "{}", text(&out.stderr));
+    let out = scratch.run(
+        &program,
+        &[],
+        &[
+            ("HETMP_NODES", &nodes),
+            ("OMP_DISPLAY_AFFINITY", "true"),
+            ("OMP_AFFINITY_FORMAT", "thread %n of level %L on %A"),
+        ],
+    );
+    let shown = text(&out.stderr);
+    let line = format!("thread 1 of level 1 on {a}\n");
+    assert!(shown.contains(&line), "{shown}");
     // Places win, and tell the node.
     let places = format!("{{{a}}},{{{b}}}");
     let out = scratch.run(
@@ -222,6 +234,13 @@ fn bad_values_cost_one_line_each() {
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(
         lines[0].starts_with("hetmp: HETMP_NODES cores=x: "),
+        "{lines:?}"
+    );
+    let named = format!("{two},speed.nbody=0.5");
+    let lines = run(&[("HETMP_NODES", &named)]);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(
+        lines[0].contains("HETMP_NODES speed.NAME: not used"),
         "{lines:?}"
     );
     let lines = run(&[

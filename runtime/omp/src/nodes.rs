@@ -72,7 +72,15 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     }
     let machine = machine();
     let told = told.and_then(|value| match Nodes::parse(value, &machine) {
-        Ok(nodes) => Some(nodes),
+        Ok(nodes) => {
+            if nodes.iter().any(|n| !n.speeds.is_empty()) {
+                report::warn(format_args!(
+                    "HETMP_NODES speed.NAME: not used here, the loops of a program have no names: \
+                     speed is accepted for all of them"
+                ));
+            }
+            Some(nodes)
+        }
         Err(error) => {
             report::warn(format_args!("{error}"));
             None
@@ -204,6 +212,12 @@ fn go_to(th: &Thread, node: u32) {
     th.slow.thread.set_speed(n.speed);
     // Now, so that no measured loop pays for it.
     th.slow.thread.prepare();
+}
+
+/// The CPUs of the node that a thread was bound to, if it was.
+pub(crate) fn bound_to(th: &Thread) -> Option<&'static CpuSet> {
+    let node = th.slow.home.get().checked_sub(1)?;
+    Some(&layout()?.nodes.get(node as usize)?.cpus)
 }
 
 fn bind(cpus: &CpuSet) {

@@ -103,8 +103,8 @@ pub fn in_explicit_task() -> bool {
     Thread::try_current().is_some_and(|th| !th.task().is_implicit())
 }
 
-/// `omp_get_num_procs`: CPUs that the calling thread may use; with places or nodes, those that the process
-/// could use at its start, because a bound thread sees its own place only.
+/// `omp_get_num_procs`: CPUs that the calling thread may use; with places or nodes, those that the
+/// process could use at its start, because a bound thread sees its own place only.
 #[must_use]
 pub fn num_procs() -> i32 {
     let globals = init::globals();
@@ -278,6 +278,7 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         .get()
         .checked_sub(1)
         .and_then(|p| globals.places.get(p as usize))
+        .or_else(|| crate::nodes::bound_to(th))
         .unwrap_or(&globals.allowed);
     // SAFETY: neither call has preconditions.
     let (process_id, native_thread_id) = unsafe { (libc::getpid(), libc::pthread_self()) };
