@@ -9,6 +9,7 @@ use clap::Parser;
 use hetmp_abi_compat::exec::{self, Ending};
 use hetmp_abi_compat::library;
 use serde::{Deserialize, Serialize};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,7 +29,7 @@ struct Options {
     #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u32).range(2..100_000))]
     bodies: u32,
     /// Time steps, the executions of its loop
-    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..1_000_000))]
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..1_000_000))]
     steps: u32,
     /// Write the numbers to this file
     #[arg(long)]
@@ -283,11 +284,11 @@ fn run(options: &Options) -> Result<bool> {
 
 fn show_nodes(rows: &[Row]) -> Result<()> {
     println!(
-        "   {:<20}{:>9}{:>8}   {:<26}{:<26}",
+        "   {:<20}{:>9}{:>8}   {:<26}{}",
         "schedule", "seconds", "ratio", "node 0", "node 1"
     );
     println!(
-        "   {:<20}{:>9}{:>8}   {:<26}{:<26}",
+        "   {:<20}{:>9}{:>8}   {:<26}{}",
         "", "", "", "loop s   share    CSR", "loop s   share    CSR"
     );
     let fixed = rows[0].median().seconds;
@@ -296,7 +297,7 @@ fn show_nodes(rows: &[Row]) -> Result<()> {
         let Some(region) = &sample.region else {
             bail!("{}: HETMP_REPORT was not written", row.name);
         };
-        print!(
+        let mut line = format!(
             "   {:<20}{:>9.3}{:>8.2}   ",
             row.name,
             sample.seconds,
@@ -309,9 +310,10 @@ fn show_nodes(rows: &[Row]) -> Result<()> {
                 node.elapsed_ns as f64 / 1e9,
                 node.share * 100.0
             );
-            print!("{cell:<26}");
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{cell:<26}");
         }
-        println!();
+        println!("{}", line.trim_end());
     }
     println!("\n   What was decided, and why:");
     for row in rows {
