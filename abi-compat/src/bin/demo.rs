@@ -284,13 +284,11 @@ fn run(options: &Options) -> Result<bool> {
 
 fn show_nodes(rows: &[Row]) -> Result<()> {
     println!(
-        "   {:<20}{:>9}{:>8}   {:<26}{}",
-        "schedule", "seconds", "ratio", "node 0", "node 1"
+        "   {:<20}{:>9}{:>8}   {:<26}node 1",
+        "schedule", "seconds", "ratio", "node 0"
     );
-    println!(
-        "   {:<20}{:>9}{:>8}   {:<26}{}",
-        "", "", "", "loop s   share    CSR", "loop s   share    CSR"
-    );
+    let columns = "loop s   share    CSR";
+    println!("   {:<40}{columns:<26}{columns}", "");
     let fixed = rows[0].median().seconds;
     for row in rows {
         let sample = row.median();
