@@ -19,6 +19,7 @@ int main(void)
                 CHECK(b == 400);
 #pragma omp taskloop final(1)
                 for (int i = 0; i < 400; i++)
+#pragma omp atomic
                     c += omp_in_final();
                 CHECK(c == 400);
             }
