@@ -100,6 +100,8 @@ pub struct Thread {
     pub(crate) busy: Cell<*const AtomicU32>,
     /// The node this thread belongs to.
     pub(crate) node: Cell<u32>,
+    /// What OpenACC keeps for each thread.
+    pub(crate) acc: crate::acc::ThreadState,
     /// Emulated slowness.
     pub(crate) slow: crate::nodes::SlowState,
 }
@@ -150,6 +152,7 @@ impl Thread {
             own_busy: AtomicU32::new(1),
             busy: Cell::new(core::ptr::null()),
             node: Cell::new(0),
+            acc: crate::acc::ThreadState::new(),
             slow: crate::nodes::SlowState::new(),
         }
     }

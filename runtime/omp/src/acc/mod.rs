@@ -15,6 +15,7 @@
 pub mod profile;
 
 use crate::init;
+use crate::thread::Thread;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use hetmp_core::report;
@@ -70,8 +71,10 @@ static FALLBACKS: AtomicUsize = AtomicUsize::new(0);
 const FROM_ENVIRONMENT: i32 = i32::MIN;
 static NUMBER: AtomicI32 = AtomicI32::new(FROM_ENVIRONMENT);
 
-/// What OpenACC knows of a thread.
-struct ThreadState {
+/// What OpenACC knows of a thread; part of [`Thread`], so that the library needs no thread-local storage
+/// beyond the self pointer.
+#[derive(Debug)]
+pub(crate) struct ThreadState {
     /// The session of the device it is attached to; 0 for none.
     session: Cell<usize>,
     /// Data regions it is in.
@@ -82,16 +85,20 @@ struct ThreadState {
     initialising: Cell<bool>,
 }
 
-thread_local! {
-    // Without a destructor, so that it may be used until the thread's very end.
-    static THREAD: ThreadState = const {
+impl ThreadState {
+    pub(crate) const fn new() -> ThreadState {
         ThreadState {
             session: Cell::new(0),
             data_regions: Cell::new(0),
             callbacks: Cell::new(true),
             initialising: Cell::new(false),
         }
-    };
+    }
+}
+
+/// Calls `f` with the calling thread's state.
+fn here<R>(f: impl FnOnce(&ThreadState) -> R) -> R {
+    f(&Thread::current().acc)
 }
 
 fn device() -> MutexGuard<'static, Device> {
@@ -99,7 +106,7 @@ fn device() -> MutexGuard<'static, Device> {
 }
 
 fn attached() -> bool {
-    THREAD.with(|t| t.session.get() == SESSION.load(Ordering::Relaxed))
+    here(|t| t.session.get() == SESSION.load(Ordering::Relaxed))
 }
 
 /// The current device number.
@@ -161,7 +168,7 @@ fn check_number(number: i32) {
 
 /// Initialises the device: explicitly, or because a construct needs it.
 fn initialise(kind: i32, construct: Construct, implicit: bool) {
-    THREAD.with(|t| t.initialising.set(true));
+    here(|t| t.initialising.set(true));
     let mut record = Record::begin(Event::DeviceInitStart, construct, implicit, ASYNC_SYNC);
     if let Some(record) = &mut record {
         record.set_device(kind, number());
@@ -183,7 +190,7 @@ fn initialise(kind: i32, construct: Construct, implicit: bool) {
     if let Some(record) = &mut record {
         record.turn(Event::DeviceInitEnd);
     }
-    THREAD.with(|t| t.initialising.set(false));
+    here(|t| t.initialising.set(false));
 }
 
 /// Attaches the calling thread to device `wanted` (negative: the current number).
@@ -192,7 +199,7 @@ fn attach_thread(wanted: i32) {
         return;
     }
     check_number(if wanted < 0 { number() } else { wanted });
-    THREAD.with(|t| {
+    here(|t| {
         t.session.set(SESSION.load(Ordering::Relaxed));
         t.callbacks.set(true);
     });
@@ -271,7 +278,7 @@ pub fn device_type() -> i32 {
     if attached() {
         return HOST;
     }
-    if THREAD.with(|t| t.initialising.get()) {
+    if here(|t| t.initialising.get()) {
         return NONE;
     }
     resolve_or_end(DEFAULT);
@@ -492,7 +499,7 @@ pub fn begin_data(host_data: bool) {
         Construct::Data
     };
     let record = Record::begin(Event::EnterDataStart, construct, false, ASYNC_SYNC);
-    THREAD.with(|t| t.data_regions.set(t.data_regions.get() + 1));
+    here(|t| t.data_regions.set(t.data_regions.get() + 1));
     DATA_REGIONS.fetch_add(1, Ordering::Relaxed);
     if let Some(mut record) = record {
         record.dispatch();
@@ -503,7 +510,7 @@ pub fn begin_data(host_data: bool) {
 /// Ends the innermost structured data region.
 pub fn end_data() {
     let record = Record::begin(Event::ExitDataStart, Construct::Data, false, ASYNC_SYNC);
-    THREAD.with(|t| {
+    here(|t| {
         if t.data_regions.get() > 0 {
             t.data_regions.set(t.data_regions.get() - 1);
             DATA_REGIONS.fetch_sub(1, Ordering::Relaxed);

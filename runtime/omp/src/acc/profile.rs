@@ -3,7 +3,7 @@
 //! Nothing is looked up before the first callback is registered. Dispatching copies the list of
 //! callbacks first, so that a callback may register others.
 
-use super::{HOST, THREAD};
+use super::{here, HOST};
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use std::ffi::{CStr, CString};
@@ -170,7 +170,7 @@ pub fn register(event: i32, callback: Option<Callback>, raw_how: i32, on: bool) 
         (Some(How::ToggleThread), callback) => {
             if event == ALL && callback.is_none() {
                 super::ready();
-                THREAD.with(|t| t.callbacks.set(on));
+                here(|t| t.callbacks.set(on));
             }
         }
         (Some(How::Register), Some(callback)) => {
@@ -202,7 +202,7 @@ pub fn register(event: i32, callback: Option<Callback>, raw_how: i32, on: bool) 
 
 /// Are events to be dispatched in this thread?
 fn wanted() -> bool {
-    IN_USE.load(Ordering::Acquire) && THREAD.with(|t| t.callbacks.get()) && registry().enabled[ALL]
+    IN_USE.load(Ordering::Acquire) && here(|t| t.callbacks.get()) && registry().enabled[ALL]
 }
 
 /// Calls the callbacks of the event that `event` names.
