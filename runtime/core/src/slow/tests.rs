@@ -69,7 +69,21 @@ fn enter_and_leave_may_repeat() {
 #[test]
 fn user_code_takes_as_long_as_asked() {
     // The accuracy that is promised is shown by the example `slow_accuracy` on a quiet machine;
-    // this test runs beside others and notices only what is grossly wrong.
+    // this test runs beside others and notices only what is grossly wrong. What else runs can spoil
+    // one try; a wrong emulation spoils them all.
+    let tries: Vec<_> = (0..8).map_while(|_| slowed_by_half().err()).collect();
+    assert!(tries.len() < 8, "{tries:?}");
+}
+
+/// What a thread at half speed takes, if it is not twice the time.
+fn slowed_by_half() -> Result<(), String> {
+    let expect = |what: &str, ratio: f64| {
+        if (1.7..2.3).contains(&ratio) {
+            Ok(())
+        } else {
+            Err(format!("{what}: {ratio}"))
+        }
+    };
     let thread = SlowThread::new(0.5);
     thread.prepare();
     for steps in [20_000, 3_000_000] {
@@ -81,8 +95,7 @@ fn user_code_takes_as_long_as_asked() {
             work(steps);
             thread.leave();
         });
-        let ratio = slowed / plain;
-        assert!((1.7..2.3).contains(&ratio), "{steps} steps: {ratio}");
+        expect(&format!("{steps} steps"), slowed / plain)?;
     }
     // In pieces that are settled one by one, the whole takes as long.
     let plain = usual_seconds(15, || {
@@ -99,8 +112,7 @@ fn user_code_takes_as_long_as_asked() {
         }
         thread.leave();
     });
-    let ratio = slowed / plain;
-    assert!((1.7..2.3).contains(&ratio), "settled: {ratio}");
+    expect("settled", slowed / plain)
 }
 
 #[test]
