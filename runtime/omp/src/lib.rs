@@ -39,6 +39,7 @@ pub mod single;
 pub mod task;
 pub mod team;
 pub mod thread;
+pub(crate) mod virtual_team;
 pub mod work;
 
 pub use thread::Thread;

@@ -1,0 +1,130 @@
+//! What was done with a parallel region, or why nothing was: the words of the reports.
+
+#![allow(
+    dead_code,
+    reason = "said by the report before every lever exists"
+)]
+
+use core::fmt;
+
+/// How a region ran under one of hetmp's schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Lever {
+    /// As a team of virtual threads, called one after the other.
+    VirtualTeam,
+    /// As a team of virtual threads with stacks of their own, for regions with barriers.
+    Fibers,
+    /// As an ordinary team whose loops come to the scheduler on their own.
+    Dispatched,
+    /// As an ordinary team, because.
+    Plain(Guard),
+}
+
+/// Why a region keeps an ordinary team.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Guard {
+    /// `HETMP_STATIC=off`, or no schedule of hetmp's own is named.
+    Off,
+    /// All nodes are alike: nothing is to be gained.
+    AlikeNodes,
+    /// The team has one thread (gcc's way to compile `if(false)`, too).
+    OneThread,
+    /// Inside another parallel region.
+    Nested,
+    /// Cancellation is on.
+    Cancellation,
+    /// The object that holds the region has thread-local variables.
+    ThreadLocal,
+    /// The thread number goes into more than the bounds of a static loop, and the program was not
+    /// told of a larger team.
+    ThreadNumber,
+    /// The code could not be followed, and the program was not told of a larger team.
+    Unscanned,
+    /// It creates tasks.
+    Tasks,
+    /// It has an ordered or doacross loop, or another construct whose order virtual threads
+    /// would have to keep.
+    Ordered,
+    /// A virtual thread waited for another one in a way that the runtime does not see.
+    Waits,
+    /// It called something that a virtual thread cannot do; found out when it ran.
+    Unforeseen,
+    /// Its loops have no more pieces than the team has threads.
+    FewPieces,
+    /// Too short: dividing it costs more than it gains.
+    Short,
+    /// It was tried, and an ordinary team is as fast.
+    NoGain,
+}
+
+impl Lever {
+    /// One word for tables and files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Lever::VirtualTeam => "virtual-team",
+            Lever::Fibers => "fibers",
+            Lever::Dispatched => "dispatched",
+            Lever::Plain(guard) => guard.name(),
+        }
+    }
+
+    /// Why, in a few words.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Lever::VirtualTeam => "run as more pieces than threads",
+            Lever::Fibers => "run as more pieces than threads, each with its own stack",
+            Lever::Dispatched => "its loops ask the runtime for their iterations",
+            Lever::Plain(guard) => guard.reason(),
+        }
+    }
+}
+
+impl Guard {
+    /// One word for tables and files.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Guard::Off => "off",
+            Guard::AlikeNodes => "alike-nodes",
+            Guard::OneThread => "one-thread",
+            Guard::Nested => "nested",
+            Guard::Cancellation => "cancellation",
+            Guard::ThreadLocal => "thread-local",
+            Guard::ThreadNumber => "thread-number",
+            Guard::Unscanned => "unscanned",
+            Guard::Tasks => "tasks",
+            Guard::Ordered => "ordered",
+            Guard::Waits => "waits",
+            Guard::Unforeseen => "unforeseen",
+            Guard::FewPieces => "few-pieces",
+            Guard::Short => "short",
+            Guard::NoGain => "no-gain",
+        }
+    }
+
+    /// Why, in a few words.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Guard::Off => "not asked for",
+            Guard::AlikeNodes => "all nodes are alike",
+            Guard::OneThread => "a team of one thread",
+            Guard::Nested => "inside another region",
+            Guard::Cancellation => "cancellation is on",
+            Guard::ThreadLocal => "the object has thread-local variables",
+            Guard::ThreadNumber => "uses the thread number for more than loop bounds",
+            Guard::Unscanned => "its code cannot be followed",
+            Guard::Tasks => "creates tasks",
+            Guard::Ordered => "keeps an order between threads",
+            Guard::Waits => "its threads wait for each other unseen",
+            Guard::Unforeseen => "called what a virtual thread cannot do",
+            Guard::FewPieces => "no more pieces than threads",
+            Guard::Short => "too short",
+            Guard::NoGain => "an ordinary team is as fast",
+        }
+    }
+}
+
+impl fmt::Display for Lever {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
