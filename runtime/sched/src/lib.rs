@@ -25,6 +25,7 @@ pub mod cache;
 pub mod cross_dynamic;
 pub mod csr;
 pub mod decide;
+pub mod energy;
 pub mod hetprobe;
 mod irregular;
 pub mod plain;
