@@ -36,4 +36,4 @@ pub mod record;
 pub mod schedule;
 mod simulate;
 pub mod team;
-mod virtual_team;
+pub mod virtual_team;

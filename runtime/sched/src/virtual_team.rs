@@ -1,6 +1,300 @@
-//! Place of virtual teams: static loops that never call the runtime, run as a
-//! team of more virtual threads than real ones.
+//! Placing the pieces of a virtual team: blocks of neighbours, stolen from the far end.
 //!
-//! Not written yet. To the scheduler a region on V virtual threads is a loop
-//! of V iterations, whose pieces are placed by [`crate::hetprobe`] with each
-//! real thread on a contiguous block of virtual numbers.
+//! A region whose loops the compiler divided itself, by thread number, is run as a team of more
+//! virtual threads than real ones. To the scheduler that is a loop of as many *pieces* as there are
+//! virtual threads. Each real thread, here a *runner*, gets a contiguous block of pieces, in
+//! proportion to the speed of its node, and takes them from the front; a runner that has none
+//! left steals from the back of another's block. Neighbouring pieces touch neighbouring memory,
+//! so a shared counter, which would deal them out like cards, loses what caches hold.
+//!
+//! **Every piece exactly once.** A block is one word, `from` and `to`; both ends move only by
+//! compare-exchange on the whole word.
+//!
+//! **When stealing does not pay.** A slow runner that takes the last piece of a fast one finishes
+//! it when the fast one would have been done long ago. So a runner steals only if the
+//! victim needs at least as long for all that is left in its block as the thief needs for
+//! one piece. What a piece costs is measured while the region runs, or known from earlier
+//! executions; while nothing is known, everybody steals.
+//!
+//! # Memory ordering
+//! Relaxed throughout: a piece's number is the whole message. What the pieces read was there before
+//! the region began, and the start of the region orders that.
+
+use crate::csr;
+use crate::primitive::{AtomicU64, Ordering, Padded};
+use crate::ranges::Range;
+
+/// One runner's block, and what it is known to need for a piece.
+#[derive(Debug, Default)]
+struct Block {
+    /// Pieces left: first in the upper half, one past the last in the lower half.
+    pieces: AtomicU64,
+    /// Nanoseconds per piece; 0: not known.
+    pace: AtomicU64,
+}
+
+/// The pieces of one region, dealt to runners.
+#[derive(Debug)]
+pub struct Blocks {
+    blocks: Box<[Padded<Block>]>,
+}
+
+fn pack(from: u32, to: u32) -> u64 {
+    u64::from(from) << 32 | u64::from(to)
+}
+
+fn unpack(pieces: u64) -> (u32, u32) {
+    ((pieces >> 32) as u32, pieces as u32)
+}
+
+/// What a runner without pieces of its own is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steal {
+    /// Run this piece.
+    Piece(u32),
+    /// There are pieces, but their owner will be done with them sooner: look again a little later.
+    NotWorth,
+    /// There are none left.
+    Nothing,
+}
+
+impl Blocks {
+    /// Empty blocks for `runners` runners, at least one.
+    #[must_use]
+    pub fn new(runners: usize) -> Self {
+        Blocks {
+            blocks: (0..runners.max(1)).map(|_| Padded::default()).collect(),
+        }
+    }
+
+    /// Number of runners.
+    #[must_use]
+    pub fn runners(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Deals out pieces `0..pieces` in proportion to `weights`, one a runner, in order. While no
+    /// runner takes any.
+    ///
+    /// A weight that is not positive and finite counts as zero; if all do, all get equal blocks.
+    pub fn deal(&self, pieces: u32, weights: &[f64]) {
+        let all = Range {
+            start: 0,
+            end: u64::from(pieces),
+        };
+        let given = (0..self.blocks.len()).map(|i| weights.get(i).copied().unwrap_or(0.0));
+        for (block, part) in self.blocks.iter().zip(csr::split(all, given)) {
+            let word = pack(part.start as u32, part.end as u32);
+            block.0.pieces.store(word, Ordering::Relaxed);
+            block.0.pace.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Says what `runner` needs for a piece, in nanoseconds.
+    pub fn set_pace(&self, runner: usize, ns: f64) {
+        // Zero would mean that nothing is known.
+        let ns = (ns as u64).max(1);
+        self.blocks[runner].0.pace.store(ns, Ordering::Relaxed);
+    }
+
+    /// The next piece of `runner`'s own block.
+    #[inline]
+    pub fn take(&self, runner: usize) -> Option<u32> {
+        let word = &self.blocks[runner].0.pieces;
+        let mut seen = word.load(Ordering::Relaxed);
+        loop {
+            let (from, to) = unpack(seen);
+            if from >= to {
+                return None;
+            }
+            match word.compare_exchange(
+                seen,
+                pack(from + 1, to),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(from),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// A piece from the far end of another block, for `thief`: of those worth it, from the runner
+    /// with the most work left.
+    pub fn steal(&self, thief: usize) -> Steal {
+        let mine = self.blocks[thief].0.pace.load(Ordering::Relaxed);
+        loop {
+            let mut best: Option<(u128, usize, u64)> = None;
+            let mut any = false;
+            for (i, block) in self.blocks.iter().enumerate() {
+                let seen = block.0.pieces.load(Ordering::Relaxed);
+                let (from, to) = unpack(seen);
+                if i == thief || from >= to {
+                    continue;
+                }
+                any = true;
+                let pace = block.0.pace.load(Ordering::Relaxed);
+                let left = u128::from(to - from);
+                // With one pace unknown, as if both were equal.
+                let known = mine != 0 && pace != 0;
+                let needs = left * u128::from(if known { pace } else { 1 });
+                if known && needs < u128::from(mine) {
+                    continue;
+                }
+                if best.is_none_or(|(most, ..)| needs > most) {
+                    best = Some((needs, i, seen));
+                }
+            }
+            let Some((_, victim, seen)) = best else {
+                return if any { Steal::NotWorth } else { Steal::Nothing };
+            };
+            if let Some(piece) = self.take_last(victim, seen) {
+                return Steal::Piece(piece);
+            }
+        }
+    }
+
+    /// Any piece that nobody has begun, whatever it costs: for a thread that joins because another
+    /// one may be waiting for just that piece.
+    pub fn take_any(&self) -> Option<u32> {
+        self.blocks.iter().enumerate().find_map(|(i, block)| loop {
+            let seen = block.0.pieces.load(Ordering::Relaxed);
+            let (from, to) = unpack(seen);
+            if from >= to {
+                return None;
+            }
+            if let Some(piece) = self.take_last(i, seen) {
+                return Some(piece);
+            }
+        })
+    }
+
+    /// Tries to take the last piece of `victim`'s block as it was `seen`, which is not empty.
+    fn take_last(&self, victim: usize, seen: u64) -> Option<u32> {
+        let (from, to) = unpack(seen);
+        self.blocks[victim]
+            .0
+            .pieces
+            .compare_exchange(
+                seen,
+                pack(from, to - 1),
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            )
+            .ok()
+            .map(|_| to - 1)
+    }
+
+    /// Pieces that nobody has begun.
+    #[must_use]
+    pub fn left(&self) -> u32 {
+        self.blocks
+            .iter()
+            .map(|b| {
+                let (from, to) = unpack(b.0.pieces.load(Ordering::Relaxed));
+                to.saturating_sub(from)
+            })
+            .sum()
+    }
+}
+
+/// How many pieces a team of `runners` real threads is divided into: enough for shares of an
+/// eighth of a thread, and never more than `most`.
+#[must_use]
+pub fn pieces(runners: u32, most: u32) -> u32 {
+    runners.saturating_mul(PIECES_PER_RUNNER).min(most)
+}
+
+/// Pieces for each real thread. Measured on lud, lavaMD and cfd: eight cost nothing.
+pub const PIECES_PER_RUNNER: u32 = 8;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn blocks_follow_weights() {
+        let b = Blocks::new(2);
+        b.deal(16, &[1.0, 0.33]);
+        let first: Vec<u32> = core::iter::from_fn(|| b.take(0)).collect();
+        assert_eq!(first, (0..12).collect::<Vec<_>>());
+        assert_eq!(b.left(), 4);
+        assert_eq!(b.take(1), Some(12));
+        b.deal(7, &[0.0, f64::NAN]);
+        assert_eq!(b.left(), 7);
+        assert_eq!(b.take(0), Some(0));
+        b.deal(7, &[0.0, 1.0]);
+        assert_eq!(b.take(0), None);
+    }
+
+    #[test]
+    fn thieves_take_what_is_worth_it() {
+        let b = Blocks::new(2);
+        b.deal(4, &[1.0, 0.0]);
+        // Nothing known: steal from the far end.
+        assert_eq!(b.steal(1), Steal::Piece(3));
+        b.set_pace(0, 100.0);
+        b.set_pace(1, 300.0);
+        assert_eq!(b.steal(1), Steal::Piece(2));
+        // Two pieces of 100 ns each are done before one of 300 ns.
+        assert_eq!(b.steal(1), Steal::NotWorth);
+        assert_eq!(b.take_any(), Some(1));
+        assert_eq!(b.take(0), Some(0));
+        assert_eq!(b.steal(1), Steal::Nothing);
+        assert_eq!(b.take_any(), None);
+    }
+
+    #[test]
+    fn numbers_of_pieces() {
+        assert_eq!(pieces(2, u32::MAX), 16);
+        assert_eq!(pieces(2, 5), 5);
+        assert_eq!(pieces(u32::MAX, u32::MAX), u32::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn every_piece_exactly_once(
+            pieces in 0u32..200,
+            weights in prop::collection::vec(0.0f64..4.0, 1..6),
+            steps in prop::collection::vec((0usize..6, 0u8..3, 0u64..1000), 0..400),
+        ) {
+            let b = Blocks::new(weights.len());
+            b.deal(pieces, &weights);
+            let mut seen = vec![0u32; pieces as usize];
+            for (who, what, ns) in steps {
+                let who = who % weights.len();
+                let piece = match what {
+                    0 => b.take(who),
+                    1 => match b.steal(who) { Steal::Piece(p) => Some(p), _ => None },
+                    _ => { b.set_pace(who, ns as f64); None }
+                };
+                if let Some(p) = piece { seen[p as usize] += 1; }
+            }
+            while let Some(p) = b.take_any() { seen[p as usize] += 1; }
+            prop_assert!(seen.iter().all(|&n| n == 1));
+            prop_assert_eq!(b.left(), 0);
+        }
+
+        #[test]
+        fn threads_take_and_steal(pieces in 1u32..64, threads in 2usize..5) {
+            let b = Blocks::new(threads);
+            b.deal(pieces, &vec![1.0; threads]);
+            let counts: Vec<AtomicU64> = (0..pieces).map(|_| AtomicU64::new(0)).collect();
+            std::thread::scope(|s| {
+                for t in 0..threads {
+                    let (b, counts) = (&b, &counts);
+                    s.spawn(move || {
+                        while let Some(p) = b.take(t) {
+                            counts[p as usize].fetch_add(1, Ordering::Relaxed);
+                        }
+                        while let Steal::Piece(p) = b.steal(t) {
+                            counts[p as usize].fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                }
+            });
+            prop_assert!(counts.iter().all(|c| c.load(Ordering::Relaxed) == 1));
+        }
+    }
+}
