@@ -1,0 +1,175 @@
+//! The entries of the OpenMP runtime, by what they mean for a team of virtual
+//! threads, and the functions of other libraries that are known to stay within
+//! themselves.
+//!
+//! Names are those of libgomp's interface (gcc 12 and later).
+
+/// What a called entry of the runtime does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Entry {
+    /// `omp_get_thread_num`.
+    ThreadNumber,
+    /// `omp_get_num_threads`.
+    TeamSize,
+    /// A barrier, alone or at the end of a construct (`GOMP_barrier`,
+    /// `GOMP_loop_end`, `GOMP_sections_end`, ...).
+    Barrier,
+    /// `GOMP_single_start`.
+    Single,
+    /// `GOMP_single_copy_start`, `GOMP_single_copy_end`.
+    CopyPrivate,
+    /// Sections.
+    Sections,
+    /// A loop whose pieces the runtime hands out.
+    LoopDispatch,
+    /// `ordered`.
+    Ordered,
+    /// `ordered` with dependences.
+    Doacross,
+    /// Critical sections, named or not.
+    Critical,
+    /// `GOMP_atomic_start` and its end.
+    Atomic,
+    /// The `omp_*lock*` functions.
+    Lock,
+    /// Tasks, taskloops, taskgroups and their reductions.
+    Task,
+    /// `taskwait`, `taskyield`.
+    Taskwait,
+    /// Cancellation.
+    Cancel,
+    /// A parallel region inside of this one.
+    NestedParallel,
+    /// `teams` and devices.
+    Target,
+    /// Work-sharing reductions and scans (`GOMP_workshare_task_reduction*`,
+    /// `GOMP_scope_start`).
+    Scope,
+    /// The allocators of OpenMP 5.
+    Allocate,
+    /// `omp_get_wtime`, `omp_get_wtick`.
+    Time,
+    /// Queries whose answer depends on the team or the thread (levels,
+    /// ancestors, places, `omp_in_parallel`, `omp_get_team_size`).
+    Query,
+    /// Calls that change a setting, or ask for one (`omp_set_*`,
+    /// `omp_get_max_threads`, `omp_get_num_procs`).
+    Setting,
+    /// An entry of the runtime that is none of the above.
+    Other,
+}
+
+impl Entry {
+    /// All kinds, in order.
+    pub const ALL: [Entry; 23] = [
+        Entry::ThreadNumber,
+        Entry::TeamSize,
+        Entry::Barrier,
+        Entry::Single,
+        Entry::CopyPrivate,
+        Entry::Sections,
+        Entry::LoopDispatch,
+        Entry::Ordered,
+        Entry::Doacross,
+        Entry::Critical,
+        Entry::Atomic,
+        Entry::Lock,
+        Entry::Task,
+        Entry::Taskwait,
+        Entry::Cancel,
+        Entry::NestedParallel,
+        Entry::Target,
+        Entry::Scope,
+        Entry::Allocate,
+        Entry::Time,
+        Entry::Query,
+        Entry::Setting,
+        Entry::Other,
+    ];
+
+    pub(crate) fn bit(self) -> u32 {
+        1 << self as u32
+    }
+
+    /// The kind of the function with this name, or `None` where it is not one
+    /// of the runtime's.
+    pub fn of_name(name: &str) -> Option<Entry> {
+        let base = name.split('@').next().unwrap_or(name);
+        if let Some(rest) = base.strip_prefix("GOMP_") {
+            return Some(Entry::of_gomp(rest));
+        }
+        if base.starts_with("GOACC_") {
+            return Some(Entry::Target);
+        }
+        if base.starts_with("__kmpc_") || base.starts_with("kmp_") {
+            return Some(Entry::Other);
+        }
+        let rest = base.strip_prefix("omp_")?;
+        // Fortran forms: a trailing underscore, and `_8_` for 64-bit kinds.
+        let rest = rest.strip_suffix("_8_").unwrap_or(rest);
+        let rest = rest.strip_suffix('_').unwrap_or(rest);
+        Some(match rest {
+            "get_thread_num" => Entry::ThreadNumber,
+            "get_num_threads" => Entry::TeamSize,
+            "get_wtime" | "get_wtick" => Entry::Time,
+            "get_level"
+            | "get_active_level"
+            | "get_ancestor_thread_num"
+            | "get_team_size"
+            | "in_parallel"
+            | "in_final"
+            | "get_place_num"
+            | "get_partition_num_places"
+            | "get_partition_place_nums"
+            | "get_team_num"
+            | "get_num_teams"
+            | "capture_affinity"
+            | "display_affinity"
+            | "get_cancellation" => Entry::Query,
+            _ if rest.contains("lock") => Entry::Lock,
+            "alloc"
+            | "free"
+            | "calloc"
+            | "realloc"
+            | "aligned_alloc"
+            | "aligned_calloc"
+            | "init_allocator"
+            | "destroy_allocator"
+            | "get_default_allocator"
+            | "set_default_allocator" => Entry::Allocate,
+            _ if rest.starts_with("target_") => Entry::Target,
+            _ if rest.starts_with("get_") || rest.starts_with("set_") => Entry::Setting,
+            _ => Entry::Other,
+        })
+    }
+
+    fn of_gomp(rest: &str) -> Entry {
+        match rest {
+            "barrier" => Entry::Barrier,
+            "single_start" => Entry::Single,
+            "taskwait" | "taskwait_depend" | "taskwait_depend_nowait" | "taskyield" => {
+                Entry::Taskwait
+            }
+            // These wait at their end for the whole team.
+            "loop_end" | "sections_end" => Entry::Barrier,
+            "loop_end_nowait" => Entry::LoopDispatch,
+            "sections_end_nowait" => Entry::Sections,
+            "ordered_start" | "ordered_end" => Entry::Ordered,
+            _ if rest.starts_with("single_copy") => Entry::CopyPrivate,
+            _ if rest.starts_with("critical") => Entry::Critical,
+            _ if rest.starts_with("atomic") => Entry::Atomic,
+            _ if rest.contains("cancel") => Entry::Cancel,
+            _ if rest.starts_with("parallel") => Entry::NestedParallel,
+            _ if rest.contains("doacross") => Entry::Doacross,
+            _ if rest.contains("ordered") => Entry::Ordered,
+            _ if rest.starts_with("loop") => Entry::LoopDispatch,
+            _ if rest.starts_with("sections") => Entry::Sections,
+            _ if rest.starts_with("workshare") || rest.starts_with("scope") => Entry::Scope,
+            _ if rest.starts_with("task") => Entry::Task,
+            _ if rest.starts_with("target") || rest.starts_with("teams") => Entry::Target,
+            "alloc" | "free" => Entry::Allocate,
+            _ => Entry::Other,
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Does a team of virtual threads fit an outlined function?
+//!
+//! A compiler turns `#pragma omp for` without a schedule clause into
+//! arithmetic on the thread number and the number of threads, with no call to
+//! the runtime. A runtime can therefore give such a loop to more (virtual)
+//! threads than there are, but only where the function uses the two numbers
+//! for nothing else: a program's own `best[omp_get_thread_num()]` would be
+//! written past its end.
+//!
+//! This crate follows the machine code of the function from the two queries
+//! on. It owns a table of the runtime's entries ([`entry`]), an abstract
+//! interpretation of x86-64 code, and the view of the process's own mapped
+//! objects ([`loaded`]). Its data comes from an [`Image`]; what goes out is one
+//! [`Scan`]. It executes and changes nothing.
+//!
+//! **What is claimed.** [`Use::Arithmetic`] means: on every path that the
+//! decoder sees, the number reaches no address, no store outside of the stack
+//! frame, no call, no return value and no branch, except through the
+//! compiler's split of `n` iterations, `q = n / threads; r = n % threads;
+//! if (id < r) { q += 1; r = 0 } lo = q * id + r`, whose results lie in
+//! `0..=n` for every team size, and through `if (id == 0)` around a block that
+//! the others skip. Everything that is not recognised is refused.
+//!
+//! **What is assumed.** The code was made by a compiler from a program that
+//! keeps within its arrays: an index into an array of the frame does not reach
+//! another variable of the frame. Code that only a debugger or a signal
+//! handler enters is not seen.
+
+pub mod entry;
+pub mod loaded;
+
+pub use entry::Entry;
+
+/// What the scan of one outlined function found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// How the result of `omp_get_thread_num` is used.
+    pub thread_number: Use,
+    /// How the result of `omp_get_num_threads` is used.
+    pub team_size: Use,
+    /// What the function, and the followed functions that it calls, can call.
+    pub calls: Calls,
+    /// How many splits of iterations by the number of threads were recognised
+    /// (the static loops without a chunk size).
+    pub chunks: u32,
+    /// Why the function could not be followed to its end, if so. The other
+    /// fields then describe only what was seen.
+    pub limit: Option<Why>,
+    /// Address of the instruction that `limit` is about, else 0.
+    pub limit_address: u64,
+}
+
+impl Scan {
+    /// Whether any number of virtual threads may run this function, as far as
+    /// its code tells: followed to its end, with at least one static loop, and
+    /// neither number used for anything else.
+    ///
+    /// What the function *calls* is not judged here: see [`Scan::calls`].
+    ///
+    /// # Errors
+    /// The first reason, and the address of the instruction that shows it (0
+    /// where it is about no single instruction).
+    pub fn fits(&self) -> Result<(), (Why, u64)> {
+        if let Some(why) = self.limit {
+            return Err((why, self.limit_address));
+        }
+        for used in [self.thread_number, self.team_size] {
+            if let Use::Escapes(why, address) = used {
+                return Err((why, address));
+            }
+        }
+        if self.chunks == 0 || self.thread_number == Use::Absent {
+            return Err((Why::NoStaticLoop, 0));
+        }
+        Ok(())
+    }
+}
+
+/// How a number that the runtime answered is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// The function does not ask for it.
+    Absent,
+    /// It flows only into the compiler's split of iterations.
+    Arithmetic,
+    /// It flows elsewhere, as first seen at this address.
+    Escapes(Why, u64),
+}
+
+/// Why a function is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Why {
+    /// It decides an address that is loaded from or stored to.
+    Address,
+    /// It, or something made from it, is stored outside of the stack frame.
+    Store,
+    /// It is kept in the stack frame where a called function could see it.
+    Frame,
+    /// It is handed to a called function.
+    Argument,
+    /// It is returned to the caller.
+    Return,
+    /// It decides a branch that is not part of the compiler's split.
+    Branch,
+    /// The function was followed, but has no static loop.
+    NoStaticLoop,
+    /// An instruction that the decoder does not know, or code outside of an
+    /// executable segment.
+    UnknownCode,
+    /// A jump to a computed address, such as a table of a `switch`.
+    IndirectJump,
+    /// More code than the scan follows.
+    TooLong,
+    /// The stack pointer takes a value that is not followed.
+    StackPointer,
+    /// The exception tables of the function could not be read.
+    Unwind,
+    /// The machine is not x86-64.
+    NotX86,
+}
+
+impl Why {
+    /// A few words for the report.
+    pub fn text(self) -> &'static str {
+        match self {
+            Why::Address => "the thread or team number decides an address",
+            Why::Store => "the thread or team number is stored",
+            Why::Frame => "the thread or team number lies in memory that a callee can see",
+            Why::Argument => "the thread or team number is passed to a function",
+            Why::Return => "the thread or team number is returned",
+            Why::Branch => "the thread or team number decides a branch",
+            Why::NoStaticLoop => "no static loop",
+            Why::UnknownCode => "unknown code",
+            Why::IndirectJump => "a jump to a computed address",
+            Why::TooLong => "the function is too long",
+            Why::StackPointer => "the stack pointer is not followed",
+            Why::Unwind => "the exception tables are not readable",
+            Why::NotX86 => "not x86-64",
+        }
+    }
+}
+
+/// What a function can call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calls {
+    entries: u32,
+    /// It calls something outside of the OpenMP runtime: a function of the
+    /// program or of a library.
+    pub foreign: bool,
+    /// Among those are some whose code was not followed, and which are not
+    /// known to stay within themselves (as `memcpy` and `exp` are): they may
+    /// call anything, the OpenMP runtime included.
+    pub unknown: bool,
+    /// Address of the first call that made `unknown` true, else 0.
+    pub unknown_address: u64,
+}
+
+impl Calls {
+    /// Whether an entry of this kind is called.
+    pub fn contains(self, entry: Entry) -> bool {
+        self.entries & entry.bit() != 0
+    }
+
+    /// Whether any of the kinds is called.
+    pub fn any(self, entries: &[Entry]) -> bool {
+        entries.iter().any(|&entry| self.contains(entry))
+    }
+
+    /// The kinds that are called, in the order of [`Entry`].
+    pub fn entries(self) -> impl Iterator<Item = Entry> {
+        Entry::ALL
+            .into_iter()
+            .filter(move |&entry| self.contains(entry))
+    }
+
+    /// Remembers a call of this kind.
+    pub fn insert(&mut self, entry: Entry) {
+        self.entries |= entry.bit();
+    }
+
+    /// Remembers everything that `other` calls.
+    pub fn merge(&mut self, other: Calls) {
+        self.entries |= other.entries;
+        self.foreign |= other.foreign;
+        if other.unknown && !self.unknown {
+            self.unknown = true;
+            self.unknown_address = other.unknown_address;
+        }
+    }
+}
+
+/// Where a call or a jump leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// An entry of the OpenMP runtime.
+    Runtime(Entry),
+    /// A function with this name in another object.
+    Named(String),
+    /// Code of the same object, at this address.
+    Inside(u64),
+    /// Code that cannot be named or is in another object.
+    Unknown,
+}
+
+/// The code of a program, as the scan reads it.
+pub trait Image {
+    /// The bytes from `address` to the end of its executable segment, or
+    /// `None` where there is no code.
+    fn code(&self, address: u64) -> Option<&[u8]>;
+
+    /// Where a direct call or jump to `target` leads in the end, through a
+    /// slot of the procedure linkage table where it is one.
+    fn callee(&self, target: u64) -> Callee;
+
+    /// Where a call or jump through the pointer stored at `slot` leads, for a
+    /// slot that the loader fills (`call *slot(%rip)`).
+    fn slot(&self, slot: u64) -> Callee;
+
+    /// The exception tables' record of the function that holds `address`.
+    ///
+    /// # Errors
+    /// [`Why::Unwind`] where there is a record but it is not understood.
+    fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why>;
+}
+
+/// What the exception tables say about one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unwind {
+    /// First address of the function (or of the part of it that was placed
+    /// apart as unlikely).
+    pub start: u64,
+    /// Address after its last byte.
+    pub end: u64,
+    /// Where calls continue after an exception.
+    pub pads: Vec<Pad>,
+}
+
+/// Where an exception that is thrown by a call continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pad {
+    /// First address of the covered code.
+    pub start: u64,
+    /// Address after the last byte of the covered code.
+    pub end: u64,
+    /// Address where execution continues.
+    pub pad: u64,
+}
+
+/// Follows the function at `entry`.
+///
+/// Takes bounded time (a few milliseconds for the longest function that is
+/// followed) and never panics, whatever the bytes are.
+pub fn scan(image: &dyn Image, entry: u64) -> Scan {
+    let _ = (image, entry);
+    Scan {
+        thread_number: Use::Absent,
+        team_size: Use::Absent,
+        calls: Calls::default(),
+        chunks: 0,
+        limit: Some(Why::NotX86),
+        limit_address: entry,
+    }
+}
