@@ -18,3 +18,4 @@ pub mod sync;
 pub mod sys;
 pub mod tls;
 pub mod topo;
+pub mod trace;
