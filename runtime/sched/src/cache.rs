@@ -180,7 +180,14 @@ impl Entry {
                 Choice::OneNode { node, why } => Some((node, why)),
                 Choice::Split { .. } => None,
             })
-            .filter(|&(_, why)| matches!(why, Why::Origin | Why::Trial | Why::FastestAlone));
+            .filter(|&(_, why)| {
+                matches!(why, Why::Origin | Why::Trial | Why::FastestAlone)
+                    || (why == Why::LeastCost
+                        && record
+                            .decision
+                            .as_ref()
+                            .is_some_and(|d| d.modelled.is_none()))
+            });
         let plans = if record.learning == Learning::Settled {
             self.settled.add(record);
             if let Some((node, _)) = ran_alone {
@@ -205,6 +212,7 @@ impl Entry {
                     threads: x.threads,
                     rate: known.rates[i],
                     alone_ns: known.alone_ns[i],
+                    power: x.power,
                 })
                 .collect();
             let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());

@@ -11,8 +11,13 @@
 //!    traffic that a single node would not pay: each node runs the region
 //!    alone once, on later executions, and the fastest is kept.
 //!
+//! With an [`Objective`] other than time, the second and third question are
+//! answered by what the division or the node costs in energy, modelled from
+//! the nodes' watts (see [`crate::energy`]).
+//!
 //! A pure function; the [`Decision`] keeps every number that led to it.
 
+use crate::energy::{self, Estimate, Part, Power};
 use crate::probe::NodeRate;
 use core::fmt;
 
@@ -43,13 +48,43 @@ pub struct Link {
     pub fault_period_us: f64,
 }
 
-/// What the user wants least of.
+/// What the user wants least of. Energy is modelled from the nodes' watts;
+/// while those of a node with threads are not known, time decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Objective {
     /// Elapsed time.
     #[default]
     Time,
+    /// Energy of all nodes.
+    Energy,
+    /// Energy times time.
+    Edp,
+}
+
+impl Objective {
+    /// All of them.
+    pub const ALL: [Objective; 3] = [Objective::Time, Objective::Energy, Objective::Edp];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Objective::Time => "time",
+            Objective::Energy => "energy",
+            Objective::Edp => "edp",
+        }
+    }
+
+    /// What is to be least of an estimate: seconds, joules, joule seconds.
+    #[must_use]
+    pub fn score(self, e: &Estimate) -> f64 {
+        match self {
+            Objective::Time => e.seconds,
+            Objective::Energy => e.joules,
+            Objective::Edp => e.edp(),
+        }
+    }
 }
 
 /// Everything about the machine and the user that a decision depends on.
@@ -75,6 +110,8 @@ pub struct NodeInput {
     /// Nanoseconds per iteration of the whole loop when this node ran the
     /// region alone.
     pub alone_ns: Option<f64>,
+    /// What it draws, where that is known.
+    pub power: Option<Power>,
 }
 
 /// Why one node was chosen.
@@ -92,6 +129,9 @@ pub enum Why {
     Trial,
     /// Every node had its turn, and this one was fastest.
     FastestAlone,
+    /// Costs least of what the [`Objective`] names: alone of all divisions, or
+    /// of all nodes that had their turn.
+    LeastCost,
 }
 
 /// The outcome.
@@ -129,6 +169,9 @@ pub struct Decision {
     pub fault_threshold_us: f64,
     /// Cache misses per 1000 instructions over all nodes, where counted.
     pub misses_per_kilo: Option<f64>,
+    /// Modelled time and energy of one iteration as decided, and of the
+    /// division that would take least time. Only where energy decided.
+    pub modelled: Option<[Estimate; 2]>,
     /// The rules it was decided by.
     pub rules: Rules,
 }
@@ -171,18 +214,39 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
     };
 
     let inhabited = nodes.iter().filter(|n| n.threads > 0).count();
+    let priced = (rules.objective != Objective::Time)
+        .then(|| parts(nodes, slowest))
+        .flatten();
+    let mut modelled = None;
     let choice = if inhabited <= 1 {
         Choice::OneNode {
             node: nodes.iter().position(|n| n.threads > 0).unwrap_or(0),
             why: Why::OnlyOne,
         }
     } else if fault_period_us.is_some_and(|p| p <= fault_threshold_us) {
-        which(nodes, &csr, misses_per_kilo, rules)
+        which(nodes, &csr, misses_per_kilo, rules, priced.is_some())
     } else {
         let weight = |(n, c): (&NodeInput, &Option<f64>)| f64::from(n.threads) * c.unwrap_or(1.0);
         let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
-        Choice::Split {
-            shares: nodes.iter().zip(&csr).map(|x| weight(x) / total).collect(),
+        let by_speed: Box<[f64]> = nodes.iter().zip(&csr).map(|x| weight(x) / total).collect();
+        match priced {
+            None => Choice::Split { shares: by_speed },
+            Some(parts) => {
+                let shares = energy::best(&parts, |e| rules.objective.score(e));
+                modelled = Some([
+                    energy::of_split(1, &parts, &shares),
+                    energy::of_split(1, &parts, &by_speed),
+                ]);
+                match shares.iter().position(|&s| s == 1.0) {
+                    Some(node) => Choice::OneNode {
+                        node,
+                        why: Why::LeastCost,
+                    },
+                    None => Choice::Split {
+                        shares: shares.into(),
+                    },
+                }
+            }
         }
     };
     Decision {
@@ -192,8 +256,32 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
         fault_period_us,
         fault_threshold_us,
         misses_per_kilo,
+        modelled,
         rules: *rules,
     }
+}
+
+/// The nodes as the model of energy sees them; `None` where something is not
+/// known of a node with threads, or nothing was measured at all. As in
+/// [`decide`], an unmeasured node counts as the slowest.
+fn parts(nodes: &[NodeInput], slowest: f64) -> Option<Vec<Part>> {
+    let known = |n: &NodeInput| {
+        let power = if n.threads > 0 {
+            n.power?
+        } else {
+            n.power.unwrap_or_default()
+        };
+        Some(Part {
+            threads: n.threads,
+            ns_per_iteration: n.rate.map_or(slowest, |r| r.ns_per_iteration),
+            power,
+        })
+    };
+    nodes
+        .iter()
+        .map(known)
+        .collect::<Option<Vec<Part>>>()
+        .filter(|_| slowest > 0.0)
 }
 
 /// The third question.
@@ -202,6 +290,7 @@ fn which(
     csr: &[Option<f64>],
     misses_per_kilo: Option<f64>,
     rules: &Rules,
+    priced: bool,
 ) -> Choice {
     let candidates = || {
         nodes
@@ -218,7 +307,18 @@ fn which(
     };
     let speed = |i: usize| csr[i].unwrap_or(0.0);
     let cores = |i: usize| f64::from(nodes[i].threads);
-    let (node, why) = match misses_per_kilo {
+    // What a node alone costs: it computes for `t`, the others only draw.
+    let cost = |i: usize| {
+        let power = |k: usize| nodes[k].power.unwrap_or_default();
+        let seconds = nodes[i].alone_ns.unwrap_or(f64::INFINITY) * 1e-9;
+        let idle: f64 = (0..nodes.len()).map(|k| power(k).idle_watts).sum();
+        rules.objective.score(&Estimate {
+            seconds,
+            joules: seconds * (idle + cores(i) * power(i).core_watts),
+        })
+    };
+    // Counters tell which node is fastest, not which costs least.
+    let (node, why) = match misses_per_kilo.filter(|_| !priced) {
         Some(m) if m > rules.thresholds.misses_per_kilo => {
             (best(&|i| (cores(i), speed(i))), Why::MostCores)
         }
@@ -234,6 +334,8 @@ fn which(
                 (origin, Why::Origin)
             } else if let Some(i) = candidates().find(|&i| nodes[i].alone_ns.is_none()) {
                 (i, Why::Trial)
+            } else if priced {
+                (best(&|i| (-cost(i), 0.0)), Why::LeastCost)
             } else {
                 let time = |i: usize| nodes[i].alone_ns.unwrap_or(f64::INFINITY);
                 (best(&|i| (-time(i), 0.0)), Why::FastestAlone)
@@ -290,11 +392,14 @@ impl fmt::Display for Decision {
                 for (i, n) in self.nodes.iter().enumerate() {
                     write!(f, "{}{}", if i == 0 { "" } else { ":" }, n.threads)?;
                 }
-                f.write_str(" gives ")?;
+                f.write_str(if self.modelled.is_some() {
+                    " and watts give "
+                } else {
+                    " gives "
+                })?;
                 for (i, s) in shares.iter().enumerate() {
                     write!(f, "{}{:.1}%", if i == 0 { "" } else { " " }, s * 100.0)?;
                 }
-                Ok(())
             }
             Choice::OneNode { node, why } => {
                 write!(f, "node {node} alone")?;
@@ -308,31 +413,76 @@ impl fmt::Display for Decision {
                 let limit = self.rules.thresholds.misses_per_kilo;
                 let misses = self.misses_per_kilo.unwrap_or(0.0);
                 match why {
-                    Why::OnlyOne => f.write_str(", no other node has threads"),
+                    Why::OnlyOne => f.write_str(", no other node has threads")?,
                     Why::MostCores => write!(
                         f,
                         "; {misses:.2} cache misses per 1000 instructions exceed {limit}: most cores"
-                    ),
+                    )?,
                     Why::FastestCores => write!(
                         f,
                         "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: \
                          fastest cores"
-                    ),
-                    Why::Origin => f.write_str("; no counters and nothing tried yet: the origin"),
-                    Why::Trial => f.write_str("; no counters: its turn to run alone"),
+                    )?,
+                    Why::Origin => f.write_str("; no counters and nothing tried yet: the origin")?,
+                    Why::Trial => f.write_str("; no counters: its turn to run alone")?,
                     Why::FastestAlone => {
                         f.write_str("; no counters: fastest of all that ran alone, ")?;
-                        for (i, n) in self.nodes.iter().enumerate() {
-                            let s = if i == 0 { "" } else { " " };
-                            match n.alone_ns {
-                                Some(t) => write!(f, "{s}{t:.1}")?,
-                                None => write!(f, "{s}-")?,
-                            }
-                        }
-                        f.write_str(" ns per iteration")
+                        self.list_alone(f)?;
+                    }
+                    Why::LeastCost if self.modelled.is_some() => {
+                        f.write_str("; core speed ratio ")?;
+                        list(f, ":")?;
+                        f.write_str(" and watts")?;
+                    }
+                    Why::LeastCost => {
+                        f.write_str("; least of all that ran alone, by watts and time ")?;
+                        self.list_alone(f)?;
                     }
                 }
             }
+        }
+        self.price(f)
+    }
+}
+
+impl Decision {
+    fn list_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, n) in self.nodes.iter().enumerate() {
+            let s = if i == 0 { "" } else { " " };
+            match n.alone_ns {
+                Some(t) => write!(f, "{s}{t:.1}")?,
+                None => write!(f, "{s}-")?,
+            }
+        }
+        f.write_str(" ns per iteration")
+    }
+
+    /// What the objective had to do with it.
+    fn price(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let objective = self.rules.objective;
+        if objective == Objective::Time {
+            return Ok(());
+        }
+        if let Some([chosen, by_time]) = &self.modelled {
+            return write!(
+                f,
+                "; objective {}, modelled: {:.1} nJ and {:.1} ns per iteration, by time alone {:.1} nJ \
+                 and {:.1} ns",
+                objective.name(),
+                chosen.joules * 1e9,
+                chosen.seconds * 1e9,
+                by_time.joules * 1e9,
+                by_time.seconds * 1e9,
+            );
+        }
+        let unknown = |n: &NodeInput| n.threads > 0 && n.power.is_none();
+        match self.nodes.iter().position(unknown) {
+            Some(i) => write!(
+                f,
+                "; objective {}: the watts of node {i} are not known, so by time",
+                objective.name()
+            ),
+            None => write!(f, "; objective {}", objective.name()),
         }
     }
 }
@@ -350,7 +500,7 @@ mod tests {
                 instructions: None,
                 cache_misses: None,
             }),
-            alone_ns: None,
+            ..NodeInput::default()
         }
     }
 
@@ -454,5 +604,126 @@ mod tests {
             }
         );
         assert!(d.to_string().ends_with("9.0 7.0 5.0 ns per iteration"));
+    }
+
+    fn drawing(mut n: NodeInput, idle_watts: f64, core_watts: f64) -> NodeInput {
+        n.power = Some(Power {
+            idle_watts,
+            core_watts,
+        });
+        n
+    }
+
+    fn wanting(objective: Objective) -> Rules {
+        Rules {
+            objective,
+            ..Rules::default()
+        }
+    }
+
+    /// A fast core (10 ns, 30 W more) and a slow one (30 ns, 2 W more), no idle power. Per
+    /// iteration: split 7.5 ns and 7.5 * 32 = 240 nJ; slow alone 30 ns and 60 nJ; fast alone 10 ns
+    /// and 300 nJ.
+    #[test]
+    fn energy_may_want_one_node_where_time_wants_both() {
+        let nodes = [
+            drawing(node(1, 10.0), 0.0, 30.0),
+            drawing(node(1, 30.0), 0.0, 2.0),
+        ];
+        let d = decide(&nodes, &wanting(Objective::Time));
+        assert_eq!(d.shares().collect::<Vec<_>>(), [0.75, 0.25]);
+        assert_eq!(d.modelled, None);
+        let d = decide(&nodes, &wanting(Objective::Energy));
+        assert_eq!(
+            d.choice,
+            Choice::OneNode {
+                node: 1,
+                why: Why::LeastCost
+            }
+        );
+        let [chosen, by_time] = d.modelled.expect("modelled");
+        assert!((chosen.joules - 60e-9).abs() < 1e-18 && (chosen.seconds - 30e-9).abs() < 1e-18);
+        assert!((by_time.joules - 240e-9).abs() < 1e-18);
+        assert_eq!(
+            d.to_string(),
+            "node 1 alone; core speed ratio 3.00:1.00 and watts; objective energy, modelled: 60.0 nJ \
+             and 30.0 ns per iteration, by time alone 240.0 nJ and 7.5 ns"
+        );
+        // With 10 W that are drawn anyway: slow alone 30 * 12 = 360 nJ, both 7.5 * 42 = 315 nJ.
+        let idle = [
+            drawing(node(1, 10.0), 10.0, 30.0),
+            drawing(node(1, 30.0), 0.0, 2.0),
+        ];
+        let d = decide(&idle, &wanting(Objective::Energy));
+        assert_eq!(d.shares().collect::<Vec<_>>(), [0.75, 0.25]);
+        assert!(d
+            .to_string()
+            .contains("1:1 and watts give 75.0% 25.0%; objective energy"));
+        // Energy times time, slow core at 1 W: both 7.5 * 7.5 * 31 = 1743.75, slow alone 30 * 30 = 900.
+        let edp = [
+            drawing(node(1, 10.0), 0.0, 30.0),
+            drawing(node(1, 30.0), 0.0, 1.0),
+        ];
+        assert_eq!(decide(&edp, &wanting(Objective::Edp)).one_node(), Some(1));
+        // At 2.5 W it is 2250 against 7.5 * 7.5 * 32.5 = 1828.125.
+        let edp = [
+            drawing(node(1, 10.0), 0.0, 30.0),
+            drawing(node(1, 30.0), 0.0, 2.5),
+        ];
+        assert_eq!(decide(&edp, &wanting(Objective::Edp)).one_node(), None);
+    }
+
+    #[test]
+    fn without_watts_time_decides_and_says_so() {
+        let nodes = [drawing(node(1, 10.0), 0.0, 30.0), node(1, 30.0)];
+        let d = decide(&nodes, &wanting(Objective::Energy));
+        assert_eq!(d.shares().collect::<Vec<_>>(), [0.75, 0.25]);
+        assert!(d
+            .to_string()
+            .ends_with("objective energy: the watts of node 1 are not known, so by time"));
+        // A node without threads need not be known.
+        let nodes = [
+            drawing(node(1, 10.0), 0.0, 30.0),
+            drawing(node(1, 30.0), 0.0, 2.0),
+            NodeInput::default(),
+        ];
+        assert_eq!(
+            decide(&nodes, &wanting(Objective::Energy)).one_node(),
+            Some(1)
+        );
+    }
+
+    /// Where faults forbid a split, the nodes take turns, and the cheapest is kept: 20 ns at 30 W
+    /// are 600 nJ, 40 ns at 2 W are 80 nJ. Counters do not matter then.
+    #[test]
+    fn of_single_nodes_the_cheapest_is_kept() {
+        let mut nodes = [
+            drawing(faulting(1, 10.0, 5.0, Some(9.0)), 0.0, 30.0),
+            drawing(faulting(1, 30.0, 5.0, Some(9.0)), 0.0, 2.0),
+        ];
+        for alone in [20.0, 40.0] {
+            let i = decide(&nodes, &wanting(Objective::Energy))
+                .one_node()
+                .unwrap();
+            nodes[i].alone_ns = Some(alone);
+        }
+        let d = decide(&nodes, &wanting(Objective::Energy));
+        assert_eq!(
+            d.choice,
+            Choice::OneNode {
+                node: 1,
+                why: Why::LeastCost
+            }
+        );
+        assert!(
+            d.to_string().contains("by watts and time 20.0 40.0 ns"),
+            "{d}"
+        );
+        let d = decide(&nodes, &wanting(Objective::Time));
+        assert_eq!(
+            d.one_node(),
+            Some(0),
+            "counters: most cores, then the fastest"
+        );
     }
 }

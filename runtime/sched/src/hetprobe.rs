@@ -332,6 +332,7 @@ impl HetProbe {
                         (old, fresh) => fresh.or(old),
                     },
                     alone_ns: self.known.as_ref().and_then(|k| k.alone_ns[i]),
+                    power: self.team.power(i),
                 }
             })
             .collect()

@@ -8,6 +8,7 @@
 //! before that sees each count as it was at some moment.
 
 use crate::decide::Decision;
+use crate::energy::Power;
 use crate::primitive::{AtomicU64, Ordering, Padded};
 use crate::probe::NodeRate;
 use crate::schedule::Kind;
@@ -105,6 +106,8 @@ pub struct NodeRecord {
     pub share: f64,
     /// What probing measured in this execution.
     pub probe: Option<NodeRate>,
+    /// What the node draws, where it is known.
+    pub power: Option<Power>,
 }
 
 /// How an execution came by its split.
@@ -145,8 +148,10 @@ impl LoopRecord {
         let mut nodes: Box<[NodeRecord]> = team
             .nodes()
             .iter()
-            .map(|s| NodeRecord {
+            .enumerate()
+            .map(|(i, s)| NodeRecord {
                 threads: s.threads,
+                power: team.power(i),
                 ..Default::default()
             })
             .collect();

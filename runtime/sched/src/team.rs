@@ -1,5 +1,7 @@
 //! Which thread of a team sits on which node.
 
+use crate::energy::Power;
+
 /// What the scheduler needs to know about a node of a team.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeShape {
@@ -11,11 +13,13 @@ pub struct NodeShape {
 ///
 /// Built once per team and shared by its loops. A node may have no threads in
 /// a given team.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Team {
     node_of: Box<[u32]>,
     rank: Box<[u32]>,
     nodes: Box<[NodeShape]>,
+    /// Empty, or what is known of each node.
+    power: Box<[Option<Power>]>,
 }
 
 impl Team {
@@ -48,7 +52,22 @@ impl Team {
             node_of: node_of.into(),
             rank,
             nodes: shapes.into(),
+            power: Box::default(),
         }
+    }
+
+    /// The same team on nodes that draw `power`, by node; what is missing is
+    /// not known.
+    #[must_use]
+    pub fn with_power(mut self, power: &[Option<Power>]) -> Self {
+        self.power = power.into();
+        self
+    }
+
+    /// What node `node` draws, where it is known.
+    #[must_use]
+    pub fn power(&self, node: usize) -> Option<Power> {
+        self.power.get(node).copied().flatten()
     }
 
     /// Number of threads.

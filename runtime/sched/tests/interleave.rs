@@ -198,6 +198,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
                 cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
             }),
             alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
+            ..NodeInput::default()
         })
         .collect();
     (chance.below(3) > 0).then(|| {
@@ -302,7 +303,7 @@ fn the_chosen_node_is_late() {
     let inputs = [20.0, 10.0].map(|ns| NodeInput {
         threads: 1,
         rate: rate(ns),
-        alone_ns: None,
+        ..NodeInput::default()
     });
     let plan = decide(&inputs, &Rules::default());
     assert_eq!(plan.one_node(), Some(1));

@@ -177,7 +177,7 @@ fn hetprobe_one_node() {
                 instructions: Some(1.0),
                 cache_misses: Some(0.0),
             }),
-            alone_ns: None,
+            ..NodeInput::default()
         });
         let known = Known {
             rates: inputs.iter().map(|i| i.rate).collect(),

@@ -27,6 +27,8 @@ pub enum Kind {
     Word,
     /// Words separated by commas, one per nesting level.
     WordList,
+    /// A number, with a point if need be.
+    Number,
     /// A number with a unit.
     Size,
     /// A notation of its own, described in the help text.
@@ -45,6 +47,7 @@ impl Kind {
             Self::IntegerList => "integers",
             Self::Word => "word",
             Self::WordList => "words",
+            Self::Number => "number",
             Self::Size => "size",
             Self::Notation => "notation",
             Self::Text => "text",
@@ -321,6 +324,48 @@ pub static TABLE: &[Variable] = &[
              process, which complain about schedules they do not know.",
         )
         .spec("hetmp"),
+    hetmp("HETMP_OBJECTIVE", Kind::Word)
+        .default("time")
+        .accepts("time, energy or edp")
+        .help(
+            "What a division of a loop is to cost least of: elapsed time, energy, or their \
+             product. Energy is modelled from the nodes' watts.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_FAULT_PERIOD", Kind::Number)
+        .default("what HETMP_CALIBRATION says, else 100")
+        .accepts("microseconds, a number above 0")
+        .help("Core time per remote page fault that a loop must exceed to run on several nodes.")
+        .spec("hetmp"),
+    hetmp("HETMP_COUNTER", Kind::Notation)
+        .default("cache-misses")
+        .accepts(
+            "none, cache-misses, llc-misses, cycles, branch-misses, stalled-cycles, rHEX (a raw \
+             event), or @file.toml with recorded counts",
+        )
+        .help(
+            "The hardware counter that is compared, per 1000 instructions, with \
+             HETMP_COUNTER_THRESHOLD.",
+        )
+        .spec("hetmp")
+        .not_when_privileged(),
+    hetmp("HETMP_COUNTER_THRESHOLD", Kind::Number)
+        .default("3")
+        .accepts("events per 1000 instructions, a number from 0")
+        .help("Above it, a loop that must stay on one node goes to the one with the most cores.")
+        .spec("hetmp"),
+    hetmp("HETMP_PROFILE", Kind::Text)
+        .default("not set")
+        .accepts("the name of a file")
+        .help("What is learned about loops is read from this file at the start and kept at exit.")
+        .spec("hetmp")
+        .not_when_privileged(),
+    hetmp("HETMP_CALIBRATION", Kind::Text)
+        .default("not set")
+        .accepts("the name of a file written by hetmp calibrate")
+        .help("Thresholds of the links between nodes, and the nodes' watts.")
+        .spec("hetmp")
+        .not_when_privileged(),
     hetmp("HETMP_VERBOSE", Kind::Boolean)
         .default("false")
         .accepts("true (1) or false (0)")

@@ -132,8 +132,35 @@ fn ours(g: &Globals, out: &mut Vec<u8>) {
         String::new()
     };
     line(out, "HETMP_SCHEDULE", schedule);
+    line(out, "HETMP_OBJECTIVE", g.ours.objective.name());
+    line(out, "HETMP_FAULT_PERIOD", number(g.ours.fault_period_us));
+    line(
+        out,
+        "HETMP_COUNTER",
+        g.ours.counter.as_deref().unwrap_or(b""),
+    );
+    line(
+        out,
+        "HETMP_COUNTER_THRESHOLD",
+        number(g.ours.counter_threshold),
+    );
+    line(
+        out,
+        "HETMP_PROFILE",
+        g.ours.profile.as_deref().unwrap_or(b""),
+    );
+    line(
+        out,
+        "HETMP_CALIBRATION",
+        g.ours.calibration.as_deref().unwrap_or(b""),
+    );
     line(out, "HETMP_VERBOSE", truth(g.ours.verbose));
     line(out, "HETMP_REPORT", g.ours.report.as_deref().unwrap_or(b""));
+}
+
+/// A number, or nothing where none was given.
+fn number(value: Option<f64>) -> String {
+    value.map_or(String::new(), |v| v.to_string())
 }
 
 fn bind(policy: ProcBind) -> &'static str {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use hetmp_core::env;
+use hetmp_sched::decide::Objective;
 use hetmp_sched::schedule::Schedule;
 
 use super::parse::{self, Bad};
@@ -32,6 +33,18 @@ pub struct Ours {
     pub nodes: Option<Box<[u8]>>,
     /// `HETMP_REPORT`: a file name.
     pub report: Option<Box<[u8]>>,
+    /// `HETMP_OBJECTIVE`.
+    pub objective: Objective,
+    /// `HETMP_FAULT_PERIOD`, in microseconds.
+    pub fault_period_us: Option<f64>,
+    /// `HETMP_COUNTER` as it was given; the source of counters reads it.
+    pub counter: Option<Box<[u8]>>,
+    /// `HETMP_COUNTER_THRESHOLD`.
+    pub counter_threshold: Option<f64>,
+    /// `HETMP_PROFILE`: a file name.
+    pub profile: Option<Box<[u8]>>,
+    /// `HETMP_CALIBRATION`: a file name.
+    pub calibration: Option<Box<[u8]>>,
     /// `HETMP_VERBOSE`.
     pub verbose: bool,
     /// Did the schedule come from `HETMP_SCHEDULE`?
@@ -364,13 +377,33 @@ impl Source<'_> {
     fn ours(&mut self) -> Ours {
         Ours {
             nodes: self.get("HETMP_NODES").map(Vec::into_boxed_slice),
-            report: self
-                .get("HETMP_REPORT")
-                .filter(|v| !v.is_empty())
-                .map(Vec::into_boxed_slice),
+            report: self.file("HETMP_REPORT"),
+            objective: self
+                .read("HETMP_OBJECTIVE", parse::objective)
+                .unwrap_or_default(),
+            fault_period_us: self
+                .read("HETMP_FAULT_PERIOD", parse::number)
+                .filter(|&us| self.above_zero("HETMP_FAULT_PERIOD", us)),
+            counter: self.file("HETMP_COUNTER"),
+            counter_threshold: self.read("HETMP_COUNTER_THRESHOLD", parse::number),
+            profile: self.file("HETMP_PROFILE"),
+            calibration: self.file("HETMP_CALIBRATION"),
             verbose: self.read("HETMP_VERBOSE", parse::switch).unwrap_or(false),
             schedule_given: false,
         }
+    }
+
+    /// A value that is taken as it is; an empty one counts as unset.
+    fn file(&mut self, name: &str) -> Option<Box<[u8]>> {
+        let value = self.get(name).filter(|v| !v.is_empty())?;
+        Some(value.into_boxed_slice())
+    }
+
+    fn above_zero(&mut self, name: &str, number: f64) -> bool {
+        if number <= 0.0 {
+            self.refuse(name, &self.get(name).unwrap_or_default());
+        }
+        number > 0.0
     }
 
     /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`, of which libgomp keeps the kind even

@@ -7,6 +7,7 @@
 
 use super::text::{Cursor, Number};
 use super::{Allocator, ProcBind, TargetOffload, WaitPolicy};
+use hetmp_sched::decide::Objective;
 
 /// The value is not acceptable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -234,6 +235,20 @@ pub(super) fn acc_dimensions(value: &[u8]) -> [i32; 3] {
         }
     }
     dims
+}
+
+/// `HETMP_OBJECTIVE`.
+pub(super) fn objective(value: &[u8]) -> Result<Objective, Bad> {
+    word(value, &Objective::ALL.map(|o| (o.name(), o)))
+}
+
+/// A finite number from 0.
+pub(super) fn number(value: &[u8]) -> Result<f64, Bad> {
+    core::str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.trim().parse::<f64>().ok())
+        .filter(|n| n.is_finite() && *n >= 0.0)
+        .ok_or(Bad)
 }
 
 /// `HETMP_VERBOSE`: `true`, `false`, 1 or 0.
