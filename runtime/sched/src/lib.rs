@@ -34,6 +34,6 @@ pub mod probe;
 pub mod ranges;
 pub mod record;
 pub mod schedule;
-mod simulate;
+pub mod simulate;
 pub mod team;
 pub mod virtual_team;

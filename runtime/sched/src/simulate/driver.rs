@@ -1,0 +1,191 @@
+//! A schedule by its name, as the threads of a simulated team meet it.
+//!
+//! The counterpart of the OpenMP runtime's execution of a loop: the same state
+//! machines behind one call, without a clock.
+
+use crate::cache::Known;
+use crate::cross_dynamic::CrossDynamic;
+use crate::csr;
+use crate::hetprobe::{HetProbe, Next, Settings};
+use crate::plain::{static_chunk, static_piece, Dynamic, Guided};
+use crate::probe::Measurement;
+use crate::ranges::Range;
+use crate::record::{LoopRecord, Tally};
+use crate::schedule::{Kind, Schedule};
+use crate::team::Team;
+use std::sync::Arc;
+
+/// What a thread is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Answer {
+    /// Run this; measure it if `probe`.
+    Run { range: Range, probe: bool },
+    /// Leave.
+    Done,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "one exists at a time")]
+enum State {
+    HetProbe(HetProbe),
+    Cross(CrossDynamic),
+    Csr(Box<[f64]>, Counted),
+    Static(u64, Counted),
+    Dynamic(Dynamic, Counted),
+    Guided(Guided, Counted),
+}
+
+/// For schedules that count nothing themselves.
+#[derive(Debug)]
+struct Counted {
+    tally: Tally,
+    /// Calls of each thread so far.
+    trips: Vec<u64>,
+}
+
+/// One execution of one loop under one schedule.
+#[derive(Debug)]
+pub(super) struct Driver {
+    state: State,
+    kind: Kind,
+    n: u64,
+    team: Arc<Team>,
+}
+
+impl Driver {
+    /// For `n` iterations on `team`. `auto` is `static`, as in the runtime.
+    pub(super) fn new(
+        schedule: &Schedule,
+        n: u64,
+        team: &Arc<Team>,
+        settings: Settings,
+        known: Option<Arc<Known>>,
+    ) -> Driver {
+        let schedule = schedule.executes_as();
+        let counted = || Counted {
+            tally: Tally::new(team.threads()),
+            trips: vec![0; team.threads()],
+        };
+        let chunk = schedule.chunk.unwrap_or(0);
+        let state = match &schedule.kind {
+            Kind::HetProbe { probe } | Kind::HetProbeI { probe, .. } => {
+                let settings = Settings {
+                    probe: *probe,
+                    ..settings
+                };
+                State::HetProbe(HetProbe::new(n, Arc::clone(team), settings, known))
+            }
+            Kind::CrossDynamic => State::Cross(CrossDynamic::new(n, chunk, Arc::clone(team))),
+            Kind::StaticCsr { ratios } => State::Csr(ratios.clone(), counted()),
+            Kind::Static | Kind::Auto => State::Static(chunk, counted()),
+            Kind::Dynamic => {
+                let dynamic = Dynamic::new();
+                dynamic.reset(n, chunk);
+                State::Dynamic(dynamic, counted())
+            }
+            Kind::Guided => {
+                let guided = Guided::new();
+                guided.reset(n, chunk, team.threads() as u64);
+                State::Guided(guided, counted())
+            }
+        };
+        Driver {
+            state,
+            kind: schedule.kind,
+            n,
+            team: Arc::clone(team),
+        }
+    }
+
+    /// Whether its executions are learned from.
+    pub(super) fn learns(&self) -> bool {
+        matches!(self.state, State::HetProbe(_))
+    }
+
+    /// Whether threads take iterations from memory that all nodes share.
+    pub(super) fn shares_cursors(&self) -> bool {
+        !matches!(self.state, State::Csr(..) | State::Static(..))
+    }
+
+    /// The next call of thread `tid`, with the measurement of its last chunk
+    /// if that was a probe.
+    pub(super) fn call(&mut self, tid: usize, first: bool, m: Option<Measurement>) -> Answer {
+        let (n, team) = (self.n, &self.team);
+        let plain = |range: Option<Range>| match range {
+            Some(range) => Answer::Run {
+                range,
+                probe: false,
+            },
+            None => Answer::Done,
+        };
+        match &mut self.state {
+            State::HetProbe(h) => {
+                let next = if first { h.first(tid) } else { h.next(tid, m) };
+                match next {
+                    Next::Range(range) => plain(Some(range)),
+                    Next::Probe(range) => Answer::Run { range, probe: true },
+                    Next::Done => Answer::Done,
+                }
+            }
+            State::Cross(c) => {
+                if first {
+                    c.arrive(tid);
+                }
+                plain(c.next(tid))
+            }
+            State::Csr(ratios, counted) => plain(counted.take(tid, |trip| {
+                (trip == 0)
+                    .then(|| csr::piece(n, ratios, team, tid))
+                    .filter(|r| !r.is_empty())
+            })),
+            State::Static(chunk, counted) => {
+                let threads = team.threads() as u64;
+                plain(counted.take(tid, |trip| {
+                    match *chunk {
+                        0 => (trip == 0)
+                            .then(|| static_piece(n, threads, tid as u64))
+                            .filter(|r| !r.is_empty()),
+                        chunk => static_chunk(n, chunk, threads, tid as u64, trip),
+                    }
+                }))
+            }
+            State::Dynamic(d, counted) => plain(counted.take(tid, |_| d.next())),
+            State::Guided(g, counted) => plain(counted.take(tid, |_| g.next())),
+        }
+    }
+
+    /// Thread `tid` has left, `elapsed_ns` after its first call.
+    pub(super) fn finish(&self, tid: usize, elapsed_ns: u64) {
+        match &self.state {
+            State::HetProbe(h) => h.finish(tid, elapsed_ns),
+            State::Cross(c) => c.finish(tid, elapsed_ns),
+            State::Csr(_, c) | State::Static(_, c) | State::Dynamic(_, c) | State::Guided(_, c) => {
+                c.tally.leave(tid, elapsed_ns);
+            }
+        }
+    }
+
+    /// The record; after all threads have left.
+    pub(super) fn record(&self) -> LoopRecord {
+        match &self.state {
+            State::HetProbe(h) => h.record(),
+            State::Cross(c) => c.record(),
+            State::Csr(_, c) | State::Static(_, c) | State::Dynamic(_, c) | State::Guided(_, c) => {
+                LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally)
+            }
+        }
+    }
+}
+
+impl Counted {
+    fn take(&mut self, tid: usize, piece: impl FnOnce(u64) -> Option<Range>) -> Option<Range> {
+        let trip = self.trips[tid];
+        self.trips[tid] += 1;
+        if trip == 0 {
+            self.tally.arrive(tid);
+        }
+        let range = piece(trip)?;
+        self.tally.add(tid, range.len());
+        Some(range)
+    }
+}

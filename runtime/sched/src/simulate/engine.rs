@@ -1,0 +1,282 @@
+//! One execution of one loop as a discrete-event simulation: the thread whose
+//! clock is behind makes the next call into the schedule, and the model says
+//! how long what it got takes.
+//!
+//! What a chunk takes: first its remote faults, one after the other, and not
+//! before the memories that serve them have served what was asked for earlier;
+//! then the computation. A core computes at its speed, or, if the threads at
+//! work on its node want more than its memory's bandwidth, at what its even
+//! part of that allows.
+
+use super::cost::{unit, Costs};
+use super::driver::{Answer, Driver};
+use super::pages::{Faults, Pages};
+use super::platform::Platform;
+use super::workload::{Access, LoopModel};
+use crate::probe::{Counters, Measurement};
+use crate::ranges::Range;
+use crate::team::Team;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Bytes of a cache line.
+const LINE: f64 = 64.0;
+
+/// A kind of iterations on one node.
+#[derive(Clone, Copy, Debug)]
+struct KindOnNode {
+    /// Nanoseconds of an iteration that never waits for memory's bandwidth.
+    ns: f64,
+    /// Nanoseconds of an iteration for each thread at work, if all of the
+    /// node's bandwidth serves it.
+    traffic_ns: f64,
+    instructions: f64,
+    misses: f64,
+}
+
+/// A loop, ready to run on a platform.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) costs: Costs,
+    /// By node, then by kind.
+    kinds: Vec<[KindOnNode; 2]>,
+}
+
+impl Prepared {
+    pub(super) fn new(l: &LoopModel, platform: &Platform, seed: u64) -> Prepared {
+        let kinds = platform
+            .nodes
+            .iter()
+            .map(|node| {
+                let kind = |kernel: &str, ns: f64, instructions: f64, misses_per_kilo: f64| {
+                    let k = node.kernel(kernel);
+                    let misses =
+                        instructions * k.misses_per_kilo.unwrap_or(misses_per_kilo) / 1000.0;
+                    KindOnNode {
+                        ns: ns / k.speed,
+                        traffic_ns: misses * LINE / node.bandwidth,
+                        instructions,
+                        misses,
+                    }
+                };
+                let first = kind(&l.kernel, l.ns, l.instructions, l.misses_per_kilo);
+                let second = l.mix.as_ref().map_or(first, |m| {
+                    kind(&m.kernel, m.ns, m.instructions, m.misses_per_kilo)
+                });
+                [first, second]
+            })
+            .collect();
+        Prepared {
+            costs: Costs::new(l, seed),
+            kinds,
+        }
+    }
+
+    /// Nanoseconds that a core of `node` computes at `range` when `active`
+    /// threads of the node do.
+    pub(super) fn compute_ns(&self, node: usize, range: Range, active: u32) -> f64 {
+        let weights = self.costs.weights(range);
+        self.kinds[node]
+            .iter()
+            .zip(weights)
+            .map(|(k, w)| w * k.ns.max(k.traffic_ns * f64::from(active)))
+            .sum()
+    }
+
+    fn counters(&self, node: usize, range: Range) -> Counters {
+        let counts = self.costs.weights(range);
+        let sum = |of: fn(&KindOnNode) -> f64| -> u64 {
+            self.kinds[node]
+                .iter()
+                .zip(counts)
+                .map(|(k, w)| w * of(k))
+                .sum::<f64>()
+                .round() as u64
+        };
+        Counters {
+            instructions: sum(|k| k.instructions),
+            cache_misses: sum(|k| k.misses),
+        }
+    }
+}
+
+/// What one execution came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Execution {
+    /// Elapsed nanoseconds, without opening and closing the region.
+    pub(super) ns: u64,
+    /// Nanoseconds that cores of each node computed.
+    pub(super) busy_ns: Vec<u64>,
+    /// Remote faults of each node's threads.
+    pub(super) faults: Vec<u64>,
+    /// Nodes that ran iterations.
+    pub(super) took_part: Vec<bool>,
+}
+
+/// The state of the machine that outlives an execution.
+#[derive(Debug)]
+pub(super) struct Machine<'a> {
+    pub(super) platform: &'a Platform,
+    pub(super) pages: Pages,
+    /// When each memory has served what was asked of it.
+    free_at: Vec<u64>,
+    /// The memory whose node used the schedules' shared state last.
+    cursors_in: usize,
+    draws: u64,
+    seed: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Actor {
+    /// What it brings to its next call.
+    measured: Option<Measurement>,
+    called: bool,
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(platform: &'a Platform, pages: Pages, origin: usize, seed: u64) -> Self {
+        Machine {
+            platform,
+            pages,
+            free_at: vec![0; platform.memories.max(1)],
+            cursors_in: origin,
+            draws: 0,
+            seed,
+        }
+    }
+
+    fn jitter(&mut self) -> f64 {
+        if self.platform.jitter == 0.0 {
+            return 1.0;
+        }
+        self.draws += 1;
+        1.0 + self.platform.jitter * (2.0 * unit(self.seed ^ (self.draws << 20)) - 1.0)
+    }
+
+    /// A thread of memory `m` at time `now` asks for pages; when it has them.
+    fn serve(&mut self, m: usize, faults: &Faults, now: u64) -> u64 {
+        let mut done = now;
+        let mut queued = now;
+        for (server, &count) in faults.iter().enumerate().filter(|&(_, &c)| c > 0) {
+            let link = self.platform.link(m, server);
+            let free = &mut self.free_at[server];
+            *free = (*free).max(now) + (count as f64 * link.occupancy_us * 1000.0) as u64;
+            queued = queued.max(*free);
+            done += (count as f64 * link.fault_us * 1000.0) as u64;
+        }
+        done.max(queued)
+    }
+
+    /// A thread of node `node` touches all that `accesses` say for `range` of
+    /// `n`; when it is done, and how many faults that took.
+    pub(super) fn touch(
+        &mut self,
+        accesses: &[Access],
+        range: Range,
+        n: u64,
+        node: usize,
+        now: u64,
+    ) -> (u64, u64) {
+        if self.platform.memories <= 1 {
+            return (now, 0);
+        }
+        let m = self.platform.nodes[node].memory;
+        let mut faults: Faults = vec![0; self.platform.memories];
+        for access in accesses {
+            self.pages.touch(access, range, n, m, &mut faults);
+        }
+        let count = faults.iter().sum();
+        if count == 0 {
+            return (now, 0);
+        }
+        (self.serve(m, &faults, now), count)
+    }
+
+    /// Runs `driver` on `team` from the time `start` on.
+    pub(super) fn run(
+        &mut self,
+        l: &LoopModel,
+        prepared: &Prepared,
+        driver: &mut Driver,
+        team: &Team,
+        start: u64,
+    ) -> Execution {
+        let nodes = self.platform.nodes.len();
+        let mut out = Execution {
+            busy_ns: vec![0; nodes],
+            faults: vec![0; nodes],
+            took_part: vec![false; nodes],
+            ..Default::default()
+        };
+        let mut active: Vec<u32> = team.nodes().iter().map(|s| s.threads).collect();
+        let mut actors = vec![
+            Actor {
+                measured: None,
+                called: false,
+            };
+            team.threads()
+        ];
+        // Where the last piece that each node took of the shared state ended.
+        let mut continues = vec![None; nodes];
+        let mut due: BinaryHeap<Reverse<(u64, usize)>> =
+            (0..team.threads()).map(|t| Reverse((start, t))).collect();
+        let mut end = start;
+        while let Some(Reverse((now, tid))) = due.pop() {
+            let node = team.node_of(tid);
+            let actor = &mut actors[tid];
+            let first = !core::mem::replace(&mut actor.called, true);
+            let answer = driver.call(tid, first, actor.measured.take());
+            let mut clock = now + self.platform.call_ns as u64;
+            match answer {
+                Answer::Done => {
+                    driver.finish(tid, clock - start);
+                    active[node] -= 1;
+                    if out.took_part[node] {
+                        end = end.max(clock);
+                    }
+                }
+                Answer::Run { range, probe } => {
+                    if driver.shares_cursors() && continues[node] != Some(range.start) {
+                        clock = self.fetch_cursors(node, clock);
+                    }
+                    continues[node] = Some(range.end);
+                    out.took_part[node] = true;
+                    let began = clock;
+                    let (at_hand, faults) =
+                        self.touch(&l.accesses, range, l.iterations, node, clock);
+                    let ns = prepared.compute_ns(node, range, active[node]) * self.jitter();
+                    clock = at_hand + ns.round() as u64;
+                    out.busy_ns[node] += ns.round() as u64;
+                    out.faults[node] += faults;
+                    if probe {
+                        actors[tid].measured = Some(Measurement {
+                            elapsed_ns: clock - began,
+                            iterations: range.len(),
+                            faults: (self.platform.memories > 1).then_some(faults),
+                            counters: self
+                                .platform
+                                .counters
+                                .then(|| prepared.counters(node, range)),
+                        });
+                    }
+                    due.push(Reverse((clock, tid)));
+                }
+            }
+        }
+        out.ns = end - start;
+        out
+    }
+
+    /// The page with the schedule's shared state moves to the memory of
+    /// `node`, if another one used it last.
+    fn fetch_cursors(&mut self, node: usize, now: u64) -> u64 {
+        let m = self.platform.nodes[node].memory;
+        let from = core::mem::replace(&mut self.cursors_in, m);
+        if from == m {
+            return now;
+        }
+        let mut faults = vec![0; self.platform.memories];
+        faults[from] = 1;
+        self.serve(m, &faults, now)
+    }
+}

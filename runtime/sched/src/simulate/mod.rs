@@ -1,0 +1,29 @@
+//! A discrete-event simulator around the schedules of this crate: the same
+//! code that the OpenMP runtime drives, on machines that are only described.
+//!
+//! [`run`] takes a [`Platform`] and a [`Workload`] and says how long the
+//! program takes under a [`Strategy`], what was decided, and how much energy
+//! went into it. Threads are actors with a clock; the one that is behind makes
+//! the next call. Nothing is measured and nothing is random but what the seed
+//! draws, so equal arguments give equal outcomes. Where the numbers of the
+//! shipped platforms and workloads come from is said in their files, which the
+//! command reads; this module takes them as data.
+//!
+//! What is modelled: cost of each iteration, core speed by kernel, bandwidth
+//! of each node's memory, cache misses as counters show them, pages and their
+//! remote faults with waiting at the serving side, the page in which a
+//! schedule's shared state lives, cost of calls and regions, power. What is
+//! not: caches themselves, false sharing while chunks run, contention inside a
+//! node other than for bandwidth, frequency changes.
+
+mod cost;
+mod driver;
+mod engine;
+mod pages;
+mod platform;
+mod program;
+mod workload;
+
+pub use platform::{KernelOnNode, LinkModel, Node, Platform};
+pub use program::{ideal_parts, run, LoopOutcome, Outcome, Strategy};
+pub use workload::{Access, Array, LoopModel, Mix, Pattern, Serial, Spread, Workload};

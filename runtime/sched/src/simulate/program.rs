@@ -1,0 +1,339 @@
+//! A whole program on a whole machine, under one strategy.
+
+use super::cost::hash;
+use super::driver::Driver;
+use super::engine::{Execution, Machine, Prepared};
+use super::pages::Pages;
+use super::platform::Platform;
+use super::workload::{LoopModel, Serial, Workload};
+use crate::cache::{Key, ProbeCache};
+use crate::decide::{Decision, Link, Rules};
+use crate::energy::{Part, Power};
+use crate::hetprobe::Settings;
+use crate::probe::NodeRate;
+use crate::ranges::Range;
+use crate::record::Learning;
+use crate::schedule::{Kind, Schedule};
+use crate::team::{NodeShape, Team};
+use std::sync::Arc;
+
+/// On which nodes, under which schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Strategy {
+    /// The program starts on this node and stays there; its loops run
+    /// `static`.
+    Alone(usize),
+    /// `static-csr` on all nodes, by what the model knows about their speeds.
+    IdealCsr,
+    /// This schedule on all nodes. `cross-dynamic` without a chunk takes the
+    /// workload's.
+    All(Schedule),
+    /// As `All`, but where one node is to be chosen by cache misses, always
+    /// the one with the fastest cores.
+    Fastest(Schedule),
+}
+
+/// What one loop came to over all its executions.
+#[derive(Clone, Debug, Default)]
+pub struct LoopOutcome {
+    /// The loop's name.
+    pub name: String,
+    /// Executions.
+    pub executions: u64,
+    /// How many of them were probed.
+    pub probed: u64,
+    /// Seconds of all of them together, with opening and closing the region.
+    pub seconds: f64,
+    /// Seconds of the first, and of the last.
+    pub first_seconds: f64,
+    /// Seconds of the last.
+    pub last_seconds: f64,
+    /// Iterations that each node ran, over all executions.
+    pub iterations: Vec<u64>,
+    /// Remote faults of each node.
+    pub faults: Vec<u64>,
+    /// What the last execution ran by.
+    pub decision: Option<Arc<Decision>>,
+    /// How often a decision was another one than before, in the number of
+    /// nodes or the node.
+    pub changes: u64,
+    /// What probing measured on each node, the last time it did.
+    pub probe: Vec<Option<NodeRate>>,
+}
+
+/// What a program came to.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Elapsed seconds.
+    pub seconds: f64,
+    /// Of those, the origin's alone.
+    pub serial_seconds: f64,
+    /// Energy of all nodes of the platform in joules. Modelled.
+    pub joules: f64,
+    /// Seconds that cores of each node computed.
+    pub busy_seconds: Vec<f64>,
+    /// The loops.
+    pub loops: Vec<LoopOutcome>,
+}
+
+impl Outcome {
+    /// Energy-delay product in joule seconds.
+    #[must_use]
+    pub fn edp(&self) -> f64 {
+        self.seconds * self.joules
+    }
+}
+
+/// Runs `workload` on `platform`. The same arguments give the same outcome.
+/// `rules` without a link get the platform's threshold.
+#[must_use]
+pub fn run(
+    platform: &Platform,
+    workload: &Workload,
+    strategy: &Strategy,
+    rules: &Rules,
+    seed: u64,
+) -> Outcome {
+    let origin = match strategy {
+        Strategy::Alone(node) => (*node).min(platform.nodes.len().saturating_sub(1)),
+        _ => 0,
+    };
+    let mut program = Program::new(platform, workload, strategy, rules, seed, origin);
+    program.serial(&workload.start);
+    for _ in 0..workload.repeat {
+        program.serial(&workload.round);
+        for at in 0..workload.loops.len() {
+            program.execute(at);
+        }
+    }
+    program.outcome()
+}
+
+/// Seconds of one iteration of `l` on one core of each node of `platform` when
+/// all cores work, with all data at hand: what an ideal split would know.
+#[must_use]
+pub fn ideal_parts(platform: &Platform, l: &LoopModel, seed: u64) -> Vec<Part> {
+    let prepared = Prepared::new(l, platform, seed);
+    let all = Range::new(0, l.iterations);
+    platform
+        .nodes
+        .iter()
+        .enumerate()
+        .map(|(i, node)| Part {
+            threads: node.cores,
+            ns_per_iteration: prepared.compute_ns(i, all, node.cores) / l.iterations.max(1) as f64,
+            power: node.power,
+        })
+        .collect()
+}
+
+struct Program<'a> {
+    platform: &'a Platform,
+    workload: &'a Workload,
+    origin: usize,
+    team: Arc<Team>,
+    schedules: Vec<Schedule>,
+    prepared: Vec<Prepared>,
+    machine: Machine<'a>,
+    settings: Settings,
+    cache: ProbeCache,
+    now: u64,
+    serial_ns: u64,
+    busy_ns: Vec<u64>,
+    loops: Vec<LoopOutcome>,
+}
+
+impl<'a> Program<'a> {
+    fn new(
+        platform: &'a Platform,
+        workload: &'a Workload,
+        strategy: &Strategy,
+        rules: &Rules,
+        seed: u64,
+        origin: usize,
+    ) -> Self {
+        let shapes: Vec<NodeShape> = platform
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(i, node)| NodeShape {
+                threads: match strategy {
+                    Strategy::Alone(only) if *only != i => 0,
+                    _ => node.cores,
+                },
+            })
+            .collect();
+        let mut rules = *rules;
+        rules.origin = origin;
+        if rules.link.is_none() {
+            rules.link = platform
+                .threshold_us()
+                .map(|fault_period_us| Link { fault_period_us });
+        }
+        if matches!(strategy, Strategy::Fastest(_)) {
+            rules.thresholds.misses_per_kilo = f64::INFINITY;
+        }
+        let loop_seed = |i: usize| seed ^ hash(i as u64);
+        let schedules = workload
+            .loops
+            .iter()
+            .enumerate()
+            .map(|(i, l)| match strategy {
+                Strategy::Alone(_) => Schedule::plain(Kind::Static),
+                Strategy::IdealCsr => Schedule::plain(Kind::StaticCsr {
+                    ratios: ideal_parts(platform, l, loop_seed(i))
+                        .iter()
+                        .map(|p| p.ns_per_iteration.max(1e-9).recip())
+                        .collect(),
+                }),
+                Strategy::All(s) | Strategy::Fastest(s) => {
+                    let mut s = s.clone();
+                    if s.kind == Kind::CrossDynamic && s.chunk.is_none() {
+                        s.chunk = Some(workload.chunk.max(1));
+                    }
+                    s
+                }
+            })
+            .collect();
+        let memory = platform.nodes[origin].memory;
+        let pages = Pages::new(&workload.arrays, platform.memories.max(1), memory);
+        let nodes = platform.nodes.len();
+        Program {
+            platform,
+            workload,
+            origin,
+            team: Arc::new(Team::contiguous(&shapes)),
+            schedules,
+            prepared: workload
+                .loops
+                .iter()
+                .enumerate()
+                .map(|(i, l)| Prepared::new(l, platform, loop_seed(i)))
+                .collect(),
+            machine: Machine::new(platform, pages, memory, seed),
+            settings: Settings {
+                rules,
+                ..Settings::default()
+            },
+            cache: ProbeCache::new(),
+            now: 0,
+            serial_ns: 0,
+            busy_ns: vec![0; nodes],
+            loops: workload
+                .loops
+                .iter()
+                .map(|l| LoopOutcome {
+                    name: l.name.clone(),
+                    iterations: vec![0; nodes],
+                    faults: vec![0; nodes],
+                    probe: vec![None; nodes],
+                    ..Default::default()
+                })
+                .collect(),
+        }
+    }
+
+    fn serial(&mut self, serial: &Serial) {
+        let one = Range::new(0, 1);
+        let (at_hand, _) = self
+            .machine
+            .touch(&serial.accesses, one, 1, self.origin, self.now);
+        let k = self.platform.nodes[self.origin].kernel(&self.workload.name);
+        let ns = (serial.ms * 1e6 / k.serial_speed.unwrap_or(k.speed)).round() as u64;
+        self.busy_ns[self.origin] += ns;
+        self.serial_ns += at_hand - self.now + ns;
+        self.now = at_hand + ns;
+    }
+
+    fn execute(&mut self, at: usize) {
+        let l = &self.workload.loops[at];
+        let key = Key::new(at as u64, l.iterations, &self.team);
+        let mut driver = Driver::new(
+            &self.schedules[at],
+            l.iterations,
+            &self.team,
+            self.settings,
+            self.cache.known(&key),
+        );
+        let Execution {
+            ns,
+            busy_ns,
+            faults,
+            took_part,
+        } = self
+            .machine
+            .run(l, &self.prepared[at], &mut driver, &self.team, self.now);
+        let region_us = self.platform.fork_us + self.barrier_us(&took_part);
+        let elapsed = ns + (region_us * 1000.0) as u64;
+        self.now += elapsed;
+
+        let record = driver.record();
+        if driver.learns() {
+            self.cache.update(key, &record, &self.settings.rules);
+        }
+        let out = &mut self.loops[at];
+        let seconds = elapsed as f64 * 1e-9;
+        if out.executions == 0 {
+            out.first_seconds = seconds;
+        }
+        out.last_seconds = seconds;
+        out.seconds += seconds;
+        out.executions += 1;
+        out.probed += u64::from(matches!(
+            record.learning,
+            Learning::Probed | Learning::Undecided
+        ));
+        for (i, node) in record.nodes.iter().enumerate() {
+            out.iterations[i] += node.iterations;
+            out.faults[i] += faults[i];
+            self.busy_ns[i] += busy_ns[i];
+            if node.probe.is_some() {
+                out.probe[i] = node.probe;
+            }
+        }
+        if let Some(decision) = record.decision {
+            if let Some(before) = &out.decision {
+                out.changes += u64::from(before.one_node() != decision.one_node());
+            }
+            out.decision = Some(decision);
+        }
+    }
+
+    /// What the region costs more because nodes of other memories than the
+    /// origin's were in it.
+    fn barrier_us(&self, took_part: &[bool]) -> f64 {
+        let nodes = &self.platform.nodes;
+        let home = nodes[self.origin].memory;
+        took_part
+            .iter()
+            .zip(nodes)
+            .filter(|&(&t, node)| t && node.memory != home)
+            .map(|(_, node)| self.platform.link(home, node.memory).barrier_us)
+            .fold(0.0, f64::max)
+    }
+
+    fn outcome(self) -> Outcome {
+        let seconds = self.now as f64 * 1e-9;
+        let busy_seconds: Vec<f64> = self.busy_ns.iter().map(|&b| b as f64 * 1e-9).collect();
+        let joules = self
+            .platform
+            .nodes
+            .iter()
+            .zip(&busy_seconds)
+            .map(|(node, busy)| {
+                let Power {
+                    idle_watts,
+                    core_watts,
+                } = node.power;
+                idle_watts * seconds + core_watts * busy
+            })
+            .sum();
+        Outcome {
+            seconds,
+            serial_seconds: self.serial_ns as f64 * 1e-9,
+            joules,
+            busy_seconds,
+            loops: self.loops,
+        }
+    }
+}
