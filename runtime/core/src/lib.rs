@@ -1,7 +1,8 @@
 //! `hetmp-core`: what every part of hetmp needs and no part of it owns.
 //!
 //! * **What it is**: waiting and waking ([`park`]), the per-thread self pointer ([`tls`]), system
-//!   calls ([`sys`]), machine discovery ([`topo`], [`quota`]), the table of environment variables
+//!   calls ([`sys`]), loaded objects and their functions ([`object`]), machine discovery ([`topo`],
+//!   [`quota`]), the table of environment variables
 //!   ([`mod@env`]), emulated slow cores ([`slow`]) and one-line user messages ([`report`]).
 //! * **What it owns**: the process-wide waiting policy and the self-pointer word. Nothing of any
 //!   API; it does not know what a team, a queue pair or a page is.
@@ -10,6 +11,7 @@
 
 pub mod env;
 pub mod lock;
+pub mod object;
 pub mod park;
 pub mod quota;
 pub mod report;

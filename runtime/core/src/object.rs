@@ -1,0 +1,367 @@
+//! Loaded objects: which file holds an address of the program, and which function.
+//!
+//! An address is good for one run only. What is kept between runs, or told to people, is a
+//! [`Place`]: the object's build-id and the offset in it, which are the same in every run of the
+//! same binary. Function names come from the symbol tables of the file on disk; they are only read
+//! where somebody asks for them.
+
+use core::ffi::CStr;
+use core::fmt;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where an address lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file that was loaded.
+    pub path: PathBuf,
+    /// The GNU build-id of the object (a note that the linker writes); empty where it has none.
+    pub build_id: Vec<u8>,
+    /// The address in the object's own numbering, which `addr2line` and `objdump` use.
+    pub offset: u64,
+}
+
+impl Place {
+    /// The place of `address`; `None` if no loaded object holds it (code made at run time).
+    #[must_use]
+    pub fn of(address: usize) -> Option<Place> {
+        struct Search {
+            address: u64,
+            found: Option<Place>,
+        }
+        unsafe extern "C" fn visit(
+            info: *mut libc::dl_phdr_info,
+            _: libc::size_t,
+            data: *mut libc::c_void,
+        ) -> libc::c_int {
+            // SAFETY: dl_iterate_phdr hands out a live record, and `data` as it was given: the
+            // search below, which nobody else uses meanwhile.
+            let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
+            // SAFETY: the record's program headers, which live as long as the object is loaded.
+            let headers = unsafe { headers(info) };
+            let base = info.dlpi_addr;
+            let holds = |h: &libc::Elf64_Phdr| {
+                h.p_type == libc::PT_LOAD
+                    && search
+                        .address
+                        .wrapping_sub(base)
+                        .checked_sub(h.p_vaddr)
+                        .is_some_and(|o| o < h.p_memsz)
+            };
+            if !headers.iter().any(holds) {
+                return 0;
+            }
+            // SAFETY: a string with a terminating zero, or null.
+            let name = unsafe { info.dlpi_name.as_ref() }
+                .map(|n| unsafe { CStr::from_ptr(n) }.to_bytes())
+                .filter(|n| !n.is_empty());
+            let path = match name {
+                Some(name) => PathBuf::from(OsStr::from_bytes(name)),
+                // The program itself.
+                None => std::fs::read_link("/proc/self/exe").unwrap_or_default(),
+            };
+            let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
+            let build_id = notes
+                .filter_map(|h| {
+                    let start = base.wrapping_add(h.p_vaddr) as usize as *const u8;
+                    // SAFETY: note segments of a loaded object are in memory and readable.
+                    let bytes = unsafe { core::slice::from_raw_parts(start, h.p_memsz as usize) };
+                    build_id(bytes, h.p_align)
+                })
+                .next();
+            search.found = Some(Place {
+                path,
+                build_id: build_id.unwrap_or_default().to_vec(),
+                offset: search.address.wrapping_sub(base),
+            });
+            1
+        }
+        let mut search = Search {
+            address: address as u64,
+            found: None,
+        };
+        // SAFETY: the callback has the signature that is asked for, does not unwind, and gets the
+        // search that lives across the call.
+        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+        search.found
+    }
+}
+
+/// `file+0xoffset`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.path.file_name().unwrap_or(self.path.as_os_str());
+        write!(f, "{}+{:#x}", file.to_string_lossy(), self.offset)
+    }
+}
+
+/// # Safety
+/// `info` is a record that `dl_iterate_phdr` hands out right now.
+unsafe fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
+    if info.dlpi_phdr.is_null() {
+        return &[];
+    }
+    // SAFETY: the promise of the caller.
+    unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
+}
+
+/// The description of the note `NT_GNU_BUILD_ID` in a note segment.
+fn build_id(mut notes: &[u8], align: u64) -> Option<&[u8]> {
+    let align = if align == 8 { 8 } else { 4 };
+    let padded = |n: usize| n.checked_add(align - 1).map(|n| n & !(align - 1));
+    while notes.len() >= 12 {
+        let word = |at: usize| {
+            let bytes = notes[at..at + 4].try_into().expect("four bytes");
+            u32::from_ne_bytes(bytes)
+        };
+        let (name, description, kind) = (word(0) as usize, word(4) as usize, word(8));
+        let start = padded(12usize.checked_add(name)?)?;
+        let end = start.checked_add(description)?;
+        let text = notes.get(12..12usize.checked_add(name)?)?;
+        let id = notes.get(start..end)?;
+        if kind == 3 && text == b"GNU\0" {
+            return Some(id);
+        }
+        notes = notes.get(padded(end)?..)?;
+    }
+    None
+}
+
+/// The functions of one file, by address.
+#[derive(Debug, Default)]
+pub struct Functions {
+    /// Start, size and place of the name in `names`, sorted by start.
+    all: Vec<(u64, u64, u32)>,
+    names: Vec<u8>,
+}
+
+/// Symbol tables beyond this size are not read: nobody waits for a gigabyte of debug build.
+const LARGEST_FILE: u64 = 1 << 30;
+
+impl Functions {
+    /// The functions named in the file's symbol tables; none if it is not a 64-bit ELF file of this
+    /// byte order, or is damaged or stripped.
+    #[must_use]
+    pub fn of(path: &Path) -> Functions {
+        let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= LARGEST_FILE);
+        match std::fs::read(path) {
+            Ok(bytes) if small => Functions::parse(&bytes).unwrap_or_default(),
+            _ => Functions::default(),
+        }
+    }
+
+    /// The name of the function that holds `offset`.
+    #[must_use]
+    pub fn at(&self, offset: u64) -> Option<&str> {
+        let end = self.all.partition_point(|f| f.0 <= offset);
+        // Aliases start at the same address, and one may be longer.
+        let found = self.all[..end]
+            .iter()
+            .rev()
+            .take(16)
+            .find(|f| offset - f.0 < f.1)?;
+        let name = &self.names[found.2 as usize..];
+        let length = name.iter().position(|&b| b == 0)?;
+        core::str::from_utf8(&name[..length]).ok()
+    }
+
+    fn parse(file: &[u8]) -> Option<Functions> {
+        let little = u16::from_ne_bytes([1, 0]) == 1;
+        let class = [2, if little { 1 } else { 2 }];
+        if !file.starts_with(b"\x7fELF") || file.get(4..6)? != class {
+            return None;
+        }
+        let sections = Table {
+            file,
+            at: number(file, 40, 8)?,
+            entry: number(file, 58, 2)?,
+            count: number(file, 60, 2)?,
+        };
+        let mut out = Functions::default();
+        for wanted in [2, 11] {
+            // .symtab, else .dynsym.
+            let table = (0..sections.count)
+                .filter_map(|i| sections.row(i))
+                .find(|s| number(s, 4, 4) == Some(wanted));
+            if let Some(table) = table {
+                out.read(file, &sections, table)?;
+                break;
+            }
+        }
+        out.all.sort_unstable();
+        Some(out)
+    }
+
+    fn read(&mut self, file: &[u8], sections: &Table<'_>, table: &[u8]) -> Option<()> {
+        let entry = number(table, 56, 8)?.max(24);
+        let symbols = Table {
+            file,
+            at: number(table, 24, 8)?,
+            entry,
+            count: number(table, 32, 8)? / entry,
+        };
+        let strings = sections.row(number(table, 40, 4)?)?;
+        let start = usize::try_from(number(strings, 24, 8)?).ok()?;
+        let size = usize::try_from(number(strings, 32, 8)?).ok()?;
+        self.names = file.get(start..start.checked_add(size)?)?.to_vec();
+        for i in 0..symbols.count {
+            let symbol = symbols.row(i)?;
+            let (kind, section) = (number(symbol, 4, 1)? & 15, number(symbol, 6, 2)?);
+            let name = number(symbol, 0, 4)?;
+            // STT_FUNC or STT_GNU_IFUNC, defined here.
+            if matches!(kind, 2 | 10) && section != 0 && name < self.names.len() as u64 {
+                let (value, size) = (number(symbol, 8, 8)?, number(symbol, 16, 8)?);
+                self.all.push((value, size.max(1), name as u32));
+            }
+        }
+        Some(())
+    }
+}
+
+/// Rows of equal size in a file.
+struct Table<'a> {
+    file: &'a [u8],
+    at: u64,
+    entry: u64,
+    count: u64,
+}
+
+impl<'a> Table<'a> {
+    fn row(&self, i: u64) -> Option<&'a [u8]> {
+        let start = self.at.checked_add(i.checked_mul(self.entry)?)?;
+        let end = start.checked_add(self.entry)?;
+        self.file
+            .get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+    }
+}
+
+/// The number of `size` bytes at `at`, in this machine's order.
+fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at + size)?;
+    let mut word = [0; 8];
+    if u16::from_ne_bytes([1, 0]) == 1 {
+        word[..size].copy_from_slice(bytes);
+    } else {
+        word[8 - size..].copy_from_slice(bytes);
+    }
+    Some(u64::from_ne_bytes(word))
+}
+
+/// What the programmer called the function with this symbol: without the compiler's suffixes
+/// (`work._omp_fn.0`, `work.constprop.0`), without Fortran's underscore, without a C++ signature.
+#[must_use]
+pub fn plain_name(symbol: &str) -> &str {
+    let stem = match symbol.find('.') {
+        // A name may begin with the dot: clang's old .omp_outlined.
+        Some(at) if at > 0 => &symbol[..at],
+        _ => symbol,
+    };
+    if let Some(rest) = stem.strip_prefix("_Z") {
+        return cxx_name(rest).unwrap_or(stem);
+    }
+    if let Some((_, procedure)) = stem.split_once("_MOD_") {
+        if stem.starts_with("__") {
+            return procedure;
+        }
+    }
+    match stem.strip_suffix('_') {
+        Some(fortran) if !fortran.is_empty() && !fortran.starts_with('_') => fortran,
+        _ => stem,
+    }
+}
+
+/// The last identifier of a mangled C++ name: `N2ns3runEv` is `run`.
+fn cxx_name(mut rest: &str) -> Option<&str> {
+    rest = rest.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let mut last = None;
+    loop {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if digits == 0 {
+            return last;
+        }
+        let length: usize = rest[..digits].parse().ok()?;
+        let name = rest.get(digits..digits.checked_add(length)?)?;
+        last = Some(name);
+        rest = &rest[digits + length..];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_test_knows_its_place() {
+        let here = this_test_knows_its_place as fn() as usize;
+        let place = Place::of(here).expect("in the test program");
+        assert_eq!(place.path, std::env::current_exe().expect("a path"));
+        assert!(place.offset > 0 && place.offset < 1 << 32);
+        let functions = Functions::of(&place.path);
+        let name = functions.at(place.offset).expect("not stripped");
+        assert!(name.contains("this_test_knows_its_place"), "{name}");
+        assert_eq!(functions.at(u64::MAX), None);
+        assert_eq!(Place::of(8), None);
+        let libc = Place::of(libc::getpid as *const () as usize).expect("libc");
+        assert_ne!(libc.path, place.path);
+    }
+
+    #[test]
+    fn notes() {
+        let mut bytes = Vec::new();
+        for (kind, id) in [(1u32, &b"abi!"[..]), (3, &b"\x12\x34\x56\x78\x9a"[..])] {
+            for word in [4, id.len() as u32, kind] {
+                bytes.extend_from_slice(&word.to_ne_bytes());
+            }
+            bytes.extend_from_slice(b"GNU\0");
+            bytes.extend_from_slice(id);
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        assert_eq!(build_id(&bytes, 4), Some(&b"\x12\x34\x56\x78\x9a"[..]));
+        for cut in 0..bytes.len() - 3 {
+            assert_eq!(build_id(&bytes[..cut], 4), None, "{cut}");
+        }
+        assert_eq!(build_id(&[0xff; 64], 4), None);
+    }
+
+    /// A damaged file names no functions, and does no harm.
+    #[test]
+    fn damaged_files() {
+        let exe = std::env::current_exe().expect("a path");
+        let mut bytes = std::fs::read(exe).expect("readable");
+        for at in 0..64 {
+            let old = bytes[at];
+            for value in [0, 1, 0x7f, 0xff] {
+                bytes[at] = value;
+                let _ = Functions::parse(&bytes);
+            }
+            bytes[at] = old;
+        }
+        for cut in [0, 5, 63, 64, 200, bytes.len() / 2, bytes.len() - 1] {
+            let _ = Functions::parse(&bytes[..cut]);
+        }
+        assert!(Functions::of(Path::new("/nonexistent")).at(0).is_none());
+    }
+
+    #[test]
+    fn names() {
+        for (symbol, name) in [
+            ("work._omp_fn.0", "work"),
+            ("work", "work"),
+            ("main.omp_outlined", "main"),
+            ("cg_._omp_fn.3", "cg"),
+            ("__solver_MOD_sweep._omp_fn.1", "sweep"),
+            ("_Z5sweepPdi._omp_fn.0", "sweep"),
+            ("_ZN2ns5Class3runEv", "run"),
+            ("_ZNK3foo3barEi.constprop.0", "bar"),
+            (".omp_outlined.", ".omp_outlined."),
+            ("_start", "_start"),
+            ("_", "_"),
+            ("", ""),
+            ("_Z99999999999999999999x", "_Z99999999999999999999x"),
+            ("_Z9x", "_Z9x"),
+        ] {
+            assert_eq!(plain_name(symbol), name, "{symbol}");
+        }
+    }
+}
