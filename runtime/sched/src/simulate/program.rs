@@ -163,6 +163,7 @@ impl<'a> Program<'a> {
                 },
             })
             .collect();
+        let power: Vec<Option<Power>> = platform.nodes.iter().map(|n| Some(n.power)).collect();
         let mut rules = *rules;
         rules.origin = origin;
         if rules.link.is_none() {
@@ -202,7 +203,7 @@ impl<'a> Program<'a> {
             platform,
             workload,
             origin,
-            team: Arc::new(Team::contiguous(&shapes)),
+            team: Arc::new(Team::contiguous(&shapes).with_power(&power)),
             schedules,
             prepared: workload
                 .loops

@@ -1,0 +1,381 @@
+//! The simulator against cases that have an answer on paper.
+#![cfg(not(loom))]
+
+use hetmp_sched::decide::{Objective, Rules, Why};
+use hetmp_sched::energy::Power;
+use hetmp_sched::schedule::Schedule;
+use hetmp_sched::simulate::{
+    ideal_parts, run, Access, Array, KernelOnNode, LinkModel, LoopModel, Mix, Node, Outcome,
+    Pattern, Platform, Serial, Spread, Strategy, Workload,
+};
+
+/// Nodes of `cores` cores of `speed`, each with a memory of its own if `linked`.
+fn platform(nodes: &[(u32, f64)], linked: Option<LinkModel>) -> Platform {
+    let memories = if linked.is_some() { nodes.len() } else { 1 };
+    Platform {
+        name: "test".into(),
+        nodes: nodes
+            .iter()
+            .enumerate()
+            .map(|(i, &(cores, speed))| Node {
+                name: format!("n{i}"),
+                cores,
+                memory: if linked.is_some() { i } else { 0 },
+                bandwidth: f64::INFINITY,
+                default: KernelOnNode {
+                    speed,
+                    ..Default::default()
+                },
+                ..Default::default()
+            })
+            .collect(),
+        memories,
+        links: vec![linked.unwrap_or_default(); memories * memories],
+        counters: true,
+        call_ns: 0.0,
+        fork_us: 0.0,
+        jitter: 0.0,
+    }
+}
+
+const LINK: LinkModel = LinkModel {
+    fault_us: 50.0,
+    occupancy_us: 0.0,
+    barrier_us: 0.0,
+    threshold_us: 100.0,
+};
+
+/// `repeat` executions of one loop of `n` iterations of `ns` nanoseconds.
+fn plain(n: u64, ns: f64, repeat: u64) -> Workload {
+    Workload {
+        name: "w".into(),
+        repeat,
+        loops: vec![LoopModel {
+            name: "l".into(),
+            iterations: n,
+            ns,
+            ..Default::default()
+        }],
+        chunk: 1,
+        ..Default::default()
+    }
+}
+
+/// The loop touches one array of `units` pages.
+fn with_array(mut w: Workload, units: u64, pattern: Pattern, writes: bool) -> Workload {
+    w.arrays = vec![Array {
+        name: "a".into(),
+        units,
+        pages_per_unit: 1,
+    }];
+    w.loops[0].accesses = vec![Access {
+        array: 0,
+        pattern,
+        writes,
+    }];
+    w
+}
+
+fn all(schedule: &str) -> Strategy {
+    Strategy::All(Schedule::parse(schedule).unwrap())
+}
+
+fn go(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
+    run(p, w, s, &Rules::default(), 1)
+}
+
+fn near(a: f64, b: f64, tolerance: f64) {
+    assert!((a / b - 1.0).abs() <= tolerance, "{a} against {b}");
+}
+
+#[test]
+fn one_node_alone() {
+    let p = platform(&[(4, 2.0)], None);
+    // 1000 iterations of 1 ms on 4 cores of speed 2.
+    for s in [
+        Strategy::Alone(0),
+        all("static"),
+        all("dynamic,1"),
+        all("guided"),
+        all("hetprobe"),
+    ] {
+        near(go(&p, &plain(1000, 1e6, 3), &s).seconds, 3.0 * 0.125, 0.005);
+    }
+}
+
+#[test]
+fn nothing_to_do() {
+    let p = platform(&[(1, 1.0), (2, 1.0)], Some(LINK));
+    for s in [
+        "static",
+        "dynamic",
+        "cross-dynamic",
+        "hetprobe",
+        "hetprobe-i",
+    ] {
+        for s in [all(s), Strategy::Alone(1), Strategy::IdealCsr] {
+            let o = go(&p, &plain(0, 100.0, 5), &s);
+            assert_eq!((o.seconds, o.joules), (0.0, 0.0));
+            assert_eq!(o.loops[0].executions, 5);
+            assert_eq!(o.loops[0].iterations, [0, 0]);
+            let o = go(&p, &plain(7, 100.0, 0), &s);
+            assert_eq!((o.seconds, o.loops[0].executions), (0.0, 0));
+        }
+    }
+}
+
+/// A fast core beside one of a third of its speed: 4/3 of the fast one.
+#[test]
+fn three_to_one() {
+    let p = platform(&[(1, 1.0), (1, 1.0 / 3.0)], None);
+    let w = plain(120_000, 1000.0, 10);
+    let alone = go(&p, &w, &Strategy::Alone(0)).seconds;
+    near(alone, 1.2, 1e-9);
+    near(
+        alone / go(&p, &w, &Strategy::IdealCsr).seconds,
+        4.0 / 3.0,
+        1e-4,
+    );
+    near(
+        alone / go(&p, &w, &all("static-csr:3,1")).seconds,
+        4.0 / 3.0,
+        1e-4,
+    );
+    near(
+        alone / go(&p, &w, &all("cross-dynamic,10")).seconds,
+        4.0 / 3.0,
+        0.01,
+    );
+    for s in ["hetprobe", "hetprobe-i"] {
+        let o = go(&p, &w, &all(s));
+        near(alone / o.seconds, 4.0 / 3.0, 0.02);
+        let share = o.loops[0].iterations[0] as f64 / 1_200_000.0;
+        near(share, 0.75, 0.02);
+    }
+    // An even split waits for the slow one.
+    near(alone / go(&p, &w, &all("static")).seconds, 2.0 / 3.0, 1e-4);
+}
+
+/// The same nodes in several memories with few faults, then with many.
+#[test]
+fn faults_decide() {
+    let p = platform(&[(2, 1.0), (2, 1.0)], Some(LINK));
+    // Every iteration has a page of its own: the fault period of node 1 is the
+    // time of an iteration plus the 50 us of the fault.
+    let w = |us: f64| {
+        with_array(
+            plain(2000, us * 1000.0, 1),
+            2000,
+            Pattern::Block { halo: 0 },
+            true,
+        )
+    };
+    let pays = go(&p, &w(60.0), &all("hetprobe"));
+    let split = pays.loops[0].decision.clone().unwrap();
+    near(split.fault_period_us.unwrap(), 110.0, 0.01);
+    assert_eq!(split.one_node(), None);
+    // Shares follow what was measured: 110 to 60.
+    near(split.csr[0].unwrap(), 110.0 / 60.0, 0.01);
+
+    let does_not = go(&p, &w(40.0), &all("hetprobe"));
+    let l = &does_not.loops[0];
+    let decision = l.decision.clone().unwrap();
+    near(decision.fault_period_us.unwrap(), 90.0, 0.01);
+    assert_eq!(decision.one_node(), Some(0));
+    // Only its probe share, a tenth in all, and a chunk while others probed.
+    assert!((100..=125).contains(&l.iterations[1]), "{l:?}");
+    assert_eq!(l.faults[1], l.iterations[1]);
+}
+
+/// What all nodes read moves once; what one node writes every time moves back.
+#[test]
+fn pages_settle_or_do_not() {
+    let p = platform(&[(1, 1.0), (1, 1.0)], Some(LINK));
+    let reads = with_array(plain(100, 1e6, 10), 50, Pattern::All, false);
+    let o = go(&p, &reads, &all("static"));
+    assert_eq!(o.loops[0].faults, [0, 50]);
+    near(o.loops[0].first_seconds, 0.05 + 50.0 * 50e-6, 1e-6);
+    near(o.loops[0].last_seconds, 0.05, 1e-6);
+    // The halves of a static split stay where they are ...
+    let halves = with_array(plain(100, 1e6, 10), 50, Pattern::Block { halo: 0 }, true);
+    assert_eq!(go(&p, &halves, &all("static")).loops[0].faults, [0, 25]);
+    // ... until the origin writes everything between executions.
+    let mut bounced = halves.clone();
+    bounced.round = Serial {
+        ms: 1.0,
+        accesses: halves.loops[0].accesses.clone(),
+    };
+    let o = go(&p, &bounced, &all("static"));
+    assert_eq!(o.loops[0].faults, [0, 250]);
+    near(o.serial_seconds, 10.0 * 1e-3 + 9.0 * 25.0 * 50e-6, 1e-6);
+    // Two loops that divide a matrix by rows and by columns exchange what they
+    // do not have in common, a quarter of it each way, every time.
+    let mut turned = with_array(plain(8, 1e6, 10), 64, Pattern::Block { halo: 0 }, true);
+    let mut columns = turned.loops[0].clone();
+    columns.accesses[0].pattern = Pattern::Across { rows: 8 };
+    turned.loops.push(columns);
+    let o = go(&p, &turned, &all("static"));
+    assert_eq!(o.loops[1].faults, [160, 160]);
+    assert_eq!(o.loops[0].faults, [9 * 16, 32 + 9 * 16]);
+}
+
+/// One page after the other: the serving side is the limit.
+#[test]
+fn pages_queue() {
+    let link = LinkModel {
+        occupancy_us: 20.0,
+        ..LINK
+    };
+    let p = platform(&[(1, 1.0), (50, 1.0)], Some(link));
+    let w = with_array(plain(51, 0.0, 1), 51, Pattern::Block { halo: 0 }, false);
+    let o = go(&p, &w, &all("static"));
+    // 50 threads ask at once for a page each.
+    near(o.seconds, 50.0 * 20e-6, 1e-6);
+}
+
+/// 4 cores that want 4 times what memory gives.
+#[test]
+fn bandwidth_saturates() {
+    let mut p = platform(&[(4, 1.0)], None);
+    // A core moves 10 misses of 64 B in 1000 instructions that take 640 ns.
+    p.nodes[0].bandwidth = 1.0;
+    let mut w = plain(4000, 640.0, 1);
+    w.loops[0].instructions = 1000.0;
+    w.loops[0].misses_per_kilo = 10.0;
+    near(go(&p, &w, &all("static")).seconds, 4000.0 * 640e-9, 1e-3);
+    near(
+        ideal_parts(&p, &w.loops[0], 1)[0].ns_per_iteration,
+        2560.0,
+        1e-9,
+    );
+    p.nodes[0].bandwidth = 4.0;
+    near(go(&p, &w, &all("static")).seconds, 1000.0 * 640e-9, 1e-3);
+}
+
+/// Regions with threads on both sides of a link pay its barrier.
+#[test]
+fn regions_cost() {
+    let mut p = platform(
+        &[(1, 1.0), (1, 1.0)],
+        Some(LinkModel {
+            barrier_us: 300.0,
+            ..LINK
+        }),
+    );
+    p.fork_us = 10.0;
+    let w = plain(2, 1e6, 100);
+    near(
+        go(&p, &w, &all("static")).seconds,
+        100.0 * (1e-3 + 310e-6),
+        1e-9,
+    );
+    near(
+        go(&p, &w, &Strategy::Alone(1)).seconds,
+        100.0 * (2e-3 + 10e-6),
+        1e-9,
+    );
+}
+
+/// The counters choose the node, and `Fastest` overrules them.
+#[test]
+fn misses_choose_the_node() {
+    let p = platform(&[(1, 1.0), (8, 0.25)], Some(LINK));
+    for (misses, node, why) in [(5.0, 1, Why::MostCores), (1.0, 0, Why::FastestCores)] {
+        let mut w = with_array(
+            plain(900, 10_000.0, 4),
+            900,
+            Pattern::Block { halo: 0 },
+            true,
+        );
+        // The origin writes all of it again, so that faults never end.
+        w.round.accesses = w.loops[0].accesses.clone();
+        w.loops[0].instructions = 10_000.0;
+        w.loops[0].misses_per_kilo = misses;
+        let o = go(&p, &w, &all("hetprobe"));
+        let d = o.loops[0].decision.clone().unwrap();
+        assert_eq!(d.one_node(), Some(node), "{d}");
+        assert_eq!(d.misses_per_kilo, Some(misses));
+        assert!(d.to_string().contains("cache misses"), "{d} {why:?}");
+        let forced = Strategy::Fastest(Schedule::parse("hetprobe").unwrap());
+        let o = go(&p, &w, &forced);
+        assert_eq!(o.loops[0].decision.clone().unwrap().one_node(), Some(0));
+    }
+}
+
+/// Fast core 30 W, slow core of a third of its speed 2 W; see `energy.rs`.
+#[test]
+fn energy() {
+    let mut p = platform(&[(1, 1.0), (1, 1.0 / 3.0)], None);
+    for (node, (idle_watts, core_watts)) in p.nodes.iter_mut().zip([(0.0, 30.0), (0.0, 2.0)]) {
+        node.power = Power {
+            idle_watts,
+            core_watts,
+        };
+    }
+    let w = plain(100_000, 10_000.0, 10);
+    let fast = go(&p, &w, &Strategy::Alone(0));
+    near(fast.seconds, 10.0, 1e-9);
+    near(fast.joules, 300.0, 1e-9);
+    let both = go(&p, &w, &Strategy::IdealCsr);
+    near(both.seconds, 7.5, 1e-4);
+    near(both.joules, 240.0, 1e-4);
+    near(go(&p, &w, &Strategy::Alone(1)).joules, 60.0, 1e-9);
+    near(both.edp(), 1800.0, 2e-4);
+    // Asked for energy, HetProbe leaves the fast core alone once it has probed.
+    let rules = Rules {
+        objective: Objective::Energy,
+        ..Rules::default()
+    };
+    let thrifty = run(&p, &w, &all("hetprobe"), &rules, 1);
+    assert_eq!(
+        thrifty.loops[0].decision.clone().unwrap().one_node(),
+        Some(1)
+    );
+    near(thrifty.joules, 60.0, 0.2);
+    // Idle power that is drawn anyway makes haste pay.
+    p.nodes[0].power.idle_watts = 10.0;
+    near(go(&p, &w, &Strategy::IdealCsr).joules, 315.0, 1e-4);
+    near(go(&p, &w, &Strategy::Alone(1)).joules, 360.0, 1e-9);
+    let hasty = run(&p, &w, &all("hetprobe"), &rules, 1);
+    assert_eq!(hasty.loops[0].decision.clone().unwrap().one_node(), None);
+}
+
+/// Equal arguments, equal outcome; another seed, another one.
+#[test]
+fn deterministic() {
+    let mut p = platform(&[(3, 1.0), (5, 0.4), (2, 0.7)], Some(LINK));
+    p.jitter = 0.05;
+    let mut w = with_array(
+        plain(5000, 20_000.0, 6),
+        300,
+        Pattern::Scattered { per_iteration: 0.1 },
+        true,
+    );
+    w.loops[0].spread = Spread::Exponential(0.8);
+    w.loops[0].mix = Some(Mix {
+        kernel: "other".into(),
+        part: 0.3,
+        period: 50,
+        ns: 5000.0,
+        ..Default::default()
+    });
+    for s in ["hetprobe", "hetprobe-i", "cross-dynamic,4", "guided"] {
+        let of = |seed| run(&p, &w, &all(s), &Rules::default(), seed);
+        let (a, b) = (of(1), of(1));
+        assert_eq!(format!("{a:?}"), format!("{b:?}"));
+        assert_ne!(a.seconds, of(2).seconds);
+        assert_eq!(a.loops[0].iterations.iter().sum::<u64>(), 6 * 5000);
+    }
+}
+
+/// Many nodes: as fast as all of them together, nearly.
+#[test]
+fn sixty_four_nodes() {
+    let nodes: Vec<(u32, f64)> = (0..64).map(|i| (4, [1.0, 0.5, 0.25, 2.0][i % 4])).collect();
+    let p = platform(&nodes, Some(LINK));
+    let w = plain(1_000_000, 100_000.0, 3);
+    let total: f64 = nodes.iter().map(|&(c, s)| f64::from(c) * s).sum();
+    let ideal = 3.0 * 1e6 * 1e-4 / total;
+    near(go(&p, &w, &Strategy::IdealCsr).seconds, ideal, 0.01);
+    near(go(&p, &w, &all("hetprobe")).seconds, ideal, 0.05);
+}
