@@ -2,13 +2,15 @@
 //!
 //! * **What it is**: waiting and waking ([`park`]), the per-thread self pointer ([`tls`]), system
 //!   calls ([`sys`]), loaded objects and their functions ([`object`]), machine discovery ([`topo`],
-//!   [`quota`]), the table of environment variables
+//!   [`quota`], [`calibration`]), counters ([`counters`]), the table of environment variables
 //!   ([`mod@env`]), emulated slow cores ([`slow`]) and one-line user messages ([`report`]).
 //! * **What it owns**: the process-wide waiting policy and the self-pointer word. Nothing of any
 //!   API; it does not know what a team, a queue pair or a page is.
 //! * **Data in**: sysfs, cgroup files, environment variables, the clock. **Data out**: plain values
 //!   to the engines above; lines on standard error through [`report`].
 
+pub mod calibration;
+pub mod counters;
 pub mod env;
 pub mod lock;
 pub mod object;
@@ -19,5 +21,6 @@ pub mod slow;
 pub mod sync;
 pub mod sys;
 pub mod tls;
+pub mod toml;
 pub mod topo;
 pub mod trace;

@@ -12,8 +12,9 @@
 //!
 //! The fields of a node, separated by commas: `cores` (a CPU list, required), `speed` (the fraction
 //! of full speed its threads are slowed to, 0.01 to 1, default 1), `speed.NAME` (the same for
-//! the kernel NAME only), `watts` (power of the whole node while it computes) and `name` (letters,
-//! digits, `_`, `-`, `.`). A node list prints in this syntax.
+//! the kernel NAME only), `watts` (power of the whole node while all its cores compute),
+//! `watts_idle` (while nothing runs on it, default 0) and `name` (letters, digits, `_`, `-`, `.`). A node
+//! list prints in this syntax.
 //!
 //! # The file
 //!
@@ -23,6 +24,7 @@
 //! cores = "0-3"                 # required: a CPU list
 //! speed = 1.0                   # optional
 //! watts = 65.0                  # optional
+//! watts_idle = 8.0              # optional
 //!
 //! [[node]]
 //! name = "little"
@@ -57,8 +59,10 @@ pub struct Node {
     pub speed: f64,
     /// Speeds for kernels by name, in place of `speed`.
     pub speeds: Vec<(String, f64)>,
-    /// Power of the whole node while it computes, in watts.
+    /// Power of the whole node while all its cores compute, in watts.
     pub watts: Option<f64>,
+    /// Power of the whole node while nothing runs on it, in watts; at most `watts`.
+    pub watts_idle: Option<f64>,
     /// A name for reports.
     pub name: Option<String>,
     /// What the machine says of its speed, relative to 1024 for the fastest CPU. Never told, only
@@ -74,6 +78,7 @@ impl Node {
             speed: 1.0,
             speeds: Vec::new(),
             watts: None,
+            watts_idle: None,
             name: None,
             capacity: None,
         }
@@ -102,6 +107,9 @@ impl fmt::Display for Node {
         }
         if let Some(watts) = self.watts {
             write!(f, ",watts={watts}")?;
+        }
+        if let Some(watts) = self.watts_idle {
+            write!(f, ",watts_idle={watts}")?;
         }
         if let Some(name) = &self.name {
             write!(f, ",name={name}")?;

@@ -54,12 +54,15 @@ fn node(mut value: Value<'_>) -> Result<Node, String> {
     if let Some(watts) = take(&mut table, "watts") {
         node.watts = Some(parse::watts(number(&watts))?);
     }
+    if let Some(watts) = take(&mut table, "watts_idle") {
+        node.watts_idle = Some(parse::watts(number(&watts))?);
+    }
     match take(&mut table, "name") {
         None => {}
         Some(ValueInner::String(name)) => node.name = Some(parse::text_name(&name)?),
         Some(_) => node.name = Some(parse::text_name("")?),
     }
-    none_left(&table, "cores, speed, watts and name")?;
+    none_left(&table, "cores, speed, watts, watts_idle and name")?;
     Ok(node)
 }
 

@@ -96,6 +96,7 @@ fn node(text: &str) -> Result<Node, String> {
             "cores" => cores.replace(value.to_owned()).is_some(),
             "speed" => speed.replace(text_speed(value)?).is_some(),
             "watts" => node.watts.replace(text_watts(value)?).is_some(),
+            "watts_idle" => node.watts_idle.replace(text_watts(value)?).is_some(),
             "name" => node.name.replace(text_name(value)?).is_some(),
             _ => match key.strip_prefix("speed.") {
                 Some(kernel) => {
@@ -106,8 +107,8 @@ fn node(text: &str) -> Result<Node, String> {
                 }
                 None => {
                     return Err(format!(
-                        "the fields cores, speed, speed.NAME, watts and name are accepted, \
-                         not \"{key}\""
+                        "the fields cores, speed, speed.NAME, watts, watts_idle and name are \
+                         accepted, not \"{key}\""
                     ))
                 }
             },
@@ -160,10 +161,19 @@ pub(super) fn text_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// What holds between nodes: CPUs that may be used, each in one node only.
+/// What holds within and between nodes: CPUs that may be used, each in one node only.
 fn check(nodes: &[Node], allowed: &CpuSet) -> Result<(), String> {
     let mut used = CpuSet::new();
     for node in nodes {
+        match (node.watts_idle, node.watts) {
+            (Some(_), None) => return Err("watts_idle is accepted beside watts only".to_owned()),
+            (Some(idle), Some(busy)) if idle > busy => {
+                return Err(format!(
+                    "watts_idle up to watts is accepted (not {idle} above {busy})"
+                ))
+            }
+            _ => {}
+        }
         let outside = node.cpus.difference(allowed);
         if !outside.is_empty() {
             return Err(format!(

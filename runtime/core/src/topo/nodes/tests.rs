@@ -69,14 +69,17 @@ fn a_split_keeps_cores_whole_while_it_can() {
 fn a_list_with_all_fields() {
     let machine = bare("0-15");
     let text = "cores=0-3,8,speed=1,name=big;\
-                cores=4-7,speed=0.33,speed.lavaMD=0.125,watts=12.5,name=lit-tle_2.x";
+                cores=4-7,speed=0.33,speed.lavaMD=0.125,watts=12.5,watts_idle=2,name=lit-tle_2.x";
     let nodes = parse(text, &machine).expect("accepted");
     assert_eq!(nodes.len(), 2);
     assert_eq!(nodes[0].cpus, list("0-3,8"));
     assert!(!nodes[0].is_slowed());
     assert_eq!(nodes[1].speed_for("lavaMD"), 0.125);
     assert_eq!(nodes[1].speed_for("cfd"), 0.33);
-    assert_eq!(nodes[1].watts, Some(12.5));
+    assert_eq!(
+        (nodes[1].watts, nodes[1].watts_idle),
+        (Some(12.5), Some(2.0))
+    );
     assert_eq!(nodes.of_cpu(8), Some(0));
     assert_eq!(nodes.of_cpu(5), Some(1));
     assert_eq!(nodes.of_cpu(15), None);
@@ -110,8 +113,16 @@ fn what_is_wrong_is_said_in_one_line() {
         ("cores=0,watts=-1", "watts above 0"),
         ("cores=0,watts=inf", "watts above 0"),
         (
+            "cores=0,watts_idle=1",
+            "watts_idle is accepted beside watts only",
+        ),
+        (
+            "cores=0,watts=1,watts_idle=2",
+            "watts_idle up to watts is accepted",
+        ),
+        (
             "cores=0,speeed=1",
-            "the fields cores, speed, speed.NAME, watts and name",
+            "the fields cores, speed, speed.NAME, watts, watts_idle and name",
         ),
         ("cores=0,speed=1,1", "a number of nodes, a list"),
         ("cores=0,speed=1,speed=1", "one \"speed\" a node"),
@@ -144,13 +155,14 @@ fn a_file() {
     let machine = bare("0-7");
     let nodes = file(
         "# two kinds of cores\n\
-         [[node]]\nname = \"big\"\ncores = \"0-3\"\nwatts = 65\n\
+         [[node]]\nname = \"big\"\ncores = \"0-3\"\nwatts = 65\nwatts_idle = 8\n\
          [[node]]\ncores = \"4-6\"\nspeed = { default = 0.5, lavaMD = 0.25 }\n\
          [[node]]\ncores = 7\nspeed = 1\n",
         &machine,
     )
     .expect("accepted");
-    let text = "cores=0-3,speed=1,watts=65,name=big;cores=4-6,speed=0.5,speed.lavaMD=0.25;\
+    let text =
+        "cores=0-3,speed=1,watts=65,watts_idle=8,name=big;cores=4-6,speed=0.5,speed.lavaMD=0.25;\
                 cores=7,speed=1";
     assert_eq!(nodes.to_string(), text);
     assert_eq!(parse(text, &machine), Ok(nodes));
@@ -199,7 +211,7 @@ fn what_is_wrong_in_a_file() {
         ("[[node]]\ncores = 0\nname = 1", "a name of letters"),
         (
             "[[node]]\ncores = 0\nspede = 1",
-            "cores, speed, watts and name are accepted, not \"spede\"",
+            "cores, speed, watts, watts_idle and name are accepted, not \"spede\"",
         ),
         (
             "[[node]]\ncores = 5",

@@ -1,0 +1,491 @@
+//! Counters: what a piece of work cost beside time.
+//!
+//! A [`Source`] tells how many instructions, events of one chosen kind, and remote page faults a
+//! thread caused while it ran a piece of a loop. There are three kinds:
+//!
+//! * [`Hardware`] reads the processor's counters through Linux's perf events. Virtual machines and
+//!   containers often have none; then [`Hardware::open`] says why.
+//! * [`Recorded`] tells what a file says: decisions that depend on counters and faults can be
+//!   reproduced on any machine.
+//! * [`NoSource`] knows nothing.
+//!
+//! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
+//! piece.
+
+use std::cell::RefCell;
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use crate::toml::{self, Fields};
+
+/// Readings of the calling thread's counters at one moment. Good for [`Source::since`] on the same
+/// thread only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Instructions retired since some moment.
+    pub instructions: u64,
+    /// Events since the same moment.
+    pub events: u64,
+    /// The counters could be read.
+    pub valid: bool,
+}
+
+/// Counts over one piece of work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// Instructions retired, and events of the chosen kind.
+    pub counts: Option<(u64, u64)>,
+    /// Remote page faults; `None` where nodes share memory coherently.
+    pub faults: Option<u64>,
+}
+
+/// Where counts come from.
+pub trait Source: fmt::Debug + Send + Sync {
+    /// The calling thread's counters now.
+    fn start(&self) -> Reading;
+
+    /// What the calling thread, which is on node `node`, counted since `start` while it ran
+    /// `iterations` of a loop.
+    fn since(&self, start: &Reading, node: usize, iterations: u64) -> Sample;
+}
+
+/// Knows nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoSource;
+
+impl Source for NoSource {
+    fn start(&self) -> Reading {
+        Reading::default()
+    }
+
+    fn since(&self, _: &Reading, _: usize, _: u64) -> Sample {
+        Sample::default()
+    }
+}
+
+/// A kind of event, as perf_event_open(2) names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    kind: u32,
+    config: u64,
+}
+
+impl Event {
+    /// What is compared when nothing else is named.
+    pub const CACHE_MISSES: Event = Event::hardware(3);
+    const INSTRUCTIONS: Event = Event::hardware(1);
+
+    const fn hardware(config: u64) -> Event {
+        Event { kind: 0, config }
+    }
+
+    /// The event called `name` in `HETMP_COUNTER`.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Event> {
+        Some(match name.to_ascii_lowercase().as_str() {
+            "cache-misses" => Event::CACHE_MISSES,
+            "cycles" => Event::hardware(0),
+            "branch-misses" => Event::hardware(5),
+            "stalled-cycles" => Event::hardware(8),
+            // Type 3: cache events; last level, reads, misses.
+            "llc-misses" => Event {
+                kind: 3,
+                config: 2 | (1 << 16),
+            },
+            other => Event {
+                kind: 4,
+                config: other
+                    .strip_prefix('r')
+                    .filter(|digits| !digits.starts_with('+'))
+                    .and_then(|digits| u64::from_str_radix(digits, 16).ok())?,
+            },
+        })
+    }
+}
+
+/// The start of `struct perf_event_attr`, in the size of its first version.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup: u32,
+    breakpoint: u32,
+    config1: u64,
+}
+
+const _: () = assert!(size_of::<Attributes>() == 64);
+
+/// All events of a group are read by one call.
+const FORMAT_GROUP: u64 = 1 << 3;
+/// With the time for which the group was on, and on a counter.
+const FORMAT_TIMES: u64 = 3;
+/// Not the kernel's and not the hypervisor's: needs no privilege up to `perf_event_paranoid` 2.
+const USER_ONLY: u64 = (1 << 5) | (1 << 6);
+
+/// Two counters of one thread: instructions and the event.
+#[derive(Debug)]
+struct Group {
+    tid: libc::pid_t,
+    leader: libc::c_int,
+    member: libc::c_int,
+}
+
+impl Group {
+    fn open(event: Event) -> io::Result<Group> {
+        let tid = crate::sys::gettid();
+        let leader = open_event(Event::INSTRUCTIONS, -1)?;
+        match open_event(event, leader) {
+            Ok(member) => Ok(Group {
+                tid,
+                leader,
+                member,
+            }),
+            Err(error) => {
+                // SAFETY: opened above, and not used any more.
+                unsafe { libc::close(leader) };
+                Err(error)
+            }
+        }
+    }
+
+    fn read(&self) -> Option<Reading> {
+        // Number of events, times enabled and running, one value for each.
+        let mut values = [0u64; 5];
+        // SAFETY: the buffer is live and as long as said.
+        let n = unsafe {
+            libc::read(
+                self.leader,
+                values.as_mut_ptr().cast(),
+                size_of_val(&values),
+            )
+        };
+        // A group that had to share its counters reads too low: better nothing than that.
+        let whole = values[1] == values[2] && values[2] > 0;
+        (n == size_of_val(&values) as isize && values[0] == 2 && whole).then_some(Reading {
+            instructions: values[3],
+            events: values[4],
+            valid: true,
+        })
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // SAFETY: both are owned by this value.
+        unsafe {
+            libc::close(self.member);
+            libc::close(self.leader);
+        }
+    }
+}
+
+fn open_event(event: Event, group: libc::c_int) -> io::Result<libc::c_int> {
+    let generic = event.kind == 0 || event.kind == 3;
+    let attributes = Attributes {
+        kind: event.kind,
+        size: size_of::<Attributes>() as u32,
+        // Processors with two kinds of cores have a unit for each: its number goes on top.
+        config: event.config | if generic { unit_of_this_cpu() << 32 } else { 0 },
+        read_format: FORMAT_GROUP | FORMAT_TIMES,
+        flags: USER_ONLY,
+        ..Attributes::default()
+    };
+    // SAFETY: the attributes are live and say their size; the call makes a descriptor only.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            0,
+            -1,
+            group,
+            // PERF_FLAG_FD_CLOEXEC
+            8u64,
+        )
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(fd as libc::c_int)
+}
+
+/// The performance monitoring unit of the CPU that the caller runs on, where there are two kinds;
+/// else 0, the usual one.
+fn unit_of_this_cpu() -> u64 {
+    let read = |unit: &str, file: &str| {
+        std::fs::read_to_string(format!("/sys/bus/event_source/devices/{unit}/{file}")).ok()
+    };
+    // SAFETY: no preconditions.
+    let Ok(cpu) = usize::try_from(unsafe { libc::sched_getcpu() }) else {
+        return 0;
+    };
+    ["cpu_core", "cpu_atom"]
+        .into_iter()
+        .find_map(|unit| {
+            let cpus = crate::topo::CpuSet::parse_list(read(unit, "cpus")?.trim())?;
+            let number = read(unit, "type")?.trim().parse().ok()?;
+            cpus.contains(cpu).then_some(number)
+        })
+        .unwrap_or(0)
+}
+
+/// The processor's counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Hardware {
+    event: Event,
+}
+
+thread_local! {
+    /// The calling thread's counters. `None` inside: they could not be had, and are not asked for
+    /// again.
+    static GROUP: RefCell<Option<Result<Group, libc::pid_t>>> = const { RefCell::new(None) };
+}
+
+impl Hardware {
+    /// Counters of instructions and of `event`. Errors say why there are none, for people.
+    pub fn open(event: Event) -> Result<Hardware, String> {
+        let group = Group::open(event).map_err(|error| why(&error))?;
+        // Some hypervisors let them be opened, but nothing is ever counted.
+        let before = group.read();
+        std::hint::black_box((0..1000u32).fold(1u32, |a, b| a.wrapping_mul(b | 1)));
+        match (before, group.read()) {
+            (Some(a), Some(b)) if b.instructions > a.instructions => Ok(Hardware { event }),
+            _ => Err("the counters of this machine stand still".to_owned()),
+        }
+    }
+}
+
+fn why(error: &io::Error) -> String {
+    let reason = match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => {
+            "this machine has no such counter, as is usual for virtual ones"
+        }
+        Some(libc::EACCES | libc::EPERM) => {
+            "not allowed here (/proc/sys/kernel/perf_event_paranoid, or the container)"
+        }
+        Some(libc::ENOSYS) => "this kernel has no perf events",
+        _ => return format!("perf_event_open: {error}"),
+    };
+    format!("{reason} (perf_event_open: {error})")
+}
+
+impl Source for Hardware {
+    fn start(&self) -> Reading {
+        GROUP
+            .try_with(|slot| {
+                let mut slot = slot.borrow_mut();
+                let tid = crate::sys::gettid();
+                let made_here = match &*slot {
+                    Some(Ok(group)) => group.tid == tid,
+                    Some(Err(failed)) => *failed == tid,
+                    None => false,
+                };
+                // After a fork the descriptors count what the parent does.
+                if !made_here {
+                    *slot = Some(Group::open(self.event).map_err(|_| tid));
+                }
+                match &*slot {
+                    Some(Ok(group)) => group.read(),
+                    _ => None,
+                }
+            })
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    fn since(&self, start: &Reading, _: usize, _: u64) -> Sample {
+        let end = if start.valid {
+            self.start()
+        } else {
+            Reading::default()
+        };
+        let counts = end.valid.then(|| {
+            (
+                end.instructions.saturating_sub(start.instructions),
+                end.events.saturating_sub(start.events),
+            )
+        });
+        Sample {
+            counts,
+            faults: None,
+        }
+    }
+}
+
+/// Counts per iteration, by node, as a file gives them:
+///
+/// ```toml
+/// [[node]]
+/// instructions = 1000     # per iteration; optional, with events
+/// events = 4.5            # of the counter that is compared
+/// faults = 0.02           # remote page faults; optional
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    nodes: Vec<RecordedNode>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct RecordedNode {
+    counts: Option<(f64, f64)>,
+    faults: Option<f64>,
+}
+
+impl Recorded {
+    /// Reads the file. Errors say what is accepted.
+    pub fn read(path: &Path) -> Result<Recorded, String> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| format!("a readable file is accepted after @ ({e})"))?;
+        Recorded::parse(&text)
+    }
+
+    fn parse(text: &str) -> Result<Recorded, String> {
+        const SHAPE: &str = "a file with one [[node]] table a node is accepted";
+        let mut root = toml::parse(text)?;
+        let list = root.array("node", SHAPE)?.ok_or(SHAPE)?;
+        root.done("[[node]]")?;
+        let node = |mut fields: Fields<'_>| {
+            let mut rate = |key| fields.number(key, "a number from 0", |n| n >= 0.0);
+            let (instructions, events, faults) =
+                (rate("instructions")?, rate("events")?, rate("faults")?);
+            fields.done("instructions, events and faults")?;
+            let counts = match (instructions, events) {
+                (Some(i), Some(e)) => Some((i, e)),
+                (None, None) => None,
+                _ => return Err("instructions and events are accepted together".to_owned()),
+            };
+            Ok(RecordedNode { counts, faults })
+        };
+        let nodes: Vec<RecordedNode> = list.into_iter().map(node).collect::<Result<_, _>>()?;
+        if nodes.is_empty() {
+            return Err(SHAPE.to_owned());
+        }
+        Ok(Recorded { nodes })
+    }
+}
+
+impl Source for Recorded {
+    fn start(&self) -> Reading {
+        Reading::default()
+    }
+
+    fn since(&self, _: &Reading, node: usize, iterations: u64) -> Sample {
+        let node = self.nodes.get(node).copied().unwrap_or_default();
+        let total = |rate: f64| (rate * iterations as f64).round() as u64;
+        Sample {
+            counts: node.counts.map(|(i, e)| (total(i), total(e))),
+            faults: node.faults.map(total),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_have_names() {
+        assert_eq!(Event::named("cache-misses"), Some(Event::CACHE_MISSES));
+        assert_eq!(
+            Event::named("LLC-misses"),
+            Some(Event {
+                kind: 3,
+                config: 0x10002
+            })
+        );
+        assert_eq!(
+            Event::named("r01b1"),
+            Some(Event {
+                kind: 4,
+                config: 0x1b1
+            })
+        );
+        for bad in ["", "r", "rxyz", "r+1", "misses", "r11111111111111111"] {
+            assert_eq!(Event::named(bad), None, "{bad}");
+        }
+    }
+
+    /// Either the counters count, or it is said why not.
+    #[test]
+    fn hardware_counts_or_says_why_not() {
+        match Hardware::open(Event::CACHE_MISSES) {
+            Ok(source) => {
+                let start = source.start();
+                assert!(start.valid);
+                let mut x = 1u64;
+                for i in 0..1_000_000u64 {
+                    x = std::hint::black_box(x.wrapping_mul(i | 1));
+                }
+                let (instructions, _) = source.since(&start, 0, 1).counts.expect("counted");
+                assert!(instructions >= 2_000_000, "{instructions}");
+            }
+            Err(why) => {
+                assert!(why.len() > 20 && !why.contains('\n'), "{why}");
+                // A thread that cannot have them says so each time.
+                let source = Hardware {
+                    event: Event::CACHE_MISSES,
+                };
+                assert_eq!(source.since(&source.start(), 0, 1), Sample::default());
+            }
+        }
+    }
+
+    #[test]
+    fn errors_are_explained() {
+        let text = |code| why(&io::Error::from_raw_os_error(code));
+        assert!(text(libc::ENOENT).starts_with("this machine has no such counter"));
+        assert!(text(libc::EACCES).contains("perf_event_paranoid"));
+        assert!(text(libc::EMFILE).starts_with("perf_event_open: "));
+    }
+
+    #[test]
+    fn recorded_counts() {
+        let source = Recorded::parse(
+            "[[node]]\ninstructions = 1000\nevents = 4.5\n[[node]]\nfaults = 0.02\n",
+        )
+        .expect("accepted");
+        let start = source.start();
+        let sample = source.since(&start, 0, 10);
+        assert_eq!((sample.counts, sample.faults), (Some((10_000, 45)), None));
+        let sample = source.since(&start, 1, 100);
+        assert_eq!((sample.counts, sample.faults), (None, Some(2)));
+        assert_eq!(source.since(&start, 7, 100), Sample::default());
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_recording() {
+        for (text, accepted) in [
+            ("", "a file with one [[node]] table"),
+            ("node = []", "a file with one [[node]] table"),
+            ("node = [1]", "a file with one [[node]] table"),
+            (
+                "[[node]]\nevents = 1",
+                "instructions and events are accepted together",
+            ),
+            (
+                "[[node]]\nfaults = -1",
+                "faults: a number from 0 is accepted",
+            ),
+            (
+                "[[node]]\nfaults = \"x\"",
+                "faults: a number from 0 is accepted",
+            ),
+            (
+                "[[node]]\nfault = 1",
+                "instructions, events and faults are accepted, not \"fault\"",
+            ),
+            ("[[node]]\nfaults = ", "a TOML file is accepted (line 2: "),
+            ("[x]\n[[node]]", "[[node]] are accepted, not \"x\""),
+        ] {
+            let error = Recorded::parse(text).expect_err(text);
+            assert!(error.starts_with(accepted), "{error}\nwanted {accepted}");
+        }
+    }
+}
