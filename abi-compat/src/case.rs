@@ -11,7 +11,8 @@ use std::time::Duration;
 /// A program and its header lines.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// File name with extension: `loop_dynamic.c`.
+    /// File name with extension: `loop_dynamic.c`; of a kernel, folder and form:
+    /// `kernels/cg.runtime`.
     pub name: String,
     source: PathBuf,
     language: Language,
@@ -26,6 +27,8 @@ pub struct Case {
     /// Seconds after which it counts as hung.
     pub limit: Duration,
     shared: Vec<String>,
+    /// Ways to compile it, each a case of its own.
+    forms: Vec<String>,
     /// libgomp cannot run it; the output to be seen is in `expected/`.
     pub only_hetmp: bool,
 }
@@ -54,7 +57,14 @@ impl std::fmt::Display for Setting {
     }
 }
 
-/// Every program in `folder`, by name.
+/// The forms of a kernel's loops, and the flag that compiles each: `c-tests/kernels/kernel.h`.
+pub const FORMS: [(&str, Option<&str>); 3] = [
+    ("none", None),
+    ("runtime", Some("-DFORM_RUNTIME")),
+    ("dynamic", Some("-DFORM_DYNAMIC")),
+];
+
+/// Every program in `folder`, by name, a program with several forms once for each.
 ///
 /// # Errors
 /// One line that names the file and the header line that is not understood.
@@ -66,10 +76,15 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
         let language = match source.extension().and_then(|e| e.to_str()) {
             Some("c") => Language::C,
             Some("cc") => Language::Cxx,
-            Some("f90") => Language::Fortran,
+            Some("f90" | "F90") => Language::Fortran,
             _ => continue,
         };
-        cases.push(Case::read(&source, language)?);
+        let case = Case::read(&source, language)?;
+        if case.forms.is_empty() {
+            cases.push(case);
+        } else {
+            cases.extend(case.forms.iter().map(|form| case.of_form(form)));
+        }
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(cases)
@@ -96,6 +111,7 @@ impl Case {
             exit: 0,
             limit: Duration::from_secs(60),
             shared: Vec::new(),
+            forms: Vec::new(),
             only_hetmp: false,
         };
         for line in text.lines().take(30) {
@@ -131,14 +147,39 @@ impl Case {
             "exit" => self.exit = number(value)? as i32,
             "timeout" => self.limit = Duration::from_secs(number(value)?.into()),
             "lib" => self.shared.push(value.trim().to_owned()),
+            "forms" => {
+                for form in value.split(',').map(str::trim) {
+                    if !FORMS.iter().any(|(name, _)| *name == form) {
+                        return Err(format!("{form}: none, runtime and dynamic are accepted"));
+                    }
+                    self.forms.push(form.to_owned());
+                }
+            }
             "only" if value.trim() == "hetmp" => self.only_hetmp = true,
             _ => {
-                return Err("env, threads, flags, libs, args, exit, timeout, lib \
+                return Err(
+                    "env, threads, flags, libs, args, exit, timeout, lib, forms \
                             and only=hetmp are accepted"
-                    .to_owned())
+                        .to_owned(),
+                )
             }
         }
         Ok(())
+    }
+
+    /// The case of one form: its own name, and the flag that makes it.
+    fn of_form(&self, form: &str) -> Case {
+        let mut case = self.clone();
+        case.name = Path::new(&self.name)
+            .with_extension(form)
+            .display()
+            .to_string();
+        let flag = FORMS
+            .iter()
+            .find(|(name, _)| *name == form)
+            .and_then(|f| f.1);
+        case.flags.extend(flag.map(str::to_owned));
+        case
     }
 
     /// Compiles the program, and the libraries it opens, with the plain system
@@ -147,7 +188,7 @@ impl Case {
     /// # Errors
     /// The compiler's messages.
     pub fn build(&self, cache: &Path) -> Result<Binary, String> {
-        let dir = cache.join(self.name.replace('.', "_"));
+        let dir = cache.join(self.name.replace(['.', '/'], "_"));
         fs::create_dir_all(&dir).map_err(|e| format!("folder {}: {e}", dir.display()))?;
         let folder = self.source.parent().unwrap_or(Path::new("."));
         let mut shared = Vec::new();
@@ -345,6 +386,18 @@ pub fn folder() -> PathBuf {
     library::root().join("c-tests")
 }
 
+/// The kernels, each form a case, named `kernels/NAME.FORM`.
+///
+/// # Errors
+/// As [`all`].
+pub fn kernels() -> Result<Vec<Case>, String> {
+    let mut cases = all(&folder().join("kernels"))?;
+    for case in &mut cases {
+        case.name.insert_str(0, "kernels/");
+    }
+    Ok(cases)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,6 +443,22 @@ mod tests {
             .unwrap_err()
             .contains("two"));
         assert!(case("// hetmp-test: only=libgomp").is_err());
+        let why = case("// hetmp-test: forms=none,static").unwrap_err();
+        assert!(why.contains("static"), "{why}");
+    }
+
+    #[test]
+    fn a_form_is_a_case_with_a_flag() {
+        let c = case("// hetmp-test: forms=none,runtime\n// hetmp-test: flags=-g").unwrap();
+        assert_eq!(c.forms, ["none", "runtime"]);
+        let plain = c.of_form("none");
+        assert_eq!(
+            (plain.name.as_str(), plain.flags),
+            ("x.none", vec!["-g".to_owned()])
+        );
+        let runtime = c.of_form("runtime");
+        assert_eq!(runtime.name, "x.runtime");
+        assert_eq!(runtime.flags, ["-g", "-DFORM_RUNTIME"]);
     }
 
     #[test]

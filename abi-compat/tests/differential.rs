@@ -1,4 +1,4 @@
-//! Every program of `c-tests/`, compiled once by the plain system compiler, under
+//! Every program of `c-tests/` and every form of the kernels in `c-tests/kernels/`, compiled once by the plain system compiler, under
 //! libgomp and under libhetmp.so: standard output and exit status must be equal.
 //!
 //! One test a program, named after its file, so `cargo test --test differential
@@ -41,8 +41,9 @@ fn main() -> ExitCode {
     arguments.test_threads = arguments
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
-    let cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
     assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
     let cache = library::target_dir().join("differential");
 
     let to_itself = std::env::var("HETMP_DIFFERENTIAL").is_ok_and(|v| v == "self");

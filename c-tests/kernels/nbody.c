@@ -1,5 +1,8 @@
 /* N-body with softened gravity: every body feels every other one, so that each iteration of the loop costs the
-   same. The loop's schedule is the user's: OMP_SCHEDULE. Usage: nbody [bodies [steps]] */
+   same. The loop's schedule is the user's: OMP_SCHEDULE. Usage: nbody [bodies [steps]]
+   hetmp-test: threads=1,2,3
+   hetmp-test: args=150 4
+   hetmp-test: libs=-lm */
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,0 +1,90 @@
+//! Every form of every kernel of `c-tests/kernels/` under each of our schedules, on
+//! two nodes of unlike speed, with more and fewer pieces than threads: the kernels
+//! verify themselves, and must print what they print under one thread.
+//!
+//! `HETMP_STATIC=force` divides regions without a schedule clause too, also where
+//! nothing is to be gained. On one CPU there is one node only: then the tests say so
+//! and pass.
+
+use hetmp_abi_compat::case::{self, Case, Setting};
+use hetmp_abi_compat::exec::Ending;
+use hetmp_abi_compat::library;
+use std::path::PathBuf;
+
+const SCHEDULES: [&str; 4] = ["hetprobe", "hetprobe-i", "static-csr:3,1", "cross-dynamic"];
+
+/// Two CPUs that this process may use.
+fn cpus() -> Option<(usize, usize)> {
+    // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+    let set = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
+        set
+    };
+    // SAFETY: the number is below the size of the set.
+    let allowed = |&cpu: &usize| unsafe { libc::CPU_ISSET(cpu, &set) };
+    let mut cpus = (0..libc::CPU_SETSIZE as usize).filter(allowed);
+    cpus.next().zip(cpus.next())
+}
+
+fn cache() -> PathBuf {
+    library::target_dir().join("kernels")
+}
+
+fn run(case: &Case, cache: &std::path::Path, env: &[(&str, &str)]) -> Result<String, String> {
+    let binary = case.build(cache)?;
+    let setting = Setting {
+        env: env
+            .iter()
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect(),
+    };
+    let preload = (
+        "LD_PRELOAD".to_owned(),
+        library::fresh().display().to_string(),
+    );
+    let out = case.run(&binary, &setting, &[preload])?;
+    let said = String::from_utf8_lossy(&out.stderr);
+    if out.ending != Ending::Exit(0) || said.contains("hetmp: ") {
+        return Err(format!(
+            "{} with {setting}: {}: {said}",
+            case.name, out.ending
+        ));
+    }
+    Ok(String::from_utf8_lossy(&out.stdout).into_owned())
+}
+
+#[test]
+fn results_do_not_depend_on_nodes_and_schedules() {
+    let Some((fast, slow)) = cpus() else {
+        eprintln!("skipped: one CPU is one node");
+        return;
+    };
+    let nodes = format!("cores={fast},speed=1;cores={slow},speed=0.33");
+    let cases = case::kernels().unwrap();
+    assert!(cases.len() > 30, "forms of the kernels: {}", cases.len());
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let one = run(case, &cache(), &[("OMP_NUM_THREADS", "1")]).unwrap();
+        assert!(one.contains("verified") || case.name.ends_with("nbody.c"));
+        for schedule in SCHEDULES {
+            for threads in ["2", "3"] {
+                let env = [
+                    ("OMP_NUM_THREADS", threads),
+                    ("HETMP_NODES", &*nodes),
+                    ("HETMP_SCHEDULE", schedule),
+                    ("HETMP_STATIC", "force"),
+                ];
+                match run(case, &cache(), &env) {
+                    Ok(text) if text == one => {}
+                    Ok(text) => wrong.push(format!(
+                        "{} {schedule} {threads} threads: {one:?} expected, {text:?} seen",
+                        case.name
+                    )),
+                    Err(why) => wrong.push(why),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
