@@ -283,7 +283,7 @@ fn decisions_are_said_and_written() {
         assert!(said.contains("5 executions"), "{schedule}: {said}");
         let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
         assert_eq!(written["nodes"].as_array().unwrap().len(), 2);
-        let regions = written["regions"].as_array().unwrap();
+        let regions = written["loops"].as_array().unwrap();
         assert_eq!(regions.len(), 1, "{schedule}");
         let r = &regions[0];
         assert_eq!(r["executions"], 5, "{schedule}");
@@ -319,7 +319,7 @@ fn a_slow_node_gets_less() {
             ],
         );
         let written: Value = serde_json::from_str(&fs::read_to_string(&report).unwrap()).unwrap();
-        let r = &written["regions"][0];
+        let r = &written["loops"][0];
         let csr = r["nodes"][0]["csr"].as_f64().unwrap_or(0.0);
         let share = r["nodes"][0]["share"].as_f64().unwrap_or(0.0);
         if (2.2..4.2).contains(&csr) && (0.66..0.84).contains(&share) {

@@ -57,7 +57,7 @@ fn main() -> ExitCode {
 /// What `HETMP_REPORT` writes, as far as it is shown.
 #[derive(Debug, Deserialize)]
 struct Report {
-    regions: Vec<Region>,
+    loops: Vec<Region>,
 }
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -193,7 +193,7 @@ fn read_report(path: &Path) -> Result<Option<Region>> {
         return Ok(None);
     };
     let report: Report = serde_json::from_str(&text).context("HETMP_REPORT's file")?;
-    Ok(report.regions.into_iter().max_by_key(|r| r.elapsed_ns))
+    Ok(report.loops.into_iter().max_by_key(|r| r.elapsed_ns))
 }
 
 fn run(options: &Options) -> Result<bool> {

@@ -373,10 +373,24 @@ pub static TABLE: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_REPORT", Kind::Text)
         .default("not set")
-        .accepts("the name of a file")
-        .help("Writes every scheduling decision with its numbers to this file at exit, as JSON.")
+        .accepts("the name of a file; %p in it becomes the process number")
+        .help(
+            "Writes every region, loop and scheduling decision with its numbers to this file at \
+             exit, as JSON. hetmp report shows it.",
+        )
         .spec("hetmp")
         .not_when_privileged(),
+    hetmp("HETMP_TRACE", Kind::Text)
+        .default("not set")
+        .accepts("the name of a file; %p in it becomes the process number")
+        .help("Writes what each thread did when to this file at exit, as JSON that Perfetto opens.")
+        .spec("hetmp")
+        .not_when_privileged(),
+    hetmp("HETMP_TRACE_EVENTS", Kind::Integer)
+        .default("65536")
+        .accepts("an integer from 16 to 16777216")
+        .help("Events of a thread that the trace keeps, 48 bytes each; the oldest are dropped.")
+        .spec("hetmp"),
 ];
 
 /// The table as a Markdown document (`docs/environment.md`).

@@ -18,7 +18,7 @@
 
 mod execution;
 mod regions;
-mod report;
+pub(crate) mod report;
 
 use crate::icv::{Globals, RunSched, SchedKind};
 use crate::init;
@@ -59,7 +59,7 @@ pub(crate) fn configure(globals: &Globals) {
     if globals.icv.run_sched.kind.is_ours() {
         mode |= REPLACE;
     }
-    if nodes::any_slowed() || (report::wanted_by(globals) && nodes::active()) {
+    if nodes::any_slowed() || report::wanted_by(globals) {
         mode |= OBSERVE;
     }
     MODE.store(mode, Ordering::Relaxed);

@@ -68,6 +68,7 @@ pub(super) fn at_exit() -> Option<MutexGuard<'static, Regions>> {
 
 /// In the child of a fork: another thread may have held the lock, and is gone.
 pub(crate) fn after_fork() {
+    report::after_fork();
     if !REGIONS.load(Ordering::Relaxed).is_null() && table().try_lock().is_err() {
         REGIONS.store(core::ptr::null_mut(), Ordering::Release);
     }
@@ -135,6 +136,9 @@ pub(super) fn learn(parts: &Parts) {
         return;
     }
     let record = parts.record();
+    if report::wanted() {
+        report::prepare(parts.key.region);
+    }
     let mut guard = lock();
     let all = &mut *guard;
     if learns {

@@ -156,6 +156,8 @@ fn ours(g: &Globals, out: &mut Vec<u8>) {
     );
     line(out, "HETMP_VERBOSE", truth(g.ours.verbose));
     line(out, "HETMP_REPORT", g.ours.report.as_deref().unwrap_or(b""));
+    line(out, "HETMP_TRACE", g.ours.trace.as_deref().unwrap_or(b""));
+    line(out, "HETMP_TRACE_EVENTS", g.ours.trace_events.to_string());
 }
 
 /// A number, or nothing where none was given.

@@ -33,6 +33,10 @@ pub struct Ours {
     pub nodes: Option<Box<[u8]>>,
     /// `HETMP_REPORT`: a file name.
     pub report: Option<Box<[u8]>>,
+    /// `HETMP_TRACE`: a file name.
+    pub trace: Option<Box<[u8]>>,
+    /// `HETMP_TRACE_EVENTS`.
+    pub trace_events: u64,
     /// `HETMP_OBJECTIVE`.
     pub objective: Objective,
     /// `HETMP_FAULT_PERIOD`, in microseconds.
@@ -378,6 +382,10 @@ impl Source<'_> {
         Ours {
             nodes: self.get("HETMP_NODES").map(Vec::into_boxed_slice),
             report: self.file("HETMP_REPORT"),
+            trace: self.file("HETMP_TRACE"),
+            trace_events: self
+                .read("HETMP_TRACE_EVENTS", parse::trace_events)
+                .unwrap_or(1 << 16),
             objective: self
                 .read("HETMP_OBJECTIVE", parse::objective)
                 .unwrap_or_default(),

@@ -242,6 +242,15 @@ pub(super) fn objective(value: &[u8]) -> Result<Objective, Bad> {
     word(value, &Objective::ALL.map(|o| (o.name(), o)))
 }
 
+/// `HETMP_TRACE_EVENTS`.
+pub(super) fn trace_events(value: &[u8]) -> Result<u64, Bad> {
+    core::str::from_utf8(value)
+        .ok()
+        .and_then(|text| text.trim().parse::<u64>().ok())
+        .filter(|n| (16..=1 << 24).contains(n))
+        .ok_or(Bad)
+}
+
 /// A finite number from 0.
 pub(super) fn number(value: &[u8]) -> Result<f64, Bad> {
     core::str::from_utf8(value)

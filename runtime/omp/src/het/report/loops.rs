@@ -1,79 +1,20 @@
-//! What was decided, and why: a line each for `HETMP_VERBOSE`, and all of it, as JSON, in the file of
-//! `HETMP_REPORT` when the program ends.
+//! Loops: every execution of one is added up, and what was decided, and why, is kept.
 
-use super::regions;
-use crate::icv::{Globals, SchedKind};
-use crate::{init, nodes};
-use core::ffi::CStr;
-use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
-use hetmp_core::report::warn;
-use hetmp_sched::decide::Decision;
+use super::json::{comma, maybe, number, quoted};
+use super::parallel::Times;
+use super::place::{self, Place, Symbols};
+use hetmp_core::trace;
+use hetmp_sched::decide::{Choice, Decision};
 use hetmp_sched::record::{Learning, LoopRecord};
-use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 /// A plan that was learned is news only if a core speed ratio moved by more than this factor since
 /// the last one that was told.
 const NEWS: f64 = 1.1;
-/// Decisions of one region that are kept and said. A loop that never agrees with itself must not
+/// Decisions of one loop that are kept and said. A loop that never agrees with itself must not
 /// fill the disk.
 const MOST_DECISIONS: usize = 64;
-
-static WANTED: AtomicBool = AtomicBool::new(false);
-/// The process that reports: not its children by `fork`.
-static PROCESS: AtomicI32 = AtomicI32::new(0);
-
-/// Does anybody want to know?
-pub(super) fn wanted() -> bool {
-    WANTED.load(Ordering::Relaxed)
-}
-
-pub(super) fn wanted_by(globals: &Globals) -> bool {
-    globals.ours.verbose || globals.ours.report.is_some()
-}
-
-/// When the runtime starts.
-pub(super) fn configure(globals: &Globals) {
-    let kind = globals.icv.run_sched.kind;
-    if !wanted_by(globals) || !(kind.is_ours() || nodes::active()) {
-        return;
-    }
-    WANTED.store(true, Ordering::Relaxed);
-    // SAFETY: getpid has no preconditions; the handler lives as long as the library, which is never
-    // unloaded. Where there is no room for another handler, there is no report.
-    unsafe {
-        PROCESS.store(libc::getpid(), Ordering::Relaxed);
-        libc::atexit(at_exit);
-    }
-    if !globals.ours.verbose {
-        return;
-    }
-    if let Some(layout) = nodes::layout() {
-        warn(format_args!(
-            "{} node{}: {}",
-            layout.nodes.len(),
-            if layout.nodes.len() == 1 { "" } else { "s" },
-            layout.nodes
-        ));
-    } else {
-        warn(format_args!("1 node: all cores are alike"));
-    }
-    if matches!(kind, SchedKind::HetProbe | SchedKind::HetProbeI) {
-        warn(format_args!(
-            "{}: decided by elapsed times; hardware counters are not read",
-            globals.schedule
-        ));
-    }
-}
-
-/// One of our own messages.
-pub(super) fn say(line: &str) {
-    if init::globals().ours.verbose {
-        warn(format_args!("{line}"));
-    }
-}
 
 /// One node's part in all executions of a region.
 #[derive(Clone, Debug, Default)]
@@ -93,34 +34,33 @@ struct Told {
 
 /// All executions of a region under one schedule.
 #[derive(Debug)]
-pub(super) struct Summary {
-    region: String,
-    executions: u64,
+pub(in crate::het) struct Summary {
+    place: &'static Place,
+    address: u64,
+    times: Times,
     iterations: u64,
-    elapsed_ns: u64,
     nodes: Vec<NodeSum>,
     /// What was told, in order.
     told: Vec<Told>,
 }
 
 impl Summary {
-    /// For the region at `address` in the program.
-    pub(super) fn new(address: u64) -> Summary {
+    /// For the loop at `address` in the program.
+    pub(in crate::het) fn new(address: u64) -> Summary {
         Summary {
-            region: name(address),
-            executions: 0,
+            place: place::of(address),
+            address,
+            times: Times::default(),
             iterations: 0,
-            elapsed_ns: 0,
             nodes: Vec::new(),
             told: Vec::new(),
         }
     }
 
     /// Adds an execution. Returns what is to be said about it.
-    pub(super) fn add(&mut self, record: LoopRecord) -> Option<String> {
-        self.executions += 1;
+    pub(in crate::het) fn add(&mut self, record: LoopRecord) -> Option<String> {
+        self.times.add(record.elapsed_ns);
         self.iterations = self.iterations.saturating_add(record.iterations);
-        self.elapsed_ns = self.elapsed_ns.saturating_add(record.elapsed_ns);
         self.nodes.resize(record.nodes.len(), NodeSum::default());
         for (sum, node) in self.nodes.iter_mut().zip(&*record.nodes) {
             sum.threads = node.threads;
@@ -132,8 +72,17 @@ impl Summary {
             return None;
         }
         let line = self.line(&record);
+        if trace::on() {
+            let said = format!(
+                "{}, {} iterations: {}",
+                record.schedule,
+                record.iterations,
+                record.reason()
+            );
+            trace::note(trace::Kind::Decision, self.address, trace::text(&said), 0);
+        }
         self.told.push(Told {
-            execution: self.executions,
+            execution: self.times.runs,
             record,
         });
         Some(line)
@@ -161,7 +110,7 @@ impl Summary {
     fn line(&self, r: &LoopRecord) -> String {
         let mut out = format!(
             "region {}, {} iterations, {}: {}",
-            self.region,
+            self.place.label,
             r.iterations,
             r.schedule,
             r.reason()
@@ -188,13 +137,13 @@ impl Summary {
     }
 
     /// All executions in one line.
-    fn total(&self) -> String {
+    pub(super) fn total(&self) -> String {
         let mut out = format!(
             "region {}: {} execution{}, {:.3} ms",
-            self.region,
-            self.executions,
-            if self.executions == 1 { "" } else { "s" },
-            self.elapsed_ns as f64 / 1e6
+            self.place.label,
+            self.times.runs,
+            if self.times.runs == 1 { "" } else { "s" },
+            self.times.sum as f64 / 1e6
         );
         let csr = self.csr();
         for (i, (n, csr)) in self.nodes.iter().zip(csr).enumerate() {
@@ -223,16 +172,22 @@ impl Summary {
         self.nodes.iter().map(ratio).collect()
     }
 
-    fn json(&self, out: &mut String) {
+    /// As an element of a JSON list.
+    pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols) {
+        out.push('{');
+        self.place.json(out, symbols);
         let schedule = self.told.last().map(|t| t.record.schedule.to_string());
+        let Times {
+            runs,
+            sum,
+            min,
+            max,
+        } = self.times;
         let _ = write!(
             out,
-            "{{\"region\":{},\"schedule\":{},\"executions\":{},\"iterations\":{},\"elapsed_ns\":{},\"nodes\":[",
-            quoted(&self.region),
+            ",\"schedule\":{},\"executions\":{runs},\"iterations\":{},\"elapsed_ns\":{sum},\"min_ns\":{min},\"max_ns\":{max},\"nodes\":[",
             quoted(schedule.as_deref().unwrap_or("")),
-            self.executions,
             self.iterations,
-            self.elapsed_ns
         );
         for (i, (n, csr)) in self.nodes.iter().zip(self.csr()).enumerate() {
             let _ = write!(
@@ -252,23 +207,30 @@ impl Summary {
             let r = &told.record;
             let _ = write!(
                 out,
-                "{}\n   {{\"execution\":{},\"iterations\":{},\"elapsed_ns\":{},\"learning\":{},\"reason\":{},\"nodes\":[",
+                "{}\n   {{\"execution\":{},\"iterations\":{},\"elapsed_ns\":{},\"learning\":{},\"choice\":{},\"fault_period_us\":{},\"fault_threshold_us\":{},\"misses_per_kilo\":{},\"reason\":{},\"nodes\":[",
                 comma(i),
                 told.execution,
                 r.iterations,
                 r.elapsed_ns,
                 quoted(learning(r.learning)),
+                maybe(r.decision.as_ref().map(|d| choice(d)).as_deref()),
+                number(r.decision.as_ref().and_then(|d| d.fault_period_us)),
+                number(r.decision.as_ref().map(|d| d.fault_threshold_us)),
+                number(r.decision.as_ref().and_then(|d| d.misses_per_kilo)),
                 quoted(&r.reason())
             );
             for (k, n) in r.nodes.iter().enumerate() {
                 let decision = r.decision.as_ref();
                 let _ = write!(
                     out,
-                    "{}{{\"decided_share\":{},\"decided_csr\":{},\"probe_ns_per_iteration\":{},\"share\":{},\"csr\":{},\"ns_per_iteration\":{}}}",
+                    "{}{{\"decided_share\":{},\"decided_csr\":{},\"probe_ns_per_iteration\":{},\"probe_faults\":{},\"probe_instructions\":{},\"probe_cache_misses\":{},\"share\":{},\"csr\":{},\"ns_per_iteration\":{}}}",
                     comma(k),
                     number(decision.and_then(|d| d.shares().nth(k))),
                     number(decision.and_then(|d| d.csr.get(k).copied().flatten())),
                     number(n.probe.map(|p| p.ns_per_iteration)),
+                    number(n.probe.and_then(|p| p.faults)),
+                    number(n.probe.and_then(|p| p.instructions)),
+                    number(n.probe.and_then(|p| p.cache_misses)),
                     number(Some(n.share)),
                     number(n.csr),
                     number(n.ns_per_iteration)
@@ -290,116 +252,20 @@ fn alike(a: &Arc<Decision>, b: &Arc<Decision>) -> bool {
             }))
 }
 
+/// What was chosen, in a word or two.
+fn choice(decision: &Decision) -> String {
+    match &decision.choice {
+        Choice::Split { .. } => "split".to_owned(),
+        Choice::OneNode { node, .. } => format!("node {node}"),
+    }
+}
+
 fn learning(learning: Learning) -> &'static str {
     match learning {
         Learning::None => "none",
         Learning::Probed => "probed",
         Learning::Undecided => "undecided",
         Learning::Settled => "settled",
-    }
-}
-
-fn comma(i: usize) -> &'static str {
-    if i == 0 {
-        ""
-    } else {
-        ","
-    }
-}
-
-/// A JSON number, or null.
-fn number(value: Option<f64>) -> String {
-    match value {
-        Some(v) if v.is_finite() => format!("{v:.6}"),
-        _ => "null".to_owned(),
-    }
-}
-
-/// A JSON string.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// A place in the program as `file+0xoffset`, which is the same in every run and is what debuggers
-/// take.
-fn name(address: u64) -> String {
-    // SAFETY: dladdr only looks the address up; the record is plain data that it fills in.
-    let found = unsafe {
-        let mut info: libc::Dl_info = core::mem::zeroed();
-        let rc = libc::dladdr(address as usize as *const libc::c_void, &mut info);
-        (rc != 0 && !info.dli_fname.is_null()).then(|| {
-            let file = CStr::from_ptr(info.dli_fname)
-                .to_string_lossy()
-                .into_owned();
-            (file, info.dli_fbase as usize as u64)
-        })
-    };
-    match found {
-        Some((file, base)) => {
-            let file = file.rsplit('/').next().unwrap_or(&file);
-            format!("{file}+{:#x}", address.wrapping_sub(base))
-        }
-        None => format!("{address:#x}"),
-    }
-}
-
-extern "C" fn at_exit() {
-    // SAFETY: getpid has no preconditions.
-    if unsafe { libc::getpid() } != PROCESS.load(Ordering::Relaxed) {
-        return;
-    }
-    let Some(all) = regions::at_exit() else {
-        return;
-    };
-    let ours = &init::globals().ours;
-    if ours.verbose {
-        for summary in all.summaries.values() {
-            warn(format_args!("{}", summary.total()));
-        }
-    }
-    let Some(file) = &ours.report else { return };
-    let mut out = String::from("{\"version\":1,\n \"nodes\":[");
-    if let Some(layout) = nodes::layout() {
-        for (i, n) in layout.nodes.iter().enumerate() {
-            let _ = write!(
-                out,
-                "{}{{\"cpus\":{},\"speed\":{},\"name\":{}}}",
-                comma(i),
-                quoted(&n.cpus.to_string()),
-                number(Some(n.speed)),
-                n.name.as_deref().map_or("null".to_owned(), quoted)
-            );
-        }
-    }
-    out.push_str("],\n \"regions\":[");
-    for (i, summary) in all.summaries.values().enumerate() {
-        out.push_str(comma(i));
-        out.push_str("\n  ");
-        summary.json(&mut out);
-    }
-    out.push_str("]}\n");
-    drop(all);
-    let path = OsStr::from_bytes(file);
-    if let Err(error) = std::fs::write(path, out) {
-        warn(format_args!(
-            "HETMP_REPORT {}: {error}: a file that can be written is accepted",
-            path.to_string_lossy()
-        ));
     }
 }
 
@@ -434,15 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn strings_and_numbers_are_json() {
-        assert_eq!(quoted("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
-        assert_eq!(number(Some(f64::NAN)), "null");
-        assert_eq!(number(Some(0.5)), "0.500000");
+    fn brackets_match() {
         let mut s = Summary::new(0);
         s.add(record([1, 1]));
         let mut out = String::new();
-        s.json(&mut out);
+        s.json(&mut out, &mut Symbols::none());
         assert_eq!(out.matches('{').count(), out.matches('}').count());
         assert_eq!(out.matches('[').count(), out.matches(']').count());
+        assert!(out.contains("\"min_ns\":1,\"max_ns\":1"), "{out}");
     }
 }
