@@ -107,7 +107,69 @@ pub struct Entry {
     settled: Timing,
 }
 
+/// What of an entry outlives the process (see [`crate::profile`]).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saved {
+    /// Averages per node.
+    pub rates: Vec<Option<NodeRate>>,
+    /// [`Known::alone_ns`].
+    pub alone_ns: Vec<Option<f64>>,
+    /// Executions that were probed since the region was last settled.
+    pub probes: u32,
+    /// The first execution of all.
+    pub first: Timing,
+    /// All executions that ran by a plan.
+    pub settled: Timing,
+}
+
 impl Entry {
+    /// What is worth keeping for the next process; `None` if nothing was measured.
+    #[must_use]
+    pub fn saved(&self) -> Option<Saved> {
+        self.known.rates.iter().any(Option::is_some).then(|| Saved {
+            rates: self.known.rates.to_vec(),
+            alone_ns: self.known.alone_ns.to_vec(),
+            probes: self.probes,
+            first: self.first,
+            settled: self.settled,
+        })
+    }
+
+    /// The entry that another process has left, for use on `team`. Where every node with threads
+    /// was measured it is settled, even after a single execution: a region that runs once in a
+    /// process must gain by it too, and what is wrong shows as drift. `None` if it is of another
+    /// number of nodes.
+    #[must_use]
+    pub fn restored(saved: &Saved, team: &Team, rules: &Rules) -> Option<Entry> {
+        let nodes = team.nodes().len();
+        if saved.rates.len() != nodes || saved.alone_ns.len() != nodes {
+            return None;
+        }
+        let inputs: Vec<NodeInput> = team
+            .nodes()
+            .iter()
+            .enumerate()
+            .map(|(i, shape)| NodeInput {
+                threads: shape.threads,
+                rate: saved.rates[i],
+                alone_ns: saved.alone_ns[i],
+                power: team.power(i),
+            })
+            .collect();
+        let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
+        Some(Entry {
+            known: Arc::new(Known {
+                rates: saved.rates.as_slice().into(),
+                alone_ns: saved.alone_ns.as_slice().into(),
+                plan: complete.then(|| Arc::new(decide(&inputs, rules))),
+            }),
+            probes: saved.probes,
+            drifts: 0,
+            first: saved.first,
+            settled: saved.settled,
+        })
+    }
+
     /// The snapshot for the next execution.
     #[must_use]
     pub fn known(&self) -> &Arc<Known> {
@@ -286,6 +348,14 @@ impl ProbeCache {
     /// Learns from an execution of `key`.
     pub fn update(&mut self, key: Key, record: &LoopRecord, rules: &Rules) {
         self.entries.entry(key).or_default().update(record, rules);
+    }
+
+    /// Takes over what another process has learned about `key`, unless this one has learned
+    /// something already.
+    pub fn restore(&mut self, key: Key, saved: &Saved, team: &Team, rules: &Rules) {
+        if let Some(entry) = Entry::restored(saved, team, rules) {
+            self.entries.entry(key).or_insert(entry);
+        }
     }
 
     /// The entry of `key`.

@@ -31,6 +31,7 @@ mod irregular;
 pub mod plain;
 mod primitive;
 pub mod probe;
+pub mod profile;
 pub mod ranges;
 pub mod record;
 pub mod schedule;

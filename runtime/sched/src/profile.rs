@@ -1,0 +1,430 @@
+//! The text in which a probe cache outlives the process.
+//!
+//! One item a line, words separated by single blanks, `-` for what is not known, no comments:
+//!
+//! ```text
+//! hetmp-profile 1
+//! nodes cores=0,speed=1;cores=1,speed=0.33
+//! object 5f0c9a...                          build-id of what holds the regions, in hexadecimal
+//! region 1513 11 9d2c5680f3b1a1c7 2 12      offset, magnitude, shape; times probed; executions
+//! first 1500 5756000                        iterations and nanoseconds of the first execution
+//! settled 11 16500 57508000                 executions by plan, with their sums
+//! node 4641.9 - - - -                       ns, faults, instructions, events per iteration; ns of
+//! node 13948.6 - - - -                      the loop per iteration with this node alone
+//! end 1                                     number of regions, so that a cut file is noticed
+//! ```
+//!
+//! A `nodes` line holds until the next one, and so does an `object` line. Offsets and shapes are
+//! hexadecimal. Plans are not kept: they follow from the averages, and from the
+//! [`Rules`](crate::decide::Rules) of the process that reads them.
+//!
+//! Pure: text in, values out, and the other way round.
+
+use crate::cache::{Saved, Timing, NEW_WEIGHT};
+use crate::probe::NodeRate;
+use core::fmt::{self, Write as _};
+use std::collections::BTreeMap;
+
+/// The first line.
+const HEADER: &str = "hetmp-profile 1";
+/// Regions that are kept. Of more, those of objects not used for longest go.
+pub const MOST_REGIONS: usize = 4096;
+/// Nodes of one region at most, against damaged files.
+const MOST_NODES: usize = 4096;
+
+/// Under what circumstances a region was measured.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Setting {
+    /// The nodes, in the syntax of `HETMP_NODES`.
+    pub nodes: String,
+    /// The build-id of the object that holds the region, in hexadecimal.
+    pub object: String,
+}
+
+/// A region of an object: what [`Key`](crate::cache::Key) is within one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// Offset in the object.
+    pub offset: u64,
+    /// Bits of the trip count.
+    pub magnitude: u8,
+    /// [`Team::shape_key`](crate::team::Team::shape_key).
+    pub shape: u64,
+}
+
+/// What is known of an object's regions.
+pub type Regions = BTreeMap<Place, Saved>;
+
+/// A whole profile. Its [`Display`](fmt::Display) is the text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// Last used first.
+    sections: Vec<(Setting, Regions)>,
+}
+
+/// Why a text is no profile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Whether it is a profile of this version all the same, only a damaged one.
+    pub ours: bool,
+    /// What is accepted, and what was found.
+    pub why: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl Profile {
+    /// Reads a text. An empty one is an empty profile.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        if text.is_empty() {
+            return Ok(Profile::default());
+        }
+        let mut lines = Lines {
+            number: 0,
+            lines: text.split('\n'),
+        };
+        match lines.next() {
+            Some(HEADER) => {}
+            first => {
+                let first = first.unwrap_or("");
+                let why = match first.strip_prefix("hetmp-profile ") {
+                    Some(version) => format!(
+                        "a profile of version 1 is accepted, not of version {}",
+                        clean(version)
+                    ),
+                    None => "a profile that hetmp wrote is accepted".to_owned(),
+                };
+                return Err(Refusal { ours: false, why });
+            }
+        }
+        lines.body().map_err(|what| Refusal {
+            ours: true,
+            why: format!(
+                "a whole profile is accepted (line {}: {what})",
+                lines.number
+            ),
+        })
+    }
+
+    /// What is known of the regions in `setting`.
+    #[must_use]
+    pub fn regions(&self, setting: &Setting) -> Option<&Regions> {
+        self.sections
+            .iter()
+            .find(|(s, _)| s == setting)
+            .map(|(_, r)| r)
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sections.iter().all(|(_, r)| r.is_empty())
+    }
+
+    /// Puts a region in, in place of what was there, and makes its setting the last used one.
+    pub fn insert(&mut self, setting: &Setting, place: Place, saved: Saved) {
+        let at = match self.sections.iter().position(|(s, _)| s == setting) {
+            Some(at) => at,
+            None => {
+                self.sections.push((setting.clone(), Regions::new()));
+                self.sections.len() - 1
+            }
+        };
+        self.sections[..=at].rotate_right(1);
+        self.sections[0].1.insert(place, saved);
+    }
+
+    /// Adds what this process has learned, `news`, where it had begun with what `before` says. What
+    /// another process has written meanwhile is kept, and averaged where both know the region.
+    pub fn merge(&mut self, setting: &Setting, before: Option<&Regions>, news: Regions) {
+        for (place, fresh) in news {
+            let other = self.regions(setting).and_then(|r| r.get(&place));
+            let known = before.and_then(|b| b.get(&place));
+            let merged = match other {
+                Some(other) if Some(other) != known => other.blend(&fresh),
+                _ => fresh,
+            };
+            self.insert(setting, place, merged);
+        }
+    }
+
+    /// Forgets the objects not used for longest, beyond [`MOST_REGIONS`].
+    pub fn trim(&mut self) {
+        let mut room = MOST_REGIONS;
+        self.sections.retain(|(_, r)| {
+            let fits = r.len() <= room;
+            room = if fits { room - r.len() } else { 0 };
+            fits && !r.is_empty()
+        });
+    }
+}
+
+impl Saved {
+    /// What two processes have learned, the newer one counting for more, as in the cache.
+    #[must_use]
+    pub fn blend(&self, newer: &Saved) -> Saved {
+        if self.rates.len() != newer.rates.len() {
+            return newer.clone();
+        }
+        let pairs = self.rates.iter().zip(&*newer.rates);
+        let alone = self.alone_ns.iter().zip(&*newer.alone_ns);
+        Saved {
+            rates: pairs
+                .map(|(old, new)| match (old, new) {
+                    (Some(old), Some(new)) => Some(old.blend(new, NEW_WEIGHT)),
+                    (old, new) => new.or(*old),
+                })
+                .collect(),
+            alone_ns: alone
+                .map(|(old, new)| match (old, new) {
+                    (Some(old), Some(new)) => Some(NEW_WEIGHT * new + (1.0 - NEW_WEIGHT) * old),
+                    (old, new) => new.or(*old),
+                })
+                .collect(),
+            probes: self.probes.max(newer.probes),
+            first: self.first,
+            settled: newer.settled,
+        }
+    }
+}
+
+struct Lines<'a> {
+    number: usize,
+    lines: core::str::Split<'a, char>,
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a str;
+    fn next(&mut self) -> Option<&'a str> {
+        self.number += 1;
+        self.lines.next()
+    }
+}
+
+impl Lines<'_> {
+    fn body(&mut self) -> Result<Profile, String> {
+        let mut profile = Profile::default();
+        let (mut nodes, mut setting) = (None, None);
+        let mut place: Option<Place> = None;
+        let mut count = 0usize;
+        loop {
+            let line = self.next().ok_or("the file ends without an end line")?;
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            let mut words = Words(rest.split(' '));
+            match word {
+                "nodes" if !rest.is_empty() => {
+                    nodes = Some(rest.to_owned());
+                    (setting, place) = (None, None);
+                }
+                "object" => {
+                    let good = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+                    if rest.is_empty() || rest.len() > 256 || !rest.bytes().all(good) {
+                        return Err("a build-id in hexadecimal is accepted".to_owned());
+                    }
+                    let nodes = nodes.clone().ok_or("a nodes line must come before")?;
+                    let object = rest.to_owned();
+                    setting = Some(profile.sections.len());
+                    profile
+                        .sections
+                        .push((Setting { nodes, object }, Regions::new()));
+                    place = None;
+                }
+                "region" => {
+                    let at = setting.ok_or("an object line must come before")?;
+                    let here = Place {
+                        offset: words.hexadecimal()?,
+                        magnitude: words.integer()?,
+                        shape: words.hexadecimal()?,
+                    };
+                    let probes = words.integer()?;
+                    let executions = words.integer()?;
+                    words.end()?;
+                    let mut saved = Saved {
+                        probes,
+                        ..Saved::default()
+                    };
+                    saved.first.executions = executions;
+                    if profile.sections[at].1.insert(here, saved).is_some() {
+                        return Err("each region is accepted once".to_owned());
+                    }
+                    place = Some(here);
+                    count += 1;
+                }
+                "first" | "settled" | "node" => {
+                    let saved = setting
+                        .zip(place)
+                        .and_then(|(at, place)| profile.sections[at].1.get_mut(&place))
+                        .ok_or("a region line must come before")?;
+                    match word {
+                        "first" => {
+                            saved.first.iterations = words.integer()?;
+                            saved.first.elapsed_ns = words.integer()?;
+                        }
+                        "settled" => {
+                            saved.settled = Timing {
+                                executions: words.integer()?,
+                                iterations: words.integer()?,
+                                elapsed_ns: words.integer()?,
+                            };
+                        }
+                        _ => words.node(saved)?,
+                    }
+                    words.end()?;
+                }
+                "end" => {
+                    if words.integer::<usize>()? != count {
+                        return Err(format!("an end line with {count} is accepted"));
+                    }
+                    words.end()?;
+                    if self.next() != Some("") || self.next().is_some() {
+                        return Err("nothing is accepted after the end line".to_owned());
+                    }
+                    return Ok(profile);
+                }
+                _ => {
+                    return Err(format!(
+                        "nodes, object, region, first, settled, node and end are accepted, not \
+                         \"{}\"",
+                        clean(word)
+                    ))
+                }
+            }
+        }
+    }
+}
+
+struct Words<'a>(core::str::Split<'a, char>);
+
+impl<'a> Words<'a> {
+    fn word(&mut self) -> Result<&'a str, String> {
+        self.0
+            .next()
+            .filter(|w| !w.is_empty())
+            .ok_or_else(|| "more words are needed".to_owned())
+    }
+
+    fn integer<T: core::str::FromStr>(&mut self) -> Result<T, String> {
+        let word = self.word()?;
+        word.parse()
+            .ok()
+            .filter(|_| word.bytes().all(|b| b.is_ascii_digit()))
+            .ok_or_else(|| format!("an integer is accepted, not \"{}\"", clean(word)))
+    }
+
+    fn hexadecimal(&mut self) -> Result<u64, String> {
+        let word = self.word()?;
+        u64::from_str_radix(word, 16)
+            .ok()
+            .filter(|_| word.bytes().all(|b| b.is_ascii_hexdigit()))
+            .ok_or_else(|| format!("a hexadecimal number is accepted, not \"{}\"", clean(word)))
+    }
+
+    /// A number that `good` holds for, or `-`.
+    fn number(&mut self, good: impl Fn(f64) -> bool) -> Result<Option<f64>, String> {
+        let word = self.word()?;
+        if word == "-" {
+            return Ok(None);
+        }
+        word.parse()
+            .ok()
+            .filter(|&x: &f64| x.is_finite() && good(x))
+            .map(Some)
+            .ok_or_else(|| format!("a number or - is accepted, not \"{}\"", clean(word)))
+    }
+
+    fn node(&mut self, saved: &mut Saved) -> Result<(), String> {
+        let ns = self.number(|x| x > 0.0)?;
+        let [faults, instructions, cache_misses] = [(); 3].map(|()| self.number(|x| x >= 0.0));
+        let (faults, instructions, cache_misses) = (faults?, instructions?, cache_misses?);
+        let alone = self.number(|x| x >= 0.0)?;
+        if saved.rates.len() == MOST_NODES {
+            return Err(format!("{MOST_NODES} nodes are accepted"));
+        }
+        saved.rates.push(ns.map(|ns_per_iteration| NodeRate {
+            ns_per_iteration,
+            faults,
+            instructions,
+            cache_misses,
+        }));
+        saved.alone_ns.push(alone);
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        match self.0.next() {
+            None | Some("") => Ok(()),
+            Some(word) => Err(format!(
+                "no further word is accepted, not \"{}\"",
+                clean(word)
+            )),
+        }
+    }
+}
+
+/// What may be shown of a text that somebody else wrote.
+fn clean(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(40).collect()
+}
+
+impl fmt::Display for Profile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{HEADER}")?;
+        let mut nodes = "";
+        let mut count = 0;
+        for (setting, regions) in &self.sections {
+            if setting.nodes != nodes {
+                nodes = &setting.nodes;
+                writeln!(f, "nodes {nodes}")?;
+            }
+            writeln!(f, "object {}", setting.object)?;
+            for (place, saved) in regions {
+                count += 1;
+                writeln!(
+                    f,
+                    "region {:x} {} {:x} {} {}",
+                    place.offset,
+                    place.magnitude,
+                    place.shape,
+                    saved.probes,
+                    saved.first.executions
+                )?;
+                writeln!(
+                    f,
+                    "first {} {}",
+                    saved.first.iterations, saved.first.elapsed_ns
+                )?;
+                let s = saved.settled;
+                writeln!(
+                    f,
+                    "settled {} {} {}",
+                    s.executions, s.iterations, s.elapsed_ns
+                )?;
+                for (rate, alone) in saved.rates.iter().zip(&saved.alone_ns) {
+                    let mut line = String::from("node");
+                    let values = [
+                        rate.map(|r| r.ns_per_iteration),
+                        rate.and_then(|r| r.faults),
+                        rate.and_then(|r| r.instructions),
+                        rate.and_then(|r| r.cache_misses),
+                        *alone,
+                    ];
+                    for value in values {
+                        match value.filter(|v| v.is_finite()) {
+                            Some(v) => write!(line, " {v:?}")?,
+                            None => line.push_str(" -"),
+                        }
+                    }
+                    writeln!(f, "{line}")?;
+                }
+            }
+        }
+        writeln!(f, "end {count}")
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

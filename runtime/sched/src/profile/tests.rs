@@ -1,0 +1,258 @@
+use super::*;
+use proptest::prelude::*;
+
+fn setting(nodes: &str, object: &str) -> Setting {
+    Setting {
+        nodes: nodes.to_owned(),
+        object: object.to_owned(),
+    }
+}
+
+fn saved(ns: &[f64]) -> Saved {
+    Saved {
+        rates: ns
+            .iter()
+            .map(|&ns_per_iteration| {
+                Some(NodeRate {
+                    ns_per_iteration,
+                    faults: None,
+                    instructions: Some(1000.0),
+                    cache_misses: Some(0.1),
+                })
+            })
+            .collect(),
+        alone_ns: vec![None; ns.len()],
+        probes: 2,
+        ..Saved::default()
+    }
+}
+
+fn place(offset: u64) -> Place {
+    Place {
+        offset,
+        magnitude: 11,
+        shape: 0xabc,
+    }
+}
+
+fn sample() -> Profile {
+    let mut p = Profile::default();
+    p.insert(
+        &setting("cores=0;cores=1", "aa"),
+        place(0x10),
+        saved(&[1.5, 3.0]),
+    );
+    p.insert(
+        &setting("cores=0;cores=1", "bb"),
+        place(0x20),
+        saved(&[2.0, 2.0]),
+    );
+    p.insert(&setting("2", "aa"), place(0x10), saved(&[9.0, 9.0]));
+    p
+}
+
+#[test]
+fn the_last_used_come_first() {
+    let p = sample();
+    let order: Vec<_> = p.sections.iter().map(|(s, _)| s.object.as_str()).collect();
+    assert_eq!(order, ["aa", "bb", "aa"]);
+    assert_eq!(p.sections[0].0.nodes, "2");
+    let one = p.regions(&setting("cores=0;cores=1", "aa")).expect("there");
+    assert_eq!(one[&place(0x10)], saved(&[1.5, 3.0]));
+    assert!(p.regions(&setting("2", "bb")).is_none());
+}
+
+#[test]
+fn too_many_regions_are_forgotten_by_object() {
+    let mut p = Profile::default();
+    for object in ["01", "02", "03"] {
+        for i in 0..MOST_REGIONS as u64 / 2 {
+            p.insert(&setting("n", object), place(i), saved(&[1.0]));
+        }
+    }
+    p.trim();
+    let left: Vec<_> = p.sections.iter().map(|(s, _)| s.object.as_str()).collect();
+    assert_eq!(left, ["03", "02"]);
+}
+
+#[test]
+fn another_process_is_not_overwritten() {
+    let s = setting("n", "aa");
+    let mut disk = Profile::default();
+    disk.insert(&s, place(1), saved(&[10.0]));
+    let before = disk.regions(&s).cloned();
+    // Another one has learned more of region 1, and region 2.
+    disk.insert(&s, place(1), saved(&[20.0]));
+    disk.insert(&s, place(2), saved(&[5.0]));
+    let news = Regions::from([(place(1), saved(&[40.0])), (place(3), saved(&[7.0]))]);
+    disk.merge(&s, before.as_ref(), news.clone());
+    let ns = |p: &Profile, at| {
+        p.regions(&s).expect("there")[&place(at)].rates[0].map(|r| r.ns_per_iteration)
+    };
+    assert_eq!(ns(&disk, 1), Some(0.75 * 40.0 + 0.25 * 20.0));
+    assert_eq!((ns(&disk, 2), ns(&disk, 3)), (Some(5.0), Some(7.0)));
+    // Nobody else wrote: ours already contains what was there.
+    let mut disk = Profile::default();
+    disk.insert(&s, place(1), saved(&[10.0]));
+    disk.merge(&s, before.as_ref(), news);
+    assert_eq!(ns(&disk, 1), Some(40.0));
+}
+
+#[test]
+fn what_is_not_a_profile() {
+    for (text, ours, why) in [
+        ("x", false, "a profile that hetmp wrote is accepted"),
+        ("\u{7f}ELF", false, "a profile that hetmp wrote is accepted"),
+        (
+            "hetmp-profile 2\nend 0\n",
+            false,
+            "a profile of version 1 is accepted, not of version 2",
+        ),
+        (
+            "hetmp-profile 1",
+            true,
+            "a whole profile is accepted (line 2: the file ends",
+        ),
+        (
+            "hetmp-profile 1\n",
+            true,
+            "a whole profile is accepted (line 2: nodes, object",
+        ),
+        (
+            "hetmp-profile 1\nend 0",
+            true,
+            "a whole profile is accepted (line 3: nothing",
+        ),
+        (
+            "hetmp-profile 1\nend 1\n",
+            true,
+            "a whole profile is accepted (line 2: an end line with 0",
+        ),
+        (
+            "hetmp-profile 1\nobject aa\n",
+            true,
+            "a whole profile is accepted (line 2: a nodes line",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject XY\n",
+            true,
+            "a whole profile is accepted (line 3: a build-id",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nregion 1\n",
+            true,
+            "a whole profile is accepted (line 3: an object line",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nnode 1 - - - -\n",
+            true,
+            "a whole profile is accepted (line 4: a region line",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4\n",
+            true,
+            "a whole profile is accepted (line 4: more words",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 999 3 4 5\n",
+            true,
+            "a whole profile is accepted (line 4: an integer",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4 5 6\n",
+            true,
+            "a whole profile is accepted (line 4: no further",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4 5\nnode 0 - - - -\n",
+            true,
+            "a whole profile is accepted (line 5: a number or -",
+        ),
+        (
+            "hetmp-profile 1\nnodes 2\nobject aa\nregion 1 2 3 4 5\nnode inf - - - -\n",
+            true,
+            "a whole profile is accepted (line 5: a number or -",
+        ),
+    ] {
+        let refusal = Profile::parse(text).expect_err(text);
+        assert_eq!(refusal.ours, ours, "{text}");
+        assert!(refusal.why.starts_with(why), "{refusal}\nwanted {why}");
+        assert!(!refusal.why.contains('\n'));
+    }
+    assert_eq!(Profile::parse(""), Ok(Profile::default()));
+}
+
+/// However it is cut, it is noticed, and nothing of it is taken.
+#[test]
+fn a_cut_file_is_noticed() {
+    let text = sample().to_string();
+    for cut in 1..text.len() {
+        assert!(Profile::parse(&text[..cut]).is_err(), "{cut}");
+    }
+}
+
+fn any_saved() -> impl Strategy<Value = Saved> {
+    let number = || prop::option::of(1e-3f64..1e12);
+    let node = (number(), number(), number(), number(), number());
+    (
+        prop::collection::vec(node, 0..5),
+        any::<(u32, u64, u64, u64, u64)>(),
+    )
+        .prop_map(|(nodes, (probes, executions, a, b, c))| Saved {
+            rates: nodes
+                .iter()
+                .map(|n| {
+                    n.0.map(|ns_per_iteration| NodeRate {
+                        ns_per_iteration,
+                        faults: n.1,
+                        instructions: n.2,
+                        cache_misses: n.3,
+                    })
+                })
+                .collect(),
+            alone_ns: nodes.iter().map(|n| n.4).collect(),
+            probes,
+            first: Timing {
+                executions,
+                iterations: a,
+                elapsed_ns: b,
+            },
+            settled: Timing {
+                executions: c,
+                iterations: b,
+                elapsed_ns: a,
+            },
+        })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(
+        regions in prop::collection::vec((0u8..3, 0u8..3, any::<(u64, u8, u64)>(), any_saved()), 0..12)
+    ) {
+        let mut p = Profile::default();
+        for (nodes, object, (offset, magnitude, shape), saved) in regions {
+            p.insert(
+                &setting(&format!("cores={nodes}"), &format!("{object:02x}")),
+                Place { offset, magnitude, shape },
+                saved,
+            );
+        }
+        prop_assert_eq!(Profile::parse(&p.to_string()), Ok(p));
+    }
+
+    #[test]
+    fn no_text_does_harm(text in "(hetmp-profile 1\n)?((nodes|object|region|first|settled|node|end|x) [0-9a-f. -]{0,20}\n){0,8}") {
+        let _ = Profile::parse(&text);
+    }
+
+    #[test]
+    fn no_damage_does_harm(at in 0usize..400, byte in any::<u8>()) {
+        let mut bytes = sample().to_string().into_bytes();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        if let Ok(text) = String::from_utf8(bytes) {
+            let _ = Profile::parse(&text);
+        }
+    }
+}
