@@ -25,6 +25,7 @@ use crate::work::{Cursor, Work, WorkChain};
 use core::cell::Cell;
 use hetmp_core::park::{Flag, Policy};
 use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_core::trace::{self, Kind as Traced};
 
 /// An outlined region or task body.
 pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
@@ -367,6 +368,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     if show {
         crate::query::display_affinity(b"");
     }
+    trace::open(Traced::Region, region.f as usize as u64, n.into(), 0);
     th.slow.enter(th);
     n
 }
@@ -395,10 +397,13 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     if call.show {
         crate::query::display_affinity(b"");
     }
+    let (n, me) = (call.nthreads.into(), tid.into());
+    trace::open(Traced::Region, call.f as usize as u64, n, me);
     th.slow.enter(th);
     // SAFETY: the promise made to `fork`.
     unsafe { (call.f)(call.data) };
     th.slow.leave();
+    trace::open(Traced::Join, 0, 0, 0);
     if team.tasks.active() {
         crate::task::work_off(th);
     }
@@ -416,12 +421,14 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
             &mut crate::task::TaskPastime::new(th),
         );
     }
+    trace::close(Traced::Region);
     call.number
 }
 
 /// Ends the region that the calling thread opened last, and is thread 0 of.
 pub fn join(th: &Thread) {
     th.slow.leave();
+    trace::open(Traced::Join, 0, 0, 0);
     let team = th.team();
     let m = th.member();
     let n = team.nthreads();
@@ -469,6 +476,7 @@ pub fn join(th: &Thread) {
     let saved = team.shared.saved.get();
     th.depth.set(th.depth.get() - 1);
     th.restore(&saved);
+    trace::close(Traced::Region);
     th.slow.enter(th);
 }
 
@@ -496,6 +504,7 @@ pub fn barrier(th: &Thread) -> bool {
     th.slow.leave();
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     let mut pastime = crate::task::TaskPastime::new(th);
+    let _traced = trace::scope(Traced::Barrier, 0, 0, 0);
     if team.shared.cancellable.get() {
         let mut cancelled = team.cancelled.load(Ordering::Acquire);
         if !cancelled {

@@ -15,6 +15,7 @@ use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::sync::CacheLine;
 use hetmp_core::sys::monotonic_ns;
+use hetmp_core::trace;
 use hetmp_sched::cache::{Key, Known};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::csr;
@@ -310,6 +311,18 @@ impl Parts {
         }
     }
 
+    /// Tells the trace that thread `tid` goes on with `range`.
+    #[cold]
+    fn trace(&self, tid: usize, range: Option<Range>) {
+        trace::chunk(
+            core::ptr::from_ref(self) as usize as u64,
+            self.key.region,
+            self.team.node_of(tid) as u32,
+            range.map(|r| (r.start, r.end)),
+            self.slots[tid].probing.load(Ordering::Relaxed) != 0,
+        );
+    }
+
     /// Thread `tid` is done. The last one of the team brings the record home; if threads never come
     /// (the loop was cancelled), nobody does.
     fn leave(&self, tid: usize) {
@@ -372,6 +385,9 @@ impl NodeSchedule for Execution {
         // is taken when a slow core would take it.
         th.slow.leave();
         let range = self.0.next(th.tid() as usize);
+        if trace::on() {
+            self.0.trace(th.tid() as usize, range);
+        }
         th.slow.enter(th);
         range
     }

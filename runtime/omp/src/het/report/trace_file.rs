@@ -22,7 +22,9 @@ pub(super) struct Dropped {
 
 /// Writes all that was traced since `origin` (nanoseconds of the monotonic clock).
 pub(super) fn write(out: &mut dyn Write, origin: u64, ending: Ending) -> io::Result<Dropped> {
-    let threads = trace::read();
+    let mut threads = trace::read();
+    // In the order they were made, the program's own first.
+    threads.sort_by_key(|t| t.tid);
     let mut dropped = Dropped {
         events: trace::lost(),
         threads: 0,
