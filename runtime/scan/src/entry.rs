@@ -92,6 +92,21 @@ impl Entry {
         1 << self as u32
     }
 
+    /// How many integer arguments its functions take at most.
+    pub(crate) fn arguments(self) -> usize {
+        match self {
+            Entry::ThreadNumber
+            | Entry::TeamSize
+            | Entry::Barrier
+            | Entry::Single
+            | Entry::Atomic
+            | Entry::Ordered
+            | Entry::Time => 0,
+            Entry::Critical | Entry::Query => 1,
+            _ => 6,
+        }
+    }
+
     /// The kind of the function with this name, or `None` where it is not one
     /// of the runtime's.
     pub fn of_name(name: &str) -> Option<Entry> {
@@ -172,4 +187,195 @@ impl Entry {
             _ => Entry::Other,
         }
     }
+}
+
+fn base(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}
+
+/// Whether a function of this name ends the program, or leaves by an
+/// exception.
+pub(crate) fn never_returns(name: &str) -> bool {
+    let name = base(name);
+    const NAMES: &[&str] = &[
+        "abort",
+        "exit",
+        "_exit",
+        "_Exit",
+        "quick_exit",
+        "longjmp",
+        "siglongjmp",
+        "__longjmp_chk",
+        "__stack_chk_fail",
+        "__chk_fail",
+        "__fortify_fail",
+        "__assert_fail",
+        "__assert",
+        "__cxa_throw",
+        "__cxa_rethrow",
+        "__cxa_bad_cast",
+        "__cxa_bad_typeid",
+        "__cxa_throw_bad_array_new_length",
+        "__cxa_call_unexpected",
+        "__cxa_pure_virtual",
+        "_Unwind_Resume",
+        "_ZSt9terminatev",
+        "_ZSt10unexpectedv",
+        "GOMP_error",
+        "err",
+        "errx",
+    ];
+    NAMES.contains(&name)
+        || name.starts_with("_ZSt") && name.contains("__throw_")
+        || name.starts_with("_gfortran_runtime_error")
+        || name.starts_with("_gfortran_os_error")
+        || name.starts_with("_gfortran_stop_")
+        || name.starts_with("_gfortran_error_stop_")
+}
+
+/// Mathematical functions of the C library, without their `f` and `l`.
+const MATHEMATICS: &[&str] = &[
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "copysign",
+    "cos",
+    "cosh",
+    "erf",
+    "erfc",
+    "exp",
+    "exp10",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fdim",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "fmod",
+    "hypot",
+    "ilogb",
+    "j0",
+    "j1",
+    "lgamma",
+    "llrint",
+    "llround",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logb",
+    "lrint",
+    "lround",
+    "nearbyint",
+    "nextafter",
+    "pow",
+    "remainder",
+    "rint",
+    "round",
+    "roundeven",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "tgamma",
+    "trunc",
+    "y0",
+    "y1",
+    "cabs",
+    "carg",
+    "cexp",
+    "clog",
+    "cpow",
+    "csqrt",
+    "creal",
+    "cimag",
+    "conj",
+];
+
+/// Whether a function of this name takes floating-point arguments only.
+pub(crate) fn takes_no_integers(name: &str) -> bool {
+    let name = base(name);
+    let name = name
+        .strip_prefix("__")
+        .and_then(|name| name.strip_suffix("_finite"))
+        .unwrap_or(name);
+    if name.starts_with("_ZGV") || name.starts_with("__mul") || name.starts_with("__div") {
+        // glibc's vector forms, libgcc's complex arithmetic.
+        return true;
+    }
+    let without_suffix = name.strip_suffix(['f', 'l']).unwrap_or(name);
+    MATHEMATICS.contains(&name) || MATHEMATICS.contains(&without_suffix)
+}
+
+/// Whether a function of this name neither calls the OpenMP runtime nor runs
+/// code of the program.
+pub(crate) fn stays_within_itself(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "memcpy",
+        "memmove",
+        "memset",
+        "memcmp",
+        "memchr",
+        "__memcpy_chk",
+        "__memmove_chk",
+        "__memset_chk",
+        "strlen",
+        "strcmp",
+        "strncmp",
+        "strcpy",
+        "strncpy",
+        "strchr",
+        "strrchr",
+        "malloc",
+        "calloc",
+        "realloc",
+        "free",
+        "posix_memalign",
+        "aligned_alloc",
+        "_Znwm",
+        "_Znam",
+        "_ZdlPv",
+        "_ZdlPvm",
+        "_ZdaPv",
+        "_ZdaPvm",
+        "_ZnwmSt11align_val_t",
+        "_ZdlPvmSt11align_val_t",
+        "sincos",
+        "sincosf",
+        "frexp",
+        "frexpf",
+        "ldexp",
+        "ldexpf",
+        "scalbn",
+        "scalbnf",
+        "modf",
+        "modff",
+        "abs",
+        "labs",
+        "rand_r",
+        "erand48",
+        "nrand48",
+        "jrand48",
+        "lgamma_r",
+        "clock_gettime",
+        "gettimeofday",
+        "_gfortran_pow_c8_i4",
+        "_gfortran_pow_c4_i4",
+        "_gfortran_pow_i4_i4",
+        "_gfortran_pow_i8_i8",
+        "_gfortran_pow_r8_i8",
+        "_gfortran_pow_r4_i8",
+        "__powidf2",
+        "__powisf2",
+    ];
+    takes_no_integers(name) || NAMES.contains(&base(name))
 }

@@ -26,8 +26,20 @@
 //! another variable of the frame. Code that only a debugger or a signal
 //! handler enters is not seen.
 
+pub mod elf;
 pub mod entry;
+#[cfg(target_arch = "x86_64")]
+mod flow;
+#[cfg(target_arch = "x86_64")]
+mod graph;
 pub mod loaded;
+#[cfg(target_arch = "x86_64")]
+mod state;
+#[cfg(target_arch = "x86_64")]
+mod step;
+mod unwind;
+#[cfg(target_arch = "x86_64")]
+mod value;
 
 pub use entry::Entry;
 
@@ -98,8 +110,6 @@ pub enum Why {
     Frame,
     /// It is handed to a called function.
     Argument,
-    /// It is returned to the caller.
-    Return,
     /// It decides a branch that is not part of the compiler's split.
     Branch,
     /// The function was followed, but has no static loop.
@@ -127,7 +137,6 @@ impl Why {
             Why::Store => "the thread or team number is stored",
             Why::Frame => "the thread or team number lies in memory that a callee can see",
             Why::Argument => "the thread or team number is passed to a function",
-            Why::Return => "the thread or team number is returned",
             Why::Branch => "the thread or team number decides a branch",
             Why::NoStaticLoop => "no static loop",
             Why::UnknownCode => "unknown code",
@@ -251,13 +260,28 @@ pub struct Pad {
 /// Takes bounded time (a few milliseconds for the longest function that is
 /// followed) and never panics, whatever the bytes are.
 pub fn scan(image: &dyn Image, entry: u64) -> Scan {
-    let _ = (image, entry);
-    Scan {
-        thread_number: Use::Absent,
-        team_size: Use::Absent,
-        calls: Calls::default(),
-        chunks: 0,
-        limit: Some(Why::NotX86),
-        limit_address: entry,
+    #[cfg(target_arch = "x86_64")]
+    return flow::scan(image, entry);
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = image;
+        Scan {
+            thread_number: Use::Absent,
+            team_size: Use::Absent,
+            calls: Calls::default(),
+            chunks: 0,
+            limit: Some(Why::NotX86),
+            limit_address: entry,
+        }
+    }
+}
+
+impl Unwind {
+    /// Where an exception thrown by the call at `address` continues.
+    pub fn pad(&self, address: u64) -> Option<u64> {
+        self.pads
+            .iter()
+            .find(|pad| (pad.start..pad.end).contains(&address))
+            .map(|pad| pad.pad)
     }
 }

@@ -1,5 +1,10 @@
 //! The objects that are mapped into this process.
 
+use std::ffi::{c_int, c_void, CStr};
+
+use crate::elf::{Memory, Segment, Tables};
+use crate::{Callee, Image, Unwind, Why};
+
 /// One mapped object: the program or a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
@@ -17,24 +22,83 @@ pub struct Object {
     pub has_tls: bool,
 }
 
-use crate::{Callee, Image, Unwind, Why};
-
 /// The object that `address` is mapped from, or `None` where it is in none.
 pub fn object_of(address: u64) -> Option<Object> {
     Loaded::at(address).map(|loaded| loaded.object)
+}
+
+/// The readable segments of a mapped object.
+#[derive(Clone, Debug, Default)]
+struct Mapped {
+    readable: Vec<Segment>,
+}
+
+impl Memory for Mapped {
+    fn from(&self, address: u64) -> Option<&[u8]> {
+        let segment = self
+            .readable
+            .iter()
+            .find(|s| address >= s.start && address - s.start < s.length)?;
+        let length = segment.length - (address - segment.start);
+        // SAFETY: the loader mapped the segment readable, with this length. It
+        // stays while one of the object's functions is being called, which is
+        // when the runtime, the only user of `Loaded`, looks at it. Only tables and
+        // code are read, which nobody writes after relocation; of the dynamic
+        // section and the offset tables only words that relocation wrote.
+        Some(unsafe { std::slice::from_raw_parts(address as usize as *const u8, length as usize) })
+    }
 }
 
 /// The [`Image`] of one mapped object.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     object: Object,
+    memory: Mapped,
+    tables: Tables,
 }
 
 impl Loaded {
     /// The object that holds `address`, or `None`.
+    ///
+    /// Costs a walk over the relocations of the object.
+    ///
+    /// For an address in code that is being called, as an outlined function is
+    /// when its region starts: its object cannot be unloaded before the region
+    /// has ended. Nothing keeps an object mapped beyond that, so the result is
+    /// not to be kept across regions of objects that might be unloaded.
     pub fn at(address: u64) -> Option<Loaded> {
-        let _ = address;
-        None
+        let mut search = Search {
+            address,
+            found: None,
+        };
+        // SAFETY: `visit` gets `search` back, which outlives the call, and no
+        // other reference to it is used meanwhile.
+        unsafe {
+            libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast());
+        }
+        let (path, base, segments) = search.found?;
+        let loads = segments.iter().filter(|s| s.kind == libc::PT_LOAD);
+        let start = loads.clone().map(|s| s.start).min()?;
+        let end = loads.clone().map(|s| s.start + s.length).max()?;
+        let memory = Mapped {
+            readable: loads
+                .filter(|s| s.flags & libc::PF_R != 0)
+                .copied()
+                .collect(),
+        };
+        let tables = Tables::read(&memory, base, segments);
+        Some(Loaded {
+            object: Object {
+                path,
+                base,
+                start,
+                end,
+                build_id: tables.build_id.clone(),
+                has_tls: tables.has_tls,
+            },
+            memory,
+            tables,
+        })
     }
 
     /// What is known about the object.
@@ -43,20 +107,71 @@ impl Loaded {
     }
 }
 
+struct Search {
+    address: u64,
+    found: Option<(String, u64, Vec<Segment>)>,
+}
+
+/// Called by the loader for every object, under its lock: only copies.
+unsafe extern "C" fn visit(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader passes a valid record, and `data` is the `Search` of
+    // `Loaded::at`, which nothing else uses during the walk.
+    let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader's record says that there are that many headers.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let segments: Vec<Segment> = headers
+        .iter()
+        .map(|header| Segment {
+            kind: header.p_type,
+            flags: header.p_flags,
+            start: (info.dlpi_addr as u64).wrapping_add(header.p_vaddr as u64),
+            length: header.p_memsz as u64,
+        })
+        .collect();
+    let holds = segments.iter().any(|s| {
+        s.kind == libc::PT_LOAD && search.address >= s.start && search.address - s.start < s.length
+    });
+    if !holds {
+        return 0;
+    }
+    let path = if info.dlpi_name.is_null() {
+        String::new()
+    } else {
+        // SAFETY: the loader keeps the name, with its end, as long as the object.
+        unsafe { CStr::from_ptr(info.dlpi_name) }
+            .to_string_lossy()
+            .into_owned()
+    };
+    search.found = Some((path, info.dlpi_addr as u64, segments));
+    1
+}
+
 impl Image for Loaded {
-    fn code(&self, _address: u64) -> Option<&[u8]> {
-        None
+    fn code(&self, address: u64) -> Option<&[u8]> {
+        if self.tables.is_code(address) {
+            self.memory.from(address)
+        } else {
+            None
+        }
     }
 
-    fn callee(&self, _target: u64) -> Callee {
-        Callee::Unknown
+    fn callee(&self, target: u64) -> Callee {
+        self.tables.callee(&self.memory, target)
     }
 
-    fn slot(&self, _slot: u64) -> Callee {
-        Callee::Unknown
+    fn slot(&self, slot: u64) -> Callee {
+        self.tables.slot(&self.memory, slot)
     }
 
-    fn unwind(&self, _address: u64) -> Result<Option<Unwind>, Why> {
-        Ok(None)
+    fn unwind(&self, address: u64) -> Result<Option<Unwind>, Why> {
+        self.tables.unwind(&self.memory, address)
     }
 }

@@ -1,0 +1,56 @@
+//! Scans the outlined functions of ELF files and prints one line for each:
+//! `cargo run -p hetmp-scan --example outlined -- FILE...`
+//!
+//! Where a file has lost its symbols, the functions are found as the first
+//! argument of the calls that start parallel regions.
+
+#[path = "../tests/support/file.rs"]
+mod file;
+
+fn main() {
+    let mut all = std::collections::BTreeMap::<String, usize>::new();
+    for path in std::env::args().skip(1) {
+        let image = file::File::read(std::path::Path::new(&path));
+        let mut outlined: Vec<(String, u64)> = image
+            .functions
+            .iter()
+            .filter(|(name, _)| name.contains("._omp_fn.") && !name.ends_with(".cold"))
+            .map(|(name, address)| (name.clone(), *address))
+            .collect();
+        if outlined.is_empty() {
+            outlined = file::outlined(&image)
+                .into_iter()
+                .map(|address| (format!("{address:#x}"), address))
+                .collect();
+        }
+        for (name, address) in outlined {
+            let started = std::time::Instant::now();
+            let scan = hetmp_scan::scan(&image, address);
+            let took = started.elapsed();
+            let verdict = match scan.fits() {
+                Ok(()) => "fits".to_string(),
+                Err((why, at)) => format!("{why:?} {at:#x}"),
+            };
+            let calls: Vec<String> = scan
+                .calls
+                .entries()
+                .map(|entry| format!("{entry:?}"))
+                .collect();
+            let word = verdict.split(' ').next().unwrap_or("").to_string();
+            *all.entry(word).or_default() += 1;
+            println!(
+                "{path} {name} {address:#x} {verdict} chunks {} calls {}{}{} {} us",
+                scan.chunks,
+                calls.join(","),
+                if scan.calls.foreign { " foreign" } else { "" },
+                if scan.calls.unknown {
+                    format!(" unknown@{:#x}", scan.calls.unknown_address)
+                } else {
+                    String::new()
+                },
+                took.as_micros(),
+            );
+        }
+    }
+    println!("{all:?}");
+}

@@ -1,0 +1,282 @@
+//! What an ELF object says about itself to the loader: which name each slot of
+//! its offset tables stands for, its notes, and where its exception tables are.
+//!
+//! Works on the object as it is mapped, so that the same code reads a running
+//! process's libraries and a file that a test laid out in memory. Everything
+//! read is checked against the segments; nonsense gives less, never a panic.
+
+use std::collections::HashMap;
+
+use crate::{Callee, Entry, Unwind, Why};
+
+/// A loaded segment or another entry of the program header table, in
+/// addresses as mapped.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment {
+    /// `p_type`.
+    pub kind: u32,
+    /// `p_flags`.
+    pub flags: u32,
+    /// First address.
+    pub start: u64,
+    /// Length in memory, in bytes.
+    pub length: u64,
+}
+
+/// Gives the mapped bytes of an object.
+pub trait Memory {
+    /// The bytes from `address` to the end of the segment that holds it, if it
+    /// can be read.
+    fn from(&self, address: u64) -> Option<&[u8]>;
+}
+
+/// What was read from the dynamic section and the notes.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    base: u64,
+    segments: Vec<Segment>,
+    slots: HashMap<u64, Slot>,
+    symbols: u64,
+    strings: u64,
+    eh_frame_header: Option<u64>,
+    /// The build's identifier, empty where there is none.
+    pub build_id: Vec<u8>,
+    /// Whether there is thread-local storage.
+    pub has_tls: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Slot {
+    Symbol(u32),
+    Relative(u64),
+}
+
+const PT_LOAD: u32 = 1;
+const PT_DYNAMIC: u32 = 2;
+const PT_NOTE: u32 = 4;
+const PT_TLS: u32 = 7;
+const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+const PF_X: u32 = 1;
+
+const DT_PLTRELSZ: u64 = 2;
+const DT_STRTAB: u64 = 5;
+const DT_SYMTAB: u64 = 6;
+const DT_RELA: u64 = 7;
+const DT_RELASZ: u64 = 8;
+const DT_JMPREL: u64 = 23;
+
+const R_X86_64_64: u32 = 1;
+const R_X86_64_GLOB_DAT: u32 = 6;
+const R_X86_64_JUMP_SLOT: u32 = 7;
+const R_X86_64_RELATIVE: u32 = 8;
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    let part = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(part.try_into().ok()?))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let part = bytes.get(at..at.checked_add(8)?)?;
+    Some(u64::from_le_bytes(part.try_into().ok()?))
+}
+
+impl Tables {
+    /// Reads an object that is mapped at `base` (what is added to the
+    /// addresses in its file).
+    pub fn read(memory: &dyn Memory, base: u64, segments: Vec<Segment>) -> Tables {
+        let mut tables = Tables {
+            base,
+            ..Tables::default()
+        };
+        for segment in &segments {
+            match segment.kind {
+                PT_TLS => tables.has_tls = true,
+                PT_GNU_EH_FRAME => tables.eh_frame_header = Some(segment.start),
+                PT_NOTE => tables.read_notes(memory, segment),
+                _ => {}
+            }
+        }
+        let dynamic = segments.iter().find(|s| s.kind == PT_DYNAMIC).copied();
+        tables.segments = segments;
+        if let Some(dynamic) = dynamic {
+            tables.read_dynamic(memory, dynamic.start);
+        }
+        tables
+    }
+
+    /// Whether there is code at `address`.
+    pub fn is_code(&self, address: u64) -> bool {
+        self.segments.iter().any(|s| {
+            s.kind == PT_LOAD
+                && s.flags & PF_X != 0
+                && address >= s.start
+                && address - s.start < s.length
+        })
+    }
+
+    fn read_notes(&mut self, memory: &dyn Memory, segment: &Segment) {
+        let Some(bytes) = memory.from(segment.start) else {
+            return;
+        };
+        let bytes = &bytes[..bytes.len().min(segment.length as usize)];
+        let mut at = 0;
+        while let (Some(name), Some(length), Some(kind)) = (
+            u32_at(bytes, at),
+            u32_at(bytes, at + 4),
+            u32_at(bytes, at + 8),
+        ) {
+            let name_at = at + 12;
+            let padded = |n: u32| (n as usize).div_ceil(4) * 4;
+            let data_at = name_at + padded(name);
+            if kind == 3 && bytes.get(name_at..name_at + 4) == Some(b"GNU\0") {
+                if let Some(id) = bytes.get(data_at..data_at + length as usize) {
+                    self.build_id = id.to_vec();
+                }
+            }
+            at = data_at + padded(length);
+        }
+    }
+
+    fn read_dynamic(&mut self, memory: &dyn Memory, start: u64) {
+        let Some(bytes) = memory.from(start) else {
+            return;
+        };
+        let mut values = HashMap::new();
+        let mut at = 0;
+        while let (Some(tag), Some(value)) = (u64_at(bytes, at), u64_at(bytes, at + 8)) {
+            if tag == 0 {
+                break;
+            }
+            values.entry(tag).or_insert(value);
+            at += 16;
+        }
+        // The C library adds the base to these in place; the vDSO and objects
+        // whose dynamic section is read-only keep what the file says.
+        let address = |tag: u64| {
+            values
+                .get(&tag)
+                .map(|&value| self.mapped(value))
+                .unwrap_or(0)
+        };
+        let length = |tag: u64| values.get(&tag).copied().unwrap_or(0);
+        let (symbols, strings) = (address(DT_SYMTAB), address(DT_STRTAB));
+        let lists = [
+            (address(DT_JMPREL), length(DT_PLTRELSZ)),
+            (address(DT_RELA), length(DT_RELASZ)),
+        ];
+        self.symbols = symbols;
+        self.strings = strings;
+        for (start, length) in lists {
+            if start == 0 {
+                continue;
+            }
+            let Some(bytes) = memory.from(start) else {
+                continue;
+            };
+            let bytes = &bytes[..bytes.len().min(length as usize)];
+            for entry in bytes.chunks_exact(24) {
+                let (Some(offset), Some(info), Some(addend)) =
+                    (u64_at(entry, 0), u64_at(entry, 8), u64_at(entry, 16))
+                else {
+                    continue;
+                };
+                let slot = self.base.wrapping_add(offset);
+                match info as u32 {
+                    R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT => {
+                        self.slots.insert(slot, Slot::Symbol((info >> 32) as u32));
+                    }
+                    R_X86_64_RELATIVE => {
+                        let target = self.base.wrapping_add(addend);
+                        if self.is_code(target) {
+                            self.slots.insert(slot, Slot::Relative(target));
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn mapped(&self, value: u64) -> u64 {
+        let inside = |address: u64| {
+            self.segments
+                .iter()
+                .any(|s| s.kind == PT_LOAD && address >= s.start && address - s.start < s.length)
+        };
+        if inside(value) {
+            value
+        } else {
+            self.base.wrapping_add(value)
+        }
+    }
+
+    /// Where a pointer that the loader fills leads.
+    pub fn slot(&self, memory: &dyn Memory, slot: u64) -> Callee {
+        match self.slots.get(&slot) {
+            None => Callee::Unknown,
+            Some(Slot::Relative(target)) => Callee::Inside(*target),
+            Some(Slot::Symbol(index)) => self.symbol(memory, *index).unwrap_or(Callee::Unknown),
+        }
+    }
+
+    fn symbol(&self, memory: &dyn Memory, index: u32) -> Option<Callee> {
+        let at = self.symbols.checked_add(u64::from(index) * 24)?;
+        let bytes = memory.from(at)?;
+        let name_at = u32_at(bytes, 0)?;
+        let section = u16::from_le_bytes(bytes.get(6..8)?.try_into().ok()?);
+        let value = u64_at(bytes, 8)?;
+        let name = memory.from(self.strings.checked_add(u64::from(name_at))?)?;
+        let end = name.iter().take(4096).position(|&byte| byte == 0)?;
+        let name = String::from_utf8_lossy(&name[..end]).into_owned();
+        Some(match Entry::of_name(&name) {
+            Some(entry) => Callee::Runtime(entry),
+            // Defined here: the loader might prefer another definition, but
+            // programs that replace their own functions are not outlined code.
+            None if section != 0 && self.is_code(self.base.wrapping_add(value)) => {
+                Callee::Inside(self.base.wrapping_add(value))
+            }
+            None if name.is_empty() => Callee::Unknown,
+            None => Callee::Named(name),
+        })
+    }
+
+    /// Where a direct call or jump leads: through an entry of the procedure
+    /// linkage table, with or without the landing mark of indirect-branch
+    /// tracking, or to a function of the object.
+    pub fn callee(&self, memory: &dyn Memory, target: u64) -> Callee {
+        if !self.is_code(target) {
+            return Callee::Unknown;
+        }
+        let stub = || {
+            let mut bytes = memory.from(target)?;
+            let mut at = target;
+            for mark in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0xf2]] {
+                if let Some(rest) = bytes.strip_prefix(mark) {
+                    bytes = rest;
+                    at += mark.len() as u64;
+                }
+            }
+            let bytes = bytes.strip_prefix(&[0xff, 0x25])?;
+            let displacement = u32_at(bytes, 0)? as i32;
+            Some(
+                at.wrapping_add(6)
+                    .wrapping_add_signed(i64::from(displacement)),
+            )
+        };
+        match stub() {
+            Some(slot) => self.slot(memory, slot),
+            None => Callee::Inside(target),
+        }
+    }
+
+    /// The exception tables' record of the function that holds `address`.
+    ///
+    /// # Errors
+    /// [`Why::Unwind`] where there is a record but it is not understood.
+    pub fn unwind(&self, memory: &dyn Memory, address: u64) -> Result<Option<Unwind>, Why> {
+        match self.eh_frame_header {
+            None => Ok(None),
+            Some(header) => crate::unwind::find(memory, header, address),
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! The states of a function's points, followed until nothing changes, through
+//! the functions that it calls.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
+
+use crate::entry::{self, Entry};
+use crate::graph::{Graph, Next};
+use crate::state::{Flags, State, ARGUMENTS, CALLER_SAVED, GENERAL, RAX, RSP, VECTOR};
+use crate::step::{general, Findings, Frame, Step};
+use crate::value::Value;
+use crate::{Callee, Calls, Image, Scan, Use, Why};
+
+/// Instructions that one scan decodes, all functions together.
+const DECODED: usize = 40_000;
+/// Instructions that one scan executes.
+const EXECUTED: usize = 600_000;
+/// How deep calls are followed.
+const DEPTH: usize = 8;
+
+/// What a function leaves in the registers, or `None` where it does not
+/// return.
+type Exit = Option<(Vec<Value>, Vec<Value>)>;
+
+struct Analysis<'a> {
+    image: &'a dyn Image,
+    factory: InstructionInfoFactory,
+    findings: Findings,
+    calls: Calls,
+    asked: (bool, bool),
+    decoded: usize,
+    executed: usize,
+    /// Functions that were followed, by address and by what the registers held.
+    known: HashMap<u64, Vec<(State, Exit)>>,
+    active: Vec<u64>,
+}
+
+pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
+    let mut analysis = Analysis {
+        image,
+        factory: InstructionInfoFactory::new(),
+        findings: Findings::default(),
+        calls: Calls::default(),
+        asked: (false, false),
+        decoded: DECODED,
+        executed: EXECUTED,
+        known: HashMap::new(),
+        active: Vec::new(),
+    };
+    let limit = analysis.function(entry, State::entry()).err();
+    let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
+        Some((address, why)) => Use::Escapes(why, address),
+        None if asked => Use::Arithmetic,
+        None => Use::Absent,
+    };
+    Scan {
+        thread_number: used(analysis.asked.0, analysis.findings.id),
+        team_size: used(analysis.asked.1, analysis.findings.team),
+        calls: analysis.calls,
+        chunks: u32::try_from(analysis.findings.splits.len()).unwrap_or(u32::MAX),
+        limit: limit.map(|(why, _)| why),
+        limit_address: limit.map_or(0, |(_, address)| address),
+    }
+}
+
+impl Analysis<'_> {
+    /// Follows the function at `entry`, whose registers hold what `state`
+    /// says.
+    fn function(&mut self, entry: u64, state: State) -> Result<Exit, (Why, u64)> {
+        let found = self.known.get(&entry).and_then(|all| {
+            all.iter()
+                .find(|(known, _)| *known == state)
+                .map(|(_, exit)| exit.clone())
+        });
+        if let Some(exit) = found {
+            return Ok(exit);
+        }
+        if self.active.contains(&entry) || self.active.len() >= DEPTH {
+            return Err((Why::TooLong, entry));
+        }
+        self.active.push(entry);
+        let exit = self.follow(entry, &state);
+        self.active.pop();
+        let exit = exit?;
+        self.known
+            .entry(entry)
+            .or_default()
+            .push((state, exit.clone()));
+        Ok(exit)
+    }
+
+    fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
+        let graph = Graph::read(self.image, entry, &mut self.decoded)?;
+        let mut frame = Frame::default();
+        let outer = std::mem::take(&mut self.findings.zero_branches);
+        let result = loop {
+            let before = frame.exposed;
+            let exit = match self.settle(&graph, entry, state, &mut frame) {
+                Ok(exit) => exit,
+                Err(limit) => break Err(limit),
+            };
+            // What others may see changes what loads give: start again.
+            if frame.exposed == before {
+                break Ok(exit);
+            }
+        };
+        let branches = std::mem::replace(&mut self.findings.zero_branches, outer);
+        for &(place, origin, address) in &frame.hidden {
+            if frame.is_exposed(place) {
+                self.findings.escape(origin, Why::Frame, address);
+            }
+        }
+        for at in branches {
+            self.check_zero_branch(&graph, at);
+        }
+        result
+    }
+
+    /// `if (id == 0)` is harmless around a block that the others skip: there is
+    /// one such thread in a team of any size.
+    fn check_zero_branch(&mut self, graph: &Graph, at: u64) {
+        use ConditionCode as C;
+        let Some(node) = graph.nodes.get(&at) else {
+            return;
+        };
+        let behind = node.instruction.next_ip();
+        let Next::Branch(target) = node.next else {
+            return;
+        };
+        let zero_is_taken = matches!(node.instruction.condition_code(), C::e | C::le | C::be);
+        let (zero, others) = if zero_is_taken {
+            (target, behind)
+        } else {
+            (behind, target)
+        };
+        if !graph.only_adds(at, zero, others) {
+            self.findings
+                .escape(crate::value::Origin::ID, Why::Branch, at);
+        }
+    }
+
+    /// Repeats the function's blocks until no state changes.
+    fn settle(
+        &mut self,
+        graph: &Graph,
+        entry: u64,
+        state: &State,
+        frame: &mut Frame,
+    ) -> Result<Exit, (Why, u64)> {
+        let mut states: BTreeMap<u64, State> = BTreeMap::new();
+        states.insert(entry, state.clone());
+        let mut open: BTreeSet<u64> = BTreeSet::from([entry]);
+        let mut exit: Option<State> = None;
+        while let Some(leader) = open.pop_first() {
+            let Some(state) = states.get(&leader) else {
+                continue;
+            };
+            let mut state = state.clone();
+            let mut at = leader;
+            loop {
+                let Some(node) = graph.nodes.get(&at) else {
+                    return Err((Why::UnknownCode, at));
+                };
+                if self.executed == 0 {
+                    return Err((Why::TooLong, at));
+                }
+                self.executed -= 1;
+                let i = &node.instruction;
+                let behind = i.next_ip();
+                let mut send = |to: u64, state: &State| match states.get_mut(&to) {
+                    None => {
+                        states.insert(to, state.clone());
+                        open.insert(to);
+                    }
+                    Some(old) => {
+                        if old.join(state) {
+                            open.insert(to);
+                        }
+                    }
+                };
+                match &node.next {
+                    Next::Fall => {
+                        let mut step = Step {
+                            state: &mut state,
+                            findings: &mut self.findings,
+                            frame,
+                        };
+                        step.execute(i, &mut self.factory)
+                            .map_err(|why| (why, at))?;
+                    }
+                    Next::Jump(target) => {
+                        send(*target, &state);
+                        break;
+                    }
+                    Next::Branch(target) => {
+                        let mut step = Step {
+                            state: &mut state,
+                            findings: &mut self.findings,
+                            frame,
+                        };
+                        let (taken, fallen) = step.branch(i);
+                        let mut other = state.clone();
+                        other.order = taken;
+                        state.order = fallen;
+                        if let Flags::StackEquals(place) = state.flags {
+                            match i.condition_code() {
+                                ConditionCode::e => other.general[RSP] = Value::Frame(place),
+                                ConditionCode::ne => state.general[RSP] = Value::Frame(place),
+                                _ => {}
+                            }
+                        }
+                        send(*target, &other);
+                        send(behind, &state);
+                        break;
+                    }
+                    Next::Call { callee, pad } => {
+                        let returns = self.call(i, callee, &mut state, frame)?;
+                        if let Some(pad) = pad {
+                            let mut caught = state.clone();
+                            caught.general[RAX] = Value::Plain;
+                            caught.flags = Flags::Plain;
+                            send(*pad, &caught);
+                        }
+                        if !returns {
+                            break;
+                        }
+                    }
+                    Next::TailCall(callee) => {
+                        if self.call(i, callee, &mut state, frame)? {
+                            leave(&mut exit, &state);
+                        }
+                        break;
+                    }
+                    Next::Return => {
+                        leave(&mut exit, &state);
+                        break;
+                    }
+                    Next::Stop => break,
+                }
+                if graph.leaders.contains(&behind) {
+                    send(behind, &state);
+                    break;
+                }
+                at = behind;
+            }
+        }
+        Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
+    }
+
+    /// A call's effect; tells whether it returns.
+    fn call(
+        &mut self,
+        i: &Instruction,
+        callee: &Callee,
+        state: &mut State,
+        frame: &mut Frame,
+    ) -> Result<bool, (Why, u64)> {
+        let at = i.ip();
+        for register in [i.memory_base(), i.memory_index()] {
+            if let Some(n) = general(register) {
+                self.findings
+                    .escape(state.general[n].origin(), Why::Address, at);
+            }
+        }
+        if i.op0_kind() == OpKind::Register {
+            if let Some(n) = general(i.op0_register()) {
+                self.findings
+                    .escape(state.general[n].origin(), Why::Address, at);
+            }
+        }
+        if !matches!(state.general[RSP], Value::Frame(_)) {
+            return Err((Why::StackPointer, at));
+        }
+        match callee {
+            Callee::Runtime(entry) => {
+                self.calls.insert(*entry);
+                let arguments = entry.arguments();
+                self.hand_over(at, arguments, state, frame);
+                clobber(state);
+                match entry {
+                    Entry::ThreadNumber => {
+                        self.asked.0 = true;
+                        state.general[RAX] = Value::Id;
+                    }
+                    Entry::TeamSize => {
+                        self.asked.1 = true;
+                        state.general[RAX] = Value::Team;
+                    }
+                    _ => {}
+                }
+                Ok(true)
+            }
+            Callee::Named(name) => {
+                self.calls.foreign = true;
+                if !entry::stays_within_itself(name) && !entry::never_returns(name) {
+                    self.unknown(at);
+                }
+                let arguments = if entry::takes_no_integers(name) { 0 } else { 6 };
+                self.hand_over(at, arguments, state, frame);
+                clobber(state);
+                Ok(!entry::never_returns(name))
+            }
+            Callee::Unknown => {
+                self.calls.foreign = true;
+                self.unknown(at);
+                self.hand_over(at, 6, state, frame);
+                clobber(state);
+                Ok(true)
+            }
+            Callee::Inside(target) => {
+                self.calls.foreign = true;
+                let mut inner = State::entry();
+                for n in CALLER_SAVED {
+                    frame.expose(state.general[n]);
+                    if !state.general[n].is_free() || state.general[n].split().is_some() {
+                        inner.general[n] = state.general[n];
+                    }
+                }
+                for n in 0..VECTOR {
+                    frame.expose(state.vector[n]);
+                    if !state.vector[n].is_free() {
+                        inner.vector[n] = state.vector[n];
+                    }
+                }
+                match self.function(*target, inner) {
+                    Ok(None) => Ok(false),
+                    Ok(Some((general, vector))) => {
+                        // Within one file compilers keep values in registers
+                        // that they know the callee not to touch, so what is
+                        // left there is what the callee leaves.
+                        for n in CALLER_SAVED {
+                            state.general[n] = settled(general[n]);
+                        }
+                        for n in 0..VECTOR {
+                            state.vector[n] = settled(vector[n]);
+                        }
+                        state.flags = Flags::Plain;
+                        Ok(true)
+                    }
+                    Err(_) => {
+                        self.unknown(at);
+                        self.hand_over(at, 6, state, frame);
+                        for n in CALLER_SAVED {
+                            state.general[n] = state.general[n].blurred();
+                        }
+                        for n in 0..VECTOR {
+                            state.vector[n] = state.vector[n].blurred();
+                        }
+                        state.flags = Flags::Plain;
+                        Ok(true)
+                    }
+                }
+            }
+        }
+    }
+
+    fn unknown(&mut self, at: u64) {
+        if !self.calls.unknown {
+            self.calls.unknown = true;
+            self.calls.unknown_address = at;
+        }
+    }
+
+    /// Checks what a function that is not followed can see.
+    fn hand_over(&mut self, at: u64, arguments: usize, state: &State, frame: &mut Frame) {
+        for &n in ARGUMENTS.iter().take(arguments) {
+            self.findings
+                .escape(state.general[n].origin(), Why::Argument, at);
+            frame.expose(state.general[n]);
+        }
+        if arguments < ARGUMENTS.len() {
+            return;
+        }
+        for value in state.vector.iter().take(8) {
+            self.findings.escape(value.origin(), Why::Argument, at);
+            frame.expose(*value);
+        }
+        // The seventh argument; later ones are pushed, which is checked there.
+        if let Value::Frame(place) = state.general[RSP] {
+            let value = state.load(place, 8);
+            self.findings.escape(value.origin(), Why::Argument, at);
+            frame.expose(value);
+        }
+    }
+}
+
+fn settled(value: Value) -> Value {
+    if value.is_free() {
+        Value::Plain
+    } else {
+        value
+    }
+}
+
+fn leave(exit: &mut Option<State>, state: &State) {
+    match exit {
+        None => *exit = Some(state.clone()),
+        Some(exit) => {
+            exit.join(state);
+        }
+    }
+}
+
+/// After a call of another object's function.
+fn clobber(state: &mut State) {
+    for n in CALLER_SAVED {
+        state.general[n] = Value::Plain;
+    }
+    state.vector = [Value::Plain; VECTOR];
+    state.flags = Flags::Plain;
+}
+
+const _: () = assert!(GENERAL > 11);

@@ -1,0 +1,284 @@
+//! The instructions of one function and where each of them leads.
+
+use std::collections::{BTreeSet, HashMap};
+
+use iced_x86::{
+    Code, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register,
+};
+
+use crate::entry;
+use crate::{Callee, Image, Why};
+
+/// Where an instruction leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// To the instruction behind it.
+    Fall,
+    /// Elsewhere in the function.
+    Jump(u64),
+    /// Elsewhere, or behind it.
+    Branch(u64),
+    /// Into a function and then behind it, or to where the exception tables
+    /// say.
+    Call { callee: Callee, pad: Option<u64> },
+    /// Into a function, and then back to the caller.
+    TailCall(Callee),
+    /// Back to the caller.
+    Return,
+    /// Nowhere: a trap.
+    Stop,
+}
+
+/// One instruction.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) instruction: Instruction,
+    pub(crate) next: Next,
+}
+
+/// The code that is reachable from a function's entry without leaving it.
+#[derive(Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: HashMap<u64, Node>,
+    /// Addresses where paths begin or meet.
+    pub(crate) leaders: BTreeSet<u64>,
+}
+
+/// The longest function that is followed, in instructions.
+const LONGEST: usize = 12_000;
+
+impl Graph {
+    /// Decodes the function at `entry`; `budget` is what is left for the whole
+    /// scan.
+    ///
+    /// # Errors
+    /// Why it cannot be followed, and where.
+    pub(crate) fn read(
+        image: &dyn Image,
+        entry: u64,
+        budget: &mut usize,
+    ) -> Result<Graph, (Why, u64)> {
+        let mut graph = Graph::default();
+        let mut tables = Tables::default();
+        let mut open = vec![entry];
+        while let Some(start) = open.pop() {
+            if !graph.leaders.insert(start) || graph.nodes.contains_key(&start) {
+                continue;
+            }
+            let bytes = image.code(start).ok_or((Why::UnknownCode, start))?;
+            let mut decoder = Decoder::with_ip(64, bytes, start, DecoderOptions::NONE);
+            loop {
+                let at = decoder.ip();
+                if graph.nodes.contains_key(&at) {
+                    graph.leaders.insert(at);
+                    break;
+                }
+                if *budget == 0 || graph.nodes.len() >= LONGEST {
+                    return Err((Why::TooLong, at));
+                }
+                *budget -= 1;
+                if !decoder.can_decode() {
+                    return Err((Why::UnknownCode, at));
+                }
+                let instruction = decoder.decode();
+                if instruction.is_invalid() {
+                    return Err((Why::UnknownCode, at));
+                }
+                let next = follow(image, &mut tables, &instruction)?;
+                let mut ends = true;
+                match &next {
+                    Next::Fall => ends = false,
+                    Next::Jump(target) => open.push(*target),
+                    Next::Branch(target) => {
+                        open.push(*target);
+                        open.push(instruction.next_ip());
+                    }
+                    Next::Call { callee, pad } => {
+                        open.extend(*pad);
+                        ends = matches!(callee, Callee::Named(name) if entry::never_returns(name));
+                    }
+                    Next::TailCall(_) | Next::Return | Next::Stop => {}
+                }
+                graph.nodes.insert(at, Node { instruction, next });
+                if ends {
+                    break;
+                }
+            }
+        }
+        Ok(graph)
+    }
+
+    /// The instructions that may come after the one at `address`.
+    pub(crate) fn successors(&self, address: u64) -> Vec<u64> {
+        let Some(node) = self.nodes.get(&address) else {
+            return Vec::new();
+        };
+        let behind = node.instruction.next_ip();
+        match &node.next {
+            Next::Fall => vec![behind],
+            Next::Jump(target) => vec![*target],
+            Next::Branch(target) => vec![*target, behind],
+            Next::Call { callee, pad } => {
+                let mut all: Vec<u64> = pad.iter().copied().collect();
+                if !matches!(callee, Callee::Named(name) if entry::never_returns(name)) {
+                    all.push(behind);
+                }
+                all
+            }
+            Next::TailCall(_) | Next::Return | Next::Stop => Vec::new(),
+        }
+    }
+
+    /// Whether the branch at `branch` only adds something for one thread:
+    /// every path from `extra` comes to `rest` before the function ends, or
+    /// `rest` does nothing more.
+    pub(crate) fn only_adds(&self, branch: u64, extra: u64, rest: u64) -> bool {
+        let extra = self.skip_jumps(extra);
+        let rest = self.skip_jumps(rest);
+        if extra == rest || self.does_nothing(rest) {
+            return true;
+        }
+        let mut seen = BTreeSet::new();
+        let mut open = vec![extra];
+        while let Some(at) = open.pop() {
+            if at == rest || !seen.insert(at) {
+                continue;
+            }
+            if at == branch {
+                return false;
+            }
+            match self.nodes.get(&at).map(|node| &node.next) {
+                None | Some(Next::Return | Next::TailCall(_)) => return false,
+                Some(_) => {
+                    for next in self.successors(at) {
+                        open.push(self.skip_jumps(next));
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn skip_jumps(&self, mut address: u64) -> u64 {
+        for _ in 0..8 {
+            match self.nodes.get(&address) {
+                Some(node) if matches!(node.next, Next::Jump(_)) => {
+                    if let Next::Jump(target) = node.next {
+                        address = target;
+                    }
+                }
+                Some(node) if node.instruction.mnemonic() == Mnemonic::Nop => {
+                    address = node.instruction.next_ip();
+                }
+                _ => break,
+            }
+        }
+        address
+    }
+
+    /// Whether the code from here on only returns.
+    fn does_nothing(&self, mut address: u64) -> bool {
+        for _ in 0..24 {
+            let Some(node) = self.nodes.get(&address) else {
+                return false;
+            };
+            let i = &node.instruction;
+            address = match &node.next {
+                Next::Return => return true,
+                Next::Jump(target) => *target,
+                Next::Fall => {
+                    let register = i.op_count() > 0 && i.op0_kind() == OpKind::Register;
+                    let stack = register && i.op0_register() == Register::RSP;
+                    let quiet = match i.mnemonic() {
+                        Mnemonic::Pop => register,
+                        Mnemonic::Leave | Mnemonic::Nop | Mnemonic::Vzeroupper => true,
+                        Mnemonic::Add | Mnemonic::Lea | Mnemonic::Mov => stack,
+                        _ => false,
+                    };
+                    if !quiet {
+                        return false;
+                    }
+                    i.next_ip()
+                }
+                _ => return false,
+            };
+        }
+        false
+    }
+}
+
+/// The exception tables that were looked up so far.
+#[derive(Default)]
+struct Tables {
+    known: Vec<crate::Unwind>,
+}
+
+impl Tables {
+    /// Where an exception thrown at `address` continues.
+    fn pad(&mut self, image: &dyn Image, address: u64) -> Result<Option<u64>, Why> {
+        let known = self
+            .known
+            .iter()
+            .find(|part| (part.start..part.end).contains(&address));
+        if let Some(part) = known {
+            return Ok(part.pad(address));
+        }
+        match image.unwind(address)? {
+            None => Ok(None),
+            Some(part) => {
+                let pad = part.pad(address);
+                self.known.push(part);
+                Ok(pad)
+            }
+        }
+    }
+}
+
+fn follow(image: &dyn Image, tables: &mut Tables, i: &Instruction) -> Result<Next, (Why, u64)> {
+    let at = i.ip();
+    Ok(match i.flow_control() {
+        FlowControl::Next => Next::Fall,
+        FlowControl::UnconditionalBranch => match direct(i) {
+            Some(target) => match image.callee(target) {
+                Callee::Inside(target) => Next::Jump(target),
+                callee => Next::TailCall(callee),
+            },
+            None => return Err((Why::UnknownCode, at)),
+        },
+        FlowControl::ConditionalBranch => match direct(i) {
+            Some(target) => Next::Branch(target),
+            None => return Err((Why::UnknownCode, at)),
+        },
+        FlowControl::IndirectBranch => match slot(i).map(|slot| image.slot(slot)) {
+            Some(callee @ (Callee::Runtime(_) | Callee::Named(_))) => Next::TailCall(callee),
+            Some(Callee::Inside(target)) => Next::Jump(target),
+            _ => return Err((Why::IndirectJump, at)),
+        },
+        FlowControl::Call => match direct(i) {
+            Some(target) => Next::Call {
+                callee: image.callee(target),
+                pad: tables.pad(image, at).map_err(|why| (why, at))?,
+            },
+            None => return Err((Why::UnknownCode, at)),
+        },
+        FlowControl::IndirectCall => Next::Call {
+            callee: slot(i).map_or(Callee::Unknown, |slot| image.slot(slot)),
+            pad: tables.pad(image, at).map_err(|why| (why, at))?,
+        },
+        FlowControl::Return if matches!(i.code(), Code::Retnq) => Next::Return,
+        FlowControl::Exception if i.mnemonic() == Mnemonic::Ud2 => Next::Stop,
+        FlowControl::Interrupt if i.mnemonic() == Mnemonic::Int3 => Next::Stop,
+        _ => return Err((Why::UnknownCode, at)),
+    })
+}
+
+fn direct(i: &Instruction) -> Option<u64> {
+    (i.op0_kind() == OpKind::NearBranch64).then(|| i.near_branch64())
+}
+
+/// The address of the pointer that a jump or call goes through, where it is a
+/// constant.
+fn slot(i: &Instruction) -> Option<u64> {
+    (i.op0_kind() == OpKind::Memory && i.is_ip_rel_memory_operand())
+        .then(|| i.ip_rel_memory_address())
+}

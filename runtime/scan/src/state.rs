@@ -1,0 +1,252 @@
+//! Everything that is known at one point of a function.
+
+use std::collections::BTreeMap;
+
+use crate::value::{join, Order, Origin, Place, Split, Value};
+
+/// Number of general-purpose registers, in the order of their encoding.
+pub(crate) const GENERAL: usize = 16;
+/// Number of vector registers.
+pub(crate) const VECTOR: usize = 32;
+/// Encodings of the registers that have a role of their own.
+pub(crate) const RAX: usize = 0;
+pub(crate) const RDX: usize = 2;
+pub(crate) const RSP: usize = 4;
+pub(crate) const RBP: usize = 5;
+/// `rdi`, `rsi`, `rdx`, `rcx`, `r8`, `r9`.
+pub(crate) const ARGUMENTS: [usize; 6] = [7, 6, 2, 1, 8, 9];
+/// What a called function may change: `rax`, `rcx`, `rdx`, `rsi`, `rdi`,
+/// `r8` to `r11`.
+pub(crate) const CALLER_SAVED: [usize; 9] = [0, 1, 2, 6, 7, 8, 9, 10, 11];
+
+/// What the last comparison was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flags {
+    /// Nothing of interest.
+    Plain,
+    /// `cmp id, remainder`; with the operands the other way round if swapped.
+    IdRemainder { split: Split, swapped: bool },
+    /// `cmp id, 0` or `test id, id`.
+    IdZero,
+    /// `cmp rsp, x`: where they are equal the stack pointer is `x`.
+    StackEquals(Place),
+    /// Depends on the numbers in another way.
+    Taint(Origin),
+}
+
+impl Flags {
+    pub(crate) fn origin(self) -> Origin {
+        match self {
+            Flags::Plain | Flags::StackEquals(_) => Origin::NONE,
+            Flags::IdRemainder { .. } => Origin::ID.with(Origin::TEAM),
+            Flags::IdZero => Origin::ID,
+            Flags::Taint(origin) => origin,
+        }
+    }
+}
+
+/// One word of the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Slot {
+    size: i64,
+    value: Value,
+}
+
+/// Registers, flags and frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) general: [Value; GENERAL],
+    pub(crate) vector: [Value; VECTOR],
+    pub(crate) flags: Flags,
+    pub(crate) order: Order,
+    /// What was stored and is not plain; a missing place is plain.
+    slots: BTreeMap<Place, Slot>,
+}
+
+impl State {
+    pub(crate) fn entry() -> State {
+        let mut general = [Value::Plain; GENERAL];
+        general[RSP] = Value::Frame(Place { base: 0, offset: 0 });
+        State {
+            general,
+            vector: [Value::Plain; VECTOR],
+            flags: Flags::Plain,
+            order: Order::Unknown,
+            slots: BTreeMap::new(),
+        }
+    }
+
+    /// Takes in what another path brings; tells whether anything changed.
+    pub(crate) fn join(&mut self, other: &State) -> bool {
+        let (mine, theirs) = (self.order, other.order);
+        let mut changed = false;
+        let mut merge = |a: &mut Value, b: Value| {
+            let value = join((*a, mine), (b, theirs));
+            changed |= value != *a;
+            *a = value;
+        };
+        for (a, b) in self.general.iter_mut().zip(other.general) {
+            merge(a, b);
+        }
+        for (a, b) in self.vector.iter_mut().zip(other.vector) {
+            merge(a, b);
+        }
+        let mut slots = BTreeMap::new();
+        let places: Vec<Place> = self
+            .slots
+            .keys()
+            .chain(other.slots.keys())
+            .copied()
+            .collect();
+        for place in places {
+            let a = self.slots.get(&place).copied();
+            let b = other.slots.get(&place).copied();
+            let size = match (a, b) {
+                (Some(a), Some(b)) => a.size.max(b.size),
+                (Some(slot), None) | (None, Some(slot)) => slot.size,
+                (None, None) => continue,
+            };
+            let same_size = a.is_none() || b.is_none() || a.map(|s| s.size) == b.map(|s| s.size);
+            let x = a.map_or(Value::Plain, |slot| slot.value);
+            let y = b.map_or(Value::Plain, |slot| slot.value);
+            let value = if same_size {
+                join((x, mine), (y, theirs))
+            } else {
+                x.mixed(y)
+            };
+            if value != Value::Plain {
+                slots.insert(place, Slot { size, value });
+            }
+        }
+        if slots != self.slots {
+            self.slots = slots;
+            changed = true;
+        }
+        if self.flags != other.flags {
+            let origin = self.flags.origin().with(other.flags.origin());
+            let flags = if origin.is_none() {
+                Flags::Plain
+            } else {
+                Flags::Taint(origin)
+            };
+            changed |= flags != self.flags;
+            self.flags = flags;
+        }
+        if self.order != other.order && self.order != Order::Unknown {
+            self.order = Order::Unknown;
+            changed = true;
+        }
+        changed
+    }
+
+    /// Forgets that values belong to a split whose division is made anew.
+    pub(crate) fn forget_split(&mut self, split: Split) {
+        let outdated = |value: &mut Value| {
+            if value.split() == Some(split) {
+                *value = value.outdated();
+            }
+        };
+        self.general.iter_mut().for_each(outdated);
+        self.vector.iter_mut().for_each(outdated);
+        self.slots
+            .values_mut()
+            .for_each(|slot| outdated(&mut slot.value));
+        self.slots.retain(|_, slot| slot.value != Value::Plain);
+        if matches!(self.flags, Flags::IdRemainder { split: s, .. } if s == split) {
+            self.flags = Flags::Taint(self.flags.origin());
+        }
+        if matches!(self.order, Order::Less(s) | Order::NotLess(s) if s == split) {
+            self.order = Order::Unknown;
+        }
+    }
+
+    /// The value at a place of the frame.
+    pub(crate) fn load(&self, place: Place, size: i64) -> Value {
+        let end = place.offset.saturating_add(size);
+        let mut value: Option<Value> = None;
+        for (at, slot) in self.overlapping(place, size) {
+            let part = if at == place && slot.size == size {
+                slot.value
+            } else if at == place && slot.size > size && size >= 4 && !slot.value.is_pointer() {
+                // The low half of a widened number is the number.
+                slot.value
+            } else {
+                slot.value.blurred()
+            };
+            let whole = at.offset <= place.offset && at.offset + slot.size >= end;
+            value = Some(match value {
+                None if whole => part,
+                None => part.mixed(Value::Plain),
+                Some(v) => v.mixed(part),
+            });
+        }
+        let others = self.tainted(|at| at.base != place.base);
+        match value {
+            Some(value) => value,
+            // Bases may overlap in ways that are not followed; a place that
+            // was never written through this one might be one of theirs.
+            None if others.is_none() => Value::Plain,
+            None => Value::Taint(others),
+        }
+    }
+
+    /// What a load from an unknown place of the frame may see.
+    pub(crate) fn load_anywhere(&self) -> Value {
+        let origin = self.tainted(|_| true);
+        if !origin.is_none() {
+            Value::Taint(origin)
+        } else if self.slots.values().any(|slot| slot.value.is_pointer()) {
+            Value::InFrame
+        } else {
+            Value::Plain
+        }
+    }
+
+    /// Which numbers lie in the places that `which` names.
+    pub(crate) fn tainted(&self, which: impl Fn(Place) -> bool) -> Origin {
+        self.slots
+            .iter()
+            .filter(|(place, _)| which(**place))
+            .fold(Origin::NONE, |origin, (_, slot)| {
+                origin.with(slot.value.origin())
+            })
+    }
+
+    /// Overwrites a place of the frame.
+    pub(crate) fn store(&mut self, place: Place, size: i64, value: Value) {
+        let end = place.offset.saturating_add(size);
+        let old: Vec<(Place, Slot)> = self.overlapping(place, size).collect();
+        for (at, slot) in old {
+            if at.offset >= place.offset && at.offset + slot.size <= end {
+                self.slots.remove(&at);
+            } else if let Some(slot) = self.slots.get_mut(&at) {
+                slot.value = slot.value.blurred();
+            }
+        }
+        let blurred = self.slots.get(&place).map(|slot| slot.value);
+        if let Some(old) = blurred {
+            // A longer slot at the same place keeps its length.
+            if let Some(slot) = self.slots.get_mut(&place) {
+                slot.value = old.mixed(value);
+            }
+        } else if value != Value::Plain {
+            self.slots.insert(place, Slot { size, value });
+        }
+    }
+
+    fn overlapping(&self, place: Place, size: i64) -> impl Iterator<Item = (Place, Slot)> + '_ {
+        // No slot is longer than a vector register.
+        let low = Place {
+            offset: place.offset.saturating_sub(64),
+            ..place
+        };
+        let high = Place {
+            offset: place.offset.saturating_add(size),
+            ..place
+        };
+        self.slots
+            .range(low..high.max(low))
+            .filter(move |(at, slot)| at.offset + slot.size > place.offset)
+            .map(|(at, slot)| (*at, *slot))
+    }
+}

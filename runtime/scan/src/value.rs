@@ -1,0 +1,348 @@
+//! What a register or a word of the stack frame holds, as far as the two
+//! numbers are concerned.
+//!
+//! The values follow the split that compilers emit (libgomp's ABI leaves
+//! static loops to the compiler):
+//!
+//! ```text
+//! q = n / threads; r = n % threads;           Quotient, Remainder
+//! if (id < r) { q = q + 1; r = 0; }           QuotientPick, RemainderPick
+//! first = q * id + r; last = first + q        Product + Remainder = Plain
+//! ```
+//!
+//! `0 <= q * id + r <= n - q` for every number of threads, so a sum of a
+//! product and its own remainder is as good as any other number of the
+//! program. A remainder alone is not (`hash % threads` names a thread), nor is
+//! the identifier alone. The picked quotient with an unpicked remainder would
+//! leave `0..=n`, hence the separate names.
+
+/// Which of the two numbers something stems from, as a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Origin(u8);
+
+impl Origin {
+    pub(crate) const NONE: Origin = Origin(0);
+    pub(crate) const ID: Origin = Origin(1);
+    pub(crate) const TEAM: Origin = Origin(2);
+
+    pub(crate) fn with(self, other: Origin) -> Origin {
+        Origin(self.0 | other.0)
+    }
+
+    pub(crate) fn has(self, other: Origin) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// A place in the stack: offset from a base. Base 0 is the stack pointer at
+/// the function's entry; a later base (an aligned stack pointer, a
+/// variable-length array) lies below all earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) base: u8,
+    pub(crate) offset: i64,
+}
+
+impl Place {
+    /// Whether a pointer to `other`, used upwards, could reach this place.
+    pub(crate) fn is_at_or_above(self, other: Place) -> bool {
+        self.base < other.base || (self.base == other.base && self.offset >= other.offset)
+    }
+}
+
+/// Names one split: the address of its division.
+pub(crate) type Split = u64;
+
+/// An abstract value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// Has nothing to do with the two numbers, or is bounded by the program's
+    /// own numbers whatever they are.
+    Plain,
+    /// The constant 0.
+    Zero,
+    /// Address of a known place of the frame.
+    Frame(Place),
+    /// Address of some place of the frame.
+    InFrame,
+    /// The thread number itself.
+    Id,
+    /// The number of threads itself.
+    Team,
+    /// `n / threads`.
+    Quotient(Split),
+    /// `n / threads + 1`.
+    QuotientPlus(Split),
+    /// `n / threads`, plus 1 where `id < n % threads`.
+    QuotientPick(Split),
+    /// `n % threads`.
+    Remainder(Split),
+    /// `n % threads`, or 0 where `id < n % threads`.
+    RemainderPick(Split),
+    /// At most `n % threads`, plus a plain number.
+    Tail(Split),
+    /// The same for a picked remainder.
+    TailPick(Split),
+    /// `id * Quotient`, plus a plain number.
+    Product(Split),
+    /// `id * QuotientPick`, plus a plain number.
+    ProductPick(Split),
+    /// 1 where `id < n % threads`, else 0.
+    Less(Split),
+    /// Anything else that stems from the two numbers.
+    Taint(Origin),
+}
+
+/// What the branches taken so far say about `id < n % threads`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Unknown,
+    Less(Split),
+    NotLess(Split),
+}
+
+use Value::*;
+
+impl Value {
+    /// Which numbers it would betray; none where it may flow anywhere.
+    pub(crate) fn origin(self) -> Origin {
+        match self {
+            Plain | Zero | Frame(_) | InFrame => Origin::NONE,
+            Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
+            Product(_) | ProductPick(_) => Origin::NONE,
+            Id => Origin::ID,
+            Team => Origin::TEAM,
+            Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
+            Less(_) => Origin::ID.with(Origin::TEAM),
+            Taint(origin) => origin,
+        }
+    }
+
+    pub(crate) fn is_free(self) -> bool {
+        self.origin().is_none()
+    }
+
+    pub(crate) fn is_pointer(self) -> bool {
+        matches!(self, Frame(_) | InFrame)
+    }
+
+    /// The split that it belongs to.
+    pub(crate) fn split(self) -> Option<Split> {
+        match self {
+            Quotient(s) | QuotientPlus(s) | QuotientPick(s) | Remainder(s) | RemainderPick(s)
+            | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | Less(s) => Some(s),
+            Plain | Zero | Frame(_) | InFrame | Id | Team | Taint(_) => None,
+        }
+    }
+
+    /// What is left of it when only part of it is kept, or when it is an
+    /// operand of something that is not modelled.
+    pub(crate) fn blurred(self) -> Value {
+        if self.is_pointer() {
+            InFrame
+        } else if self.is_free() {
+            Plain
+        } else {
+            Taint(self.origin())
+        }
+    }
+
+    /// What an operation that is not modelled makes of two operands.
+    pub(crate) fn mixed(self, other: Value) -> Value {
+        let origin = self.origin().with(other.origin());
+        if !origin.is_none() {
+            Taint(origin)
+        } else if self.is_pointer() || other.is_pointer() {
+            InFrame
+        } else {
+            Plain
+        }
+    }
+
+    /// After the division of its split has been made again, with other
+    /// operands.
+    pub(crate) fn outdated(self) -> Value {
+        if self.is_free() {
+            Plain
+        } else {
+            Taint(self.origin())
+        }
+    }
+
+    pub(crate) fn add_constant(self, constant: i64) -> Value {
+        match self {
+            _ if constant == 0 => self,
+            Frame(place) => match place.offset.checked_add(constant) {
+                Some(offset) => Frame(Place { offset, ..place }),
+                None => InFrame,
+            },
+            Quotient(s) if constant == 1 => QuotientPlus(s),
+            _ => self.add(Plain),
+        }
+    }
+
+    pub(crate) fn add(self, other: Value) -> Value {
+        match (self, other) {
+            (Zero, x) | (x, Zero) => x,
+            (Quotient(a), Less(b)) | (Less(b), Quotient(a)) if a == b => QuotientPick(a),
+            // The product and its own remainder: within 0..=n.
+            (Product(a), Remainder(b) | Tail(b) | RemainderPick(b) | TailPick(b))
+            | (Remainder(b) | Tail(b) | RemainderPick(b) | TailPick(b), Product(a))
+                if a == b =>
+            {
+                Plain
+            }
+            (ProductPick(a), RemainderPick(b) | TailPick(b))
+            | (RemainderPick(b) | TailPick(b), ProductPick(a))
+                if a == b =>
+            {
+                Plain
+            }
+            (a, b) if a.is_pointer() || b.is_pointer() => a.mixed(b),
+            (Product(_) | ProductPick(_), Product(_) | ProductPick(_)) => Plain,
+            (Product(s), x) | (x, Product(s)) if x.is_free() => Product(s),
+            (ProductPick(s), x) | (x, ProductPick(s)) if x.is_free() => ProductPick(s),
+            (Remainder(s) | Tail(s), x) | (x, Remainder(s) | Tail(s)) if x.is_free() => Tail(s),
+            (RemainderPick(s) | TailPick(s), x) | (x, RemainderPick(s) | TailPick(s))
+                if x.is_free() =>
+            {
+                TailPick(s)
+            }
+            (a, b) => a.mixed(b),
+        }
+    }
+
+    pub(crate) fn subtract(self, other: Value) -> Value {
+        match (self, other) {
+            (x, Zero) => x,
+            // The distance of two places.
+            (Frame(_) | InFrame, Frame(_) | InFrame) => Plain,
+            // `first - id * q` would be the remainder again.
+            (_, Product(_) | ProductPick(_)) => Taint(Origin::ID.with(Origin::TEAM)),
+            (a, b) if b.is_free() && !b.is_pointer() => a.add(Plain),
+            (a, b) => a.mixed(b),
+        }
+    }
+
+    /// A product. `order` is what is known where it is made: only there does a
+    /// quotient that was raised unconditionally belong to the split.
+    pub(crate) fn multiply(self, other: Value, order: Order) -> Value {
+        match (self, other) {
+            (Zero, _) | (_, Zero) => Zero,
+            (Id, Quotient(s)) | (Quotient(s), Id) => Product(s),
+            (Id, QuotientPick(s)) | (QuotientPick(s), Id) => ProductPick(s),
+            (Id, QuotientPlus(s)) | (QuotientPlus(s), Id) if order == Order::Less(s) => {
+                ProductPick(s)
+            }
+            (a, b) => a.mixed(b),
+        }
+    }
+
+    /// The quotient of a division, and its remainder; the division is at
+    /// `split`.
+    pub(crate) fn divide(self, divisor: Value, split: Split) -> (Value, Value) {
+        match (self, divisor) {
+            (a, Team) if a.is_free() && !a.is_pointer() => (Quotient(split), Remainder(split)),
+            // `i / q` is the number of the thread that has iteration `i`.
+            (a, Quotient(_) | QuotientPlus(_) | QuotientPick(_)) => {
+                let value = Taint(a.origin().with(Origin::TEAM));
+                (value, value)
+            }
+            (a, b) => (a.mixed(b), a.mixed(b)),
+        }
+    }
+
+    /// One of two values, by whether `id < n % threads` of `split`.
+    pub(crate) fn pick(less: Value, not_less: Value, split: Split) -> Value {
+        join(
+            (less, Order::Less(split)),
+            (not_less, Order::NotLess(split)),
+        )
+    }
+}
+
+/// The value as one of the picked pair, where it is one: a raised quotient and
+/// a cleared remainder where the identifier is below the remainder, the
+/// untouched ones where it is not.
+fn as_picked((value, order): (Value, Order), split: Split) -> Option<Value> {
+    match (value, order) {
+        (QuotientPick(s) | Quotient(s), _) if s == split => Some(QuotientPick(s)),
+        (QuotientPlus(s), Order::Less(o)) if s == split && o == s => Some(QuotientPick(s)),
+        (RemainderPick(s), _) if s == split => Some(RemainderPick(s)),
+        (Remainder(s), Order::NotLess(o)) if s == split && o == s => Some(RemainderPick(s)),
+        (Zero, Order::Less(o)) if o == split => Some(RemainderPick(o)),
+        (Product(s) | ProductPick(s), _) if s == split => Some(ProductPick(s)),
+        _ => None,
+    }
+}
+
+/// The least value that covers both, where two paths meet.
+pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
+    if a.0 == b.0 {
+        return a.0;
+    }
+    if let Some(split) = a.0.split().or(b.0.split()) {
+        if let (Some(x), Some(y)) = (as_picked(a, split), as_picked(b, split)) {
+            if x == y {
+                return x;
+            }
+        }
+    }
+    match (a.0, b.0) {
+        // Between 0 and the remainder, in one way or another.
+        (
+            Zero | Remainder(_) | RemainderPick(_) | Tail(_),
+            Zero | Remainder(_) | RemainderPick(_) | Tail(_),
+        ) => match (a.0.split(), b.0.split()) {
+            (Some(s), None) | (None, Some(s)) => Tail(s),
+            (Some(s), Some(t)) if s == t => Tail(s),
+            _ => Taint(a.0.origin().with(b.0.origin())),
+        },
+        (x, y) => x.mixed(y),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Split = 7;
+
+    #[test]
+    fn the_compilers_split_is_plain() {
+        let first = Id.multiply(Quotient(S), Order::Unknown).add(Remainder(S));
+        assert_eq!(first, Plain);
+        let q = join(
+            (QuotientPlus(S), Order::Less(S)),
+            (Quotient(S), Order::NotLess(S)),
+        );
+        let r = join((Zero, Order::Less(S)), (Remainder(S), Order::NotLess(S)));
+        assert_eq!(Id.multiply(q, Order::Unknown).add(r), Plain);
+    }
+
+    #[test]
+    fn what_is_not_the_split_stays_tainted() {
+        // The remainder was not cleared.
+        let raised = Id.multiply(QuotientPick(S), Order::Unknown);
+        assert!(!raised.add(Remainder(S)).is_free());
+        // The quotient was raised for everybody.
+        assert!(!Id.multiply(QuotientPlus(S), Order::Unknown).is_free());
+        let q = join(
+            (QuotientPlus(S), Order::NotLess(S)),
+            (Quotient(S), Order::Less(S)),
+        );
+        assert!(!Id.multiply(q, Order::Unknown).is_free());
+        // Another split's remainder.
+        assert!(!Product(S).add(Remainder(S + 1)).is_free());
+        assert!(!Id.multiply(Plain, Order::Unknown).is_free());
+        assert!(!Id.add_constant(1).is_free());
+        assert!(!Plain.subtract(Id).is_free());
+        assert!(!join((Id, Order::Unknown), (Zero, Order::Unknown)).is_free());
+        // A tail is at most the remainder, twice it is more.
+        assert!(!Remainder(S).add(Remainder(S)).add(Product(S)).is_free());
+    }
+}
