@@ -171,8 +171,14 @@ impl Barrier {
     /// ([`Poll::Leave`]); then the barrier is abandoned and must be reset before its next use.
     #[inline]
     pub fn central(&self, epoch: u32, n: u32, with: &mut dyn Pastime) {
+        self.central_batch(epoch, 1, n, with);
+    }
+
+    /// The same for a thread that arrives on behalf of `count` members at once.
+    #[inline]
+    pub fn central_batch(&self, epoch: u32, count: u32, n: u32, with: &mut dyn Pastime) {
         // AcqRel: the last arrival sees what everybody wrote before, and passes it on by `signal`.
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == n {
+        if self.arrived.fetch_add(count, Ordering::AcqRel) + count == n {
             // Before the signal: a released thread may arrive at the next barrier at once.
             self.arrived.store(0, Ordering::Relaxed);
             self.gone.signal(epoch);

@@ -223,6 +223,9 @@ const SHORT: u32 = 200;
 
 #[cold]
 fn wait_until(th: &Thread, done: impl Fn() -> bool) {
+    if !th.runner.get().is_null() && crate::virtual_team::wait_for_others(th, &done) {
+        return;
+    }
     th.slow.leave();
     let short = if Policy::oversubscribed() {
         SHORT / 10

@@ -77,6 +77,7 @@ fn start() -> Globals {
         topology.get_or_init(Topology::discover).clone()
     });
     crate::het::configure(&globals);
+    crate::virtual_team::configure(&globals);
     Policy::set_cpus(cpus);
     let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
         PASSIVE_SPINS
@@ -135,6 +136,7 @@ pub(crate) fn after_fork(th: &Thread) {
     for pool in th.pools.take() {
         pool.forget();
     }
+    crate::virtual_team::after_fork(th);
     Policy::set_threads(1);
     crate::het::after_fork();
     let word = FORK_WORD.load(Ordering::Relaxed);

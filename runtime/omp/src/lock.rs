@@ -31,6 +31,10 @@ pub fn take(lock: &Lock) {
 fn contended(lock: &Lock) {
     let th = Thread::try_current();
     if let Some(th) = th {
+        // A virtual thread of this one may hold it.
+        if !th.runner.get().is_null() && crate::virtual_team::wait_until(th, || lock.try_lock()) {
+            return;
+        }
         th.slow.leave();
     }
     lock.lock();

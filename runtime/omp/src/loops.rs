@@ -96,6 +96,8 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
             SchedKind::Guided => (Clause::Guided, run.chunk as u64),
             SchedKind::Auto => (Clause::Static, 0),
+            // The threads of a virtual team come one after the other: what the first ones leave.
+            _ if team.is_virtual() && l.order == Order::None => (Clause::Guided, 1),
             // Where order forbids one of ours, the default of `schedule(runtime)`.
             _ => (Clause::Dynamic, 1),
         },
@@ -107,7 +109,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         work.chunk.set(0);
         return;
     }
-    if l.order == Order::None && n > 0 && het::may_replace(l.clause, run) {
+    if l.order == Order::None && n > 0 && !team.is_virtual() && het::may_replace(l.clause, run) {
         let plain = (clause, chunk);
         if let Some(schedule) = het::schedule(th, team, nthreads, l, run, plain) {
             // SAFETY: the node is this thread's alone.

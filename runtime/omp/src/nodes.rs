@@ -190,6 +190,11 @@ fn node_of_place(layout: &Layout, place: u32) -> Option<u32> {
     Some(node as u32)
 }
 
+/// The node that thread `t` of an outermost team belongs to, where nobody put it on a place.
+pub(crate) fn of_thread(t: usize) -> u32 {
+    layout().map_or(0, |l| l.order[t % l.order.len()])
+}
+
 /// A thread goes to the node numbered `node - 1`, if it is not there.
 #[inline]
 pub(crate) fn settle(th: &Thread, node: u32) {

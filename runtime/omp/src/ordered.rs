@@ -98,8 +98,11 @@ fn wait(th: &Thread, work: &Work, k: u64) {
 #[cold]
 #[inline(never)]
 fn wait_long(th: &Thread, work: &Work, k: u64) {
-    th.slow.leave();
     let mine = || work.turn.load(Ordering::Acquire) == k;
+    if !th.runner.get().is_null() && crate::virtual_team::wait_for_others(th, mine) {
+        return;
+    }
+    th.slow.leave();
     let mut spinner = Spinner::new();
     while !mine() {
         if !spinner.turn() {

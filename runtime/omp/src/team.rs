@@ -21,6 +21,7 @@ use crate::init;
 use crate::pool::{Call, Pool};
 use crate::task::{Deque, Group, Sleep, Task, Tasks};
 use crate::thread::{SavedContext, Thread};
+use crate::virtual_team::{self, VirtualTeam};
 use crate::work::{Cursor, Work, WorkChain};
 use core::cell::Cell;
 use hetmp_core::park::{Flag, Policy};
@@ -59,6 +60,8 @@ pub struct Shared {
     pub(crate) saved_partition: Cell<(u32, u32)>,
     /// What the members' placements were computed for: policy, primary thread's placement, size.
     pub(crate) placed_for: Cell<(u32, (u32, u32, u32), u32)>,
+    /// The virtual team that this is the team of, or null: its members are real threads.
+    pub(crate) virtual_team: Cell<*const VirtualTeam>,
 }
 
 /// The threads of one parallel region.
@@ -138,6 +141,7 @@ impl Team {
                 taken: Cell::new(0),
                 saved_partition: Cell::new((0, 0)),
                 placed_for: Cell::new((0, (0, 0, 0), 0)),
+                virtual_team: Cell::new(core::ptr::null()),
             }),
             barrier: Barrier::new(),
             members: (0..capacity)
@@ -207,6 +211,12 @@ impl Team {
         self.shared.active_level.get()
     }
 
+    /// Are the members virtual threads?
+    #[inline(always)]
+    pub(crate) fn is_virtual(&self) -> bool {
+        !self.shared.virtual_team.get().is_null()
+    }
+
     /// The team around this one and the number there of the thread that opened this one.
     pub fn parent(&self) -> Option<(&Team, u32)> {
         // SAFETY: the enclosing team is in use as long as this one is.
@@ -247,6 +257,8 @@ pub struct Region {
     pub data: *mut libc::c_void,
     /// Number of threads, resolved.
     pub nthreads: u32,
+    /// The `num_threads` clause, 0 for none.
+    pub asked: u32,
     /// The `proc_bind` clause, 0 for none.
     pub bind: u32,
     /// Taskgroup with reductions that all implicit tasks belong to, or null.
@@ -502,6 +514,10 @@ pub fn barrier(th: &Thread) -> bool {
         return false;
     }
     th.slow.leave();
+    if team.is_virtual() {
+        virtual_team::barrier(th);
+        return false;
+    }
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     let mut pastime = crate::task::TaskPastime::new(th);
     let _traced = trace::scope(Traced::Barrier, 0, 0, 0);
@@ -540,6 +556,19 @@ pub fn barrier(th: &Thread) -> bool {
 /// # Safety
 /// As for [`fork`].
 pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    if virtual_team::watches() {
+        // SAFETY: the caller's promise.
+        return unsafe { virtual_team::parallel(th, region, first) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { ordinary(th, region, first) }
+}
+
+/// The same as a team of as many real threads as the region says.
+///
+/// # Safety
+/// As for [`fork`].
+pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     // SAFETY: the caller's promise.
     let n = unsafe { fork(th, region, first) };
     // SAFETY: the caller's promise.

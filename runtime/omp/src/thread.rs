@@ -104,6 +104,10 @@ pub struct Thread {
     pub(crate) acc: crate::acc::ThreadState,
     /// Emulated slowness.
     pub(crate) slow: crate::nodes::SlowState,
+    /// The runner of virtual threads that this thread is, or null.
+    pub(crate) runner: Cell<*const crate::virtual_team::Runner>,
+    /// The team of virtual threads for regions that this thread opens.
+    pub(crate) virtual_team: RefCell<Option<Box<crate::virtual_team::VirtualTeam>>>,
 }
 
 impl Thread {
@@ -154,6 +158,8 @@ impl Thread {
             node: Cell::new(0),
             acc: crate::acc::ThreadState::new(),
             slow: crate::nodes::SlowState::new(),
+            runner: Cell::new(core::ptr::null()),
+            virtual_team: RefCell::new(None),
         }
     }
 

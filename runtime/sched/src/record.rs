@@ -110,6 +110,21 @@ pub struct NodeRecord {
     pub power: Option<Power>,
 }
 
+impl NodeRecord {
+    /// What the whole execution says about the node's speed.
+    #[must_use]
+    pub fn rate(&self) -> Option<NodeRate> {
+        self.ns_per_iteration
+            .filter(|&ns| ns > 0.0)
+            .map(|ns_per_iteration| NodeRate {
+                ns_per_iteration,
+                faults: None,
+                instructions: None,
+                cache_misses: None,
+            })
+    }
+}
+
 /// How an execution came by its split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Learning {

@@ -119,6 +119,16 @@ impl Blocks {
         }
     }
 
+    /// Piece 0, for a runner that must run it itself. Before anybody else takes any.
+    pub fn take_first(&self) -> Option<u32> {
+        (0..self.blocks.len())
+            .find(|&i| {
+                let (from, to) = unpack(self.blocks[i].0.pieces.load(Ordering::Relaxed));
+                from == 0 && to > 0
+            })
+            .and_then(|i| self.take(i))
+    }
+
     /// A piece from the far end of another block, for `thief`: of those worth it, from the runner
     /// with the most work left.
     pub fn steal(&self, thief: usize) -> Steal {

@@ -19,6 +19,7 @@ pub(super) fn region(
         f,
         data,
         nthreads: resolve_num_threads(th, num_threads, 0),
+        asked: num_threads,
         bind: flags,
         group: null(),
     }

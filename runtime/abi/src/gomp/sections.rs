@@ -19,6 +19,7 @@ fn region(
         data,
         // With dynamic adjustment, more threads than sections are of no use.
         nthreads: resolve_num_threads(th, num_threads, count),
+        asked: num_threads,
         bind: flags,
         group: null(),
     }

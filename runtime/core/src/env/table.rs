@@ -324,6 +324,14 @@ pub static TABLE: &[Variable] = &[
              process, which complain about schedules they do not know.",
         )
         .spec("hetmp"),
+    hetmp("HETMP_STATIC", Kind::Word)
+        .default("auto")
+        .accepts("off, auto or force")
+        .help(
+            "Whether one of our schedules reaches loops that the compiler divided itself, by teams \
+             of virtual threads: where it may gain, never, or wherever it is safe.",
+        )
+        .spec("hetmp"),
     hetmp("HETMP_OBJECTIVE", Kind::Word)
         .default("time")
         .accepts("time, energy or edp")

@@ -7,6 +7,8 @@
 //! * `execution` is one execution of one loop: it reads the clock around probes and hands the
 //!   measurements in.
 //! * `regions` is what is known about the program's loops: the probe cache, under a lock.
+//! * `source` is what decisions rest on beside times: counters, faults, thresholds, watts.
+//! * `profile` keeps what was learned from one run to the next.
 //! * `report` says it: lines for `HETMP_VERBOSE`, the file of `HETMP_REPORT`.
 //!
 //! Where nodes are slowed on purpose, plain schedules come here as well: a slow core must pay for
@@ -17,8 +19,10 @@
 //! [`crate::nodes`], the monotonic clock. **Data out**: ranges of iterations, and reports.
 
 mod execution;
+mod profile;
 mod regions;
 pub(crate) mod report;
+mod source;
 
 use crate::icv::{Globals, RunSched, SchedKind};
 use crate::init;
@@ -31,7 +35,7 @@ use execution::{Execution, Method};
 use hetmp_core::report::warn;
 use hetmp_sched::schedule::Kind;
 
-pub(crate) use regions::after_fork;
+pub(crate) use regions::{after_fork, known_pieces, learn_pieces};
 
 /// The environment names one of our schedules, so that a program's `dynamic` and `guided` give way.
 const REPLACE: u8 = 1;
@@ -64,6 +68,10 @@ pub(crate) fn configure(globals: &Globals) {
     }
     MODE.store(mode, Ordering::Relaxed);
     report::configure(globals);
+    if mode & REPLACE != 0 {
+        source::configure(globals);
+    }
+    profile::configure(globals);
 }
 
 /// The schedule that takes the place of `plain` (what the program asked for, or what stands for it:

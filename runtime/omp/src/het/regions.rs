@@ -6,26 +6,47 @@
 
 use super::execution::{Method, Parts};
 use super::report::{self, Summary};
+use super::{profile, source};
 use core::sync::atomic::{AtomicPtr, Ordering};
-use hetmp_sched::cache::{Key, ProbeCache};
-use hetmp_sched::decide::Rules;
+use hetmp_sched::cache::{Key, Known, ProbeCache};
+use hetmp_sched::record::LoopRecord;
 use hetmp_sched::team::Team;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Parts of executions that are kept for the next ones.
 const SPARES: usize = 16;
+/// Tells regions run as virtual threads from loops, among the summaries.
+const PIECES: u8 = u8::MAX;
 /// Placements that are kept. A program uses a handful; one that uses more makes them anew.
 const TEAMS: usize = 64;
 
 #[derive(Debug, Default)]
 pub(super) struct Regions {
-    cache: ProbeCache,
+    pub(super) cache: ProbeCache,
     teams: Vec<Arc<Team>>,
     #[allow(clippy::vec_box, reason = "they come and go as boxes")]
     spares: Vec<Box<Parts>>,
     /// By region and method. Kept only for a report.
     pub(super) summaries: BTreeMap<(Key, u8), Summary>,
+}
+
+impl Regions {
+    /// The team of `threads` threads whose thread `t` belongs to node `node_of(t)`.
+    fn team(&mut self, threads: usize, node_of: impl Fn(usize) -> u32) -> Arc<Team> {
+        if let Some(team) = self.teams.iter().find(|t| {
+            t.threads() == threads && (0..threads).all(|i| t.node_of(i) == node_of(i) as usize)
+        }) {
+            return Arc::clone(team);
+        }
+        let nodes: Vec<u32> = (0..threads).map(node_of).collect();
+        let team = Arc::new(Team::placed(&nodes, crate::nodes::count()).with_power(source::power()));
+        if self.teams.len() == TEAMS {
+            self.teams.remove(0);
+        }
+        self.teams.push(Arc::clone(&team));
+        team
+    }
 }
 
 /// The table; made at its first use.
@@ -83,26 +104,19 @@ pub(super) fn parts(
     node_of: impl Fn(usize) -> u32,
 ) -> Box<Parts> {
     let threads = nthreads as usize;
+    let learns = matches!(method, Method::HetProbe { .. });
+    if learns {
+        profile::prepare(region as u64);
+    }
     let mut guard = lock();
     let all = &mut *guard;
-    let team = match all.teams.iter().find(|t| {
-        t.threads() == threads && (0..threads).all(|i| t.node_of(i) == node_of(i) as usize)
-    }) {
-        Some(team) => Arc::clone(team),
-        None => {
-            let nodes: Vec<u32> = (0..threads).map(node_of).collect();
-            let team = Arc::new(Team::placed(&nodes, crate::nodes::count()));
-            if all.teams.len() == TEAMS {
-                all.teams.remove(0);
-            }
-            all.teams.push(Arc::clone(&team));
-            team
-        }
-    };
+    let team = all.team(threads, node_of);
     let key = Key::new(region as u64, n, &team);
-    let known = match method {
-        Method::HetProbe { .. } => all.cache.known(&key),
-        _ => None,
+    let known = if learns {
+        profile::fill(&mut all.cache, &key, &team);
+        all.cache.known(&key)
+    } else {
+        None
     };
     // The last one given back is the one that is still in the cache of this core.
     let spare = all
@@ -142,7 +156,7 @@ pub(super) fn learn(parts: &Parts) {
     let mut guard = lock();
     let all = &mut *guard;
     if learns {
-        all.cache.update(parts.key, &record, &Rules::default());
+        all.cache.update(parts.key, &record, &source::rules());
     }
     if !report::wanted() {
         return;
@@ -157,6 +171,45 @@ pub(super) fn learn(parts: &Parts) {
         .summaries
         .entry((parts.key, code))
         .or_insert_with(|| Summary::new(parts.key.region))
+        .add(record);
+    drop(guard);
+    if let Some(line) = line {
+        report::say(&line);
+    }
+}
+
+/// What is known about the parallel region of the outlined function at `address`, run as `pieces`
+/// virtual threads by `threads` real ones.
+pub(crate) fn known_pieces(
+    address: usize,
+    pieces: u32,
+    threads: usize,
+    node_of: impl Fn(usize) -> u32,
+) -> (Key, Arc<Team>, Option<Arc<Known>>) {
+    profile::prepare(address as u64);
+    let mut all = lock();
+    let team = all.team(threads, node_of);
+    let key = Key::new(address as u64, u64::from(pieces), &team);
+    profile::fill(&mut all.cache, &key, &team);
+    let known = all.cache.known(&key);
+    (key, team, known)
+}
+
+/// Learns from such a region, whose iterations are its virtual threads.
+pub(crate) fn learn_pieces(key: Key, record: LoopRecord) {
+    if report::wanted() {
+        report::prepare(key.region);
+    }
+    let mut guard = lock();
+    let all = &mut *guard;
+    all.cache.update(key, &record, &source::rules());
+    if !report::wanted() {
+        return;
+    }
+    let line = all
+        .summaries
+        .entry((key, PIECES))
+        .or_insert_with(|| Summary::new(key.region))
         .add(record);
     drop(guard);
     if let Some(line) = line {

@@ -9,7 +9,7 @@ use hetmp_sched::schedule::Schedule;
 use super::parse::{self, Bad};
 use super::text::quoted;
 use super::{
-    schedule, Allocator, Icv, ProcBind, RunSched, TargetOffload, WaitPolicy,
+    schedule, Allocator, Icv, ProcBind, RunSched, StaticLoops, TargetOffload, WaitPolicy,
     SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
 };
 use crate::affinity::{places, CpuSet, PlaceKind};
@@ -37,6 +37,8 @@ pub struct Ours {
     pub trace: Option<Box<[u8]>>,
     /// `HETMP_TRACE_EVENTS`.
     pub trace_events: u64,
+    /// `HETMP_STATIC`.
+    pub static_loops: StaticLoops,
     /// `HETMP_OBJECTIVE`.
     pub objective: Objective,
     /// `HETMP_FAULT_PERIOD`, in microseconds.
@@ -386,6 +388,9 @@ impl Source<'_> {
             trace_events: self
                 .read("HETMP_TRACE_EVENTS", parse::trace_events)
                 .unwrap_or(1 << 16),
+            static_loops: self
+                .read("HETMP_STATIC", parse::static_loops)
+                .unwrap_or_default(),
             objective: self
                 .read("HETMP_OBJECTIVE", parse::objective)
                 .unwrap_or_default(),

@@ -1,5 +1,17 @@
 //! The value types of the internal control variables.
 
+/// `HETMP_STATIC`: what becomes of loops that the compiler divided itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StaticLoops {
+    /// Ordinary teams.
+    Off,
+    /// Virtual teams where one of our schedules is named and may gain by them.
+    #[default]
+    Auto,
+    /// Virtual teams wherever they are safe.
+    Force,
+}
+
 /// `bind-var` and the `proc_bind` clause; the numbers are those of `omp_proc_bind_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -23,7 +23,7 @@ mod schedule;
 pub(crate) mod text;
 
 pub use globals::{Globals, Machine, Ours, TeamIcv};
-pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, TargetOffload, WaitPolicy};
+pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload, WaitPolicy};
 
 /// The largest number of nested active parallel regions; what `omp_get_supported_active_levels`
 /// returns. It is libgomp's value, and a byte holds it.

@@ -6,7 +6,7 @@
 //! the error, because a program's behaviour must not change with the runtime.
 
 use super::text::{Cursor, Number};
-use super::{Allocator, ProcBind, TargetOffload, WaitPolicy};
+use super::{Allocator, ProcBind, StaticLoops, TargetOffload, WaitPolicy};
 use hetmp_sched::decide::Objective;
 
 /// The value is not acceptable.
@@ -235,6 +235,18 @@ pub(super) fn acc_dimensions(value: &[u8]) -> [i32; 3] {
         }
     }
     dims
+}
+
+/// `HETMP_STATIC`.
+pub(super) fn static_loops(value: &[u8]) -> Result<StaticLoops, Bad> {
+    word(
+        value,
+        &[
+            ("off", StaticLoops::Off),
+            ("auto", StaticLoops::Auto),
+            ("force", StaticLoops::Force),
+        ],
+    )
 }
 
 /// `HETMP_OBJECTIVE`.

@@ -1,9 +1,6 @@
 //! What was done with a parallel region, or why nothing was: the words of the reports.
 
-#![allow(
-    dead_code,
-    reason = "said by the report before every lever exists"
-)]
+#![allow(dead_code, reason = "said by the report before every lever exists")]
 
 use core::fmt;
 
@@ -40,6 +37,8 @@ pub(crate) enum Guard {
     ThreadNumber,
     /// The code could not be followed, and the program was not told of a larger team.
     Unscanned,
+    /// The number of threads of the contention group is limited.
+    ThreadLimit,
     /// It creates tasks.
     Tasks,
     /// It has an ordered or doacross loop, or another construct whose order virtual threads
@@ -91,6 +90,7 @@ impl Guard {
             Guard::ThreadLocal => "thread-local",
             Guard::ThreadNumber => "thread-number",
             Guard::Unscanned => "unscanned",
+            Guard::ThreadLimit => "thread-limit",
             Guard::Tasks => "tasks",
             Guard::Ordered => "ordered",
             Guard::Waits => "waits",
@@ -112,6 +112,7 @@ impl Guard {
             Guard::ThreadLocal => "the object has thread-local variables",
             Guard::ThreadNumber => "uses the thread number for more than loop bounds",
             Guard::Unscanned => "its code cannot be followed",
+            Guard::ThreadLimit => "the number of threads is limited",
             Guard::Tasks => "creates tasks",
             Guard::Ordered => "keeps an order between threads",
             Guard::Waits => "its threads wait for each other unseen",

@@ -1,0 +1,146 @@
+//! Does a region fit a virtual team? What its code says, before it ever runs.
+
+use super::lever::{Guard, Lever};
+use hetmp_scan::loaded::Loaded;
+use hetmp_scan::{scan, Calls, Entry, Scan, Use};
+
+/// What is known about an outlined function from its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fit {
+    /// Any number of threads is right for it, because the number goes into the bounds of loops
+    /// alone. Otherwise why that is not known.
+    pub(super) any_size: Result<(), Guard>,
+    /// Nothing in it can wait for another thread of the team.
+    pub(super) waits_for_nobody: bool,
+    /// A virtual team is out of the question, of whatever size.
+    pub(super) never: Option<Lever>,
+}
+
+impl Fit {
+    const fn never(guard: Guard) -> Fit {
+        Fit {
+            any_size: Err(guard),
+            waits_for_nobody: false,
+            never: Some(Lever::Plain(guard)),
+        }
+    }
+}
+
+/// Reads the outlined function at `address`.
+pub(super) fn of(address: usize) -> Fit {
+    let Some(object) = Loaded::at(address as u64) else {
+        return Fit::never(Guard::Unscanned);
+    };
+    if object.object().has_tls {
+        // Virtual threads of one real thread would share what the program keeps for each thread.
+        return Fit::never(Guard::ThreadLocal);
+    }
+    judge(&scan(&object, address as u64))
+}
+
+fn judge(scan: &Scan) -> Fit {
+    let calls = &scan.calls;
+    if calls.contains(Entry::Task) || calls.contains(Entry::Scope) {
+        return Fit::never(Guard::Tasks);
+    }
+    if calls.any(&[Entry::Ordered, Entry::Doacross]) {
+        return Fit::never(Guard::Ordered);
+    }
+    if calls.any(&[Entry::Target, Entry::Other]) {
+        return Fit::never(Guard::Unforeseen);
+    }
+    let followed = scan.limit.is_none() && !calls.unknown;
+    if followed && scan.chunks == 0 && calls.contains(Entry::LoopDispatch) {
+        return Fit {
+            never: Some(Lever::Dispatched),
+            ..Fit::never(Guard::FewPieces)
+        };
+    }
+    Fit {
+        any_size: any_size(scan),
+        waits_for_nobody: followed && waits_for_nobody(calls),
+        never: None,
+    }
+}
+
+fn any_size(scan: &Scan) -> Result<(), Guard> {
+    match scan.fits() {
+        // A callee that was not followed may ask for the thread number as well.
+        Ok(()) if scan.calls.unknown => Err(Guard::Unscanned),
+        // Their answers depend on the size of the team too.
+        Ok(()) if scan.calls.any(&[Entry::Query, Entry::Setting]) => Err(Guard::ThreadNumber),
+        Ok(()) => Ok(()),
+        Err(_) if scan.limit.is_some() => Err(Guard::Unscanned),
+        Err(_) => Err(
+            if scan.thread_number == Use::Absent && scan.team_size == Use::Absent {
+                Guard::FewPieces
+            } else {
+                Guard::ThreadNumber
+            },
+        ),
+    }
+}
+
+/// Only what neither waits for the team nor keeps a lock while others run.
+fn waits_for_nobody(calls: &Calls) -> bool {
+    calls.entries().all(|entry| {
+        matches!(
+            entry,
+            Entry::ThreadNumber
+                | Entry::TeamSize
+                | Entry::Single
+                | Entry::Critical
+                | Entry::Atomic
+                | Entry::Allocate
+                | Entry::Time
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan_of(entries: &[Entry], chunks: u32, number: Use, unknown: bool) -> Scan {
+        let mut calls = Calls::default();
+        for &entry in entries {
+            calls.insert(entry);
+        }
+        calls.unknown = unknown;
+        Scan {
+            thread_number: number,
+            team_size: number,
+            calls,
+            chunks,
+            limit: None,
+            limit_address: 0,
+        }
+    }
+
+    #[test]
+    fn judgements() {
+        let loops = [Entry::ThreadNumber, Entry::TeamSize];
+        let plain = judge(&scan_of(&loops, 1, Use::Arithmetic, false));
+        assert_eq!(plain.any_size, Ok(()));
+        assert!(plain.waits_for_nobody && plain.never.is_none());
+        let barrier = [Entry::ThreadNumber, Entry::TeamSize, Entry::Barrier];
+        let fit = judge(&scan_of(&barrier, 2, Use::Arithmetic, false));
+        assert!(fit.any_size.is_ok() && !fit.waits_for_nobody);
+        let fit = judge(&scan_of(&loops, 1, Use::Arithmetic, true));
+        assert_eq!(fit.any_size, Err(Guard::Unscanned));
+        assert!(!fit.waits_for_nobody);
+        let escapes = Use::Escapes(hetmp_scan::Why::Address, 1);
+        let fit = judge(&scan_of(&loops, 1, escapes, false));
+        assert_eq!(fit.any_size, Err(Guard::ThreadNumber));
+        let fit = judge(&scan_of(&[Entry::LoopDispatch], 0, Use::Absent, false));
+        assert_eq!(fit.never, Some(Lever::Dispatched));
+        for (entry, guard) in [
+            (Entry::Task, Guard::Tasks),
+            (Entry::Ordered, Guard::Ordered),
+            (Entry::Target, Guard::Unforeseen),
+        ] {
+            let fit = judge(&scan_of(&[entry], 1, Use::Arithmetic, false));
+            assert_eq!(fit.never, Some(Lever::Plain(guard)));
+        }
+    }
+}

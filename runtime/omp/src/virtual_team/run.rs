@@ -1,0 +1,833 @@
+//! A team of virtual threads, run by fewer real ones.
+//!
+//! # How a region runs
+//! To the rest of the runtime the region is an ordinary one of as many threads as there are real ones,
+//! whose outlined function is [`VirtualTeam::run`]. There each real thread becomes a *runner*. It
+//! takes one virtual thread after the other from its block (`hetmp_sched::virtual_team`), puts
+//! on its context (number, team, implicit task: everything the program can ask), and calls the
+//! program's outlined function. All constructs of the runtime then work for a virtual thread as they
+//! do for a real one, because they know threads by their context only.
+//!
+//! **Directly** on the runner's own stack, where the code was read and nothing in it can wait.
+//! **As fibers** otherwise: each virtual thread that is begun gets a stack. One that comes to its end
+//! without waiting leaves the stack to the next one. One that arrives at a barrier is suspended,
+//! and the runner goes on with the next virtual thread; when it has no more to run, it arrives at the
+//! barrier with all of its own at once, and when everybody has, runs them on in turn.
+//!
+//! **A virtual thread that was begun stays with its runner**: compilers keep addresses of
+//! thread-local variables across calls. Only those that nobody has begun are stolen. The one
+//! exception is [`VirtualTeam::expand`], when all would wait for ever otherwise.
+//!
+//! # What makes the sharing sound
+//! * [`Job`] and the team's shared part are written by the primary thread before the real team
+//!   starts and after it has ended.
+//! * A [`Runner`]'s cells are touched by its own thread only; its `ready` queue also by whoever
+//!   expands the team, hence under `lock`.
+//! * A [`Fiber`] belongs to the runner in whose lists it is.
+
+use super::exceptions::InFlight;
+use super::switch::{self, Left, Stack};
+use crate::barrier::wait_on;
+use crate::init;
+use crate::task::TaskPastime;
+use crate::team::{Outlined, Team};
+use crate::thread::{SavedContext, Thread};
+use crate::work::WorkPos;
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::lock::Brief;
+use hetmp_core::park::{Flag, Policy, Spinner};
+use hetmp_core::sys::{self, monotonic_ns};
+use hetmp_core::tls;
+use hetmp_sched::virtual_team::{Blocks, Steal};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+
+/// Spins of a fiber for a lock before it lets others run: some 5 us.
+const LOCK_SPINS: u32 = 300;
+
+/// What a region is to its runners.
+#[derive(Clone, Copy, Debug)]
+struct Job {
+    f: Outlined,
+    data: *mut libc::c_void,
+    pieces: u32,
+    runners: u32,
+    /// Virtual threads have stacks of their own.
+    fibers: bool,
+    /// Blocks are kept to: shares were learned for stretches that nobody can steal in.
+    keep: bool,
+    /// The first barrier epoch and the first worksharing construct of every virtual thread.
+    epoch: u32,
+    pos: WorkPos,
+    number: u32,
+}
+
+unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
+
+/// Why a fiber gave its runner back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Its virtual thread has come to its end; the stack is free for another.
+    Finished,
+    /// It waits at a barrier.
+    Barrier,
+    /// It waits for something else and asks again.
+    Waiting,
+}
+
+/// A stack and the virtual thread on it.
+#[derive(Debug)]
+struct Fiber {
+    stack: Stack,
+    left: Cell<Left>,
+    team: Cell<*const VirtualTeam>,
+    piece: Cell<u32>,
+    state: Cell<State>,
+    saved: Cell<SavedContext>,
+    in_flight: Cell<InFlight>,
+    errno: Cell<libc::c_int>,
+}
+
+/// A real thread of a virtual team.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Runner {
+    team: Cell<*const VirtualTeam>,
+    index: u32,
+    /// The fiber that runs, or null.
+    current: Cell<*const Fiber>,
+    /// Where the runner's own stack was left.
+    own: Cell<Left>,
+    /// Fibers that arrived at the barrier.
+    waiting: UnsafeCell<Vec<*const Fiber>>,
+    /// Fibers without a virtual thread.
+    idle: UnsafeCell<Vec<Box<Fiber>>>,
+    /// Guards `ready`.
+    lock: Brief,
+    /// Fibers that can go on.
+    ready: UnsafeCell<VecDeque<*const Fiber>>,
+    /// Odd while the program's code runs; counts up at both ends. For the watchdog.
+    pub(super) turns: AtomicU64,
+    /// What the watchdog saw last, and for how long, in ms.
+    pub(super) seen: AtomicU64,
+    pub(super) stuck_ms: AtomicU32,
+    /// Nanoseconds in the program's code, and virtual threads begun, in this region.
+    busy_ns: Cell<u64>,
+    begun: Cell<u32>,
+    /// Virtual threads that came to their end.
+    ended: Cell<u32>,
+}
+
+impl Runner {
+    fn new(index: u32) -> Runner {
+        Runner {
+            team: Cell::new(null()),
+            index,
+            current: Cell::new(null()),
+            own: Cell::new(Left::NOWHERE),
+            waiting: UnsafeCell::new(Vec::new()),
+            idle: UnsafeCell::new(Vec::new()),
+            lock: Brief::new(),
+            ready: UnsafeCell::new(VecDeque::new()),
+            turns: AtomicU64::new(0),
+            seen: AtomicU64::new(0),
+            stuck_ms: AtomicU32::new(0),
+            busy_ns: Cell::new(0),
+            begun: Cell::new(0),
+            ended: Cell::new(0),
+        }
+    }
+
+    fn with_ready<R>(&self, f: impl FnOnce(&mut VecDeque<*const Fiber>) -> R) -> R {
+        self.lock.lock();
+        // SAFETY: the lock is held.
+        let r = f(unsafe { &mut *self.ready.get() });
+        self.lock.unlock();
+        r
+    }
+
+    /// Has it fibers that could go on?
+    pub(super) fn has_ready(&self) -> bool {
+        self.with_ready(|q| !q.is_empty())
+    }
+
+    /// A stretch of the program's code begins or ends. Only the runner's thread writes the count.
+    fn turn(&self) {
+        let turns = self.turns.load(Ordering::Relaxed);
+        self.turns.store(turns + 1, Ordering::Relaxed);
+    }
+}
+
+/// What one run of a region measured.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    /// Nanoseconds in the program's code and virtual threads, by runner.
+    pub(super) runners: Vec<(u64, u32)>,
+    /// Virtual threads that took an eighth of the longest one's time or more.
+    pub(super) substantial: u32,
+    /// Some virtual thread was suspended.
+    pub(super) suspended: bool,
+    /// Virtual threads were given threads of their own, because one waited unseen.
+    pub(super) expanded: bool,
+    /// Tasks were deferred.
+    pub(super) tasks: bool,
+}
+
+/// A team of virtual threads. Belongs to the thread that opens the regions, and is used for all of
+/// them.
+#[derive(Debug)]
+pub(crate) struct VirtualTeam {
+    pub(super) team: Team,
+    pub(super) blocks: Blocks,
+    pub(super) runners: Box<[Runner]>,
+    job: Cell<Job>,
+    /// Virtual threads that came to their end, counted when a runner leaves.
+    finished: AtomicU32,
+    /// Virtual thread 0, kept back for the primary thread.
+    first: Cell<Option<u32>>,
+    /// Numbers of the regions whose virtual threads all have.
+    done: Flag,
+    /// Where the worksharing constructs were when the primary thread's last virtual thread ended.
+    end: Cell<WorkPos>,
+    suspended: AtomicBool,
+    pub(super) expanded: AtomicBool,
+    /// Longest stretch of the program's code without a switch so far, in ns.
+    pub(super) longest_ns: AtomicU64,
+    /// Nanoseconds spent by each virtual thread. Written by its runner.
+    spent: Box<[AtomicU64]>,
+    /// Tasks were deferred in the last region.
+    deferred: Cell<bool>,
+    /// Fibers of threads that joined and left.
+    orphans: Mutex<Vec<Box<Fiber>>>,
+}
+
+// SAFETY: shared between its runners as the module's head says.
+unsafe impl Sync for VirtualTeam {}
+
+impl VirtualTeam {
+    /// A team of up to `pieces` virtual threads on `runners` real ones.
+    pub(super) fn new(pieces: u32, runners: u32) -> Box<VirtualTeam> {
+        Box::new(VirtualTeam {
+            team: Team::new(pieces),
+            blocks: Blocks::new(runners as usize),
+            runners: (0..runners).map(Runner::new).collect(),
+            job: Cell::new(Job {
+                f: nothing,
+                data: null_mut(),
+                pieces,
+                runners,
+                fibers: false,
+                keep: false,
+                epoch: 0,
+                pos: WorkPos::NOWHERE,
+                number: 0,
+            }),
+            finished: AtomicU32::new(0),
+            first: Cell::new(None),
+            done: Flag::new(),
+            end: Cell::new(WorkPos::NOWHERE),
+            suspended: AtomicBool::new(false),
+            expanded: AtomicBool::new(false),
+            longest_ns: AtomicU64::new(0),
+            spent: (0..pieces).map(|_| AtomicU64::new(0)).collect(),
+            deferred: Cell::new(false),
+            orphans: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Does the team fit?
+    pub(super) fn is_for(&self, pieces: u32, runners: u32) -> bool {
+        self.job.get().pieces == pieces && self.runners.len() == runners as usize
+    }
+
+    /// Prepares a region. The calling thread is about to open it, and no other thread is here.
+    pub(super) fn prepare(
+        &self,
+        th: &Thread,
+        f: Outlined,
+        data: *mut libc::c_void,
+        how: &super::How,
+    ) {
+        let team = &self.team;
+        let s = &team.shared;
+        let pieces = self.job.get().pieces;
+        let outer = th.team();
+        s.nthreads.set(pieces);
+        s.level.set(outer.level() + 1);
+        s.active_level.set(outer.active_level() + 1);
+        s.central.set(true);
+        s.virtual_team.set(self);
+        let start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, None);
+        s.icv.set(start.icv);
+        s.parent.set(outer);
+        s.parent_tid.set(th.tid());
+        team.tasks.begin_region();
+        if team.singles.load(Ordering::Relaxed) != 0 {
+            team.singles.store(0, Ordering::Relaxed);
+        }
+        self.job.set(Job {
+            f,
+            data,
+            pieces,
+            runners: self.runners.len() as u32,
+            fibers: how.fibers,
+            keep: how.keep,
+            epoch: team.members[0].epoch.get(),
+            pos: team.works.position(),
+            number: team.tasks.region_number(),
+        });
+        self.finished.store(0, Ordering::Relaxed);
+        self.suspended.store(false, Ordering::Relaxed);
+        self.expanded.store(false, Ordering::Relaxed);
+        self.longest_ns.store(0, Ordering::Relaxed);
+        for spent in &*self.spent {
+            spent.store(0, Ordering::Relaxed);
+        }
+        for r in &*self.runners {
+            r.team.set(self);
+            r.busy_ns.set(0);
+            r.begun.set(0);
+            r.ended.set(0);
+            r.stuck_ms.store(0, Ordering::Relaxed);
+        }
+        self.blocks.deal(pieces, &how.weights);
+        self.first.set(self.blocks.take_first());
+        for (i, &pace) in how.paces.iter().enumerate().take(self.runners.len()) {
+            if pace > 0.0 {
+                self.blocks.set_pace(i, pace);
+            }
+        }
+    }
+
+    /// The outlined function of the real team: a runner's part of the region.
+    ///
+    /// # Safety
+    /// `team` is a prepared team, and the calling thread is one of those that it was prepared for.
+    pub(super) unsafe extern "C" fn run(team: *mut libc::c_void) {
+        // SAFETY: the caller's promise; it outlives the real team's region.
+        let team = unsafe { &*team.cast::<VirtualTeam>() };
+        let th = Thread::current();
+        th.slow.leave();
+        let index = th.tid() as usize;
+        let real = th.save();
+        if let Some(runner) = team.runners.get(index) {
+            // The primary thread is virtual thread 0 as well: the program may have things to do
+            // that belong there.
+            let first = if index == 0 { team.first.get() } else { None };
+            team.work(th, runner, first);
+            team.leave(th, runner);
+        }
+        if index == 0 {
+            team.collect(th);
+        }
+        th.runner.set(null());
+        th.restore(&real);
+        th.slow.enter(th);
+    }
+
+    /// Runs virtual threads until there are no more for this runner.
+    fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
+        th.runner.set(r);
+        let job = self.job.get();
+        let mut spinner = Spinner::new();
+        loop {
+            // Fibers that go on, then virtual threads that nobody has begun, then fibers that
+            // have waited for something and may wait still.
+            if let Some(fiber) = self.next_ready(r) {
+                self.resume(th, r, fiber);
+                spinner = Spinner::new();
+                continue;
+            }
+            if let Some(piece) = next.take().or_else(|| self.next_piece(r, &job)) {
+                self.begin(th, r, piece, &job);
+                spinner = Spinner::new();
+                continue;
+            }
+            if let Some(fiber) = r.with_ready(VecDeque::pop_front) {
+                // Whoever it waits for may need this core.
+                sys::yield_now();
+                self.resume(th, r, fiber);
+                continue;
+            }
+            // SAFETY: only this thread touches the list.
+            if !unsafe { &*r.waiting.get() }.is_empty() {
+                self.meet(th, r, &job);
+                continue;
+            }
+            if job.keep || r.index >= job.runners || self.blocks.left() == 0 {
+                return;
+            }
+            // Pieces are left that their owner will be done with sooner; it may be wrong about that.
+            if !spinner.turn() {
+                sys::yield_now();
+            }
+        }
+    }
+
+    /// A fiber that can go on for certain.
+    fn next_ready(&self, r: &Runner) -> Option<*const Fiber> {
+        r.with_ready(|queue| {
+            let certain = queue.iter().position(|&f| {
+                // SAFETY: fibers in a list are alive.
+                unsafe { &*f }.state.get() != State::Waiting
+            })?;
+            queue.remove(certain)
+        })
+    }
+
+    /// A virtual thread that nobody has begun. None for a thread that joined for a certain one.
+    fn next_piece(&self, r: &Runner, job: &Job) -> Option<u32> {
+        if r.index >= job.runners {
+            return None;
+        }
+        let index = r.index as usize;
+        let own = self.blocks.take(index);
+        if own.is_some() || job.keep {
+            return own;
+        }
+        match self.blocks.steal(index) {
+            Steal::Piece(piece) => Some(piece),
+            Steal::NotWorth | Steal::Nothing => None,
+        }
+    }
+
+    /// Begins virtual thread `piece`.
+    fn begin(&self, th: &Thread, r: &Runner, piece: u32, job: &Job) {
+        r.begun.set(r.begun.get() + 1);
+        if job.fibers {
+            if let Some(fiber) = self.fiber(r) {
+                // SAFETY: in no list, so this runner's alone.
+                let f = unsafe { &*fiber };
+                f.piece.set(piece);
+                f.state.set(State::Finished);
+                f.in_flight.set(InFlight::NONE);
+                self.resume(th, r, fiber);
+                return;
+            }
+        }
+        // On this stack.
+        self.enter(th, piece, job);
+        r.current.set(null());
+        let t0 = monotonic_ns();
+        r.turn();
+        th.slow.enter(th);
+        // SAFETY: the promise made where the region was opened.
+        unsafe { (job.f)(job.data) };
+        th.slow.leave();
+        r.turn();
+        self.account(r, piece, t0);
+        self.end(th, r);
+    }
+
+    /// Puts on the context of virtual thread `piece` at its start.
+    fn enter(&self, th: &Thread, piece: u32, job: &Job) {
+        let m = &self.team.members[piece as usize];
+        m.epoch.set(job.epoch);
+        self.team.enter(th, piece, job.pieces);
+        th.ctx.pos.set(job.pos);
+        m.implicit.set_group(null());
+    }
+
+    /// The virtual thread whose context the thread wears has come to its end.
+    fn end(&self, th: &Thread, r: &Runner) {
+        let m = th.member();
+        if self.team.tasks.active() {
+            crate::task::work_off(th);
+        }
+        m.epoch
+            .set(m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK);
+        m.implicit.end_implicit();
+        if r.index == 0 {
+            self.end.set(th.ctx.pos.get());
+        }
+        r.ended.set(r.ended.get() + 1);
+    }
+
+    /// Books the time since `t0` on virtual thread `piece` and its runner.
+    fn account(&self, r: &Runner, piece: u32, t0: u64) {
+        let ns = monotonic_ns() - t0;
+        r.busy_ns.set(r.busy_ns.get() + ns);
+        let spent = &self.spent[piece as usize];
+        spent.store(spent.load(Ordering::Relaxed) + ns, Ordering::Relaxed);
+        if ns > self.longest_ns.load(Ordering::Relaxed) {
+            self.longest_ns.store(ns, Ordering::Relaxed);
+        }
+        if let Some(begun) = (r.index < self.job.get().runners).then(|| r.begun.get()) {
+            self.blocks.set_pace(
+                r.index as usize,
+                r.busy_ns.get() as f64 / f64::from(begun.max(1)),
+            );
+        }
+    }
+
+    /// A fiber to run a virtual thread on, if there is memory.
+    fn fiber(&self, r: &Runner) -> Option<*const Fiber> {
+        // SAFETY: only this thread touches the list.
+        let idle = unsafe { &mut *r.idle.get() };
+        if let Some(fiber) = idle.pop() {
+            return Some(Box::into_raw(fiber));
+        }
+        let orphan = self.orphans.lock().ok()?.pop();
+        let fiber = match orphan {
+            Some(fiber) => fiber,
+            None => Box::new(Fiber {
+                stack: Stack::new(stack_bytes())?,
+                left: Cell::new(Left::NOWHERE),
+                team: Cell::new(self),
+                piece: Cell::new(0),
+                state: Cell::new(State::Finished),
+                saved: Cell::new(SavedContext::empty()),
+                in_flight: Cell::new(InFlight::NONE),
+                errno: Cell::new(0),
+            }),
+        };
+        let fiber = Box::into_raw(fiber);
+        // SAFETY: made or taken above.
+        unsafe {
+            (*fiber)
+                .left
+                .set((*fiber).stack.begin(fiber_main, fiber.cast()));
+        }
+        Some(fiber)
+    }
+
+    /// Runs a fiber until it gives the runner back.
+    fn resume(&self, th: &Thread, r: &Runner, fiber: *const Fiber) {
+        // SAFETY: in no list, so this runner's alone; freed only with the team.
+        let f = unsafe { &*fiber };
+        let begins = f.state.get() == State::Finished;
+        let outside = InFlight::take();
+        if begins {
+            self.enter(th, f.piece.get(), &self.job.get());
+        } else {
+            th.restore(&f.saved.get());
+            f.in_flight.get().put();
+        }
+        r.current.set(f);
+        let t0 = monotonic_ns();
+        r.turn();
+        th.slow.enter(th);
+        // SAFETY: the fiber was left there, by `suspend`, its end, or its making, and nobody else
+        // can take it up.
+        unsafe { switch::switch(r.own.as_ptr(), f.left.get()) };
+        th.slow.leave();
+        r.turn();
+        r.current.set(null());
+        self.account(r, f.piece.get(), t0);
+        match f.state.get() {
+            State::Finished => {
+                self.end(th, r);
+                // SAFETY: made by `Box::into_raw` in `fiber`, and in no list; only this thread
+                // touches the list of idle ones.
+                unsafe { (*r.idle.get()).push(Box::from_raw(fiber.cast_mut())) };
+            }
+            State::Barrier => {
+                f.in_flight.set(InFlight::take());
+                // SAFETY: only this thread touches the list.
+                unsafe { (*r.waiting.get()).push(fiber) };
+            }
+            State::Waiting => {
+                f.in_flight.set(InFlight::take());
+                r.with_ready(|q| q.push_back(fiber));
+            }
+        }
+        outside.put();
+    }
+
+    /// Arrives at the barrier with all fibers that wait for it, and lets them go on when everybody
+    /// has arrived.
+    fn meet(&self, th: &Thread, r: &Runner, job: &Job) {
+        // SAFETY: only this thread touches the list, and nothing below runs the program's code but
+        // tasks, which meet no barrier.
+        let waiting = unsafe { &mut *r.waiting.get() };
+        // SAFETY: fibers in a list are alive.
+        let saved = unsafe { &*waiting[0] }.saved.get();
+        // Tasks that are run here are run by one of the virtual threads that wait.
+        th.restore(&saved);
+        let epoch = th.member().epoch.get();
+        let arrived = waiting.len() as u32;
+        self.arrive(th, epoch, arrived, job.pieces);
+        r.with_ready(|q| {
+            for &fiber in waiting.iter() {
+                q.push_back(fiber);
+            }
+        });
+        waiting.clear();
+    }
+
+    /// `arrived` virtual threads are at barrier number `epoch` of `pieces`.
+    fn arrive(&self, th: &Thread, epoch: u32, arrived: u32, pieces: u32) {
+        let mut pastime = TaskPastime::new(th);
+        self.team
+            .barrier
+            .central_batch(epoch, arrived, pieces, &mut pastime);
+        if self.team.tasks.active() {
+            crate::task::drain(th, epoch.wrapping_sub(1));
+            crate::task::drained(&self.team);
+        }
+    }
+
+    /// A runner has nothing more to do.
+    fn leave(&self, th: &Thread, r: &Runner) {
+        let job = self.job.get();
+        let ended = r.ended.get();
+        th.runner.set(null());
+        if ended != 0 && self.finished.fetch_add(ended, Ordering::AcqRel) + ended == job.pieces {
+            self.done.signal(job.number);
+        }
+    }
+
+    /// The primary thread's end of the region: waits for all virtual threads, and runs the tasks
+    /// that are left.
+    fn collect(&self, th: &Thread) {
+        let job = self.job.get();
+        let m = &*self.team.members[0];
+        th.ctx.team.set(&self.team);
+        th.ctx.member.set(m);
+        th.ctx.task.set(&m.implicit);
+        wait_on(&self.done, job.number, &mut TaskPastime::new(th));
+        self.deferred.set(self.team.tasks.active());
+        if self.team.tasks.active() {
+            let epoch = m.epoch.get();
+            crate::task::drain(th, epoch.wrapping_sub(1));
+            self.team.tasks.end_region();
+        }
+        self.team.works.settle(self.end.get());
+    }
+
+    /// What the region that has just ended measured. For the primary thread.
+    pub(super) fn outcome(&self) -> Outcome {
+        let spent = || self.spent.iter().map(|s| s.load(Ordering::Relaxed));
+        let longest = spent().max().unwrap_or(0);
+        Outcome {
+            runners: self
+                .runners
+                .iter()
+                .map(|r| (r.busy_ns.get(), r.begun.get()))
+                .collect(),
+            substantial: spent().filter(|&s| s > longest / 8).count() as u32,
+            suspended: self.suspended.load(Ordering::Relaxed),
+            expanded: self.expanded.load(Ordering::Relaxed),
+            tasks: self.deferred.get(),
+        }
+    }
+
+    /// Gives every virtual thread that nobody has begun, and every fiber that could go on but whose
+    /// runner is `stuck`, a real thread of its own.
+    ///
+    /// Called by the watchdog, or by a thread of the team that is about to wait where it cannot be
+    /// suspended. Either way the region cannot end meanwhile: what is handed over here is not
+    /// finished.
+    pub(super) fn expand(&self, stuck: &dyn Fn(&Runner) -> bool) {
+        self.expanded.store(true, Ordering::Relaxed);
+        while let Some(piece) = self.blocks.take_any() {
+            self.join_with(Extra {
+                team: self,
+                piece: Some(piece),
+                fiber: null(),
+            });
+        }
+        for r in self.runners.iter().filter(|r| stuck(r)) {
+            while let Some(fiber) = r.with_ready(VecDeque::pop_front) {
+                self.join_with(Extra {
+                    team: self,
+                    piece: None,
+                    fiber,
+                });
+            }
+        }
+    }
+
+    fn join_with(&self, extra: Extra) {
+        let extra = Box::into_raw(Box::new(extra));
+        let mut handle: libc::pthread_t = 0;
+        // SAFETY: the attributes are initialised for the life of the process; the thread gets its
+        // own box, and the team lives until all its virtual threads have ended.
+        unsafe {
+            let error = libc::pthread_create(
+                &mut handle,
+                init::thread_attributes(),
+                extra_main,
+                extra.cast(),
+            );
+            if error == 0 {
+                libc::pthread_detach(handle);
+            } else {
+                drop(Box::from_raw(extra));
+                hetmp_core::report::fatal(format_args!(
+                    "a virtual thread that others wait for could not get a thread ({}): \
+                     HETMP_STATIC=off keeps to ordinary teams",
+                    std::io::Error::from_raw_os_error(error)
+                ));
+            }
+        }
+    }
+}
+
+impl Drop for VirtualTeam {
+    fn drop(&mut self) {
+        self.team.tasks.quiesce();
+    }
+}
+
+/// What an additional thread is to run.
+struct Extra {
+    team: *const VirtualTeam,
+    piece: Option<u32>,
+    fiber: *const Fiber,
+}
+
+extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: made by `join_with` for this thread.
+    let extra = unsafe { Box::from_raw(extra.cast::<Extra>()) };
+    // SAFETY: the team lives until its virtual threads have ended, this one's among them.
+    let team = unsafe { &*extra.team };
+    let thread = Thread::new();
+    tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
+    let runner = Runner::new(u32::MAX);
+    runner.team.set(team);
+    Policy::add_threads(1);
+    if !extra.fiber.is_null() {
+        // SAFETY: taken out of a list for this thread.
+        unsafe { (*extra.fiber).state.set(State::Barrier) };
+        runner.with_ready(|q| q.push_back(extra.fiber));
+    }
+    team.work(&thread, &runner, extra.piece);
+    if let Ok(mut orphans) = team.orphans.lock() {
+        orphans.append(&mut runner.idle.take_list());
+    }
+    team.leave(&thread, &runner);
+    Policy::add_threads(-1);
+    for pool in thread.pools.take() {
+        pool.shut_down();
+    }
+    tls::set(null_mut());
+    null_mut()
+}
+
+trait TakeList<T> {
+    fn take_list(&self) -> Vec<T>;
+}
+
+impl<T> TakeList<T> for UnsafeCell<Vec<T>> {
+    /// The list's content. For the owner of the list.
+    fn take_list(&self) -> Vec<T> {
+        // SAFETY: runners' lists are touched by their own thread only.
+        unsafe { core::mem::take(&mut *self.get()) }
+    }
+}
+
+/// What runs on a fiber's stack: one virtual thread after the other.
+unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
+    // SAFETY: freed only with the team, when it does not run.
+    let fiber = unsafe { &*fiber.cast::<Fiber>() };
+    loop {
+        // SAFETY: the team outlives its fibers.
+        let job = unsafe { (*fiber.team.get()).job.get() };
+        // SAFETY: the promise made where the region was opened.
+        unsafe { (job.f)(job.data) };
+        fiber.state.set(State::Finished);
+        give_back(fiber);
+    }
+}
+
+/// Leaves a fiber for its runner, which may be another thread's when the fiber goes on.
+#[inline(never)]
+fn give_back(fiber: &Fiber) {
+    // Asked anew each time: see the module's head.
+    // SAFETY: a fiber runs only while `runner` says whose.
+    let runner = unsafe { &*Thread::current().runner.get() };
+    // SAFETY: the runner waits on its own stack, in `resume`.
+    unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
+}
+
+/// Suspends the running fiber; returns when it goes on.
+#[inline(never)]
+fn suspend(fiber: &Fiber, state: State) {
+    let th = Thread::current();
+    th.slow.leave();
+    fiber.saved.set(th.save());
+    fiber.errno.set(sys::errno());
+    fiber.state.set(state);
+    give_back(fiber);
+    // SAFETY: __errno_location points to the calling thread's errno, which may be another's now.
+    unsafe { *libc::__errno_location() = fiber.errno.get() };
+}
+
+/// The fiber that the calling thread runs, if it does.
+fn current(th: &Thread) -> Option<&Fiber> {
+    // SAFETY: null, or a runner of a team whose region this thread is in.
+    let runner = unsafe { th.runner.get().as_ref() }?;
+    // SAFETY: null, or alive while it runs.
+    unsafe { runner.current.get().as_ref() }
+}
+
+/// A barrier of the calling thread's team, which is a virtual one.
+#[cold]
+pub(crate) fn barrier(th: &Thread) {
+    // SAFETY: `virtual_team` points to the team around the calling thread.
+    let team = unsafe { &*th.team().shared.virtual_team.get() };
+    let m = th.member();
+    let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+    m.epoch.set(epoch);
+    if !team.suspended.load(Ordering::Relaxed) {
+        team.suspended.store(true, Ordering::Relaxed);
+    }
+    if let Some(fiber) = current(th) {
+        suspend(fiber, State::Barrier);
+        return;
+    }
+    // On the runner's own stack: it cannot take up another virtual thread meanwhile.
+    th.slow.leave();
+    team.expand(&|_| false);
+    team.arrive(th, epoch, 1, th.nthreads());
+    th.slow.enter(th);
+}
+
+/// The calling thread is about to wait until `done`. In a virtual team: lets other virtual
+/// threads run until then, and returns true. Otherwise false, and the caller waits.
+#[cold]
+pub(crate) fn wait_until(th: &Thread, mut done: impl FnMut() -> bool) -> bool {
+    let Some(fiber) = current(th) else {
+        return false;
+    };
+    loop {
+        for _ in 0..LOCK_SPINS {
+            if done() {
+                return true;
+            }
+            hetmp_core::sync::pause();
+        }
+        suspend(fiber, State::Waiting);
+    }
+}
+
+/// The calling thread, which is in a virtual team, is about to wait until others of the team have
+/// seen to it that `done`, perhaps some that nobody has begun. True: it is done. False: they all
+/// have been begun now, and the caller waits.
+#[cold]
+pub(crate) fn wait_for_others(th: &Thread, done: impl FnMut() -> bool) -> bool {
+    if wait_until(th, done) {
+        return true;
+    }
+    // SAFETY: null, or a runner of a team whose region this thread is in.
+    if let Some(runner) = unsafe { th.runner.get().as_ref() } {
+        // SAFETY: set while the runner is in a region.
+        unsafe { &*runner.team.get() }.expand(&|_| false);
+    }
+    false
+}
+
+/// The size of a virtual thread's stack: that of a worker.
+fn stack_bytes() -> usize {
+    let mut bytes = 0usize;
+    // SAFETY: the attributes are initialised for the life of the process.
+    let error = unsafe { libc::pthread_attr_getstacksize(init::thread_attributes(), &mut bytes) };
+    if error != 0 || bytes == 0 {
+        8 << 20
+    } else {
+        bytes
+    }
+}
