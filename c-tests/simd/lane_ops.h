@@ -1,0 +1,352 @@
+/* Every operation of one lane type against code for one number. Included once a type
+ * with T, L (lane type), W (bits) and IS_FLOAT, IS_SIGNED set. */
+
+#define P_(a, b) a##b
+#define P(a, b) P_(a, b)
+#define NAME_(t, n) _##t##_##n
+#define NAME(t, n) NAME_(t, n)
+#define OP(n) NAME(T, n)
+#define MOP(n) NAME(P(VM, W), n)
+#define V P(_, T)
+#define UV P(_VU, W)
+#define SV P(_VI, W)
+#define MASK P(_VM, W)
+#define UL P(P(uint, W), _t)
+#define SL P(P(int, W), _t)
+#define N P(P(_, T), _SIZE)
+#define EDGES P(edges_, T)
+#define EDGE_N EDGE_COUNT(EDGES)
+#define F(n) P(P(n, _), T)
+#define STR_(x) #x
+#define STR(x) STR_(x)
+
+static L F(a)[128] __attribute__((aligned(128)));
+static L F(b)[128] __attribute__((aligned(128)));
+static L F(c)[128] __attribute__((aligned(128)));
+static L F(got)[128] __attribute__((aligned(128)));
+static L F(room)[16 * 128];
+#define a F(a)
+#define b F(b)
+#define c F(c)
+#define got F(got)
+
+static L F(any)(void) {
+    const uint64_t r = random64();
+    L x;
+    if (r % 4 == 0)
+        return EDGES[(r >> 8) % EDGE_N];
+    if (r % 4 == 1) /* small numbers, so that things are equal, or whole, now and then */
+        return IS_FLOAT ? (L)((double)((int64_t)((r >> 8) % 2001) - 1000) / 4) : (L)((r >> 8) % 16);
+    const uint64_t bits = r >> 3 ^ r << 40;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* All pairs of edge values in a and b, then random ones; c random. */
+#define PAIRS (EDGE_N * EDGE_N / N + 1)
+#define TRIALS (PAIRS + 4096 / N + 64)
+static void F(fill)(size_t trial) {
+    for (size_t i = 0; i < N; i++) {
+        const size_t k = trial * N + i;
+        const int edge = trial < PAIRS;
+        a[i] = edge ? EDGES[k % EDGE_N] : F(any)();
+        b[i] = edge ? EDGES[k / EDGE_N % EDGE_N] : F(any)();
+        c[i] = F(any)();
+    }
+}
+
+static int F(same_bits)(L x, L y) { return memcmp(&x, &y, sizeof x) == 0; }
+/* Like same_bits, save that NaNs are alike. */
+#if IS_FLOAT
+static int F(same)(L x, L y) { return (x != x && y != y) || F(same_bits)(x, y); }
+#else
+static int F(same)(L x, L y) { return x == y; }
+#endif
+
+/* op(a, b, c) lane by lane: want is an expression in x, y, z. */
+#define LANES(op, call, want_expr, compare) \
+    __attribute__((noinline)) static void F(P(test_, op))(void) { \
+        for (size_t trial = 0; trial < TRIALS; trial++) { \
+            F(fill)(trial); \
+            const V va = OP(LOADA)(a), vb = OP(LOADA)(b), vc = OP(LOADA)(c); \
+            (void)vb, (void)vc; \
+            OP(STOREA)(got, call); \
+            SCALAR for (int i = 0; i < N; i++) { \
+                const L x = a[i], y = b[i], z = c[i]; \
+                (void)x, (void)y, (void)z; \
+                const L want = (L)(want_expr); \
+                checks++; \
+                if (!compare(got[i], want)) \
+                    wrong(STR(T), #op, i, &got[i], &want, sizeof want, &x, &y, &z); \
+            } \
+        } \
+    }
+#define UNARY(op, want) LANES(op, OP(op)(va), want, F(same))
+#define BINARY(op, want) LANES(op, OP(op)(va, vb), want, F(same))
+#define TERNARY(op, want) LANES(op, OP(op)(va, vb, vc), want, F(same))
+#define MOVES1(op, want) LANES(op, OP(op)(va), want, F(same_bits))
+#define MOVES2(op, want) LANES(op, OP(op)(va, vb), want, F(same_bits))
+
+/* A comparison: the mask itself, and what SELECT makes of it. */
+#define COMPARE(op, call, condition) \
+    __attribute__((noinline)) static void F(P(test_, op))(void) { \
+        for (size_t trial = 0; trial < TRIALS; trial++) { \
+            F(fill)(trial); \
+            const V va = OP(LOADA)(a), vb = OP(LOADA)(b), vc = OP(LOADA)(c); \
+            const MASK m = call; \
+            (void)va, (void)vb; \
+            OP(STOREA)(got, OP(SELECT)(m, vb, vc)); \
+            SCALAR for (int i = 0; i < N; i++) { \
+                const L x = a[i], y = b[i]; \
+                const L want = (condition) ? b[i] : c[i]; \
+                checks += 2; \
+                if (!F(same_bits)(got[i], want)) \
+                    wrong(STR(T), #op " SELECT", i, &got[i], &want, sizeof want, &x, &y, &c[i]); \
+                if (MOP(GET)(m, (size_t)i) != (condition)) \
+                    wrong(STR(T), #op " GET", i, &got[i], &want, sizeof want, &x, &y, &c[i]); \
+            } \
+        } \
+    }
+COMPARE(EQ, OP(EQ)(va, vb), x == y)
+COMPARE(NE, OP(NE)(va, vb), x != y)
+COMPARE(LT, OP(LT)(va, vb), x < y)
+COMPARE(LE, OP(LE)(va, vb), x <= y)
+COMPARE(GT, OP(GT)(va, vb), x > y)
+COMPARE(GE, OP(GE)(va, vb), x >= y)
+
+static UL F(bits)(L x) {
+    UL u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+static L F(from)(UL u) {
+    L x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+MOVES2(AND, F(from)((UL)(F(bits)(x) & F(bits)(y))))
+MOVES2(OR, F(from)((UL)(F(bits)(x) | F(bits)(y))))
+MOVES2(XOR, F(from)((UL)(F(bits)(x) ^ F(bits)(y))))
+MOVES2(ANDNOT, F(from)((UL)(~F(bits)(x) & F(bits)(y))))
+MOVES1(NOT, F(from)((UL)~F(bits)(x)))
+LANES(BITSEL, OP(BITSEL)(va, vb, vc),
+      F(from)((UL)((F(bits)(x) & F(bits)(y)) | (~F(bits)(x) & F(bits)(z)))), F(same_bits))
+
+/* Shuffles: want from the arrays themselves. */
+LANES(REVERSE, OP(REVERSE)(va), a[N - 1 - i], F(same_bits))
+LANES(SWAP, OP(SWAP)(va), a[i ^ 1], F(same_bits))
+LANES(INTERLEAVE_LO, OP(INTERLEAVE_LO)(va, vb), i % 2 ? b[i / 2] : a[i / 2], F(same_bits))
+LANES(INTERLEAVE_HI, OP(INTERLEAVE_HI)(va, vb), i % 2 ? b[(N + i) / 2] : a[(N + i) / 2],
+      F(same_bits))
+LANES(EVEN, OP(EVEN)(va, vb), i < N / 2 ? a[2 * i] : b[2 * i - N], F(same_bits))
+LANES(ODD, OP(ODD)(va, vb), i < N / 2 ? a[2 * i + 1] : b[2 * i + 1 - N], F(same_bits))
+
+__attribute__((noinline)) static void F(test_moving)(void) {
+    for (size_t trial = 0; trial < 64; trial++) {
+        UL index[N];
+        F(fill)(trial);
+        for (int i = 0; i < N; i++)
+            index[i] = (UL)random64();
+        OP(STORE)(got, OP(PERMUTE)(OP(LOADA)(a), P(_VU, P(W, _LOAD))(index)));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " PERMUTE", F(same_bits)(got[i], a[index[i] % N]));
+        size_t n = random64() % (N + 3);
+        OPAQUE(n);
+        OP(STORE)(got, OP(SLIDE)(OP(LOADA)(a), OP(LOADA)(b), n));
+        for (size_t i = 0; i < N; i++) {
+            const size_t k = i + (n < N ? n : N);
+            EXPECT(STR(T) " SLIDE", F(same_bits)(got[i], k < N ? a[k] : b[k - N]));
+        }
+        OP(STORE)(got, OP(ROTATE)(OP(LOADA)(a), n));
+        for (size_t i = 0; i < N; i++)
+            EXPECT(STR(T) " ROTATE", F(same_bits)(got[i], a[(i + n) % N]));
+        OP(STORE)(got, OP(BROADCAST)(OP(LOADA)(a), n));
+        for (size_t i = 0; i < N; i++)
+            EXPECT(STR(T) " BROADCAST", F(same_bits)(got[i], a[n % N]));
+        /* The same with numbers that the compiler knows. */
+        OP(STORE)(got, OP(SLIDE)(OP(LOADA)(a), OP(LOADA)(b), 1));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " SLIDE by 1", F(same_bits)(got[i], i + 1 < N ? a[i + 1] : b[0]));
+        OP(STORE)(got, OP(BROADCAST)(OP(LOADA)(a), 1));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " BROADCAST of 1", F(same_bits)(got[i], a[1]));
+        const L x = OP(EXTRACT)(OP(LOADA)(a), n);
+        EXPECT(STR(T) " EXTRACT", F(same_bits)(x, a[n % N]));
+        EXPECT(STR(T) " EXTRACT of 1", F(same_bits)(OP(EXTRACT)(OP(LOADA)(a), 1), a[1]));
+        OP(STORE)(got, OP(INSERT)(OP(LOADA)(a), n, b[0]));
+        for (size_t i = 0; i < N; i++)
+            EXPECT(STR(T) " INSERT", F(same_bits)(got[i], i == n % N ? b[0] : a[i]));
+        OP(STORE)(got, OP(SET1)(b[1]));
+        for (size_t i = 0; i < N; i++)
+            EXPECT(STR(T) " SET1", F(same_bits)(got[i], b[1]));
+    }
+    OP(STORE)(got, OP(IOTA)());
+    for (int i = 0; i < N; i++)
+        EXPECT(STR(T) " IOTA", got[i] == (L)i);
+    OP(STORE)(got, OP(ZERO)());
+    for (int i = 0; i < N; i++)
+        EXPECT(STR(T) " ZERO", F(same_bits)(got[i], 0));
+    OP(STORE)(got, OP(SET)(3, 5));
+    for (int i = 0; i < N; i++)
+        EXPECT(STR(T) " SET", F(same_bits)(got[i], i == 0 ? 3 : i == 1 ? 5 : 0));
+}
+
+__attribute__((noinline)) static void F(test_memory)(void) {
+    /* Lanes that are not asked for lie on a page that nobody may touch. */
+    L *const last = (L *)guard_page();
+    L *const wide = (L *)F(room);
+    for (size_t trial = 0; trial < 64; trial++) {
+        size_t n = random64() % (N + 2);
+        const size_t kept = n < N ? n : N;
+        OPAQUE(n);
+        F(fill)(trial);
+        L *const p = last - kept;
+        memcpy(p, a, kept * sizeof(L));
+        OP(STORE)(got, OP(LOAD_N)(p, n));
+        for (size_t i = 0; i < N; i++)
+            EXPECT(STR(T) " LOAD_N", F(same_bits)(got[i], i < kept ? a[i] : 0));
+        OP(STORE)(got, OP(LOAD_MASK)(p, MOP(FIRST_N)(n)));
+        for (size_t i = 0; i < N; i++)
+            EXPECT(STR(T) " LOAD_MASK", F(same_bits)(got[i], i < kept ? a[i] : 0));
+        OP(STORE_N)(p, n, OP(LOADA)(b));
+        EXPECT(STR(T) " STORE_N", memcmp(p, b, kept * sizeof(L)) == 0);
+        OP(STORE_MASK)(p, MOP(FIRST_N)(n), OP(LOADA)(c));
+        EXPECT(STR(T) " STORE_MASK", memcmp(p, c, kept * sizeof(L)) == 0);
+        const UL some = (UL)random64() | 1;
+        OP(STORE)(wide, OP(LOADA)(a));
+        OP(STORE_MASK)(wide, OP(LT)(OP(LOADA)(a), OP(LOADA)(b)), OP(LOADA)(c));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " STORE_MASK", F(same_bits)(wide[i], a[i] < b[i] ? c[i] : a[i]));
+        OP(STORE_N)(wide, kept, OP(LOADA)(b));
+        for (size_t i = kept; i < N; i++)
+            EXPECT(STR(T) " STORE_N past n", F(same_bits)(wide[i], a[i] < b[i] ? c[i] : a[i]));
+        /* Any alignment, to the byte. */
+        char *const odd = (char *)F(room) + some % 64;
+        memcpy(odd, a, N * sizeof(L));
+        OP(STOREU)(got, OP(LOADU)((L *)(void *)odd));
+        EXPECT(STR(T) " LOADU", memcmp(got, a, N * sizeof(L)) == 0);
+        OP(STORE)((L *)(void *)odd, OP(LOADA)(b));
+        OP(STORE)(got, OP(LOAD)((L *)(void *)odd));
+        EXPECT(STR(T) " LOAD, STORE", memcmp(got, b, N * sizeof(L)) == 0);
+
+        ptrdiff_t stride = (ptrdiff_t)(random64() % 7) - 3;
+        OPAQUE(stride);
+        for (int i = 0; i < 8 * N; i++)
+            wide[i] = F(any)();
+        L *const middle = wide + 4 * N;
+        OP(STORE)(got, OP(LOAD_STRIDE)(middle, stride));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " LOAD_STRIDE", F(same_bits)(got[i], middle[i * stride]));
+        OP(STORE_STRIDE)(middle, stride, OP(LOADA)(a));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " STORE_STRIDE", F(same_bits)(middle[i * stride], a[stride ? i : N - 1]));
+#if W >= 32
+        SL index[N];
+        for (int i = 0; i < N; i++)
+            index[i] = (SL)(random64() % (8 * N)) - 4 * N;
+        for (int i = 0; i < 8 * N; i++)
+            wide[i] = F(any)();
+        const SV vi = P(_VI, P(W, _LOAD))(index);
+        OP(STORE)(got, OP(GATHER)(middle, vi));
+        for (int i = 0; i < N; i++)
+            EXPECT(STR(T) " GATHER", F(same_bits)(got[i], middle[index[i]]));
+        L *const model = (L *)F(room) + 8 * N;
+        memcpy(model, wide, 8 * N * sizeof(L));
+        OP(SCATTER)(middle, vi, OP(LOADA)(a));
+        for (int i = 0; i < N; i++)
+            model[4 * N + index[i]] = a[i];
+        EXPECT(STR(T) " SCATTER", memcmp(model, wide, 8 * N * sizeof(L)) == 0);
+#endif
+    }
+}
+
+/* The order of the sums is promised: halves. */
+#define REDUCE(op, one) \
+    __attribute__((noinline)) static void F(P(test_, op))(void) { \
+        for (size_t trial = 0; trial < TRIALS; trial++) { \
+            L r[N]; \
+            F(fill)(trial); \
+            const L sum = OP(op)(OP(LOADA)(a)); \
+            memcpy(r, a, sizeof r); \
+            for (int half = N / 2; half; half /= 2) \
+                SCALAR for (int i = 0; i < half; i++) { \
+                    const L x = r[i], y = r[i + half]; \
+                    r[i] = (L)(one); \
+                } \
+            checks++; \
+            if (!F(same)(sum, r[0])) \
+                wrong(STR(T), #op, 0, &sum, &r[0], sizeof sum, a, NULL, NULL); \
+        } \
+    }
+REDUCE(REDUCE_MIN, x < y ? x : y)
+REDUCE(REDUCE_MAX, x > y ? x : y)
+
+#if IS_FLOAT
+#include "float_ops.h"
+#else
+#include "int_ops.h"
+#endif
+
+static void P(test_, T)(void) {
+    F(test_EQ)();
+    F(test_NE)();
+    F(test_LT)();
+    F(test_LE)();
+    F(test_GT)();
+    F(test_GE)();
+    F(test_AND)();
+    F(test_OR)();
+    F(test_XOR)();
+    F(test_ANDNOT)();
+    F(test_NOT)();
+    F(test_BITSEL)();
+    F(test_REVERSE)();
+    F(test_SWAP)();
+    F(test_INTERLEAVE_LO)();
+    F(test_INTERLEAVE_HI)();
+    F(test_EVEN)();
+    F(test_ODD)();
+    F(test_moving)();
+    F(test_memory)();
+    F(test_REDUCE_MIN)();
+    F(test_REDUCE_MAX)();
+    F(test_class)();
+}
+
+#undef a
+#undef b
+#undef c
+#undef got
+#undef P
+#undef P_
+#undef NAME
+#undef NAME_
+#undef OP
+#undef MOP
+#undef V
+#undef UV
+#undef SV
+#undef MASK
+#undef UL
+#undef SL
+#undef N
+#undef EDGES
+#undef EDGE_N
+#undef F
+#undef STR
+#undef STR_
+#undef PAIRS
+#undef TRIALS
+#undef LANES
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+#undef MOVES1
+#undef MOVES2
+#undef COMPARE
+#undef REDUCE
+#undef T
+#undef L
+#undef W
+#undef IS_FLOAT
+#undef IS_SIGNED

@@ -1,0 +1,93 @@
+/* Part of hetmp/simd.h: the types, and the macros that the other parts are
+ * written with. Not for direct inclusion. */
+
+typedef float _VF32 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef double _VF64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int8_t _VI8 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int16_t _VI16 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int32_t _VI32 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int64_t _VI64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef uint8_t _VU8 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef uint16_t _VU16 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef uint32_t _VU32 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef uint64_t _VU64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+
+/* Vectors of half the size, for what widens and narrows. */
+typedef float hetmp_half_VF32 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+typedef int8_t hetmp_half_VI8 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+typedef int16_t hetmp_half_VI16 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+typedef int32_t hetmp_half_VI32 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+typedef uint8_t hetmp_half_VU8 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+typedef uint16_t hetmp_half_VU16 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+typedef uint32_t hetmp_half_VU32 __attribute__((vector_size(HETMP_SIMD_BYTES / 2)));
+
+#if HETMP_SIMD_ID == HETMP_SIMD_ID_avx512
+typedef __mmask64 _VM8;
+typedef __mmask32 _VM16;
+typedef __mmask16 _VM32;
+typedef __mmask8 _VM64;
+#else
+typedef int8_t _VM8 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int16_t _VM16 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int32_t _VM32 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+typedef int64_t _VM64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
+#endif
+
+/* The common text is included once for each lane type, with
+ *   HETMP_T  the type without its underscore   HETMP_L  its lanes' C type
+ *   HETMP_W  bits a lane                       HETMP_C  F, S or U
+ * set. HETMP_OP(ADD) is then the name _VF32_ADD, and HETMP_OWN(ADD) is true where
+ * the backend has defined that operation itself and says so by
+ *   #define HETMP_OWN_VF32_ADD 1    for the one type, or
+ *   #define HETMP_OWN_F_ADD 1       for all of the class.
+ * The operation's name stands beside ## from the first macro on, so that a macro
+ * ADD of the user's does no harm. */
+#define HETMP_NAME_(t, n) _##t##n
+#define HETMP_NAME(t, n) HETMP_NAME_(t, n)
+#define HETMP_OWNED_(t, n) HETMP_OWN_##t##n
+#define HETMP_OWNED(t, n) HETMP_OWNED_(t, n)
+#define HETMP_OP(n) HETMP_NAME(HETMP_T, _##n)
+#define HETMP_OWN(n) (HETMP_OWNED(HETMP_T, _##n) || HETMP_OWNED(HETMP_C, _##n))
+#define HETMP_V HETMP_SIMD_PASTE(_, HETMP_T)
+#define HETMP_N HETMP_SIMD_PASTE(HETMP_SIMD_LANES_, HETMP_W)
+/* Numbers for HETMP_C to be compared with, in #if. */
+#define HETMP_CLASS_F 1
+#define HETMP_CLASS_S 2
+#define HETMP_CLASS_U 3
+/* Relations of a type: signed and unsigned integers and the mask of its lane width. */
+#define HETMP_SV HETMP_SIMD_PASTE(_VI, HETMP_W)
+#define HETMP_UV HETMP_SIMD_PASTE(_VU, HETMP_W)
+#define HETMP_M HETMP_SIMD_PASTE(_VM, HETMP_W)
+#define HETMP_MOP(n) HETMP_NAME(HETMP_SIMD_PASTE(VM, HETMP_W), _##n)
+#define HETMP_UL HETMP_SIMD_PASTE(HETMP_SIMD_PASTE(uint, HETMP_W), _t)
+#define HETMP_SL HETMP_SIMD_PASTE(HETMP_SIMD_PASTE(int, HETMP_W), _t)
+
+/* f(0), f(1), ... f(N - 1): lists of lanes that are constants to the compiler. */
+#define HETMP_SEQ_2(f, i) f(i), f((i) + 1)
+#define HETMP_SEQ_4(f, i) HETMP_SEQ_2(f, i), HETMP_SEQ_2(f, (i) + 2)
+#define HETMP_SEQ_8(f, i) HETMP_SEQ_4(f, i), HETMP_SEQ_4(f, (i) + 4)
+#define HETMP_SEQ_16(f, i) HETMP_SEQ_8(f, i), HETMP_SEQ_8(f, (i) + 8)
+#define HETMP_SEQ_32(f, i) HETMP_SEQ_16(f, i), HETMP_SEQ_16(f, (i) + 16)
+#define HETMP_SEQ_64(f, i) HETMP_SEQ_32(f, i), HETMP_SEQ_32(f, (i) + 32)
+#define HETMP_SEQ_128(f, i) HETMP_SEQ_64(f, i), HETMP_SEQ_64(f, (i) + 64)
+#define HETMP_SEQ(n) HETMP_SIMD_PASTE(HETMP_SEQ_, n)
+/* Lane i of the result is lane f(i) of a, or f(i) - N of b. */
+#define HETMP_SHUFFLE(a, b, f) __builtin_shufflevector((a), (b), HETMP_SEQ(HETMP_N)(f, 0))
+
+#define HETMP_AT_SAME(i) (i)
+#define HETMP_AT_REVERSE(i) (HETMP_N - 1 - (i))
+#define HETMP_AT_LOW(i) (((i) % 2 ? HETMP_N : 0) + (i) / 2)
+#define HETMP_AT_HIGH(i) (((i) % 2 ? HETMP_N : 0) + (HETMP_N + (i)) / 2)
+#define HETMP_AT_EVEN(i) (2 * (i))
+#define HETMP_AT_ODD(i) (2 * (i) + 1)
+#define HETMP_AT_SWAP(i) ((i) ^ 1)
+#define HETMP_AT_PLUS1(i) (((i) + 1) % HETMP_N)
+#define HETMP_AT_PLUS2(i) (((i) + 2) % HETMP_N)
+#define HETMP_AT_PLUS4(i) (((i) + 4) % HETMP_N)
+#define HETMP_AT_PLUS8(i) (((i) + 8) % HETMP_N)
+#define HETMP_AT_PLUS16(i) (((i) + 16) % HETMP_N)
+#define HETMP_AT_PLUS32(i) (((i) + 32) % HETMP_N)
+#define HETMP_AT_PLUS64(i) (((i) + 64) % HETMP_N)
+
+__extension__ typedef __int128 hetmp_i128;
+__extension__ typedef unsigned __int128 hetmp_u128;
