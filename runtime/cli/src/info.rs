@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         };
         return Output {
             text,
-            errors: Vec::new(),
+            ..Output::default()
         };
     }
     let mut errors = Vec::new();
@@ -35,7 +35,11 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     } else {
         facts.text()
     };
-    Output { text, errors }
+    Output {
+        text,
+        errors,
+        ..Output::default()
+    }
 }
 
 fn pretty(value: &Value) -> String {

@@ -7,13 +7,13 @@
 //!   standard output, one-line errors on standard error.
 //!
 //! Exit status: 0; 1 when something asked for cannot be had (a bad `HETMP_NODES`, output that
-//! cannot be written); 2 for bad arguments.
+//! cannot be written); 2 for bad arguments and files.
 
 // The subcommands still to come, with the issue that brings what they show:
 // `calibrate` measures the link's fault-period threshold (with the DSM), `report` prints a file
-// written under HETMP_REPORT, `simulate` runs the schedules of `hetmp-sched` on described
-// platforms. Each becomes a module here and a variant of `Command`.
+// written under HETMP_REPORT. Each becomes a module here and a variant of `Command`.
 mod info;
+mod simulate;
 
 use clap::{Parser, Subcommand};
 use std::io::Write as _;
@@ -34,11 +34,14 @@ struct Arguments {
 enum Command {
     /// Shows the machine, the CPUs and threads a program gets, places, and nodes
     Info(info::Arguments),
+    /// Runs described programs on described machines under the schedules, and compares them
+    Simulate(simulate::Arguments),
 }
 
 fn main() -> ExitCode {
     let output = match Arguments::parse().command {
         Command::Info(arguments) => info::run(&arguments),
+        Command::Simulate(arguments) => simulate::run(&arguments),
     };
     for error in &output.errors {
         hetmp_core::report::warn(format_args!("{error}"));
@@ -49,7 +52,7 @@ fn main() -> ExitCode {
         .and_then(|()| std::io::stdout().flush());
     match written {
         Ok(()) if output.errors.is_empty() => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::FAILURE,
+        Ok(()) => ExitCode::from(output.status),
         // `hetmp info | head -1`: the reader has what it wanted.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
@@ -66,6 +69,29 @@ fn main() -> ExitCode {
 struct Output {
     /// For standard output.
     text: String,
-    /// Lines for standard error; any makes the exit status 1.
+    /// Lines for standard error.
     errors: Vec<String>,
+    /// The exit status if there are errors: 1 or 2, as the top of this file says.
+    status: u8,
+}
+
+impl Default for Output {
+    fn default() -> Self {
+        Output {
+            text: String::new(),
+            errors: Vec::new(),
+            status: 1,
+        }
+    }
+}
+
+impl Output {
+    /// Bad input: one line, and exit status 2.
+    fn refuse(error: impl ToString) -> Self {
+        Output {
+            errors: vec![error.to_string()],
+            status: 2,
+            ..Output::default()
+        }
+    }
 }

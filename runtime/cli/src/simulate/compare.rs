@@ -1,0 +1,254 @@
+//! Every program under every strategy on one platform.
+
+use super::file::{LoadedPlatform, LoadedWorkload};
+use hetmp_sched::decide::{Objective, Rules};
+use hetmp_sched::energy::Estimate;
+use hetmp_sched::schedule::{Kind, Schedule, DEFAULT_FRACTION};
+use hetmp_sched::simulate::{self, Outcome, Strategy};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+
+/// What is to be run.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) platform: LoadedPlatform,
+    pub(super) workloads: Vec<LoadedWorkload>,
+    /// Beyond those that are always compared.
+    pub(super) schedules: Vec<Schedule>,
+    pub(super) objective: Objective,
+    pub(super) seed: u64,
+}
+
+/// A strategy with the name it has in tables.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    pub(super) name: String,
+    pub(super) strategy: Strategy,
+}
+
+/// All outcomes.
+#[derive(Debug)]
+pub(super) struct Comparison<'a> {
+    pub(super) request: &'a Request,
+    pub(super) columns: Vec<Column>,
+    /// By workload, then by column.
+    pub(super) outcomes: Vec<Vec<Outcome>>,
+}
+
+/// More calls into a schedule than this are refused, so that a simulation ends.
+const MOST_CALLS: f64 = 2e8;
+
+impl Request {
+    /// Refuses what would not end in a reasonable time.
+    pub(super) fn check(&self) -> Result<(), String> {
+        for w in &self.workloads {
+            for column in self.columns() {
+                let chunk = match &column.strategy {
+                    Strategy::All(s) => match (&s.kind, s.chunk) {
+                        (Kind::CrossDynamic, None) => w.model.chunk,
+                        (Kind::CrossDynamic | Kind::Dynamic | Kind::Static, Some(c)) => c,
+                        (Kind::Dynamic, None) => 1,
+                        _ => continue,
+                    },
+                    _ => continue,
+                };
+                let calls: f64 = w
+                    .model
+                    .loops
+                    .iter()
+                    .map(|l| l.iterations as f64 / chunk.max(1) as f64)
+                    .sum::<f64>()
+                    * w.model.repeat as f64;
+                if calls > MOST_CALLS {
+                    return Err(format!(
+                        "workload {}, {} with chunks of {chunk}: at most {MOST_CALLS:e} chunks in \
+                         all are accepted",
+                        w.shown, column.name
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The strategies that are compared. The first is the origin alone.
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let nodes = &self.platform.model.nodes;
+        let kinds = &self.platform.kinds;
+        let mut columns = Vec::new();
+        // One node of each kind.
+        for i in 0..nodes.len() {
+            if kinds[..i].contains(&kinds[i]) {
+                continue;
+            }
+            columns.push(Column {
+                name: nodes[i].name.clone(),
+                strategy: Strategy::Alone(i),
+            });
+        }
+        if nodes.len() == 1 {
+            columns.truncate(1);
+        }
+        let mut add = |name: &str, strategy| {
+            columns.push(Column {
+                name: name.to_owned(),
+                strategy,
+            });
+        };
+        let hetprobe = Schedule::plain(Kind::HetProbe {
+            probe: DEFAULT_FRACTION,
+        });
+        add("ideal-csr", Strategy::IdealCsr);
+        add(
+            "cross-dynamic",
+            Strategy::All(Schedule::plain(Kind::CrossDynamic)),
+        );
+        add("hetprobe", Strategy::All(hetprobe.clone()));
+        add(
+            "hetprobe-i",
+            Strategy::All(Schedule::plain(Kind::HetProbeI {
+                probe: DEFAULT_FRACTION,
+                jump: DEFAULT_FRACTION,
+            })),
+        );
+        if self.platform.model.memories > 1 {
+            add("hetprobe-fastest", Strategy::Fastest(hetprobe));
+        }
+        for schedule in &self.schedules {
+            add(&schedule.to_string(), Strategy::All(schedule.clone()));
+        }
+        columns
+    }
+}
+
+/// Runs everything, on all cores; what comes out does not depend on how many there are.
+pub(super) fn run(request: &Request) -> Comparison<'_> {
+    let columns = request.columns();
+    let rules = Rules {
+        objective: request.objective,
+        ..Rules::default()
+    };
+    let jobs = request.workloads.len() * columns.len();
+    let results: Vec<Mutex<Outcome>> = (0..jobs).map(|_| Mutex::default()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || loop {
+        let job = next.fetch_add(1, Ordering::Relaxed);
+        if job >= jobs {
+            return;
+        }
+        let (w, c) = (job / columns.len(), job % columns.len());
+        let outcome = simulate::run(
+            &request.platform.model,
+            &request.workloads[w].model,
+            &columns[c].strategy,
+            &rules,
+            request.seed,
+        );
+        *results[job].lock().expect("no panic under this lock") = outcome;
+    };
+    let helpers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 1..helpers.min(jobs.max(1)) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let mut results = results
+        .into_iter()
+        .map(|r| r.into_inner().expect("no panic under this lock"));
+    let outcomes = request
+        .workloads
+        .iter()
+        .map(|_| results.by_ref().take(columns.len()).collect())
+        .collect();
+    Comparison {
+        request,
+        columns,
+        outcomes,
+    }
+}
+
+impl Comparison<'_> {
+    /// Seconds, joules or joule seconds, as the objective says.
+    pub(super) fn score(&self, o: &Outcome) -> f64 {
+        self.request.objective.score(&Estimate {
+            seconds: o.seconds,
+            joules: o.joules,
+        })
+    }
+
+    /// Gain over the origin alone: 2 means half the time. `None` where nothing took any time.
+    pub(super) fn gain(&self, workload: usize, column: usize) -> Option<f64> {
+        let row = &self.outcomes[workload];
+        let gain = self.score(&row[0]) / self.score(&row[column]);
+        (gain.is_finite() && gain > 0.0).then_some(gain)
+    }
+
+    /// The column of this name.
+    pub(super) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.name == name)
+    }
+
+    /// Columns of which a user without HetProbe could choose the best: nodes alone, and the
+    /// divisions by hand.
+    fn by_hand(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.columns.len()).filter(|&c| {
+            matches!(
+                self.columns[c].strategy,
+                Strategy::Alone(_) | Strategy::IdealCsr
+            ) || self.columns[c].name == "cross-dynamic"
+        })
+    }
+
+    /// The best of what a user could choose by hand: column and gain.
+    pub(super) fn best(&self, workload: usize) -> Option<(usize, f64)> {
+        self.by_hand()
+            .filter_map(|c| Some((c, self.gain(workload, c)?)))
+            .reduce(|a, b| if b.1 > a.1 { b } else { a })
+    }
+
+    /// Where a column ran a program: what its longest loop ended with.
+    pub(super) fn place(&self, workload: usize, column: usize) -> String {
+        let nodes = &self.request.platform.model.nodes;
+        let outcome = &self.outcomes[workload][column];
+        let Some(longest) = outcome
+            .loops
+            .iter()
+            .reduce(|a, b| if b.seconds > a.seconds { b } else { a })
+        else {
+            return "-".into();
+        };
+        match longest.decision.as_ref().map(|d| d.one_node()) {
+            None => "-".into(),
+            Some(Some(node)) => nodes[node].name.clone(),
+            Some(None) => "split".into(),
+        }
+    }
+
+    /// Workloads of which `keep` says so.
+    pub(super) fn rows(&self, keep: impl Fn(&LoadedWorkload) -> bool) -> Vec<usize> {
+        (0..self.request.workloads.len())
+            .filter(|&w| keep(&self.request.workloads[w]))
+            .collect()
+    }
+
+    /// Geometric mean of a column's gains.
+    pub(super) fn mean(&self, rows: &[usize], column: usize) -> Option<f64> {
+        geomean(rows.iter().map(|&w| self.gain(w, column)))
+    }
+
+    /// Geometric mean of the best.
+    pub(super) fn mean_of_best(&self, rows: &[usize]) -> Option<f64> {
+        geomean(rows.iter().map(|&w| self.best(w).map(|b| b.1)))
+    }
+}
+
+/// `None` if empty, or if one is missing.
+pub(super) fn geomean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value?.ln();
+        count += 1.0;
+    }
+    (count > 0.0).then(|| f64::exp(sum / count))
+}

@@ -1,0 +1,657 @@
+//! The files: what may stand in them, and their way into the simulator's types.
+//!
+//! Every value is checked where it is read, so that the parser can say in which line it stands.
+
+use super::library::{self, What};
+use hetmp_sched::energy::Power;
+use hetmp_sched::simulate as model;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use toml::Spanned;
+
+/// A number that is checked when it is read.
+macro_rules! number {
+    ($(#[$doc:meta])* $name:ident($inner:ty), $says:literal, $check:expr) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Deserialize)]
+        #[serde(try_from = "f64")]
+        struct $name($inner);
+
+        impl TryFrom<f64> for $name {
+            type Error = String;
+
+            fn try_from(value: f64) -> Result<Self, String> {
+                let check: fn(f64) -> bool = $check;
+                if check(value) {
+                    Ok($name(value as $inner))
+                } else {
+                    Err(format!("{value}: {} is accepted", $says))
+                }
+            }
+        }
+    };
+}
+
+number!(Positive(f64), "a number above 0", |v| v > 0.0
+    && v.is_finite());
+number!(Amount(f64), "a number from 0 up", |v| v >= 0.0
+    && v.is_finite());
+number!(Part(f64), "a number from 0 to 1", |v| (0.0..=1.0)
+    .contains(&v));
+number!(SignedPart(f64), "a number from -1 to 1", |v| (-1.0..=1.0)
+    .contains(&v));
+number!(Cores(u32), "a whole number from 1 to 4096", |v| whole(
+    v, 1.0, 4096.0
+));
+number!(Count(u64), "a whole number from 0 to 1e12", |v| whole(
+    v, 0.0, 1e12
+));
+number!(Some1(u64), "a whole number from 1 to 1e12", |v| whole(
+    v, 1.0, 1e12
+));
+number!(Repeat(u64), "a whole number from 0 to 1000000", |v| whole(
+    v, 0.0, 1e6
+));
+
+fn whole(v: f64, from: f64, to: f64) -> bool {
+    v.fract() == 0.0 && (from..=to).contains(&v)
+}
+
+/// Where the values of a file come from: name of the value, then "paper", "measured" or "assumed",
+/// a colon, and words.
+type Source = BTreeMap<String, Origin>;
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Origin(pub(super) String);
+
+impl TryFrom<String> for Origin {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.split_once(':') {
+            Some(("paper" | "measured" | "assumed", words)) if !words.trim().is_empty() => {
+                Ok(Origin(text))
+            }
+            _ => Err(format!(
+                "{text:?}: \"paper: ...\", \"measured: ...\" or \"assumed: ...\" is accepted"
+            )),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KernelFile {
+    speed: Option<Positive>,
+    misses: Option<Amount>,
+    serial_speed: Option<Positive>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KindFile {
+    speed: Option<Positive>,
+    misses: Option<Amount>,
+    serial_speed: Option<Positive>,
+    bandwidth_gbs: Option<Positive>,
+    idle_watts: Option<Amount>,
+    core_watts: Option<Amount>,
+    #[serde(default)]
+    kernel: BTreeMap<String, KernelFile>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeFile {
+    name: Spanned<String>,
+    kind: Spanned<String>,
+    cores: Cores,
+    count: Option<Cores>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkFile {
+    between: Option<Vec<Spanned<String>>>,
+    fault_us: Amount,
+    occupancy_us: Amount,
+    barrier_us: Amount,
+    threshold_us: Amount,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlatformFile {
+    about: String,
+    #[serde(default)]
+    coherent: bool,
+    #[serde(default)]
+    counters: bool,
+    call_ns: Option<Amount>,
+    fork_us: Option<Amount>,
+    jitter: Option<Part>,
+    kinds_from: Option<Spanned<String>>,
+    #[serde(default)]
+    kind: BTreeMap<String, KindFile>,
+    node: Spanned<Vec<NodeFile>>,
+    #[serde(default)]
+    link: Vec<Spanned<LinkFile>>,
+    #[serde(default)]
+    source: Source,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ArrayFile {
+    name: String,
+    mib: Positive,
+    /// Pages of 4 KiB that are followed as one.
+    unit_pages: Option<Some1>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum PatternName {
+    Block,
+    Across,
+    All,
+    Scattered,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TouchFile {
+    array: Spanned<String>,
+    pattern: Option<PatternName>,
+    halo: Option<Count>,
+    rows: Option<Some1>,
+    per_iteration: Option<Amount>,
+    #[serde(default)]
+    writes: bool,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SerialFile {
+    ms: Option<Amount>,
+    #[serde(default)]
+    touches: Vec<Spanned<TouchFile>>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SpreadFile {
+    Uniform(Part),
+    Exponential(Part),
+    Ramp(SignedPart),
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MixFile {
+    kernel: String,
+    part: Part,
+    period: Some1,
+    ns: Amount,
+    instructions: Option<Amount>,
+    misses: Option<Amount>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoopFile {
+    name: String,
+    kernel: Option<String>,
+    iterations: Spanned<Count>,
+    ns: Amount,
+    instructions: Option<Amount>,
+    misses: Option<Amount>,
+    spread: Option<SpreadFile>,
+    mix: Option<MixFile>,
+    #[serde(default)]
+    touches: Vec<Spanned<TouchFile>>,
+}
+
+/// What the paper says about a benchmark.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PaperFile {
+    /// Where HetProbe ran it: `split`, or a node's name.
+    pub(super) decision: String,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadFile {
+    about: String,
+    repeat: Option<Repeat>,
+    chunk: Option<Some1>,
+    #[serde(default)]
+    start: SerialFile,
+    #[serde(default)]
+    round: SerialFile,
+    #[serde(default)]
+    array: Vec<Spanned<ArrayFile>>,
+    #[serde(rename = "loop")]
+    loops: Vec<LoopFile>,
+    paper: Option<PaperFile>,
+    #[serde(default)]
+    source: Source,
+}
+
+/// A platform as read.
+#[derive(Debug)]
+pub(super) struct LoadedPlatform {
+    pub(super) model: model::Platform,
+    pub(super) about: String,
+    /// Kind of each node.
+    pub(super) kinds: Vec<String>,
+    pub(super) source: Source,
+}
+
+/// A workload as read.
+#[derive(Debug)]
+pub(super) struct LoadedWorkload {
+    /// Name to show.
+    pub(super) shown: String,
+    pub(super) model: model::Workload,
+    pub(super) about: String,
+    pub(super) paper: Option<PaperFile>,
+    pub(super) source: Source,
+}
+
+/// Says where in a text something is wrong.
+struct Text<'a> {
+    what: What,
+    name: &'a str,
+    text: &'a str,
+}
+
+impl Text<'_> {
+    fn error(&self, span: Option<Range<usize>>, message: &str) -> String {
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+        let line = span.map(|s| {
+            let before = self.text.get(..s.start).unwrap_or(self.text);
+            before.matches('\n').count() + 1
+        });
+        match line {
+            Some(line) => format!("{} {}:{line}: {message}", self.what.word(), self.name),
+            None => format!("{} {}: {message}", self.what.word(), self.name),
+        }
+    }
+
+    fn parse<'de, T: Deserialize<'de>>(&'de self) -> Result<T, String> {
+        toml::from_str(self.text).map_err(|e| self.error(e.span(), e.message()))
+    }
+}
+
+/// Reads a shipped platform, or a file.
+pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
+    let (shown, text) = library::text(What::Platform, name)?;
+    let text = Text {
+        what: What::Platform,
+        name: &shown,
+        text: &text,
+    };
+    let file: PlatformFile = text.parse()?;
+    let mut kinds = file.kind.clone();
+    let mut source = file.source.clone();
+    if let Some(from) = &file.kinds_from {
+        let (other_name, other_text) = library::text(What::Platform, from.get_ref())
+            .map_err(|e| text.error(Some(from.span()), &e))?;
+        let other: PlatformFile = Text {
+            what: What::Platform,
+            name: &other_name,
+            text: &other_text,
+        }
+        .parse()?;
+        for (name, kind) in other.kind {
+            kinds.entry(name).or_insert(kind);
+        }
+        for (name, origin) in other.source {
+            if name.starts_with("kind") {
+                source.entry(name).or_insert(origin);
+            }
+        }
+    }
+
+    let listed = file.node.get_ref();
+    let total: u64 = listed
+        .iter()
+        .map(|n| u64::from(n.count.map_or(1, |c| c.0)))
+        .sum();
+    let most = if file.coherent { 1024 } else { 64 };
+    if !(1..=most).contains(&total) {
+        return Err(text.error(
+            Some(file.node.span()),
+            &format!("{total} nodes: 1 to {most} are accepted"),
+        ));
+    }
+    let mut nodes: Vec<model::Node> = Vec::new();
+    let mut kind_of = Vec::new();
+    // The name as listed, before numbers are added to it.
+    let mut listed_as = Vec::new();
+    for node in listed {
+        let kind = kinds.get(node.kind.get_ref()).ok_or_else(|| {
+            let names: Vec<&str> = kinds.keys().map(String::as_str).collect();
+            text.error(
+                Some(node.kind.span()),
+                &format!(
+                    "kind {}: one of {} is accepted",
+                    node.kind.get_ref(),
+                    names.join(", ")
+                ),
+            )
+        })?;
+        let count = node.count.map_or(1, |c| c.0);
+        for i in 0..count {
+            let name = node.name.get_ref();
+            let name = match count {
+                1 => name.clone(),
+                _ => format!("{name}{i}"),
+            };
+            if nodes.iter().any(|n| n.name == name) {
+                return Err(text.error(
+                    Some(node.name.span()),
+                    &format!("node {name}: a name of its own is accepted"),
+                ));
+            }
+            let memory = if file.coherent { 0 } else { nodes.len() };
+            nodes.push(kind.node(name, node.cores.0, memory));
+            kind_of.push(node.kind.get_ref().clone());
+            listed_as.push(node.name.get_ref().as_str());
+        }
+    }
+    let memories = if file.coherent { 1 } else { nodes.len() };
+    let links = links(&file.link, &listed_as, &nodes, memories)
+        .map_err(|(span, e)| text.error(span, &e))?;
+    let model = model::Platform {
+        name: shown.clone(),
+        nodes,
+        memories,
+        links,
+        counters: file.counters,
+        call_ns: file.call_ns.map_or(100.0, |v| v.0),
+        fork_us: file.fork_us.map_or(5.0, |v| v.0),
+        jitter: file.jitter.map_or(0.0, |v| v.0),
+    };
+    Ok(LoadedPlatform {
+        model,
+        about: file.about,
+        kinds: kind_of,
+        source,
+    })
+}
+
+impl KindFile {
+    fn node(&self, name: String, cores: u32, memory: usize) -> model::Node {
+        let default = model::KernelOnNode {
+            speed: self.speed.map_or(1.0, |v| v.0),
+            misses_per_kilo: self.misses.map(|v| v.0),
+            serial_speed: self.serial_speed.map(|v| v.0),
+        };
+        model::Node {
+            name,
+            cores,
+            memory,
+            bandwidth: self.bandwidth_gbs.map_or(f64::INFINITY, |v| v.0),
+            default,
+            kernels: self
+                .kernel
+                .iter()
+                .map(|(name, k)| {
+                    let k = model::KernelOnNode {
+                        speed: k.speed.map_or(default.speed, |v| v.0),
+                        misses_per_kilo: k.misses.map(|v| v.0).or(default.misses_per_kilo),
+                        serial_speed: k.serial_speed.map(|v| v.0).or(default.serial_speed),
+                    };
+                    (name.clone(), k)
+                })
+                .collect(),
+            power: Power {
+                idle_watts: self.idle_watts.map_or(0.0, |v| v.0),
+                core_watts: self.core_watts.map_or(0.0, |v| v.0),
+            },
+        }
+    }
+}
+
+type SpannedError = (Option<Range<usize>>, String);
+
+/// The matrix of links: a later entry wins over an earlier one for the pairs it names.
+fn links(
+    files: &[Spanned<LinkFile>],
+    listed_as: &[&str],
+    nodes: &[model::Node],
+    memories: usize,
+) -> Result<Vec<model::LinkModel>, SpannedError> {
+    let mut matrix: Vec<Option<model::LinkModel>> = vec![None; memories * memories];
+    for link in files {
+        let span = Some(link.span());
+        let link = link.get_ref();
+        let model = model::LinkModel {
+            fault_us: link.fault_us.0,
+            occupancy_us: link.occupancy_us.0,
+            barrier_us: link.barrier_us.0,
+            threshold_us: link.threshold_us.0,
+        };
+        let sides: [Vec<usize>; 2] = match &link.between {
+            None => [(0..nodes.len()).collect(), (0..nodes.len()).collect()],
+            Some(names) => {
+                let [a, b] = names.as_slice() else {
+                    return Err((span, "between: two nodes' names are accepted".into()));
+                };
+                let find = |name: &Spanned<String>| {
+                    let found: Vec<usize> = (0..nodes.len())
+                        .filter(|&i| {
+                            listed_as[i] == name.get_ref() || nodes[i].name == *name.get_ref()
+                        })
+                        .collect();
+                    if found.is_empty() {
+                        let e = format!("node {}: the name of a node is accepted", name.get_ref());
+                        return Err((Some(name.span()), e));
+                    }
+                    Ok(found)
+                };
+                [find(a)?, find(b)?]
+            }
+        };
+        for &a in &sides[0] {
+            for &b in &sides[1] {
+                let (a, b) = (nodes[a].memory, nodes[b].memory);
+                if a != b {
+                    matrix[a * memories + b] = Some(model);
+                    matrix[b * memories + a] = Some(model);
+                }
+            }
+        }
+    }
+    let mut out = Vec::with_capacity(matrix.len());
+    for (at, link) in matrix.into_iter().enumerate() {
+        let (a, b) = (at / memories, at % memories);
+        match link {
+            Some(link) => out.push(link),
+            None if a == b => out.push(model::LinkModel::default()),
+            None => {
+                return Err((
+                    None,
+                    format!(
+                        "nodes {} and {}: coherent = true or a [[link]] is needed",
+                        nodes[a].name, nodes[b].name
+                    ),
+                ))
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// Largest loop whose costs may vary; see the simulator.
+const MOST_VARIED: u64 = 1 << 26;
+/// Pages that are followed, at most, in one array.
+const MOST_UNITS: f64 = 4e6;
+
+/// Reads a shipped workload, or a file.
+pub(super) fn workload(name: &str) -> Result<LoadedWorkload, String> {
+    let (shown, text) = library::text(What::Workload, name)?;
+    let text = Text {
+        what: What::Workload,
+        name: &shown,
+        text: &text,
+    };
+    let file: WorkloadFile = text.parse()?;
+    let own_name = std::path::Path::new(&shown)
+        .file_stem()
+        .map_or_else(|| shown.clone(), |s| s.to_string_lossy().into_owned());
+
+    let mut arrays: Vec<model::Array> = Vec::new();
+    for array in &file.array {
+        let span = array.span();
+        let array = array.get_ref();
+        if arrays.iter().any(|a| a.name == array.name) {
+            let e = format!("array {}: a name of its own is accepted", array.name);
+            return Err(text.error(Some(span), &e));
+        }
+        let pages_per_unit = array.unit_pages.map_or(1, |v| v.0);
+        let units = (array.mib.0 * 256.0 / pages_per_unit as f64).ceil();
+        if units > MOST_UNITS {
+            let e = format!(
+                "array {}: at most {MOST_UNITS} pages are followed, a larger unit_pages is accepted",
+                array.name
+            );
+            return Err(text.error(Some(span), &e));
+        }
+        arrays.push(model::Array {
+            name: array.name.clone(),
+            units: units as u64,
+            pages_per_unit,
+        });
+    }
+    let touches = |files: &[Spanned<TouchFile>], serial: bool| {
+        files
+            .iter()
+            .map(|t| touch(t, &arrays, serial).map_err(|(span, e)| text.error(span, &e)))
+            .collect::<Result<Vec<_>, String>>()
+    };
+    let serial = |file: &SerialFile| -> Result<model::Serial, String> {
+        Ok(model::Serial {
+            ms: file.ms.map_or(0.0, |v| v.0),
+            accesses: touches(&file.touches, true)?,
+        })
+    };
+    let mut loops = Vec::new();
+    for l in &file.loops {
+        let iterations = l.iterations.get_ref().0;
+        let spread = match l.spread {
+            None => model::Spread::Even,
+            Some(SpreadFile::Uniform(a)) => model::Spread::Uniform(a.0),
+            Some(SpreadFile::Exponential(a)) => model::Spread::Exponential(a.0),
+            Some(SpreadFile::Ramp(a)) => model::Spread::Ramp(a.0),
+        };
+        if l.spread.is_some() && iterations > MOST_VARIED {
+            let e =
+                format!("{iterations} iterations: with a spread, up to {MOST_VARIED} are accepted");
+            return Err(text.error(Some(l.iterations.span()), &e));
+        }
+        loops.push(model::LoopModel {
+            name: l.name.clone(),
+            kernel: l.kernel.clone().unwrap_or_else(|| own_name.clone()),
+            iterations,
+            ns: l.ns.0,
+            instructions: l.instructions.map_or(0.0, |v| v.0),
+            misses_per_kilo: l.misses.map_or(0.0, |v| v.0),
+            spread,
+            mix: l.mix.as_ref().map(|m| model::Mix {
+                kernel: m.kernel.clone(),
+                part: m.part.0,
+                period: m.period.0,
+                ns: m.ns.0,
+                instructions: m.instructions.map_or(0.0, |v| v.0),
+                misses_per_kilo: m.misses.map_or(0.0, |v| v.0),
+            }),
+            accesses: touches(&l.touches, false)?,
+        });
+    }
+    let model = model::Workload {
+        name: own_name.clone(),
+        start: serial(&file.start)?,
+        round: serial(&file.round)?,
+        repeat: file.repeat.map_or(1, |v| v.0),
+        chunk: file.chunk.map_or(1, |v| v.0),
+        loops,
+        arrays,
+    };
+    Ok(LoadedWorkload {
+        shown: own_name,
+        model,
+        about: file.about,
+        paper: file.paper,
+        source: file.source,
+    })
+}
+
+fn touch(
+    file: &Spanned<TouchFile>,
+    arrays: &[model::Array],
+    serial: bool,
+) -> Result<model::Access, SpannedError> {
+    let span = Some(file.span());
+    let file = file.get_ref();
+    let array = arrays
+        .iter()
+        .position(|a| a.name == *file.array.get_ref())
+        .ok_or_else(|| {
+            let names: Vec<&str> = arrays.iter().map(|a| a.name.as_str()).collect();
+            let e = format!(
+                "array {}: one of the file's arrays ({}) is accepted",
+                file.array.get_ref(),
+                names.join(", ")
+            );
+            (Some(file.array.span()), e)
+        })?;
+    if serial && file.pattern.is_some() {
+        let e = "pattern: a serial part touches whole arrays, nothing is accepted".to_owned();
+        return Err((span, e));
+    }
+    let pattern = match (file.pattern, file.rows, file.per_iteration) {
+        (None, None, None) if serial => model::Pattern::All,
+        (Some(PatternName::All), None, None) if file.halo.is_none() => model::Pattern::All,
+        (None | Some(PatternName::Block), None, None) => model::Pattern::Block {
+            halo: file.halo.map_or(0, |v| v.0),
+        },
+        (Some(PatternName::Across), Some(rows), None) if file.halo.is_none() => {
+            model::Pattern::Across { rows: rows.0 }
+        }
+        (Some(PatternName::Scattered), None, Some(per)) if file.halo.is_none() => {
+            model::Pattern::Scattered {
+                per_iteration: per.0,
+            }
+        }
+        _ => {
+            let e = "pattern: block [with halo], across with rows, all, or scattered with \
+                     per_iteration is accepted";
+            return Err((span, e.to_owned()));
+        }
+    };
+    Ok(model::Access {
+        array,
+        pattern,
+        writes: file.writes,
+    })
+}
+
+impl LoadedWorkload {
+    /// Sets the part of the second kind of iterations, and says so in the name.
+    pub(super) fn mix_to(&mut self, part: f64) {
+        let mut changed = false;
+        for mix in self.model.loops.iter_mut().filter_map(|l| l.mix.as_mut()) {
+            mix.part = part;
+            changed = true;
+        }
+        if changed {
+            self.shown = format!("{} {}%", self.shown, part * 100.0);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The shipped platforms and workloads, and how a name or a path becomes a text.
+
+use std::path::Path;
+
+/// What a file describes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    Platform,
+    Workload,
+}
+
+impl What {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            What::Platform => "platform",
+            What::Workload => "workload",
+        }
+    }
+
+    /// Name and text of all that are shipped, in the order of their listing.
+    pub(super) fn shipped(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            What::Platform => PLATFORMS,
+            What::Workload => WORKLOADS,
+        }
+    }
+}
+
+macro_rules! shipped {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../", $folder, "/", $name, ".toml")))),*]
+    };
+}
+
+const PLATFORMS: &[(&str, &str)] = shipped!("platforms":
+    "xeon-thunderx-rdma" "xeon-thunderx-tcp" "four-nodes" "sixteen-nodes" "sixty-four-nodes"
+    "pe-laptop" "big-little");
+
+const WORKLOADS: &[(&str, &str)] = shipped!("workloads":
+    "blackscholes" "ep-c" "kmeans" "lavamd" "bt-c" "cg-c" "sp-c" "cfd" "lud" "streamcluster"
+    "mix" "compute");
+
+/// The ten benchmarks of the paper.
+pub(super) const PAPER_TEN: [&str; 10] = [
+    "blackscholes",
+    "ep-c",
+    "kmeans",
+    "lavamd",
+    "bt-c",
+    "cg-c",
+    "sp-c",
+    "cfd",
+    "lud",
+    "streamcluster",
+];
+
+/// Name to show and text of a shipped name or of a file.
+pub(super) fn text(what: What, name: &str) -> Result<(String, String), String> {
+    if let Some((_, text)) = what.shipped().iter().find(|(n, _)| *n == name) {
+        return Ok((name.to_owned(), (*text).to_owned()));
+    }
+    let is_path = name.contains('/') || name.ends_with(".toml") || Path::new(name).exists();
+    if !is_path {
+        let names: Vec<&str> = what.shipped().iter().map(|(n, _)| *n).collect();
+        return Err(format!(
+            "{} {name}: a file's path or one of {} is accepted",
+            what.word(),
+            names.join(", ")
+        ));
+    }
+    match std::fs::metadata(name) {
+        Ok(data) if data.len() > MOST_BYTES => {
+            return Err(format!(
+                "{} {name}: a file of at most {MOST_BYTES} bytes is accepted",
+                what.word()
+            ))
+        }
+        _ => {}
+    }
+    let bytes = std::fs::read(name).map_err(|e| {
+        format!(
+            "{} {name}: a file that can be read is accepted ({e})",
+            what.word()
+        )
+    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("{} {name}: a text file in UTF-8 is accepted", what.word()))?;
+    Ok((name.to_owned(), text))
+}
+
+/// Largest file that is read.
+const MOST_BYTES: u64 = 1 << 24;

@@ -1,0 +1,192 @@
+//! `hetmp simulate`: described programs on described machines, under the schedules' own code.
+//!
+//! * `library` holds what is shipped, `file` reads platforms and workloads (TOML), `compare` runs
+//!   every program under every strategy, `paper` knows the paper's figures, `text`, `json` and
+//!   `svg` show the outcome.
+//!
+//! The simulation itself is `hetmp_sched::simulate`.
+
+mod compare;
+mod file;
+mod json;
+mod library;
+mod paper;
+mod svg;
+mod text;
+
+use crate::Output;
+use compare::{Comparison, Request};
+use hetmp_sched::decide::Objective;
+use hetmp_sched::schedule::Schedule;
+use library::What;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Machine: a shipped name or a TOML file; may be repeated
+    #[arg(long, value_name = "NAME|FILE", default_value = "xeon-thunderx-rdma")]
+    platform: Vec<String>,
+    /// Program: a shipped name, a TOML file, or `all`; may be repeated [default: the paper's ten]
+    #[arg(long, value_name = "NAME|FILE")]
+    workload: Vec<String>,
+    /// One more schedule, in the syntax of OMP_SCHEDULE; may be repeated
+    #[arg(long, value_name = "SCHEDULE")]
+    schedule: Vec<String>,
+    /// What decisions and gains are about: time, energy or edp; energy is modelled
+    #[arg(long, value_name = "WORD", default_value = "time")]
+    objective: String,
+    /// Seed of everything random: costs of iterations, jitter
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Sets the part of the second kind of iterations, in percent, where loops have one; each
+    /// value is a program of its own
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',')]
+    irregularity: Vec<f64>,
+    /// Adds each loop's decision with the numbers behind it
+    #[arg(long)]
+    details: bool,
+    /// Adds the paper's figures beside ours; with the paper's ten programs
+    #[arg(long)]
+    paper: bool,
+    /// Prints JSON
+    #[arg(long, conflicts_with_all = ["list", "show"])]
+    json: bool,
+    /// Also draws the gains into an SVG file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<String>,
+    /// Lists what is shipped
+    #[arg(long)]
+    list: bool,
+    /// Prints a shipped file, to start one's own from
+    #[arg(long, value_name = "NAME")]
+    show: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    match answer(arguments) {
+        Ok(output) => output,
+        Err(error) => Output::refuse(error),
+    }
+}
+
+fn answer(arguments: &Arguments) -> Result<Output, String> {
+    let printed = |text: String| Output {
+        text,
+        ..Output::default()
+    };
+    if arguments.list {
+        return Ok(printed(text::listing()?));
+    }
+    if let Some(name) = &arguments.show {
+        return show(name).map(printed);
+    }
+    let requests = requests(arguments)?;
+    let comparisons: Vec<Comparison> = requests.iter().map(compare::run).collect();
+    let mut output = Output::default();
+    if let Some(path) = &arguments.svg {
+        // With several platforms one picture below the other.
+        if let Err(error) = std::fs::write(path, svg::draw(&comparisons)?) {
+            output.errors.push(format!(
+                "--svg {path}: a file that can be written is accepted ({error})"
+            ));
+        }
+    }
+    output.text = if arguments.json {
+        format!("{:#}\n", json::all(&comparisons))
+    } else {
+        let parts: Vec<String> = comparisons
+            .iter()
+            .map(|c| text::table(c, arguments.details, arguments.paper))
+            .collect();
+        parts.join("\n")
+    };
+    Ok(output)
+}
+
+fn show(name: &str) -> Result<String, String> {
+    [What::Platform, What::Workload]
+        .iter()
+        .flat_map(|what| what.shipped())
+        .find(|(n, _)| *n == name)
+        .map(|(_, text)| (*text).to_owned())
+        .ok_or_else(|| format!("--show {name}: a name that --list shows is accepted"))
+}
+
+/// What is to be simulated: one request for each platform.
+fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
+    let objective = Objective::ALL
+        .into_iter()
+        .find(|o| o.name() == arguments.objective)
+        .ok_or_else(|| {
+            format!(
+                "--objective {}: time, energy or edp is accepted",
+                arguments.objective
+            )
+        })?;
+    let schedules = arguments
+        .schedule
+        .iter()
+        .map(|text| {
+            Schedule::parse(text)
+                .map_err(|e| format!("--schedule {text}: {} is accepted", e.accepted))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut names: Vec<&str> = Vec::new();
+    for name in &arguments.workload {
+        if name == "all" {
+            names.extend(What::Workload.shipped().iter().map(|(n, _)| *n));
+        } else {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        names.extend(if arguments.irregularity.is_empty() {
+            &library::PAPER_TEN[..]
+        } else {
+            &["mix"]
+        });
+    }
+    for percent in &arguments.irregularity {
+        if !(0.0..=100.0).contains(percent) {
+            return Err(format!(
+                "--irregularity {percent}: percentages from 0 to 100 are accepted"
+            ));
+        }
+    }
+    let mut requests = Vec::new();
+    for name in &arguments.platform {
+        let platform = file::platform(name)?;
+        let mut workloads = Vec::new();
+        for name in &names {
+            let has_mix = file::workload(name)?
+                .model
+                .loops
+                .iter()
+                .any(|l| l.mix.is_some());
+            if arguments.irregularity.is_empty() || !has_mix {
+                workloads.push(file::workload(name)?);
+                continue;
+            }
+            for &percent in &arguments.irregularity {
+                let mut workload = file::workload(name)?;
+                workload.mix_to(percent / 100.0);
+                workloads.push(workload);
+            }
+        }
+        for schedule in &schedules {
+            if let hetmp_sched::schedule::Kind::StaticCsr { ratios } = &schedule.kind {
+                hetmp_sched::csr::check(ratios, platform.model.nodes.len())
+                    .map_err(|e| format!("--schedule {schedule} on {name}: {e}"))?;
+            }
+        }
+        let request = Request {
+            platform,
+            workloads,
+            schedules: schedules.clone(),
+            objective,
+            seed: arguments.seed,
+        };
+        request.check()?;
+        requests.push(request);
+    }
+    Ok(requests)
+}
