@@ -8,7 +8,7 @@
 //! for which nothing else is left. Static and plain schedules give every thread its chunks in
 //! increasing order.
 
-use super::regions;
+use super::{regions, source};
 use crate::loops::{Clause, Loop, NodeSchedule};
 use crate::thread::Thread;
 use core::mem::ManuallyDrop;
@@ -82,6 +82,8 @@ struct Slot {
     probing: AtomicU64,
     /// Chunks taken so far; `OVER` when the thread has left.
     trips: AtomicU64,
+    /// The counters when it got its probe chunk.
+    counters: source::Started,
 }
 
 const OVER: u64 = u64::MAX;
@@ -99,22 +101,19 @@ impl Slot {
     }
 
     /// The measurement of the probe chunk that the thread has just run, if it did.
-    fn measured(&self) -> Option<Measurement> {
+    fn measured(&self, node: usize) -> Option<Measurement> {
         let iterations = self.probing.load(Ordering::Relaxed);
         if iterations == 0 {
             return None;
         }
         self.probing.store(0, Ordering::Relaxed);
-        Some(Measurement {
-            elapsed_ns: monotonic_ns() - self.probe_started.load(Ordering::Relaxed),
-            iterations,
-            faults: None,
-            counters: None,
-        })
+        let elapsed_ns = monotonic_ns() - self.probe_started.load(Ordering::Relaxed);
+        Some(self.counters.measured(node, iterations, elapsed_ns))
     }
 
     fn probe(&self, range: Range) {
         self.probing.store(range.len(), Ordering::Relaxed);
+        self.counters.now();
         self.probe_started.store(monotonic_ns(), Ordering::Relaxed);
     }
 }
@@ -150,6 +149,7 @@ impl Parts {
             Method::HetProbe { probe } => {
                 let settings = Settings {
                     probe: *probe,
+                    rules: source::rules(),
                     ..Settings::default()
                 };
                 State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
@@ -269,7 +269,7 @@ impl Parts {
                 let answer = if trip == 0 {
                     h.first(tid)
                 } else {
-                    h.next(tid, slot.measured())
+                    h.next(tid, slot.measured(self.team.node_of(tid)))
                 };
                 match answer {
                     Next::Range(range) => Some(range),

@@ -107,11 +107,11 @@ pub(super) fn configure(globals: &Globals) {
     }
     WANTED.store(true, Ordering::Relaxed);
     if globals.ours.verbose {
-        introduce(globals, kind);
+        introduce(kind);
     }
 }
 
-fn introduce(globals: &Globals, kind: SchedKind) {
+fn introduce(kind: SchedKind) {
     if let Some(layout) = nodes::layout() {
         warn(format_args!(
             "{} node{}: {}",
@@ -121,12 +121,6 @@ fn introduce(globals: &Globals, kind: SchedKind) {
         ));
     } else if kind.is_ours() {
         warn(format_args!("1 node: all cores are alike"));
-    }
-    if matches!(kind, SchedKind::HetProbe | SchedKind::HetProbeI) {
-        warn(format_args!(
-            "{}: decided by elapsed times; hardware counters are not read",
-            globals.schedule
-        ));
     }
 }
 
