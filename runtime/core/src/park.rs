@@ -495,6 +495,45 @@ impl Flag {
             }
         }
     }
+
+    /// Waits until `done` says so, on a flag that is only ever [nudged](Flag::nudge), for some `ns`
+    /// nanoseconds at most. False: the time is over.
+    #[cfg(not(loom))]
+    #[cold]
+    pub fn wait_nudged(&self, ns: u64, done: &mut dyn FnMut() -> bool) -> bool {
+        let mut spinner = Spinner::new();
+        loop {
+            if done() {
+                return true;
+            }
+            if !spinner.turn() {
+                break;
+            }
+        }
+        let deadline = sys::monotonic_ns().saturating_add(ns);
+        loop {
+            let cur = self.word.load(Ordering::Acquire);
+            let sleeping = (cur & !STATE) | SLEEPING;
+            if cur != sleeping
+                && self
+                    .word
+                    .compare_exchange(cur, sleeping, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_err()
+            {
+                continue;
+            }
+            // The mark before the last look, as in `wait_polling`.
+            fence(Ordering::SeqCst);
+            if done() {
+                return true;
+            }
+            let now = sys::monotonic_ns();
+            if now >= deadline {
+                return false;
+            }
+            sys::futex_wait_for(&self.word, sleeping, deadline - now);
+        }
+    }
 }
 
 /// What a poll during a wait found.
@@ -519,6 +558,7 @@ const _: () = assert!(AWAKE == 0);
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use core::sync::atomic::AtomicBool;
     use std::sync::Arc;
 
     #[test]
@@ -532,6 +572,27 @@ mod tests {
         assert!(f.reached((1 << 30) - 1) && !f.reached(0));
         f.signal(0);
         assert!(f.reached(0));
+    }
+
+    #[test]
+    fn a_wait_for_a_nudge_ends_by_itself() {
+        let f = Flag::new();
+        assert!(f.wait_nudged(u64::MAX, &mut || true));
+        let start = sys::monotonic_ns();
+        assert!(!f.wait_nudged(3_000_000, &mut || false));
+        assert!(sys::monotonic_ns() - start >= 3_000_000);
+        let done = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                // The sleeper has marked the flag before a nudge says true.
+                while !f.nudge() {
+                    std::thread::yield_now();
+                }
+                done.store(true, Ordering::Release);
+                f.nudge();
+            });
+            assert!(f.wait_nudged(u64::MAX, &mut || done.load(Ordering::Acquire)));
+        });
     }
 
     #[test]

@@ -27,6 +27,26 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
     }
 }
 
+/// As [`futex_wait`], but returns after `ns` nanoseconds at the latest (by the monotonic clock).
+pub fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
+    let saved = errno();
+    // SAFETY: timespec is plain data.
+    let mut timeout: libc::timespec = unsafe { core::mem::zeroed() };
+    timeout.tv_sec = (ns / 1_000_000_000) as libc::time_t;
+    timeout.tv_nsec = (ns % 1_000_000_000) as libc::c_long;
+    // SAFETY: the word is a live, aligned u32, and the timeout is on this stack.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            expected,
+            &raw const timeout,
+        );
+        *libc::__errno_location() = saved;
+    }
+}
+
 /// Wakes up to `count` threads that sleep on `word`.
 ///
 /// Takes a pointer, not a reference: after the store that released the sleepers, the memory of the

@@ -27,6 +27,27 @@ pub struct Measurement {
     pub counters: Option<Counters>,
 }
 
+impl Measurement {
+    /// Adds the measurement of a further piece of the same work.
+    pub fn merge(&mut self, m: &Measurement) {
+        self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
+        self.iterations = self.iterations.saturating_add(m.iterations);
+        if let Some(f) = m.faults {
+            self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
+        }
+        if let Some(c) = m.counters {
+            let sum = self.counters.unwrap_or(Counters {
+                instructions: 0,
+                cache_misses: 0,
+            });
+            self.counters = Some(Counters {
+                instructions: sum.instructions.saturating_add(c.instructions),
+                cache_misses: sum.cache_misses.saturating_add(c.cache_misses),
+            });
+        }
+    }
+}
+
 /// Averages of one node for one loop, per iteration and core.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NodeRate {

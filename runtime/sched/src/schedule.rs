@@ -35,8 +35,8 @@ pub enum Kind {
         /// Part of the iterations used for the first probing, in `(0, 1]`.
         probe: f64,
         /// Part of the distributed iterations after which probing starts
-        /// again, in `(0, 1]`.
-        jump: f64,
+        /// again, in `(0, 1]`; `None`: when the nodes' speeds have changed.
+        jump: Option<f64>,
     },
     /// Static split by given core speed ratios, one per node.
     StaticCsr {
@@ -59,7 +59,7 @@ pub struct Schedule {
     pub chunk: Option<u64>,
 }
 
-/// Default for `probe%` and `jump%`.
+/// Default for `probe%`.
 pub const DEFAULT_FRACTION: f64 = 0.1;
 
 /// Largest chunk that the text may ask for. `omp_get_schedule` returns it as a
@@ -159,10 +159,12 @@ impl Schedule {
             "static-csr" => (ratios(args).map_err(bad)?, false),
             "hetprobe" => {
                 let [probe] = percents(args, "hetprobe[,probe%]").map_err(bad)?;
+                let probe = probe.unwrap_or(DEFAULT_FRACTION);
                 (Kind::HetProbe { probe }, false)
             }
             _ => {
                 let [probe, jump] = percents(args, "hetprobe-i[,probe%[,jump%]]").map_err(bad)?;
+                let probe = probe.unwrap_or(DEFAULT_FRACTION);
                 (Kind::HetProbeI { probe, jump }, false)
             }
         };
@@ -205,9 +207,7 @@ impl Schedule {
         )
     }
 
-    /// The schedule that really runs: `auto` is `static`, and `hetprobe-i` is
-    /// `hetprobe` until repeated probing exists. Callers that fall back for
-    /// the latter say so to the user.
+    /// The schedule that really runs: `auto` is `static`.
     #[must_use]
     pub fn executes_as(&self) -> Schedule {
         match self.kind {
@@ -215,10 +215,6 @@ impl Schedule {
                 kind: Kind::Static,
                 modifier: self.modifier,
                 chunk: None,
-            },
-            Kind::HetProbeI { probe, .. } => Schedule {
-                kind: Kind::HetProbe { probe },
-                ..self.clone()
             },
             _ => self.clone(),
         }
@@ -243,9 +239,9 @@ fn chunk(args: &str) -> Result<Option<u64>, String> {
         .ok_or_else(|| format!("after the kind, a comma and a chunk size of 1 to {MAX_CHUNK}"))
 }
 
-/// `""` or up to `N` percentages, each after a comma; defaults for the rest.
-fn percents<const N: usize>(args: &str, form: &str) -> Result<[f64; N], String> {
-    let mut out = [DEFAULT_FRACTION; N];
+/// `""` or up to `N` percentages, each after a comma.
+fn percents<const N: usize>(args: &str, form: &str) -> Result<[Option<f64>; N], String> {
+    let mut out = [None; N];
     if args.is_empty() {
         return Ok(out);
     }
@@ -263,7 +259,7 @@ fn percents<const N: usize>(args: &str, form: &str) -> Result<[f64; N], String> 
         if !(value > 0.0 && value <= 100.0) {
             return Err(bad());
         }
-        *slot = value / 100.0;
+        *slot = Some(value / 100.0);
     }
     Ok(out)
 }
@@ -296,12 +292,13 @@ impl fmt::Display for Kind {
             Kind::Auto => f.write_str("auto"),
             Kind::CrossDynamic => f.write_str("cross-dynamic"),
             Kind::HetProbe { probe } => write!(f, "hetprobe,{}%", tidy(probe * 100.0)),
-            Kind::HetProbeI { probe, jump } => write!(
-                f,
-                "hetprobe-i,{}%,{}%",
-                tidy(probe * 100.0),
-                tidy(jump * 100.0)
-            ),
+            Kind::HetProbeI { probe, jump } => {
+                write!(f, "hetprobe-i,{}%", tidy(probe * 100.0))?;
+                match jump {
+                    Some(jump) => write!(f, ",{}%", tidy(jump * 100.0)),
+                    None => Ok(()),
+                }
+            }
             Kind::StaticCsr { ratios } => {
                 f.write_str("static-csr")?;
                 for (i, r) in ratios.iter().enumerate() {
@@ -357,7 +354,9 @@ mod tests {
             ("HetProbe,5", "hetprobe,5%"),
             ("hetprobe, 7.5 %", "hetprobe,7.5%"),
             ("nonmonotonic:hetprobe,7", "nonmonotonic:hetprobe,7%"),
-            ("hetprobe-i", "hetprobe-i,10%,10%"),
+            ("hetprobe-i", "hetprobe-i,10%"),
+            ("hetprobe-i,5", "hetprobe-i,5%"),
+            ("hetprobe-i,10,10", "hetprobe-i,10%,10%"),
             ("hetprobe-i,20,30%", "hetprobe-i,20%,30%"),
             ("static-csr:3,1", "static-csr:3,1"),
             ("static-csr : 2.5 , 1 , 1", "static-csr:2.5,1,1"),
@@ -411,7 +410,14 @@ mod tests {
     fn what_runs() {
         let s = Schedule::parse("hetprobe-i,5,6").unwrap();
         assert!(s.is_ours());
-        assert_eq!(s.executes_as().kind, Kind::HetProbe { probe: 0.05 });
+        assert_eq!(s.executes_as(), s);
+        assert_eq!(
+            s.kind,
+            Kind::HetProbeI {
+                probe: 0.05,
+                jump: Some(0.06)
+            }
+        );
         let auto = Schedule::parse("auto,3").unwrap();
         assert_eq!(auto.executes_as(), Schedule::plain(Kind::Static));
         assert!(!auto.is_ours());

@@ -9,10 +9,12 @@
 //! increasing order.
 
 use super::{regions, source};
+use crate::cancel::{self, Construct};
 use crate::loops::{Clause, Loop, NodeSchedule};
 use crate::thread::Thread;
 use core::mem::ManuallyDrop;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
@@ -20,6 +22,7 @@ use hetmp_sched::cache::{Key, Known};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::csr;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
 use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
@@ -33,6 +36,9 @@ use std::sync::Arc;
 pub(super) enum Method {
     /// Probe, then split; `probe` is the part of the iterations used for probing.
     HetProbe { probe: f64 },
+    /// The same, and again as the loop goes: when the part `jump` of what was distributed is done, or
+    /// when the nodes' speeds have changed.
+    HetProbeI { probe: f64, jump: Option<f64> },
     /// Split by ratios, one a node.
     StaticCsr { ratios: Box<[f64]> },
     /// Two-level dynamic.
@@ -46,6 +52,10 @@ impl Method {
     pub(super) fn kind(&self) -> Kind {
         match self {
             Method::HetProbe { probe } => Kind::HetProbe { probe: *probe },
+            Method::HetProbeI { probe, jump } => Kind::HetProbeI {
+                probe: *probe,
+                jump: *jump,
+            },
             Method::StaticCsr { ratios } => Kind::StaticCsr {
                 ratios: ratios.clone(),
             },
@@ -54,6 +64,11 @@ impl Method {
             Method::Plain(Clause::Guided, _) => Kind::Guided,
             Method::Plain(..) => Kind::Static,
         }
+    }
+
+    /// Does it use and refresh what is known about a loop?
+    pub(super) fn learns(&self) -> bool {
+        matches!(self, Method::HetProbe { .. } | Method::HetProbeI { .. })
     }
 }
 
@@ -64,6 +79,7 @@ impl Method {
 )]
 enum State {
     HetProbe(HetProbe),
+    Irregular(Irregular),
     CrossDynamic(CrossDynamic),
     StaticCsr(Tally),
     Static(Tally),
@@ -76,10 +92,12 @@ enum State {
 struct Slot {
     /// When the thread came, in ns; 0: not yet.
     started: AtomicU64,
-    /// When it got its probe chunk.
+    /// When it got the chunk that is measured.
     probe_started: AtomicU64,
-    /// Iterations of the probe chunk in its hands; 0: none.
+    /// Iterations of that chunk; 0: none.
     probing: AtomicU64,
+    /// How long it has slept, in ns.
+    waited: AtomicU64,
     /// Chunks taken so far; `OVER` when the thread has left.
     trips: AtomicU64,
     /// The counters when it got its probe chunk.
@@ -94,13 +112,14 @@ impl Slot {
             &self.started,
             &self.probe_started,
             &self.probing,
+            &self.waited,
             &self.trips,
         ] {
             a.store(0, Ordering::Relaxed);
         }
     }
 
-    /// The measurement of the probe chunk that the thread has just run, if it did.
+    /// The measurement of the chunk that the thread has just run, if it is one that is measured.
     fn measured(&self, node: usize) -> Option<Measurement> {
         let iterations = self.probing.load(Ordering::Relaxed);
         if iterations == 0 {
@@ -132,7 +151,14 @@ pub(super) struct Parts {
     tail: AtomicU32,
     /// Threads that have left.
     left: AtomicU32,
+    /// Threads that HetProbe-I tells to wait sleep here.
+    bell: CacheLine<Flag>,
 }
+
+/// Sleeping threads look around after so long, in ns: a cancellation does not wake them.
+const NAP: u64 = 10_000_000;
+/// They help if nothing has moved for so many naps.
+const PATIENCE: u32 = 5;
 
 impl Parts {
     /// For a loop of `n` iterations, at least one.
@@ -153,6 +179,15 @@ impl Parts {
                     ..Settings::default()
                 };
                 State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
+            }
+            Method::HetProbeI { probe, jump } => {
+                let settings = irregular::Settings {
+                    probe: *probe,
+                    trigger: jump.map_or(Trigger::Change, Trigger::Jump),
+                    rules: source::rules(),
+                    ..irregular::Settings::default()
+                };
+                State::Irregular(Irregular::new(n - 1, Arc::clone(team), settings, known))
             }
             Method::CrossDynamic { chunk } => {
                 State::CrossDynamic(CrossDynamic::new(n - 1, *chunk, Arc::clone(team)))
@@ -179,6 +214,7 @@ impl Parts {
             slots: (0..threads).map(|_| CacheLine::default()).collect(),
             tail: AtomicU32::new(0),
             left: AtomicU32::new(0),
+            bell: CacheLine(Flag::new()),
         })
     }
 
@@ -194,6 +230,7 @@ impl Parts {
         let threads = self.slots.len() as u64;
         match (&mut self.state, &self.method) {
             (State::HetProbe(h), _) => h.restart(n - 1, known),
+            (State::Irregular(h), _) => h.restart(n - 1, known),
             (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n - 1, *chunk),
             (State::Dynamic(d, tally), Method::Plain(_, chunk)) => {
                 d.reset(n, *chunk);
@@ -213,6 +250,7 @@ impl Parts {
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
             State::HetProbe(h) => self.with_tail(h.record()),
+            State::Irregular(h) => self.with_tail(h.record()),
             State::CrossDynamic(c) => self.with_tail(c.record()),
             State::StaticCsr(tally)
             | State::Static(tally)
@@ -253,7 +291,54 @@ impl Parts {
         Some(Range::new(self.n - 1, self.n))
     }
 
-    fn next(&self, tid: usize) -> Option<Range> {
+    /// The next chunk under HetProbe-I. Every chunk is measured.
+    fn next_irregular(&self, h: &Irregular, th: &Thread, first: bool) -> Option<Range> {
+        let tid = th.tid() as usize;
+        let slot = &*self.slots[tid];
+        let mut step = if first {
+            h.first(tid)
+        } else {
+            h.next(tid, slot.measured(self.team.node_of(tid)))
+        };
+        let mut idle = 0;
+        loop {
+            if h.must_wake() {
+                self.bell.nudge();
+            }
+            match step {
+                Step::Run { range, .. } => {
+                    slot.probe(range);
+                    return Some(range);
+                }
+                Step::Done => return self.take_tail(tid),
+                Step::Wait(ticket) => {
+                    let start = monotonic_ns();
+                    let done = h.handed_out();
+                    let mut gone = false;
+                    let news = self.bell.wait_nudged(NAP, &mut || {
+                        gone = cancelled(th);
+                        gone || h.changed(ticket)
+                    });
+                    let waited = slot.waited.load(Ordering::Relaxed) + monotonic_ns() - start;
+                    slot.waited.store(waited, Ordering::Relaxed);
+                    if gone {
+                        return None;
+                    }
+                    let moved = news || h.handed_out() != done;
+                    idle = if moved { 0 } else { idle + 1 };
+                    if idle == PATIENCE {
+                        h.lose_patience(tid);
+                    } else if !news {
+                        continue;
+                    }
+                }
+            }
+            step = h.next(tid, None);
+        }
+    }
+
+    fn next(&self, th: &Thread) -> Option<Range> {
+        let tid = th.tid() as usize;
         let slot = &*self.slots[tid];
         let trip = slot.trips.load(Ordering::Relaxed);
         if trip == OVER {
@@ -280,6 +365,7 @@ impl Parts {
                     Next::Done => self.take_tail(tid),
                 }
             }
+            State::Irregular(h) => self.next_irregular(h, th, trip == 0),
             State::CrossDynamic(c) => {
                 if trip == 0 {
                     c.arrive(tid);
@@ -328,9 +414,11 @@ impl Parts {
     fn leave(&self, tid: usize) {
         let slot = &*self.slots[tid];
         slot.trips.store(OVER, Ordering::Relaxed);
-        let elapsed = monotonic_ns() - slot.started.load(Ordering::Relaxed);
+        let elapsed = (monotonic_ns() - slot.started.load(Ordering::Relaxed))
+            .saturating_sub(slot.waited.load(Ordering::Relaxed));
         match &self.state {
             State::HetProbe(h) => h.finish(tid, elapsed),
+            State::Irregular(h) => h.finish(tid, elapsed),
             State::CrossDynamic(c) => c.finish(tid, elapsed),
             State::StaticCsr(tally)
             | State::Static(tally)
@@ -343,6 +431,12 @@ impl Parts {
             regions::learn(self);
         }
     }
+}
+
+/// Was the loop that the thread is in cancelled, or its region?
+fn cancelled(th: &Thread) -> bool {
+    cancel::is_cancelled(th, Construct::Worksharing)
+        || cancel::is_cancelled(th, Construct::Parallel)
 }
 
 /// Counts what `take` gives.
@@ -384,7 +478,7 @@ impl NodeSchedule for Execution {
         // A slow core pays for its chunk first: the measurement contains it, and the next chunk
         // is taken when a slow core would take it.
         th.slow.leave();
-        let range = self.0.next(th.tid() as usize);
+        let range = self.0.next(th);
         if trace::on() {
             self.0.trace(th.tid() as usize, range);
         }

@@ -24,15 +24,14 @@ mod regions;
 pub(crate) mod report;
 mod source;
 
-use crate::icv::{Globals, RunSched, SchedKind};
+use crate::icv::{Globals, RunSched};
 use crate::init;
 use crate::loops::{Clause, Loop, NodeSchedule};
 use crate::nodes;
 use crate::team::Team;
 use crate::thread::Thread;
-use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicU8, Ordering};
 use execution::{Execution, Method};
-use hetmp_core::report::warn;
 use hetmp_sched::schedule::Kind;
 
 pub(crate) use regions::{after_fork, known_pieces, learn_pieces};
@@ -100,11 +99,9 @@ pub(crate) fn schedule(
             if mode & REPLACE == 0 {
                 nodes::discover_late();
             }
-            if run.kind == SchedKind::HetProbeI {
-                say_hetprobe_i();
-            }
             match schedule.executes_as().kind {
                 Kind::HetProbe { probe } => Method::HetProbe { probe },
+                Kind::HetProbeI { probe, jump } => Method::HetProbeI { probe, jump },
                 Kind::StaticCsr { ratios } => Method::StaticCsr { ratios },
                 Kind::CrossDynamic => Method::CrossDynamic {
                     chunk: schedule.chunk.unwrap_or(1),
@@ -123,15 +120,4 @@ pub(crate) fn schedule(
     });
     th.slow.enter(th);
     Some(Box::new(execution))
-}
-
-/// `hetprobe-i` is not there yet: said once, to whom it may matter.
-#[cold]
-fn say_hetprobe_i() {
-    static SAID: AtomicBool = AtomicBool::new(false);
-    if init::globals().ours.verbose && !SAID.swap(true, Ordering::Relaxed) {
-        warn(format_args!(
-            "hetprobe-i runs as hetprobe: loops are not probed again while they run"
-        ));
-    }
 }

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 const SPARES: usize = 16;
 /// Tells regions run as virtual threads from loops, among the summaries.
 const PIECES: u8 = u8::MAX;
+/// Among the summaries: loops under HetProbe-I.
+const HETPROBE_I: u8 = u8::MAX - 1;
 /// Placements that are kept. A program uses a handful; one that uses more makes them anew.
 const TEAMS: usize = 64;
 
@@ -40,7 +42,8 @@ impl Regions {
             return Arc::clone(team);
         }
         let nodes: Vec<u32> = (0..threads).map(node_of).collect();
-        let team = Arc::new(Team::placed(&nodes, crate::nodes::count()).with_power(source::power()));
+        let team =
+            Arc::new(Team::placed(&nodes, crate::nodes::count()).with_power(source::power()));
         if self.teams.len() == TEAMS {
             self.teams.remove(0);
         }
@@ -104,7 +107,7 @@ pub(super) fn parts(
     node_of: impl Fn(usize) -> u32,
 ) -> Box<Parts> {
     let threads = nthreads as usize;
-    let learns = matches!(method, Method::HetProbe { .. });
+    let learns = method.learns();
     if learns {
         profile::prepare(region as u64);
     }
@@ -145,7 +148,7 @@ pub(super) fn give_back(parts: Box<Parts>) {
 
 /// Learns from an execution that all threads have left.
 pub(super) fn learn(parts: &Parts) {
-    let learns = matches!(parts.method, Method::HetProbe { .. });
+    let learns = parts.method.learns();
     if !learns && !report::wanted() {
         return;
     }
@@ -163,6 +166,7 @@ pub(super) fn learn(parts: &Parts) {
     }
     let code = match parts.method {
         Method::HetProbe { .. } => 0,
+        Method::HetProbeI { .. } => HETPROBE_I,
         Method::StaticCsr { .. } => 1,
         Method::CrossDynamic { .. } => 2,
         Method::Plain(clause, _) => 3 + clause as u8,

@@ -25,7 +25,7 @@ impl From<&Schedule> for RunSched {
             Kind::Auto => (SchedKind::Auto, chunk(1)),
             Kind::HetProbe { probe } => (SchedKind::HetProbe, percent(probe)),
             Kind::HetProbeI { probe, jump } => {
-                jump_percent = percent(jump) as u8;
+                jump_percent = jump.map_or(0, |jump| percent(jump) as u8);
                 (SchedKind::HetProbeI, percent(probe))
             }
             Kind::StaticCsr { .. } => (SchedKind::StaticCsr, 0),
@@ -66,7 +66,10 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
         },
         SchedKind::HetProbeI => Kind::HetProbeI {
             probe: part(run.chunk),
-            jump: part(i32::from(run.jump_percent)),
+            jump: match run.jump_percent {
+                0 => None,
+                given => Some(part(i32::from(given))),
+            },
         },
         SchedKind::StaticCsr => match &environment.kind {
             Kind::StaticCsr { ratios } => Kind::StaticCsr {

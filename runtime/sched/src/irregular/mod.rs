@@ -1,0 +1,635 @@
+//! HetProbe-I: HetProbe for loops whose iterations differ, which looks again
+//! while the loop runs.
+//!
+//! It starts as [`crate::hetprobe`] does: probe a part of the loop on every
+//! node, decide, give every node its share. But of a share threads take small
+//! chunks, in proportion to their node's speed, and every chunk is measured.
+//! When a [`Trigger`] fires, a new *period* begins: what the nodes have left is
+//! gathered into one queue of disjoint ranges ([`jumps`]), probed and split
+//! again. An allotment that contains a jump is handed out piece by piece, in
+//! successive calls.
+//!
+//! # Three situations when a period begins
+//! The paper lets all threads meet in a barrier. Here nobody waits who could
+//! work, because an iteration may take any time, and its thread may even leave
+//! the loop without coming back (cancellation):
+//! 1. *One node had all the work.* Threads of the others are told to
+//!    [`Step::Wait`]; a new period wakes them, and they probe too.
+//! 2. *All nodes had work.* What was handed out stays with its threads; only
+//!    what was not is gathered. A thread that comes back gets its probe chunk;
+//!    one that has brought its measurement gets ordinary chunks of the queue
+//!    until the last measurement is in.
+//! 3. *One node ran dry before.* Its thread takes a bulk for the whole node
+//!    from the far end of the node that would end last, at the nodes' measured
+//!    speeds.
+//!
+//! A thread that has not come to the loop is not waited for: its node counts
+//! only from its first thread's arrival on.
+//!
+//! **Waiting** happens in situation 1 only, and is the driver's business: it
+//! sleeps until [`Irregular::changed`]. It may stop waiting at any time (the
+//! loop was cancelled), and it *should* when nothing moves for long, by
+//! [`Irregular::lose_patience`]: an iteration may wait for something that the
+//! waiting thread would do after the loop.
+//!
+//! **No iteration is lost.** Iterations are at any moment in the queue, in a
+//! node's share, or handed to a thread. Moving them between queue and shares,
+//! and telling a thread `Done`, happen under the center's lock, the latter only
+//! after a look at queue and shares.
+//!
+//! **Locks.** A thread's own hands, then the center, then one share at a time;
+//! usually only hands and the own node's share, for some nanoseconds. Chunks
+//! are larger than HetProbe's to make up for that and for the measuring.
+
+mod jumps;
+mod period;
+
+use crate::cache::Known;
+use crate::decide::{decide, Decision, Rules};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
+use crate::probe::{self, Measurement, NodeTotal};
+use crate::ranges::Range;
+use crate::record::{Learning, LoopRecord, Tally};
+use crate::schedule::{Kind, DEFAULT_FRACTION};
+use crate::team::Team;
+use crate::watch::{self, Faults, NodeWatch, Sensitivity};
+use jumps::Jumps;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Run these iterations, and bring elapsed time and faults to the next
+    /// call; with `probe` hardware counters too.
+    Run {
+        /// The iterations.
+        range: Range,
+        /// They are a probe.
+        probe: bool,
+    },
+    /// Sleep until [`Irregular::changed`] with this ticket, then call again.
+    Wait(u64),
+    /// Leave the loop.
+    Done,
+}
+
+/// When a new probing period begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trigger {
+    /// When the nodes' speeds have changed in proportion to each other, or
+    /// faults have.
+    Change,
+    /// When this part, in `(0, 1]`, of the distributed iterations is done; or
+    /// faults have changed.
+    Jump(f64),
+    /// When faults have changed only: what `hetprobe` watches where nodes are
+    /// coupled by page traffic.
+    Faults,
+}
+
+/// What the user and the machine say about HetProbe-I.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Part of the iterations used for the first probing, in `(0, 1]`, and
+    /// later of those that are left.
+    pub probe: f64,
+    /// Thresholds and link for the decision.
+    pub rules: Rules,
+    /// Least work in a chunk, in nanoseconds.
+    pub chunk_ns: f64,
+    /// When to probe again.
+    pub trigger: Trigger,
+    /// How much of a change is one.
+    pub sensitivity: Sensitivity,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            probe: DEFAULT_FRACTION,
+            rules: Rules::default(),
+            // A chunk costs two locks and a look at the clock, some 0.1 us.
+            chunk_ns: 10_000.0,
+            trigger: Trigger::Change,
+            sensitivity: Sensitivity::default(),
+        }
+    }
+}
+
+const NO_TRIGGER: u64 = u64::MAX;
+
+/// Why a period begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    Jump,
+    Change,
+    TooManyFaults,
+    FewFaults,
+}
+
+/// A node's share.
+#[derive(Debug, Default)]
+struct Share {
+    ranges: Jumps,
+    /// The period this share belongs to; measurements of others say nothing.
+    period: u64,
+    parts: u64,
+    least: u64,
+    most: u64,
+    watch: NodeWatch,
+    /// This node runs the loop alone because of its faults.
+    alone: bool,
+    /// Other nodes' threads may sleep until this share is empty.
+    watched: bool,
+    fault_threshold_us: f64,
+    /// Windows in a row that showed a change, and how many are needed.
+    strikes: u32,
+    patience: u32,
+    fault_patience: u32,
+}
+
+impl Share {
+    /// A chunk; `rest` gets what lies behind jumps.
+    #[inline]
+    fn take(&mut self, rest: &mut VecDeque<Range>) -> Option<Range> {
+        let left = self.ranges.len();
+        if left == 0 {
+            return None;
+        }
+        let size = (left / self.parts).clamp(self.least, self.most);
+        self.ranges.take(size, rest)
+    }
+}
+
+/// One node.
+#[derive(Debug)]
+struct Node {
+    share: Padded<Mutex<Share>>,
+    /// A thread of it is or was in the loop.
+    arrived: AtomicBool,
+    /// Bits of its last window's factor; a NaN where there is none.
+    factor: Padded<AtomicU64>,
+}
+
+/// What a thread holds. Touched by that thread only.
+#[derive(Debug, Default)]
+struct Hands {
+    /// The pieces of the allotment that it has not got yet.
+    rest: VecDeque<Range>,
+    /// What it has measured of the allotment.
+    sum: Measurement,
+    /// The allotment is a probe.
+    probing: bool,
+    /// Period of the allotment.
+    period: u64,
+    /// The last period it probed in.
+    probed: u64,
+    waiting: bool,
+    impatient: bool,
+}
+
+/// What only the rare calls touch.
+#[derive(Debug, Default)]
+struct Center {
+    /// While probing: all that was not handed out.
+    queue: Jumps,
+    loose: Vec<Range>,
+    probing: bool,
+    /// Counts probing periods and splits.
+    period: u64,
+    periods: u32,
+    totals: Vec<NodeTotal>,
+    returned: Vec<u32>,
+    outstanding: u32,
+    chunk: u64,
+    meanwhile: u64,
+    alone: Option<usize>,
+    decision: Option<Arc<Decision>>,
+    learning: Learning,
+    /// Periods in a row that changed nothing.
+    wasted: u32,
+    /// How often faults sent the loop back to one node.
+    contracted: u32,
+}
+
+/// One execution of one loop under HetProbe-I. Recycle it with
+/// [`restart`](Self::restart) to spare allocations.
+#[derive(Debug)]
+pub struct Irregular {
+    team: Arc<Team>,
+    settings: Settings,
+    n: u64,
+    known: Option<Arc<Known>>,
+    nodes: Box<[Node]>,
+    hands: Box<[Padded<Mutex<Hands>>]>,
+    tally: Tally,
+    center: Padded<Mutex<Center>>,
+    /// Iterations done since the last decision, for [`Trigger::Jump`].
+    completed: Padded<AtomicU64>,
+    /// How many of them begin a new period.
+    jump_at: AtomicU64,
+    /// Counts what waiting threads must hear of.
+    news: Padded<AtomicU64>,
+    sleepers: AtomicU64,
+    /// There is news for sleepers.
+    ring: AtomicBool,
+}
+
+impl Irregular {
+    /// State for a loop of `n` iterations, with what the cache knows about it.
+    ///
+    /// With a plan in `known` there is no first probing, but there can be
+    /// later ones.
+    #[must_use]
+    pub fn new(n: u64, team: Arc<Team>, settings: Settings, known: Option<Arc<Known>>) -> Self {
+        let nodes = team.nodes().len();
+        let threads = team.threads();
+        let mut state = Irregular {
+            settings,
+            n: 0,
+            known: None,
+            nodes: (0..nodes)
+                .map(|_| Node {
+                    share: Padded::default(),
+                    arrived: AtomicBool::new(false),
+                    factor: Padded::default(),
+                })
+                .collect(),
+            hands: (0..threads).map(|_| Padded::default()).collect(),
+            tally: Tally::new(threads),
+            center: Padded(Mutex::new(Center {
+                totals: vec![NodeTotal::default(); nodes],
+                returned: vec![0; nodes],
+                ..Center::default()
+            })),
+            completed: Padded::default(),
+            jump_at: AtomicU64::new(NO_TRIGGER),
+            news: Padded::default(),
+            sleepers: AtomicU64::new(0),
+            ring: AtomicBool::new(false),
+            team,
+        };
+        state.restart(n, known);
+        state
+    }
+
+    /// Prepares the same state for another execution with the same team. The
+    /// caller makes it visible to the team's threads.
+    pub fn restart(&mut self, n: u64, known: Option<Arc<Known>>) {
+        self.n = n;
+        self.known = known.filter(|k| k.rates.len() == self.nodes.len());
+        self.tally.reset();
+        self.sleepers.store(0, Ordering::Relaxed);
+        self.ring.store(false, Ordering::Relaxed);
+        self.jump_at.store(NO_TRIGGER, Ordering::Relaxed);
+        for node in &*self.nodes {
+            node.arrived.store(false, Ordering::Relaxed);
+            // An execution that was cancelled leaves something behind.
+            lock(&node.share.0).ranges.clear();
+        }
+        for hands in &*self.hands {
+            let mut hands = lock(&hands.0);
+            hands.rest.clear();
+            *hands = Hands {
+                rest: core::mem::take(&mut hands.rest),
+                ..Hands::default()
+            };
+        }
+        let mut guard = lock(&self.center.0);
+        let c = &mut *guard;
+        c.queue.clear();
+        c.queue.push(Range { start: 0, end: n });
+        c.period += 1;
+        c.periods = 1;
+        c.probing = true;
+        c.totals.fill(NodeTotal::default());
+        c.returned.fill(0);
+        c.outstanding = 0;
+        c.chunk = probe::chunk(n, self.team.threads(), self.settings.probe);
+        c.meanwhile = (c.chunk / 4).max(1);
+        c.alone = None;
+        c.decision = None;
+        c.learning = Learning::Undecided;
+        c.wasted = 0;
+        c.contracted = 0;
+        let plan = self.known.as_ref().and_then(|k| k.plan.clone());
+        if let Some(plan) = plan {
+            c.learning = Learning::Settled;
+            self.carry_out(c, plan);
+        } else if self.team.inhabited() <= 1 {
+            c.learning = Learning::None;
+            let inputs = self.inputs(c);
+            self.carry_out(c, Arc::new(decide(&inputs, &self.settings.rules)));
+        }
+    }
+
+    /// The team this state was made for.
+    #[must_use]
+    pub fn team(&self) -> &Arc<Team> {
+        &self.team
+    }
+
+    /// First call of thread `tid`.
+    #[inline]
+    pub fn first(&self, tid: usize) -> Step {
+        self.tally.arrive(tid);
+        let arrived = &self.nodes[self.team.node_of(tid)].arrived;
+        if !arrived.load(Ordering::Relaxed) {
+            arrived.store(true, Ordering::Release);
+        }
+        let mut hands = lock(&self.hands[tid].0);
+        self.take(tid, &mut hands)
+    }
+
+    /// Every further call of thread `tid`, with the measurement of the range
+    /// it had. One that is left out counts for nothing; a probe without
+    /// measurements leaves its node as fast as the slowest one.
+    #[inline]
+    pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Step {
+        let mut hands = lock(&self.hands[tid].0);
+        if hands.waiting {
+            hands.waiting = false;
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(m) = measured {
+            hands.sum.merge(&m);
+        }
+        if let Some(range) = hands.rest.pop_front() {
+            self.tally.add(tid, range.len());
+            return Step::Run {
+                range,
+                probe: hands.probing,
+            };
+        }
+        self.take(tid, &mut hands)
+    }
+
+    /// Must a thread that was told [`Step::Wait`] with this ticket call again?
+    #[inline]
+    #[must_use]
+    pub fn changed(&self, ticket: u64) -> bool {
+        self.news.0.load(Ordering::Acquire) != ticket
+    }
+
+    /// Must the caller wake the threads that wait? True once for each reason;
+    /// to be asked after each call of [`first`](Self::first) and
+    /// [`next`](Self::next).
+    #[inline]
+    #[must_use]
+    pub fn must_wake(&self) -> bool {
+        self.ring.load(Ordering::Relaxed) && self.ring.swap(false, Ordering::AcqRel)
+    }
+
+    /// Thread `tid`, which was told to wait, has done so for long without
+    /// [`handed_out`](Self::handed_out) growing: from now on it takes what it
+    /// can get, whatever was decided. Before its next call.
+    pub fn lose_patience(&self, tid: usize) {
+        lock(&self.hands[tid].0).impatient = true;
+    }
+
+    /// Iterations handed out so far.
+    #[must_use]
+    pub fn handed_out(&self) -> u64 {
+        (0..self.team.threads()).fold(0u64, |sum, t| sum.wrapping_add(self.tally.iterations(t)))
+    }
+
+    /// Thread `tid` got [`Step::Done`], `elapsed_ns` nanoseconds after its
+    /// call of [`first`](Self::first), without the time it waited.
+    pub fn finish(&self, tid: usize, elapsed_ns: u64) {
+        self.tally.leave(tid, elapsed_ns);
+    }
+
+    /// How often the division of the loop was looked at again in this
+    /// execution.
+    #[must_use]
+    pub fn renewals(&self) -> u32 {
+        lock(&self.center.0).periods - 1
+    }
+
+    /// The record of this execution; after all threads that arrived have left.
+    #[must_use]
+    pub fn record(&self) -> LoopRecord {
+        let probe = self.settings.probe;
+        let kind = match self.settings.trigger {
+            Trigger::Faults => Kind::HetProbe { probe },
+            Trigger::Change => Kind::HetProbeI { probe, jump: None },
+            Trigger::Jump(jump) => Kind::HetProbeI {
+                probe,
+                jump: Some(jump),
+            },
+        };
+        let mut record = LoopRecord::new(kind, self.n, &self.team, &self.tally);
+        let c = lock(&self.center.0);
+        for (node, total) in record.nodes.iter_mut().zip(&c.totals) {
+            node.probe = total.rate();
+        }
+        record.learning = c.learning;
+        record.decision.clone_from(&c.decision);
+        record
+    }
+
+    /// Counts the allotment that the thread has run, and finds the next one.
+    fn take(&self, tid: usize, hands: &mut Hands) -> Step {
+        let m = core::mem::take(&mut hands.sum);
+        if hands.probing {
+            hands.probing = false;
+            return self.report(tid, hands, &m);
+        }
+        let node = self.team.node_of(tid);
+        let cause = {
+            let mut share = lock(&self.nodes[node].share.0);
+            let period = share.period;
+            let cause = if hands.period == period {
+                self.count(node, &mut share, &m)
+            } else {
+                None
+            };
+            match cause {
+                Some(cause) => Some((cause, period)),
+                None => match share.take(&mut hands.rest) {
+                    Some(range) => {
+                        hands.period = period;
+                        let news = share.watched && share.ranges.is_empty();
+                        drop(share);
+                        if news {
+                            self.tell();
+                        }
+                        return self.run(tid, range, false);
+                    }
+                    None => None,
+                },
+            }
+        };
+        let mut c = lock(&self.center.0);
+        if let Some((cause, period)) = cause {
+            self.begin_period(&mut c, cause, period);
+        }
+        self.take_cold(&mut c, tid, hands)
+    }
+
+    #[inline]
+    fn run(&self, tid: usize, range: Range, probe: bool) -> Step {
+        self.tally.add(tid, range.len());
+        Step::Run { range, probe }
+    }
+
+    /// Adds the measurement of a chunk of the running period to the watch of
+    /// its node. What follows from it, if something does.
+    #[inline]
+    fn count(&self, node: usize, share: &mut Share, m: &Measurement) -> Option<Cause> {
+        let window = share.watch.add(m, &self.settings.sensitivity);
+        if let Trigger::Jump(_) = self.settings.trigger {
+            let jump_at = self.jump_at.load(Ordering::Relaxed);
+            if jump_at != NO_TRIGGER {
+                let before = self.completed.0.fetch_add(m.iterations, Ordering::Relaxed);
+                if before.saturating_add(m.iterations) >= jump_at {
+                    return Some(Cause::Jump);
+                }
+            }
+        }
+        self.judge(node, share, &window?)
+    }
+
+    /// What a full window says.
+    #[cold]
+    fn judge(&self, node: usize, share: &mut Share, window: &watch::Window) -> Option<Cause> {
+        if let Some(factor) = window.factor {
+            self.nodes[node]
+                .factor
+                .0
+                .store(factor.to_bits(), Ordering::Relaxed);
+        }
+        match window.faults(share.fault_threshold_us, share.alone) {
+            Faults::AsBefore => {}
+            changed => {
+                share.strikes += 1;
+                let cause = match changed {
+                    Faults::TooMany => Cause::TooManyFaults,
+                    _ => Cause::FewFaults,
+                };
+                return (share.strikes >= share.fault_patience).then_some(cause);
+            }
+        }
+        let factors = self
+            .nodes
+            .iter()
+            .map(|n| f64::from_bits(n.factor.0.load(Ordering::Relaxed)))
+            .filter(|f| !f.is_nan());
+        let changed = self.settings.trigger == Trigger::Change
+            && watch::spread(factors) > self.settings.sensitivity.spread;
+        share.strikes = if changed { share.strikes + 1 } else { 0 };
+        (share.strikes >= share.patience).then_some(Cause::Change)
+    }
+
+    /// A probe came back.
+    #[cold]
+    fn report(&self, tid: usize, hands: &mut Hands, m: &Measurement) -> Step {
+        let mut guard = lock(&self.center.0);
+        let c = &mut *guard;
+        if c.probing && c.period == hands.period {
+            let node = self.team.node_of(tid);
+            c.outstanding -= 1;
+            c.returned[node] += 1;
+            c.totals[node].add(m);
+            let complete = c.outstanding == 0
+                && (0..self.nodes.len()).all(|i| c.returned[i] > 0 || !self.expected(c, i));
+            if complete {
+                let inputs = self.inputs(c);
+                c.learning = Learning::Probed;
+                self.carry_out(c, Arc::new(decide(&inputs, &self.settings.rules)));
+            }
+        }
+        self.take_cold(c, tid, hands)
+    }
+
+    /// There is news for threads that wait.
+    #[cold]
+    fn tell(&self) {
+        self.news.0.fetch_add(1, Ordering::Release);
+        if self.sleepers.load(Ordering::Relaxed) > 0 {
+            self.ring.store(true, Ordering::Release);
+        }
+    }
+
+    /// Work for a thread that has found its node's share empty, or a decision
+    /// made meanwhile.
+    #[cold]
+    fn take_cold(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
+        if c.probing {
+            return self.take_probing(c, tid, hands);
+        }
+        let node = self.team.node_of(tid);
+        let own = self.take_from(c, node, hands);
+        let range = own.or_else(|| match c.alone {
+            Some(chosen) if chosen == node => None,
+            // In the chosen node's own sizes: it is to do most of it.
+            Some(chosen) if !self.must_wait(chosen, hands) => self.take_from(c, chosen, hands),
+            Some(_) => None,
+            None if self.steal(node) => self.take_from(c, node, hands),
+            None => None,
+        });
+        if let Some(range) = range {
+            return self.run(tid, range, false);
+        }
+        match c.alone {
+            Some(chosen) if chosen != node && self.must_wait(chosen, hands) => {
+                self.wait(chosen, hands)
+            }
+            _ => Step::Done,
+        }
+    }
+
+    /// Sends a thread to sleep while the chosen node has work.
+    fn wait(&self, chosen: usize, hands: &mut Hands) -> Step {
+        // Before the look at the share: whoever takes the last of it later has
+        // the lock after this thread, sees the sleeper, and changes the ticket.
+        let ticket = self.news.0.load(Ordering::Acquire);
+        self.sleepers.fetch_add(1, Ordering::Relaxed);
+        if lock(&self.nodes[chosen].share.0).ranges.is_empty() {
+            self.sleepers.fetch_sub(1, Ordering::Relaxed);
+            return Step::Done;
+        }
+        hands.waiting = true;
+        Step::Wait(ticket)
+    }
+
+    /// A thread of the chosen node that is in the loop does the work. Until
+    /// there is one, the others do: it might never come.
+    fn must_wait(&self, chosen: usize, hands: &Hands) -> bool {
+        !hands.impatient && self.nodes[chosen].arrived.load(Ordering::Acquire)
+    }
+
+    fn take_from(&self, c: &Center, node: usize, hands: &mut Hands) -> Option<Range> {
+        let mut share = lock(&self.nodes[node].share.0);
+        let range = share.take(&mut hands.rest)?;
+        hands.period = c.period;
+        if share.watched && share.ranges.is_empty() {
+            drop(share);
+            self.tell();
+        }
+        Some(range)
+    }
+
+    /// A chunk of the queue: a probe, once in each period, then ordinary ones.
+    fn take_probing(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
+        let probe = hands.probed != c.period;
+        let size = if probe { c.chunk } else { c.meanwhile };
+        let Some(range) = c.queue.take(size, &mut hands.rest) else {
+            return Step::Done;
+        };
+        hands.period = c.period;
+        if probe {
+            hands.probed = c.period;
+            hands.probing = true;
+            c.outstanding += 1;
+        }
+        self.run(tid, range, probe)
+    }
+}
+
+/// The crate is built with `panic = "abort"`, and no user code runs under the
+/// locks, so that they cannot be poisoned.
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().expect("no panic under this lock")
+}

@@ -1,0 +1,279 @@
+//! Periods of [`Irregular`]: when one begins, how what is left is divided, and
+//! how a node that ran dry gets more. All of it under the center's lock.
+
+use super::{lock, Cause, Center, Irregular, Share, Trigger, NO_TRIGGER};
+use crate::decide::{decide, Choice, Decision, NodeInput};
+use crate::primitive::Ordering;
+use crate::probe::{self, NodeRate, NodeTotal};
+use std::sync::Arc;
+
+/// More work in a chunk for each thread of the node, in nanoseconds: they
+/// share a lock.
+const CHUNK_NS_PER_THREAD: f64 = 200.0;
+/// Chunks that a thread takes of its node's share at the least: changes should
+/// be seen early.
+const CHUNKS_PER_THREAD: u64 = 64;
+/// The end of a share is taken in chunks of this part of a thread's part.
+const TAPER: u64 = 4;
+/// No chunk is smaller than this part of a thread's part of its node's share,
+const FINEST: u64 = 512;
+/// nor than this part of an even part of all that is split.
+const FINEST_OF_ALL: u64 = 4096;
+/// A period must have so many iterations for each thread,
+const LEAST_ITERATIONS: u64 = 8;
+/// and take so many times the least work of a chunk.
+const LEAST_CHUNKS: f64 = 8.0;
+/// Periods of an execution at most: the ranges' number grows with each.
+const MOST_PERIODS: u32 = 400;
+/// A probe chunk after the first period takes no longer than this on the
+/// slowest node, in nanoseconds. (With [`Trigger::Jump`] it does.)
+const PROBE_NS: f64 = 2e6;
+/// A new period in which no node's share moved by this was not worth it; the
+/// next one then needs twice as long a change.
+const MOVED: f64 = 0.05;
+/// Doublings at most.
+const MOST_DOUBLINGS: u32 = 8;
+
+impl Irregular {
+    /// Is a decision not to be made without node `i`? The first one needs
+    /// every node that has threads; a later one those that have come.
+    pub(super) fn expected(&self, c: &Center, i: usize) -> bool {
+        match c.decision {
+            None => self.team.nodes()[i].threads > 0,
+            Some(_) => self.nodes[i].arrived.load(Ordering::Acquire),
+        }
+    }
+
+    /// What is known about the nodes: fresh measurements; the first time
+    /// blended with earlier executions, later what held so far where there is
+    /// nothing fresh.
+    pub(super) fn inputs(&self, c: &Center) -> Vec<NodeInput> {
+        (0..self.nodes.len())
+            .map(|i| {
+                let fresh = c.totals[i].rate();
+                let rate = match &c.decision {
+                    Some(d) => fresh.or(d.nodes[i].rate),
+                    None => {
+                        let old = self.known.as_ref().and_then(|k| k.rates[i]);
+                        match (old, fresh) {
+                            (Some(o), Some(f)) => Some(o.blend(&f, crate::cache::NEW_WEIGHT)),
+                            (old, fresh) => fresh.or(old),
+                        }
+                    }
+                };
+                self.input(c, i, rate)
+            })
+            .collect()
+    }
+
+    pub(super) fn input(&self, c: &Center, i: usize, rate: Option<NodeRate>) -> NodeInput {
+        NodeInput {
+            threads: if self.expected(c, i) {
+                self.team.nodes()[i].threads
+            } else {
+                0
+            },
+            rate,
+            alone_ns: self.known.as_ref().and_then(|k| k.alone_ns[i]),
+            power: self.team.power(i),
+        }
+    }
+
+    /// A trigger fired in `period`.
+    #[cold]
+    pub(super) fn begin_period(&self, c: &mut Center, cause: Cause, period: u64) {
+        if c.probing || c.period != period {
+            return;
+        }
+        let left = (0..self.nodes.len())
+            .map(|i| lock(&self.nodes[i].share.0).ranges.len())
+            .sum();
+        if c.periods >= MOST_PERIODS || self.team.inhabited() < 2 || !self.worth(c, left) {
+            self.jump_at.store(NO_TRIGGER, Ordering::Relaxed);
+            return;
+        }
+        c.periods += 1;
+        if cause == Cause::TooManyFaults {
+            self.contract(c);
+            return;
+        }
+        self.gather(c);
+        c.probing = true;
+        c.period += 1;
+        c.totals.fill(NodeTotal::default());
+        c.returned.fill(0);
+        c.outstanding = 0;
+        c.chunk = probe::chunk(left, self.team.threads(), self.settings.probe);
+        if cause != Cause::Jump {
+            let slowest = c
+                .decision
+                .iter()
+                .flat_map(|d| d.nodes.iter())
+                .filter_map(|n| n.rate)
+                .fold(0.0, |s: f64, r| s.max(r.ns_per_iteration));
+            if slowest > 0.0 {
+                c.chunk = c.chunk.min((PROBE_NS / slowest) as u64).max(1);
+            }
+        }
+        // Not only by the probe: if a thread takes long to come back, the others
+        // must get on.
+        let even = left / (self.team.threads() as u64 * CHUNKS_PER_THREAD);
+        c.meanwhile = (c.chunk / 4).max(even).max(1);
+        self.tell();
+    }
+
+    /// Is it worth to divide `left` iterations anew?
+    pub(super) fn worth(&self, c: &Center, left: u64) -> bool {
+        if left / LEAST_ITERATIONS < self.team.threads() as u64 {
+            return false;
+        }
+        let per_ns: f64 = c
+            .decision
+            .iter()
+            .flat_map(|d| d.nodes.iter())
+            .filter_map(|n| Some(f64::from(n.threads) / n.rate?.ns_per_iteration))
+            .sum();
+        per_ns == 0.0 || left as f64 / per_ns >= LEAST_CHUNKS * self.settings.chunk_ns
+    }
+
+    /// Faults no longer pay: decides again by what was measured since the last
+    /// decision. The counters are those of the probe.
+    pub(super) fn contract(&self, c: &mut Center) {
+        let inputs: Vec<NodeInput> = (0..self.nodes.len())
+            .map(|i| {
+                let old = c.decision.as_ref().and_then(|d| d.nodes[i].rate);
+                let new = lock(&self.nodes[i].share.0).watch.total().rate();
+                let rate = match (old, new) {
+                    (Some(o), Some(n)) => Some(o.blend(&n, 1.0)),
+                    (old, new) => new.or(old),
+                };
+                self.input(c, i, rate)
+            })
+            .collect();
+        self.gather(c);
+        c.contracted += 1;
+        self.carry_out(c, Arc::new(decide(&inputs, &self.settings.rules)));
+    }
+
+    /// Moves what the nodes have left into the queue.
+    pub(super) fn gather(&self, c: &mut Center) {
+        let mut loose = core::mem::take(&mut c.loose);
+        for node in &*self.nodes {
+            lock(&node.share.0).ranges.drain_to(&mut loose);
+        }
+        c.queue.gather(&mut loose);
+        c.loose = loose;
+    }
+
+    /// Divides the queue as decided.
+    pub(super) fn carry_out(&self, c: &mut Center, decision: Arc<Decision>) {
+        let left = c.queue.len();
+        let threads = self.team.threads().max(1) as u64;
+        let jump = match self.settings.trigger {
+            Trigger::Jump(jump) => Some(jump),
+            _ => None,
+        };
+        // Measured again for nothing?
+        if let Some(before) = &c.decision {
+            let moved = before
+                .shares()
+                .zip(decision.shares())
+                .any(|(a, b)| (a - b).abs() > MOVED);
+            c.wasted = if moved { 0 } else { c.wasted + 1 };
+        }
+        let doublings = c.wasted.min(MOST_DOUBLINGS);
+        let patience = self.settings.sensitivity.windows.max(1) << doublings;
+        let swings = (c.wasted + c.contracted).min(MOST_DOUBLINGS);
+        let fault_patience = self.settings.sensitivity.windows.max(1) << swings;
+        c.period += 1;
+        c.probing = false;
+        c.alone = decision.one_node();
+        let alone =
+            matches!(decision.choice, Choice::OneNode { .. }) && decision.fault_period_us.is_some();
+        let finest = left / (threads * FINEST_OF_ALL);
+        let parts = c.queue.split(decision.shares());
+        for (i, ranges) in parts.into_iter().enumerate() {
+            let threads = u64::from(self.team.nodes()[i].threads).max(1);
+            let rate = decision.nodes.get(i).and_then(|n| n.rate);
+            let chunk_ns = if self.settings.chunk_ns > 0.0 {
+                self.settings.chunk_ns + CHUNK_NS_PER_THREAD * threads as f64
+            } else {
+                0.0
+            };
+            let work = rate.map_or(0, |r| (chunk_ns / r.ns_per_iteration) as u64);
+            let each = ranges.len() / threads;
+            let least = work.max(each / FINEST).max(finest).max(1);
+            let mut most = each / CHUNKS_PER_THREAD;
+            if let Some(jump) = jump {
+                most = most.min((each as f64 * jump / 2.0) as u64);
+            }
+            let node = &self.nodes[i];
+            node.factor.0.store(f64::NAN.to_bits(), Ordering::Relaxed);
+            let mut share = lock(&node.share.0);
+            share.ranges = ranges;
+            share.period = c.period;
+            share.parts = threads * TAPER;
+            share.least = least;
+            share.most = most.max(least);
+            share.watch.restart(
+                rate.map(|r| r.ns_per_iteration),
+                self.team.nodes()[i].threads,
+                &self.settings.sensitivity,
+            );
+            share.alone = alone && c.alone == Some(i);
+            share.watched = c.alone == Some(i);
+            share.fault_threshold_us = decision.fault_threshold_us;
+            share.strikes = 0;
+            share.patience = patience;
+            share.fault_patience = fault_patience;
+        }
+        if let Some(jump) = jump {
+            self.completed.0.store(0, Ordering::Relaxed);
+            let at = ((left as f64 * jump) as u64).clamp(1, NO_TRIGGER - 1);
+            let more = self.team.inhabited() > 1 && c.periods < MOST_PERIODS;
+            self.jump_at
+                .store(if more { at } else { NO_TRIGGER }, Ordering::Relaxed);
+        }
+        c.decision = Some(decision);
+        self.tell();
+    }
+
+    /// Brings the node a bulk from the far end of the node that would end
+    /// last, so that both end together. False: nobody has anything.
+    pub(super) fn steal(&self, node: usize) -> bool {
+        let speed = |i: usize, share: &Share| {
+            let threads = f64::from(self.team.nodes()[i].threads.max(1));
+            threads / share.watch.ns_per_iteration().unwrap_or(1.0)
+        };
+        let mut last: Option<(f64, usize)> = None;
+        for (i, other) in self.nodes.iter().enumerate().filter(|&(i, _)| i != node) {
+            let share = lock(&other.share.0);
+            if !share.ranges.is_empty() {
+                let end = share.ranges.len() as f64 / speed(i, &share);
+                if last.is_none_or(|(l, _)| end > l) {
+                    last = Some((end, i));
+                }
+            }
+        }
+        let Some((_, victim)) = last else {
+            return false;
+        };
+        let (mine, least) = {
+            let share = lock(&self.nodes[node].share.0);
+            (speed(node, &share), share.least)
+        };
+        let bulk = {
+            let mut share = lock(&self.nodes[victim].share.0);
+            let theirs = speed(victim, &share);
+            let part = (share.ranges.len() as f64 * (mine / (mine + theirs))) as u64;
+            share.ranges.take_back(part.max(least))
+        };
+        // Somebody may have emptied it meanwhile; then the next round looks
+        // elsewhere.
+        if bulk.is_empty() {
+            return self.steal(node);
+        }
+        lock(&self.nodes[node].share.0).ranges = bulk;
+        true
+    }
+}

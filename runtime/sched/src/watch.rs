@@ -1,0 +1,250 @@
+//! Watching a loop while it runs: do the numbers that its division over the
+//! nodes rests on still hold?
+//!
+//! Pure: measurements of chunks go in, a verdict comes out. [`crate::irregular`]
+//! acts on it.
+//!
+//! **Rates.** What a split needs is not that iterations take as long as
+//! expected, but that the nodes keep their proportions. So a node compares
+//! each chunk with what was expected of it, and the nodes compare their
+//! factors with each other: if everything gets slower alike, the shares stay
+//! right, and nothing happens. A chunk during which the thread lost its core
+//! to another program looks a hundred times slower; its weight is bounded, and
+//! what happens to most chunks counts.
+//!
+//! **Faults.** Where nodes are coupled by page traffic, the fault period (core
+//! time per remote fault) is watched in both directions, with a gap between
+//! the thresholds so that a loop at the edge does not swing.
+
+use crate::probe::{Measurement, NodeTotal};
+
+/// What the detectors are set to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// The nodes' factors may differ by this factor.
+    pub spread: f64,
+    /// Least number of chunks in a window.
+    pub chunks: u32,
+    /// Least core time in a window, in nanoseconds.
+    pub window_ns: u64,
+    /// So many windows of a node in a row must say the same.
+    pub windows: u32,
+}
+
+impl Default for Sensitivity {
+    fn default() -> Self {
+        Sensitivity {
+            spread: 1.5,
+            chunks: 16,
+            window_ns: 200_000,
+            windows: 2,
+        }
+    }
+}
+
+/// A chunk counts as this many times faster or slower than expected at most.
+const BOUND: f64 = 4.0;
+/// Faults that a window must have for its fault period to mean something.
+const FEW_FAULTS: u64 = 8;
+/// Contract below this part of the threshold.
+const CONTRACT: f64 = 0.8;
+/// Expand above this multiple of it.
+const EXPAND: f64 = 2.0;
+
+/// What a window showed about faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Faults {
+    /// Nothing, or nothing new.
+    AsBefore,
+    /// They come so often that several nodes do not pay.
+    TooMany,
+    /// They have become rare enough for several nodes.
+    Few,
+}
+
+/// A finished window of one node.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Window {
+    /// How many times slower than expected the node's chunks were, in the
+    /// middle; `None` where nothing was expected.
+    pub factor: Option<f64>,
+    /// Core time per remote fault in microseconds; infinite without faults,
+    /// `None` where faults are not counted.
+    pub fault_period_us: Option<f64>,
+    faults: u64,
+}
+
+impl Window {
+    /// Compares with the threshold of the link. `alone`: one node runs the
+    /// loop, because of its faults.
+    #[must_use]
+    pub fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
+        match self.fault_period_us {
+            Some(p) if alone && p > threshold_us * EXPAND => Faults::Few,
+            Some(p) if !alone && self.faults >= FEW_FAULTS && p <= threshold_us * CONTRACT => {
+                Faults::TooMany
+            }
+            _ => Faults::AsBefore,
+        }
+    }
+}
+
+/// One node's watch since the last decision.
+#[derive(Clone, Debug, Default)]
+pub struct NodeWatch {
+    expected_ns: Option<f64>,
+    least_ns: u64,
+    /// All chunks since the decision.
+    total: NodeTotal,
+    chunks: u32,
+    log_sum: f64,
+    elapsed_ns: u64,
+    faults: Option<u64>,
+}
+
+impl NodeWatch {
+    /// Starts over after a decision that expects `expected_ns` nanoseconds per
+    /// iteration and core of a node with `threads` threads.
+    pub fn restart(&mut self, expected_ns: Option<f64>, threads: u32, s: &Sensitivity) {
+        *self = NodeWatch {
+            expected_ns: expected_ns.filter(|&e| e > 0.0),
+            least_ns: s.window_ns.saturating_mul(u64::from(threads.max(1))),
+            ..NodeWatch::default()
+        };
+    }
+
+    /// All measurements since the decision.
+    #[must_use]
+    pub fn total(&self) -> &NodeTotal {
+        &self.total
+    }
+
+    /// Nanoseconds per iteration since the decision, or what it expected.
+    #[must_use]
+    pub fn ns_per_iteration(&self) -> Option<f64> {
+        self.total
+            .rate()
+            .map(|r| r.ns_per_iteration)
+            .or(self.expected_ns)
+    }
+
+    /// Adds a chunk; the window, if it is full with it.
+    #[inline]
+    pub fn add(&mut self, m: &Measurement, s: &Sensitivity) -> Option<Window> {
+        if m.iterations == 0 {
+            return None;
+        }
+        self.total.add(m);
+        if let Some(expected) = self.expected_ns {
+            let factor = m.elapsed_ns.max(1) as f64 / m.iterations as f64 / expected;
+            self.log_sum += factor.clamp(1.0 / BOUND, BOUND).ln();
+        }
+        self.chunks += 1;
+        self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
+        if let Some(f) = m.faults {
+            self.faults = Some(self.faults.unwrap_or(0).saturating_add(f));
+        }
+        if self.chunks < s.chunks || self.elapsed_ns < self.least_ns {
+            return None;
+        }
+        let window = Window {
+            factor: self
+                .expected_ns
+                .map(|_| (self.log_sum / f64::from(self.chunks)).exp()),
+            fault_period_us: self.faults.map(|f| match f {
+                0 => f64::INFINITY,
+                f => self.elapsed_ns as f64 / 1000.0 / f as f64,
+            }),
+            faults: self.faults.unwrap_or(0),
+        };
+        self.chunks = 0;
+        self.log_sum = 0.0;
+        self.elapsed_ns = 0;
+        self.faults = None;
+        Some(window)
+    }
+}
+
+/// How far apart the nodes' factors are, as a factor of at least 1.
+pub fn spread(factors: impl Iterator<Item = f64>) -> f64 {
+    let (low, high) = factors.fold((f64::INFINITY, 0.0f64), |(l, h), f| (l.min(f), h.max(f)));
+    if high > 0.0 && low.is_finite() {
+        high / low
+    } else {
+        1.0
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn chunk(ns: u64, faults: Option<u64>) -> Measurement {
+        Measurement {
+            elapsed_ns: ns * 100,
+            iterations: 100,
+            faults,
+            ..Measurement::default()
+        }
+    }
+
+    fn watch(expected: f64) -> (NodeWatch, Sensitivity) {
+        let s = Sensitivity::default();
+        let mut w = NodeWatch::default();
+        w.restart(Some(expected), 1, &s);
+        (w, s)
+    }
+
+    /// Chunks of 100 iterations at 200 ns each: ten to a window's time, but 16
+    /// to its number.
+    #[test]
+    fn windows() {
+        let (mut w, s) = watch(100.0);
+        let full: Vec<Window> = (0..32)
+            .filter_map(|_| w.add(&chunk(200, None), &s))
+            .collect();
+        assert_eq!(full.len(), 2);
+        assert!((full[0].factor.unwrap() - 2.0).abs() < 1e-9);
+        assert_eq!(full[0].fault_period_us, None);
+        assert_eq!(full[0].faults(100.0, true), Faults::AsBefore);
+        assert_eq!(w.ns_per_iteration(), Some(200.0));
+    }
+
+    /// A thread that loses its core for 4 ms is no change of the loop.
+    #[test]
+    fn a_lost_time_slice_is_no_change() {
+        let (mut w, s) = watch(200.0);
+        for i in 0..64 {
+            let ns = if i % 16 == 7 { 40_000 } else { 200 };
+            if let Some(full) = w.add(&chunk(ns, None), &s) {
+                assert!(full.factor.unwrap() < 1.1, "{full:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_proportions_count() {
+        assert_eq!(spread([2.0, 2.0, 2.0].into_iter()), 1.0);
+        assert_eq!(spread([1.0, 3.0].into_iter()), 3.0);
+        assert_eq!(spread(core::iter::empty()), 1.0);
+    }
+
+    /// 100 iterations of 2 us between `faults` faults, against a threshold of
+    /// 100 us.
+    #[test]
+    fn fault_periods() {
+        let window = |faults| {
+            let (mut w, s) = watch(2000.0);
+            (0..16)
+                .find_map(|_| w.add(&chunk(2000, faults), &s))
+                .unwrap()
+        };
+        let of = |faults, alone| window(faults).faults(100.0, alone);
+        assert_eq!(of(Some(1), false), Faults::AsBefore, "200 us");
+        assert_eq!(of(Some(4), false), Faults::TooMany, "50 us");
+        assert_eq!(of(Some(2), true), Faults::AsBefore, "100 us");
+        assert_eq!(of(Some(0), true), Faults::Few);
+        assert_eq!(of(Some(0), false), Faults::AsBefore);
+        assert_eq!(of(None, true), Faults::AsBefore, "not counted");
+    }
+}

@@ -1,0 +1,570 @@
+//! HetProbe-I: every iteration exactly once under any interleaving, nobody
+//! waits for a thread that has not come, and what looking again is worth.
+//!
+//! The driver plays all threads of a team on one: a seed decides whose call is
+//! next.
+#![cfg(not(loom))]
+
+use hetmp_sched::cache::Known;
+use hetmp_sched::decide::{decide, Link, NodeInput, Rules, Why};
+use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
+use hetmp_sched::probe::{Counters, Measurement, NodeRate};
+use hetmp_sched::ranges::Range;
+use hetmp_sched::record::Learning;
+use hetmp_sched::team::{NodeShape, Team};
+use hetmp_sched::watch::Sensitivity;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A small generator, so that a failing case is one number.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Outside(u64),
+    Running(Range),
+    Waiting(u64),
+    Left,
+}
+
+/// What happened in a loop.
+struct Played {
+    ranges: Vec<Range>,
+    /// Waits that ended because of news.
+    woken: u32,
+}
+
+/// Plays a whole loop. Threads in `never` stay away, the others arrive after
+/// a random number of steps; those in `vanish` do not come back from some
+/// chunk, as after a cancellation.
+fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut Chance) -> Played {
+    let horizon = [1, 8, 60, 400][chance.below(4) as usize];
+    let mut at: Vec<At> = (0..threads)
+        .map(|t| match never >> (t % 64) & 1 {
+            1 => At::Left,
+            _ => At::Outside(chance.below(horizon)),
+        })
+        .collect();
+    let mut out = Played {
+        ranges: Vec::new(),
+        woken: 0,
+    };
+    let mut gone = false;
+    let mut step = 0;
+    while at.iter().any(|a| *a != At::Left) {
+        step += 1;
+        assert!(step < 3_000_000, "the loop does not end");
+        let t = chance.below(threads as u64) as usize;
+        let answer = match at[t] {
+            At::Left => continue,
+            At::Outside(when) if when > step => continue,
+            At::Outside(_) => state.first(t),
+            At::Waiting(ticket) if state.changed(ticket) => {
+                out.woken += 1;
+                state.next(t, None)
+            }
+            At::Waiting(_) => {
+                // Only a thread that runs, or is about to, may be waited for.
+                let busy = at.iter().any(|a| match a {
+                    At::Running(_) => true,
+                    At::Waiting(ticket) => state.changed(*ticket),
+                    _ => false,
+                });
+                assert!(busy || gone, "threads wait for one that is not there");
+                if chance.below(1000) > 0 && busy {
+                    continue;
+                }
+                state.lose_patience(t);
+                state.next(t, None)
+            }
+            At::Running(_) if vanish >> (t % 64) & 1 == 1 && chance.below(20) == 0 => {
+                at[t] = At::Left;
+                gone = true;
+                continue;
+            }
+            At::Running(r) => {
+                let m = Measurement {
+                    elapsed_ns: chance.below(100_000),
+                    iterations: r.len(),
+                    faults: (chance.below(3) == 0).then(|| chance.below(9)),
+                    counters: (chance.below(2) == 0).then(|| Counters {
+                        instructions: 1 + chance.below(1000),
+                        cache_misses: chance.below(20),
+                    }),
+                };
+                state.next(t, (chance.below(50) > 0).then_some(m))
+            }
+        };
+        let _ = state.must_wake();
+        at[t] = match answer {
+            Step::Done => At::Left,
+            Step::Wait(ticket) => At::Waiting(ticket),
+            Step::Run { range, .. } => {
+                assert!(!range.is_empty());
+                out.ranges.push(range);
+                At::Running(range)
+            }
+        };
+    }
+    out.ranges.sort_by_key(|r| r.start);
+    out
+}
+
+fn check_tiles(got: &[Range], n: u64) {
+    let mut at = 0;
+    for r in got {
+        assert_eq!(r.start, at, "lost or repeated near {at} of {n}: {got:?}");
+        at = r.end;
+    }
+    assert_eq!(at, n, "lost at the end of {n}");
+}
+
+fn iterations() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0u64),
+        1u64..12,
+        1u64..2000,
+        2000u64..100_000,
+        Just(1u64 << 33),
+        (u64::MAX - 20)..=u64::MAX
+    ]
+}
+
+fn team() -> impl Strategy<Value = Arc<Team>> {
+    prop_oneof![
+        prop::collection::vec(0u32..4, 1..9).prop_map(|c| {
+            let shapes: Vec<NodeShape> =
+                c.into_iter().map(|threads| NodeShape { threads }).collect();
+            Team::contiguous(&shapes)
+        }),
+        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Team::placed(&on, 3)),
+    ]
+    .prop_filter("a team has threads", |t| t.threads() > 0)
+    .prop_map(Arc::new)
+}
+
+fn settings(chance: &mut Chance) -> Settings {
+    Settings {
+        probe: [0.001, 0.1, 0.5, 1.0][chance.below(4) as usize],
+        rules: Rules {
+            link: (chance.below(2) == 0).then(|| Link {
+                fault_period_us: chance.below(200) as f64,
+            }),
+            origin: chance.below(9) as usize,
+            ..Rules::default()
+        },
+        chunk_ns: [0.0, 0.0, 10_000.0][chance.below(3) as usize],
+        trigger: match chance.below(4) {
+            0 => Trigger::Change,
+            1 => Trigger::Faults,
+            2 => Trigger::Jump(0.1),
+            _ => Trigger::Jump([0.02, 0.5, 1.0][chance.below(3) as usize]),
+        },
+        sensitivity: Sensitivity {
+            chunks: 1 + chance.below(4) as u32,
+            window_ns: 1000,
+            windows: 1,
+            ..Sensitivity::default()
+        },
+    }
+}
+
+fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
+    let inputs: Vec<NodeInput> = team
+        .nodes()
+        .iter()
+        .map(|s| NodeInput {
+            threads: s.threads,
+            rate: (chance.below(8) > 0).then(|| NodeRate {
+                ns_per_iteration: 1.0 + chance.below(1000) as f64,
+                faults: (chance.below(2) == 0).then(|| chance.below(100) as f64 / 1e4),
+                instructions: (chance.below(2) == 0).then_some(50.0),
+                cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
+            }),
+            alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
+            ..NodeInput::default()
+        })
+        .collect();
+    (chance.below(3) > 0).then(|| {
+        Arc::new(Known {
+            rates: inputs.iter().map(|i| i.rate).collect(),
+            alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
+            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn exactly_once(n in iterations(), team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let threads = team.threads();
+        let never = match chance.below(2) {
+            0 => 0,
+            _ => never & !(1 << chance.below(threads.min(64) as u64)),
+        };
+        let settings = settings(&mut chance);
+        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        for n in [n, n / 3, n / 7] {
+            state.restart(n, known(&team, &settings.rules, &mut chance));
+            check_tiles(&play(&state, threads, never, 0, &mut chance).ranges, n);
+            let record = state.record();
+            prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
+            prop_assert!(!record.reason().is_empty());
+            prop_assert_eq!(state.handed_out(), n);
+        }
+    }
+
+    /// A cancelled loop: threads that never come back are not waited for (but
+    /// by those that wait at all, which the driver ends), nothing runs twice,
+    /// and the state is good for the next loop.
+    #[test]
+    fn threads_that_vanish(n in iterations(), team in team(), vanish: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let threads = team.threads();
+        let settings = settings(&mut chance);
+        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        let played = play(&state, threads, 0, vanish, &mut chance);
+        prop_assert!(played.ranges.windows(2).all(|w| w[0].end <= w[1].start));
+        state.restart(n / 2, known(&team, &settings.rules, &mut chance));
+        check_tiles(&play(&state, threads, 0, 0, &mut chance).ranges, n / 2);
+    }
+}
+
+/// What a call into the scheduler costs a thread.
+const CALL_NS: u64 = 100;
+const N: u64 = 200_000;
+
+/// Of iteration `i` on a node, and whether several nodes work.
+type Faults = Box<dyn Fn(usize, u64, bool) -> f64>;
+
+/// A machine and a loop on it.
+struct Model {
+    team: Arc<Team>,
+    /// Nanoseconds for iteration `i` on a core of a node.
+    cost: Box<dyn Fn(usize, u64) -> f64>,
+    /// Remote faults of iteration `i` on a node while `several` nodes work.
+    faults: Option<Faults>,
+    late_ns: Vec<u64>,
+}
+
+struct Run {
+    ns: u64,
+    renewals: u32,
+    /// Iterations by node.
+    done: Vec<u64>,
+    waits: u32,
+}
+
+impl Model {
+    fn new(threads: &[u32], cost: impl Fn(usize, u64) -> f64 + 'static) -> Model {
+        let shapes: Vec<NodeShape> = threads
+            .iter()
+            .map(|&threads| NodeShape { threads })
+            .collect();
+        let team = Arc::new(Team::contiguous(&shapes));
+        Model {
+            late_ns: vec![0; team.threads()],
+            team,
+            cost: Box::new(cost),
+            faults: None,
+        }
+    }
+
+    /// Runs the loop as a discrete-event simulation: always the thread whose
+    /// clock is behind makes the next call.
+    fn run(&self, h: &Irregular) -> Run {
+        let threads = self.team.threads();
+        let mut clock = self.late_ns.clone();
+        let mut doing: Vec<Option<Step>> = vec![None; threads];
+        let mut waits = 0;
+        let mut done = vec![0; self.team.nodes().len()];
+        loop {
+            let now = |t: &usize| clock[*t];
+            let Some(t) = (0..threads)
+                .filter(|&t| match doing[t] {
+                    Some(Step::Done) => false,
+                    Some(Step::Wait(ticket)) => h.changed(ticket),
+                    _ => true,
+                })
+                .min_by_key(now)
+            else {
+                assert!(doing.iter().all(|d| *d == Some(Step::Done)), "stuck");
+                return Run {
+                    ns: clock.into_iter().max().unwrap_or(0),
+                    renewals: h.renewals(),
+                    done,
+                    waits,
+                };
+            };
+            let answer = match doing[t] {
+                None => h.first(t),
+                Some(Step::Run { range, probe }) => {
+                    let several = (0..threads)
+                        .filter(|&o| matches!(doing[o], Some(Step::Run { .. })))
+                        .any(|o| self.team.node_of(o) != self.team.node_of(t));
+                    let node = self.team.node_of(t);
+                    h.next(
+                        t,
+                        Some(Measurement {
+                            elapsed_ns: self.time(t, range),
+                            iterations: range.len(),
+                            faults: self.faults.as_ref().map(|f| {
+                                (range.start..range.end)
+                                    .map(|i| f(node, i, several))
+                                    .sum::<f64>() as u64
+                            }),
+                            counters: probe.then_some(Counters {
+                                instructions: 1000,
+                                cache_misses: 1,
+                            }),
+                        }),
+                    )
+                }
+                Some(_) => h.next(t, None),
+            };
+            clock[t] += CALL_NS;
+            match answer {
+                Step::Run { range, .. } => {
+                    done[self.team.node_of(t)] += range.len();
+                    clock[t] += self.time(t, range);
+                }
+                Step::Wait(_) => waits += 1,
+                Step::Done => h.finish(t, clock[t] - self.late_ns[t]),
+            }
+            // Those that sleep wake now.
+            let now = clock[t];
+            for o in 0..threads {
+                if matches!(doing[o], Some(Step::Wait(ticket)) if h.changed(ticket)) && o != t {
+                    clock[o] = clock[o].max(now - CALL_NS);
+                }
+            }
+            doing[t] = Some(answer);
+        }
+    }
+
+    fn time(&self, tid: usize, r: Range) -> u64 {
+        let node = self.team.node_of(tid);
+        (r.start..r.end).map(|i| (self.cost)(node, i)).sum::<f64>() as u64
+    }
+
+    fn once(&self, settings: Settings) -> Run {
+        let h = Irregular::new(N, Arc::clone(&self.team), settings, None);
+        let run = self.run(&h);
+        assert_eq!(run.done.iter().sum::<u64>(), N);
+        run
+    }
+}
+
+fn by(trigger: Trigger) -> Settings {
+    Settings {
+        trigger,
+        ..Settings::default()
+    }
+}
+
+/// On a regular loop the detector never fires, and the ideal is reached.
+#[test]
+fn a_regular_loop_pays_little() {
+    for threads in [&[1u32, 1][..], &[2, 6], &[1, 2, 3]] {
+        let ns = [100.0, 300.0, 250.0];
+        let model = Model::new(threads, move |node, _| ns[node]);
+        let per_ns: f64 = threads
+            .iter()
+            .zip(ns)
+            .map(|(&t, ns)| f64::from(t) / ns)
+            .sum();
+        let ideal = N as f64 / per_ns;
+        let run = model.once(by(Trigger::Change));
+        assert_eq!(run.renewals, 0);
+        assert!((run.ns as f64) < ideal * 1.03, "{} {ideal}", run.ns);
+        // The page's percentage pays for looking again and again.
+        let run = model.once(by(Trigger::Jump(0.1)));
+        assert!(run.renewals > 5, "{}", run.renewals);
+        assert!((run.ns as f64) < ideal * 1.10, "{} {ideal}", run.ns);
+    }
+}
+
+/// Everything gets slower alike: the shares are still right.
+#[test]
+fn a_common_change_is_no_reason() {
+    let model = Model::new(&[2, 2], |node, i| {
+        // Both halves of the loop, and so both nodes' shares, get slower.
+        let late = i % (N / 2) > N / 4;
+        [100.0, 300.0][node] * if late { 1.2 } else { 1.0 }
+    });
+    assert_eq!(model.once(by(Trigger::Change)).renewals, 0);
+}
+
+/// A node becomes slow in the middle of the loop.
+#[test]
+fn a_change_is_seen() {
+    let model = Model::new(&[1, 1], |node, i| match (node, i > N / 4) {
+        (0, true) => 600.0,
+        (0, false) => 100.0,
+        _ => 300.0,
+    });
+    let run = model.once(by(Trigger::Change));
+    assert!((1..12).contains(&run.renewals), "{}", run.renewals);
+    // A quarter of the loop at 75 ns, the rest at 200; nobody knows better.
+    let ideal = N as f64 * (0.25 * 75.0 + 0.75 * 200.0);
+    assert!((run.ns as f64) < ideal * 1.1, "{} {ideal}", run.ns);
+}
+
+/// One node ran dry before the trigger: it takes what the other has too much
+/// of, in bulk, and both end together.
+#[test]
+fn a_dry_node_helps() {
+    // Alike in the first tenth, 1:4 after that, and no trigger at all.
+    let model = Model::new(&[1, 1], |node, i| match (node, i < N / 10) {
+        (_, true) | (0, false) => 100.0,
+        _ => 400.0,
+    });
+    let run = model.once(by(Trigger::Faults));
+    assert_eq!(run.renewals, 0);
+    let ideal = (0.1 * N as f64) * 50.0 + (0.9 * N as f64) * 80.0;
+    assert!((run.ns as f64) < ideal * 1.03, "{} {ideal}", run.ns);
+}
+
+/// A stream of recorded faults: rare at first, so that both nodes work; then
+/// so frequent that only one does; then none, and both work again. The threads
+/// of the other node wait meanwhile.
+#[test]
+fn faults_contract_and_expand() {
+    let mut model = Model::new(&[2, 2], |_, _| 1000.0);
+    model.faults = Some(Box::new(|_, i, several| {
+        // One fault every 20 us in the second third, while nodes share pages.
+        let bad = (N / 3..2 * N / 3).contains(&i);
+        match (bad, several) {
+            (true, true) => 0.05,
+            (true, false) => 0.02,
+            _ => 0.0005,
+        }
+    }));
+    let run = model.once(by(Trigger::Faults));
+    assert!(run.waits >= 2, "{}", run.waits);
+    assert!((2..40).contains(&run.renewals), "{}", run.renewals);
+    // Node 1 had a part, but not half.
+    let share = run.done[1] as f64 / N as f64;
+    assert!((0.1..0.47).contains(&share), "{share}");
+}
+
+/// Faults that never pay: the loop stays on one node, whatever is watched.
+#[test]
+fn a_loop_that_does_not_pay_stays() {
+    for trigger in [Trigger::Faults, Trigger::Change] {
+        let mut model = Model::new(&[2, 2], |_, _| 1000.0);
+        model.faults = Some(Box::new(|_, _, _| 0.05));
+        let h = Irregular::new(N, Arc::clone(&model.team), by(trigger), None);
+        let run = model.run(&h);
+        let record = h.record();
+        let decision = record.decision.unwrap();
+        assert_eq!(decision.one_node(), Some(0), "{decision}");
+        assert_eq!(record.learning, Learning::Probed);
+        assert_eq!(run.renewals, 0);
+        assert!(run.done[1] < N / 15, "{:?}", run.done);
+    }
+}
+
+/// A plan puts the loop on node 1, whose threads are late: the others begin,
+/// and wait when node 1 has come.
+#[test]
+fn the_chosen_node_is_late() {
+    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let inputs = [20.0, 10.0].map(|ns_per_iteration| NodeInput {
+        threads: 1,
+        rate: Some(NodeRate {
+            ns_per_iteration,
+            faults: Some(1.0),
+            instructions: Some(1000.0),
+            cache_misses: Some(0.0),
+        }),
+        ..NodeInput::default()
+    });
+    let plan = decide(&inputs, &Rules::default());
+    assert!(matches!(plan.one_node(), Some(1)), "{plan}");
+    let known = Known {
+        rates: inputs.iter().map(|i| i.rate).collect(),
+        alone_ns: vec![None; 2].into(),
+        plan: Some(Arc::new(plan)),
+    };
+    let h = Irregular::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
+    let run = |s| matches!(s, Step::Run { .. });
+    assert!(run(h.first(0)), "somebody has to start");
+    assert!(run(h.next(0, None)));
+    assert!(run(h.first(1)));
+    let Step::Wait(ticket) = h.next(0, None) else {
+        panic!("node 1 has it now")
+    };
+    assert!(!h.changed(ticket));
+    while run(h.next(1, None)) {}
+    assert!(h.changed(ticket) && h.must_wake() && !h.must_wake());
+    assert_eq!(h.next(0, None), Step::Done);
+    assert_eq!(h.handed_out(), 1_000_000);
+}
+
+/// Who waits long enough helps: the chosen node's thread may itself wait for
+/// something that the other one does after the loop.
+#[test]
+fn patience_ends() {
+    let mut model = Model::new(&[1, 1], |_, _| 1000.0);
+    model.faults = Some(Box::new(|_, _, _| 0.05));
+    let h = Irregular::new(N, Arc::clone(&model.team), Settings::default(), None);
+    let measure = |s: Step| match s {
+        Step::Run { range, .. } => Some(Measurement {
+            elapsed_ns: 1000 * range.len(),
+            iterations: range.len(),
+            faults: Some(range.len()),
+            counters: None,
+        }),
+        _ => None,
+    };
+    let (a, b) = (h.first(0), h.first(1));
+    let _stuck = h.next(0, measure(a));
+    let mut step = h.next(1, measure(b));
+    let decided = h.record().decision.unwrap();
+    assert!(
+        matches!(
+            decided.choice,
+            hetmp_sched::decide::Choice::OneNode {
+                node: 0,
+                why: Why::Origin
+            }
+        ),
+        "{decided}"
+    );
+    assert!(matches!(step, Step::Wait(_)));
+    h.lose_patience(1);
+    let mut calls = 0;
+    while step != Step::Done {
+        step = h.next(1, measure(step));
+        calls += 1;
+    }
+    assert!(calls < 5000, "{calls}");
+    assert!(
+        h.handed_out() == N,
+        "all but thread 0's chunk was run by thread 1"
+    );
+}
+
+/// The three situations and any number of jumps, by the page's percentage.
+#[test]
+fn jumps_accumulate() {
+    let model = Model::new(&[1, 2, 1], |node, i| {
+        [100.0, 250.0, 400.0][node] * (1.0 + (i / 1000 % 7) as f64)
+    });
+    let run = model.once(by(Trigger::Jump(0.02)));
+    assert!(run.renewals > 12, "{}", run.renewals);
+}
