@@ -7,7 +7,7 @@ use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
 use crate::entry::{self, Entry};
 use crate::graph::{Graph, Next};
-use crate::state::{Flags, State, ARGUMENTS, CALLER_SAVED, GENERAL, RAX, RSP, VECTOR};
+use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RSP, VECTOR};
 use crate::step::{general, Findings, Frame, Step};
 use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
@@ -272,6 +272,11 @@ impl Analysis<'_> {
         if !matches!(state.general[RSP], Value::Frame(_)) {
             return Err((Why::StackPointer, at));
         }
+        // Called functions change registers, and what they were shown.
+        state.forget_copies(|source| match source {
+            Source::Register(n) => CALLER_SAVED.contains(&n),
+            Source::Slot(_) => true,
+        });
         match callee {
             Callee::Runtime(entry) => {
                 self.calls.insert(*entry);
@@ -365,15 +370,19 @@ impl Analysis<'_> {
     /// Checks what a function that is not followed can see.
     fn hand_over(&mut self, at: u64, arguments: usize, state: &State, frame: &mut Frame) {
         for &n in ARGUMENTS.iter().take(arguments) {
-            self.findings
-                .escape(state.general[n].origin(), Why::Argument, at);
-            frame.expose(state.general[n]);
+            let value = state.general[n];
+            if !matches!(value, Value::Stale(_)) {
+                self.findings.escape(value.origin(), Why::Argument, at);
+            }
+            frame.expose(value);
         }
         if arguments < ARGUMENTS.len() {
             return;
         }
         for value in state.vector.iter().take(8) {
-            self.findings.escape(value.origin(), Why::Argument, at);
+            if !matches!(value, Value::Stale(_)) {
+                self.findings.escape(value.origin(), Why::Argument, at);
+            }
             frame.expose(*value);
         }
         // The seventh argument; later ones are pushed, which is checked there.
@@ -405,10 +414,10 @@ fn leave(exit: &mut Option<State>, state: &State) {
 /// After a call of another object's function.
 fn clobber(state: &mut State) {
     for n in CALLER_SAVED {
-        state.general[n] = Value::Plain;
+        state.general[n] = Value::Dead;
     }
-    state.vector = [Value::Plain; VECTOR];
+    state.general[RAX] = Value::Plain;
+    state.vector = [Value::Dead; VECTOR];
+    state.vector[0] = Value::Plain;
     state.flags = Flags::Plain;
 }
-
-const _: () = assert!(GENERAL > 11);

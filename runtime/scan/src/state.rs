@@ -45,6 +45,13 @@ impl Flags {
     }
 }
 
+/// Where a value was copied from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Register(usize),
+    Slot(Place),
+}
+
 /// One word of the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {
@@ -59,6 +66,12 @@ pub(crate) struct State {
     pub(crate) vector: [Value; VECTOR],
     pub(crate) flags: Flags,
     pub(crate) order: Order,
+    /// What `rax` is a copy of, as long as neither has changed.
+    pub(crate) copied: Option<Source>,
+    /// The last division by the number of threads, with what its dividend was a
+    /// copy of: unoptimised code divides once for the quotient and once more
+    /// for the remainder.
+    pub(crate) divided: Option<(Split, Source)>,
     /// What was stored and is not plain; a missing place is plain.
     slots: BTreeMap<Place, Slot>,
 }
@@ -72,6 +85,8 @@ impl State {
             vector: [Value::Plain; VECTOR],
             flags: Flags::Plain,
             order: Order::Unknown,
+            copied: None,
+            divided: None,
             slots: BTreeMap::new(),
         }
     }
@@ -132,11 +147,34 @@ impl State {
             changed |= flags != self.flags;
             self.flags = flags;
         }
+        if self.copied != other.copied && self.copied.is_some() {
+            self.copied = None;
+            changed = true;
+        }
+        if self.divided != other.divided && self.divided.is_some() {
+            self.divided = None;
+            changed = true;
+        }
         if self.order != other.order && self.order != Order::Unknown {
             self.order = Order::Unknown;
             changed = true;
         }
         changed
+    }
+
+    /// Whether anything depends on which registers and places are written.
+    pub(crate) fn has_copies(&self) -> bool {
+        self.copied.is_some() || self.divided.is_some()
+    }
+
+    /// Forgets copies of what `changed` says was written.
+    pub(crate) fn forget_copies(&mut self, changed: impl Fn(Source) -> bool) {
+        if changed(Source::Register(RAX)) || self.copied.is_some_and(&changed) {
+            self.copied = None;
+        }
+        if self.divided.is_some_and(|(_, source)| changed(source)) {
+            self.divided = None;
+        }
     }
 
     /// Forgets that values belong to a split whose division is made anew.
@@ -157,6 +195,9 @@ impl State {
         }
         if matches!(self.order, Order::Less(s) | Order::NotLess(s) if s == split) {
             self.order = Order::Unknown;
+        }
+        if self.divided.is_some_and(|(s, _)| s == split) {
+            self.divided = None;
         }
     }
 

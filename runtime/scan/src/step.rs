@@ -10,7 +10,7 @@ use iced_x86::{
     OpKind, Register, RflagsBits,
 };
 
-use crate::state::{Flags, State, GENERAL, RAX, RBP, RDX, RSP, VECTOR};
+use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP, VECTOR};
 use crate::value::{Order, Origin, Place, Value};
 use crate::Why;
 
@@ -210,6 +210,7 @@ impl Step<'_> {
             }
             _ => self.generic(i, factory.info(i)),
         }
+        self.follow_copies(i, factory);
         if let Some(register) = written_stack_pointer(i) {
             if self.state.general[register] != Value::InFrame
                 && !matches!(self.state.general[register], Value::Frame(_))
@@ -218,6 +219,45 @@ impl Step<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps track of what `rax` is a copy of.
+    fn follow_copies(&mut self, i: &Instruction, factory: &mut InstructionInfoFactory) {
+        let copy = i.mnemonic() == Mnemonic::Mov
+            && i.op0_kind() == OpKind::Register
+            && i.op0_register().size() >= 4
+            && general(i.op0_register()) == Some(RAX);
+        if !copy && !self.state.has_copies() {
+            return;
+        }
+        let info = factory.info(i);
+        let written = |n: usize| {
+            info.used_registers()
+                .iter()
+                .any(|used| is_write(used.access()) && general(used.register()) == Some(n))
+        };
+        let stores = info
+            .used_memory()
+            .iter()
+            .any(|used| is_write(used.access()));
+        self.state.forget_copies(|source| match source {
+            Source::Register(n) => written(n),
+            Source::Slot(_) => stores,
+        });
+        if copy {
+            self.state.copied = match i.op1_kind() {
+                OpKind::Register => general(i.op1_register())
+                    .filter(|&n| n != RAX)
+                    .map(Source::Register),
+                OpKind::Memory => match self.memory(i) {
+                    Memory::Slot(place) if !self.frame.is_exposed(place) => {
+                        Some(Source::Slot(place))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+        }
     }
 
     /// Where the stack pointer points.
@@ -621,10 +661,20 @@ impl Step<'_> {
             value if value.split() == Some(i.ip()) => value.outdated(),
             value => value,
         };
-        self.state.forget_split(i.ip());
-        let (quotient, remainder) = dividend.divide(divisor, i.ip());
+        let again = match (self.state.copied, self.state.divided) {
+            (Some(source), Some((split, same))) if source == same => Some(split),
+            _ => None,
+        };
+        if again.is_none() {
+            self.state.forget_split(i.ip());
+        }
+        let split = again.unwrap_or(i.ip());
+        let (quotient, remainder) = dividend.divide(divisor, split);
         self.state.general[RAX] = quotient;
         self.state.general[RDX] = remainder;
+        if let (Some(source), Value::Quotient(split)) = (self.state.copied, quotient) {
+            self.state.divided = Some((split, source));
+        }
         self.set_flags(dividend.origin().with(divisor.origin()));
     }
 
@@ -883,5 +933,3 @@ fn is_shift(i: &Instruction) -> bool {
         M::Shl | M::Shr | M::Sar | M::Sal | M::Shld | M::Shrd | M::Rol | M::Ror | M::Rcl | M::Rcr
     )
 }
-
-const _: () = assert!(GENERAL == 16);

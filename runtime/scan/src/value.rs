@@ -63,6 +63,12 @@ pub(crate) enum Value {
     /// Has nothing to do with the two numbers, or is bounded by the program's
     /// own numbers whatever they are.
     Plain,
+    /// What a call left in a register that it need not keep.
+    Dead,
+    /// Something that stems from the numbers on one path, and [`Value::Dead`]
+    /// on another: no argument, since nobody passes what a call may have
+    /// changed.
+    Stale(Origin),
     /// The constant 0.
     Zero,
     /// Address of a known place of the frame.
@@ -111,14 +117,14 @@ impl Value {
     /// Which numbers it would betray; none where it may flow anywhere.
     pub(crate) fn origin(self) -> Origin {
         match self {
-            Plain | Zero | Frame(_) | InFrame => Origin::NONE,
+            Plain | Dead | Zero | Frame(_) | InFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) => Origin::NONE,
             Id => Origin::ID,
             Team => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) => Origin::ID.with(Origin::TEAM),
-            Taint(origin) => origin,
+            Taint(origin) | Stale(origin) => origin,
         }
     }
 
@@ -135,7 +141,7 @@ impl Value {
         match self {
             Quotient(s) | QuotientPlus(s) | QuotientPick(s) | Remainder(s) | RemainderPick(s)
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | Less(s) => Some(s),
-            Plain | Zero | Frame(_) | InFrame | Id | Team | Taint(_) => None,
+            Plain | Dead | Stale(_) | Zero | Frame(_) | InFrame | Id | Team | Taint(_) => None,
         }
     }
 
@@ -293,6 +299,8 @@ pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
         }
     }
     match (a.0, b.0) {
+        (Dead, x) | (x, Dead) if !x.is_free() => Stale(x.origin()),
+        (Stale(_), x) | (x, Stale(_)) => Stale(a.0.origin().with(b.0.origin()).with(x.origin())),
         // Between 0 and the remainder, in one way or another.
         (
             Zero | Remainder(_) | RemainderPick(_) | Tail(_),
