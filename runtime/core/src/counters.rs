@@ -12,10 +12,10 @@
 //! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
 //! piece.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::toml::{self, Fields};
 
@@ -132,21 +132,15 @@ const USER_ONLY: u64 = (1 << 5) | (1 << 6);
 /// Two counters of one thread: instructions and the event.
 #[derive(Debug)]
 struct Group {
-    tid: libc::pid_t,
     leader: libc::c_int,
     member: libc::c_int,
 }
 
 impl Group {
     fn open(event: Event) -> io::Result<Group> {
-        let tid = crate::sys::gettid();
         let leader = open_event(Event::INSTRUCTIONS, -1)?;
         match open_event(event, leader) {
-            Ok(member) => Ok(Group {
-                tid,
-                leader,
-                member,
-            }),
+            Ok(member) => Ok(Group { leader, member }),
             Err(error) => {
                 // SAFETY: opened above, and not used any more.
                 unsafe { libc::close(leader) };
@@ -241,10 +235,53 @@ pub struct Hardware {
     event: Event,
 }
 
-thread_local! {
-    /// The calling thread's counters. `None` inside: they could not be had, and are not asked for
-    /// again.
-    static GROUP: RefCell<Option<Result<Group, libc::pid_t>>> = const { RefCell::new(None) };
+/// One thread's counters; none where they could not be had, which is not tried again.
+struct Slot {
+    tid: libc::pid_t,
+    group: Option<Group>,
+}
+
+/// The key under which each thread keeps its [`Slot`]. Not `thread_local!`, whose place in static
+/// thread storage every thread of every program would pay for.
+fn key() -> Option<libc::pthread_key_t> {
+    unsafe extern "C" fn free(slot: *mut libc::c_void) {
+        // SAFETY: the box that `Hardware::start` leaked; the thread is ending and reads no more.
+        drop(unsafe { Box::from_raw(slot.cast::<Slot>()) });
+    }
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: the place for the key is live; the destructor outlives all threads, since the
+        // library is never unloaded.
+        (unsafe { libc::pthread_key_create(&mut key, Some(free)) } == 0).then_some(key)
+    })
+}
+
+/// Reads the calling thread's counters, opening them at its first call.
+fn read_own(event: Event) -> Option<Reading> {
+    let key = key()?;
+    let tid = crate::sys::gettid();
+    // SAFETY: the key exists; its value is null or the slot leaked below, of this thread only.
+    let old: *mut Slot = unsafe { libc::pthread_getspecific(key) }.cast();
+    // SAFETY: as above.
+    if let Some(slot) = unsafe { old.as_ref() } {
+        // After a fork the descriptors count what the parent does.
+        if slot.tid == tid {
+            return slot.group.as_ref()?.read();
+        }
+    }
+    let slot = Box::new(Slot {
+        tid,
+        group: Group::open(event).ok(),
+    });
+    let reading = slot.group.as_ref().and_then(Group::read);
+    // SAFETY: the key exists; the old slot is replaced and nobody else has a pointer to it.
+    unsafe {
+        if libc::pthread_setspecific(key, Box::into_raw(slot).cast()) == 0 && !old.is_null() {
+            drop(Box::from_raw(old));
+        }
+    }
+    reading
 }
 
 impl Hardware {
@@ -277,27 +314,7 @@ fn why(error: &io::Error) -> String {
 
 impl Source for Hardware {
     fn start(&self) -> Reading {
-        GROUP
-            .try_with(|slot| {
-                let mut slot = slot.borrow_mut();
-                let tid = crate::sys::gettid();
-                let made_here = match &*slot {
-                    Some(Ok(group)) => group.tid == tid,
-                    Some(Err(failed)) => *failed == tid,
-                    None => false,
-                };
-                // After a fork the descriptors count what the parent does.
-                if !made_here {
-                    *slot = Some(Group::open(self.event).map_err(|_| tid));
-                }
-                match &*slot {
-                    Some(Ok(group)) => group.read(),
-                    _ => None,
-                }
-            })
-            .ok()
-            .flatten()
-            .unwrap_or_default()
+        read_own(self.event).unwrap_or_default()
     }
 
     fn since(&self, start: &Reading, _: usize, _: u64) -> Sample {
