@@ -32,8 +32,15 @@ struct Analysis<'a> {
     decoded: usize,
     executed: usize,
     /// Functions that were followed, by address and by what the registers held.
-    known: HashMap<u64, Vec<(State, Exit)>>,
+    known: HashMap<u64, Vec<Known>>,
     active: Vec<u64>,
+}
+
+/// A function that was followed from one state of the registers.
+struct Known {
+    state: State,
+    exit: Exit,
+    findings: Findings,
 }
 
 pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
@@ -68,53 +75,66 @@ impl Analysis<'_> {
     /// Follows the function at `entry`, whose registers hold what `state`
     /// says.
     fn function(&mut self, entry: u64, state: State) -> Result<Exit, (Why, u64)> {
-        let found = self.known.get(&entry).and_then(|all| {
-            all.iter()
-                .find(|(known, _)| *known == state)
-                .map(|(_, exit)| exit.clone())
-        });
-        if let Some(exit) = found {
-            return Ok(exit);
+        let found = self
+            .known
+            .get(&entry)
+            .and_then(|all| all.iter().find(|known| known.state == state));
+        if let Some(known) = found {
+            self.findings.merge(&known.findings);
+            return Ok(known.exit.clone());
         }
         if self.active.contains(&entry) || self.active.len() >= DEPTH {
             return Err((Why::TooLong, entry));
         }
         self.active.push(entry);
+        let outer = std::mem::take(&mut self.findings);
         let exit = self.follow(entry, &state);
+        let findings = std::mem::replace(&mut self.findings, outer);
         self.active.pop();
+        self.findings.merge(&findings);
         let exit = exit?;
-        self.known
-            .entry(entry)
-            .or_default()
-            .push((state, exit.clone()));
+        self.known.entry(entry).or_default().push(Known {
+            state,
+            exit: exit.clone(),
+            findings,
+        });
         Ok(exit)
     }
 
     fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
         let graph = Graph::read(self.image, entry, &mut self.decoded)?;
         let mut frame = Frame::default();
-        let outer = std::mem::take(&mut self.findings.zero_branches);
-        let result = loop {
+        let states = loop {
             let before = frame.exposed;
-            let exit = match self.settle(&graph, entry, state, &mut frame) {
-                Ok(exit) => exit,
-                Err(limit) => break Err(limit),
-            };
+            let states = self.settle(&graph, entry, state, &mut frame)?;
             // What others may see changes what loads give: start again.
             if frame.exposed == before {
-                break Ok(exit);
+                break states;
             }
         };
-        let branches = std::mem::replace(&mut self.findings.zero_branches, outer);
+        // Only the settled states are judged: what a path brings before the
+        // others have joined it may look worse than it is.
+        self.findings = Findings::default();
+        let mut exit = None;
+        for (&leader, state) in &states {
+            self.block(
+                &graph,
+                leader,
+                state.clone(),
+                &mut frame,
+                &mut |_, _| {},
+                &mut exit,
+            )?;
+        }
         for &(place, origin, address) in &frame.hidden {
             if frame.is_exposed(place) {
                 self.findings.escape(origin, Why::Frame, address);
             }
         }
-        for at in branches {
+        for at in std::mem::take(&mut self.findings.zero_branches) {
             self.check_zero_branch(&graph, at);
         }
-        result
+        Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
     }
 
     /// `if (id == 0)` is harmless around a block that the others skip: there is
@@ -147,105 +167,118 @@ impl Analysis<'_> {
         entry: u64,
         state: &State,
         frame: &mut Frame,
-    ) -> Result<Exit, (Why, u64)> {
+    ) -> Result<BTreeMap<u64, State>, (Why, u64)> {
         let mut states: BTreeMap<u64, State> = BTreeMap::new();
         states.insert(entry, state.clone());
         let mut open: BTreeSet<u64> = BTreeSet::from([entry]);
-        let mut exit: Option<State> = None;
         while let Some(leader) = open.pop_first() {
             let Some(state) = states.get(&leader) else {
                 continue;
             };
-            let mut state = state.clone();
-            let mut at = leader;
-            loop {
-                let Some(node) = graph.nodes.get(&at) else {
-                    return Err((Why::UnknownCode, at));
-                };
-                if self.executed == 0 {
-                    return Err((Why::TooLong, at));
+            let state = state.clone();
+            let mut send = |to: u64, state: &State| match states.get_mut(&to) {
+                None => {
+                    states.insert(to, state.clone());
+                    open.insert(to);
                 }
-                self.executed -= 1;
-                let i = &node.instruction;
-                let behind = i.next_ip();
-                let mut send = |to: u64, state: &State| match states.get_mut(&to) {
-                    None => {
-                        states.insert(to, state.clone());
+                Some(old) => {
+                    if old.join(state) {
                         open.insert(to);
                     }
-                    Some(old) => {
-                        if old.join(state) {
-                            open.insert(to);
-                        }
-                    }
-                };
-                match &node.next {
-                    Next::Fall => {
-                        let mut step = Step {
-                            state: &mut state,
-                            findings: &mut self.findings,
-                            frame,
-                        };
-                        step.execute(i, &mut self.factory)
-                            .map_err(|why| (why, at))?;
-                    }
-                    Next::Jump(target) => {
-                        send(*target, &state);
-                        break;
-                    }
-                    Next::Branch(target) => {
-                        let mut step = Step {
-                            state: &mut state,
-                            findings: &mut self.findings,
-                            frame,
-                        };
-                        let (taken, fallen) = step.branch(i);
-                        let mut other = state.clone();
-                        other.order = taken;
-                        state.order = fallen;
-                        if let Flags::StackEquals(place) = state.flags {
-                            match i.condition_code() {
-                                ConditionCode::e => other.general[RSP] = Value::Frame(place),
-                                ConditionCode::ne => state.general[RSP] = Value::Frame(place),
-                                _ => {}
-                            }
-                        }
-                        send(*target, &other);
-                        send(behind, &state);
-                        break;
-                    }
-                    Next::Call { callee, pad } => {
-                        let returns = self.call(i, callee, &mut state, frame)?;
-                        if let Some(pad) = pad {
-                            let mut caught = state.clone();
-                            caught.general[RAX] = Value::Plain;
-                            caught.flags = Flags::Plain;
-                            send(*pad, &caught);
-                        }
-                        if !returns {
-                            break;
-                        }
-                    }
-                    Next::TailCall(callee) => {
-                        if self.call(i, callee, &mut state, frame)? {
-                            leave(&mut exit, &state);
-                        }
-                        break;
-                    }
-                    Next::Return => {
-                        leave(&mut exit, &state);
-                        break;
-                    }
-                    Next::Stop => break,
                 }
-                if graph.leaders.contains(&behind) {
-                    send(behind, &state);
-                    break;
-                }
-                at = behind;
-            }
+            };
+            self.block(graph, leader, state, frame, &mut send, &mut None)?;
         }
-        Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
+        Ok(states)
+    }
+
+    /// Executes the instructions from `leader` to the next one, and sends what
+    /// they leave to where they lead.
+    fn block(
+        &mut self,
+        graph: &Graph,
+        leader: u64,
+        mut state: State,
+        frame: &mut Frame,
+        send: &mut dyn FnMut(u64, &State),
+        exit: &mut Option<State>,
+    ) -> Result<(), (Why, u64)> {
+        let mut at = leader;
+        loop {
+            let Some(node) = graph.nodes.get(&at) else {
+                return Err((Why::UnknownCode, at));
+            };
+            if self.executed == 0 {
+                return Err((Why::TooLong, at));
+            }
+            self.executed -= 1;
+            let i = &node.instruction;
+            let behind = i.next_ip();
+            match &node.next {
+                Next::Fall => {
+                    let mut step = Step {
+                        state: &mut state,
+                        findings: &mut self.findings,
+                        frame,
+                    };
+                    step.execute(i, &mut self.factory)
+                        .map_err(|why| (why, at))?;
+                }
+                Next::Jump(target) => {
+                    send(*target, &state);
+                    return Ok(());
+                }
+                Next::Branch(target) => {
+                    let mut step = Step {
+                        state: &mut state,
+                        findings: &mut self.findings,
+                        frame,
+                    };
+                    let (taken, fallen) = step.branch(i);
+                    let mut other = state.clone();
+                    other.order = taken;
+                    state.order = fallen;
+                    if let Flags::StackEquals(place) = state.flags {
+                        match i.condition_code() {
+                            ConditionCode::e => other.general[RSP] = Value::Frame(place),
+                            ConditionCode::ne => state.general[RSP] = Value::Frame(place),
+                            _ => {}
+                        }
+                    }
+                    send(*target, &other);
+                    send(behind, &state);
+                    return Ok(());
+                }
+                Next::Call { callee, pad } => {
+                    let returns = self.call(i, callee, &mut state, frame)?;
+                    if let Some(pad) = pad {
+                        let mut caught = state.clone();
+                        caught.general[RAX] = Value::Plain;
+                        caught.flags = Flags::Plain;
+                        send(*pad, &caught);
+                    }
+                    if !returns {
+                        return Ok(());
+                    }
+                }
+                Next::TailCall(callee) => {
+                    if self.call(i, callee, &mut state, frame)? {
+                        leave(exit, &state);
+                    }
+                    return Ok(());
+                }
+                Next::Return => {
+                    leave(exit, &state);
+                    return Ok(());
+                }
+                Next::Stop => return Ok(()),
+            }
+            if graph.leaders.contains(&behind) {
+                send(behind, &state);
+                return Ok(());
+            }
+            at = behind;
+        }
     }
 
     /// A call's effect; tells whether it returns.

@@ -15,7 +15,7 @@ use crate::value::{Order, Origin, Place, Value};
 use crate::Why;
 
 /// Findings that outlive the state of one point.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Findings {
     /// First escape of the thread number, by address.
     pub(crate) id: Option<(u64, Why)>,
@@ -28,6 +28,16 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    /// Takes in what was found in a called function.
+    pub(crate) fn merge(&mut self, other: &Findings) {
+        for (origin, found) in [(Origin::ID, other.id), (Origin::TEAM, other.team)] {
+            if let Some((address, why)) = found {
+                self.escape(origin, why, address);
+            }
+        }
+        self.splits.extend(&other.splits);
+    }
+
     pub(crate) fn escape(&mut self, origin: Origin, why: Why, address: u64) {
         for (which, place) in [(Origin::ID, &mut self.id), (Origin::TEAM, &mut self.team)] {
             if origin.has(which) && place.is_none_or(|(first, _)| address < first) {
