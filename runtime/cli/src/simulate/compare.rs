@@ -104,13 +104,10 @@ impl Request {
             Strategy::All(Schedule::plain(Kind::CrossDynamic)),
         );
         add("hetprobe", Strategy::All(hetprobe.clone()));
-        add(
-            "hetprobe-i",
-            Strategy::All(Schedule::plain(Kind::HetProbeI {
-                probe: DEFAULT_FRACTION,
-                jump: DEFAULT_FRACTION,
-            })),
-        );
+        // As a user writes it: with what it triggers by when nothing is said.
+        if let Ok(schedule) = Schedule::parse("hetprobe-i") {
+            add("hetprobe-i", Strategy::All(schedule));
+        }
         if self.platform.model.memories > 1 {
             add("hetprobe-fastest", Strategy::Fastest(hetprobe));
         }

@@ -4,15 +4,17 @@
 //!
 //! What a chunk takes: first its remote faults, one after the other, and not
 //! before the memories that serve them have served what was asked for earlier;
-//! then the computation. A core computes at its speed, or, if the threads at
-//! work on its node want more than its memory's bandwidth, at what its even
-//! part of that allows.
+//! then the computation. Pages that every chunk needs are walked through in the
+//! same order by all threads of a node: the first one fetches them, the others
+//! wait for the same pages and feel the same faults. A core computes at its
+//! speed, or, if the threads at work on its node want more than its memory's
+//! bandwidth, at what its even part of that allows.
 
 use super::cost::{unit, Costs};
 use super::driver::{Answer, Driver};
 use super::pages::{Faults, Pages};
 use super::platform::Platform;
-use super::workload::{Access, LoopModel};
+use super::workload::{Access, LoopModel, Pattern};
 use crate::probe::{Counters, Measurement};
 use crate::ranges::Range;
 use crate::team::Team;
@@ -122,8 +124,41 @@ pub(super) struct Machine<'a> {
     free_at: Vec<u64>,
     /// The memory whose node used the schedules' shared state last.
     cursors_in: usize,
+    /// By array and memory: the last fetch of pages that every chunk needs.
+    fetches: Vec<Fetch>,
     draws: u64,
     seed: u64,
+}
+
+/// Pages on their way to a memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fetch {
+    from: u64,
+    until: u64,
+    pages: u64,
+}
+
+impl Fetch {
+    /// Pages that are still to come at the time `now`.
+    fn left(&self, now: u64) -> u64 {
+        if now >= self.until {
+            return 0;
+        }
+        let part = (self.until - now) as f64 / (self.until - self.from) as f64;
+        (self.pages as f64 * part).ceil() as u64
+    }
+}
+
+/// What touching pages took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Touched {
+    /// When all of them are there.
+    pub(super) at: u64,
+    /// Pages that came.
+    pub(super) moved: u64,
+    /// Faults that the thread had, those of pages that another thread was
+    /// fetching included.
+    pub(super) felt: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,9 +170,11 @@ struct Actor {
 
 impl<'a> Machine<'a> {
     pub(super) fn new(platform: &'a Platform, pages: Pages, origin: usize, seed: u64) -> Self {
+        let fetches = pages.arrays() * platform.memories.max(1);
         Machine {
             platform,
             pages,
+            fetches: vec![Fetch::default(); fetches],
             free_at: vec![0; platform.memories.max(1)],
             cursors_in: origin,
             draws: 0,
@@ -151,6 +188,16 @@ impl<'a> Machine<'a> {
         }
         self.draws += 1;
         1.0 + self.platform.jitter * (2.0 * unit(self.seed ^ (self.draws << 20)) - 1.0)
+    }
+
+    /// How late a thread comes to a loop: up to what opening a region costs,
+    /// so that no node's threads are always the first.
+    fn late_ns(&mut self) -> u64 {
+        if self.platform.fork_us == 0.0 {
+            return 0;
+        }
+        self.draws += 1;
+        (self.platform.fork_us * 1000.0 * unit(self.seed ^ (self.draws << 20))) as u64
     }
 
     /// A thread of memory `m` at time `now` asks for pages; when it has them.
@@ -168,7 +215,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A thread of node `node` touches all that `accesses` say for `range` of
-    /// `n`; when it is done, and how many faults that took.
+    /// `n` at the time `now`.
     pub(super) fn touch(
         &mut self,
         accesses: &[Access],
@@ -176,20 +223,48 @@ impl<'a> Machine<'a> {
         n: u64,
         node: usize,
         now: u64,
-    ) -> (u64, u64) {
+    ) -> Touched {
+        let mut out = Touched {
+            at: now,
+            ..Default::default()
+        };
         if self.platform.memories <= 1 {
-            return (now, 0);
+            return out;
         }
         let m = self.platform.nodes[node].memory;
         let mut faults: Faults = vec![0; self.platform.memories];
         for access in accesses {
+            if access.pattern == Pattern::All {
+                continue;
+            }
             self.pages.touch(access, range, n, m, &mut faults);
         }
-        let count = faults.iter().sum();
-        if count == 0 {
-            return (now, 0);
+        out.moved = faults.iter().sum();
+        if out.moved > 0 {
+            out.at = self.serve(m, &faults, now);
         }
-        (self.serve(m, &faults, now), count)
+        out.felt = out.moved;
+        for access in accesses.iter().filter(|a| a.pattern == Pattern::All) {
+            let at = access.array * self.platform.memories + m;
+            let coming = self.fetches[at];
+            out.felt += coming.left(out.at);
+            out.at = out.at.max(coming.until);
+            faults.fill(0);
+            self.pages.touch(access, range, n, m, &mut faults);
+            let pages = faults.iter().sum();
+            if pages > 0 {
+                let from = out.at;
+                out.at = self.serve(m, &faults, from);
+                out.moved += pages;
+                out.felt += pages;
+                self.fetches[at] = Fetch {
+                    from,
+                    until: out.at,
+                    pages,
+                };
+            }
+        }
+        out
     }
 
     /// Runs `driver` on `team` from the time `start` on.
@@ -218,8 +293,9 @@ impl<'a> Machine<'a> {
         ];
         // Where the last piece that each node took of the shared state ended.
         let mut continues = vec![None; nodes];
-        let mut due: BinaryHeap<Reverse<(u64, usize)>> =
-            (0..team.threads()).map(|t| Reverse((start, t))).collect();
+        let mut due: BinaryHeap<Reverse<(u64, usize)>> = (0..team.threads())
+            .map(|t| Reverse((start + self.late_ns(), t)))
+            .collect();
         let mut end = start;
         while let Some(Reverse((now, tid))) = due.pop() {
             let node = team.node_of(tid);
@@ -242,17 +318,16 @@ impl<'a> Machine<'a> {
                     continues[node] = Some(range.end);
                     out.took_part[node] = true;
                     let began = clock;
-                    let (at_hand, faults) =
-                        self.touch(&l.accesses, range, l.iterations, node, clock);
+                    let touched = self.touch(&l.accesses, range, l.iterations, node, clock);
                     let ns = prepared.compute_ns(node, range, active[node]) * self.jitter();
-                    clock = at_hand + ns.round() as u64;
+                    clock = touched.at + ns.round() as u64;
                     out.busy_ns[node] += ns.round() as u64;
-                    out.faults[node] += faults;
+                    out.faults[node] += touched.moved;
                     if probe {
                         actors[tid].measured = Some(Measurement {
                             elapsed_ns: clock - began,
                             iterations: range.len(),
-                            faults: (self.platform.memories > 1).then_some(faults),
+                            faults: (self.platform.memories > 1).then_some(touched.felt),
                             counters: self
                                 .platform
                                 .counters

@@ -50,6 +50,11 @@ impl Pages {
         Pages { arrays, memories }
     }
 
+    /// How many arrays there are.
+    pub(super) fn arrays(&self) -> usize {
+        self.arrays.len()
+    }
+
     /// A thread of memory `m` runs `range` of a loop of `n` iterations; adds
     /// the faults to `faults`.
     pub(super) fn touch(

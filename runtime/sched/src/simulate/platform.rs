@@ -86,7 +86,8 @@ pub struct Platform {
     pub counters: bool,
     /// What a call into the scheduler costs a thread, in nanoseconds.
     pub call_ns: f64,
-    /// What opening and ending a parallel region costs, in microseconds.
+    /// What opening and ending a parallel region costs, in microseconds:
+    /// threads come to a loop up to so much late, and ending it takes half.
     pub fork_us: f64,
     /// Times of chunks vary by so much up or down (0.01: 1 %), evenly, drawn
     /// from the seed.

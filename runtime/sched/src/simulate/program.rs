@@ -236,9 +236,10 @@ impl<'a> Program<'a> {
 
     fn serial(&mut self, serial: &Serial) {
         let one = Range::new(0, 1);
-        let (at_hand, _) = self
+        let at_hand = self
             .machine
-            .touch(&serial.accesses, one, 1, self.origin, self.now);
+            .touch(&serial.accesses, one, 1, self.origin, self.now)
+            .at;
         let k = self.platform.nodes[self.origin].kernel(&self.workload.name);
         let ns = (serial.ms * 1e6 / k.serial_speed.unwrap_or(k.speed)).round() as u64;
         self.busy_ns[self.origin] += ns;
@@ -264,7 +265,7 @@ impl<'a> Program<'a> {
         } = self
             .machine
             .run(l, &self.prepared[at], &mut driver, &self.team, self.now);
-        let region_us = self.platform.fork_us + self.barrier_us(&took_part);
+        let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&took_part);
         let elapsed = ns + (region_us * 1000.0) as u64;
         self.now += elapsed;
 
