@@ -10,6 +10,7 @@
 mod acc;
 mod entry;
 mod gomp;
+mod nodes;
 mod omp;
 mod variadic;
 

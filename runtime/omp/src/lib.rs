@@ -28,6 +28,7 @@ pub mod doacross;
 pub mod het;
 pub mod icv;
 pub mod init;
+pub mod kernels;
 pub mod lock;
 pub mod loops;
 pub mod nodes;

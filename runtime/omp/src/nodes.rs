@@ -14,6 +14,7 @@
 
 use crate::icv::{Globals, RunSched};
 use crate::init;
+use crate::kernels::{self, Kernel};
 use crate::team::Team;
 use crate::thread::Thread;
 use core::cell::Cell;
@@ -56,7 +57,7 @@ pub(crate) fn count() -> usize {
 
 /// Is any node slowed on purpose?
 pub(crate) fn any_slowed() -> bool {
-    layout().is_some_and(|l| l.nodes.iter().any(|n| n.speed < 1.0))
+    layout().is_some_and(|l| l.nodes.iter().any(|n| n.is_slowed()))
 }
 
 /// Finds the nodes when the runtime starts, and checks the schedule against them.
@@ -67,20 +68,13 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
         .as_deref()
         .filter(|v| !v.trim_ascii().is_empty());
     let ours = globals.icv.run_sched.kind.is_ours();
+    let verbose = globals.ours.verbose;
     if told.is_none() && !ours {
         return;
     }
     let machine = machine();
     let told = told.and_then(|value| match Nodes::parse(value, &machine) {
-        Ok(nodes) => {
-            if nodes.iter().any(|n| !n.speeds.is_empty()) {
-                report::warn(format_args!(
-                    "HETMP_NODES speed.NAME: not used here, the loops of a program have no names: \
-                     speed is accepted for all of them"
-                ));
-            }
-            Some(nodes)
-        }
+        Ok(nodes) => Some(nodes),
         Err(error) => {
             report::warn(format_args!("{error}"));
             None
@@ -89,11 +83,13 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     match told {
         Some(nodes) => {
             let whole = nodes.len() == 1 && nodes[0].cpus == *machine.allowed();
-            adopt(nodes, &machine, |nodes| {
+            adopt(nodes, &machine, verbose, |nodes| {
                 !whole || nodes.iter().any(|n| n.is_slowed())
             });
         }
-        None if ours => adopt(Nodes::discover(&machine), &machine, |nodes| nodes.len() > 1),
+        None if ours => adopt(Nodes::discover(&machine), &machine, verbose, |nodes| {
+            nodes.len() > 1
+        }),
         None => {}
     }
     if let Kind::StaticCsr { ratios } = &globals.schedule.kind {
@@ -117,14 +113,17 @@ pub(crate) fn discover_late() {
         let machine = Topology::discover();
         // By now this thread may be bound, and sees only a part of the machine.
         if *machine.allowed() == init::globals().allowed {
-            adopt(Nodes::discover(&machine), &machine, |nodes| nodes.len() > 1);
+            adopt(Nodes::discover(&machine), &machine, false, |nodes| {
+                nodes.len() > 1
+            });
         }
     }
 }
 
-fn adopt(nodes: Nodes, machine: &Topology, worth: impl Fn(&Nodes) -> bool) {
+fn adopt(nodes: Nodes, machine: &Topology, verbose: bool, worth: impl Fn(&Nodes) -> bool) {
     let worth = worth(&nodes);
     let order = core_order(&nodes, machine);
+    kernels::configure(&nodes, verbose);
     if LAYOUT.set(Layout { nodes, order }).is_ok() {
         ACTIVE.store(worth, Ordering::Relaxed);
     }
@@ -214,7 +213,14 @@ fn go_to(th: &Thread, node: u32) {
     if th.place.get() == 0 {
         bind(&n.cpus);
     }
-    th.slow.thread.set_speed(n.speed);
+    th.slow.slowed.set(n.is_slowed());
+    let index = node as usize - 1;
+    if kernels::active() {
+        th.slow.thread.set_speed(kernels::least_speed(index));
+        th.slow.code.set((0, 0));
+    } else {
+        th.slow.thread.set_speed(n.speed);
+    }
     // Now, so that no measured loop pays for it.
     th.slow.thread.prepare();
 }
@@ -236,6 +242,33 @@ pub(crate) struct SlowState {
     thread: SlowThread,
     /// The node plus one; 0: none yet.
     home: Cell<u32>,
+    /// The node is slowed, for some kernel at least.
+    slowed: Cell<bool>,
+    /// The code that was last asked for its kernel, and the answer.
+    code: Cell<(usize, Kernel)>,
+    /// The loop that the thread is in, where it comes to the scheduler.
+    in_loop: Cell<(usize, Here)>,
+    /// What the program has told.
+    told: Cell<Option<(Kernel, Here)>>,
+}
+
+/// A thread of a region; 0 is none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Here {
+    team: usize,
+    number: u32,
+    tid: u32,
+}
+
+impl Here {
+    fn of(th: &Thread) -> Here {
+        let team = th.team();
+        Here {
+            team: core::ptr::from_ref(team) as usize,
+            number: team.tasks.region_number(),
+            tid: th.tid(),
+        }
+    }
 }
 
 impl SlowState {
@@ -243,6 +276,17 @@ impl SlowState {
         SlowState {
             thread: SlowThread::new(1.0),
             home: Cell::new(0),
+            slowed: Cell::new(false),
+            code: Cell::new((0, 0)),
+            in_loop: Cell::new((
+                0,
+                Here {
+                    team: 0,
+                    number: 0,
+                    tid: 0,
+                },
+            )),
+            told: Cell::new(None),
         }
     }
 
@@ -250,7 +294,7 @@ impl SlowState {
     /// is slowed, so that a call at the end of a region need not know what is around it.
     #[inline(always)]
     pub(crate) fn enter(&self, th: &Thread) {
-        if self.thread.speed() < 1.0 {
+        if self.slowed.get() {
             self.enter_region(th);
         }
     }
@@ -258,7 +302,65 @@ impl SlowState {
     #[cold]
     fn enter_region(&self, th: &Thread) {
         if th.team().level() > 0 {
+            if kernels::active() {
+                self.choose(th);
+            }
             self.thread.enter();
+        }
+    }
+
+    /// Sets the speed for the code that is about to run.
+    fn choose(&self, th: &Thread) {
+        let here = Here::of(th);
+        let kernel = match self.told.get() {
+            Some((kernel, place)) if place == here => kernel,
+            _ => {
+                // The loop's function, or else the one around it.
+                let (code, place) = self.in_loop.get();
+                let own = if code != 0 && place == here {
+                    self.kernel_of(code)
+                } else {
+                    0
+                };
+                match own {
+                    0 => self.kernel_of(th.team().shared.function.get()),
+                    kernel => kernel,
+                }
+            }
+        };
+        if let Some(node) = self.home.get().checked_sub(1) {
+            self.thread.set_speed(kernels::speed(node as usize, kernel));
+        }
+    }
+
+    fn kernel_of(&self, code: usize) -> Kernel {
+        if code == 0 {
+            return 0;
+        }
+        let (last, kernel) = self.code.get();
+        if last == code {
+            return kernel;
+        }
+        let kernel = kernels::of_code(code);
+        self.code.set((code, kernel));
+        kernel
+    }
+
+    /// The thread is inside the loop whose key is `key`, or in none (0). Between `leave` and
+    /// `enter`.
+    #[inline(always)]
+    pub(crate) fn in_loop(&self, th: &Thread, key: usize) {
+        if self.slowed.get() && kernels::active() {
+            self.in_loop.set((key, Here::of(th)));
+        }
+    }
+
+    /// The program says which kernel the thread runs now, or (`None`) leaves it to us again.
+    pub(crate) fn tell(&self, th: &Thread, kernel: Option<Kernel>) {
+        self.told.set(kernel.map(|k| (k, Here::of(th))));
+        if self.slowed.get() && th.team().level() > 0 {
+            self.leave();
+            self.enter(th);
         }
     }
 

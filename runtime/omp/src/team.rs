@@ -36,6 +36,8 @@ pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
 pub struct Shared {
     /// Size of the team.
     pub(crate) nthreads: Cell<u32>,
+    /// Address of the outlined function.
+    pub(crate) function: Cell<usize>,
     /// Nesting level, counting inactive regions; 0 outside.
     pub(crate) level: Cell<u32>,
     /// Nesting level, counting only regions of more than one thread.
@@ -129,6 +131,7 @@ impl Team {
         Team {
             shared: CacheLine(Shared {
                 nthreads: Cell::new(1),
+                function: Cell::new(0),
                 level: Cell::new(0),
                 active_level: Cell::new(0),
                 central: Cell::new(false),
@@ -302,6 +305,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
         team.shared.nthreads.set(n);
     }
     let s = &team.shared;
+    s.function.set(region.f as usize);
     let outer = th.team();
     s.level.set(outer.level() + 1);
     s.active_level.set(outer.active_level() + u32::from(n > 1));

@@ -482,6 +482,8 @@ impl NodeSchedule for Execution {
         if trace::on() {
             self.0.trace(th.tid() as usize, range);
         }
+        th.slow
+            .in_loop(th, range.map_or(0, |_| self.0.key.region as usize));
         th.slow.enter(th);
         range
     }

@@ -255,6 +255,7 @@ impl VirtualTeam {
         let pieces = self.job.get().pieces;
         let outer = th.team();
         s.nthreads.set(pieces);
+        s.function.set(f as usize);
         s.level.set(outer.level() + 1);
         s.active_level.set(outer.active_level() + 1);
         s.central.set(true);

@@ -1,0 +1,19 @@
+//! `<hetmp/nodes.h>`.
+
+use core::ffi::CStr;
+use libc::c_char;
+
+/// Says which kernel the calling thread runs from now on; null: what hetmp finds itself.
+///
+/// # Safety
+/// `name` is null or a string with a terminating zero.
+#[no_mangle]
+pub unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
+    let name = if name.is_null() {
+        None
+    } else {
+        // SAFETY: the caller's promise.
+        Some(unsafe { CStr::from_ptr(name) })
+    };
+    hetmp_omp::kernels::tell(name);
+}
