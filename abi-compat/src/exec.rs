@@ -85,6 +85,15 @@ const OUTPUT_LIMIT: u64 = 64 << 20;
 /// # Errors
 /// When the program cannot be started or its output cannot be kept.
 pub fn run(program: &Program<'_>) -> io::Result<Outcome> {
+    run_watched(program, |_| ())
+}
+
+/// As [`run`]; `watch` is called with the process number once the program has
+/// started. Output and end are waited for after it has returned.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(program: &Program<'_>, watch: impl FnOnce(libc::pid_t)) -> io::Result<Outcome> {
     let mut out = unnamed_file()?;
     let mut err = unnamed_file()?;
     let mut command = Command::new(program.path);
@@ -114,6 +123,7 @@ pub fn run(program: &Program<'_>) -> io::Result<Outcome> {
     let started = Instant::now();
     let mut child = command.spawn()?;
     let pid = child.id() as libc::pid_t;
+    watch(pid);
     let in_time = ended_within(pid, program.limit);
     // Also after a regular end: a grandchild left behind would disturb whatever
     // runs next. The group is ours, made by `process_group(0)`; while its leader is

@@ -216,7 +216,7 @@ fn allowed_cores(count: usize) -> Vec<usize> {
     }
 }
 
-fn parse_core_list(list: &str) -> Vec<usize> {
+pub(crate) fn parse_core_list(list: &str) -> Vec<usize> {
     list.split(',')
         .filter_map(|part| {
             let (first, last) = part.split_once('-').unwrap_or((part, part));

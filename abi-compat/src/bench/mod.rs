@@ -11,6 +11,9 @@
 //! the numbers were measured on, [`micro`], [`load`] and [`startup`] measure,
 //! [`report`] and [`plot`] show. Nothing here passes or fails on a time; only a
 //! row that cannot be run at all makes the exit status 1.
+//!
+//! [`sched`] measures loop schedules on nodes of unlike speed, with the kernels of
+//! `c-tests/kernels/`.
 
 mod floor;
 mod load;
@@ -20,6 +23,7 @@ mod plot;
 mod process;
 mod programs;
 mod report;
+mod sched;
 mod startup;
 mod stats;
 
@@ -32,6 +36,7 @@ use regex::Regex;
 
 use process::{Runtime, System};
 use programs::Programs;
+pub use sched::{sched, SchedArgs};
 
 /// A group of rows that is measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]

@@ -1,4 +1,5 @@
-//! `bench omp`: times of OpenMP constructs under our library beside libgomp.
+//! `bench omp`: times of OpenMP constructs under our library beside libgomp; `bench sched`: times
+//! of loop schedules on nodes of unlike speed.
 //! `scripts/bench` builds everything this needs and starts it.
 
 use std::process::ExitCode;
@@ -23,11 +24,14 @@ struct Cli {
 enum What {
     /// EPCC-style microbenchmarks, start-up and loaded-machine rows against the system's libgomp
     Omp(bench::OmpArgs),
+    /// Loop schedules on nodes of unlike speed, with the kernels of c-tests/kernels
+    Sched(bench::SchedArgs),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().what {
         What::Omp(args) => bench::omp(&args),
+        What::Sched(args) => bench::sched(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("hetmp: {error:#}");

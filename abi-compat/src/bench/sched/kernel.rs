@@ -1,0 +1,182 @@
+//! Builds the kernels and runs one of them once.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{bail, Context, Result};
+use serde::Serialize;
+
+use crate::case::{self, Binary};
+use crate::exec::{self, Ending};
+use crate::library;
+
+/// A kernel and what its parallel part is like.
+pub(super) struct Known {
+    pub(super) name: &'static str,
+    /// There are barriers inside its regions.
+    pub(super) barriers: bool,
+}
+
+const fn known(name: &'static str, barriers: bool) -> Known {
+    Known { name, barriers }
+}
+
+/// In the order of the tables; the irregular mix is a part to itself.
+pub(super) const KERNELS: [Known; 11] = [
+    known("blackscholes", false),
+    known("ep", false),
+    known("kmeans", false),
+    known("lavamd", false),
+    known("cfd", false),
+    known("lud", false),
+    known("streamcluster", false),
+    known("bt", true),
+    known("sp", true),
+    known("cg", true),
+    known("cg_fortran", true),
+];
+
+/// Those of a quick run.
+pub(super) const QUICK: [&str; 6] = ["blackscholes", "lavamd", "streamcluster", "bt", "cg", "mix"];
+
+/// All names, for messages.
+pub(super) fn names() -> String {
+    let mut names: Vec<&str> = KERNELS.iter().map(|k| k.name).collect();
+    names.push("mix");
+    names.join(", ")
+}
+
+/// What every run has in common.
+pub(super) struct Bench {
+    pub(super) library: PathBuf,
+    pub(super) threads: usize,
+    pub(super) limit: Duration,
+}
+
+/// A compiled form of a kernel.
+pub(super) struct Program {
+    pub(super) name: String,
+    binary: Binary,
+}
+
+/// Times of one run, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Sample {
+    /// A lap, on average over all of them.
+    pub(super) whole: f64,
+    /// The first lap.
+    pub(super) first: f64,
+    /// The median of the second half of the laps.
+    pub(super) settled: f64,
+}
+
+/// Which time of a run.
+pub(super) type Measure = fn(&Sample) -> f64;
+
+pub(super) const WHOLE: Measure = |s| s.whole;
+pub(super) const FIRST: Measure = |s| s.first;
+pub(super) const SETTLED: Measure = |s| s.settled;
+
+impl Program {
+    /// Compiles kernel `name` in `form`, unless that was done before.
+    pub(super) fn build(name: &str, form: &str) -> Result<Program> {
+        let wanted = format!("kernels/{name}.{form}");
+        let cases = case::kernels().map_err(anyhow::Error::msg)?;
+        let case = cases
+            .iter()
+            .find(|c| c.name == wanted)
+            .with_context(|| format!("kernel {name}: one of {}", names()))?;
+        let cache = library::target_dir().join("bench-kernels");
+        let binary = case.build(&cache).map_err(anyhow::Error::msg)?;
+        Ok(Program {
+            name: name.to_owned(),
+            binary,
+        })
+    }
+
+    /// One run. The error says how it ended, if not well: also when the kernel could not verify
+    /// its result.
+    pub(super) fn run(
+        &self,
+        bench: &Bench,
+        arguments: &[String],
+        env: &[(String, String)],
+        watch: impl FnOnce(libc::pid_t),
+    ) -> Result<Sample> {
+        let mut all = vec![("OMP_NUM_THREADS".to_owned(), bench.threads.to_string())];
+        all.extend(env.iter().cloned());
+        let program = exec::Program {
+            path: &self.binary.path,
+            args: arguments,
+            env: &all,
+            dir: &self.binary.dir,
+            limit: bench.limit,
+            merge: false,
+        };
+        let out = exec::run_watched(&program, watch)?;
+        let said = String::from_utf8_lossy(&out.stderr);
+        if out.ending != Ending::Exit(0) {
+            let results = String::from_utf8_lossy(&out.stdout);
+            let why = results.lines().find(|l| l.starts_with("FAILED"));
+            let why = why.or(said.lines().next()).unwrap_or("no message");
+            bail!("{}; {why}", out.ending);
+        }
+        said.lines()
+            .find_map(sample)
+            .with_context(|| format!("no times in `{}`", said.trim_end()))
+    }
+}
+
+/// Reads the line that `kernel.h` describes.
+fn sample(line: &str) -> Option<Sample> {
+    if !line.starts_with("kernel=") {
+        return None;
+    }
+    let number = |key: &str| -> Option<f64> {
+        line.split_whitespace()
+            .find_map(|word| word.strip_prefix(key)?.strip_prefix('='))?
+            .parse()
+            .ok()
+    };
+    Some(Sample {
+        whole: number("seconds")? / number("laps")?,
+        first: number("first")?,
+        settled: number("settled")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_line_of_times() {
+        let line =
+            "kernel=cg form=none size=A threads=2 laps=4 seconds=.500000 first=0.2 settled=0.1";
+        let want = Sample {
+            whole: 0.125,
+            first: 0.2,
+            settled: 0.1,
+        };
+        assert_eq!(sample(line), Some(want));
+        assert_eq!(sample("hetmp: kernel=cg"), None);
+        assert_eq!(sample("kernel=cg laps=4 seconds=x first=1 settled=1"), None);
+    }
+
+    #[test]
+    fn every_kernel_is_there_in_every_form() {
+        let cases = case::kernels().unwrap();
+        for name in KERNELS.iter().map(|k| k.name).chain(["mix"]) {
+            for (form, _) in case::FORMS {
+                let wanted = format!("kernels/{name}.{form}");
+                assert!(cases.iter().any(|c| c.name == wanted), "{wanted}");
+            }
+        }
+        for name in QUICK {
+            assert!(
+                name == "mix" || KERNELS.iter().any(|k| k.name == name),
+                "{name}"
+            );
+        }
+    }
+}

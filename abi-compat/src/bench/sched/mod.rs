@@ -1,0 +1,187 @@
+//! Times of the loop schedules on nodes of unlike speed: `bench sched`.
+//!
+//! The kernels of `c-tests/kernels/` are compiled with plain `gcc -fopenmp` and run under the
+//! library with emulated nodes, one node at full speed and one at a third of it. What is compared
+//! runs in turns, a round is one run of each, and a ratio is the median of the rounds' ratios, shown
+//! with the smallest and the largest. Since the library's nodes slow its own threads only, the
+//! baseline is its own `static` under the same nodes; a comparison with libgomp slows both from
+//! outside ([`quota`]).
+//!
+//! Data flows one way: [`cores`] says which CPUs are which node, [`kernel`] builds and runs,
+//! [`compare`] takes turns, [`parts`] says what is compared and prints it, [`reach`] reads the reports
+//! that the library writes, [`report`] holds everything for `--json`. Nothing passes or fails on
+//! a time; a value that misses what is aimed at is marked.
+
+mod compare;
+mod cores;
+mod kernel;
+mod parts;
+mod quota;
+mod reach;
+mod report;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{bail, Context, Result};
+use clap::{Args, ValueEnum};
+use regex::Regex;
+
+use super::machine::Machine;
+use super::process::Runtime;
+use super::programs::Programs;
+use cores::Cores;
+use kernel::Bench;
+use report::Report;
+
+/// A question, by the letter that issue and documentation give it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Part {
+    /// Every schedule on unlike nodes, loops with schedule(runtime)
+    A,
+    /// What probing costs: hetprobe beside the ideal static split (uses the runs of a)
+    B,
+    /// Loops without a schedule clause: hetprobe beside static
+    C,
+    /// Equal nodes: hetprobe beside static
+    D,
+    /// Irregular loops: hetprobe-i beside hetprobe
+    E,
+    /// Which part of the time in regions each lever and guard had
+    G,
+}
+
+/// What `bench sched` accepts.
+#[derive(Args, Debug)]
+pub struct SchedArgs {
+    /// Three rounds of five kernels: for a look while working
+    #[arg(long)]
+    quick: bool,
+    /// Rounds; a round is one run of everything that is compared [default: 5, quick: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// Only these parts, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    parts: Vec<Part>,
+    /// Only kernels whose name matches this regular expression
+    #[arg(long, value_name = "RE")]
+    kernels: Option<Regex>,
+    /// Speed of the slow node, the fast one has 1
+    #[arg(long, value_name = "S", default_value_t = 0.33, value_parser = speed)]
+    speed: f64,
+    /// Size of the kernels: S is for trying the tool
+    #[arg(long, value_name = "S|A", default_value = "A", value_parser = ["S", "A"])]
+    size: String,
+    /// Laps of a kernel [default: the kernel's own number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10000))]
+    laps: Option<u32>,
+    /// In part g, run packaged programs too, those of scripts/real-programs that are installed
+    #[arg(long)]
+    programs: bool,
+    /// The library to measure [default: $HETMP_LIB, else libhetmp.so beside this program]
+    #[arg(long, value_name = "PATH")]
+    lib: Option<PathBuf>,
+    /// Write everything that was measured to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|s| (0.05..=1.0).contains(s))
+        .ok_or_else(|| "a number from 0.05 to 1 is accepted".to_owned())
+}
+
+impl SchedArgs {
+    fn wants(&self, part: Part) -> bool {
+        self.parts.is_empty() || self.parts.contains(&part)
+    }
+
+    fn wants_kernel(&self, name: &str) -> bool {
+        match &self.kernels {
+            Some(names) => names.is_match(name),
+            None => !self.quick || kernel::QUICK.contains(&name),
+        }
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds.unwrap_or(if self.quick { 3 } else { 5 }) as usize
+    }
+
+    /// Arguments of a kernel.
+    fn arguments(&self) -> Vec<String> {
+        let mut all = vec![self.size.clone()];
+        all.extend(self.laps.map(|n| n.to_string()));
+        all
+    }
+}
+
+/// Measures what `args` asks for and prints the tables. An error is a run that
+/// could not start (no compiler, no library, one CPU only, a file that cannot be written).
+pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
+    let mut names = kernel::KERNELS.iter().map(|k| k.name).chain(["mix"]);
+    if let (Some(re), false) = (&args.kernels, names.any(|name| args.wants_kernel(name))) {
+        bail!(
+            "option --kernels {re}: a regular expression that matches one of {} is accepted",
+            kernel::names()
+        );
+    }
+    let library = super::find_library(args.lib.as_deref())?;
+    Runtime::preloaded(library.clone()).check(&Programs::build()?)?;
+    let cores = Cores::allowed()?;
+    let bench = Bench {
+        library,
+        threads: cores.count(),
+        // A kernel needs seconds at most; this is for one that hangs.
+        limit: Duration::from_secs(120),
+    };
+    let mut report = Report {
+        machine: Machine::look(),
+        library: bench.library.display().to_string(),
+        unlike: cores.unlike(args.speed),
+        alike: cores.alike(),
+        speed: args.speed,
+        threads: bench.threads,
+        rounds: args.rounds(),
+        size: args.size.clone(),
+        groups: Vec::new(),
+        quota: None,
+        reach: Vec::new(),
+    };
+    report.print_head();
+
+    if args.wants(Part::A) || args.wants(Part::B) {
+        parts::schedules(args, &bench, &cores, &mut report)?;
+    }
+    if args.wants(Part::B) {
+        parts::probing(&report);
+    }
+    if args.wants(Part::C) {
+        parts::without_clause(args, &bench, &cores, &mut report)?;
+        parts::against_libgomp(args, &bench, &cores, &mut report)?;
+    }
+    if args.wants(Part::D) {
+        parts::equal_nodes(args, &bench, &mut report)?;
+    }
+    if args.wants(Part::E) {
+        parts::irregular(args, &bench, &cores, &mut report)?;
+    }
+    if args.wants(Part::G) {
+        reach::measure(args, &bench, &cores, &mut report)?;
+    }
+    report.print_end();
+
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&report)?;
+        std::fs::write(file, text + "\n")
+            .with_context(|| format!("--json {}: a file that can be written", file.display()))?;
+    }
+    Ok(if report.failures() == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
