@@ -316,6 +316,47 @@ pub(crate) fn takes_no_integers(name: &str) -> bool {
     MATHEMATICS.contains(&name) || MATHEMATICS.contains(&without_suffix)
 }
 
+/// How many integer arguments a function of this name takes at most.
+pub(crate) fn integers(name: &str) -> usize {
+    let name = base(name);
+    if takes_no_integers(name) {
+        return 0;
+    }
+    match name {
+        "abort"
+        | "__stack_chk_fail"
+        | "_ZSt9terminatev"
+        | "__cxa_rethrow"
+        | "__cxa_end_catch"
+        | "__cxa_bad_cast"
+        | "__cxa_throw_bad_array_new_length"
+        | "__cxa_pure_virtual" => 0,
+        "exit"
+        | "_exit"
+        | "malloc"
+        | "free"
+        | "_Znwm"
+        | "_Znam"
+        | "_ZdlPv"
+        | "_ZdaPv"
+        | "strlen"
+        | "_Unwind_Resume"
+        | "__cxa_begin_catch"
+        | "__cxa_allocate_exception"
+        | "__cxa_free_exception"
+        | "__cxa_guard_acquire"
+        | "__cxa_guard_release" => 1,
+        "calloc" | "realloc" | "_ZdlPvm" | "_ZdaPvm" | "strcmp" | "strcpy" | "strchr"
+        | "strrchr" | "aligned_alloc" => 2,
+        "memcpy" | "memmove" | "memset" | "memcmp" | "memchr" | "strncmp" | "strncpy"
+        | "posix_memalign" | "__cxa_throw" => 3,
+        // Functions that throw: a text, or nothing.
+        _ if name.starts_with("_ZSt") && name.contains("__throw_") && name.ends_with("PKc") => 1,
+        _ if name.starts_with("_ZSt") && name.contains("__throw_") && name.ends_with('v') => 0,
+        _ => 6,
+    }
+}
+
 /// Whether a function of this name neither calls the OpenMP runtime nor runs
 /// code of the program.
 pub(crate) fn stays_within_itself(name: &str) -> bool {
@@ -349,6 +390,10 @@ pub(crate) fn stays_within_itself(name: &str) -> bool {
         "_ZdaPvm",
         "_ZnwmSt11align_val_t",
         "_ZdlPvmSt11align_val_t",
+        "__cxa_allocate_exception",
+        "__cxa_free_exception",
+        "__cxa_guard_acquire",
+        "__cxa_guard_release",
         "sincos",
         "sincosf",
         "frexp",

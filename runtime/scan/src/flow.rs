@@ -7,7 +7,7 @@ use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
 use crate::entry::{self, Entry};
 use crate::graph::{Graph, Next};
-use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RSP, VECTOR};
+use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RDX, RSP, VECTOR};
 use crate::step::{general, Findings, Frame, Step};
 use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
@@ -253,9 +253,10 @@ impl Analysis<'_> {
                     let returns = self.call(i, callee, &mut state, frame)?;
                     if let Some(pad) = pad {
                         let mut caught = state.clone();
-                        caught.general[RAX] = Value::Plain;
-                        caught.flags = Flags::Plain;
-                        send(*pad, &caught);
+                        clobber(&mut caught);
+                        // The unwinder takes back what was pushed for the call.
+                        caught.general[RSP] = caught.general[RSP].add_constant(pad.pushed);
+                        send(pad.address, &caught);
                     }
                     if !returns {
                         return Ok(());
@@ -334,8 +335,7 @@ impl Analysis<'_> {
                 if !entry::stays_within_itself(name) && !entry::never_returns(name) {
                     self.unknown(at);
                 }
-                let arguments = if entry::takes_no_integers(name) { 0 } else { 6 };
-                self.hand_over(at, arguments, state, frame);
+                self.hand_over(at, entry::integers(name), state, frame);
                 clobber(state);
                 Ok(!entry::never_returns(name))
             }
@@ -361,24 +361,32 @@ impl Analysis<'_> {
                         inner.vector[n] = state.vector[n];
                     }
                 }
+                // Within one file compilers keep values in registers that they
+                // know the callee not to touch; not so through the linkage
+                // table, where it might be another function.
+                let direct = i.op0_kind() == OpKind::NearBranch64 && i.near_branch64() == *target;
                 match self.function(*target, inner) {
                     Ok(None) => Ok(false),
                     Ok(Some((general, vector))) => {
-                        // Within one file compilers keep values in registers
-                        // that they know the callee not to touch, so what is
-                        // left there is what the callee leaves.
+                        clobber(state);
                         for n in CALLER_SAVED {
-                            state.general[n] = settled(general[n]);
+                            if direct || n == RAX || n == RDX {
+                                state.general[n] = left(general[n]);
+                            }
                         }
                         for n in 0..VECTOR {
-                            state.vector[n] = settled(vector[n]);
+                            if direct || n < 2 {
+                                state.vector[n] = left(vector[n]);
+                            }
                         }
-                        state.flags = Flags::Plain;
                         Ok(true)
                     }
                     Err(_) => {
                         self.unknown(at);
                         self.hand_over(at, 6, state, frame);
+                        if !direct {
+                            clobber(state);
+                        }
                         for n in CALLER_SAVED {
                             state.general[n] = state.general[n].blurred();
                         }
@@ -427,8 +435,11 @@ impl Analysis<'_> {
     }
 }
 
-fn settled(value: Value) -> Value {
-    if value.is_free() {
+/// What a callee left in a register, in its caller's terms.
+fn left(value: Value) -> Value {
+    if value == Value::Dead {
+        value
+    } else if value.is_free() {
         Value::Plain
     } else {
         value

@@ -20,13 +20,31 @@ pub(crate) enum Next {
     Branch(u64),
     /// Into a function and then behind it, or to where the exception tables
     /// say.
-    Call { callee: Callee, pad: Option<u64> },
+    Call {
+        callee: Callee,
+        pad: Option<Landing>,
+    },
     /// Into a function, and then back to the caller.
     TailCall(Callee),
     /// Back to the caller.
     Return,
     /// Nowhere: a trap.
     Stop,
+}
+
+/// Where an exception continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Landing {
+    pub(crate) address: u64,
+    /// Bytes that the stack pointer is raised by on the way.
+    pub(crate) pushed: i64,
+}
+
+fn landing(part: &crate::Unwind, call: u64) -> Option<Landing> {
+    part.pad(call).map(|address| Landing {
+        address,
+        pushed: part.pushed(call),
+    })
 }
 
 /// One instruction.
@@ -94,7 +112,7 @@ impl Graph {
                         open.push(instruction.next_ip());
                     }
                     Next::Call { callee, pad } => {
-                        open.extend(*pad);
+                        open.extend(pad.map(|pad| pad.address));
                         ends = matches!(callee, Callee::Named(name) if entry::never_returns(name));
                     }
                     Next::TailCall(_) | Next::Return | Next::Stop => {}
@@ -119,7 +137,7 @@ impl Graph {
             Next::Jump(target) => vec![*target],
             Next::Branch(target) => vec![*target, behind],
             Next::Call { callee, pad } => {
-                let mut all: Vec<u64> = pad.iter().copied().collect();
+                let mut all: Vec<u64> = pad.iter().map(|pad| pad.address).collect();
                 if !matches!(callee, Callee::Named(name) if entry::never_returns(name)) {
                     all.push(behind);
                 }
@@ -215,18 +233,18 @@ struct Tables {
 
 impl Tables {
     /// Where an exception thrown at `address` continues.
-    fn pad(&mut self, image: &dyn Image, address: u64) -> Result<Option<u64>, Why> {
+    fn pad(&mut self, image: &dyn Image, address: u64) -> Result<Option<Landing>, Why> {
         let known = self
             .known
             .iter()
             .find(|part| (part.start..part.end).contains(&address));
         if let Some(part) = known {
-            return Ok(part.pad(address));
+            return Ok(landing(part, address));
         }
         match image.unwind(address)? {
             None => Ok(None),
             Some(part) => {
-                let pad = part.pad(address);
+                let pad = landing(&part, address);
                 self.known.push(part);
                 Ok(pad)
             }

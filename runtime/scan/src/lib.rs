@@ -242,6 +242,10 @@ pub struct Unwind {
     pub end: u64,
     /// Where calls continue after an exception.
     pub pads: Vec<Pad>,
+    /// From which address on how many bytes of arguments lie on the stack, in
+    /// ascending order. The unwinder takes them back before it continues at a
+    /// pad.
+    pub arguments: Vec<(u64, i64)>,
 }
 
 /// Where an exception that is thrown by a call continues.
@@ -283,5 +287,14 @@ impl Unwind {
             .iter()
             .find(|pad| (pad.start..pad.end).contains(&address))
             .map(|pad| pad.pad)
+    }
+
+    /// How many bytes of arguments lie on the stack at the call at `address`.
+    pub fn pushed(&self, address: u64) -> i64 {
+        self.arguments
+            .iter()
+            .take_while(|(from, _)| *from <= address)
+            .last()
+            .map_or(0, |&(_, bytes)| bytes)
     }
 }

@@ -390,6 +390,8 @@ impl Step<'_> {
                 } else {
                     value
                 }
+            } else if matches!(value, Value::LowPlain(_)) && is_low_byte(register) {
+                Value::Plain
             } else {
                 value.blurred()
             };
@@ -431,7 +433,7 @@ impl Step<'_> {
                 8 => value,
                 4 if value.is_pointer() => Value::InFrame,
                 4 => value,
-                _ => self.state.general[n].mixed(value),
+                _ => overwrite_part(self.state.general[n], value, register),
             };
         } else if let Some(n) = vector(register) {
             self.state.vector[n] = value;
@@ -446,7 +448,7 @@ impl Step<'_> {
                 let old = self.state.general[n];
                 self.state.general[n] = match value {
                     Value::Less(_) if old == Value::Zero || old == Value::Plain => value,
-                    _ => old.mixed(value).mixed(Value::Plain),
+                    _ => overwrite_part(old, value, i.op0_register()),
                 };
             }
             _ => self.write(i, 0, value),
@@ -783,8 +785,10 @@ impl Step<'_> {
             let keeps = matches!(used.access(), OpAccess::CondWrite | OpAccess::ReadCondWrite);
             if let Some(n) = general(register) {
                 let old = self.state.general[n];
-                self.state.general[n] = if keeps || register.size() < 4 {
+                self.state.general[n] = if keeps {
                     old.mixed(data)
+                } else if register.size() < 4 {
+                    overwrite_part(old, data, register)
                 } else if n == RSP {
                     // Only what changes it by a known amount is modelled.
                     Value::Plain
@@ -851,6 +855,23 @@ fn picked(less: Value, not_less: Value, split: u64) -> Value {
         Value::Taint(Origin::ID.with(Origin::TEAM))
     } else {
         value
+    }
+}
+
+fn is_low_byte(register: Register) -> bool {
+    register.size() == 1
+        && !matches!(
+            register,
+            Register::AH | Register::BH | Register::CH | Register::DH
+        )
+}
+
+/// What a register holds after part of it was overwritten.
+fn overwrite_part(old: Value, value: Value, part: Register) -> Value {
+    if value.is_free() && !value.is_pointer() && !old.is_free() && is_low_byte(part) {
+        Value::LowPlain(old.origin())
+    } else {
+        old.mixed(value)
     }
 }
 

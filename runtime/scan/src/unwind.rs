@@ -175,20 +175,83 @@ fn record(memory: &dyn Memory, entry: u64, address: u64) -> Option<Option<Unwind
     }
     let mut pads = Vec::new();
     if format.augmented {
-        reader.unsigned()?;
+        let length = usize::try_from(reader.unsigned()?).ok()?;
+        let behind = reader.at.checked_add(length)?;
         if format.language != OMITTED {
             let table = reader.pointer(format.language, 0)?;
             if table != 0 {
                 pads = call_sites(memory, table, start)?;
             }
         }
+        reader.at = behind;
     }
-    Some(Some(Unwind { start, end, pads }))
+    let arguments = if pads.is_empty() {
+        Vec::new()
+    } else {
+        let length = usize::try_from(length).ok()?;
+        pushed_arguments(&mut reader, length.checked_add(4)?, &format, start)?
+    };
+    Some(Some(Unwind {
+        start,
+        end,
+        pads,
+        arguments,
+    }))
+}
+
+/// Reads the frame instructions up to `end` for the one that matters here,
+/// the size of the arguments on the stack.
+fn pushed_arguments(
+    reader: &mut Reader,
+    end: usize,
+    format: &Format,
+    start: u64,
+) -> Option<Vec<(u64, i64)>> {
+    let mut found = Vec::new();
+    let mut at = start;
+    while reader.at < end {
+        let code = reader.byte()?;
+        let mut advance = 0;
+        match code {
+            0x40..=0x7f => advance = u64::from(code & 0x3f),
+            // Registers at offsets from the frame address, and back.
+            0x80..=0xbf => {
+                reader.unsigned()?;
+            }
+            0xc0..=0xff | 0x00 | 0x0a | 0x0b => {}
+            0x01 => at = reader.pointer(format.pointers, 0)?,
+            0x02 => advance = u64::from(reader.byte()?),
+            0x03 => advance = u64::from(reader.byte()?) | u64::from(reader.byte()?) << 8,
+            0x04 => advance = u64::from(reader.word()?),
+            0x06..=0x08 | 0x0d | 0x0e | 0x13 => {
+                reader.unsigned()?;
+            }
+            0x05 | 0x09 | 0x0c | 0x11 | 0x12 | 0x14 | 0x15 => {
+                reader.unsigned()?;
+                reader.unsigned()?;
+            }
+            0x0f => {
+                let length = usize::try_from(reader.unsigned()?).ok()?;
+                reader.at = reader.at.checked_add(length)?;
+            }
+            0x10 | 0x16 => {
+                reader.unsigned()?;
+                let length = usize::try_from(reader.unsigned()?).ok()?;
+                reader.at = reader.at.checked_add(length)?;
+            }
+            0x2e => found.push((at, i64::try_from(reader.unsigned()?).ok()?)),
+            _ => return None,
+        }
+        at = at.checked_add(advance.checked_mul(format.code)?)?;
+    }
+    Some(found)
 }
 
 /// How the entries of one common information entry are written.
 struct Format {
     augmented: bool,
+    /// What advances of the address are multiplied by.
+    code: u64,
     pointers: u8,
     language: u8,
 }
@@ -208,7 +271,7 @@ impl Format {
                 letter => letters.push(letter),
             }
         }
-        reader.unsigned()?;
+        let code = reader.unsigned()?;
         reader.signed()?;
         if version == 1 {
             reader.byte()?;
@@ -217,6 +280,7 @@ impl Format {
         }
         let mut format = Format {
             augmented: false,
+            code,
             pointers: 0,
             language: OMITTED,
         };

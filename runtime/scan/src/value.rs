@@ -69,6 +69,8 @@ pub(crate) enum Value {
     /// on another: no argument, since nobody passes what a call may have
     /// changed.
     Stale(Origin),
+    /// The low byte was overwritten with something plain, the rest was not.
+    LowPlain(Origin),
     /// The constant 0.
     Zero,
     /// Address of a known place of the frame.
@@ -124,7 +126,7 @@ impl Value {
             Team => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) => Origin::ID.with(Origin::TEAM),
-            Taint(origin) | Stale(origin) => origin,
+            Taint(origin) | Stale(origin) | LowPlain(origin) => origin,
         }
     }
 
@@ -141,7 +143,8 @@ impl Value {
         match self {
             Quotient(s) | QuotientPlus(s) | QuotientPick(s) | Remainder(s) | RemainderPick(s)
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | Less(s) => Some(s),
-            Plain | Dead | Stale(_) | Zero | Frame(_) | InFrame | Id | Team | Taint(_) => None,
+            Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | InFrame | Id | Team
+            | Taint(_) => None,
         }
     }
 
@@ -299,6 +302,7 @@ pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
         }
     }
     match (a.0, b.0) {
+        (LowPlain(o), x) | (x, LowPlain(o)) if x.is_free() && !x.is_pointer() => LowPlain(o),
         (Dead, x) | (x, Dead) if !x.is_free() => Stale(x.origin()),
         (Stale(_), x) | (x, Stale(_)) => Stale(a.0.origin().with(b.0.origin()).with(x.origin())),
         // Between 0 and the remainder, in one way or another.
