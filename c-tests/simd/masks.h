@@ -43,7 +43,7 @@ static void F(test_masks)(void) {
         for (int i = 0; i < N; i++) {
             const uint64_t r = random64();
             a[i] = dense == 0 ? 0 : dense == 1 ? (SL)(r | 1) : r % 3 ? (SL)(r >> 8) : 0;
-            b[i] = r >> 60 & 1 ? (SL)1 << (W - 1) : 0;
+            b[i] = r >> 60 & 1 ? P(P(INT, W), _MIN) : 0;
         }
         if (dense == 3) { /* one lane only, one lane missing */
             for (int i = 0; i < N; i++)
