@@ -8,7 +8,7 @@ use libc::c_char;
 /// # Safety
 /// `name` is null or a string with a terminating zero.
 #[no_mangle]
-pub unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
+pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
     let name = if name.is_null() {
         None
     } else {
