@@ -58,6 +58,7 @@ fn program(c: &Comparison<'_>, w: usize) -> Value {
                         "name": l.name,
                         "executions": l.executions,
                         "probed": l.probed,
+                        "renewals": l.renewals,
                         "seconds": l.seconds,
                         "first_seconds": l.first_seconds,
                         "last_seconds": l.last_seconds,

@@ -192,10 +192,11 @@ fn each_loop(out: &mut String, c: &Comparison<'_>) {
                     .collect();
                 line!(
                     out,
-                    "    {}: {} times, {} probed, {:.4} s, first {:.3} ms, last {:.3} ms; {}",
+                    "    {}: {} times, {} probed, {} renewals, {:.4} s, first {:.3} ms, last {:.3} ms; {}",
                     l.name,
                     l.executions,
                     l.probed,
+                    l.renewals,
                     l.seconds,
                     l.first_seconds * 1e3,
                     l.last_seconds * 1e3,

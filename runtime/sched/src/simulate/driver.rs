@@ -6,7 +6,9 @@
 use crate::cache::Known;
 use crate::cross_dynamic::CrossDynamic;
 use crate::csr;
+use crate::decide::Rules;
 use crate::hetprobe::{HetProbe, Next, Settings};
+use crate::irregular::{self, Irregular, Step, Trigger};
 use crate::plain::{static_chunk, static_piece, Dynamic, Guided};
 use crate::probe::Measurement;
 use crate::ranges::Range;
@@ -18,8 +20,10 @@ use std::sync::Arc;
 /// What a thread is told.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Answer {
-    /// Run this; measure it if `probe`.
-    Run { range: Range, probe: bool },
+    /// Run this; if `measure`, bring the measurement to the next call.
+    Run { range: Range, measure: bool },
+    /// Sleep until [`Driver::changed`] with this ticket.
+    Wait(u64),
     /// Leave.
     Done,
 }
@@ -28,6 +32,7 @@ pub(super) enum Answer {
 #[allow(clippy::large_enum_variant, reason = "one exists at a time")]
 enum State {
     HetProbe(HetProbe),
+    Irregular(Irregular),
     Cross(CrossDynamic),
     Csr(Box<[f64]>, Counted),
     Static(u64, Counted),
@@ -58,7 +63,7 @@ impl Driver {
         schedule: &Schedule,
         n: u64,
         team: &Arc<Team>,
-        settings: Settings,
+        rules: Rules,
         known: Option<Arc<Known>>,
     ) -> Driver {
         let schedule = schedule.executes_as();
@@ -68,12 +73,22 @@ impl Driver {
         };
         let chunk = schedule.chunk.unwrap_or(0);
         let state = match &schedule.kind {
-            Kind::HetProbe { probe } | Kind::HetProbeI { probe, .. } => {
+            Kind::HetProbe { probe } => {
                 let settings = Settings {
                     probe: *probe,
-                    ..settings
+                    rules,
+                    ..Settings::default()
                 };
                 State::HetProbe(HetProbe::new(n, Arc::clone(team), settings, known))
+            }
+            Kind::HetProbeI { probe, jump } => {
+                let settings = irregular::Settings {
+                    probe: *probe,
+                    rules,
+                    trigger: jump.map_or(Trigger::Change, Trigger::Jump),
+                    ..irregular::Settings::default()
+                };
+                State::Irregular(Irregular::new(n, Arc::clone(team), settings, known))
             }
             Kind::CrossDynamic => State::Cross(CrossDynamic::new(n, chunk, Arc::clone(team))),
             Kind::StaticCsr { ratios } => State::Csr(ratios.clone(), counted()),
@@ -99,7 +114,7 @@ impl Driver {
 
     /// Whether its executions are learned from.
     pub(super) fn learns(&self) -> bool {
-        matches!(self.state, State::HetProbe(_))
+        matches!(self.state, State::HetProbe(_) | State::Irregular(_))
     }
 
     /// Whether threads take iterations from memory that all nodes share.
@@ -114,7 +129,7 @@ impl Driver {
         let plain = |range: Option<Range>| match range {
             Some(range) => Answer::Run {
                 range,
-                probe: false,
+                measure: false,
             },
             None => Answer::Done,
         };
@@ -123,8 +138,22 @@ impl Driver {
                 let next = if first { h.first(tid) } else { h.next(tid, m) };
                 match next {
                     Next::Range(range) => plain(Some(range)),
-                    Next::Probe(range) => Answer::Run { range, probe: true },
+                    Next::Probe(range) => Answer::Run {
+                        range,
+                        measure: true,
+                    },
                     Next::Done => Answer::Done,
+                }
+            }
+            State::Irregular(h) => {
+                let step = if first { h.first(tid) } else { h.next(tid, m) };
+                match step {
+                    Step::Run { range, .. } => Answer::Run {
+                        range,
+                        measure: true,
+                    },
+                    Step::Wait(ticket) => Answer::Wait(ticket),
+                    Step::Done => Answer::Done,
                 }
             }
             State::Cross(c) => {
@@ -154,10 +183,44 @@ impl Driver {
         }
     }
 
+    /// Must threads that wait be looked at? To be asked after each call.
+    pub(super) fn must_wake(&self) -> bool {
+        matches!(&self.state, State::Irregular(h) if h.must_wake())
+    }
+
+    /// Must a thread that waits with this ticket call again?
+    pub(super) fn changed(&self, ticket: u64) -> bool {
+        matches!(&self.state, State::Irregular(h) if h.changed(ticket))
+    }
+
+    /// Iterations handed out so far, where threads wait.
+    pub(super) fn handed_out(&self) -> u64 {
+        match &self.state {
+            State::Irregular(h) => h.handed_out(),
+            _ => 0,
+        }
+    }
+
+    /// Thread `tid` has waited for long, and nothing was handed out.
+    pub(super) fn lose_patience(&self, tid: usize) {
+        if let State::Irregular(h) = &self.state {
+            h.lose_patience(tid);
+        }
+    }
+
+    /// How often the division was looked at again.
+    pub(super) fn renewals(&self) -> u32 {
+        match &self.state {
+            State::Irregular(h) => h.renewals(),
+            _ => 0,
+        }
+    }
+
     /// Thread `tid` has left, `elapsed_ns` after its first call.
     pub(super) fn finish(&self, tid: usize, elapsed_ns: u64) {
         match &self.state {
             State::HetProbe(h) => h.finish(tid, elapsed_ns),
+            State::Irregular(h) => h.finish(tid, elapsed_ns),
             State::Cross(c) => c.finish(tid, elapsed_ns),
             State::Csr(_, c) | State::Static(_, c) | State::Dynamic(_, c) | State::Guided(_, c) => {
                 c.tally.leave(tid, elapsed_ns);
@@ -169,6 +232,7 @@ impl Driver {
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
             State::HetProbe(h) => h.record(),
+            State::Irregular(h) => h.record(),
             State::Cross(c) => c.record(),
             State::Csr(_, c) | State::Static(_, c) | State::Dynamic(_, c) | State::Guided(_, c) => {
                 LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally)

@@ -161,12 +161,55 @@ pub(super) struct Touched {
     pub(super) felt: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// A thread of the team.
+#[derive(Clone, Copy, Debug, Default)]
 struct Actor {
     /// What it brings to its next call.
     measured: Option<Measurement>,
     called: bool,
+    waiting: Option<Wait>,
+    /// Nanoseconds that it has waited so far.
+    waited: u64,
+    /// Number of its event that counts; earlier ones were overtaken.
+    event: u64,
 }
+
+/// What is to happen, by time.
+#[derive(Debug, Default)]
+struct Agenda(BinaryHeap<Reverse<(u64, usize, u64)>>);
+
+impl Agenda {
+    /// Thread `tid` goes on at the time `at`, and not at another one.
+    fn set(&mut self, at: u64, tid: usize, actor: &mut Actor) {
+        actor.event += 1;
+        self.0.push(Reverse((at, tid, actor.event)));
+    }
+
+    /// The thread whose turn it is, and when.
+    fn next(&mut self, actors: &[Actor]) -> Option<(u64, usize)> {
+        while let Some(Reverse((at, tid, event))) = self.0.pop() {
+            if actors[tid].event == event {
+                return Some((at, tid));
+            }
+        }
+        None
+    }
+}
+
+/// A thread's sleep.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    ticket: u64,
+    since: u64,
+    /// Iterations that were handed out when it last looked.
+    handed_out: u64,
+}
+
+/// What waking a sleeping thread takes, in ns: a futex round trip's half.
+const WAKE_NS: u64 = 20_000;
+/// After so long without anything handed out a waiting thread helps, in ns; as
+/// the OpenMP runtime.
+const PATIENCE_NS: u64 = 50_000_000;
 
 impl<'a> Machine<'a> {
     pub(super) fn new(platform: &'a Platform, pages: Pages, origin: usize, seed: u64) -> Self {
@@ -284,34 +327,63 @@ impl<'a> Machine<'a> {
             ..Default::default()
         };
         let mut active: Vec<u32> = team.nodes().iter().map(|s| s.threads).collect();
-        let mut actors = vec![
-            Actor {
-                measured: None,
-                called: false,
-            };
-            team.threads()
-        ];
+        let mut actors = vec![Actor::default(); team.threads()];
+        let mut sleepers: Vec<usize> = Vec::new();
         // Where the last piece that each node took of the shared state ended.
         let mut continues = vec![None; nodes];
-        let mut due: BinaryHeap<Reverse<(u64, usize)>> = (0..team.threads())
-            .map(|t| Reverse((start + self.late_ns(), t)))
-            .collect();
+        let mut agenda = Agenda::default();
+        for (tid, actor) in actors.iter_mut().enumerate() {
+            agenda.set(start + self.late_ns(), tid, actor);
+        }
         let mut end = start;
-        while let Some(Reverse((now, tid))) = due.pop() {
+        while let Some((now, tid)) = agenda.next(&actors) {
             let node = team.node_of(tid);
             let actor = &mut actors[tid];
+            if let Some(wait) = &mut actor.waiting {
+                if driver.changed(wait.ticket) {
+                    // Woken.
+                } else if driver.handed_out() != wait.handed_out {
+                    wait.handed_out = driver.handed_out();
+                    agenda.set(now + PATIENCE_NS, tid, actor);
+                    continue;
+                } else {
+                    driver.lose_patience(tid);
+                }
+                actor.waited += now - wait.since;
+                actor.waiting = None;
+                sleepers.retain(|&t| t != tid);
+                active[node] += 1;
+            }
             let first = !core::mem::replace(&mut actor.called, true);
             let answer = driver.call(tid, first, actor.measured.take());
             let mut clock = now + self.platform.call_ns as u64;
+            if driver.must_wake() {
+                for &t in &sleepers {
+                    let changed = actors[t].waiting.is_some_and(|w| driver.changed(w.ticket));
+                    if changed {
+                        agenda.set(clock + WAKE_NS, t, &mut actors[t]);
+                    }
+                }
+            }
             match answer {
                 Answer::Done => {
-                    driver.finish(tid, clock - start);
+                    driver.finish(tid, clock - start - actors[tid].waited);
                     active[node] -= 1;
                     if out.took_part[node] {
                         end = end.max(clock);
                     }
                 }
-                Answer::Run { range, probe } => {
+                Answer::Wait(ticket) => {
+                    active[node] -= 1;
+                    actors[tid].waiting = Some(Wait {
+                        ticket,
+                        since: clock,
+                        handed_out: driver.handed_out(),
+                    });
+                    sleepers.push(tid);
+                    agenda.set(clock + PATIENCE_NS, tid, &mut actors[tid]);
+                }
+                Answer::Run { range, measure } => {
                     if driver.shares_cursors() && continues[node] != Some(range.start) {
                         clock = self.fetch_cursors(node, clock);
                     }
@@ -323,7 +395,7 @@ impl<'a> Machine<'a> {
                     clock = touched.at + ns.round() as u64;
                     out.busy_ns[node] += ns.round() as u64;
                     out.faults[node] += touched.moved;
-                    if probe {
+                    if measure {
                         actors[tid].measured = Some(Measurement {
                             elapsed_ns: clock - began,
                             iterations: range.len(),
@@ -334,7 +406,7 @@ impl<'a> Machine<'a> {
                                 .then(|| prepared.counters(node, range)),
                         });
                     }
-                    due.push(Reverse((clock, tid)));
+                    agenda.set(clock, tid, &mut actors[tid]);
                 }
             }
         }

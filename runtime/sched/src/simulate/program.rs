@@ -9,7 +9,6 @@ use super::workload::{LoopModel, Serial, Workload};
 use crate::cache::{Key, ProbeCache};
 use crate::decide::{Decision, Link, Rules};
 use crate::energy::{Part, Power};
-use crate::hetprobe::Settings;
 use crate::probe::NodeRate;
 use crate::ranges::Range;
 use crate::record::Learning;
@@ -54,6 +53,8 @@ pub struct LoopOutcome {
     pub faults: Vec<u64>,
     /// What the last execution ran by.
     pub decision: Option<Arc<Decision>>,
+    /// How often the division was looked at again while the loop ran.
+    pub renewals: u64,
     /// How often a decision was another one than before, in the number of
     /// nodes or the node.
     pub changes: u64,
@@ -135,7 +136,7 @@ struct Program<'a> {
     schedules: Vec<Schedule>,
     prepared: Vec<Prepared>,
     machine: Machine<'a>,
-    settings: Settings,
+    rules: Rules,
     cache: ProbeCache,
     now: u64,
     serial_ns: u64,
@@ -212,10 +213,7 @@ impl<'a> Program<'a> {
                 .map(|(i, l)| Prepared::new(l, platform, loop_seed(i)))
                 .collect(),
             machine: Machine::new(platform, pages, memory, seed),
-            settings: Settings {
-                rules,
-                ..Settings::default()
-            },
+            rules,
             cache: ProbeCache::new(),
             now: 0,
             serial_ns: 0,
@@ -254,7 +252,7 @@ impl<'a> Program<'a> {
             &self.schedules[at],
             l.iterations,
             &self.team,
-            self.settings,
+            self.rules,
             self.cache.known(&key),
         );
         let Execution {
@@ -271,7 +269,7 @@ impl<'a> Program<'a> {
 
         let record = driver.record();
         if driver.learns() {
-            self.cache.update(key, &record, &self.settings.rules);
+            self.cache.update(key, &record, &self.rules);
         }
         let out = &mut self.loops[at];
         let seconds = elapsed as f64 * 1e-9;
@@ -281,6 +279,7 @@ impl<'a> Program<'a> {
         out.last_seconds = seconds;
         out.seconds += seconds;
         out.executions += 1;
+        out.renewals += u64::from(driver.renewals());
         out.probed += u64::from(matches!(
             record.learning,
             Learning::Probed | Learning::Undecided
