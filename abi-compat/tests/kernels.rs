@@ -88,3 +88,28 @@ fn results_do_not_depend_on_nodes_and_schedules() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Two kernels that prefer different nodes: the file with their speeds is understood.
+#[test]
+fn the_mix_runs_on_its_own_nodes() {
+    let Some((0, 1)) = cpus() else {
+        eprintln!("skipped: mix-nodes.toml names CPUs 0 and 1");
+        return;
+    };
+    let file = case::folder().join("kernels/mix-nodes.toml");
+    let nodes = format!("@{}", file.display());
+    for case in case::kernels().unwrap() {
+        if !case.name.starts_with("kernels/mix.") {
+            continue;
+        }
+        let one = run(&case, &cache(), &[("OMP_NUM_THREADS", "1")]).unwrap();
+        for schedule in SCHEDULES {
+            let env = [
+                ("OMP_NUM_THREADS", "2"),
+                ("HETMP_NODES", &*nodes),
+                ("HETMP_SCHEDULE", schedule),
+            ];
+            assert_eq!(run(&case, &cache(), &env).unwrap(), one, "{schedule}");
+        }
+    }
+}
