@@ -9,10 +9,10 @@
 //! Exit status: 0; 1 when something asked for cannot be had (a bad `HETMP_NODES`, output that
 //! cannot be written); 2 for bad arguments and files.
 
-// The subcommands still to come, with the issue that brings what they show:
-// `calibrate` measures the link's fault-period threshold (with the DSM), `report` prints a file
-// written under HETMP_REPORT. Each becomes a module here and a variant of `Command`.
+// `calibrate`, which measures the links' fault-period thresholds, becomes a module here and a
+// variant of `Command`.
 mod info;
+mod report;
 mod simulate;
 
 use clap::{Parser, Subcommand};
@@ -34,6 +34,8 @@ struct Arguments {
 enum Command {
     /// Shows the machine, the CPUs and threads a program gets, places, and nodes
     Info(info::Arguments),
+    /// Shows the file that a program left under HETMP_REPORT
+    Report(report::Arguments),
     /// Runs described programs on described machines under the schedules, and compares them
     Simulate(simulate::Arguments),
 }
@@ -41,6 +43,7 @@ enum Command {
 fn main() -> ExitCode {
     let output = match Arguments::parse().command {
         Command::Info(arguments) => info::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };
     for error in &output.errors {

@@ -17,7 +17,6 @@
 //! * *Stack.* `version` is odd while it changes. A reader that saw it odd, or changed, tries again.
 
 use crate::sys::{gettid, monotonic_ns};
-use core::cell::Cell;
 use core::sync::atomic::{fence, AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::Mutex;
 
@@ -110,10 +109,9 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 static LOST: AtomicU64 = AtomicU64::new(0);
 static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-thread_local! {
-    /// The thread's ring. A plain word: no destructor, so it can be used at any time.
-    static MINE: Cell<*const Ring> = const { Cell::new(core::ptr::null()) };
-}
+/// The key of each thread's own ring, plus one; 0: none. Not `thread_local!`, because static
+/// thread storage is scarce for libraries that are opened late, and most runs have no trace.
+static KEY: AtomicU64 = AtomicU64::new(0);
 
 /// Is there a trace? One relaxed load: turned on when the runtime starts, before its first region.
 #[inline(always)]
@@ -125,6 +123,15 @@ pub fn on() -> bool {
 /// Turns tracing on, with rings of `events` events (at least one), 48 bytes each. Memory is taken
 /// when a thread has its first event, and touched as it fills.
 pub fn start(events: u64) {
+    if KEY.load(Ordering::Relaxed) == 0 {
+        let mut key = 0;
+        // SAFETY: the place for the key is live. No destructor: rings outlive their threads.
+        if unsafe { libc::pthread_key_create(&mut key, None) } != 0 {
+            LOST.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        KEY.store(u64::from(key) + 1, Ordering::Relaxed);
+    }
     CAPACITY.store(events.max(1), Ordering::Relaxed);
     ON.store(true, Ordering::Relaxed);
 }
@@ -271,16 +278,14 @@ fn close_slow(kind: Kind) {
 
 /// The calling thread's ring; made at its first event.
 fn mine() -> Option<&'static Ring> {
-    let p = MINE.get();
-    // SAFETY: null, or a ring that `make` leaked for this thread.
-    match unsafe { p.as_ref() } {
-        Some(ring) => Some(ring),
-        None => make(),
-    }
+    let key = KEY.load(Ordering::Relaxed).checked_sub(1)? as libc::pthread_key_t;
+    // SAFETY: the key exists; its value is null, or a ring that `make` leaked for this thread.
+    let ring = unsafe { libc::pthread_getspecific(key).cast::<Ring>().as_ref() };
+    ring.or_else(|| make(key))
 }
 
 #[cold]
-fn make() -> Option<&'static Ring> {
+fn make(key: libc::pthread_key_t) -> Option<&'static Ring> {
     let lost = || {
         LOST.fetch_add(1, Ordering::Relaxed);
         None
@@ -308,7 +313,9 @@ fn make() -> Option<&'static Ring> {
         stack: [const { [const { AtomicU64::new(0) }; WORDS] }; DEPTH],
     }));
     RINGS[at].store(core::ptr::from_ref(ring).cast_mut(), Ordering::Release);
-    MINE.set(ring);
+    // SAFETY: the key exists. Without memory for the value the thread would get another ring at
+    // its next event, until there are no more.
+    unsafe { libc::pthread_setspecific(key, core::ptr::from_ref(ring).cast()) };
     Some(ring)
 }
 

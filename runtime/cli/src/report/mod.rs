@@ -1,0 +1,186 @@
+//! `hetmp report`: what the runtime wrote under `HETMP_REPORT`, for people.
+//!
+//! * `model` is the file; `source` finds lines of source.
+//! * `table` prints, `page` makes the HTML page, `timeline` its part from a file of `HETMP_TRACE`.
+
+mod model;
+mod page;
+mod source;
+mod table;
+mod timeline;
+
+use crate::Output;
+use serde_json::{json, Value};
+use source::{Source, Sources};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// The file that HETMP_REPORT named
+    file: PathBuf,
+    /// Print the report as JSON, with the source lines found
+    #[arg(long)]
+    json: bool,
+    /// Write a page with tables, bars and, with --trace, timelines, that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// The file that HETMP_TRACE named in the same run; for --html
+    #[arg(long, value_name = "FILE", requires = "html")]
+    trace: Option<PathBuf>,
+    /// Show only so many regions and loops, those that took longest
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+}
+
+/// A report with its source lines, regions and loops sorted by time.
+struct Resolved {
+    report: model::Report,
+    /// Of each region, in order.
+    regions: Vec<Source>,
+    /// Of each loop, in order.
+    loops: Vec<Source>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    match output(arguments) {
+        Ok(text) => Output {
+            text,
+            ..Output::default()
+        },
+        Err(error) => Output::refuse(error),
+    }
+}
+
+fn output(arguments: &Arguments) -> Result<String, String> {
+    let value = model::read("report", "HETMP_REPORT", &arguments.file, &["hetmp_report"])?;
+    let mut report = model::report(&arguments.file, &value)?;
+    let mut sources = Sources::default();
+    if arguments.json {
+        return Ok(format!(
+            "{:#}\n",
+            with_sources(value, &report, &mut sources)
+        ));
+    }
+    report
+        .regions
+        .sort_by_key(|r| core::cmp::Reverse(r.elapsed_ns));
+    report
+        .loops
+        .sort_by_key(|l| core::cmp::Reverse(l.elapsed_ns));
+    let most = arguments.top.unwrap_or(usize::MAX);
+    report.regions.truncate(most);
+    report.loops.truncate(most);
+    let resolved = Resolved {
+        regions: report
+            .regions
+            .iter()
+            .map(|r| sources.find(&r.place, false))
+            .collect(),
+        loops: report
+            .loops
+            .iter()
+            .map(|l| sources.find(&l.place, true))
+            .collect(),
+        report,
+    };
+    let Some(html) = &arguments.html else {
+        return Ok(table::text(&resolved));
+    };
+    let timeline = match &arguments.trace {
+        Some(path) => {
+            let value = model::read("trace", "HETMP_TRACE", path, &["otherData", "hetmp_trace"])?;
+            Some(timeline::read(path, &value)?)
+        }
+        None => None,
+    };
+    let page = page::html(&resolved, timeline.as_ref());
+    std::fs::write(html, page).map_err(|e| {
+        format!(
+            "--html {}: {e}: the name of a file that can be written is accepted",
+            html.display()
+        )
+    })?;
+    Ok(format!("{}\n", html.display()))
+}
+
+/// The report as it was read, with a field `source` in each region and loop.
+fn with_sources(mut value: Value, report: &model::Report, sources: &mut Sources) -> Value {
+    let regions: Vec<Source> = report
+        .regions
+        .iter()
+        .map(|r| sources.find(&r.place, false))
+        .collect();
+    let loops: Vec<Source> = report
+        .loops
+        .iter()
+        .map(|l| sources.find(&l.place, true))
+        .collect();
+    for (list, found) in [("regions", regions), ("loops", loops)] {
+        let rows = value.get_mut(list).and_then(Value::as_array_mut);
+        for (row, s) in rows.into_iter().flatten().zip(found) {
+            row["source"] = json!({
+                "function": s.function, "file": s.file, "line": s.line, "note": s.note,
+            });
+        }
+    }
+    value
+}
+
+/// Nanoseconds for people: three digits and a unit.
+fn time(ns: u64) -> String {
+    let ns = ns as f64;
+    let (value, unit) = match ns {
+        _ if ns >= 1e9 => (ns / 1e9, "s"),
+        _ if ns >= 1e6 => (ns / 1e6, "ms"),
+        _ if ns >= 1e3 => (ns / 1e3, "us"),
+        _ => (ns, "ns"),
+    };
+    let digits = match value {
+        _ if value >= 100.0 || unit == "ns" => 0,
+        _ if value >= 10.0 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// How a region is called: its function, else its place in the file.
+fn name<'a>(source: &'a Source, place: &'a model::Place) -> &'a str {
+    source.function.as_deref().unwrap_or(&place.region)
+}
+
+/// `1.5:1`, from core speed ratios.
+fn csr(nodes: impl Iterator<Item = Option<f64>>) -> String {
+    join(
+        nodes.map(|c| c.map_or("-".to_owned(), |c| format!("{c:.2}"))),
+        ":",
+    )
+}
+
+/// `75.0% 25.0%`.
+fn shares(nodes: impl Iterator<Item = f64>) -> String {
+    join(nodes.map(|s| format!("{:.1}%", s * 100.0)), " ")
+}
+
+fn join(parts: impl Iterator<Item = String>, separator: &str) -> String {
+    parts.collect::<Vec<_>>().join(separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 us"),
+            (12_345, "12.3 us"),
+            (123_456, "123 us"),
+            (1_234_567, "1.23 ms"),
+            (61_000_000_000, "61.0 s"),
+        ] {
+            assert_eq!(time(ns), text);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The file of `HETMP_REPORT` as it is read here. `docs/report.md` describes it.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::path::Path;
+
+/// The format that is understood.
+pub(super) const FORMAT: u64 = 1;
+/// Files beyond this size are not reports.
+const LARGEST: u64 = 1 << 30;
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Report {
+    pub(super) program: String,
+    pub(super) elapsed_ns: u64,
+    pub(super) ending: String,
+    pub(super) schedule: String,
+    pub(super) nodes: Vec<Node>,
+    /// Absent where a program crashed while it was being changed.
+    pub(super) reach: Option<Reach>,
+    #[serde(default)]
+    pub(super) regions: Vec<Region>,
+    #[serde(default)]
+    pub(super) loops: Vec<Loop>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Node {
+    pub(super) cpus: String,
+    pub(super) speed: f64,
+    pub(super) name: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Reach {
+    pub(super) by: Vec<Part>,
+}
+
+/// What one lever or guard had of the time in regions.
+#[derive(Debug, Deserialize)]
+pub(super) struct Part {
+    pub(super) lever: String,
+    pub(super) guard: bool,
+    pub(super) reason: String,
+    pub(super) runs: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) share: f64,
+}
+
+/// Where in the program something is.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Place {
+    pub(super) region: String,
+    pub(super) module: Option<String>,
+    pub(super) build_id: Option<String>,
+    pub(super) offset: u64,
+    pub(super) symbol: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Region {
+    #[serde(flatten)]
+    pub(super) place: Place,
+    pub(super) runs: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) min_ns: u64,
+    pub(super) max_ns: u64,
+    pub(super) ways: Vec<Way>,
+}
+
+/// Executions of a region of one kind.
+#[derive(Debug, Deserialize)]
+pub(super) struct Way {
+    pub(super) lever: String,
+    pub(super) guard: bool,
+    pub(super) reason: String,
+    pub(super) threads: u32,
+    pub(super) virtual_threads: Option<u32>,
+    pub(super) runs: u64,
+    pub(super) elapsed_ns: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Loop {
+    #[serde(flatten)]
+    pub(super) place: Place,
+    pub(super) schedule: String,
+    pub(super) executions: u64,
+    pub(super) iterations: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) min_ns: u64,
+    pub(super) max_ns: u64,
+    pub(super) nodes: Vec<LoopNode>,
+    pub(super) decisions: Vec<Decision>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct LoopNode {
+    pub(super) threads: u32,
+    pub(super) iterations: u64,
+    pub(super) share: f64,
+    pub(super) csr: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Decision {
+    pub(super) execution: u64,
+    pub(super) iterations: u64,
+    pub(super) elapsed_ns: u64,
+    pub(super) learning: String,
+    pub(super) reason: String,
+    pub(super) nodes: Vec<DecisionNode>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct DecisionNode {
+    pub(super) decided_share: Option<f64>,
+    pub(super) probe_ns_per_iteration: Option<f64>,
+    pub(super) share: f64,
+    pub(super) csr: Option<f64>,
+}
+
+/// Reads a JSON file that says what it is in the field `marker`, a path with dots.
+///
+/// # Errors
+/// One line, with `what` and the file's name.
+pub(super) fn read(
+    what: &str,
+    variable: &str,
+    path: &Path,
+    marker: &[&str],
+) -> Result<Value, String> {
+    let name = path.display();
+    let accepted = format!("a file that hetmp wrote under {variable} is accepted");
+    let refuse = |why: &dyn std::fmt::Display| format!("{what} {name}: {why}: {accepted}");
+    let size = std::fs::metadata(path).map_err(|e| refuse(&e))?.len();
+    if size > LARGEST {
+        return Err(refuse(&format_args!("{size} bytes")));
+    }
+    let bytes = std::fs::read(path).map_err(|e| refuse(&e))?;
+    let value: Value = serde_json::from_slice(&bytes).map_err(|e| {
+        if e.is_eof() {
+            refuse(&format_args!("cut short after {} bytes", bytes.len()))
+        } else {
+            refuse(&format_args!("not JSON ({e})"))
+        }
+    })?;
+    let format = marker.iter().try_fold(&value, |v, key| v.get(key));
+    match format {
+        None => Err(refuse(&format_args!("no field {}", marker.join(".")))),
+        Some(v) if v.as_u64() == Some(FORMAT) => Ok(value),
+        Some(v) => Err(format!(
+            "{what} {name}: format {v}: format {FORMAT} is accepted (that of hetmp {})",
+            env!("CARGO_PKG_VERSION")
+        )),
+    }
+}
+
+/// The report in `value`, which [`read`] returned.
+///
+/// # Errors
+/// One line.
+pub(super) fn report(path: &Path, value: &Value) -> Result<Report, String> {
+    Report::deserialize(value).map_err(|e| {
+        format!(
+            "report {}: {e}: a file that hetmp wrote under HETMP_REPORT is accepted",
+            path.display()
+        )
+    })
+}

@@ -1,0 +1,141 @@
+//! From an object file and an offset to a function, a file and a line.
+//!
+//! Line numbers come from the object's debug information, or from a file of its own that the build
+//! id names (`/usr/lib/debug/.build-id`). Without either there is the function's name, from the
+//! symbol table or as the report has it. An object that was changed since is not asked: its lines
+//! would be wrong.
+
+use super::model::Place;
+use addr2line::Loader;
+use hetmp_core::object::{plain_name, Functions};
+use object::Object as _;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where debug information lies that was split off, as gdb looks for it.
+const DEBUG: &str = "/usr/lib/debug/.build-id";
+
+/// A place in the source, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Source {
+    /// What the programmer called the function.
+    pub(super) function: Option<String>,
+    pub(super) file: Option<String>,
+    pub(super) line: Option<u32>,
+    /// Why there is no more.
+    pub(super) note: Option<&'static str>,
+}
+
+/// What is shown of a place: its source line, else its function, else the offset.
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => {
+                let name = Path::new(file).file_name().unwrap_or_default();
+                write!(f, "{}:{line}", name.to_string_lossy())
+            }
+            (Some(file), None) => f.write_str(file),
+            (None, _) => f.write_str("-"),
+        }
+    }
+}
+
+struct Module {
+    functions: Functions,
+    /// The object itself, then its split debug information.
+    loaders: Vec<Loader>,
+    note: Option<&'static str>,
+}
+
+/// All objects that were asked about so far.
+#[derive(Default)]
+pub(super) struct Sources {
+    modules: BTreeMap<(PathBuf, Option<String>), Module>,
+}
+
+impl Sources {
+    /// The source of `place`. `after_call`: the place is where a call returns to, and the call
+    /// is meant.
+    pub(super) fn find(&mut self, place: &Place, after_call: bool) -> Source {
+        let recorded = |note| Source {
+            function: place.symbol.as_deref().map(|s| plain_name(s).to_owned()),
+            note,
+            ..Source::default()
+        };
+        let Some(path) = &place.module else {
+            return recorded(Some("code that is in no file"));
+        };
+        let key = (PathBuf::from(path), place.build_id.clone());
+        let module = self
+            .modules
+            .entry(key)
+            .or_insert_with_key(|(path, id)| Module::open(path, id.as_deref()));
+        let at = place.offset.saturating_sub(u64::from(after_call));
+        let mut source = recorded(module.note);
+        if let Some(name) = module.functions.at(at) {
+            source.function = Some(plain_name(name).to_owned());
+        }
+        for loader in &module.loaders {
+            // Damaged debug information is as good as none.
+            if let Ok(Some(location)) = loader.find_location(at) {
+                if let (Some(file), Some(line)) = (location.file, location.line) {
+                    source.file = Some(file.to_owned());
+                    source.line = Some(line);
+                    return source;
+                }
+            }
+        }
+        source.note = source
+            .note
+            .or(Some("no debug information (compile with -g)"));
+        source
+    }
+}
+
+impl Module {
+    fn open(path: &Path, build_id: Option<&str>) -> Module {
+        let mut module = Module {
+            functions: Functions::default(),
+            loaders: Vec::new(),
+            note: None,
+        };
+        // What is told in the report need not be a file; a pipe would never end.
+        let found = match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => std::fs::read(path).ok(),
+            _ => None,
+        };
+        match found {
+            None => module.note = Some("the file is gone"),
+            Some(bytes) if differs(&bytes, build_id) => {
+                module.note = Some("the file was changed since");
+            }
+            Some(_) => {
+                module.functions = Functions::of(path);
+                module.loaders.extend(Loader::new(path));
+            }
+        }
+        let split = build_id
+            .filter(|id| id.len() > 2 && id.bytes().all(|b| b.is_ascii_hexdigit()))
+            .map(|id| {
+                Path::new(DEBUG)
+                    .join(&id[..2])
+                    .join(format!("{}.debug", &id[2..]))
+            });
+        if let Some(split) = split.filter(|p| p.is_file()) {
+            module.loaders.extend(Loader::new(split));
+        }
+        module
+    }
+}
+
+/// Is this another object than the one of that build id?
+fn differs(bytes: &[u8], build_id: Option<&str>) -> bool {
+    let Some(wanted) = build_id else { return false };
+    let Ok(file) = object::File::parse(bytes) else {
+        return true;
+    };
+    let found = file.build_id().ok().flatten().unwrap_or_default();
+    let hex: String = found.iter().map(|b| format!("{b:02x}")).collect();
+    hex != wanted
+}

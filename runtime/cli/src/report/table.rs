@@ -1,0 +1,242 @@
+//! The report as text.
+
+use super::model::{Loop, Region};
+use super::source::Source;
+use super::{csr, name, shares, time, Resolved};
+use std::fmt::Write as _;
+
+/// A table whose columns are as wide as they must be.
+struct Table {
+    /// Titles; those that begin with `>` are for columns of numbers.
+    titles: &'static [&'static str],
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn print(&self, out: &mut String) {
+        let titles: Vec<&str> = self
+            .titles
+            .iter()
+            .map(|t| t.trim_start_matches('>'))
+            .collect();
+        let width = |i: usize| {
+            let cells = self.rows.iter().map(|r| r[i].chars().count());
+            cells.chain([titles[i].chars().count()]).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+        let mut line = |cells: &mut dyn Iterator<Item = &str>| {
+            let mut text = String::from(" ");
+            for (i, cell) in cells.enumerate() {
+                let width = widths[i];
+                // Writing to a String cannot fail.
+                let _ = if self.titles[i].starts_with('>') {
+                    write!(text, " {cell:>width$} ")
+                } else {
+                    write!(text, " {cell:<width$} ")
+                };
+            }
+            out.push_str(text.trim_end());
+            out.push('\n');
+        };
+        line(&mut titles.iter().copied());
+        for row in &self.rows {
+            line(&mut row.iter().map(String::as_str));
+        }
+    }
+}
+
+pub(super) fn text(all: &Resolved) -> String {
+    let r = &all.report;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "program   {}\nended     {} after {}\nschedule  {}",
+        r.program,
+        ending(&r.ending),
+        time(r.elapsed_ns),
+        r.schedule
+    );
+    if r.nodes.is_empty() {
+        out.push_str("nodes     1, all cores are alike\n");
+    }
+    for (i, n) in r.nodes.iter().enumerate() {
+        let title = if i == 0 { "nodes" } else { "" };
+        let named = n
+            .name
+            .as_deref()
+            .map_or(String::new(), |n| format!(", {n}"));
+        let speed = if n.speed < 1.0 {
+            format!(", slowed to {}", n.speed)
+        } else {
+            String::new()
+        };
+        let _ = writeln!(out, "{title:<10}{i}: CPUs {}{named}{speed}", n.cpus);
+    }
+    reach(all, &mut out);
+    regions(all, &mut out);
+    loops(all, &mut out);
+    notes(all, &mut out);
+    out
+}
+
+/// How it ended, in words.
+pub(super) fn ending(text: &str) -> String {
+    match text.strip_prefix("signal ").and_then(|n| n.parse().ok()) {
+        Some(number) => format!("by signal {number}{}", signal_name(number)),
+        None if text == "running" => {
+            "without a word (it was killed, left by _exit, or runs on)".to_owned()
+        }
+        None => format!("by {text}"),
+    }
+}
+
+fn signal_name(number: i32) -> &'static str {
+    match number {
+        1 => " (SIGHUP)",
+        2 => " (SIGINT)",
+        4 => " (SIGILL)",
+        6 => " (SIGABRT)",
+        7 => " (SIGBUS)",
+        8 => " (SIGFPE)",
+        11 => " (SIGSEGV)",
+        15 => " (SIGTERM)",
+        24 => " (SIGXCPU)",
+        _ => "",
+    }
+}
+
+fn reach(all: &Resolved, out: &mut String) {
+    let Some(reach) = all.report.reach.as_ref().filter(|r| !r.by.is_empty()) else {
+        return;
+    };
+    out.push_str("\nReach: the time in parallel regions, by lever or by the guard that refused\n");
+    let mut parts: Vec<_> = reach.by.iter().collect();
+    parts.sort_by_key(|p| core::cmp::Reverse(p.elapsed_ns));
+    let rows = parts.iter().map(|p| {
+        vec![
+            p.lever.clone(),
+            if p.guard { "guard" } else { "lever" }.to_owned(),
+            format!("{:.1}%", p.share * 100.0),
+            time(p.elapsed_ns),
+            p.runs.to_string(),
+            p.reason.clone(),
+        ]
+    });
+    Table {
+        titles: &["", "", ">share", ">time", ">runs", "why"],
+        rows: rows.collect(),
+    }
+    .print(out);
+}
+
+fn regions(all: &Resolved, out: &mut String) {
+    if all.report.regions.is_empty() {
+        return;
+    }
+    out.push_str("\nParallel regions\n");
+    let row = |(r, s): (&Region, &Source)| {
+        // The way that took the most time stands for the region.
+        let way = r.ways.iter().max_by_key(|w| w.elapsed_ns);
+        let threads = way.map_or(String::new(), |w| match w.virtual_threads {
+            Some(v) => format!("{}/{v}", w.threads),
+            None => w.threads.to_string(),
+        });
+        let more = match r.ways.len() {
+            0 | 1 => String::new(),
+            n => format!(" (+{} other ways)", n - 1),
+        };
+        vec![
+            time(r.elapsed_ns),
+            r.runs.to_string(),
+            time(r.elapsed_ns / r.runs.max(1)),
+            time(r.min_ns),
+            time(r.max_ns),
+            threads,
+            way.map_or(String::new(), |w| w.lever.clone() + &more),
+            name(s, &r.place).to_owned(),
+            s.to_string(),
+            way.map_or(String::new(), |w| w.reason.clone()),
+        ]
+    };
+    Table {
+        titles: &[
+            ">time",
+            ">runs",
+            ">mean",
+            ">least",
+            ">most",
+            ">threads",
+            "lever/guard",
+            "function",
+            "source",
+            "why",
+        ],
+        rows: all
+            .report
+            .regions
+            .iter()
+            .zip(&all.regions)
+            .map(row)
+            .collect(),
+    }
+    .print(out);
+}
+
+fn loops(all: &Resolved, out: &mut String) {
+    if all.report.loops.is_empty() {
+        out.push_str("\nNo loop was scheduled or timed by hetmp.\n");
+        return;
+    }
+    out.push_str("\nLoops\n");
+    let row = |(l, s): (&Loop, &Source)| {
+        vec![
+            time(l.elapsed_ns),
+            l.executions.to_string(),
+            l.iterations.to_string(),
+            l.schedule.clone(),
+            csr(l.nodes.iter().map(|n| n.csr)),
+            shares(l.nodes.iter().map(|n| n.share)),
+            name(s, &l.place).to_owned(),
+            s.to_string(),
+            l.decisions
+                .last()
+                .map_or(String::new(), |d| d.reason.clone()),
+        ]
+    };
+    Table {
+        titles: &[
+            ">time",
+            ">runs",
+            ">iterations",
+            "schedule",
+            "CSR",
+            "shares",
+            "function",
+            "source",
+            "last decision",
+        ],
+        rows: all.report.loops.iter().zip(&all.loops).map(row).collect(),
+    }
+    .print(out);
+}
+
+/// Why some lines are missing, once each.
+fn notes(all: &Resolved, out: &mut String) {
+    let places = all.report.regions.iter().map(|r| &r.place);
+    let places = places.chain(all.report.loops.iter().map(|l| &l.place));
+    let mut said = Vec::new();
+    for (place, source) in places.zip(all.regions.iter().chain(&all.loops)) {
+        let module = place.module.as_deref().unwrap_or(&place.region);
+        if let Some(note) = source.note.filter(|_| source.line.is_none()) {
+            if !said.contains(&(module, note)) {
+                said.push((module, note));
+            }
+        }
+    }
+    if !said.is_empty() {
+        out.push('\n');
+    }
+    for (module, note) in said {
+        let _ = writeln!(out, "no source lines for {module}: {note}");
+    }
+}
