@@ -10,6 +10,7 @@
 mod acc;
 mod entry;
 mod gomp;
+mod mq;
 mod nodes;
 mod omp;
 mod variadic;

@@ -399,6 +399,24 @@ pub static TABLE: &[Variable] = &[
         .accepts("an integer from 16 to 16777216")
         .help("Events of a thread that the trace keeps, 48 bytes each; the oldest are dropped.")
         .spec("hetmp"),
+    hetmp("HETMP_PLATFORM", Kind::Notation)
+        .default("x86")
+        .accepts(
+            "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 \
+             to 1000000 if wanted",
+        )
+        .help(
+            "The platform that message queues (hetmp/mq.h) model: slaves, local stores, speed of \
+             transfers; strict keeps the master's slots out of the slaves' reach, scale makes \
+             modelled times longer.",
+        )
+        .spec("hetmp")
+        .not_when_privileged(),
+    hetmp("HETMP_MQ_TIMEOUT", Kind::Text)
+        .default("0: never")
+        .accepts("seconds from 0")
+        .help("How long a call of hetmp/mq.h waits before it returns MQ_TIMED_OUT.")
+        .spec("hetmp"),
 ];
 
 /// The table as a Markdown document (`docs/environment.md`).

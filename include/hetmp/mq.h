@@ -1,0 +1,270 @@
+/* Message queues between a master and its slave cores (hetmp/mq.h).
+ *
+ * One program text for many-core chips whose slave cores have a small local store instead of a coherent
+ * cache (SW26010, MT-3000), and for x86, where a slave is a thread. The interface is that of Chen and
+ * Zhou, "A programming model for domestic high-performance many-core processors" (Journal of Computer
+ * Applications 43(11), 2023): names beginning with m are called by the master, with s by a slave.
+ *
+ *     master                                          slave
+ *     h = mCreateQueue(0, "Input", 3, bytes, 2, 2, NULL, SlaveScalarMem, MasterToSlave, &err);
+ *     t = mStartSlaveThreads(0, n, fn, arg);          fn(arg):  h = sGetQueueHandle("Input", &err);
+ *     p = mAllocateMsg(3, h, &err);                   q = sRecvMsg(h, &bytes, &err);
+ *     ... fill p in place ...                         ... use q in place ...
+ *     mSendMsg(3, h, p, bytes, &err);                 sReleaseMsg(h, q, &err);
+ *     mWaitSlaveThreads(0, t); mDestroySlaveThreads(t);
+ *
+ * Queues
+ *   A queue has one direction, a fixed largest message, `master_slots` slots at the master and `slave_slots`
+ *   in the slave's local store. Messages arrive in the order in which they were allocated, and nothing is
+ *   copied by the program: the sender fills a slot in place, the receiver uses a slot in place.
+ *   - Several messages may be held at a time. They are sent and released in the order in which they were
+ *     allocated and received; another order is refused (MQ_OUT_OF_ORDER).
+ *   - One thread uses each end. The first one that does owns it; a second one is refused (MQ_SECOND_USER)
+ *     until it calls mAdoptQueue after the first has finished with it.
+ *   - A message of 64 bytes and more begins on a cache line; a shorter one is aligned as its size is
+ *     (24 bytes: to 8), at least to 8.
+ *   - Handles count from 0 for each slave number. (slave, handle) and (slave, name) mean the same queue on
+ *     both sides. A handle is not used again for another queue after mDestroyQueue.
+ *   - Where a chip has two stages (a slot at the master, a DMA transfer, a slot in the local store), x86
+ *     without a modelled store lets both sides use one ring of master_slots + slave_slots slots, and
+ *     nothing is transferred. A master address, a modelled platform or a strict one bring the two stages.
+ *
+ * Blocking
+ *   mAllocateMsg, mRecvMsg and their s-forms wait; the Try forms return NULL with MQ_WOULD_BLOCK. A wait
+ *   that can never end does not hang: it returns NULL with MQ_NO_SLAVE (the slave has ended or was never
+ *   started), MQ_ALL_HELD (the caller itself holds every slot), MQ_DESTROYED, MQ_DEADLOCK (each side waits for
+ *   the other on different queues, or the master waits for the slaves' end), or MQ_TIMED_OUT after the seconds of
+ *   HETMP_MQ_TIMEOUT. A wait of ten seconds says in one line on standard error what it waits for.
+ *
+ * Errors
+ *   Every function with `err` stores MQ_OK or an MQ_ constant there; mqErrorText gives the words and
+ *   mqErrorName the name. With a null `err` an error other than MQ_WOULD_BLOCK is one line on standard error.
+ *   Failing functions return NULL, or -1, or 0 for sizes and counts.
+ *
+ * Platforms
+ *   HETMP_PLATFORM chooses x86 (the default), sw26010, mt3000 or a TOML file; ",strict" maps the local stores
+ *   and keeps the master's slots out of the slaves' reach. `hetmp info --platform` shows them.
+ *   SW5_VERSION and MT3_VERSION compile against the chips' own libraries instead (libMHMessQueue.a,
+ *   libSHMessQueue.a); the inline paths are left out there.
+ *
+ * Speed
+ *   The allocate/send/receive/release functions are macros over inline functions that touch the queue
+ *   directly and call the library only to wait or to report. HETMP_MQ_NO_INLINE leaves plain calls.
+ *   The Batch forms handle several messages with one look at the other side.
+ *
+ * C11 and C++11, gcc and clang. Link with `pkg-config --cflags --libs hetmp`.
+ */
+#ifndef HETMP_MQ_H
+#define HETMP_MQ_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(SW5_VERSION) || defined(MT3_VERSION)
+#define HETMP_MQ_NO_INLINE 1
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where a queue's slave slots (or an allocation) lie in the local store. */
+typedef enum SlaveMemKind {
+    SlaveScalarMem = 0, /* SW26010: the LDM; MT-3000: scalar memory */
+    SlaveArrayMem = 1   /* MT-3000: array (vector) memory; elsewhere the same as scalar memory */
+} SlaveMemKind;
+
+typedef enum QueueDirection { MasterToSlave = 0, SlaveToMaster = 1 } QueueDirection;
+
+/* A group of slave threads; m_num is 0 when they could not be started. */
+typedef struct ThreadID {
+    int m_cluster;
+    int m_num;
+    uint64_t m_thread_id;
+} ThreadID;
+
+enum hetmp_mq_error {
+    MQ_OK = 0,
+    MQ_WOULD_BLOCK = 1,      /* a Try form found nothing to take */
+    MQ_BAD_CLUSTER = 2,      /* the platform has no such cluster */
+    MQ_BAD_SLAVE = 3,        /* the cluster has no such slave */
+    MQ_BAD_SIZE = 4,         /* a message of 0 bytes, or of more than 512 MiB */
+    MQ_BAD_SLOTS = 5,        /* fewer than 1 slot, or more than 65536, on a side */
+    MQ_BAD_NAME = 6,         /* no name, an empty one, or one of more than 63 bytes */
+    MQ_NAME_IN_USE = 7,      /* the slave has a queue of this name */
+    MQ_BAD_KIND = 8,         /* not a SlaveMemKind */
+    MQ_BAD_DIRECTION = 9,    /* not a QueueDirection */
+    MQ_BAD_ADDRESS = 10,     /* a master address that is not aligned to 8 bytes, or a null message */
+    MQ_NO_LOCAL_MEMORY = 11, /* does not fit in what is left of the slave's local store */
+    MQ_NO_MEMORY = 12,       /* no memory at the master */
+    MQ_TOO_MANY_QUEUES = 13, /* 4096 queues of one slave exist */
+    MQ_NO_SUCH_QUEUE = 14,   /* never created, or destroyed */
+    MQ_DESTROYED = 15,       /* destroyed while this call waited */
+    MQ_WRONG_DIRECTION = 16, /* allocate or send at the receiving end, or the reverse */
+    MQ_SECOND_USER = 17,     /* another thread uses this end (see mAdoptQueue) */
+    MQ_FOREIGN_MESSAGE = 18, /* not a message of this queue that the caller holds */
+    MQ_OUT_OF_ORDER = 19,    /* an older message must be sent or released first */
+    MQ_TOO_LONG = 20,        /* more bytes than the queue's messages have, or fewer than 0 */
+    MQ_NOT_EMPTY = 21,       /* mDestroyQueue: messages are queued or held (see mDiscardQueue) */
+    MQ_ALL_HELD = 22,        /* the caller holds every slot: send or release first */
+    MQ_NO_SLAVE = 23,        /* the slave has ended, or was not started: nobody will answer */
+    MQ_DEADLOCK = 24,        /* master and slave wait for each other */
+    MQ_TIMED_OUT = 25,       /* HETMP_MQ_TIMEOUT is over */
+    MQ_NOT_A_SLAVE = 26,     /* an s-function on a thread that is not a slave */
+    MQ_NOT_THE_MASTER = 27,  /* an m-function on a slave */
+    MQ_BAD_COUNT = 28,       /* a number of threads or messages below 1 or above what exists */
+    MQ_SLAVES_RUNNING = 29,  /* the slave runs: wait for it first */
+    MQ_NO_SUCH_THREADS = 30, /* never started, or destroyed */
+    MQ_BAD_IMAGE = 31        /* the image cannot be loaded */
+};
+
+/* The meaning of an error in English, and its constant's name. Never NULL. */
+const char *mqErrorText(int err);
+const char *mqErrorName(int err);
+
+/* -- System parameters ------------------------------------------------------------------------------- */
+
+/* Slaves of a cluster: on x86 the CPUs this process may use, on chips what they have. 0 for a bad cluster. */
+int mGetSlaveCoreNum(int cluster);
+/* The largest number of slaves that can be started: on x86 more than mGetSlaveCoreNum says. */
+int mGetMaxSlaveCoreNum(int cluster);
+int mGetClusterNum(void);
+/* Bytes of a slave's local store of a kind, and what is left of it. */
+size_t mGetLocalMemSize(int kind);
+size_t mGetLocalMemFree(int cluster, int slave, int kind);
+/* Bits of a SIMD register of a slave. */
+int mGetSimdWidth(void);
+/* The platform's name. */
+const char *mGetPlatform(void);
+
+/* The same on a slave, and its own number (-1 on a thread that is no slave) and cluster. */
+int sGetSlaveCoreNum(void);
+size_t sGetLocalMemSize(int kind);
+size_t sGetLocalMemFree(int kind);
+int sGetSimdWidth(void);
+int sGetSlaveId(void);
+int sGetClusterId(void);
+
+/* -- Slave threads ----------------------------------------------------------------------------------- */
+
+/* Starts slaves 0 to n-1 of a cluster, each running `void fn(void *arg)` (a result is ignored). A failure is
+ * one line on standard error and a ThreadID with m_num 0. A slave's number must not be running. */
+ThreadID mStartSlaveThreads(int cluster, int n, void *fn, void *arg);
+/* Waits until all slaves of the group have ended. Both forms, with and without cluster, compile. A slave that
+ * waits for a message which only the waiting master could send gets MQ_DEADLOCK instead. */
+void mWaitSlaveThreads(int cluster, ThreadID t);
+/* Forgets a group; waits for it first where it still runs. Both forms compile. */
+void mDestroySlaveThreads(int cluster, ThreadID t);
+/* 1 while the slave runs, else 0. */
+int mIsSlaveAlive(int cluster, int slave);
+/* Loads code for slaves: on MT-3000 the cluster's image, on x86 a shared object. MQ_OK or MQ_BAD_IMAGE. */
+int mLoadSlaveImage(int cluster, const char *path);
+/* The function of a loaded image or of the program, for mStartSlaveThreads; NULL if there is none. */
+void *mSlaveFunction(const char *name);
+
+/* -- Queues ------------------------------------------------------------------------------------------ */
+
+/* Creates a queue between the master and a slave of the cluster, before or after the slave is started.
+ * master_addr: NULL, or where the master's slots lie (master_slots times msg_bytes rounded up to 8).
+ * The slave's slots (slave_slots messages, each rounded up to 64 bytes) are taken from its local store.
+ * Returns the handle, 0 or more; -1 on error. */
+int mCreateQueue(int cluster, const char *name, int slave, size_t msg_bytes, int master_slots, int slave_slots,
+                 void *master_addr, SlaveMemKind kind, QueueDirection dir, int *err);
+/* Destroys an empty queue; a slave that waits on it gets MQ_DESTROYED. With messages in it, queued or
+ * held: MQ_NOT_EMPTY, and nothing happens. */
+void mDestroyQueue(int slave, int handle, int *err);
+/* Destroys a queue with what is in it. Its slave must not run (MQ_SLAVES_RUNNING). Returns how many messages
+ * were dropped, or -1. */
+int mDiscardQueue(int slave, int handle, int *err);
+/* From now on the calling thread uses the master's end. The caller sees to it that the previous user has
+ * finished (and synchronises with it). */
+void mAdoptQueue(int slave, int handle, int *err);
+
+/* The handle of a slave's queue by name; -1 if there is none. With several clusters the lowest one's counts. */
+int mGetQueueHandle(int slave, const char *name, int *err);
+int sGetQueueHandle(const char *name, int *err);
+
+/* Status. Exists: 1 or 0. MsgSize: largest message in bytes. MsgNum: messages sent and not yet released.
+ * Direction: a QueueDirection, -1 on error. */
+int mQueueExists(int slave, int handle);
+size_t mGetQueueMsgSize(int slave, int handle, int *err);
+int mGetQueueMsgNum(int slave, int handle, int *err);
+int mGetQueueDirection(int slave, int handle, int *err);
+int sQueueExists(int handle);
+size_t sGetQueueMsgSize(int handle, int *err);
+int sGetQueueMsgNum(int handle, int *err);
+int sGetQueueDirection(int handle, int *err);
+
+/* -- Messages ---------------------------------------------------------------------------------------- */
+
+void *mAllocateMsg(int slave, int handle, int *err);
+void *mTryAllocateMsg(int slave, int handle, int *err);
+/* bytes: how many of the message count, 0 to the queue's message size. */
+void mSendMsg(int slave, int handle, void *msg, int bytes, int *err);
+void *mRecvMsg(int slave, int handle, int *bytes, int *err);
+void *mTryRecvMsg(int slave, int handle, int *bytes, int *err);
+void mReleaseMsg(int slave, int handle, void *msg, int *err);
+
+void *sAllocateMsg(int handle, int *err);
+void *sTryAllocateMsg(int handle, int *err);
+void sSendMsg(int handle, void *msg, int bytes, int *err);
+void *sRecvMsg(int handle, int *bytes, int *err);
+void *sTryRecvMsg(int handle, int *bytes, int *err);
+void sReleaseMsg(int handle, void *msg, int *err);
+/* The paper's other spellings. */
+void *sResvMsg(int handle, int *bytes, int *err);
+void *sTryResvMsg(int handle, int *bytes, int *err);
+
+/* Several messages at once. Allocate and receive wait for the first one and take what more there is, up to
+ * `want` and up to the end of the ring; `*got` says how many, and message i lies at the returned address plus
+ * i times `*stride`. Send gives all of them the same length. Send and release take the oldest n held. */
+void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
+void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
+void *mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
+void mReleaseBatch(int slave, int handle, void *first, int n, int *err);
+void *sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err);
+void sSendBatch(int handle, void *first, int n, int bytes, int *err);
+void *sRecvBatch(int handle, int want, int *got, size_t *stride, int *err);
+void sReleaseBatch(int handle, void *first, int n, int *err);
+
+/* -- Local store and DMA of a slave, for code that does without queues --------------------------------- */
+
+/* Memory in the slave's own local store, 64-byte aligned; it is given back by sFree or when the slave ends. */
+void *sMalloc(int kind, size_t bytes, int *err);
+void sFree(void *p, int *err);
+/* Starts a transfer and adds 1 to *reply when it is done, which sDmaTest (or sDmaWait) finds out.
+ * Get: master memory to local store; Put: the reverse. */
+void sDmaGet(void *local, const void *master, size_t bytes, volatile int *reply, int *err);
+void sDmaPut(void *master, const void *local, size_t bytes, volatile int *reply, int *err);
+/* 1 if *reply has reached n. */
+int sDmaTest(volatile int *reply, int n);
+void sDmaWait(volatile int *reply, int n);
+/* Permitted direct access to master memory, at the modelled price. */
+void sDirectRead(void *local, const void *master, size_t bytes);
+void sDirectWrite(void *master, const void *local, size_t bytes);
+
+/* -- Both forms of waiting and destroying --------------------------------------------------------------- */
+
+#ifdef __cplusplus
+} /* extern "C" */
+static inline void mWaitSlaveThreads(ThreadID t) { mWaitSlaveThreads(t.m_cluster, t); }
+static inline void mDestroySlaveThreads(ThreadID t) { mDestroySlaveThreads(t.m_cluster, t); }
+extern "C" {
+#else
+static inline void hetmp_mq_wait_1(ThreadID t) { mWaitSlaveThreads(t.m_cluster, t); }
+static inline void hetmp_mq_destroy_1(ThreadID t) { mDestroySlaveThreads(t.m_cluster, t); }
+#define HETMP_MQ_PICK(_1, _2, NAME, ...) NAME
+#define mWaitSlaveThreads(...) HETMP_MQ_PICK(__VA_ARGS__, mWaitSlaveThreads, hetmp_mq_wait_1, 0)(__VA_ARGS__)
+#define mDestroySlaveThreads(...) \
+    HETMP_MQ_PICK(__VA_ARGS__, mDestroySlaveThreads, hetmp_mq_destroy_1, 0)(__VA_ARGS__)
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef HETMP_MQ_NO_INLINE
+#include "mq_inline.h"
+#endif
+
+#endif

@@ -1,0 +1,380 @@
+//! The interface as safe functions; `runtime/abi` converts to and from C.
+//!
+//! Addresses are numbers here: a message's memory is the program's business. `slave` and `handle` come as the program
+//! gave them.
+
+pub use crate::error::Error;
+pub use crate::queue::Taken;
+pub use crate::registry::Request;
+
+use crate::queue::{Queue, Side};
+use crate::registry;
+use crate::ring::End;
+use crate::slaves::{self, Slave};
+use core::sync::atomic::AtomicPtr;
+
+/// Which end a call is for.
+#[derive(Clone, Copy, Debug)]
+pub enum From {
+    /// The master's end of a slave's queue.
+    Master(i32),
+    /// The calling slave's.
+    Slave,
+}
+
+/// The calling slave.
+///
+/// # Errors
+/// [`Error::NotASlave`].
+#[inline(always)]
+pub fn me() -> Result<&'static Slave, Error> {
+    slaves::current().ok_or(Error::NotASlave)
+}
+
+/// The queue and the side of a call.
+#[inline(always)]
+fn find(from: From, handle: i32) -> Result<(&'static Queue, Side), Error> {
+    let (slave, side) = match from {
+        From::Master(slave) => (
+            u32::try_from(slave).map_err(|_| Error::BadSlave)?,
+            Side::Master,
+        ),
+        From::Slave => {
+            let me = me()?;
+            (me.number, Side::Slave(me))
+        }
+    };
+    let queue = registry::get().queue(slave, handle)?;
+    queue.enter(side)?;
+    Ok((queue, side))
+}
+
+/// Allocates (`send`) or receives up to `want` messages; waits for the first if `block`.
+///
+/// # Errors
+/// See `mq.h`.
+#[inline(always)]
+pub fn take(from: From, handle: i32, send: bool, want: i32, block: bool) -> Result<Taken, Error> {
+    let (queue, side) = find(from, handle)?;
+    if queue.sends_from(side) != send {
+        return Err(Error::WrongDirection);
+    }
+    if want < 1 {
+        return Err(Error::BadCount);
+    }
+    loop {
+        if let Some(taken) = queue.try_take(side, want as u32) {
+            return Ok(taken);
+        }
+        if !block {
+            return Err(if queue.holds_all(side) {
+                Error::AllHeld
+            } else {
+                Error::WouldBlock
+            });
+        }
+        crate::wait::wait(queue, side)?;
+    }
+}
+
+/// Sends (`send`) or releases the `n` oldest held messages, the first at `at`, each of `bytes`.
+///
+/// # Errors
+/// See `mq.h`.
+#[inline(always)]
+pub fn give(
+    from: From,
+    handle: i32,
+    send: bool,
+    at: usize,
+    n: i32,
+    bytes: i32,
+) -> Result<(), Error> {
+    let (queue, side) = find(from, handle)?;
+    if n < 1 {
+        return Err(Error::BadCount);
+    }
+    queue.give(side, send, at, n as u32, bytes)
+}
+
+/// Waits, for an inline path, until its end has something to take.
+///
+/// # Errors
+/// As a blocking [`take`].
+///
+/// # Safety
+/// `end` is one that the inline paths found in their tables, for the calling thread.
+pub unsafe fn wait_for(end: *const End) -> Result<(), Error> {
+    // SAFETY: by the caller's promise.
+    let queue = unsafe { Queue::of_end(end) };
+    let side = slaves::current().map_or(Side::Master, Side::Slave);
+    if queue.is_closed() {
+        return Err(Error::Destroyed);
+    }
+    crate::wait::wait(queue, side)
+}
+
+/// Wakes the side across from an end.
+///
+/// # Safety
+/// As [`wait_for`].
+pub unsafe fn wake_from(end: *const End) {
+    // SAFETY: by the caller's promise.
+    unsafe { Queue::of_end(end).wake_across((*end).is_sender()) };
+}
+
+/// The slave number and handle of an end, for messages.
+///
+/// # Safety
+/// As [`wait_for`].
+pub unsafe fn name_of(end: *const End) -> (u32, i32) {
+    // SAFETY: by the caller's promise.
+    let queue = unsafe { Queue::of_end(end) };
+    (queue.slave, queue.handle)
+}
+
+/// The master's ends for the inline paths.
+#[must_use]
+pub fn master_ends() -> *const AtomicPtr<End> {
+    registry::get().ends()
+}
+
+/// Creates a queue; its handle.
+///
+/// # Errors
+/// See `mq.h`.
+pub fn create(request: &Request<'_>) -> Result<i32, Error> {
+    registry::get().create(request)
+}
+
+fn masters(slave: i32, handle: i32) -> Result<&'static Queue, Error> {
+    if slaves::current().is_some() {
+        return Err(Error::NotTheMaster);
+    }
+    let slave = registry::get().check_slave(slave)?;
+    registry::get().queue(slave, handle)
+}
+
+/// Destroys an empty queue.
+///
+/// # Errors
+/// [`Error::NotEmpty`] and what finding it may say.
+pub fn destroy(slave: i32, handle: i32) -> Result<(), Error> {
+    let queue = masters(slave, handle)?;
+    if !queue.at_rest() {
+        return Err(Error::NotEmpty);
+    }
+    registry::get().remove(queue);
+    Ok(())
+}
+
+/// Destroys a queue with what is in it; how many messages were dropped.
+///
+/// # Errors
+/// [`Error::SlavesRunning`] and what finding it may say.
+pub fn discard(slave: i32, handle: i32) -> Result<u64, Error> {
+    let queue = masters(slave, handle)?;
+    if queue.has_slave() {
+        return Err(Error::SlavesRunning);
+    }
+    let dropped = queue.messages();
+    registry::get().remove(queue);
+    Ok(dropped)
+}
+
+/// Makes the calling thread the user of the master's end.
+///
+/// # Errors
+/// What finding it may say.
+pub fn adopt(slave: i32, handle: i32) -> Result<(), Error> {
+    masters(slave, handle)?.adopt();
+    Ok(())
+}
+
+/// What a status query asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Largest message in bytes.
+    pub msg_bytes: u32,
+    /// Messages sent and not released.
+    pub queued: u64,
+    /// 0 to the slave, 1 to the master.
+    pub direction: i32,
+}
+
+/// The status of a queue.
+///
+/// # Errors
+/// What finding it may say.
+pub fn status(from: From, handle: i32) -> Result<Status, Error> {
+    let (queue, side) = match from {
+        From::Master(slave) => (masters(slave, handle)?, Side::Master),
+        From::Slave => find(from, handle)?,
+    };
+    Ok(Status {
+        msg_bytes: queue.msg_bytes(),
+        queued: queue.queued(side),
+        direction: queue.direction() as i32,
+    })
+}
+
+/// The handle of a queue by name.
+///
+/// # Errors
+/// [`Error::NoSuchQueue`].
+pub fn handle_of(from: From, name: &[u8]) -> Result<i32, Error> {
+    let registry = registry::get();
+    let found = match from {
+        From::Master(slave) => registry.by_name(registry.check_slave(slave)?, None, name),
+        From::Slave => {
+            let me = me()?;
+            // Its own cluster's first; on one memory also another's.
+            registry
+                .by_name(me.number, Some(me.cluster), name)
+                .or_else(|| {
+                    if registry.platform.staged() {
+                        None
+                    } else {
+                        registry.by_name(me.number, None, name)
+                    }
+                })
+        }
+    };
+    found.map(|queue| queue.handle).ok_or(Error::NoSuchQueue)
+}
+
+/// The platform of the process.
+#[must_use]
+pub fn platform() -> &'static crate::platform::Platform {
+    &registry::get().platform
+}
+
+/// Is this a cluster?
+///
+/// # Errors
+/// [`Error::BadCluster`].
+pub fn check_cluster(cluster: i32) -> Result<u32, Error> {
+    registry::get().check_cluster(cluster)
+}
+
+/// Does this slave run?
+#[must_use]
+pub fn is_alive(cluster: i32, slave: i32) -> bool {
+    match (u32::try_from(cluster), u32::try_from(slave)) {
+        (Ok(cluster), Ok(slave)) => slaves::find(Some(cluster), slave).is_some(),
+        _ => false,
+    }
+}
+
+/// Bytes left in a slave's store.
+///
+/// # Errors
+/// A bad cluster, slave or kind.
+pub fn store_left(cluster: i32, slave: i32, kind: i32) -> Result<usize, Error> {
+    let registry = registry::get();
+    let (cluster, slave) = (
+        registry.check_cluster(cluster)?,
+        registry.check_slave(slave)?,
+    );
+    if !(0..=1).contains(&kind) {
+        return Err(Error::BadKind);
+    }
+    Ok(registry.store(cluster, slave).left(kind == 1))
+}
+
+/// Takes memory from the calling slave's store.
+///
+/// # Errors
+/// [`Error::NoLocalMemory`], [`Error::BadKind`], [`Error::NotASlave`].
+pub fn allocate(kind: i32, bytes: usize) -> Result<usize, Error> {
+    let me = me()?;
+    if !(0..=1).contains(&kind) {
+        return Err(Error::BadKind);
+    }
+    let at = registry::get()
+        .store(me.cluster, me.number)
+        .allocate(kind == 1, bytes)?;
+    me.took_block(at);
+    Ok(at)
+}
+
+/// Gives it back.
+///
+/// # Errors
+/// [`Error::ForeignMessage`] for an address that is not the slave's, [`Error::NotASlave`].
+pub fn free(address: usize) -> Result<(), Error> {
+    let me = me()?;
+    if me.gave_block(address) && registry::get().store(me.cluster, me.number).free(address) {
+        Ok(())
+    } else {
+        Err(Error::ForeignMessage)
+    }
+}
+
+/// Starts a transfer between the calling slave's store and the master's memory.
+///
+/// # Errors
+/// [`Error::NotASlave`]; [`Error::BadAddress`] where `local` is not in the store (on platforms with modelled stores) or
+/// an address is null.
+///
+/// # Safety
+/// Both sides are `bytes` long, and `reply`, if not null, lives until the transfer is done.
+pub unsafe fn transfer(
+    to: usize,
+    from: usize,
+    bytes: usize,
+    local: usize,
+    reply: *mut i32,
+) -> Result<(), Error> {
+    let me = me()?;
+    let store = registry::get().store(me.cluster, me.number);
+    if to == 0 || from == 0 || registry::get().platform.staged() && !store.contains(local, bytes) {
+        return Err(Error::BadAddress);
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { core::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+    me.began_transfer(me.engine.start(bytes), reply);
+    me.finish_transfers();
+    Ok(())
+}
+
+/// Counts up the replies of transfers that are done; waits for the next one if `block`. False when none
+/// is under way.
+pub fn transfers_done(block: bool) -> bool {
+    let Some(me) = slaves::current() else {
+        return false;
+    };
+    match me.finish_transfers() {
+        None => false,
+        Some(ends) => {
+            if block {
+                me.engine.wait(ends);
+                me.finish_transfers();
+            }
+            true
+        }
+    }
+}
+
+/// Copies between anywhere and the master's memory, at the price of direct access for each 8 bytes.
+///
+/// # Safety
+/// Both sides are `bytes` long.
+pub unsafe fn direct(to: usize, from: usize, bytes: usize) {
+    if let Some(me) = slaves::current() {
+        for _ in 0..bytes.div_ceil(8) {
+            me.engine.direct_access();
+        }
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { core::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+}
+
+impl Queue {
+    /// Does this side send?
+    #[inline(always)]
+    fn sends_from(&self, side: Side) -> bool {
+        matches!(side, Side::Master)
+            == (self.direction() == crate::staged::Direction::MasterToSlave)
+    }
+}

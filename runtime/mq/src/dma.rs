@@ -1,0 +1,177 @@
+//! The modelled DMA engine of a slave, and its price for looking at the master's memory.
+//!
+//! Time is the machine's clock. A transfer is copied at once (its source rests until it is done), but counts as
+//! done only at the time that the model gives: each slave has an engine that moves one transfer after the
+//! other, and the engines of a cluster share the memory, which discrete accesses keep busy too. That is
+//! the paper's explanation of why many slaves get less of the bandwidth than few, so it is
+//! what the model has.
+//!
+//! # Memory ordering
+//! The memory's time is one word that slaves add to by compare-exchange; it orders nothing else, so
+//! it is relaxed. (It belongs to the model of a memory controller, not to the queue.)
+
+use crate::platform::Platform;
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::park::Spinner;
+use hetmp_core::sys::monotonic_ns;
+
+/// The memory of a cluster: busy until a time (ns).
+#[derive(Debug, Default)]
+pub struct Controller(hetmp_core::sync::CacheLine<AtomicU64>);
+
+impl Controller {
+    /// An idle one.
+    #[must_use]
+    pub const fn new() -> Controller {
+        Controller(hetmp_core::sync::CacheLine(AtomicU64::new(0)))
+    }
+
+    /// Takes the memory for `ns` from `from` on, or from when it is free; the end of that.
+    fn reserve(&self, from: u64, ns: u64) -> u64 {
+        let mut busy = self.0.load(Ordering::Relaxed);
+        loop {
+            let end = busy.max(from) + ns;
+            match self
+                .0
+                .compare_exchange_weak(busy, end, Ordering::Relaxed, Ordering::Relaxed)
+            {
+                Ok(_) => return end,
+                Err(now) => busy = now,
+            }
+        }
+    }
+}
+
+/// The engine of one slave. Used by its thread only.
+#[derive(Debug)]
+pub struct Engine {
+    model: Option<Model>,
+    controller: &'static Controller,
+    busy: Cell<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    /// Nanoseconds for a byte.
+    slave: f64,
+    cluster: f64,
+    latency: f64,
+    direct: u64,
+    occupancy: u64,
+}
+
+impl Engine {
+    /// The engine of a slave of this platform.
+    #[must_use]
+    pub fn new(platform: &Platform, controller: &'static Controller) -> Engine {
+        let model = (platform.dma.is_some() || platform.direct.is_some()).then(|| {
+            let k = platform.scale;
+            let dma = platform.dma;
+            Model {
+                slave: dma.map_or(0.0, |d| k / d.slave),
+                cluster: dma.map_or(0.0, |d| k / d.cluster),
+                latency: dma.map_or(0.0, |d| k * d.latency),
+                direct: platform.direct.map_or(0, |d| (k * d.latency) as u64),
+                occupancy: platform.direct.map_or(0, |d| (k * d.occupancy) as u64),
+            }
+        });
+        Engine {
+            model,
+            controller,
+            busy: Cell::new(0),
+        }
+    }
+
+    /// Starts a transfer of `bytes`, which the caller copies; the time (ns) at which it is done, 0
+    /// for at once.
+    pub fn start(&self, bytes: usize) -> u64 {
+        let Some(m) = self.model else { return 0 };
+        let from = monotonic_ns().max(self.busy.get());
+        let own = from + (bytes as f64 * m.slave) as u64;
+        let shared = self
+            .controller
+            .reserve(from, (bytes as f64 * m.cluster) as u64);
+        let end = own.max(shared);
+        self.busy.set(end);
+        end + m.latency as u64
+    }
+
+    /// Has that time come?
+    #[inline]
+    pub fn done(&self, at: u64) -> bool {
+        at == 0 || monotonic_ns() >= at
+    }
+
+    /// Waits until then.
+    pub fn wait(&self, at: u64) {
+        let mut spinner = Spinner::new();
+        while !self.done(at) {
+            if spinner.turn() {
+                continue;
+            }
+            let left = at.saturating_sub(monotonic_ns());
+            // A sleep takes some 60 us more than asked for.
+            if left > 200_000 {
+                nap(left - 100_000);
+            } else {
+                hetmp_core::sys::yield_now();
+            }
+        }
+    }
+
+    /// Pays for one access to a word of the master's memory.
+    #[inline]
+    pub fn direct_access(&self) {
+        if let Some(m) = self.model {
+            if m.direct != 0 || m.occupancy != 0 {
+                let end = self.controller.reserve(monotonic_ns(), m.occupancy);
+                self.wait(end + m.direct);
+            }
+        }
+    }
+}
+
+/// Sleeps for `ns`, or until a signal.
+pub fn nap(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the pointer is to a live timespec; no remainder is asked for.
+    unsafe {
+        libc::nanosleep(&time, core::ptr::null_mut());
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfers_take_the_modelled_time_one_after_the_other() {
+        static MEMORY: Controller = Controller::new();
+        let platform = Platform::from_env(Some(b"sw26010,scale=1000")).expect("platform");
+        let engine = Engine::new(&platform, &MEMORY);
+        let began = monotonic_ns();
+        let (first, second) = (engine.start(8000), engine.start(8000));
+        // 8000 bytes at 8 GB/s are 1 us, times 1000; latency 0.27 ms.
+        assert!(first >= began + 1_270_000 && second >= first + 1_000_000);
+        assert!(!engine.done(second));
+        engine.wait(second);
+        assert!(monotonic_ns() >= second);
+    }
+
+    #[test]
+    fn many_engines_share_the_memory() {
+        static MEMORY: Controller = Controller::new();
+        let platform = Platform::from_env(Some(b"sw26010,scale=1000")).expect("platform");
+        let began = monotonic_ns();
+        let last = (0..64)
+            .map(|_| Engine::new(&platform, &MEMORY).start(28_000))
+            .max()
+            .expect("some");
+        // 64 transfers of 28000 bytes at 28 GB/s, times 1000.
+        assert!(last >= began + 64_000_000, "{}", last - began);
+    }
+}

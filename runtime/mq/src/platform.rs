@@ -1,0 +1,382 @@
+//! Platforms: how many slaves, what local stores, how fast their transfers.
+//!
+//! A platform is a TOML file; three are built in. `HETMP_PLATFORM` chooses one:
+//! `NAME|FILE[,strict][,scale=K]`, where `scale` makes every modelled time K times as long, so that a chip
+//! that moves memory faster than this machine can be modelled in proportion.
+
+use toml_span::value::ValueInner;
+
+/// What is accepted, for messages.
+pub const ACCEPTS: &str =
+    "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 to 1000000 if wanted";
+
+/// The modelled speed of transfers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dma {
+    /// One slave's, in bytes per nanosecond (GB/s).
+    pub slave: f64,
+    /// All of a cluster's together, in bytes per nanosecond.
+    pub cluster: f64,
+    /// From the start to the first byte, in nanoseconds.
+    pub latency: f64,
+}
+
+/// The modelled price of a slave's access to one word of the master's memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Direct {
+    /// How long the slave waits, in nanoseconds.
+    pub latency: f64,
+    /// How long the cluster's memory is busy with it, in nanoseconds.
+    pub occupancy: f64,
+}
+
+/// A platform.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Platform {
+    /// Its name.
+    pub name: String,
+    /// One line about it.
+    pub about: String,
+    /// Clusters, each a master with slaves.
+    pub clusters: u32,
+    /// Slaves of a cluster; 0 for the CPUs of this process.
+    pub slaves: u32,
+    /// The most that can be started.
+    pub max_slaves: u32,
+    /// Bits of a SIMD register; 0 for this processor's.
+    pub simd_bits: u32,
+    /// Bytes of scalar memory of a slave.
+    pub scalar_bytes: usize,
+    /// Bytes of array memory of a slave; 0 where there is only one kind.
+    pub array_bytes: usize,
+    /// Modelled transfers; none: as fast as this machine.
+    pub dma: Option<Dma>,
+    /// Modelled direct access.
+    pub direct: Option<Direct>,
+    /// Local stores at fixed addresses, the master's slots out of reach.
+    pub strict: bool,
+    /// Modelled times are this many times as long.
+    pub scale: f64,
+}
+
+const BUILT_IN: [(&str, &str); 3] = [
+    ("x86", include_str!("../platforms/x86.toml")),
+    ("sw26010", include_str!("../platforms/sw26010.toml")),
+    ("mt3000", include_str!("../platforms/mt3000.toml")),
+];
+
+impl Platform {
+    /// The names of the platforms that are built in.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        BUILT_IN.iter().map(|(name, _)| *name)
+    }
+
+    /// The platform of a value of `HETMP_PLATFORM`; `x86` for none.
+    ///
+    /// # Errors
+    /// One line about what is wrong, without prefix.
+    pub fn from_env(value: Option<&[u8]>) -> Result<Platform, String> {
+        let value = String::from_utf8_lossy(value.unwrap_or_default()).into_owned();
+        let refuse = || format!("HETMP_PLATFORM {}: {ACCEPTS}", value.trim());
+        let mut words = value.split(',').map(str::trim);
+        let name = words.next().unwrap_or_default();
+        let mut platform = Platform::named(if name.is_empty() { "x86" } else { name })
+            .map_err(|e| e.unwrap_or_else(refuse))?;
+        for word in words {
+            if word.eq_ignore_ascii_case("strict") {
+                platform.strict = true;
+            } else if let Some(scale) = word.strip_prefix("scale=") {
+                match scale.trim().parse::<f64>() {
+                    Ok(scale) if (1.0..=1e6).contains(&scale) => platform.scale = scale,
+                    _ => return Err(refuse()),
+                }
+            } else {
+                return Err(refuse());
+            }
+        }
+        Ok(platform)
+    }
+
+    /// A platform by name, or from a file where the name has a dot or a slash in it. The error is a line, or
+    /// nothing where there is no such name.
+    fn named(name: &str) -> Result<Platform, Option<String>> {
+        if let Some((_, text)) = BUILT_IN
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        {
+            return Platform::parse(text).map_err(Some);
+        }
+        if !name.contains(['.', '/']) {
+            return Err(None);
+        }
+        let text = std::fs::read_to_string(name).map_err(|e| {
+            Some(format!(
+                "HETMP_PLATFORM {name}: {e}: a readable TOML file is accepted"
+            ))
+        })?;
+        Platform::parse(&text).map_err(|e| Some(format!("HETMP_PLATFORM {name}: {e}")))
+    }
+
+    /// Reads a platform file.
+    ///
+    /// # Errors
+    /// `<key> <value>: <what is accepted>`.
+    pub fn parse(text: &str) -> Result<Platform, String> {
+        let mut root =
+            toml_span::parse(text).map_err(|e| format!("{e}: a TOML file is accepted"))?;
+        let mut top = Table::of(root.take(), "")?;
+        let name = top.text("name")?;
+        let about = top.text("about")?;
+        let clusters = top.whole("clusters", 1, 16, Some(1))?;
+        let slaves = top.whole("slaves", 0, 256, None)?;
+        let max_slaves = top.whole(
+            "max_slaves",
+            1,
+            256,
+            Some(if slaves == 0 { 256 } else { slaves }),
+        )?;
+        if slaves > max_slaves {
+            return Err(format!(
+                "max_slaves {max_slaves}: at least slaves, {slaves}, is accepted"
+            ));
+        }
+        let simd_bits = top.whole("simd_bits", 0, 4096, Some(0))?;
+        let mut store = top
+            .table("store")?
+            .ok_or("store: missing: a table with scalar_bytes is accepted")?;
+        let scalar_bytes = store.whole("scalar_bytes", 1024, 1 << 30, None)?;
+        let array_bytes = store.whole("array_bytes", 0, 1 << 30, Some(0))?;
+        store.end()?;
+        let dma = match top.table("dma")? {
+            None => None,
+            Some(mut t) => {
+                let dma = Dma {
+                    slave: t.number("slave_gb_s", 1e-6, 1e6)?,
+                    cluster: t.number("cluster_gb_s", 1e-6, 1e6)?,
+                    latency: t.number("latency_ns", 0.0, 1e9)?,
+                };
+                t.end()?;
+                Some(dma)
+            }
+        };
+        let direct = match top.table("direct")? {
+            None => None,
+            Some(mut t) => {
+                let direct = Direct {
+                    latency: t.number("latency_ns", 0.0, 1e9)?,
+                    occupancy: t.number("occupancy_ns", 0.0, 1e9)?,
+                };
+                t.end()?;
+                Some(direct)
+            }
+        };
+        top.end()?;
+        Ok(Platform {
+            name,
+            about,
+            clusters: clusters as u32,
+            slaves: slaves as u32,
+            max_slaves: max_slaves as u32,
+            simd_bits: simd_bits as u32,
+            scalar_bytes: scalar_bytes as usize,
+            array_bytes: array_bytes as usize,
+            dma,
+            direct,
+            strict: false,
+            scale: 1.0,
+        })
+    }
+
+    /// Do messages go through two stages?
+    #[must_use]
+    pub fn staged(&self) -> bool {
+        self.strict || self.dma.is_some() || self.direct.is_some()
+    }
+
+    /// Slaves of a cluster, with this process's CPUs where the platform says so.
+    #[must_use]
+    pub fn slaves_here(&self) -> u32 {
+        if self.slaves == 0 {
+            (hetmp_core::quota::available_cpus() as u32).min(self.max_slaves)
+        } else {
+            self.slaves
+        }
+    }
+
+    /// Bits of a SIMD register, with this processor's where the platform says so.
+    #[must_use]
+    pub fn simd_bits_here(&self) -> u32 {
+        if self.simd_bits != 0 {
+            return self.simd_bits;
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            if std::arch::is_x86_feature_detected!("avx512f") {
+                return 512;
+            }
+            if std::arch::is_x86_feature_detected!("avx2") {
+                return 256;
+            }
+        }
+        128
+    }
+
+    /// Bytes of local store of a kind (0 scalar, 1 array).
+    #[must_use]
+    pub fn store_bytes(&self, array: bool) -> usize {
+        if array && self.array_bytes != 0 {
+            self.array_bytes
+        } else {
+            self.scalar_bytes
+        }
+    }
+}
+
+/// A TOML table that is read key by key; what is left over is a mistake.
+struct Table<'a> {
+    prefix: &'static str,
+    keys: toml_span::value::Table<'a>,
+}
+
+impl<'a> Table<'a> {
+    fn of(value: ValueInner<'a>, prefix: &'static str) -> Result<Self, String> {
+        match value {
+            ValueInner::Table(keys) => Ok(Table { prefix, keys }),
+            _ => Err(format!("{prefix}: a table is accepted")),
+        }
+    }
+
+    fn take(&mut self, key: &str) -> Option<ValueInner<'a>> {
+        self.keys.remove(key).map(|mut value| value.take())
+    }
+
+    fn text(&mut self, key: &str) -> Result<String, String> {
+        match self.take(key) {
+            Some(ValueInner::String(s)) if !s.is_empty() => Ok(s.into_owned()),
+            _ => Err(format!("{}{key}: a text is accepted", self.prefix)),
+        }
+    }
+
+    fn whole(
+        &mut self,
+        key: &str,
+        least: i64,
+        most: i64,
+        default: Option<i64>,
+    ) -> Result<i64, String> {
+        let prefix = self.prefix;
+        let refuse = |what: String| {
+            Err(format!(
+                "{prefix}{key}{what}: a whole number from {least} to {most} is accepted"
+            ))
+        };
+        match self.take(key) {
+            None => default.map_or_else(|| refuse(String::new()), Ok),
+            Some(ValueInner::Integer(i)) if (least..=most).contains(&i) => Ok(i),
+            Some(ValueInner::Integer(i)) => refuse(format!(" {i}")),
+            Some(_) => refuse(String::new()),
+        }
+    }
+
+    fn number(&mut self, key: &str, least: f64, most: f64) -> Result<f64, String> {
+        let value = match self.take(key) {
+            Some(ValueInner::Float(f)) => f,
+            Some(ValueInner::Integer(i)) => i as f64,
+            _ => f64::NAN,
+        };
+        if (least..=most).contains(&value) {
+            Ok(value)
+        } else {
+            Err(format!(
+                "{}{key}: a number from {least} to {most} is accepted",
+                self.prefix
+            ))
+        }
+    }
+
+    fn table(&mut self, key: &'static str) -> Result<Option<Table<'a>>, String> {
+        self.take(key)
+            .map(|value| Table::of(value, key))
+            .transpose()
+            .map(|t| {
+                t.map(|mut t| {
+                    t.prefix = match key {
+                        "store" => "store.",
+                        "dma" => "dma.",
+                        _ => "direct.",
+                    };
+                    t
+                })
+            })
+    }
+
+    fn end(&self) -> Result<(), String> {
+        match self.keys.keys().next() {
+            None => Ok(()),
+            Some(key) => Err(format!(
+                "key {}{}: no such key: the keys of the built-in platforms are accepted",
+                self.prefix, key.name
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Platform;
+
+    #[test]
+    fn the_built_in_ones_are_what_they_say() {
+        for name in Platform::names() {
+            let p = Platform::from_env(Some(name.as_bytes())).expect(name);
+            assert_eq!(p.name, name);
+        }
+        let sw = Platform::from_env(Some(b"SW26010, strict, scale=50")).expect("sw26010");
+        assert_eq!(
+            (sw.slaves, sw.store_bytes(false), sw.store_bytes(true)),
+            (64, 65536, 65536)
+        );
+        assert!(sw.strict && sw.staged() && sw.scale == 50.0);
+        let mt = Platform::from_env(Some(b"mt3000")).expect("mt3000");
+        assert_eq!(
+            (mt.slaves, mt.store_bytes(true), mt.simd_bits),
+            (24, 786_432, 1024)
+        );
+        let x86 = Platform::from_env(None).expect("x86");
+        assert!(!x86.staged() && x86.slaves_here() >= 1 && x86.clusters > 1);
+    }
+
+    #[test]
+    fn bad_values_get_one_line() {
+        for bad in [
+            "sw",
+            "x86,loose",
+            "x86,scale=0",
+            "x86,scale=x",
+            "/no/such/file.toml",
+            "/dev/null",
+        ] {
+            let line = Platform::from_env(Some(bad.as_bytes())).expect_err(bad);
+            assert!(
+                line.starts_with("HETMP_PLATFORM ") && line.contains("accepted")
+                    || line.contains(ACCEPT_HINT),
+                "{line}"
+            );
+            assert!(!line.contains('\n'), "{line}");
+        }
+        let good = include_str!("../platforms/sw26010.toml");
+        for (from, to) in [
+            ("slaves = 64", "slaves = 9999"),
+            ("slaves = 64", "slaves = \"many\""),
+            ("slave_gb_s = 8.0", "slave_gb_s = 0"),
+            ("[dma]", "[dmaa]"),
+            ("scalar_bytes = 65536", ""),
+            ("clusters = 4", "clusters = 4\nclutters = 3"),
+        ] {
+            let line = Platform::parse(&good.replacen(from, to, 1)).expect_err(to);
+            assert!(line.contains("accepted"), "{line}");
+        }
+    }
+
+    const ACCEPT_HINT: &str = "x86, sw26010";
+}

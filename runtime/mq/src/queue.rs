@@ -1,0 +1,784 @@
+//! One queue: its two ends, its memory, and what a call does to it.
+//!
+//! The steps are in [`crate::ring`] and [`crate::staged`]; here they meet the memory and the threads.
+//! Who may touch what: the master's side belongs to the thread in `owner` of the master's end, the slave's to the slave in
+//! `user`. Each is taken by the first call and checked by every later one, and that is what the `SAFETY`
+//! comments below rely on.
+
+use crate::error::Error;
+use crate::registry::{Registry, Request};
+use crate::ring::{End, Memory, Shape};
+use crate::slaves::{self, Slave};
+use crate::sleep::Sleep;
+use crate::staged::{self, Direction, MasterSide, Mover, SlaveSide};
+use crate::strict::Guarded;
+use crate::thread;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::sync::{AtomicU64, CacheLine};
+
+/// The side that a call comes from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Master,
+    Slave(&'static Slave),
+}
+
+/// What a receive or allocate found: the first message's address, how many, the bytes between them, the
+/// first one's length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Address of the first message.
+    pub at: usize,
+    /// Messages.
+    pub n: u32,
+    /// Bytes from one to the next.
+    pub stride: usize,
+    /// Length of the first (of a received message).
+    pub bytes: u32,
+}
+
+/// A queue. The two ends come first, so that an end's address tells the queue's.
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub(crate) struct Queue {
+    sender: End,
+    receiver: End,
+    released: CacheLine<AtomicU64>,
+    sleeps: CacheLine<[Sleep; 2]>,
+    pub(crate) cluster: u32,
+    pub(crate) slave: u32,
+    pub(crate) handle: i32,
+    direction: Direction,
+    msg_bytes: u32,
+    name: Box<[u8]>,
+    closed: AtomicBool,
+    /// The slave that uses the slave's end; dangling and not null while the master moves an ended slave's messages.
+    user: AtomicPtr<Slave>,
+    store: &'static crate::store::Store,
+    /// The block of the local store.
+    block: usize,
+    body: Body,
+}
+
+#[derive(Debug)]
+enum Body {
+    Ring(Ring),
+    Staged(Box<Stages>),
+}
+
+#[derive(Debug)]
+struct Ring {
+    /// The mapping.
+    memory: usize,
+    len: usize,
+}
+
+#[derive(Debug)]
+struct Stages {
+    list: Box<[AtomicU64]>,
+    master: UnsafeCell<MasterSide>,
+    slave: UnsafeCell<SlaveSide>,
+    /// Slots in the store that are not Idle, and messages there; stored by the slave.
+    used: AtomicU32,
+    messages: AtomicU32,
+    /// Where the program sees the master's slots, and where transfers reach them.
+    shown: usize,
+    master_base: usize,
+    master_stride: usize,
+    slave_base: usize,
+    slave_stride: usize,
+    guard: Option<Guarded>,
+    /// The mapping of the master's slots, if it is the library's: address and length.
+    mapping: Option<(usize, usize)>,
+}
+
+// SAFETY: the cells are touched by the side they belong to only, see the module's comment.
+unsafe impl Sync for Queue {}
+// SAFETY: nothing in it belongs to the thread that made it.
+unsafe impl Send for Queue {}
+
+/// Marks `user` while the master moves messages of a slave that has ended.
+fn stand_in() -> *mut Slave {
+    core::ptr::without_provenance_mut(1)
+}
+
+fn map(len: usize) -> Result<usize, Error> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new anonymous mapping.
+    let p = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1,
+            0,
+        )
+    };
+    if p == libc::MAP_FAILED {
+        Err(Error::NoMemory)
+    } else {
+        Ok(p as usize)
+    }
+}
+
+impl Memory for Queue {
+    #[inline(always)]
+    fn word(&self, message: usize) -> &AtomicU64 {
+        // SAFETY: `End` gives addresses of its ring's slots only, and each has its word before it, 8-byte
+        // aligned, in memory that lives as long as the queue.
+        unsafe { &*((message - 8) as *const AtomicU64) }
+    }
+    #[inline(always)]
+    fn released(&self) -> &AtomicU64 {
+        &self.released
+    }
+}
+
+/// Copies messages of a staged queue on behalf of a slave, or of the master for a slave that has ended.
+struct Copier<'a> {
+    stages: &'a Stages,
+    slave: Option<&'a Slave>,
+}
+
+impl Mover for Copier<'_> {
+    fn start(
+        &mut self,
+        master_slot: u32,
+        slave_slot: u32,
+        bytes: u32,
+        direction: Direction,
+    ) -> u64 {
+        let m = self.stages.master_base + master_slot as usize * self.stages.master_stride;
+        let s = self.stages.slave_base + slave_slot as usize * self.stages.slave_stride;
+        let (from, to) = match direction {
+            Direction::MasterToSlave => (m, s),
+            Direction::SlaveToMaster => (s, m),
+        };
+        // SAFETY: both slots are in state Tran: neither the master nor the slave program touches them. `bytes` is at
+        // most the queue's message size, which both slots have.
+        unsafe {
+            core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes as usize);
+        }
+        self.slave
+            .map_or(0, |slave| slave.engine.start(bytes as usize))
+    }
+
+    fn done(&mut self, ticket: u64) -> bool {
+        ticket == 0 || hetmp_core::sys::monotonic_ns() >= ticket
+    }
+
+    fn direct_access(&mut self) {
+        if let Some(slave) = self.slave {
+            slave.engine.direct_access();
+        }
+    }
+}
+
+impl Queue {
+    pub(crate) fn new(
+        registry: &'static Registry,
+        request: &Request<'_>,
+        cluster: u32,
+        slave: u32,
+        handle: i32,
+        direction: Direction,
+    ) -> Result<Box<Queue>, Error> {
+        let msg_bytes = request.msg_bytes as u32;
+        let (m_slots, s_slots) = (request.master_slots as u32, request.slave_slots as u32);
+        let store = registry.store(cluster, slave);
+        let slave_stride = (msg_bytes as usize).next_multiple_of(64);
+        let block = store.allocate(request.kind == 1, slave_stride * s_slots as usize)?;
+        let give_back = |error: Error| {
+            store.free(block);
+            error
+        };
+        let staged = registry.platform.staged() || request.master_addr != 0;
+        let shape = Shape {
+            first: Shape::alignment(msg_bytes) as usize,
+            stride: Shape::stride(msg_bytes),
+            slots: m_slots + s_slots,
+            msg_bytes,
+        };
+        let (body, shape) = if staged {
+            let mut stages = Stages {
+                list: (0..m_slots).map(|_| AtomicU64::new(0)).collect(),
+                master: UnsafeCell::new(MasterSide::new(direction)),
+                slave: UnsafeCell::new(SlaveSide::new(direction, s_slots)),
+                used: AtomicU32::new(0),
+                messages: AtomicU32::new(0),
+                shown: request.master_addr,
+                master_base: request.master_addr,
+                master_stride: (msg_bytes as usize).next_multiple_of(8),
+                slave_base: block,
+                slave_stride,
+                guard: None,
+                mapping: None,
+            };
+            if request.master_addr == 0 && registry.platform.strict {
+                stages.master_stride = (msg_bytes as usize).next_multiple_of(4096);
+                let guard = Guarded::new(m_slots as usize, stages.master_stride, slave as usize)
+                    .map_err(give_back)?;
+                (stages.shown, stages.master_base) = (guard.shown(), guard.hidden());
+                stages.guard = Some(guard);
+            } else if request.master_addr == 0 {
+                stages.master_stride = slave_stride;
+                let len = slave_stride * m_slots as usize;
+                let memory = map(len).map_err(give_back)?;
+                (stages.shown, stages.master_base) = (memory, memory);
+                stages.mapping = Some((memory, len));
+            }
+            (Body::Staged(Box::new(stages)), Shape { slots: 0, ..shape })
+        } else {
+            let len = shape.first + shape.stride as usize * shape.slots as usize;
+            let memory = map(len).map_err(give_back)?;
+            (
+                Body::Ring(Ring { memory, len }),
+                Shape {
+                    first: memory + shape.first,
+                    ..shape
+                },
+            )
+        };
+        let queue = Box::new(Queue {
+            sender: End::new(shape, true),
+            receiver: End::new(shape, false),
+            released: CacheLine(AtomicU64::new(0)),
+            sleeps: CacheLine([Sleep::new(), Sleep::new()]),
+            cluster,
+            slave,
+            handle,
+            direction,
+            msg_bytes,
+            name: request.name.into(),
+            closed: AtomicBool::new(false),
+            user: AtomicPtr::new(core::ptr::null_mut()),
+            store,
+            block,
+            body,
+        });
+        if matches!(queue.body, Body::Ring(_)) {
+            let key = u64::from(slave) << 32 | u64::from(handle as u32);
+            for (end, other) in [(&queue.sender, 1), (&queue.receiver, 0)] {
+                end.released.set(queue.released.as_ptr() as usize);
+                end.peer_waits.set(queue.sleeps[other].address());
+                end.key.store(key, Ordering::Release);
+            }
+        }
+        Ok(queue)
+    }
+
+    /// The queue of an end, as the inline paths hold it.
+    ///
+    /// # Safety
+    /// `end` is an end of a queue that exists.
+    pub(crate) unsafe fn of_end(end: *const End) -> &'static Queue {
+        // SAFETY: the sender is the queue's first field, the receiver its second (repr(C)).
+        unsafe {
+            let first = if (*end).is_sender() { end } else { end.sub(1) };
+            &*first.cast::<Queue>()
+        }
+    }
+
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.name
+    }
+
+    pub(crate) fn shown_name(&self) -> String {
+        String::from_utf8_lossy(&self.name).into_owned()
+    }
+
+    pub(crate) fn direction(&self) -> Direction {
+        self.direction
+    }
+
+    pub(crate) fn msg_bytes(&self) -> u32 {
+        self.msg_bytes
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    #[inline(always)]
+    fn sends(&self, side: Side) -> bool {
+        matches!(side, Side::Master) == (self.direction == Direction::MasterToSlave)
+    }
+
+    #[inline(always)]
+    fn end(&self, sender: bool) -> &End {
+        if sender {
+            &self.sender
+        } else {
+            &self.receiver
+        }
+    }
+
+    fn master_end(&self) -> &End {
+        self.end(self.direction == Direction::MasterToSlave)
+    }
+
+    /// The master's end, for the inline paths; none where the queue is no ring.
+    pub(crate) fn shown_end(&self) -> Option<*const End> {
+        matches!(self.body, Body::Ring(_)).then(|| core::ptr::from_ref(self.master_end()))
+    }
+
+    fn master_sleep(&self) -> &Sleep {
+        &self.sleeps[usize::from(self.direction == Direction::SlaveToMaster)]
+    }
+
+    fn slave_sleep(&self) -> &Sleep {
+        &self.sleeps[usize::from(self.direction == Direction::MasterToSlave)]
+    }
+
+    pub(crate) fn sleep_of(&self, side: Side) -> &Sleep {
+        match side {
+            Side::Master => self.master_sleep(),
+            Side::Slave(_) => self.slave_sleep(),
+        }
+    }
+
+    pub(crate) fn wake_master(&self) {
+        self.master_sleep().wake();
+    }
+
+    pub(crate) fn wake_slave(&self) {
+        self.slave_sleep().wake();
+    }
+
+    /// Wakes the side across from an end.
+    pub(crate) fn wake_across(&self, sender: bool) {
+        self.sleeps[usize::from(sender)].wake();
+    }
+
+    /// The thread that uses the master's end, 0 for nobody yet.
+    pub(crate) fn master_thread(&self) -> u64 {
+        self.master_end().owner.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn adopt(&self) {
+        self.master_end()
+            .owner
+            .store(thread::pointer(), Ordering::Release);
+    }
+
+    /// Sees to it that the caller's thread is the one that uses this side.
+    #[inline(always)]
+    pub(crate) fn enter(&'static self, side: Side) -> Result<(), Error> {
+        match side {
+            Side::Master if self.master_thread() == thread::pointer() => Ok(()),
+            Side::Slave(slave) if core::ptr::eq(self.user.load(Ordering::Relaxed), slave) => Ok(()),
+            _ => self.first_use(side),
+        }
+    }
+
+    #[cold]
+    fn first_use(&'static self, side: Side) -> Result<(), Error> {
+        match side {
+            Side::Master => {
+                if slaves::current().is_some() {
+                    return Err(Error::NotTheMaster);
+                }
+                let me = thread::pointer();
+                match self.master_end().owner.compare_exchange(
+                    0,
+                    me,
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                ) {
+                    Ok(_) => Ok(()),
+                    Err(_) => Err(Error::SecondUser),
+                }
+            }
+            Side::Slave(slave) => {
+                // On a machine with one memory the clusters' slaves of one number reach the same queues.
+                if self.cluster != slave.cluster && matches!(self.body, Body::Staged(_)) {
+                    return Err(Error::NoSuchQueue);
+                }
+                let me = core::ptr::from_ref(slave).cast_mut();
+                loop {
+                    match self.user.compare_exchange(
+                        core::ptr::null_mut(),
+                        me,
+                        Ordering::AcqRel,
+                        Ordering::Acquire,
+                    ) {
+                        Ok(_) => break,
+                        Err(p) if p == stand_in() => hetmp_core::sys::yield_now(),
+                        Err(_) => return Err(Error::SecondUser),
+                    }
+                }
+                slave.uses(self);
+                if matches!(self.body, Body::Ring(_)) {
+                    let end = self.end(self.direction == Direction::SlaveToMaster);
+                    slave.show_end(self.handle, core::ptr::from_ref(end).cast_mut());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The slave's thread ends: another may use its end.
+    pub(crate) fn slave_leaves(&self, slave: &Slave) {
+        let me = core::ptr::from_ref(slave).cast_mut();
+        let _ = self.user.compare_exchange(
+            me,
+            core::ptr::null_mut(),
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Does a slave use, or could one use, the other end?
+    pub(crate) fn has_slave(&self) -> bool {
+        let user = self.user.load(Ordering::Acquire);
+        if user.is_null() || user == stand_in() {
+            let cluster = matches!(self.body, Body::Staged(_)).then_some(self.cluster);
+            return slaves::find(cluster, self.slave).is_some();
+        }
+        // The record may be going away: ask the list, not the pointer.
+        slaves::find(None, self.slave).is_some()
+    }
+
+    /// Moves what can be moved, for the slave. True while transfers are under way. Rings have nothing to move.
+    pub(crate) fn pump(&self, slave: &Slave) -> bool {
+        let Body::Staged(stages) = &self.body else {
+            return false;
+        };
+        // SAFETY: `slave` is the user of this queue, and the caller its thread.
+        let side = unsafe { &mut *stages.slave.get() };
+        if side.pump(
+            &stages.list,
+            &mut Copier {
+                stages,
+                slave: Some(slave),
+            },
+        ) {
+            self.master_sleep().notify();
+        }
+        stages.note(side);
+        side.transferring()
+    }
+
+    /// Moves messages that an ended slave left in its store.
+    fn pump_for_ended(&self, stages: &Stages) {
+        if stages.used.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let taken = self.user.compare_exchange(
+            core::ptr::null_mut(),
+            stand_in(),
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+        if taken.is_err() {
+            return;
+        }
+        // SAFETY: no slave uses the queue while `user` is the stand-in, which only one thread gets.
+        let side = unsafe { &mut *stages.slave.get() };
+        side.pump(
+            &stages.list,
+            &mut Copier {
+                stages,
+                slave: None,
+            },
+        );
+        stages.note(side);
+        self.user.store(core::ptr::null_mut(), Ordering::Release);
+    }
+
+    /// Takes up to `want` messages or slots.
+    #[inline(always)]
+    pub(crate) fn try_take(&'static self, side: Side, want: u32) -> Option<Taken> {
+        let Body::Ring(_) = self.body else {
+            return self.try_take_staged(side);
+        };
+        let sender = self.sends(side);
+        let end = self.end(sender);
+        if sender {
+            end.try_allocate(want, self).map(|(at, n)| Taken {
+                at,
+                n,
+                stride: end.stride(),
+                bytes: self.msg_bytes,
+            })
+        } else {
+            end.try_receive(want, self).map(|(at, n, bytes)| Taken {
+                at,
+                n,
+                stride: end.stride(),
+                bytes,
+            })
+        }
+    }
+
+    fn try_take_staged(&'static self, side: Side) -> Option<Taken> {
+        let Body::Staged(stages) = &self.body else {
+            return None;
+        };
+        match side {
+            Side::Master => {
+                if self.direction == Direction::SlaveToMaster
+                    && self.user.load(Ordering::Acquire).is_null()
+                {
+                    self.pump_for_ended(stages);
+                }
+                // SAFETY: the caller is the thread that uses the master's end (`enter`).
+                let (slot, bytes) = unsafe { &mut *stages.master.get() }.take(&stages.list)?;
+                let offset = slot as usize * stages.master_stride;
+                if let Some(guard) = &stages.guard {
+                    guard.allow(offset, stages.master_stride, true);
+                }
+                Some(Taken {
+                    at: stages.shown + offset,
+                    n: 1,
+                    stride: stages.master_stride,
+                    bytes,
+                })
+            }
+            Side::Slave(slave) => {
+                slave.pump_all();
+                // SAFETY: the caller is the slave that uses this queue (`enter`).
+                let mine = unsafe { &mut *stages.slave.get() };
+                let (slot, bytes) = mine.take()?;
+                stages.note(mine);
+                let at = stages.slave_base + slot as usize * stages.slave_stride;
+                Some(Taken {
+                    at,
+                    n: 1,
+                    stride: stages.slave_stride,
+                    bytes,
+                })
+            }
+        }
+    }
+
+    /// Is there something to take?
+    pub(crate) fn ready(&'static self, side: Side) -> bool {
+        match (&self.body, side) {
+            (Body::Ring(_), _) => self.end(self.sends(side)).ready(self),
+            (Body::Staged(stages), Side::Master) => {
+                if self.direction == Direction::SlaveToMaster
+                    && self.user.load(Ordering::Acquire).is_null()
+                {
+                    self.pump_for_ended(stages);
+                }
+                // SAFETY: as in `try_take_staged`.
+                unsafe { &*stages.master.get() }.ready(&stages.list)
+            }
+            (Body::Staged(stages), Side::Slave(slave)) => {
+                slave.pump_all();
+                // SAFETY: as above.
+                unsafe { &*stages.slave.get() }.ready()
+            }
+        }
+    }
+
+    /// Does the side hold every slot, so that waiting for another is in vain?
+    pub(crate) fn holds_all(&self, side: Side) -> bool {
+        match (&self.body, side) {
+            (Body::Ring(_), _) => {
+                let end = self.end(self.sends(side));
+                end.held() == u64::from(end.slots())
+            }
+            // SAFETY: as in `try_take_staged`.
+            (Body::Staged(stages), Side::Master) => {
+                unsafe { &*stages.master.get() }.held() as usize == stages.list.len()
+            }
+            (Body::Staged(stages), Side::Slave(_)) => {
+                // SAFETY: as above.
+                let side = unsafe { &*stages.slave.get() };
+                side.held() as usize == side.slots()
+            }
+        }
+    }
+
+    /// Sends or releases the `n` oldest held messages, the first of which is at `at`.
+    #[inline(always)]
+    pub(crate) fn give(
+        &'static self,
+        side: Side,
+        send: bool,
+        at: usize,
+        n: u32,
+        bytes: i32,
+    ) -> Result<(), Error> {
+        let sender = self.sends(side);
+        if sender != send {
+            return Err(Error::WrongDirection);
+        }
+        if send && bytes as u32 > self.msg_bytes {
+            return Err(Error::TooLong);
+        }
+        let Body::Ring(_) = self.body else {
+            return self.give_staged(side, at, n, bytes as u32);
+        };
+        let end = self.end(sender);
+        if at != end.oldest() || end.held() < u64::from(n) || n == 0 {
+            return Err(if at == 0 {
+                Error::BadAddress
+            } else if n == 0 || at == end.oldest() && end.held() > 0 {
+                Error::BadCount
+            } else if end.holds(at) {
+                Error::OutOfOrder
+            } else {
+                Error::ForeignMessage
+            });
+        }
+        if send {
+            end.send(n, bytes as u32, self);
+        } else {
+            end.release(n, self);
+        }
+        self.sleeps[usize::from(sender)].notify();
+        Ok(())
+    }
+
+    fn give_staged(&'static self, side: Side, at: usize, n: u32, bytes: u32) -> Result<(), Error> {
+        let Body::Staged(stages) = &self.body else {
+            return Ok(());
+        };
+        if at == 0 {
+            return Err(Error::BadAddress);
+        }
+        // Batches of staged queues have one message.
+        if n != 1 {
+            return Err(Error::BadCount);
+        }
+        match side {
+            Side::Master => {
+                // SAFETY: as in `try_take_staged`.
+                let mine = unsafe { &mut *stages.master.get() };
+                stages.check(
+                    at,
+                    stages.shown,
+                    stages.master_stride,
+                    stages.list.len(),
+                    mine.oldest(),
+                    mine.held(),
+                )?;
+                if let Some(guard) = &stages.guard {
+                    // Before the slot is passed on.
+                    guard.allow(at - stages.shown, stages.master_stride, false);
+                }
+                mine.give(bytes, &stages.list);
+                self.slave_sleep().notify();
+            }
+            Side::Slave(slave) => {
+                // SAFETY: as above.
+                let mine = unsafe { &mut *stages.slave.get() };
+                stages.check(
+                    at,
+                    stages.slave_base,
+                    stages.slave_stride,
+                    mine.slots(),
+                    mine.oldest(),
+                    mine.held(),
+                )?;
+                mine.give(bytes);
+                stages.note(mine);
+                slave.pump_all();
+            }
+        }
+        Ok(())
+    }
+
+    /// When the oldest transfer under way ends.
+    pub(crate) fn transfer_ends(&self) -> Option<u64> {
+        let Body::Staged(stages) = &self.body else {
+            return None;
+        };
+        // SAFETY: called by the slave that uses the queue.
+        unsafe { &*stages.slave.get() }.oldest_ticket()
+    }
+
+    /// Messages sent and not yet released.
+    pub(crate) fn queued(&self, side: Side) -> u64 {
+        match &self.body {
+            Body::Ring(_) => self.end(self.sends(side)).queued(self),
+            Body::Staged(stages) => {
+                u64::from(staged::at_master(&stages.list, self.direction))
+                    + u64::from(stages.messages.load(Ordering::Acquire))
+            }
+        }
+    }
+
+    /// Is nothing in it, queued or held?
+    pub(crate) fn at_rest(&self) -> bool {
+        match &self.body {
+            Body::Ring(_) => {
+                let (s, r) = (&self.sender, &self.receiver);
+                s.held() == 0 && r.held() == 0 && s.given() == r.given()
+            }
+            Body::Staged(stages) => {
+                staged::master_at_rest(&stages.list) && stages.used.load(Ordering::Acquire) == 0
+            }
+        }
+    }
+
+    /// Messages that would be lost.
+    pub(crate) fn messages(&self) -> u64 {
+        match &self.body {
+            Body::Ring(_) => self.sender.given() - self.receiver.given(),
+            Body::Staged(_) => self.queued(Side::Master),
+        }
+    }
+
+    /// Refuses all further calls and wakes who waits.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.sender.key.store(u64::MAX, Ordering::Release);
+        self.receiver.key.store(u64::MAX, Ordering::Release);
+        self.wake_slave();
+        self.wake_master();
+    }
+}
+
+impl Stages {
+    /// Tells the master what is in the store.
+    fn note(&self, side: &SlaveSide) {
+        self.messages.store(side.messages(), Ordering::Release);
+        self.used.store(side.used(), Ordering::Release);
+    }
+
+    fn check(
+        &self,
+        at: usize,
+        base: usize,
+        stride: usize,
+        slots: usize,
+        oldest: u32,
+        held: u32,
+    ) -> Result<(), Error> {
+        let slot = at.wrapping_sub(base) / stride;
+        if at < base || slot >= slots || (at - base) % stride != 0 {
+            return Err(Error::ForeignMessage);
+        }
+        let back = (slot + slots - oldest as usize) % slots;
+        if back >= held as usize {
+            Err(Error::ForeignMessage)
+        } else if back != 0 {
+            Err(Error::OutOfOrder)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        self.store.free(self.block);
+        let mapping = match &self.body {
+            Body::Ring(ring) => Some((ring.memory, ring.len)),
+            Body::Staged(stages) => stages.mapping,
+        };
+        if let Some((memory, len)) = mapping {
+            // SAFETY: this queue's own mapping; nobody uses the queue any more (`Registry::remove`).
+            unsafe {
+                libc::munmap(memory as *mut libc::c_void, len);
+            }
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! What exists: the platform, the queues by slave and handle, the stores.
+
+use crate::dma::Controller;
+use crate::error::Error;
+use crate::platform::Platform;
+use crate::queue::Queue;
+use crate::ring::End;
+use crate::slaves;
+use crate::staged::Direction;
+use crate::store::Store;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Queues of one slave number at a time. A handle is an index below this, plus a multiple of it that counts how
+/// often the index was used before.
+pub(crate) const HANDLES: usize = 4096;
+/// Slave numbers.
+pub(crate) const SLAVES: usize = 256;
+const CLUSTERS: usize = 16;
+
+static CONTROLLERS: [Controller; CLUSTERS] = [const { Controller::new() }; CLUSTERS];
+
+/// Everything the process has.
+pub(crate) struct Registry {
+    pub(crate) platform: Platform,
+    /// Seconds after which a wait ends; 0 for never.
+    pub(crate) timeout: f64,
+    /// The queue of each slave number and index.
+    queues: &'static [AtomicPtr<Queue>],
+    /// The master's end of those that are rings, for the inline paths.
+    ends: &'static [AtomicPtr<End>],
+    stores: Vec<OnceLock<Store>>,
+    rows: Mutex<Rows>,
+}
+
+#[derive(Default)]
+struct Rows {
+    /// By slave number: how often each index was used.
+    uses: Vec<Vec<u32>>,
+    /// Destroyed while their slave ran: freed when it has ended.
+    retired: Vec<*mut Queue>,
+}
+
+// SAFETY: the raw pointers are owned by the registry and only touched under its lock.
+unsafe impl Send for Rows {}
+
+/// A row of null pointers that costs no memory until it is used.
+fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
+    // SAFETY: an anonymous mapping of zeroes, which are null pointers; it is never unmapped.
+    unsafe {
+        let bytes = len * size_of::<AtomicPtr<T>>();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let p = libc::mmap(
+            core::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1,
+            0,
+        );
+        if p == libc::MAP_FAILED {
+            hetmp_core::report::fatal(format_args!(
+                "memory: none left: {bytes} bytes are needed for message queues"
+            ));
+        }
+        core::slice::from_raw_parts(p.cast(), len)
+    }
+}
+
+static REGISTRY: OnceLock<Registry> = OnceLock::new();
+
+/// The process's registry, set up on the first call.
+#[inline(always)]
+pub(crate) fn get() -> &'static Registry {
+    match REGISTRY.get() {
+        Some(registry) => registry,
+        None => set_up(),
+    }
+}
+
+#[cold]
+fn set_up() -> &'static Registry {
+    REGISTRY.get_or_init(|| {
+        let env = hetmp_core::env::snapshot();
+        let platform = Platform::from_env(env.get("HETMP_PLATFORM")).unwrap_or_else(|line| {
+            // Another platform than asked for would let pass what should fail.
+            hetmp_core::report::fatal(format_args!("{line}"))
+        });
+        let timeout = env.get("HETMP_MQ_TIMEOUT").map_or(0.0, |value| {
+            let text = String::from_utf8_lossy(value).into_owned();
+            match text.trim().parse::<f64>() {
+                Ok(seconds) if (0.0..=1e9).contains(&seconds) => seconds,
+                _ => {
+                    hetmp_core::report::warn(format_args!(
+                        "HETMP_MQ_TIMEOUT {}: seconds from 0 (never) are accepted",
+                        text.trim()
+                    ));
+                    0.0
+                }
+            }
+        });
+        if platform.strict {
+            crate::strict::install();
+        }
+        let stores = (0..platform.clusters as usize * SLAVES)
+            .map(|_| OnceLock::new())
+            .collect();
+        Registry {
+            platform,
+            timeout,
+            queues: table(SLAVES * HANDLES),
+            ends: table(SLAVES * HANDLES),
+            stores,
+            rows: Mutex::default(),
+        }
+    })
+}
+
+/// What a program asks for in `mCreateQueue`.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The cluster.
+    pub cluster: i32,
+    /// The name, without terminating zero.
+    pub name: &'a [u8],
+    /// The slave's number.
+    pub slave: i32,
+    /// Largest message.
+    pub msg_bytes: usize,
+    /// Slots at the master.
+    pub master_slots: i32,
+    /// Slots in the store.
+    pub slave_slots: i32,
+    /// Where the master's slots lie, 0 for anywhere.
+    pub master_addr: usize,
+    /// 0 scalar, 1 array memory.
+    pub kind: i32,
+    /// 0 to the slave, 1 to the master.
+    pub direction: i32,
+}
+
+impl Registry {
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        // A panic aborts the process, so the lock is never poisoned.
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn check_cluster(&self, cluster: i32) -> Result<u32, Error> {
+        u32::try_from(cluster)
+            .ok()
+            .filter(|&c| c < self.platform.clusters)
+            .ok_or(Error::BadCluster)
+    }
+
+    pub(crate) fn check_slave(&self, slave: i32) -> Result<u32, Error> {
+        u32::try_from(slave)
+            .ok()
+            .filter(|&s| s < self.platform.max_slaves)
+            .ok_or(Error::BadSlave)
+    }
+
+    pub(crate) fn controller(&self, cluster: u32) -> &'static Controller {
+        &CONTROLLERS[cluster as usize % CLUSTERS]
+    }
+
+    pub(crate) fn store(&self, cluster: u32, slave: u32) -> &Store {
+        self.stores[cluster as usize * SLAVES + slave as usize]
+            .get_or_init(|| Store::new(&self.platform, cluster, slave))
+    }
+
+    /// The ends for the inline paths.
+    pub(crate) fn ends(&self) -> *const AtomicPtr<End> {
+        self.ends.as_ptr()
+    }
+
+    /// The queue of a slave number and handle.
+    #[inline(always)]
+    pub(crate) fn queue(&self, slave: u32, handle: i32) -> Result<&'static Queue, Error> {
+        if slave as usize >= SLAVES {
+            return Err(Error::BadSlave);
+        }
+        let at = slave as usize * HANDLES + (handle as usize & (HANDLES - 1));
+        let p = self.queues[at].load(Ordering::Acquire);
+        if p.is_null() {
+            return Err(Error::NoSuchQueue);
+        }
+        // SAFETY: a queue is freed only after its entry was cleared, by the master that destroys it, and only
+        // while no slave of that number runs; the interface forbids other threads to use it meanwhile.
+        let queue = unsafe { &*p };
+        if queue.handle == handle && !queue.is_closed() {
+            Ok(queue)
+        } else {
+            Err(Error::NoSuchQueue)
+        }
+    }
+
+    /// The queues of a slave number.
+    pub(crate) fn of_slave(&self, slave: u32) -> impl Iterator<Item = &'static Queue> + '_ {
+        let row = &self.queues[slave as usize * HANDLES..][..HANDLES];
+        let used = self.rows().uses.get(slave as usize).map_or(0, Vec::len);
+        row[..used].iter().filter_map(|entry| {
+            let p = entry.load(Ordering::Acquire);
+            // SAFETY: as in `queue`.
+            (!p.is_null()).then(|| unsafe { &*p })
+        })
+    }
+
+    pub(crate) fn by_name(
+        &self,
+        slave: u32,
+        cluster: Option<u32>,
+        name: &[u8],
+    ) -> Option<&'static Queue> {
+        let mut found: Option<&'static Queue> = None;
+        for queue in self.of_slave(slave) {
+            if queue.name() == name
+                && cluster.is_none_or(|c| c == queue.cluster)
+                && found.is_none_or(|f| queue.cluster < f.cluster)
+            {
+                found = Some(queue);
+            }
+        }
+        found
+    }
+
+    pub(crate) fn create(&'static self, request: &Request<'_>) -> Result<i32, Error> {
+        if slaves::current().is_some() {
+            return Err(Error::NotTheMaster);
+        }
+        let cluster = self.check_cluster(request.cluster)?;
+        let slave = self.check_slave(request.slave)?;
+        if request.name.is_empty() || request.name.len() > 63 {
+            return Err(Error::BadName);
+        }
+        if request.msg_bytes == 0 || request.msg_bytes > 1 << 29 {
+            return Err(Error::BadSize);
+        }
+        if !(1..=65536).contains(&request.master_slots)
+            || !(1..=65536).contains(&request.slave_slots)
+        {
+            return Err(Error::BadSlots);
+        }
+        let direction = match request.direction {
+            0 => Direction::MasterToSlave,
+            1 => Direction::SlaveToMaster,
+            _ => return Err(Error::BadDirection),
+        };
+        if !(0..=1).contains(&request.kind) {
+            return Err(Error::BadKind);
+        }
+        if request.master_addr % 8 != 0 {
+            return Err(Error::BadAddress);
+        }
+        if self.by_name(slave, Some(cluster), request.name).is_some() {
+            return Err(Error::NameInUse);
+        }
+        let mut rows = self.rows();
+        if rows.uses.len() <= slave as usize {
+            rows.uses.resize(slave as usize + 1, Vec::new());
+        }
+        // An index that was never used first: handles stay small, and old ones unused as long as can be.
+        let base = slave as usize * HANDLES;
+        let uses = &mut rows.uses[slave as usize];
+        let index = if uses.len() < HANDLES {
+            uses.push(0);
+            uses.len() - 1
+        } else {
+            (0..HANDLES)
+                .filter(|&i| {
+                    self.queues[base + i].load(Ordering::Relaxed).is_null() && uses[i] < 1 << 18
+                })
+                .min_by_key(|&i| uses[i])
+                .ok_or(Error::TooManyQueues)?
+        };
+        let handle = (uses[index] as usize * HANDLES + index) as i32;
+        let made = Queue::new(self, request, cluster, slave, handle, direction);
+        let queue = match made {
+            Ok(queue) => Box::into_raw(queue),
+            Err(error) => {
+                if uses[index] == 0 {
+                    uses.pop();
+                }
+                return Err(error);
+            }
+        };
+        uses[index] += 1;
+        // SAFETY: just made.
+        if let Some(end) = unsafe { &*queue }.shown_end() {
+            self.ends[base + index].store(end.cast_mut(), Ordering::Release);
+        }
+        self.queues[base + index].store(queue, Ordering::Release);
+        Ok(handle)
+    }
+
+    /// Takes a queue out; its memory is freed now, or when its slave has ended.
+    pub(crate) fn remove(&self, queue: &'static Queue) {
+        let at = queue.slave as usize * HANDLES + (queue.handle as usize & (HANDLES - 1));
+        self.ends[at].store(core::ptr::null_mut(), Ordering::Release);
+        queue.close();
+        let p = self.queues[at].swap(core::ptr::null_mut(), Ordering::AcqRel);
+        if slaves::find(None, queue.slave).is_some() {
+            self.rows().retired.push(p);
+        } else {
+            // SAFETY: `create` leaked it, the tables have forgotten it, and no slave that could know it
+            // runs.
+            drop(unsafe { Box::from_raw(p) });
+        }
+    }
+
+    /// Frees what the slave may have used, and wakes the master where it waits for it.
+    pub(crate) fn slave_ended(&self, slave: u32) {
+        for queue in self.of_slave(slave) {
+            queue.wake_master();
+        }
+        if slaves::find(None, slave).is_none() {
+            self.rows().retired.retain(|&p| {
+                // SAFETY: in the list since `remove`, so the tables have forgotten it.
+                let theirs = unsafe { (*p).slave } == slave;
+                if theirs {
+                    // SAFETY: no slave of that number runs any more.
+                    drop(unsafe { Box::from_raw(p) });
+                }
+                !theirs
+            });
+        }
+    }
+}

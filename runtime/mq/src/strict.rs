@@ -1,0 +1,233 @@
+//! Strict platforms: slots that the wrong side cannot touch, and the report when it tries.
+//!
+//! The master's slots are a file in memory that is mapped twice: once for the program, page by page without
+//! access unless the master holds the slot, and once, elsewhere, for the transfers. A slave (or a master)
+//! that touches a slot in transfer, queued or free gets a memory fault; so does one that runs over the end of a local
+//! store. The handler says who touched what from which source line, and lets the process end by that signal.
+//!
+//! What it cannot see: page rights hold for all threads of a process alike, so a slave that touches a slot just
+//! while the master fills it, or memory of the program's own, is not noticed.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Once;
+
+/// A row of slots, each on pages of its own, in two mappings.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    shown: usize,
+    hidden: usize,
+    len: usize,
+    region: usize,
+}
+
+/// Regions the handler knows: begin, end, slave, bytes of a slot. A begin of 0 is a free entry.
+static REGIONS: [[AtomicUsize; 4]; 1024] = [const { [const { AtomicUsize::new(0) }; 4] }; 1024];
+
+impl Guarded {
+    /// Maps `slots` slots of `stride` bytes (a multiple of the page size), all without access.
+    ///
+    /// # Errors
+    /// When the kernel has no memory, no memory files, or 1024 such rows exist.
+    pub(crate) fn new(slots: usize, stride: usize, slave: usize) -> Result<Guarded, crate::error::Error> {
+        install();
+        let len = slots * stride;
+        let out = crate::error::Error::NoMemory;
+        // SAFETY: the name is a C string; the descriptor is closed below; both mappings are new.
+        let (shown, hidden) = unsafe {
+            let fd = libc::memfd_create(c"hetmp-mq".as_ptr(), libc::MFD_CLOEXEC);
+            if fd < 0 || libc::ftruncate(fd, len as libc::off_t) != 0 {
+                if fd >= 0 {
+                    libc::close(fd);
+                }
+                return Err(out);
+            }
+            let rw = libc::PROT_READ | libc::PROT_WRITE;
+            let shown = libc::mmap(
+                core::ptr::null_mut(),
+                len,
+                libc::PROT_NONE,
+                libc::MAP_SHARED,
+                fd,
+                0,
+            );
+            let hidden = libc::mmap(core::ptr::null_mut(), len, rw, libc::MAP_SHARED, fd, 0);
+            libc::close(fd);
+            if shown == libc::MAP_FAILED || hidden == libc::MAP_FAILED {
+                return Err(out);
+            }
+            (shown as usize, hidden as usize)
+        };
+        let region = REGIONS
+            .iter()
+            .position(|r| {
+                r[0].compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+            })
+            .ok_or(out)?;
+        let r = &REGIONS[region];
+        r[1].store(shown + len, Ordering::Relaxed);
+        r[2].store(slave, Ordering::Relaxed);
+        r[3].store(stride, Ordering::Relaxed);
+        r[0].store(shown, Ordering::Release);
+        Ok(Guarded {
+            shown,
+            hidden,
+            len,
+            region,
+        })
+    }
+
+    /// Where the program sees the slots.
+    #[must_use]
+    pub(crate) fn shown(&self) -> usize {
+        self.shown
+    }
+
+    /// Where transfers reach them.
+    #[must_use]
+    pub(crate) fn hidden(&self) -> usize {
+        self.hidden
+    }
+
+    /// Lets the program at `len` bytes from `offset` on, or keeps it away.
+    pub(crate) fn allow(&self, offset: usize, len: usize, yes: bool) {
+        let rights = if yes {
+            libc::PROT_READ | libc::PROT_WRITE
+        } else {
+            libc::PROT_NONE
+        };
+        debug_assert!(offset + len <= self.len);
+        // SAFETY: the range lies within this mapping, which is the library's own.
+        unsafe {
+            libc::mprotect((self.shown + offset) as *mut libc::c_void, len, rights);
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        REGIONS[self.region][0].store(0, Ordering::Release);
+        // SAFETY: both mappings are this value's own; whoever drops it has seen to it that no
+        // message of the queue is in use.
+        unsafe {
+            libc::munmap(self.shown as *mut libc::c_void, self.len);
+            libc::munmap(self.hidden as *mut libc::c_void, self.len);
+        }
+    }
+}
+
+/// What was there before, for faults that are not ours.
+static mut BEFORE: core::mem::MaybeUninit<libc::sigaction> = core::mem::MaybeUninit::uninit();
+
+/// Installs the handler, once.
+pub(crate) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the action is filled in; BEFORE is written before any fault can read it.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = on_fault as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigemptyset(&mut action.sa_mask);
+            libc::sigaction(libc::SIGSEGV, &action, (&raw mut BEFORE).cast());
+        }
+    });
+}
+
+extern "C" fn on_fault(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    // SAFETY: the kernel passes a filled structure.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let what = describe(address);
+    if let Some(what) = what {
+        let pc = program_counter(context);
+        let who = crate::slaves::current()
+            .map_or("the master".to_owned(), |s| format!("slave {}", s.number));
+        hetmp_core::report::warn(format_args!(
+            "{who} address {address:#x}: {what}; at {}",
+            source_line(pc)
+        ));
+    }
+    // SAFETY: puts the earlier action back and returns; the instruction faults again under it.
+    unsafe {
+        if what_is_none_and_has_handler() {
+            libc::sigaction(signal, (&raw const BEFORE).cast(), core::ptr::null_mut());
+        } else {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+    }
+}
+
+/// Did somebody else handle faults before?
+fn what_is_none_and_has_handler() -> bool {
+    // SAFETY: BEFORE was written before the handler was installed.
+    let before = unsafe { (*(&raw const BEFORE)).assume_init_ref().sa_sigaction };
+    before != libc::SIG_DFL && before != libc::SIG_IGN
+}
+
+/// What is accepted at an address that the library knows.
+fn describe(address: usize) -> Option<String> {
+    for r in &REGIONS {
+        let begin = r[0].load(Ordering::Acquire);
+        if begin > 1 && address >= begin && address < r[1].load(Ordering::Relaxed) {
+            let slot = (address - begin) / r[3].load(Ordering::Relaxed).max(1);
+            return Some(format!(
+                "slot {slot} at the master, of a queue of slave {}: touched only by the master, between allocating and \
+                 sending or receiving and releasing; slaves use DMA",
+                r[2].load(Ordering::Relaxed)
+            ));
+        }
+    }
+    crate::store::owner_of(address).map(|(cluster, slave)| {
+        format!("outside of the local store of slave {slave} of cluster {cluster}: its blocks are accepted")
+    })
+}
+
+fn program_counter(context: *mut libc::c_void) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the kernel passes the interrupted thread's context.
+    unsafe {
+        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as usize
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        0
+    }
+}
+
+/// `file:line` of an instruction, by addr2line where that is installed, else object and offset. The process is
+/// about to end, so starting another one from here is as good a time as any.
+fn source_line(pc: usize) -> String {
+    // SAFETY: dladdr fills the structure or returns 0; its strings live as long as the object.
+    let (path, base) = unsafe {
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        if libc::dladdr(pc as *const libc::c_void, &mut info) == 0 || info.dli_fname.is_null() {
+            return format!("{pc:#x}");
+        }
+        let path = core::ffi::CStr::from_ptr(info.dli_fname)
+            .to_string_lossy()
+            .into_owned();
+        (path, info.dli_fbase as usize)
+    };
+    // SAFETY: a loaded object begins with its ELF header, whose type is at offset 16.
+    let fixed = unsafe { *((base + 16) as *const u16) } == 2;
+    let offset = if fixed { pc } else { pc - base };
+    let exe = std::fs::read_link("/proc/self/exe").map(|p| p.to_string_lossy().into_owned());
+    let file = if path.contains('/') {
+        path.clone()
+    } else {
+        exe.unwrap_or_else(|_| path.clone())
+    };
+    let found = std::process::Command::new("addr2line")
+        .args(["-e", &file, &format!("{offset:#x}")])
+        .env_remove("LD_PRELOAD")
+        .output()
+        .ok()
+        .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned())
+        .filter(|line| !line.is_empty() && !line.starts_with("??"));
+    found.unwrap_or_else(|| format!("{file}+{offset:#x}"))
+}
