@@ -11,6 +11,7 @@
 
 use crate::decide::Choice;
 use crate::decide::{decide, Decision, NodeInput, Rules, Why};
+use crate::irregular::CostMap;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
 use crate::team::Team;
@@ -20,18 +21,25 @@ use std::sync::Arc;
 /// Weight of a new measurement in the averages; the old average keeps the
 /// rest.
 pub const NEW_WEIGHT: f64 = 0.75;
-/// Executions agree if no node's time per iteration differs by more than this
-/// factor.
+/// Executions agree if the nodes' times per iteration have not moved against
+/// each other by more than this factor.
 const AGREEMENT: f64 = 1.25;
 /// A region that never agrees with itself is settled after so many probed
 /// executions: probing on would not make it more regular.
 const MOST_PROBES: u32 = 4;
-/// A settled execution drifts if a node's time per iteration is off by more
-/// than this factor...
+/// Settled executions drift if the nodes' times per iteration have moved
+/// against each other by more than this factor...
 const DRIFT: f64 = 1.5;
-/// ...and is probed again when so many in a row did. One alone may have been
-/// disturbed from outside.
+/// ...over so many nanoseconds, some time slices of the system: a single one
+/// that another program got says nothing...
+const DRIFT_NS: u64 = 12_000_000;
+/// ...and are probed again when that was seen so many times in a row.
 const DRIFTS_IN_A_ROW: u32 = 2;
+/// Settled executions shorter than a time slice, in nanoseconds, count for
+/// less in the averages: a lost slice makes one many times slower.
+const FULL_WEIGHT_NS: f64 = 4e6;
+/// The least weight of one.
+const LEAST_WEIGHT: f64 = 0.05;
 /// A plan is renewed when a core speed ratio has moved by more than this
 /// factor; smaller moves are balanced at the end of a loop anyway.
 const RENEWAL: f64 = 1.03;
@@ -70,6 +78,9 @@ pub struct Known {
     pub alone_ns: Box<[Option<f64>]>,
     /// How to run without probing, if that is known.
     pub plan: Option<Arc<Decision>>,
+    /// Where iterations of different kinds are, if they are: from the last
+    /// probing that looked for it.
+    pub map: Option<Arc<CostMap>>,
 }
 
 /// Sum of the times of several executions.
@@ -103,8 +114,67 @@ pub struct Entry {
     known: Arc<Known>,
     probes: u32,
     drifts: u32,
+    watch: DriftWatch,
     first: Timing,
     settled: Timing,
+}
+
+/// Settled executions that have not been judged yet.
+#[derive(Clone, Debug, Default)]
+struct DriftWatch {
+    /// Nanoseconds per iteration when it began, by node.
+    expected: Vec<Option<f64>>,
+    /// Sums of busy nanoseconds and iterations, by node.
+    sums: Vec<(u64, u64)>,
+    elapsed_ns: u64,
+}
+
+impl DriftWatch {
+    /// Adds an execution. When there is enough: how far the nodes have moved
+    /// against each other, as a factor of at least 1.
+    fn add(&mut self, record: &LoopRecord, known: &Known) -> Option<f64> {
+        if self.elapsed_ns == 0 {
+            self.expected.clear();
+            self.expected
+                .extend(known.rates.iter().map(|r| r.map(|r| r.ns_per_iteration)));
+            self.sums.clear();
+            self.sums.resize(record.nodes.len(), (0, 0));
+        }
+        for (sum, node) in self.sums.iter_mut().zip(&*record.nodes) {
+            if node.busy_ns > 0 {
+                sum.0 = sum.0.saturating_add(node.busy_ns);
+                sum.1 = sum.1.saturating_add(node.iterations);
+            }
+        }
+        self.elapsed_ns = self.elapsed_ns.saturating_add(record.elapsed_ns);
+        if self.elapsed_ns < DRIFT_NS {
+            return None;
+        }
+        self.elapsed_ns = 0;
+        Some(moved(self.expected.iter().zip(&self.sums).filter_map(
+            |(expected, &(ns, iterations))| {
+                let now = ns as f64 / iterations as f64;
+                Some(now / (*expected)?).filter(|f| f.is_finite() && *f > 0.0)
+            },
+        )))
+    }
+}
+
+/// How far nodes have moved against each other, given how many times slower
+/// than before each one was. If all got slower alike, their shares are still
+/// right. One node alone is compared with itself.
+fn moved(factors: impl Iterator<Item = f64>) -> f64 {
+    let (mut count, mut low, mut high) = (0, f64::INFINITY, 0.0f64);
+    for f in factors {
+        count += 1;
+        low = low.min(f);
+        high = high.max(f);
+    }
+    match count {
+        0 => 1.0,
+        1 => factor(high, 1.0),
+        _ => high / low,
+    }
 }
 
 /// What of an entry outlives the process (see [`crate::profile`]).
@@ -162,9 +232,11 @@ impl Entry {
                 rates: saved.rates.as_slice().into(),
                 alone_ns: saved.alone_ns.as_slice().into(),
                 plan: complete.then(|| Arc::new(decide(&inputs, rules))),
+                map: None,
             }),
             probes: saved.probes,
             drifts: 0,
+            watch: DriftWatch::default(),
             first: saved.first,
             settled: saved.settled,
         })
@@ -219,18 +291,28 @@ impl Entry {
         }
 
         // Compare with what was expected before blending it in.
-        let mut worst: f64 = 1.0;
-        let mut compared = false;
+        let settled = record.learning == Learning::Settled;
+        let drift = if settled {
+            self.watch.add(record, &known)
+        } else {
+            self.watch = DriftWatch::default();
+            None
+        };
+        let weight = if settled {
+            NEW_WEIGHT * (record.elapsed_ns as f64 / FULL_WEIGHT_NS).clamp(LEAST_WEIGHT, 1.0)
+        } else {
+            NEW_WEIGHT
+        };
+        let mut factors = Vec::with_capacity(nodes);
         for (i, node) in record.nodes.iter().enumerate() {
             let Some(fresh) = fresh_rate(node.ns_per_iteration, node.probe) else {
                 continue;
             };
             if let Some(old) = known.rates[i] {
-                compared = true;
-                worst = worst.max(factor(old.ns_per_iteration, fresh.ns_per_iteration));
+                factors.push(fresh.ns_per_iteration / old.ns_per_iteration);
             }
             known.rates[i] = Some(match known.rates[i] {
-                Some(old) => old.blend(&fresh, NEW_WEIGHT),
+                Some(old) => old.blend(&fresh, weight),
                 None => fresh,
             });
         }
@@ -250,20 +332,26 @@ impl Entry {
                             .as_ref()
                             .is_some_and(|d| d.modelled.is_none()))
             });
-        let plans = if record.learning == Learning::Settled {
+        let plans = if settled {
             self.settled.add(record);
             if let Some((node, _)) = ran_alone {
                 // Only an execution by plan had no other node in it.
                 known.alone_ns[node] =
                     Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
             }
-            self.drifts = if worst > DRIFT { self.drifts + 1 } else { 0 };
+            match drift {
+                Some(moved) if moved > DRIFT => self.drifts += 1,
+                Some(_) => self.drifts = 0,
+                None => {}
+            }
             self.drifts < DRIFTS_IN_A_ROW
         } else {
             self.probes += 1;
+            known.map.clone_from(&record.map);
+            let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= AGREEMENT;
             // Turns of single nodes start at once: nothing is learned from
             // probing again.
-            (compared && worst <= AGREEMENT) || self.probes >= MOST_PROBES || ran_alone.is_some()
+            agreed || self.probes >= MOST_PROBES || ran_alone.is_some()
         };
         if plans {
             let inputs: Vec<NodeInput> = record

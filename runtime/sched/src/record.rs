@@ -9,6 +9,7 @@
 
 use crate::decide::Decision;
 use crate::energy::Power;
+use crate::irregular::CostMap;
 use crate::primitive::{AtomicU64, Ordering, Padded};
 use crate::probe::NodeRate;
 use crate::schedule::Kind;
@@ -154,6 +155,8 @@ pub struct LoopRecord {
     pub learning: Learning,
     /// The decision it ran by, whose `Display` is the reason.
     pub decision: Option<Arc<Decision>>,
+    /// Where probing found iterations of different kinds, if it did.
+    pub map: Option<Arc<CostMap>>,
 }
 
 impl LoopRecord {
@@ -203,6 +206,7 @@ impl LoopRecord {
             nodes,
             learning: Learning::None,
             decision: None,
+            map: None,
         }
     }
 

@@ -35,7 +35,7 @@ impl Default for Sensitivity {
     fn default() -> Self {
         Sensitivity {
             spread: 1.5,
-            chunks: 16,
+            chunks: 8,
             window_ns: 200_000,
             windows: 2,
         }
@@ -128,14 +128,20 @@ impl NodeWatch {
             .or(self.expected_ns)
     }
 
-    /// Adds a chunk; the window, if it is full with it.
+    /// Adds a chunk, of which `expected_ns` per iteration was expected, or what
+    /// is of all chunks; the window, if it is full with it.
     #[inline]
-    pub fn add(&mut self, m: &Measurement, s: &Sensitivity) -> Option<Window> {
+    pub fn add(
+        &mut self,
+        m: &Measurement,
+        expected_ns: Option<f64>,
+        s: &Sensitivity,
+    ) -> Option<Window> {
         if m.iterations == 0 {
             return None;
         }
         self.total.add(m);
-        if let Some(expected) = self.expected_ns {
+        if let Some(expected) = expected_ns.or(self.expected_ns) {
             let factor = m.elapsed_ns.max(1) as f64 / m.iterations as f64 / expected;
             self.log_sum += factor.clamp(1.0 / BOUND, BOUND).ln();
         }
@@ -148,8 +154,8 @@ impl NodeWatch {
             return None;
         }
         let window = Window {
-            factor: self
-                .expected_ns
+            factor: expected_ns
+                .or(self.expected_ns)
                 .map(|_| (self.log_sum / f64::from(self.chunks)).exp()),
             fault_period_us: self.faults.map(|f| match f {
                 0 => f64::INFINITY,
@@ -195,13 +201,12 @@ mod tests {
         (w, s)
     }
 
-    /// Chunks of 100 iterations at 200 ns each: ten to a window's time, but 16
-    /// to its number.
+    /// Chunks of 100 iterations at 200 ns each: ten to a window's time.
     #[test]
     fn windows() {
         let (mut w, s) = watch(100.0);
-        let full: Vec<Window> = (0..32)
-            .filter_map(|_| w.add(&chunk(200, None), &s))
+        let full: Vec<Window> = (0..20)
+            .filter_map(|_| w.add(&chunk(200, None), None, &s))
             .collect();
         assert_eq!(full.len(), 2);
         assert!((full[0].factor.unwrap() - 2.0).abs() < 1e-9);
@@ -216,8 +221,8 @@ mod tests {
         let (mut w, s) = watch(200.0);
         for i in 0..64 {
             let ns = if i % 16 == 7 { 40_000 } else { 200 };
-            if let Some(full) = w.add(&chunk(ns, None), &s) {
-                assert!(full.factor.unwrap() < 1.1, "{full:?}");
+            if let Some(full) = w.add(&chunk(ns, None), None, &s) {
+                assert!(full.factor.unwrap() < 1.2, "{full:?}");
             }
         }
     }
@@ -236,7 +241,7 @@ mod tests {
         let window = |faults| {
             let (mut w, s) = watch(2000.0);
             (0..16)
-                .find_map(|_| w.add(&chunk(2000, faults), &s))
+                .find_map(|_| w.add(&chunk(2000, faults), None, &s))
                 .unwrap()
         };
         let of = |faults, alone| window(faults).faults(100.0, alone);

@@ -206,6 +206,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             rates: inputs.iter().map(|i| i.rate).collect(),
             alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
+            map: None,
         })
     })
 }
@@ -311,6 +312,7 @@ fn the_chosen_node_is_late() {
         rates: inputs.iter().map(|i| i.rate).collect(),
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
+        map: None,
     };
     let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     assert!(

@@ -5,7 +5,7 @@
 //! next.
 #![cfg(not(loom))]
 
-use hetmp_sched::cache::Known;
+use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::{decide, Link, NodeInput, Rules, Why};
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
 use hetmp_sched::probe::{Counters, Measurement, NodeRate};
@@ -200,6 +200,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             rates: inputs.iter().map(|i| i.rate).collect(),
             alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
+            map: None,
         })
     })
 }
@@ -258,6 +259,8 @@ struct Model {
     /// Remote faults of iteration `i` on a node while `several` nodes work.
     faults: Option<Faults>,
     late_ns: Vec<u64>,
+    /// From a time on a node is so many times slower.
+    slower: Option<(usize, u64, f64)>,
 }
 
 struct Run {
@@ -280,6 +283,7 @@ impl Model {
             team,
             cost: Box::new(cost),
             faults: None,
+            slower: None,
         }
     }
 
@@ -291,6 +295,7 @@ impl Model {
         let mut doing: Vec<Option<Step>> = vec![None; threads];
         let mut waits = 0;
         let mut done = vec![0; self.team.nodes().len()];
+        let mut took = vec![0; threads];
         loop {
             let now = |t: &usize| clock[*t];
             let Some(t) = (0..threads)
@@ -319,7 +324,7 @@ impl Model {
                     h.next(
                         t,
                         Some(Measurement {
-                            elapsed_ns: self.time(t, range),
+                            elapsed_ns: took[t],
                             iterations: range.len(),
                             faults: self.faults.as_ref().map(|f| {
                                 (range.start..range.end)
@@ -339,7 +344,8 @@ impl Model {
             match answer {
                 Step::Run { range, .. } => {
                     done[self.team.node_of(t)] += range.len();
-                    clock[t] += self.time(t, range);
+                    took[t] = self.time(t, range, clock[t]);
+                    clock[t] += took[t];
                 }
                 Step::Wait(_) => waits += 1,
                 Step::Done => h.finish(t, clock[t] - self.late_ns[t]),
@@ -355,9 +361,13 @@ impl Model {
         }
     }
 
-    fn time(&self, tid: usize, r: Range) -> u64 {
+    fn time(&self, tid: usize, r: Range, now: u64) -> u64 {
         let node = self.team.node_of(tid);
-        (r.start..r.end).map(|i| (self.cost)(node, i)).sum::<f64>() as u64
+        let factor = match self.slower {
+            Some((slow, from, factor)) if slow == node && now >= from => factor,
+            _ => 1.0,
+        };
+        ((r.start..r.end).map(|i| (self.cost)(node, i)).sum::<f64>() * factor) as u64
     }
 
     fn once(&self, settings: Settings) -> Run {
@@ -408,19 +418,71 @@ fn a_common_change_is_no_reason() {
     assert_eq!(model.once(by(Trigger::Change)).renewals, 0);
 }
 
-/// A node becomes slow in the middle of the loop.
+/// A node becomes slow while the loop runs.
 #[test]
 fn a_change_is_seen() {
-    let model = Model::new(&[1, 1], |node, i| match (node, i > N / 4) {
-        (0, true) => 600.0,
-        (0, false) => 100.0,
-        _ => 300.0,
-    });
+    let mut model = Model::new(&[1, 1], |node, _| [100.0, 300.0][node]);
+    let quarter = N / 4 * 75;
+    model.slower = Some((0, quarter, 6.0));
     let run = model.once(by(Trigger::Change));
     assert!((1..12).contains(&run.renewals), "{}", run.renewals);
-    // A quarter of the loop at 75 ns, the rest at 200; nobody knows better.
-    let ideal = N as f64 * (0.25 * 75.0 + 0.75 * 200.0);
+    let ideal = quarter as f64 + N as f64 * 0.75 * 200.0;
     assert!((run.ns as f64) < ideal * 1.1, "{} {ideal}", run.ns);
+}
+
+/// The paper's irregular mix: two kinds of iterations, each of which prefers
+/// another node, in turns along the range.
+#[test]
+fn each_node_gets_its_kind() {
+    let model = Model::new(&[1, 1], |node, i| {
+        let kind = (i * 4 / N % 2) as usize;
+        if node == kind {
+            100.0
+        } else {
+            300.0
+        }
+    });
+    let run = model.once(by(Trigger::Change));
+    let ideal = N as f64 * 50.0;
+    // Probing has to run a tenth of the loop evenly on both nodes.
+    assert!((run.ns as f64) < ideal * 1.25, "{} {ideal}", run.ns);
+    // Without a map a node gets both kinds: 200 ns an iteration.
+    let run = model.once(by(Trigger::Jump(1.0)));
+    assert!((run.ns as f64) > ideal * 1.4, "{} {ideal}", run.ns);
+}
+
+/// What the first execution has found out is used by the next, without
+/// probing.
+#[test]
+fn the_next_execution_knows_the_kinds() {
+    let model = Model::new(&[2, 1], |node, i| {
+        let kind = (i * 4 / N % 2) as usize;
+        if node == kind {
+            100.0
+        } else {
+            300.0
+        }
+    });
+    let settings = by(Trigger::Change);
+    let mut cache = ProbeCache::new();
+    let key = Key::new(1, N, &model.team);
+    let mut times = Vec::new();
+    for i in 0..5 {
+        let h = Irregular::new(N, Arc::clone(&model.team), settings, cache.known(&key));
+        let run = model.run(&h);
+        let record = h.record();
+        if i == 4 {
+            assert_eq!(record.learning, Learning::Settled);
+            assert_eq!(run.renewals, 0);
+        }
+        cache.update(key, &record, &settings.rules);
+        times.push(run.ns);
+    }
+    // Kind 0: 100000 on two cores of node 0; kind 1 on node 1, which needs 100
+    // ns, and node 0 helps with 150.
+    let ideal = 100_000.0 * 50.0 + (100_000.0 - 50_000.0) / (1.0 / 100.0 + 2.0 / 300.0);
+    let last = times[4] as f64;
+    assert!(last < ideal * 1.05, "{times:?} {ideal}");
 }
 
 /// One node ran dry before the trigger: it takes what the other has too much
@@ -499,6 +561,7 @@ fn the_chosen_node_is_late() {
         rates: inputs.iter().map(|i| i.rate).collect(),
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
+        map: None,
     };
     let h = Irregular::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     let run = |s| matches!(s, Step::Run { .. });
@@ -531,9 +594,15 @@ fn patience_ends() {
         }),
         _ => None,
     };
-    let (a, b) = (h.first(0), h.first(1));
-    let _stuck = h.next(0, measure(a));
-    let mut step = h.next(1, measure(b));
+    let probes = |tid| {
+        let mut step = h.first(tid);
+        while matches!(step, Step::Run { probe: true, .. }) {
+            step = h.next(tid, measure(step));
+        }
+        step
+    };
+    let _stuck = probes(0);
+    let mut step = probes(1);
     let decided = h.record().decision.unwrap();
     assert!(
         matches!(

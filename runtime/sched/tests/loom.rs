@@ -183,6 +183,7 @@ fn hetprobe_one_node() {
             rates: inputs.iter().map(|i| i.rate).collect(),
             alone_ns: vec![None; 2].into(),
             plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
+            map: None,
         };
         assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));
         let settings = Settings {

@@ -46,6 +46,19 @@ impl Jumps {
         }
     }
 
+    /// The first iteration.
+    pub(crate) fn start(&self) -> Option<u64> {
+        self.ranges.front().map(|r| r.start)
+    }
+
+    /// Adds what lies behind all that is here.
+    pub(crate) fn append(&mut self, more: &mut Jumps) {
+        for r in more.ranges.drain(..) {
+            self.push(r);
+        }
+        more.len = 0;
+    }
+
     /// Makes a queue of ranges in any order. Empties `loose`.
     pub(crate) fn gather(&mut self, loose: &mut Vec<Range>) {
         debug_assert!(self.is_empty());
@@ -125,6 +138,31 @@ impl Jumps {
             out.ranges.push_front(part);
         }
         out
+    }
+
+    /// Cuts at the places `starts`, which increase, into as many parts; what is
+    /// before the second one belongs to the first. Leaves nothing.
+    pub(crate) fn cut(&mut self, starts: &[u64]) -> Vec<Jumps> {
+        let mut parts: Vec<Jumps> = starts.iter().map(|_| Jumps::default()).collect();
+        let mut at = 0;
+        for mut r in self.ranges.drain(..) {
+            while let Some(&next) = starts.get(at + 1) {
+                if r.end <= next {
+                    break;
+                }
+                if r.start < next {
+                    parts[at].push(Range {
+                        start: r.start,
+                        end: next,
+                    });
+                    r.start = next;
+                }
+                at += 1;
+            }
+            parts[at].push(r);
+        }
+        self.len = 0;
+        parts
     }
 
     /// Cuts into parts proportional to `weights`, in order, and leaves nothing.

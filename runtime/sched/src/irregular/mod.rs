@@ -6,7 +6,9 @@
 //! chunks, in proportion to their node's speed, and every chunk is measured.
 //! When a [`Trigger`] fires, a new *period* begins: what the nodes have left is
 //! gathered into one queue of disjoint ranges ([`jumps`]), probed and split
-//! again. An allotment that contains a jump is handed out piece by piece, in
+//! again. Unless the user sets a percentage, probes are taken in several places
+//! of the loop, and if its iterations are of different kinds there, each node
+//! gets those for which it is best ([`map`]). An allotment that contains a jump is handed out piece by piece, in
 //! successive calls.
 //!
 //! # Three situations when a period begins
@@ -42,6 +44,7 @@
 //! are larger than HetProbe's to make up for that and for the measuring.
 
 mod jumps;
+mod map;
 mod period;
 
 use crate::cache::Known;
@@ -54,6 +57,7 @@ use crate::schedule::{Kind, DEFAULT_FRACTION};
 use crate::team::Team;
 use crate::watch::{self, Faults, NodeWatch, Sensitivity};
 use jumps::Jumps;
+pub use map::CostMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -134,6 +138,8 @@ struct Share {
     ranges: Jumps,
     /// The period this share belongs to; measurements of others say nothing.
     period: u64,
+    /// What the division rests on, where iterations differ.
+    map: Option<Arc<CostMap>>,
     parts: u64,
     least: u64,
     most: u64,
@@ -177,8 +183,15 @@ struct Node {
 struct Hands {
     /// The pieces of the allotment that it has not got yet.
     rest: VecDeque<Range>,
+    /// Empty; keeps its memory.
+    more: VecDeque<Range>,
     /// What it has measured of the allotment.
     sum: Measurement,
+    /// The same by piece, of a probe: its first iteration, and the measurement.
+    samples: Vec<(u64, Measurement)>,
+    /// First iteration of the piece, and of the allotment.
+    piece: u64,
+    start: u64,
     /// The allotment is a probe.
     probing: bool,
     /// Period of the allotment.
@@ -192,9 +205,17 @@ struct Hands {
 /// What only the rare calls touch.
 #[derive(Debug, Default)]
 struct Center {
-    /// While probing: all that was not handed out.
+    /// What is to be divided.
     queue: Jumps,
     loose: Vec<Range>,
+    /// While probing: all that was not handed out, in the parts that are probed
+    /// one by one, and where these begin.
+    strata: Vec<Jumps>,
+    starts: Vec<u64>,
+    /// What was measured there, by node.
+    samples: Vec<Vec<NodeTotal>>,
+    /// What the first probing of this execution found.
+    map: Option<Arc<CostMap>>,
     probing: bool,
     /// Counts probing periods and splits.
     period: u64,
@@ -261,6 +282,7 @@ impl Irregular {
             center: Padded(Mutex::new(Center {
                 totals: vec![NodeTotal::default(); nodes],
                 returned: vec![0; nodes],
+                samples: vec![Vec::new(); nodes],
                 ..Center::default()
             })),
             completed: Padded::default(),
@@ -291,8 +313,11 @@ impl Irregular {
         for hands in &*self.hands {
             let mut hands = lock(&hands.0);
             hands.rest.clear();
+            hands.samples.clear();
             *hands = Hands {
                 rest: core::mem::take(&mut hands.rest),
+                more: core::mem::take(&mut hands.more),
+                samples: core::mem::take(&mut hands.samples),
                 ..Hands::default()
             };
         }
@@ -300,27 +325,29 @@ impl Irregular {
         let c = &mut *guard;
         c.queue.clear();
         c.queue.push(Range { start: 0, end: n });
-        c.period += 1;
         c.periods = 1;
-        c.probing = true;
-        c.totals.fill(NodeTotal::default());
-        c.returned.fill(0);
-        c.outstanding = 0;
-        c.chunk = probe::chunk(n, self.team.threads(), self.settings.probe);
-        c.meanwhile = (c.chunk / 4).max(1);
         c.alone = None;
         c.decision = None;
+        c.map = None;
         c.learning = Learning::Undecided;
         c.wasted = 0;
         c.contracted = 0;
         let plan = self.known.as_ref().and_then(|k| k.plan.clone());
         if let Some(plan) = plan {
             c.learning = Learning::Settled;
-            self.carry_out(c, plan);
+            let map = self
+                .known
+                .as_ref()
+                .and_then(|k| k.map.as_ref())
+                .filter(|m| m.nodes() == self.nodes.len())
+                .map(|m| Arc::new(m.scaled(n)));
+            self.carry_out(c, plan, map);
         } else if self.team.inhabited() <= 1 {
             c.learning = Learning::None;
             let inputs = self.inputs(c);
-            self.carry_out(c, Arc::new(decide(&inputs, &self.settings.rules)));
+            self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
+        } else {
+            self.begin_probing(c, probe::chunk(n, self.team.threads(), self.settings.probe));
         }
     }
 
@@ -354,8 +381,13 @@ impl Irregular {
         }
         if let Some(m) = measured {
             hands.sum.merge(&m);
+            if hands.probing {
+                let piece = hands.piece;
+                hands.samples.push((piece, m));
+            }
         }
         if let Some(range) = hands.rest.pop_front() {
+            hands.piece = range.start;
             self.tally.add(tid, range.len());
             return Step::Run {
                 range,
@@ -426,6 +458,7 @@ impl Irregular {
         }
         record.learning = c.learning;
         record.decision.clone_from(&c.decision);
+        record.map.clone_from(&c.map);
         record
     }
 
@@ -441,7 +474,7 @@ impl Irregular {
             let mut share = lock(&self.nodes[node].share.0);
             let period = share.period;
             let cause = if hands.period == period {
-                self.count(node, &mut share, &m)
+                self.count(node, &mut share, &m, hands.start)
             } else {
                 None
             };
@@ -455,7 +488,7 @@ impl Irregular {
                         if news {
                             self.tell();
                         }
-                        return self.run(tid, range, false);
+                        return self.run(tid, hands, range, false);
                     }
                     None => None,
                 },
@@ -469,7 +502,9 @@ impl Irregular {
     }
 
     #[inline]
-    fn run(&self, tid: usize, range: Range, probe: bool) -> Step {
+    fn run(&self, tid: usize, hands: &mut Hands, range: Range, probe: bool) -> Step {
+        hands.start = range.start;
+        hands.piece = range.start;
         self.tally.add(tid, range.len());
         Step::Run { range, probe }
     }
@@ -477,8 +512,12 @@ impl Irregular {
     /// Adds the measurement of a chunk of the running period to the watch of
     /// its node. What follows from it, if something does.
     #[inline]
-    fn count(&self, node: usize, share: &mut Share, m: &Measurement) -> Option<Cause> {
-        let window = share.watch.add(m, &self.settings.sensitivity);
+    fn count(&self, node: usize, share: &mut Share, m: &Measurement, start: u64) -> Option<Cause> {
+        let expected = share
+            .map
+            .as_ref()
+            .map(|map| map.ns_per_iteration(node, start));
+        let window = share.watch.add(m, expected, &self.settings.sensitivity);
         if let Trigger::Jump(_) = self.settings.trigger {
             let jump_at = self.jump_at.load(Ordering::Relaxed);
             if jump_at != NO_TRIGGER {
@@ -532,14 +571,25 @@ impl Irregular {
             c.outstanding -= 1;
             c.returned[node] += 1;
             c.totals[node].add(m);
+            for (start, m) in hands.samples.drain(..) {
+                c.samples[node][map::stratum(&c.starts, start)].add(&m);
+            }
             let complete = c.outstanding == 0
                 && (0..self.nodes.len()).all(|i| c.returned[i] > 0 || !self.expected(c, i));
             if complete {
                 let inputs = self.inputs(c);
                 c.learning = Learning::Probed;
-                self.carry_out(c, Arc::new(decide(&inputs, &self.settings.rules)));
+                let map = self.costs(c).map(Arc::new);
+                if c.decision.is_none() {
+                    c.map.clone_from(&map);
+                }
+                for stratum in &mut c.strata {
+                    c.queue.append(stratum);
+                }
+                self.carry_out(c, decide(&inputs, &self.settings.rules).into(), map);
             }
         }
+        hands.samples.clear();
         self.take_cold(c, tid, hands)
     }
 
@@ -570,7 +620,7 @@ impl Irregular {
             None => None,
         });
         if let Some(range) = range {
-            return self.run(tid, range, false);
+            return self.run(tid, hands, range, false);
         }
         match c.alone {
             Some(chosen) if chosen != node && self.must_wait(chosen, hands) => {
@@ -611,11 +661,35 @@ impl Irregular {
         Some(range)
     }
 
-    /// A chunk of the queue: a probe, once in each period, then ordinary ones.
+    /// A chunk of what is not handed out: a probe, once in each period, then
+    /// ordinary ones.
     fn take_probing(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
         let probe = hands.probed != c.period;
-        let size = if probe { c.chunk } else { c.meanwhile };
-        let Some(range) = c.queue.take(size, &mut hands.rest) else {
+        let node = self.team.node_of(tid);
+        let strata = c.strata.len();
+        // Nodes begin in different places.
+        let home = node * strata / self.nodes.len();
+        if probe {
+            // The threads of a node share the strata, each in one allotment.
+            let threads = self.team.nodes()[node].threads as usize;
+            let rank = self.team.rank(tid);
+            let mine = (strata / threads + usize::from(rank % threads < strata % threads)).max(1);
+            let size = (c.chunk / mine as u64).max(1);
+            for k in 0..mine {
+                let s = (home + rank + k * threads) % strata;
+                if let Some(first) = c.strata[s].take(size, &mut hands.more) {
+                    hands.rest.push_back(first);
+                    hands.rest.append(&mut hands.more);
+                }
+            }
+        }
+        let mut first = hands.rest.pop_front();
+        let probe = first.is_some();
+        if first.is_none() {
+            first = (0..strata)
+                .find_map(|k| c.strata[(home + k) % strata].take(c.meanwhile, &mut hands.rest));
+        }
+        let Some(range) = first else {
             return Step::Done;
         };
         hands.period = c.period;
@@ -624,7 +698,7 @@ impl Irregular {
             hands.probing = true;
             c.outstanding += 1;
         }
-        self.run(tid, range, probe)
+        self.run(tid, hands, range, probe)
     }
 }
 

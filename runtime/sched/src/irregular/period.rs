@@ -1,6 +1,8 @@
 //! Periods of [`Irregular`]: when one begins, how what is left is divided, and
 //! how a node that ran dry gets more. All of it under the center's lock.
 
+use super::jumps::Jumps;
+use super::map::{self, CostMap};
 use super::{lock, Cause, Center, Irregular, Share, Trigger, NO_TRIGGER};
 use crate::decide::{decide, Choice, Decision, NodeInput};
 use crate::primitive::Ordering;
@@ -28,6 +30,8 @@ const MOST_PERIODS: u32 = 400;
 /// A probe chunk after the first period takes no longer than this on the
 /// slowest node, in nanoseconds. (With [`Trigger::Jump`] it does.)
 const PROBE_NS: f64 = 2e6;
+/// Places of the loop that are probed.
+const MOST_STRATA: u64 = 16;
 /// A new period in which no node's share moved by this was not worth it; the
 /// next one then needs twice as long a change.
 const MOVED: f64 = 0.05;
@@ -98,12 +102,7 @@ impl Irregular {
             return;
         }
         self.gather(c);
-        c.probing = true;
-        c.period += 1;
-        c.totals.fill(NodeTotal::default());
-        c.returned.fill(0);
-        c.outstanding = 0;
-        c.chunk = probe::chunk(left, self.team.threads(), self.settings.probe);
+        let mut chunk = probe::chunk(left, self.team.threads(), self.settings.probe);
         if cause != Cause::Jump {
             let slowest = c
                 .decision
@@ -112,14 +111,68 @@ impl Irregular {
                 .filter_map(|n| n.rate)
                 .fold(0.0, |s: f64, r| s.max(r.ns_per_iteration));
             if slowest > 0.0 {
-                c.chunk = c.chunk.min((PROBE_NS / slowest) as u64).max(1);
+                chunk = chunk.min((PROBE_NS / slowest) as u64).max(1);
             }
+        }
+        self.begin_probing(c, chunk);
+    }
+
+    /// Hands the queue out for probing, with `chunk` iterations for each thread.
+    pub(super) fn begin_probing(&self, c: &mut Center, chunk: u64) {
+        let left = c.queue.len();
+        c.probing = true;
+        c.period += 1;
+        c.totals.fill(NodeTotal::default());
+        c.returned.fill(0);
+        c.outstanding = 0;
+        c.chunk = chunk;
+        // By the page's percentage the loop is probed where it is; faults do
+        // not ask for more either.
+        let strata = match self.settings.trigger {
+            Trigger::Change => self
+                .team
+                .nodes()
+                .iter()
+                .filter(|s| s.threads > 0)
+                .map(|s| chunk.saturating_mul(u64::from(s.threads)))
+                .min()
+                .unwrap_or(1)
+                .clamp(1, MOST_STRATA),
+            _ => 1,
+        };
+        (c.strata, c.starts) = map::stratify(&mut c.queue, strata as usize);
+        if c.strata.is_empty() {
+            c.strata.push(Jumps::default());
+            c.starts.push(0);
+        }
+        for of_node in &mut c.samples {
+            of_node.clear();
+            of_node.resize(c.starts.len(), NodeTotal::default());
         }
         // Not only by the probe: if a thread takes long to come back, the others
         // must get on.
-        let even = left / (self.team.threads() as u64 * CHUNKS_PER_THREAD);
+        let even = left / (self.team.threads().max(1) as u64 * CHUNKS_PER_THREAD);
         c.meanwhile = (c.chunk / 4).max(even).max(1);
         self.tell();
+    }
+
+    /// What the samples say about iterations of different kinds, if they do.
+    pub(super) fn costs(&self, c: &Center) -> Option<CostMap> {
+        let samples: Vec<Vec<Option<f64>>> = c
+            .samples
+            .iter()
+            .zip(self.team.nodes())
+            .map(|(row, shape)| {
+                row.iter()
+                    .map(|total| match shape.threads {
+                        // Of no account, but a number.
+                        0 => Some(1.0),
+                        _ => total.rate().map(|r| r.ns_per_iteration),
+                    })
+                    .collect()
+            })
+            .collect();
+        CostMap::new(self.n, &c.starts, &samples)
     }
 
     /// Is it worth to divide `left` iterations anew?
@@ -152,7 +205,7 @@ impl Irregular {
             .collect();
         self.gather(c);
         c.contracted += 1;
-        self.carry_out(c, Arc::new(decide(&inputs, &self.settings.rules)));
+        self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
     }
 
     /// Moves what the nodes have left into the queue.
@@ -165,13 +218,41 @@ impl Irregular {
         c.loose = loose;
     }
 
-    /// Divides the queue as decided.
-    pub(super) fn carry_out(&self, c: &mut Center, decision: Arc<Decision>) {
+    /// Divides the queue as decided; among several nodes by `map`, if there is
+    /// one.
+    pub(super) fn carry_out(
+        &self,
+        c: &mut Center,
+        mut decision: Arc<Decision>,
+        map: Option<Arc<CostMap>>,
+    ) {
         let left = c.queue.len();
         let threads = self.team.threads().max(1) as u64;
         let jump = match self.settings.trigger {
             Trigger::Jump(jump) => Some(jump),
             _ => None,
+        };
+        let map = map.filter(|_| decision.one_node().is_none());
+        let mut expected: Vec<Option<f64>> = decision
+            .nodes
+            .iter()
+            .map(|n| n.rate.map(|r| r.ns_per_iteration))
+            .collect();
+        let parts = match &map {
+            None => c.queue.split(decision.shares()),
+            Some(map) => {
+                let threads: Vec<u32> = decision.nodes.iter().map(|n| n.threads).collect();
+                let (parts, averages) = map.assign(&mut c.queue, &threads);
+                for (e, average) in expected.iter_mut().zip(averages) {
+                    *e = average.or(*e);
+                }
+                let mut actual = Decision::clone(&decision);
+                actual.choice = Choice::Split {
+                    shares: map::shares(&parts),
+                };
+                decision = Arc::new(actual);
+                parts
+            }
         };
         // Measured again for nothing?
         if let Some(before) = &c.decision {
@@ -191,16 +272,15 @@ impl Irregular {
         let alone =
             matches!(decision.choice, Choice::OneNode { .. }) && decision.fault_period_us.is_some();
         let finest = left / (threads * FINEST_OF_ALL);
-        let parts = c.queue.split(decision.shares());
         for (i, ranges) in parts.into_iter().enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
-            let rate = decision.nodes.get(i).and_then(|n| n.rate);
+            let expected = expected.get(i).copied().flatten();
             let chunk_ns = if self.settings.chunk_ns > 0.0 {
                 self.settings.chunk_ns + CHUNK_NS_PER_THREAD * threads as f64
             } else {
                 0.0
             };
-            let work = rate.map_or(0, |r| (chunk_ns / r.ns_per_iteration) as u64);
+            let work = expected.map_or(0, |ns| (chunk_ns / ns) as u64);
             let each = ranges.len() / threads;
             let least = work.max(each / FINEST).max(finest).max(1);
             let mut most = each / CHUNKS_PER_THREAD;
@@ -212,11 +292,12 @@ impl Irregular {
             let mut share = lock(&node.share.0);
             share.ranges = ranges;
             share.period = c.period;
+            share.map.clone_from(&map);
             share.parts = threads * TAPER;
             share.least = least;
             share.most = most.max(least);
             share.watch.restart(
-                rate.map(|r| r.ns_per_iteration),
+                expected,
                 self.team.nodes()[i].threads,
                 &self.settings.sensitivity,
             );

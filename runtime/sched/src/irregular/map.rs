@@ -1,0 +1,395 @@
+//! What iterations cost along a loop, by node: where kinds of iterations that
+//! prefer different nodes follow each other, and where iterations get longer.
+//!
+//! A probe of the loop's first iterations says nothing about its last ones. So
+//! the probe is taken in several places, the *strata*, by every node. If that
+//! shows a loop whose iterations are alike, it is as good as one place. If
+//! not, each node gets the iterations for which it is best compared to the
+//! others, in such amounts that all end together.
+
+use super::jumps::Jumps;
+
+/// Costs of iterations, by node and stratum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostMap {
+    /// Iterations of the loop it was made from.
+    n: u64,
+    /// First iteration of each stratum, the first one 0.
+    starts: Box<[u64]>,
+    /// Nanoseconds per iteration and core, node by node.
+    ns: Box<[f64]>,
+}
+
+/// Costs are alike if they differ by this factor at most from the middle...
+const ALIKE: f64 = 1.25;
+/// ...in all but one in so many strata: one sample may have been disturbed.
+const ODD_ONES: usize = 5;
+/// Preferences are told apart in steps of this factor.
+const STEP: f64 = 1.5;
+/// An exchange between two nodes must shorten their time to this part.
+const GAIN: f64 = 0.97;
+/// Beyond so many nodes none is tried: it would take longer than it gains.
+const MOST_NODES: usize = 16;
+const ROUNDS: usize = 2;
+
+impl CostMap {
+    /// From samples of nanoseconds per iteration, by node and stratum; a
+    /// missing one is made up from the others. `None` where iterations are all
+    /// alike, or some node has no sample at all.
+    pub(crate) fn new(n: u64, starts: &[u64], samples: &[Vec<Option<f64>>]) -> Option<CostMap> {
+        let strata = starts.len();
+        if strata < 2 {
+            return None;
+        }
+        let middles: Vec<f64> = samples
+            .iter()
+            .map(|row| middle(row.iter().filter_map(|&s| s)))
+            .collect::<Option<_>>()?;
+        let flat = samples.iter().zip(&middles).all(|(row, &m)| {
+            let odd = row
+                .iter()
+                .filter_map(|&s| s)
+                .filter(|&s| s > m * ALIKE || s * ALIKE < m)
+                .count();
+            odd <= strata / ODD_ONES
+        });
+        if flat {
+            return None;
+        }
+        // How much more than usual iterations of the stratum cost, for those
+        // that have run some.
+        let usual = |s: usize| {
+            middle(
+                samples
+                    .iter()
+                    .zip(&middles)
+                    .filter_map(|(row, m)| Some(row[s]? / m)),
+            )
+            .unwrap_or(1.0)
+        };
+        let mut ns = Vec::with_capacity(samples.len() * strata);
+        for (row, m) in samples.iter().zip(&middles) {
+            for (s, sample) in row.iter().enumerate() {
+                ns.push(sample.unwrap_or_else(|| m * usual(s)).max(1e-3));
+            }
+        }
+        let mut starts: Box<[u64]> = starts.into();
+        starts[0] = 0;
+        Some(CostMap {
+            n,
+            starts,
+            ns: ns.into(),
+        })
+    }
+
+    /// The same for a loop of `n` iterations.
+    pub(crate) fn scaled(&self, n: u64) -> CostMap {
+        let factor = n as f64 / self.n.max(1) as f64;
+        CostMap {
+            n,
+            starts: self
+                .starts
+                .iter()
+                .map(|&s| ((s as f64 * factor) as u64).min(n))
+                .collect(),
+            ns: self.ns.clone(),
+        }
+    }
+
+    /// Number of nodes.
+    #[must_use]
+    pub fn nodes(&self) -> usize {
+        self.ns.len() / self.starts.len()
+    }
+
+    /// What a core of `node` needs for an iteration like `iteration`, in
+    /// nanoseconds.
+    #[inline]
+    #[must_use]
+    pub fn ns_per_iteration(&self, node: usize, iteration: u64) -> f64 {
+        self.at(node, stratum(&self.starts, iteration))
+    }
+
+    fn at(&self, node: usize, stratum: usize) -> f64 {
+        self.ns[node * self.starts.len() + stratum]
+    }
+
+    /// Divides `queue` among nodes with `threads` threads: the parts, and what
+    /// a core of each node needs for an iteration of its part on the average.
+    pub(crate) fn assign(
+        &self,
+        queue: &mut Jumps,
+        threads: &[u32],
+    ) -> (Vec<Jumps>, Vec<Option<f64>>) {
+        let mut strata = queue.cut(&self.starts);
+        let lengths: Vec<f64> = strata.iter().map(|s| s.len() as f64).collect();
+        let amounts = self.amounts(&lengths, threads);
+        let mut parts: Vec<Jumps> = threads.iter().map(|_| Jumps::default()).collect();
+        for (s, stratum) in strata.iter_mut().enumerate() {
+            let pieces = stratum.split(amounts.iter().map(|row| row[s]));
+            for (part, mut piece) in parts.iter_mut().zip(pieces) {
+                part.append(&mut piece);
+            }
+        }
+        let average = |(i, row): (usize, &Vec<f64>)| {
+            let all: f64 = row.iter().sum();
+            let time: f64 = row.iter().enumerate().map(|(s, x)| x * self.at(i, s)).sum();
+            (all > 0.0).then(|| time / all)
+        };
+        let averages = amounts.iter().enumerate().map(average).collect();
+        (parts, averages)
+    }
+
+    /// How many iterations of each stratum each node gets, so that all end
+    /// together, as early as is known how.
+    fn amounts(&self, lengths: &[f64], threads: &[u32]) -> Vec<Vec<f64>> {
+        // Time of a whole node for an iteration.
+        let cost = |i: usize, s: usize| self.at(i, s) / f64::from(threads[i]);
+        let busy: Vec<usize> = (0..threads.len()).filter(|&i| threads[i] > 0).collect();
+        let mut amounts = contiguous(lengths, &busy, threads.len(), &cost);
+        if busy.len() > MOST_NODES {
+            return amounts;
+        }
+        for _ in 0..ROUNDS {
+            for (a, &i) in busy.iter().enumerate() {
+                for &j in &busy[a + 1..] {
+                    exchange(&mut amounts, (i, j), &cost);
+                }
+            }
+        }
+        amounts
+    }
+}
+
+/// Number of the stratum that an iteration is in.
+#[inline]
+pub(crate) fn stratum(starts: &[u64], iteration: u64) -> usize {
+    starts.partition_point(|&s| s <= iteration).max(1) - 1
+}
+
+/// One contiguous part for each busy node, in order, such that all take the
+/// same time.
+fn contiguous(
+    lengths: &[f64],
+    busy: &[usize],
+    nodes: usize,
+    cost: &impl Fn(usize, usize) -> f64,
+) -> Vec<Vec<f64>> {
+    let fill = |time: f64| {
+        let mut amounts = vec![vec![0.0; lengths.len()]; nodes];
+        let mut s = 0;
+        let mut left = lengths.first().copied().unwrap_or(0.0);
+        for &i in busy {
+            let mut budget = time;
+            while s < lengths.len() {
+                let whole = left * cost(i, s);
+                if whole > budget {
+                    let some = budget / cost(i, s);
+                    amounts[i][s] += some;
+                    left -= some;
+                    break;
+                }
+                amounts[i][s] += left;
+                budget -= whole;
+                s += 1;
+                left = lengths.get(s).copied().unwrap_or(0.0);
+            }
+        }
+        (amounts, s < lengths.len())
+    };
+    // The first node alone, if it must, is the longest that it can take.
+    let mut high: f64 = busy.first().map_or(0.0, |&i| {
+        (0..lengths.len()).map(|s| lengths[s] * cost(i, s)).sum()
+    });
+    high *= 1.0 + 1e-9;
+    let mut low = 0.0;
+    for _ in 0..50 {
+        let time = 0.5 * (low + high);
+        if fill(time).1 {
+            low = time;
+        } else {
+            high = time;
+        }
+    }
+    fill(high).0
+}
+
+/// Two nodes exchange what the other one is better at, if they gain by it.
+fn exchange(amounts: &mut [Vec<f64>], (i, j): (usize, usize), cost: &impl Fn(usize, usize) -> f64) {
+    let strata = amounts[i].len();
+    let time = |amounts: &[Vec<f64>], i: usize| -> f64 {
+        (0..strata).map(|s| amounts[i][s] * cost(i, s)).sum()
+    };
+    let before = time(amounts, i).max(time(amounts, j));
+    let pooled: Vec<f64> = (0..strata).map(|s| amounts[i][s] + amounts[j][s]).collect();
+    let ratio = |s: usize| cost(i, s) / cost(j, s);
+    let Some(usual) = middle((0..strata).map(ratio)) else {
+        return;
+    };
+    let mut order: Vec<(i64, usize)> = (0..strata)
+        .filter(|&s| pooled[s] > 0.0)
+        .map(|s| (((ratio(s) / usual).ln() / STEP.ln()).round() as i64, s))
+        .collect();
+    order.sort_unstable();
+    // What node i is best at first goes to it, until both take as long.
+    let mut mine = vec![0.0; strata];
+    let mut my_time = 0.0;
+    let mut their_time: f64 = (0..strata).map(|s| pooled[s] * cost(j, s)).sum();
+    for (_, s) in order {
+        let (a, b) = (pooled[s] * cost(i, s), pooled[s] * cost(j, s));
+        let part = ((their_time - my_time) / (a + b)).clamp(0.0, 1.0);
+        mine[s] = pooled[s] * part;
+        my_time += a * part;
+        their_time -= b * part;
+        if part < 1.0 {
+            break;
+        }
+    }
+    if my_time.max(their_time) < before * GAIN {
+        for s in 0..strata {
+            amounts[i][s] = mine[s];
+            amounts[j][s] = pooled[s] - mine[s];
+        }
+    }
+}
+
+/// The median.
+fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_unstable_by(f64::total_cmp);
+    all.get(all.len() / 2).copied()
+}
+
+/// Cuts a queue into `strata` parts of equal length, and tells where they
+/// begin.
+pub(crate) fn stratify(queue: &mut Jumps, strata: usize) -> (Vec<Jumps>, Vec<u64>) {
+    let mut parts = queue.split(core::iter::repeat_n(1.0, strata.max(1)));
+    parts.retain(|p| !p.is_empty());
+    let starts = parts.iter().filter_map(Jumps::start).collect();
+    (parts, starts)
+}
+
+/// Fractions of the parts' lengths.
+pub(crate) fn shares(parts: &[Jumps]) -> Box<[f64]> {
+    let all = parts.iter().map(Jumps::len).sum::<u64>().max(1) as f64;
+    parts.iter().map(|p| p.len() as f64 / all).collect()
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::ranges::Range;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    const N: u64 = 1600;
+
+    fn map(rows: &[&[f64]]) -> Option<CostMap> {
+        let strata = rows[0].len() as u64;
+        let starts: Vec<u64> = (0..strata).map(|s| s * N / strata).collect();
+        let samples: Vec<Vec<Option<f64>>> = rows
+            .iter()
+            .map(|r| r.iter().map(|&x| (x > 0.0).then_some(x)).collect())
+            .collect();
+        CostMap::new(N, &starts, &samples)
+    }
+
+    fn assign(map: &CostMap, n: u64, threads: &[u32]) -> Vec<Vec<(u64, u64)>> {
+        let mut queue = Jumps::default();
+        queue.push(Range::new(0, n));
+        let (parts, _) = map.assign(&mut queue, threads);
+        let ranges = |mut p: Jumps| {
+            let mut rest = VecDeque::new();
+            let first = p.take(u64::MAX, &mut rest);
+            first
+                .into_iter()
+                .chain(rest)
+                .map(|r| (r.start, r.end))
+                .collect()
+        };
+        parts.into_iter().map(ranges).collect()
+    }
+
+    #[test]
+    fn alike_is_no_map() {
+        assert!(map(&[&[10.0; 8], &[30.0; 8]]).is_none());
+        let mut disturbed = [10.0; 8];
+        disturbed[3] = 900.0;
+        assert!(map(&[&disturbed, &[30.0; 8]]).is_none());
+        assert!(map(&[&[1.0, 2.0]]).is_some());
+        assert!(map(&[&[1.0]]).is_none());
+        assert!(map(&[&[1.0, 2.0], &[0.0, 0.0]]).is_none(), "a silent node");
+    }
+
+    /// Two kinds in turns, each of which prefers another node.
+    #[test]
+    fn each_node_gets_what_it_is_good_at() {
+        let m = map(&[&[10.0, 30.0, 10.0, 30.0], &[30.0, 10.0, 30.0, 10.0]]).unwrap();
+        let parts = assign(&m, N, &[1, 1]);
+        assert_eq!(parts[0], [(0, 400), (800, 1200)]);
+        assert_eq!(parts[1], [(400, 800), (1200, 1600)]);
+        // The same for a loop of another length.
+        let parts = assign(&m.scaled(160), 160, &[1, 1]);
+        assert_eq!(parts[0], [(0, 40), (80, 120)]);
+        assert_eq!(m.ns_per_iteration(1, 500), 10.0);
+        assert_eq!(m.ns_per_iteration(1, N + 5), 10.0);
+    }
+
+    /// Iterations get longer, alike on both nodes: contiguous, at the place
+    /// that makes both end together.
+    #[test]
+    fn longer_iterations_move_the_cut() {
+        let m = map(&[&[10.0, 20.0, 30.0, 40.0], &[10.0, 20.0, 30.0, 40.0]]).unwrap();
+        let parts = assign(&m, N, &[1, 1]);
+        // 400 * (10 + 20 + 30 + 40) / 2 = 20000 = 4000 + 8000 + 8000
+        assert_eq!(parts[0], [(0, 1067)]);
+        assert_eq!(parts[1], [(1067, 1600)]);
+    }
+
+    #[test]
+    fn missing_samples_follow_the_others() {
+        let m = map(&[&[10.0, 30.0, 10.0], &[20.0, 0.0, 20.0]]).unwrap();
+        assert_eq!(m.ns_per_iteration(1, 800), 60.0);
+    }
+
+    #[test]
+    fn three_kinds_on_three_nodes() {
+        let m = map(&[
+            &[10.0, 90.0, 90.0, 90.0, 90.0, 10.0],
+            &[90.0, 10.0, 90.0, 90.0, 10.0, 90.0],
+            &[90.0, 90.0, 10.0, 10.0, 90.0, 90.0],
+        ])
+        .unwrap();
+        let parts = assign(&m, 1600, &[2, 2, 2]);
+        let time = |i: usize| -> f64 {
+            parts[i]
+                .iter()
+                .flat_map(|&(s, e)| s..e)
+                .map(|k| m.ns_per_iteration(i, k) / 2.0)
+                .sum()
+        };
+        let longest = (0..3).map(time).fold(0.0, f64::max);
+        // Ideal: 2 * 267 * 10 / 2.
+        assert!(longest < 2667.0 * 1.1, "{longest} {parts:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost(rows in prop::collection::vec(prop::collection::vec(0.1f64..1000.0, 8), 1..7),
+                           threads in prop::collection::vec(0u32..4, 7), n in prop_oneof![0u64..5000, Just(u64::MAX)]) {
+            let rows: Vec<&[f64]> = rows.iter().map(|r| &r[..]).collect();
+            let Some(m) = map(&rows) else { return Ok(()) };
+            let mut threads = threads[..rows.len()].to_vec();
+            threads[0] += 1;
+            let parts = assign(&m.scaled(n), n, &threads);
+            let mut all: Vec<(u64, u64)> = parts.into_iter().flatten().collect();
+            all.sort_unstable();
+            let mut at = 0;
+            for (s, e) in all {
+                prop_assert_eq!(s, at);
+                at = e;
+            }
+            prop_assert_eq!(at, n);
+        }
+    }
+}
