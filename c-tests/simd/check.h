@@ -38,7 +38,7 @@ static uint64_t random64(void) { /* xorshift64*: the same values in every run */
 /* Keeps the compiler from knowing what a value is. */
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x))
 
-__attribute__((noinline, cold)) static void wrong(const char *type, const char *op, int lane,
+__attribute__((noinline, cold, unused)) static void wrong(const char *type, const char *op, int lane,
                                                   const void *got, const void *want, size_t size,
                                                   const void *a, const void *b, const void *c) {
     const void *shown[5] = {got, want, a, b, c};
@@ -66,7 +66,7 @@ __attribute__((noinline, cold)) static void wrong(const char *type, const char *
     } while (0)
 
 /* The first byte of a page that nobody may touch, after one that everybody may. */
-static void *guard_page(void) {
+__attribute__((unused)) static void *guard_page(void) {
     static char *guarded;
     if (!guarded) {
         const size_t page = (size_t)sysconf(_SC_PAGESIZE);
