@@ -310,6 +310,7 @@ impl Analysis<'_> {
         state.forget_copies(|source| match source {
             Source::Register(n) => CALLER_SAVED.contains(&n),
             Source::Slot(_) => true,
+            Source::Constant(_) => false,
         });
         match callee {
             Callee::Runtime(entry) => {

@@ -50,6 +50,7 @@ impl Flags {
 pub(crate) enum Source {
     Register(usize),
     Slot(Place),
+    Constant(i64),
 }
 
 /// One word of the frame.

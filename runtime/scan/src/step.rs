@@ -253,6 +253,7 @@ impl Step<'_> {
         self.state.forget_copies(|source| match source {
             Source::Register(n) => written(n),
             Source::Slot(_) => stores,
+            Source::Constant(_) => false,
         });
         if copy {
             self.state.copied = match i.op1_kind() {
@@ -265,7 +266,7 @@ impl Step<'_> {
                     }
                     _ => None,
                 },
-                _ => None,
+                _ => Self::constant(i, 1).map(Source::Constant),
             };
         }
     }
@@ -709,8 +710,8 @@ impl Step<'_> {
         let new = self.read(i, 1);
         let origin = self.state.flags.origin();
         let value = match self.compared(i) {
-            Some(Picked::Less(split)) => picked(new, old, split),
-            Some(Picked::NotLess(split)) => picked(old, new, split),
+            Some(Picked::Less(split)) => Value::pick(new, old, split),
+            Some(Picked::NotLess(split)) => Value::pick(old, new, split),
             _ if old == new => old,
             _ => old.mixed(new).mixed(tainted(origin)),
         };
@@ -846,16 +847,6 @@ pub(crate) enum Picked {
     Zero,
     /// Whether `id != 0`.
     NotZero,
-}
-
-fn picked(less: Value, not_less: Value, split: u64) -> Value {
-    let value = Value::pick(less, not_less, split);
-    // Both untouched: the choice itself then says who chose.
-    if value == Value::Plain && less != not_less {
-        Value::Taint(Origin::ID.with(Origin::TEAM))
-    } else {
-        value
-    }
 }
 
 fn is_low_byte(register: Register) -> bool {

@@ -99,6 +99,8 @@ pub(crate) enum Value {
     Product(Split),
     /// `id * QuotientPick`, plus a plain number.
     ProductPick(Split),
+    /// `ProductPick + Remainder`: right only where `id >= n % threads`.
+    ProductTail(Split),
     /// 1 where `id < n % threads`, else 0.
     Less(Split),
     /// Anything else that stems from the two numbers.
@@ -125,7 +127,7 @@ impl Value {
             Id => Origin::ID,
             Team => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
-            Less(_) => Origin::ID.with(Origin::TEAM),
+            Less(_) | ProductTail(_) => Origin::ID.with(Origin::TEAM),
             Taint(origin) | Stale(origin) | LowPlain(origin) => origin,
         }
     }
@@ -142,7 +144,9 @@ impl Value {
     pub(crate) fn split(self) -> Option<Split> {
         match self {
             Quotient(s) | QuotientPlus(s) | QuotientPick(s) | Remainder(s) | RemainderPick(s)
-            | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | Less(s) => Some(s),
+            | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s) => {
+                Some(s)
+            }
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | InFrame | Id | Team
             | Taint(_) => None,
         }
@@ -211,8 +215,14 @@ impl Value {
             {
                 Plain
             }
+            (ProductPick(a), Remainder(b) | Tail(b)) | (Remainder(b) | Tail(b), ProductPick(a))
+                if a == b =>
+            {
+                ProductTail(a)
+            }
             (a, b) if a.is_pointer() || b.is_pointer() => a.mixed(b),
             (Product(_) | ProductPick(_), Product(_) | ProductPick(_)) => Plain,
+            (ProductTail(s), x) | (x, ProductTail(s)) if x.is_free() => ProductTail(s),
             (Product(s), x) | (x, Product(s)) if x.is_free() => Product(s),
             (ProductPick(s), x) | (x, ProductPick(s)) if x.is_free() => ProductPick(s),
             (Remainder(s) | Tail(s), x) | (x, Remainder(s) | Tail(s)) if x.is_free() => Tail(s),
@@ -289,11 +299,20 @@ fn as_picked((value, order): (Value, Order), split: Split) -> Option<Value> {
     }
 }
 
+/// A sum that is right where its path comes from is as good as any number.
+fn where_right((value, order): (Value, Order)) -> (Value, Order) {
+    match (value, order) {
+        (ProductTail(s), Order::NotLess(o)) if s == o => (Plain, order),
+        pair => pair,
+    }
+}
+
 /// The least value that covers both, where two paths meet.
 pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
     if a.0 == b.0 {
         return a.0;
     }
+    let (a, b) = (where_right(a), where_right(b));
     if let Some(split) = a.0.split().or(b.0.split()) {
         if let (Some(x), Some(y)) = (as_picked(a, split), as_picked(b, split)) {
             if x == y {

@@ -1,6 +1,6 @@
 //! Programs compiled for the tests.
 
-pub mod file;
+pub(crate) mod file;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use file::File;
 
 /// Compiles a program of `tests/programs` to a shared object.
 #[allow(dead_code, reason = "each test uses what it needs of this file")]
-pub fn compile(source: &str, options: &[&str]) -> File {
+pub(crate) fn compile(source: &str, options: &[&str]) -> File {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
         .join(source);

@@ -1,0 +1,330 @@
+/* Regions that any number of threads may run (fits_*), and regions whose code
+ * needs to know who runs it (refused_*). Only compiled, never run. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+double *a, *b, *best;
+int *counts, team, chosen, size;
+extern double heavy(double);
+extern void take(int);
+extern void look(int *);
+double heavy(double x) { return sqrt(x) + 1; }
+void take(int x) { size = x; }
+void look(int *x) { *x += 1; }
+
+void fits_plain(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) a[i] *= 2;
+}
+
+void fits_constant(void) {
+#pragma omp parallel for
+    for (int i = 0; i < 1000; i++) a[i] *= 2;
+}
+
+void fits_long_step(long n) {
+#pragma omp parallel for
+    for (long i = 5; i < n; i += 3) a[i] = exp(b[i]);
+}
+
+void fits_down(int n) {
+#pragma omp parallel for
+    for (int i = n - 1; i >= 0; i -= 2) a[i] = heavy(a[i]);
+}
+
+void fits_unsigned(unsigned n) {
+#pragma omp parallel for
+    for (unsigned i = 0; i < n; i++) a[i] *= 2;
+}
+
+void fits_unsigned_long(unsigned long n) {
+#pragma omp parallel for
+    for (unsigned long i = 3; i < n; i++) a[i] += b[i - 3];
+}
+
+void fits_collapse(int n, int m) {
+#pragma omp parallel for collapse(2)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) a[i * m + j] = b[j * n + i];
+}
+
+double fits_reduction(int n) {
+    double s = 0, m = 0;
+#pragma omp parallel for reduction(+ : s) reduction(max : m)
+    for (int i = 0; i < n; i++) {
+        s += a[i];
+        if (a[i] > m) m = a[i];
+    }
+    return s + m;
+}
+
+void fits_two_loops(int n, int m) {
+#pragma omp parallel
+    {
+#pragma omp for nowait
+        for (int i = 0; i < n; i++) a[i] *= 2;
+#pragma omp for
+        for (int i = 0; i < m; i++) b[i] = a[0] + i;
+    }
+}
+
+void fits_loop_in_loop(int n, int steps) {
+#pragma omp parallel
+    for (int t = 0; t < steps; t++) {
+#pragma omp for
+        for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i + 1];
+#pragma omp for
+        for (int i = 1; i < n - 1; i++) a[i] = b[i];
+    }
+}
+
+void fits_many_values(int n, int m, int k, double x, double y) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) {
+        double s = 0;
+        for (int j = 0; j < m; j++)
+            for (int l = 0; l < k; l++)
+                s += a[i * m + j] * b[j * k + l] * x + heavy(y * l) * a[l];
+        a[i * m] = s;
+    }
+}
+
+int fits_lastprivate(int n) {
+    int last = 0;
+#pragma omp parallel for lastprivate(last)
+    for (int i = 0; i < n; i++) {
+        last = i * 3;
+        a[i] = last;
+    }
+    return last;
+}
+
+void fits_master_then_loop(int n) {
+#pragma omp parallel
+    {
+#pragma omp master
+        chosen = 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void fits_single_then_loop(int n) {
+#pragma omp parallel
+    {
+#pragma omp single
+        chosen = 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void fits_critical(int n) {
+#pragma omp parallel
+    {
+        double mine = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) mine += a[i];
+#pragma omp critical
+        best[0] += mine;
+    }
+}
+
+void refused_index(int n) {
+#pragma omp parallel
+    {
+        double *mine = &best[omp_get_thread_num()];
+#pragma omp for
+        for (int i = 0; i < n; i++) *mine += a[i];
+    }
+}
+
+void refused_index_with_stride(int n) {
+#pragma omp parallel
+    {
+        int tid = omp_get_thread_num();
+#pragma omp for
+        for (int i = 0; i < n; i++) best[tid * 8] += a[i];
+    }
+}
+
+void refused_index_after_loop(int n) {
+#pragma omp parallel
+    {
+        double s = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) s += a[i];
+        best[omp_get_thread_num()] = s;
+    }
+}
+
+void refused_team_size_kept(int n) {
+#pragma omp parallel
+    {
+#pragma omp single
+        team = omp_get_num_threads();
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_passed(int n) {
+#pragma omp parallel
+    {
+        take(omp_get_thread_num());
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_through_pointer(int n) {
+#pragma omp parallel
+    {
+        int tid = omp_get_thread_num();
+        look(&tid);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] += tid;
+    }
+}
+
+void refused_bucket(int n) {
+#pragma omp parallel
+    {
+        int r = n % omp_get_num_threads();
+        counts[r] += 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_owner(int n) {
+#pragma omp parallel
+    {
+        int share = n / omp_get_num_threads();
+#pragma omp for
+        for (int i = 0; i < n; i++) counts[i / (share + 1)] += 1;
+    }
+}
+
+void refused_prefix(int n) {
+#pragma omp parallel
+    {
+        int from = 0, tid = omp_get_thread_num();
+        for (int t = 0; t < tid; t++) from += counts[t];
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] += from;
+    }
+}
+
+void refused_gather(int n) {
+#pragma omp parallel
+    {
+        int threads = omp_get_num_threads();
+#pragma omp for
+        for (int i = 0; i < n; i++)
+            for (int t = 0; t < threads; t++) a[i] += best[t];
+    }
+}
+
+void refused_two_roles(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        if (omp_get_thread_num() == 0) chosen = 1;
+        else take(2);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_second_thread(int n) {
+#pragma omp parallel
+    {
+        if (omp_get_thread_num() == 1) chosen = 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_raised_for_all(int n) {
+#pragma omp parallel
+    {
+        int tid = omp_get_thread_num();
+        int q = n / omp_get_num_threads() + 1;
+        for (int i = q * tid; i < q * tid + q; i++) a[i] *= 2;
+#pragma omp for
+        for (int i = 0; i < n; i++) b[i] *= 2;
+    }
+}
+
+void refused_value(int n) {
+#pragma omp parallel
+    {
+        int tid = omp_get_thread_num();
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = tid;
+    }
+}
+
+void refused_private_table(int n) {
+#pragma omp parallel
+    {
+        int ids[4];
+        for (int j = 0; j < 4; j++) ids[j] = omp_get_thread_num() + j;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[ids[i & 3]] = 1;
+    }
+}
+
+static __attribute__((noinline)) void mark(int who) { best[who] = 1; }
+void refused_in_callee(int n) {
+#pragma omp parallel
+    {
+        mark(omp_get_thread_num());
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+static __attribute__((noinline)) void own(double x) { best[omp_get_thread_num()] += x; }
+void refused_asked_by_callee(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) own(a[i]);
+}
+
+static __attribute__((noinline)) int who(void) { return omp_get_thread_num(); }
+void refused_answered_by_callee(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) best[who()] += a[i];
+}
+
+void refused_no_loop(void) {
+#pragma omp parallel
+#pragma omp critical
+    best[0] += 1;
+}
+
+void refused_dispatched(int n) {
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < n; i++) a[i] *= 2;
+}
+
+void refused_switch(int n) {
+#pragma omp parallel
+    {
+        switch (omp_get_thread_num()) {
+        case 0: a[0] = 4; break;
+        case 1: a[8] = 3; break;
+        case 2: b[3] = 4; break;
+        case 3: a[7] = 9; break;
+        case 4: b[6] = 4; break;
+        case 5: take(3); break;
+        case 6: take(4); break;
+        }
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+int main(void) { return 0; }
