@@ -7,9 +7,14 @@ use std::process::Command;
 
 use file::File;
 
-/// Compiles a program of `tests/programs` to a shared object.
+/// Compiles a program of `tests/programs` and reads the result.
 #[allow(dead_code, reason = "each test uses what it needs of this file")]
 pub(crate) fn compile(source: &str, options: &[&str]) -> File {
+    compile_to(source, options).1
+}
+
+/// The same, with the path of the result.
+pub(crate) fn compile_to(source: &str, options: &[&str]) -> (PathBuf, File) {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/programs")
         .join(source);
@@ -40,5 +45,6 @@ pub(crate) fn compile(source: &str, options: &[&str]) -> File {
         "{command:?}: {}",
         String::from_utf8_lossy(&result.stderr)
     );
-    File::read(&output)
+    let file = File::read(&output);
+    (output, file)
 }
