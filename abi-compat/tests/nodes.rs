@@ -208,6 +208,51 @@ fn threads_are_where_their_nodes_are() {
     assert!(out.ends_with(" 1\n"), "{out}");
 }
 
+/// Regions of one thread inside a region, by the limit on active levels and by a clause.
+const INNER: &str = r#"
+#define _GNU_SOURCE
+#include <omp.h>
+#include <sched.h>
+#include <stdio.h>
+static int first_cpu(void) {
+    cpu_set_t set;
+    sched_getaffinity(0, sizeof set, &set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) return CPU_COUNT(&set) == 1 ? i : -1;
+    return -2;
+}
+int main(void) {
+    int in[2], after[2];
+    omp_set_max_active_levels(1);
+    #pragma omp parallel num_threads(2)
+    {
+        int me = omp_get_thread_num();
+        #pragma omp parallel
+        in[me] = first_cpu();
+        #pragma omp parallel num_threads(1)
+        if (first_cpu() != in[me]) in[me] = -3;
+        after[me] = first_cpu();
+    }
+    printf("%d %d %d %d\n", in[0], in[1], after[0], after[1]);
+    return 0;
+}
+"#;
+
+#[test]
+fn an_inner_region_of_one_thread_stays_on_its_node() {
+    let Some(cpus) = cpus() else { return };
+    let (a, b) = (cpus[0], cpus[1]);
+    let scratch = Scratch::new("inner");
+    let program = scratch.compile_text("inner", INNER);
+    let nodes = format!("cores={a};cores={b},speed=0.5");
+    for schedule in ["static", "hetprobe"] {
+        let env = [("HETMP_NODES", &*nodes), ("HETMP_SCHEDULE", schedule)];
+        let out = scratch.run(&program, &[], &env);
+        let want = format!("{a} {b} {a} {b}\n");
+        assert_eq!(text(&out.stdout), want, "{}", text(&out.stderr));
+    }
+}
+
 #[test]
 fn bad_values_cost_one_line_each() {
     let Some(cpus) = cpus() else { return };

@@ -165,7 +165,8 @@ fn fill_order(nodes: impl Iterator<Item = Vec<usize>>) -> Box<[u32]> {
 #[cold]
 pub(crate) fn place(th: &Thread, team: &Team, nthreads: u32) {
     let Some(layout) = layout() else { return };
-    let outermost = team.active_level() <= 1;
+    // A region of one thread inside an active one has that one's active level: its thread stays.
+    let outermost = team.active_level() <= u32::from(nthreads > 1);
     for (t, m) in team.members.iter().enumerate().take(nthreads as usize) {
         let (place, ..) = m.placement.get();
         let node = if place != 0 {
