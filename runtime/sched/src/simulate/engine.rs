@@ -4,17 +4,15 @@
 //!
 //! What a chunk takes: first its remote faults, one after the other, and not
 //! before the memories that serve them have served what was asked for earlier;
-//! then the computation. Pages that every chunk needs are walked through in the
-//! same order by all threads of a node: the first one fetches them, the others
-//! wait for the same pages and feel the same faults. A core computes at its
-//! speed, or, if the threads at work on its node want more than its memory's
-//! bandwidth, at what its even part of that allows.
+//! then the computation. A core computes at its speed, or, if the threads at
+//! work on its node want more than its memory's bandwidth, at what its even
+//! part of that allows.
 
 use super::cost::{unit, Costs};
 use super::driver::{Answer, Driver};
-use super::pages::{Faults, Pages};
+use super::pages::{Faults, Pages, Toucher};
 use super::platform::Platform;
-use super::workload::{Access, LoopModel, Pattern};
+use super::workload::{Access, LoopModel};
 use crate::probe::{Counters, Measurement};
 use crate::ranges::Range;
 use crate::team::Team;
@@ -124,29 +122,10 @@ pub(super) struct Machine<'a> {
     free_at: Vec<u64>,
     /// The memory whose node used the schedules' shared state last.
     cursors_in: usize,
-    /// By array and memory: the last fetch of pages that every chunk needs.
-    fetches: Vec<Fetch>,
+    /// The memory where the program started.
+    origin: usize,
     draws: u64,
     seed: u64,
-}
-
-/// Pages on their way to a memory.
-#[derive(Clone, Copy, Debug, Default)]
-struct Fetch {
-    from: u64,
-    until: u64,
-    pages: u64,
-}
-
-impl Fetch {
-    /// Pages that are still to come at the time `now`.
-    fn left(&self, now: u64) -> u64 {
-        if now >= self.until {
-            return 0;
-        }
-        let part = (self.until - now) as f64 / (self.until - self.from) as f64;
-        (self.pages as f64 * part).ceil() as u64
-    }
 }
 
 /// What touching pages took.
@@ -213,13 +192,12 @@ const PATIENCE_NS: u64 = 50_000_000;
 
 impl<'a> Machine<'a> {
     pub(super) fn new(platform: &'a Platform, pages: Pages, origin: usize, seed: u64) -> Self {
-        let fetches = pages.arrays() * platform.memories.max(1);
         Machine {
             platform,
             pages,
-            fetches: vec![Fetch::default(); fetches],
             free_at: vec![0; platform.memories.max(1)],
             cursors_in: origin,
+            origin,
             draws: 0,
             seed,
         }
@@ -233,18 +211,23 @@ impl<'a> Machine<'a> {
         1.0 + self.platform.jitter * (2.0 * unit(self.seed ^ (self.draws << 20)) - 1.0)
     }
 
-    /// How late a thread comes to a loop: up to what opening a region costs,
-    /// so that no node's threads are always the first.
-    fn late_ns(&mut self) -> u64 {
-        if self.platform.fork_us == 0.0 {
-            return 0;
-        }
-        self.draws += 1;
-        (self.platform.fork_us * 1000.0 * unit(self.seed ^ (self.draws << 20))) as u64
+    /// How late a thread of `node` comes to a loop: up to what opening a region
+    /// costs, so that no thread is always the first; and threads of another
+    /// memory than the origin's hear of it through a page.
+    fn late_ns(&mut self, node: usize) -> u64 {
+        let m = self.platform.nodes[node].memory;
+        let far = self.platform.link(self.origin, m).fault_us;
+        let near = if self.platform.fork_us == 0.0 {
+            0.0
+        } else {
+            self.draws += 1;
+            self.platform.fork_us * unit(self.seed ^ (self.draws << 20))
+        };
+        ((near + far) * 1000.0) as u64
     }
 
     /// A thread of memory `m` at time `now` asks for pages; when it has them.
-    fn serve(&mut self, m: usize, faults: &Faults, now: u64) -> u64 {
+    fn serve(&mut self, m: usize, faults: &[u64], now: u64) -> u64 {
         let mut done = now;
         let mut queued = now;
         for (server, &count) in faults.iter().enumerate().filter(|&(_, &c)| c > 0) {
@@ -275,38 +258,18 @@ impl<'a> Machine<'a> {
             return out;
         }
         let m = self.platform.nodes[node].memory;
-        let mut faults: Faults = vec![0; self.platform.memories];
+        let mut faults = Faults::none(self.platform.memories);
+        let by = Toucher { memory: m, now };
         for access in accesses {
-            if access.pattern == Pattern::All {
-                continue;
-            }
-            self.pages.touch(access, range, n, m, &mut faults);
+            self.pages.touch(access, range, n, by, &mut faults);
         }
-        out.moved = faults.iter().sum();
+        out.moved = faults.moved();
+        out.felt = out.moved + faults.coming;
         if out.moved > 0 {
-            out.at = self.serve(m, &faults, now);
+            out.at = self.serve(m, &faults.from, now);
+            self.pages.fetch(&faults, m, now, out.at);
         }
-        out.felt = out.moved;
-        for access in accesses.iter().filter(|a| a.pattern == Pattern::All) {
-            let at = access.array * self.platform.memories + m;
-            let coming = self.fetches[at];
-            out.felt += coming.left(out.at);
-            out.at = out.at.max(coming.until);
-            faults.fill(0);
-            self.pages.touch(access, range, n, m, &mut faults);
-            let pages = faults.iter().sum();
-            if pages > 0 {
-                let from = out.at;
-                out.at = self.serve(m, &faults, from);
-                out.moved += pages;
-                out.felt += pages;
-                self.fetches[at] = Fetch {
-                    from,
-                    until: out.at,
-                    pages,
-                };
-            }
-        }
+        out.at = out.at.max(faults.until);
         out
     }
 
@@ -333,7 +296,7 @@ impl<'a> Machine<'a> {
         let mut continues = vec![None; nodes];
         let mut agenda = Agenda::default();
         for (tid, actor) in actors.iter_mut().enumerate() {
-            agenda.set(start + self.late_ns(), tid, actor);
+            agenda.set(start + self.late_ns(team.node_of(tid)), tid, actor);
         }
         let mut end = start;
         while let Some((now, tid)) = agenda.next(&actors) {

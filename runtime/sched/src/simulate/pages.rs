@@ -2,9 +2,11 @@
 //! as far as it costs time.
 //!
 //! A page has copies in one or several memories. To read it a memory needs a
-//! copy; to write it, the only one. Getting either takes a *remote fault*. The
-//! pages of a chunk are touched when it starts, all at once, each once: pages
-//! that two nodes write in turns *while* their chunks run are not followed.
+//! copy; to write it, the only one. Getting either takes a *remote fault*. A
+//! thread that needs a page which another thread of its memory is fetching
+//! waits for it and has had a fault, too. The pages of a chunk are touched when
+//! it starts, all at once, each once: pages that two nodes write in turns
+//! *while* their chunks run are not followed.
 
 use super::cost::hash;
 use super::workload::{Access, Array, Pattern};
@@ -26,10 +28,46 @@ struct Held {
     /// Pages of which memory `m` has the only copy.
     owned: Vec<u64>,
     pages_per_unit: u64,
+    /// When the last fetch of a page is over.
+    ready: Vec<u64>,
+    /// When all fetches into memory `m` are over.
+    quiet: Vec<u64>,
 }
 
-/// Remote faults, by the memory that served them.
-pub(super) type Faults = Vec<u64>;
+/// What a thread's touches come to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Faults {
+    /// Pages that must come, by the memory that serves them.
+    pub(super) from: Vec<u64>,
+    /// Pages that are on their way already.
+    pub(super) coming: u64,
+    /// When the last of those is there.
+    pub(super) until: u64,
+    /// Array and page of those that must come.
+    fetched: Vec<(usize, usize)>,
+}
+
+impl Faults {
+    /// None yet, with so many memories.
+    pub(super) fn none(memories: usize) -> Faults {
+        Faults {
+            from: vec![0; memories],
+            ..Faults::default()
+        }
+    }
+
+    /// Pages that must come.
+    pub(super) fn moved(&self) -> u64 {
+        self.from.iter().sum()
+    }
+}
+
+/// Who touches, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Toucher {
+    pub(super) memory: usize,
+    pub(super) now: u64,
+}
 
 impl Pages {
     /// All pages are in memory `origin` and nowhere else.
@@ -44,38 +82,48 @@ impl Pages {
                     readable: counts.clone(),
                     owned: counts,
                     pages_per_unit: a.pages_per_unit,
+                    ready: vec![0; a.units as usize],
+                    quiet: vec![0; memories],
                 }
             })
             .collect();
         Pages { arrays, memories }
     }
 
-    /// How many arrays there are.
-    pub(super) fn arrays(&self) -> usize {
-        self.arrays.len()
+    /// What `faults` asked for comes, one page after the other, between `from`
+    /// and `until`.
+    pub(super) fn fetch(&mut self, faults: &Faults, m: usize, from: u64, until: u64) {
+        let count = faults.fetched.len() as u64;
+        for (k, &(array, unit)) in (1..).zip(&faults.fetched) {
+            let held = &mut self.arrays[array];
+            held.ready[unit] = from + (until - from) * k / count;
+            held.quiet[m] = held.quiet[m].max(until);
+        }
     }
 
-    /// A thread of memory `m` runs `range` of a loop of `n` iterations; adds
-    /// the faults to `faults`.
+    /// A thread runs `range` of a loop of `n` iterations; adds the faults to
+    /// `faults`.
     pub(super) fn touch(
         &mut self,
         access: &Access,
         range: Range,
         n: u64,
-        m: usize,
+        by: Toucher,
         faults: &mut Faults,
     ) {
+        let m = by.memory;
         if self.memories <= 1 || range.is_empty() {
             return;
         }
-        let held = &mut self.arrays[access.array];
+        let a = access.array;
+        let held = &mut self.arrays[a];
         let units = held.copies.len() as u64;
         let enough = if access.writes {
             &held.owned
         } else {
             &held.readable
         };
-        if units == 0 || enough[m] == units {
+        if units == 0 || (enough[m] == units && held.quiet[m] <= by.now) {
             return;
         }
         let at = |i: u64, of: u64| (u128::from(i) * u128::from(of) / u128::from(n.max(1))) as u64;
@@ -93,7 +141,8 @@ impl Pages {
             Pattern::Block { halo } => {
                 let (first, last) = part(units);
                 let last = (last + halo).min(units - 1);
-                held.touch_all(first.saturating_sub(halo)..=last, access.writes, m, faults);
+                let first = first.saturating_sub(halo);
+                held.touch_all(first..=last, access, by, faults);
             }
             Pattern::Across { rows } => {
                 let rows = rows.clamp(1, units);
@@ -101,15 +150,15 @@ impl Pages {
                 let (first, last) = part(columns);
                 for row in 0..rows {
                     let row = row * columns;
-                    held.touch_all(row + first..=row + last, access.writes, m, faults);
+                    held.touch_all(row + first..=row + last, access, by, faults);
                 }
             }
-            Pattern::All => held.touch_all(0..=units - 1, access.writes, m, faults),
+            Pattern::All => held.touch_all(0..=units - 1, access, by, faults),
             Pattern::Scattered { per_iteration } => {
                 let count = |i: u64| (i as f64 * per_iteration) as u64;
                 for touch in count(range.start)..count(range.end) {
-                    let unit = hash(touch ^ (access.array as u64) << 56) % units;
-                    held.touch_one(unit as usize, access.writes, m, faults);
+                    let unit = hash(touch ^ (a as u64) << 56) % units;
+                    held.touch_one(unit as usize, access, by, faults);
                 }
             }
         }
@@ -120,23 +169,28 @@ impl Held {
     fn touch_all(
         &mut self,
         units: core::ops::RangeInclusive<u64>,
-        writes: bool,
-        m: usize,
+        access: &Access,
+        by: Toucher,
         faults: &mut Faults,
     ) {
         for unit in units {
-            self.touch_one(unit as usize, writes, m, faults);
+            self.touch_one(unit as usize, access, by, faults);
         }
     }
 
     #[inline]
-    fn touch_one(&mut self, unit: usize, writes: bool, m: usize, faults: &mut Faults) {
-        let mine = 1 << m;
+    fn touch_one(&mut self, unit: usize, access: &Access, by: Toucher, faults: &mut Faults) {
+        let mine = 1 << by.memory;
         let copies = self.copies[unit];
-        if copies == mine || (!writes && copies & mine != 0) {
+        if copies == mine || (!access.writes && copies & mine != 0) {
+            if self.quiet[by.memory] > by.now && self.ready[unit] > by.now {
+                faults.coming += self.pages_per_unit;
+                faults.until = faults.until.max(self.ready[unit]);
+            }
             return;
         }
-        self.fault(unit, writes, m, faults);
+        faults.fetched.push((access.array, unit));
+        self.fault(unit, access.writes, by.memory, faults);
     }
 
     #[cold]
@@ -145,7 +199,7 @@ impl Held {
         let copies = self.copies[unit];
         // The other copy of the lowest number serves, or gives its copy up.
         let server = (copies & !mine).trailing_zeros() as usize;
-        faults[server] += self.pages_per_unit;
+        faults.from[server] += self.pages_per_unit;
         let after = if writes { mine } else { copies | mine };
         for other in 0..self.readable.len() {
             let bit = 1 << other;
@@ -177,9 +231,11 @@ mod tests {
     }
 
     fn faults(p: &mut Pages, a: &Access, start: u64, end: u64, m: usize) -> u64 {
-        let mut f = vec![0; p.memories];
-        p.touch(a, Range::new(start, end), 100, m, &mut f);
-        f.iter().sum()
+        let mut f = Faults::none(p.memories);
+        let by = Toucher { memory: m, now: 0 };
+        p.touch(a, Range::new(start, end), 100, by, &mut f);
+        assert_eq!(f.coming, 0);
+        f.moved()
     }
 
     fn pages(units: u64) -> Pages {
@@ -230,6 +286,26 @@ mod tests {
         assert_eq!(f(Pattern::All, 5, 5, 40), 0);
         let scattered = f(Pattern::Scattered { per_iteration: 0.5 }, 0, 40, 4000);
         assert!((19..=20).contains(&scattered), "{scattered}");
+    }
+
+    #[test]
+    fn a_page_on_its_way_is_waited_for() {
+        let mut p = pages(10);
+        let all = access(Pattern::All, false);
+        let mut touch = |m, now, fetch: bool| {
+            let mut f = Faults::none(2);
+            let by = Toucher { memory: m, now };
+            p.touch(&all, Range::new(0, 1), 1, by, &mut f);
+            if fetch {
+                p.fetch(&f, m, now, now + 1000);
+            }
+            (f.moved(), f.coming, f.until)
+        };
+        assert_eq!(touch(1, 500, true), (10, 0, 0));
+        assert_eq!(touch(1, 600, false), (0, 9, 1500));
+        assert_eq!(touch(1, 1450, false), (0, 1, 1500));
+        assert_eq!(touch(1, 1500, false), (0, 0, 0));
+        assert_eq!(touch(0, 600, false), (0, 0, 0));
     }
 
     #[test]

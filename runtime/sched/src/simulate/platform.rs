@@ -95,9 +95,12 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The link between two memories.
+    /// The link between two memories; one that costs nothing within one.
     #[must_use]
     pub fn link(&self, a: usize, b: usize) -> LinkModel {
+        if a == b {
+            return LinkModel::default();
+        }
         self.links
             .get(a * self.memories + b)
             .copied()
