@@ -31,6 +31,9 @@ pub struct Case {
     forms: Vec<String>,
     /// libgomp cannot run it; the output to be seen is in `expected/`.
     pub only_hetmp: bool,
+    /// The lever or guard that the report must tell of for some region, where virtual teams are
+    /// forced: `tests/static_loops.rs`.
+    pub lever: Option<String>,
 }
 
 /// A compiled case.
@@ -113,6 +116,7 @@ impl Case {
             shared: Vec::new(),
             forms: Vec::new(),
             only_hetmp: false,
+            lever: None,
         };
         for line in text.lines().take(30) {
             let Some((_, value)) = line.split_once("hetmp-test:") else {
@@ -155,10 +159,11 @@ impl Case {
                     self.forms.push(form.to_owned());
                 }
             }
+            "lever" => self.lever = Some(value.trim().to_owned()),
             "only" if value.trim() == "hetmp" => self.only_hetmp = true,
             _ => {
                 return Err(
-                    "env, threads, flags, libs, args, exit, timeout, lib, forms \
+                    "env, threads, flags, libs, args, exit, timeout, lib, forms, lever \
                             and only=hetmp are accepted"
                         .to_owned(),
                 )

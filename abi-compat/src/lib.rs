@@ -14,6 +14,7 @@
 
 pub mod bench;
 pub mod case;
+pub mod compare;
 pub mod coverage;
 pub mod dg;
 pub mod elf;

@@ -10,12 +10,9 @@
 //! program's output is deterministic; then no library of ours is needed.
 
 use hetmp_abi_compat::case::{self, Binary, Case, Setting};
-use hetmp_abi_compat::exec::{Ending, Outcome};
+use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::collections::hash_map::DefaultHasher;
-use std::fs;
-use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -124,70 +121,4 @@ fn compare(case: &Case, cache: &Path, ours: Option<&Ours>) -> Result<(), String>
         }
     }
     Ok(())
-}
-
-/// libgomp's output; remembered beside the binary, which saves half of the time of
-/// every later run.
-fn reference(
-    case: &Case,
-    binary: &Binary,
-    setting: &Setting,
-    remember: bool,
-) -> Result<Vec<u8>, String> {
-    let mut hasher = DefaultHasher::new();
-    setting.to_string().hash(&mut hasher);
-    let file = binary
-        .dir
-        .join(format!("reference-{:016x}", hasher.finish()));
-    let made = |p: &Path| p.metadata().and_then(|m| m.modified()).ok();
-    if remember && made(&file) > made(&binary.path) {
-        if let Ok(text) = fs::read(&file) {
-            return Ok(text);
-        }
-    }
-    let out = case.run(binary, setting, &[])?;
-    check_ending(case, setting, "libgomp", &out)?;
-    fs::write(&file, &out.stdout).map_err(|e| format!("file {}: {e}", file.display()))?;
-    Ok(out.stdout)
-}
-
-fn check_ending(case: &Case, setting: &Setting, how: &str, out: &Outcome) -> Result<(), String> {
-    if out.ending == Ending::Exit(case.exit) {
-        return Ok(());
-    }
-    Err(format!(
-        "{} with {setting} through {how}: {} after {:.1} s, exit {} expected\n{}{}",
-        case.name,
-        out.ending,
-        out.seconds,
-        case.exit,
-        tail(&out.stdout),
-        tail(&out.stderr)
-    ))
-}
-
-fn difference(expected: &[u8], seen: &[u8]) -> String {
-    let expected = String::from_utf8_lossy(expected);
-    let seen = String::from_utf8_lossy(seen);
-    let (mut e, mut s) = (expected.lines(), seen.lines());
-    let mut number = 1;
-    loop {
-        match (e.next(), s.next()) {
-            (Some(a), Some(b)) if a == b => number += 1,
-            (None, None) => return "outputs differ in line ends only".to_owned(),
-            (a, b) => {
-                let text = |l: Option<&str>| l.map_or("nothing".to_owned(), |l| format!("`{l}`"));
-                return format!("line {number}: {} expected, {} seen", text(a), text(b));
-            }
-        }
-    }
-}
-
-fn tail(output: &[u8]) -> String {
-    let text = String::from_utf8_lossy(output);
-    let lines: Vec<&str> = text.lines().collect();
-    lines[lines.len().saturating_sub(10)..]
-        .iter()
-        .map(|l| format!("    {l}\n"))
-        .collect()
 }

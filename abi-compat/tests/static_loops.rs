@@ -1,0 +1,143 @@
+//! Every program of `c-tests/` and every kernel without a schedule clause, with its regions forced
+//! into virtual teams wherever that is safe: the output must be that of libgomp.
+//!
+//! `HETMP_STATIC=force` transforms also where nothing is to be gained, so this is the test that the
+//! guards refuse what they must: a program that a virtual team does not fit prints something else,
+//! crashes, or hangs. Programs whose header names a `lever` must report it. One test a program.
+//!
+//! On one CPU both nodes are the same; the teams are virtual all the same.
+
+use hetmp_abi_compat::case::{self, Case, Setting};
+use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
+use hetmp_abi_compat::library;
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Programs about settings that this test changes itself: the schedule, and what is said about it.
+fn is_about_settings(case: &Case) -> bool {
+    const ABOUT_SCHEDULES: [&str; 5] = [
+        "api_schedule.c",
+        "api_display_env.c",
+        "f_runtime_env.f90",
+        "loop_dynamic_chunks_whole.c",
+        "loop_runtime_default.c",
+    ];
+    let name = case.name.as_str();
+    name.starts_with("env_")
+        || name.starts_with("loop_runtime_env_")
+        || ABOUT_SCHEDULES.contains(&name)
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments
+        .test_threads
+        .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
+    let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
+    cases.retain(|c| !is_about_settings(c) && !c.only_hetmp);
+    // The other forms of the kernels are not divided by compiled code.
+    cases.retain(|c| !c.name.ends_with(".runtime") && !c.name.ends_with(".dynamic"));
+    assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    let cache = library::target_dir().join("differential");
+    let trials = cases
+        .into_iter()
+        .map(|case| {
+            let cache = cache.clone();
+            Trial::test(case.name.clone(), move || {
+                compare(&case, &cache).map_err(Failed::from)
+            })
+        })
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+fn nodes() -> String {
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get());
+    if cpus > 1 {
+        "2".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+fn compare(case: &Case, cache: &Path) -> Result<(), String> {
+    let binary = case.build(cache)?;
+    let report = binary
+        .dir
+        .join(format!("levers-{}.json", std::process::id()));
+    let settings: Vec<Setting> = case
+        .settings()
+        .into_iter()
+        .filter(|s| s.env.iter().all(|(n, _)| n != "OMP_WAIT_POLICY"))
+        .filter(|s| {
+            let threads = s.env.iter().find(|(n, _)| n == "OMP_NUM_THREADS");
+            threads.is_none_or(|(_, n)| n == "2" || n == "3")
+        })
+        .take(2)
+        .collect();
+    for setting in &settings {
+        let expected = reference(case, &binary, setting, true)?;
+        for schedule in ["hetprobe", "cross-dynamic"] {
+            let extra = [
+                ("LD_PRELOAD", library::fresh().display().to_string()),
+                ("HETMP_SCHEDULE", schedule.to_owned()),
+                ("HETMP_STATIC", "force".to_owned()),
+                ("HETMP_NODES", nodes()),
+                ("HETMP_REPORT", report.display().to_string()),
+            ]
+            .map(|(n, v)| (n.to_owned(), v));
+            let out = case.run(&binary, setting, &extra)?;
+            let how = format!("virtual teams and {schedule}");
+            check_ending(case, setting, &how, &out)?;
+            if out.stdout != expected {
+                return Err(format!(
+                    "{} with {setting}, {how}: {}\n{}",
+                    binary.path.display(),
+                    difference(&expected, &out.stdout),
+                    tail(&out.stderr)
+                ));
+            }
+            if let Some(lever) = &case.lever {
+                let told = levers(&report)?;
+                if !told.iter().any(|t| t == lever) && !is_alone(setting) {
+                    return Err(format!(
+                        "{} with {setting}, {how}: lever {lever} expected, told: {}",
+                        binary.path.display(),
+                        told.join(", ")
+                    ));
+                }
+            }
+            let _ = fs::remove_file(&report);
+        }
+    }
+    Ok(())
+}
+
+fn is_alone(setting: &Setting) -> bool {
+    setting
+        .env
+        .iter()
+        .any(|(n, v)| n == "OMP_NUM_THREADS" && v == "1")
+}
+
+/// What the report says of each way in which each region ran.
+fn levers(report: &Path) -> Result<Vec<String>, String> {
+    let text =
+        fs::read_to_string(report).map_err(|e| format!("report {}: {e}", report.display()))?;
+    let json: Value =
+        serde_json::from_str(&text).map_err(|e| format!("report {}: {e}", report.display()))?;
+    let mut levers: Vec<String> = json["regions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|region| region["ways"].as_array().cloned().unwrap_or_default())
+        .filter_map(|way| way["lever"].as_str().map(str::to_owned))
+        .collect();
+    levers.sort();
+    levers.dedup();
+    Ok(levers)
+}
