@@ -8,6 +8,7 @@ TERNARY(MULADD, (UL)((uint64_t)x * (uint64_t)y + (uint64_t)z))
 TERNARY(MULSUB, (UL)((uint64_t)x * (uint64_t)y - (uint64_t)z))
 TERNARY(NMULADD, (UL)((uint64_t)z - (uint64_t)x * (uint64_t)y))
 TERNARY(NMULSUB, (UL)(0 - (uint64_t)x * (uint64_t)y - (uint64_t)z))
+LANES(INC, OP(INC)(va, OP(LT)(vb, vc)), (UL)x + (y < z), F(same_bits))
 BINARY(MIN, x < y ? x : y)
 BINARY(MAX, x > y ? x : y)
 
@@ -132,6 +133,7 @@ static void F(test_class)(void) {
     F(test_MULSUB)();
     F(test_NMULADD)();
     F(test_NMULSUB)();
+    F(test_INC)();
     F(test_MIN)();
     F(test_MAX)();
     F(test_ADDS)();

@@ -122,6 +122,22 @@ HETMP_XMASKED(VF32, float, VM32, __m512, ps)
 HETMP_XMASKED(VF64, double, VM64, __m512d, pd)
 #undef HETMP_XMASKED
 
+#define HETMP_OWN_S_INC 1
+#define HETMP_OWN_U_INC 1
+#define HETMP_XINC(T, M, name) \
+    HETMP_SIMD_FN _##T _##T##_INC(_##T v, _##M m) { \
+        return (_##T)_mm512_mask_add_##name((__m512i)v, m, (__m512i)v, _mm512_set1_##name(1)); \
+    }
+HETMP_XINC(VI8, VM8, epi8)
+HETMP_XINC(VU8, VM8, epi8)
+HETMP_XINC(VI16, VM16, epi16)
+HETMP_XINC(VU16, VM16, epi16)
+HETMP_XINC(VI32, VM32, epi32)
+HETMP_XINC(VU32, VM32, epi32)
+HETMP_XINC(VI64, VM64, epi64)
+HETMP_XINC(VU64, VM64, epi64)
+#undef HETMP_XINC
+
 #define HETMP_OWN_F_GATHER 1
 #define HETMP_OWN_F_SCATTER 1
 #define HETMP_OWN_S_GATHER 1

@@ -48,6 +48,13 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(NMULSUB)(HETMP_V a, HETMP_V b, HETMP_V c) {
 }
 #endif
 
+/* INC(v, m): 1 more in the lanes where m is true. */
+#if !HETMP_OWN(INC)
+HETMP_SIMD_FN HETMP_V HETMP_OP(INC)(HETMP_V v, HETMP_M m) {
+    return (HETMP_V)((HETMP_UV)v - (HETMP_UV)HETMP_MOP(TO_VI)(m));
+}
+#endif
+
 /* MULHI(a, b): the upper half of the product of twice the lane width. */
 #if !HETMP_OWN(MULHI)
 HETMP_SIMD_FN HETMP_V HETMP_OP(MULHI)(HETMP_V a, HETMP_V b) {

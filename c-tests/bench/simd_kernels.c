@@ -1,0 +1,231 @@
+/* Kernels in hetmp/simd.h beside the same kernels in intrinsics, in turns, in one run.
+ *
+ *     simd_kernels [ROUNDS]     times: for each kernel the median, least and most of either
+ *     simd_kernels --check      results only: both must agree
+ *
+ * Prints one line a kernel: name, nanoseconds a call (median least most) of simd.h and of the
+ * intrinsics, and the median of the rounds' ratios. Compile with -O2 and a backend's flags
+ * (-mavx2 -mfma). Away from x86 there are no intrinsics here, and only results are printed. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <hetmp/simd.h>
+
+#include "../apps/hash_simd.h"
+
+/* Nothing that the caller knows may shape a kernel. */
+#ifdef __clang__
+#define KERNEL __attribute__((noinline))
+#else
+#define KERNEL __attribute__((noipa))
+#endif
+
+#if (HETMP_SIMD_ID == HETMP_SIMD_ID_sse2 || HETMP_SIMD_ID == HETMP_SIMD_ID_avx2 || \
+     HETMP_SIMD_ID == HETMP_SIMD_ID_avx512)
+#include "simd_raw.h"
+#define HAVE_RAW 1
+#else
+#define HAVE_RAW 0
+#endif
+
+
+KERNEL void simd_saxpy(float *y, const float *x, float a, size_t n) {
+    const _VF32 va = _VF32_SET1(a);
+    size_t i = 0;
+    for (; i + _VF32_SIZE <= n; i += _VF32_SIZE)
+        _VF32_STORE(y + i, _VF32_MULADD(va, _VF32_LOAD(x + i), _VF32_LOAD(y + i)));
+    for (; i < n; i++)
+        y[i] = a * x[i] + y[i];
+}
+
+KERNEL float simd_dot(const float *x, const float *y, size_t n) {
+    _VF32 s0 = _VF32_ZERO(), s1 = s0, s2 = s0, s3 = s0;
+    size_t i = 0;
+    for (; i + 4 * _VF32_SIZE <= n; i += 4 * _VF32_SIZE) {
+        s0 = _VF32_MULADD(_VF32_LOAD(x + i), _VF32_LOAD(y + i), s0);
+        s1 = _VF32_MULADD(_VF32_LOAD(x + i + _VF32_SIZE), _VF32_LOAD(y + i + _VF32_SIZE), s1);
+        s2 = _VF32_MULADD(_VF32_LOAD(x + i + 2 * _VF32_SIZE), _VF32_LOAD(y + i + 2 * _VF32_SIZE), s2);
+        s3 = _VF32_MULADD(_VF32_LOAD(x + i + 3 * _VF32_SIZE), _VF32_LOAD(y + i + 3 * _VF32_SIZE), s3);
+    }
+    float sum = _VF32_REDUCE_ADD(_VF32_ADD(_VF32_ADD(s0, s1), _VF32_ADD(s2, s3)));
+    for (; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+KERNEL void simd_mandelbrot(int32_t *counts, float x0, float step, float y, int n, int most) {
+    const _VF32 ci = _VF32_SET1(y), four = _VF32_SET1(4.0f), two = _VF32_SET1(2.0f);
+    for (int i = 0; i + _VF32_SIZE <= n; i += _VF32_SIZE) {
+        const _VF32 at = _VF32_ADD(_VF32_SET1((float)i), _VF32_IOTA());
+        const _VF32 cr = _VF32_MULADD(at, _VF32_SET1(step), _VF32_SET1(x0));
+        _VF32 zr = _VF32_ZERO(), zi = _VF32_ZERO();
+        _VI32 count = _VI32_ZERO();
+        for (int k = 0; k < most; k++) {
+            const _VF32 rr = _VF32_MUL(zr, zr), ii = _VF32_MUL(zi, zi);
+            const _VM32 in = _VF32_LE(_VF32_ADD(rr, ii), four);
+            if (!_VM32_ANY(in))
+                break;
+            count = _VI32_INC(count, in);
+            zi = _VF32_MULADD(_VF32_MUL(two, zr), zi, ci);
+            zr = _VF32_ADD(_VF32_SUB(rr, ii), cr);
+        }
+        _VI32_STORE(counts + i, count);
+    }
+}
+
+KERNEL void simd_md5(uint32_t *digests, const uint32_t *blocks, size_t n) {
+    for (; n-- > 0; blocks += 16 * _VU32_SIZE, digests += 4 * _VU32_SIZE) {
+        _VU32 block[16], state[4];
+        for (int i = 0; i < 16; i++)
+            block[i] = _VU32_LOAD(blocks + i * _VU32_SIZE);
+        md5_start_lanes(state);
+        md5_block_lanes(state, block);
+        for (int i = 0; i < 4; i++)
+            _VU32_STORE(digests + i * _VU32_SIZE, state[i]);
+    }
+}
+
+KERNEL void simd_sha256(uint32_t *digests, const uint32_t *blocks, size_t n) {
+    for (; n-- > 0; blocks += 16 * _VU32_SIZE, digests += 8 * _VU32_SIZE) {
+        _VU32 block[16], state[8];
+        for (int i = 0; i < 16; i++)
+            block[i] = _VU32_LOAD(blocks + i * _VU32_SIZE);
+        sha256_start_lanes(state);
+        sha256_block_lanes(state, block);
+        for (int i = 0; i < 8; i++)
+            _VU32_STORE(digests + i * _VU32_SIZE, state[i]);
+    }
+}
+
+#define FLOATS 4096
+#define WIDE 512
+#define GROUPS 16
+static float xs[FLOATS] __attribute__((aligned(128))), ys[FLOATS] __attribute__((aligned(128)));
+static int32_t counts[WIDE] __attribute__((aligned(128)));
+static uint32_t blocks[GROUPS * 16 * _VU32_SIZE] __attribute__((aligned(128)));
+static uint32_t digests[GROUPS * 8 * _VU32_SIZE] __attribute__((aligned(128)));
+static volatile float sink;
+
+static void reset(void) {
+    uint32_t r = 1;
+    for (int i = 0; i < FLOATS; i++) {
+        r = r * 1664525u + 1013904223u;
+        xs[i] = (float)(r >> 8) / 16777216.0f - 0.5f;
+        ys[i] = (float)(r >> 10) / 4194304.0f;
+    }
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+        blocks[i] = r = r * 1664525u + 1013904223u;
+}
+
+/* One call of kernel k, ours or theirs; the same arguments, the same arrays. */
+enum { SAXPY, DOT, MANDELBROT, MD5, SHA256, KERNELS };
+static const char *const names[KERNELS] = {"saxpy", "dot", "mandelbrot", "md5", "sha256"};
+#if HAVE_RAW
+#define EITHER(raw, name, arguments) ((raw) ? raw_##name arguments : simd_##name arguments)
+#else
+#define EITHER(raw, name, arguments) ((void)(raw), simd_##name arguments)
+#endif
+static void call(int k, int raw) {
+    switch (k) {
+    case SAXPY: EITHER(raw, saxpy, (ys, xs, 1e-6f, FLOATS)); break;
+    case DOT: sink = EITHER(raw, dot, (xs, ys, FLOATS)); break;
+    case MANDELBROT: EITHER(raw, mandelbrot, (counts, -2.0f, 3.0f / WIDE, 0.3f, WIDE, 200)); break;
+    case MD5: EITHER(raw, md5, (digests, blocks, GROUPS)); break;
+    default: EITHER(raw, sha256, (digests, blocks, GROUPS)); break;
+    }
+}
+
+/* What a kernel leaves behind, as one number. */
+static uint64_t result(int k, int raw) {
+    uint64_t h = 1469598103934665603u;
+    float dot;
+    const void *part = ys;
+    size_t size = sizeof ys;
+    reset();
+    memset(counts, 0, sizeof counts);
+    memset(digests, 0, sizeof digests);
+    call(k, raw);
+    switch (k) {
+    case SAXPY: break;
+    case DOT: dot = sink, part = &dot, size = sizeof dot; break;
+    case MANDELBROT: part = counts, size = sizeof counts; break;
+    default: part = digests, size = sizeof digests; break;
+    }
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ ((const unsigned char *)part)[i]) * 1099511628211u;
+    return h;
+}
+
+#if HAVE_RAW
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+static double timed(int k, int raw, int calls) {
+    const double from = now();
+    for (int i = 0; i < calls; i++)
+        call(k, raw);
+    return (now() - from) / calls;
+}
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int measure(int rounds) {
+    double *const t = (double *)malloc(3 * (size_t)rounds * sizeof *t);
+    if (!t)
+        return 2;
+    double *const ours = t, *const theirs = t + rounds, *const ratio = t + 2 * rounds;
+    for (int k = 0; k < KERNELS; k++) {
+        int calls = 1;
+        reset();
+        while (timed(k, 0, calls) * calls < 5e5) /* half a millisecond each time */
+            calls *= 2;
+        for (int r = 0; r < rounds; r++) {
+            const int first = r & 1; /* neither is always the first */
+            const double a = timed(k, first, calls), b = timed(k, !first, calls);
+            ours[r] = first ? b : a;
+            theirs[r] = first ? a : b;
+            ratio[r] = ours[r] / theirs[r];
+        }
+        for (int part = 0; part < 3; part++)
+            qsort(t + part * rounds, (size_t)rounds, sizeof *t, ascending);
+        printf("%s %s %.1f %.1f %.1f %.1f %.1f %.1f %.4f\n", HETMP_SIMD_NAME, names[k], ours[rounds / 2],
+               ours[0], ours[rounds - 1], theirs[rounds / 2], theirs[0], theirs[rounds - 1],
+               ratio[rounds / 2]);
+    }
+    free(t);
+    return 0;
+}
+#endif
+
+int main(int argc, char **argv) {
+    int wrong = 0;
+    for (int k = 0; k < KERNELS; k++) {
+        const uint64_t ours = result(k, 0);
+        if (HAVE_RAW && ours != result(k, 1)) {
+            fprintf(stderr, "hetmp: kernel %s: the results of simd.h and of intrinsics differ\n", names[k]);
+            wrong = 1;
+        }
+        if (argc > 1 && strcmp(argv[1], "--check") == 0)
+            printf("%s %s %016llx\n", HETMP_SIMD_NAME, names[k], (unsigned long long)ours);
+    }
+    if (wrong || (argc > 1 && strcmp(argv[1], "--check") == 0))
+        return wrong;
+    const long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 101;
+    if (rounds < 1 || rounds > 100000) {
+        fprintf(stderr, "hetmp: rounds %s: 1 to 100000, or --check, is accepted\n", argv[1]);
+        return 2;
+    }
+#if HAVE_RAW
+    return measure((int)rounds);
+#else
+    fprintf(stderr, "hetmp: backend %s: times are taken on sse2, avx2 and avx512\n", HETMP_SIMD_NAME);
+    return 2;
+#endif
+}
