@@ -1,0 +1,775 @@
+//! `include/hetmp/simd.h`: every operation on every backend against plain C, run natively or
+//! under QEMU; the kernels' machine code; what the header refuses; and that the tests can fail.
+//!
+//! A trial compiles `c-tests/simd/ops.c` for one backend, compiler, language and optimisation.
+//! `HETMP_SIMD_ALL=1` adds the combinations that mostly repeat others (about ten minutes).
+//! What this machine lacks is shown as ignored, with the reason in the trial's name.
+
+use hetmp_abi_compat::{exec, library};
+use libtest_mimic::{Arguments, Failed, Trial};
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What runs the program that was compiled.
+#[derive(Clone, Copy, PartialEq)]
+enum Machine {
+    /// This processor, if it has this feature ("" for none).
+    X86(&'static str),
+    /// 64-bit Arm, emulated, with SVE vectors of this many bits (0: without).
+    Arm(u32),
+}
+
+/// One way to compile the tests.
+struct Way {
+    compiler: &'static str,
+    flags: &'static str,
+    backend: &'static str,
+    bits: u32,
+    machine: Machine,
+    /// Only with HETMP_SIMD_ALL.
+    more: bool,
+}
+
+const fn way(
+    compiler: &'static str,
+    flags: &'static str,
+    backend: &'static str,
+    bits: u32,
+    machine: Machine,
+) -> Way {
+    Way {
+        compiler,
+        flags,
+        backend,
+        bits,
+        machine,
+        more: false,
+    }
+}
+
+const fn more(mut way: Way) -> Way {
+    way.more = true;
+    way
+}
+
+const ARM_GCC: &str = "aarch64-linux-gnu-gcc";
+const ARM_GXX: &str = "aarch64-linux-gnu-g++";
+const ANY: Machine = Machine::X86("");
+const AVX2: Machine = Machine::X86("avx2");
+const AVX512: Machine = Machine::X86("avx512vl");
+
+/// -O0 compiles in a fraction of the time of -O2 and finds what only constants would hide; -O2
+/// is what users run. Each backend has both in C; C++ and clang take the rest in turns.
+const WAYS: &[Way] = &[
+    way("gcc", "-std=c11 -O2", "sse2", 128, ANY),
+    way("gcc", "-O0 -march=x86-64-v2", "sse2", 128, ANY),
+    way("clang++", "-O0", "sse2", 128, ANY),
+    way("gcc", "-std=c11 -O2 -mavx2 -mfma", "avx2", 256, AVX2),
+    way("g++", "-O0 -mavx2", "avx2", 256, AVX2),
+    way("clang", "-O1 -march=x86-64-v3", "avx2", 256, AVX2),
+    way(
+        "gcc",
+        "-std=c11 -O2 -march=x86-64-v4",
+        "avx512",
+        512,
+        AVX512,
+    ),
+    way("g++", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
+    way("clang", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
+    way(
+        "gcc",
+        "-O2 -DHETMP_SIMD_BACKEND=generic",
+        "generic",
+        128,
+        ANY,
+    ),
+    way("g++", "-O0 -DHETMP_SIMD_WIDTH=256", "generic", 256, ANY),
+    way("clang", "-O0 -DSW5_VERSION", "generic", 256, ANY),
+    way("gcc", "-O0 -DHETMP_SIMD_WIDTH=512", "generic", 512, ANY),
+    way("gcc", "-O0 -DMT3_VERSION -Wno-psabi", "generic", 1024, ANY),
+    way(ARM_GCC, "-std=c11 -O2", "neon", 128, Machine::Arm(0)),
+    way(ARM_GXX, "-O0", "neon", 128, Machine::Arm(0)),
+    way(
+        "clang",
+        "--target=aarch64-linux-gnu -O0",
+        "neon",
+        128,
+        Machine::Arm(0),
+    ),
+    way(
+        ARM_GCC,
+        "-O2 -march=armv8.2-a+sve -msve-vector-bits=256",
+        "sve",
+        256,
+        Machine::Arm(256),
+    ),
+    way(
+        ARM_GXX,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=512",
+        "sve",
+        512,
+        Machine::Arm(512),
+    ),
+    way(
+        ARM_GCC,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=128",
+        "sve",
+        128,
+        Machine::Arm(128),
+    ),
+    more(way(
+        ARM_GCC,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=1024",
+        "sve",
+        1024,
+        Machine::Arm(1024),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O2 -march=armv8.2-a+sve -msve-vector-bits=512",
+        "sve",
+        512,
+        Machine::Arm(512),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=512 -DHETMP_SIMD_WIDTH=128",
+        "neon",
+        128,
+        Machine::Arm(512),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O1 -DHETMP_SIMD_WIDTH=256",
+        "generic",
+        256,
+        Machine::Arm(0),
+    )),
+    more(way("g++", "-O2", "sse2", 128, ANY)),
+    more(way("g++", "-O2 -march=x86-64-v3", "avx2", 256, AVX2)),
+    more(way("clang", "-O2 -march=x86-64-v4", "avx512", 512, AVX512)),
+    more(way("gcc", "-O3 -march=x86-64-v4", "avx512", 512, AVX512)),
+    more(way(
+        "gcc",
+        "-O2 -DHETMP_SIMD_WIDTH=256 -mno-avx2",
+        "generic",
+        256,
+        ANY,
+    )),
+    more(way(
+        "gcc",
+        "-O2 -march=x86-64-v3 -DHETMP_SIMD_WIDTH=128",
+        "sse2",
+        128,
+        AVX2,
+    )),
+    more(way(
+        "gcc",
+        "-O1 -DMT3_VERSION -Wno-psabi",
+        "generic",
+        1024,
+        ANY,
+    )),
+    more(way("clang", "-O1 -DMT3_VERSION", "generic", 1024, ANY)),
+    more(way(
+        "gcc",
+        "-O2 -march=x86-64-v4 -DHETMP_SIMD_WIDTH=1024 -Wno-psabi",
+        "generic",
+        1024,
+        AVX512,
+    )),
+];
+
+/// The header's text and the test that must notice the change, for [`mutant`].
+struct Mutant {
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    flags: &'static str,
+    /// Where it must be noticed: a part of the test's report.
+    noticed: &'static str,
+}
+
+const fn mutant(
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    flags: &'static str,
+    noticed: &'static str,
+) -> Mutant {
+    Mutant {
+        file,
+        from,
+        to,
+        flags,
+        noticed,
+    }
+}
+
+const GENERIC: &str = "-DHETMP_SIMD_BACKEND=generic";
+/// The first three run always, all of them with HETMP_SIMD_ALL.
+const MUTANTS: &[Mutant] = &[
+    mutant(
+        "ints.h",
+        "n < HETMP_W ? (HETMP_V)((HETMP_UV)v <<",
+        "n <= HETMP_W ? (HETMP_V)((HETMP_UV)v <<",
+        GENERIC,
+        "SHL",
+    ),
+    mutant(
+        "x86.h",
+        "MAX, hetmp_mf, max_ps",
+        "MAX, hetmp_mf, min_ps",
+        "-DHETMP_SIMD_BACKEND=sse2",
+        "_VF32_MAX",
+    ),
+    mutant(
+        "avx2.h",
+        "_MM_FROUND_TO_NEG_INF)\nHETMP_XROUND(VF64, CEIL",
+        "_MM_FROUND_TO_ZERO)\nHETMP_XROUND(VF64, CEIL",
+        "-mavx2",
+        "_VF64_FLOOR",
+    ),
+    mutant(
+        "floats.h",
+        "near = HETMP_OP(COPYSIGN)((size + whole) - whole, a)",
+        "near = (a + whole) - whole",
+        GENERIC,
+        "ROUND",
+    ),
+    mutant(
+        "floats.h",
+        "return HETMP_OP(COPYSIGN)(HETMP_OP(SELECT)(HETMP_OP(LT)(near, a), near + one, near), a)",
+        "return HETMP_OP(SELECT)(HETMP_OP(LT)(near, a), near + one, near)",
+        GENERIC,
+        "CEIL",
+    ),
+    mutant(
+        "floats.h",
+        "HETMP_OP(OR)(a, b), b)",
+        "b, b)",
+        GENERIC,
+        "MINNUM",
+    ),
+    mutant(
+        "floats.h",
+        "HETMP_OP(FMA)(HETMP_OP(NEG)(a), b, HETMP_OP(NEG)(c))",
+        "HETMP_OP(NEG)(HETMP_OP(FMA)(a, b, c))",
+        GENERIC,
+        "FNMS",
+    ),
+    mutant("ints.h", "b[i] == -1 ?", "b[i] == -2 ?", GENERIC, ""),
+    mutant(
+        "ints.h",
+        "~(a ^ b) & (a ^ sum)",
+        "~(a & b) & (a ^ sum)",
+        GENERIC,
+        "ADDS",
+    ),
+    mutant("ints.h", "rest <= a", "rest < a", GENERIC, "SUBS"),
+    mutant(
+        "ints.h",
+        "(n | most) & (HETMP_W - 1)",
+        "n & (HETMP_W - 1)",
+        GENERIC,
+        "SHRV",
+    ),
+    mutant("ints.h", "x |= x >> 4;", "x |= x >> 3;", GENERIC, "CLZ"),
+    mutant(
+        "lanes.h",
+        "i < n && i < HETMP_N; i++) {\n        __asm__ volatile(\"\"); /*",
+        "i <= n && i < HETMP_N; i++) {\n        __asm__ volatile(\"\"); /*",
+        GENERIC,
+        "",
+    ),
+    mutant(
+        "lanes.h",
+        "n = n < HETMP_N ? n : HETMP_N",
+        "n = n < HETMP_N - 1 ? n : HETMP_N",
+        GENERIC,
+        "SLIDE",
+    ),
+    mutant(
+        "masks.h",
+        "bits |= (uint64_t)(m[i] & 1) << i",
+        "bits |= (uint64_t)(m[i] & 1) << (i & 31)",
+        "-DHETMP_SIMD_WIDTH=512",
+        "FROM_VI",
+    ),
+    mutant(
+        "convert.h",
+        "_##F##_GE(v, limit)",
+        "_##F##_GT(v, limit)",
+        GENERIC,
+        "TO_VI",
+    ),
+    mutant(
+        "convert.h",
+        "v = _VF64_SELECT(_VF64_ISNAN(v), _VF64_ZERO(), v);",
+        "",
+        GENERIC,
+        "VF64_TO_V",
+    ),
+    mutant(
+        "x86.h",
+        "(high - (0x1p39f + 0x1p23f)) + low",
+        "(low - (0x1p39f + 0x1p23f)) + high",
+        "-DHETMP_SIMD_BACKEND=sse2",
+        "VU32_TO_VF32",
+    ),
+    mutant(
+        "x86.h",
+        "& (_VI32)(v == v)",
+        "",
+        "-DHETMP_SIMD_BACKEND=sse2",
+        "VF32_TO_VI32",
+    ),
+    mutant(
+        "avx2.h",
+        "packs_epi16((__m256i)",
+        "packus_epi16((__m256i)",
+        "-mavx2",
+        "",
+    ),
+    mutant(
+        "avx512.h",
+        "_CMP_NEQ_UQ",
+        "_CMP_NEQ_OQ",
+        "-march=x86-64-v4",
+        "NE",
+    ),
+    mutant(
+        "avx512.h",
+        "a + _##U##_MIN(b, ~a)",
+        "a + _##U##_MIN(b, a)",
+        "-march=x86-64-v4",
+        "ADDS",
+    ),
+    mutant(
+        "types.h",
+        "HETMP_AT_HIGH(i) (((i) % 2 ? HETMP_N : 0) + (HETMP_N + (i)) / 2)",
+        "HETMP_AT_HIGH(i) (((i) % 2 ? HETMP_N : 0) + (i) / 2)",
+        GENERIC,
+        "INTERLEAVE_HI",
+    ),
+    mutant(
+        "lanes.h",
+        "HETMP_SHUFFLE(r, r, HETMP_AT_PLUS2)), HETMP_FOLD_2(op)",
+        "HETMP_SHUFFLE(r, r, HETMP_AT_PLUS1)), HETMP_FOLD_2(op)",
+        GENERIC,
+        "REDUCE",
+    ),
+];
+
+/// What the header refuses, and the line it says.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "-DHETMP_SIMD_BACKEND=altivec",
+        "hetmp: HETMP_SIMD_BACKEND: sse2, avx2, avx512, neon, sve and generic are accepted",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=avx2 -mno-avx2",
+        "hetmp: HETMP_SIMD_BACKEND avx2: needs -mavx2",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=avx512 -mno-avx512f",
+        "hetmp: HETMP_SIMD_BACKEND avx512: needs -mavx512f",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=neon",
+        "hetmp: HETMP_SIMD_BACKEND neon: needs 64-bit Arm",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=sve",
+        "hetmp: HETMP_SIMD_BACKEND sve: needs -march=...+sve",
+    ),
+    (
+        "-DHETMP_SIMD_WIDTH=384",
+        "hetmp: HETMP_SIMD_WIDTH: 128, 256, 512 and 1024 are accepted",
+    ),
+    (
+        "-DHETMP_SIMD_BACKEND=sse2 -DHETMP_SIMD_WIDTH=512",
+        "hetmp: HETMP_SIMD_WIDTH: this HETMP_SIMD_BACKEND has another width",
+    ),
+    ("-ffast-math", "hetmp: option -ffast-math"),
+];
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Each is a compiler that takes hundreds of megabytes.
+    arguments.test_threads = arguments
+        .test_threads
+        .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get().min(8))));
+    let all = std::env::var_os("HETMP_SIMD_ALL").is_some();
+    let mut trials = vec![
+        Trial::test("every operation has a test", || {
+            every_operation().map_err(Failed::from)
+        }),
+        Trial::test("the header stands alone", || {
+            stands_alone().map_err(Failed::from)
+        }),
+    ];
+    for way in WAYS.iter().filter(|w| all || !w.more) {
+        trials.push(trial("ops", way, || {
+            check(way, "c-tests/simd/ops.c", "-ffp-contract=off")
+        }));
+        if way.flags.contains("-O2") || all {
+            trials.push(trial("hashes", way, || {
+                check(way, "c-tests/simd/hashes.c", "")
+            }));
+            trials.push(trial("kernels", way, || kernels(way)));
+        }
+    }
+    for (i, mutant) in MUTANTS.iter().enumerate().filter(|(i, _)| all || *i < 3) {
+        trials.push(Trial::test(
+            format!("notices: {} in {}", mutant.noticed, mutant.file),
+            move || notices(i, mutant).map_err(Failed::from),
+        ));
+    }
+    for (flags, line) in REFUSED {
+        trials.push(Trial::test(format!("refuses {flags}"), move || {
+            refuses(flags, line).map_err(Failed::from)
+        }));
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// A trial of this way, or an ignored one that says what is missing.
+fn trial(
+    what: &str,
+    way: &'static Way,
+    body: impl FnOnce() -> Result<(), String> + Send + 'static,
+) -> Trial {
+    let name = format!(
+        "{what} {} {} {} {}",
+        way.backend, way.bits, way.compiler, way.flags
+    );
+    match missing(way) {
+        Some(why) => {
+            Trial::test(format!("{name} (skipped: {why})"), || Ok(())).with_ignored_flag(true)
+        }
+        None if !runs_here(way.machine) => Trial::test(
+            format!("{name} (compiled only: this CPU lacks it)"),
+            move || body().map_err(Failed::from),
+        ),
+        None => Trial::test(name, move || body().map_err(Failed::from)),
+    }
+}
+
+fn missing(way: &Way) -> Option<String> {
+    let arm = matches!(way.machine, Machine::Arm(_));
+    if arm != cfg!(target_arch = "aarch64") && !arm {
+        return (!cfg!(target_arch = "x86_64")).then(|| "needs an x86-64 machine".to_owned());
+    }
+    let mut programs = vec![way.compiler];
+    if arm {
+        // clang takes its C library from the cross compiler.
+        programs.extend([ARM_GCC, "qemu-aarch64-static"]);
+    }
+    programs
+        .into_iter()
+        .find(|p| which(p).is_none())
+        .map(|p| format!("{p} is not installed"))
+}
+
+fn which(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join(program))
+        .find(|path| path.is_file())
+}
+
+/// Whether what this machine is told to run exists in this processor.
+fn runs_here(machine: Machine) -> bool {
+    match machine {
+        Machine::X86("") | Machine::Arm(_) => true,
+        Machine::X86(feature) => fs::read_to_string("/proc/cpuinfo")
+            .is_ok_and(|text| text.split_ascii_whitespace().any(|word| word == feature)),
+    }
+}
+
+fn folder() -> PathBuf {
+    let folder = library::target_dir().join("simd");
+    fs::create_dir_all(&folder).expect("the target folder can be written to");
+    folder
+}
+
+/// Runs a program; its output, and whether it ended with 0.
+fn run(program: &str, args: &[String]) -> Result<(bool, String), String> {
+    let path = which(program).unwrap_or_else(|| PathBuf::from(program));
+    let out = exec::run(&exec::Program {
+        path: &path,
+        args,
+        env: &[],
+        dir: &library::root(),
+        limit: Duration::from_secs(300),
+        merge: true,
+    })
+    .map_err(|e| format!("{program}: {e}"))?;
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    match out.ending {
+        exec::Ending::Exit(0) => Ok((true, text)),
+        exec::Ending::Exit(_) => Ok((false, text)),
+        other => Err(format!("{program}: {other}\n{text}")),
+    }
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_ascii_whitespace().map(str::to_owned).collect()
+}
+
+/// Compiles `source` without a single warning.
+fn compile(way: &Way, source: &str, extra: &str, include: &Path) -> Result<PathBuf, String> {
+    let name: String = format!("{}-{}-{}-{extra}", way.compiler, way.flags, source)
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    let to = folder().join(name);
+    let mut args = words(way.flags);
+    args.extend(words(extra));
+    args.extend(words("-Wall -Wextra -Werror -I"));
+    args.push(include.display().to_string());
+    if !way.backend.is_empty() {
+        args.push(format!("-DEXPECT_BACKEND=\"{}\"", way.backend));
+    }
+    if matches!(way.machine, Machine::Arm(_)) {
+        args.push("-static".to_owned());
+    }
+    if way.compiler.ends_with("++") {
+        args.extend(words("-x c++"));
+    }
+    args.push(source.to_owned());
+    args.extend(words("-x none -o"));
+    args.push(to.display().to_string());
+    args.push("-lm".to_owned());
+    match run(way.compiler, &args)? {
+        (true, _) => Ok(to),
+        (false, text) => Err(format!("{} {}:\n{text}", way.compiler, args.join(" "))),
+    }
+}
+
+fn include() -> PathBuf {
+    library::root().join("include")
+}
+
+fn start(way: &Way, program: &Path, args: &[&str]) -> Result<(bool, String), String> {
+    let program = program.display().to_string();
+    let args = args.iter().map(|a| (*a).to_owned());
+    match way.machine {
+        Machine::X86(_) => run(&program, &args.collect::<Vec<_>>()),
+        Machine::Arm(bits) => {
+            let mut cpu = String::from("max");
+            if bits > 0 {
+                for width in [128, 256, 512, 1024] {
+                    let on = if width <= bits { "on" } else { "off" };
+                    cpu += &format!(",sve{width}={on}");
+                }
+                cpu += &format!(",sve-default-vector-length={}", bits / 8);
+            }
+            let mut all = vec!["-cpu".to_owned(), cpu, program];
+            all.extend(args);
+            run("qemu-aarch64-static", &all)
+        }
+    }
+}
+
+/// Compiles and runs a test program; its last line must name the backend and no failure.
+fn check(way: &Way, source: &str, extra: &str) -> Result<(), String> {
+    let program = compile(way, source, extra, &include())?;
+    if !runs_here(way.machine) {
+        return Ok(());
+    }
+    let (passed, text) = start(way, &program, &[])?;
+    let line = format!("{} {} bits: ", way.backend, way.bits);
+    let last = text.lines().last().unwrap_or_default();
+    if passed && last.starts_with(&line) && last.ends_with(" 0 wrong") {
+        Ok(())
+    } else {
+        Err(text)
+    }
+}
+
+/// The kernels' results, and that their code calls nothing.
+fn kernels(way: &Way) -> Result<(), String> {
+    let program = compile(way, "c-tests/bench/simd_kernels.c", "", &include())?;
+    let objdump = match way.machine {
+        Machine::X86(_) => "objdump",
+        Machine::Arm(_) => "aarch64-linux-gnu-objdump",
+    };
+    let (_, listing) = run(
+        objdump,
+        &[
+            "-d".to_owned(),
+            "--no-show-raw-insn".to_owned(),
+            program.display().to_string(),
+        ],
+    )?;
+    let call = Regex::new(r"\t(call|bl|blr|jmp|b) .*<([^+>]*)>").expect("a valid expression");
+    for kernel in ["saxpy", "dot", "mandelbrot", "md5", "sha256"] {
+        let name = format!("simd_{kernel}");
+        // C++ names hold ours, with the length before and the parameters behind.
+        let lines: Vec<&str> = listing
+            .lines()
+            .skip_while(|l| !(l.ends_with(">:") && l.contains(&name)))
+            .skip(1)
+            .take_while(|l| !l.is_empty())
+            .collect();
+        if lines.len() < 10 {
+            return Err(format!("{name}: not found in {}", program.display()));
+        }
+        if let Some(l) = lines.iter().find(|l| {
+            l.contains("\tblr") || call.captures(l).is_some_and(|c| !c[2].contains(&name))
+        }) {
+            return Err(format!("{name} calls something: {l}"));
+        }
+    }
+    if runs_here(way.machine) {
+        let (passed, text) = start(way, &program, &["--check"])?;
+        if !passed || text.lines().count() != 5 {
+            return Err(text);
+        }
+    }
+    Ok(())
+}
+
+/// A header with one fault must fail the tests, and the report must name the operation.
+fn notices(number: usize, mutant: &Mutant) -> Result<(), String> {
+    let copy = folder().join(format!("mutant{number}"));
+    fs::create_dir_all(copy.join("hetmp/simd")).map_err(|e| e.to_string())?;
+    let mut changed = false;
+    for entry in ["simd.h", "simd"] {
+        let from = include().join("hetmp").join(entry);
+        let files: Vec<PathBuf> = if from.is_dir() {
+            fs::read_dir(&from)
+                .map_err(|e| e.to_string())?
+                .map(|f| f.map(|f| f.path()).map_err(|e| e.to_string()))
+                .collect::<Result<_, _>>()?
+        } else {
+            vec![from]
+        };
+        for file in files {
+            let mut text = fs::read_to_string(&file).map_err(|e| e.to_string())?;
+            if file.ends_with(mutant.file) {
+                changed = text.contains(mutant.from);
+                text = text.replacen(mutant.from, mutant.to, 1);
+            }
+            let relative = file.strip_prefix(include()).map_err(|e| e.to_string())?;
+            fs::write(copy.join(relative), text).map_err(|e| e.to_string())?;
+        }
+    }
+    if !changed {
+        return Err(format!(
+            "{}: no longer contains {}",
+            mutant.file, mutant.from
+        ));
+    }
+    let way = way("gcc", mutant.flags, "", 0, ANY);
+    let extra = format!("-O0 -ffp-contract=off -w -DMUTANT={number}");
+    let program = compile(&way, "c-tests/simd/ops.c", &extra, &copy)?;
+    // A crash is a failure, too: division by -1 traps, a masked lane faults.
+    match start(&way, &program, &[]) {
+        Ok((true, text)) => Err(format!("not noticed:\n{text}")),
+        Ok((false, text)) if text.contains(mutant.noticed) && text.contains("WRONG") => Ok(()),
+        Ok((false, text)) => Err(format!("noticed elsewhere:\n{text}")),
+        Err(_) if mutant.noticed.is_empty() => Ok(()),
+        Err(text) => Err(text),
+    }
+}
+
+fn refuses(flags: &str, line: &str) -> Result<(), String> {
+    let mut args = words(flags);
+    args.extend(words(
+        "-fsyntax-only -x c -include hetmp/simd.h /dev/null -I",
+    ));
+    args.push(include().display().to_string());
+    let (passed, text) = run("gcc", &args)?;
+    if passed || !text.contains(line) {
+        return Err(format!("expected: {line}\n{text}"));
+    }
+    Ok(())
+}
+
+/// Nothing but the C library's headers: no -I of ours but the one, no library to link, and no
+/// macro of a user's in the way.
+fn stands_alone() -> Result<(), String> {
+    let source = folder().join("alone.c");
+    fs::write(
+        &source,
+        "#define ADD 1\n#define MIN 2\n#define V 3\n#define N 4\n#define OP 5\n#define SHL 6\n\
+         #include <hetmp/simd.h>\n#include <hetmp/simd.h>\n\
+         int main(void) { float x[64] = {1}; _VF32_STORE(x, _VF32_ADD(_VF32_LOAD(x), _VF32_SET(1, 2)));\n\
+         return x[0] != 2 || x[1] != 2 || sizeof(_VF32) != _VF32_SIZE * 4; }\n",
+    )
+    .map_err(|e| e.to_string())?;
+    let way = way("gcc", "-std=c11 -O1", "sse2", 128, ANY);
+    let program = compile(&way, &source.display().to_string(), "-Wundef", &include())?;
+    match start(&way, &program, &[])? {
+        (true, _) => Ok(()),
+        (false, text) => Err(text),
+    }
+}
+
+/// Every operation that the common headers define is named by a test.
+fn every_operation() -> Result<(), String> {
+    let root = library::root();
+    let read = |file: &str| fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"));
+    let defined = Regex::new(r"HETMP_SIMD_FN [\w ]+\*? ?HETMP_OP\((\w+)\)\(").expect("valid");
+    let mut untested = BTreeSet::new();
+    for (headers, tests) in [
+        (&["masks.h"][..], &["masks.h"][..]),
+        (
+            &["lanes.h", "ints.h", "floats.h"],
+            &["lane_ops.h", "int_ops.h", "float_ops.h"],
+        ),
+    ] {
+        let mut text = String::new();
+        for test in tests {
+            text += &read(&format!("c-tests/simd/{test}"))?;
+        }
+        let named = Regex::new(r"OP\((\w+)\)|(?:NARY|MOVES\d|COMPARE|REDUCE|SHIFT_ONE)\((\w+),")
+            .expect("valid");
+        let tested: BTreeSet<String> = named
+            .captures_iter(&text)
+            .filter_map(|c| c.get(1).or(c.get(2)).map(|m| m.as_str().to_owned()))
+            .collect();
+        let mut count = 0;
+        for header in headers {
+            for found in defined.captures_iter(&read(&format!("include/hetmp/simd/{header}"))?) {
+                count += 1;
+                if !tested.contains(&found[1]) {
+                    untested.insert(format!("{header}: {}", &found[1]));
+                }
+            }
+        }
+        if count < 15 {
+            return Err(format!("only {count} operations found in {headers:?}"));
+        }
+    }
+    // Conversions are made by macros: each use must have a counterpart.
+    let header = read("include/hetmp/simd/convert.h")?;
+    let tests = read("c-tests/simd/conversions.h")?;
+    let made = Regex::new(r"(?m)^#ifndef HETMP_OWN_(V\w+)_(TO|SAT)_(V\w+)$").expect("valid");
+    let mut count = 0;
+    for found in made.captures_iter(&header) {
+        count += 1;
+        let (a, how, b) = (&found[1], &found[2], &found[3]);
+        let there = Regex::new(&format!(
+            r"(?m)^(WIDENS|CONVERTS)\({a}, \w+, {b},|^NARROWS\({a}, \w+, {how}, {b},"
+        ))
+        .expect("valid");
+        if !there.is_match(&tests) {
+            untested.insert(format!("convert.h: {a}_{how}_{b}"));
+        }
+    }
+    if count < 35 {
+        return Err(format!("only {count} conversions found"));
+    }
+    if untested.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("no test names {untested:?}"))
+    }
+}
