@@ -3,13 +3,18 @@
 
 use hetmp_abi_compat::library;
 use serde_json::Value;
+use std::path::Path;
 use std::process::{Command, Output};
 
 fn bench(args: &[&str]) -> Output {
+    with(library::fresh(), args)
+}
+
+fn with(library: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bench"))
         .arg("sched")
         .arg("--lib")
-        .arg(library::fresh())
+        .arg(library)
         .args(args)
         .output()
         .unwrap()
@@ -67,4 +72,14 @@ fn bad_options_are_refused_in_one_line() {
         "{said}"
     );
     assert_eq!(bench(&["--speed", "2"]).status.code(), Some(2));
+    let libc = Path::new("/lib/x86_64-linux-gnu/libc.so.6");
+    if libc.exists() {
+        let out = with(libc, &["--size", "S"]);
+        assert_eq!(out.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(
+            said.contains("that serves the calls of a program"),
+            "{said}"
+        );
+    }
 }

@@ -53,6 +53,30 @@ pub(super) struct Bench {
     pub(super) limit: Duration,
 }
 
+impl Bench {
+    /// Refuses a library that does not serve a program it is put before: all schedules would look
+    /// alike. A library of ours writes the report that it is asked for.
+    pub(super) fn check(&self) -> Result<()> {
+        let program = Program::build("ep", "none")?;
+        let file = std::env::temp_dir().join(format!("hetmp-serves-{}", std::process::id()));
+        let env = [
+            ("LD_PRELOAD", self.library.display().to_string()),
+            ("HETMP_REPORT", file.display().to_string()),
+        ]
+        .map(|(n, v)| (n.to_owned(), v));
+        let ran = program.run(self, &["S".to_owned(), "1".to_owned()], &env, |_| ());
+        let served = std::fs::remove_file(&file).is_ok();
+        ran.with_context(|| format!("library {}: one that runs ep.c", self.library.display()))?;
+        if !served {
+            bail!(
+                "library {}: a libhetmp.so that serves the calls of a program under this preload",
+                self.library.display()
+            );
+        }
+        Ok(())
+    }
+}
+
 /// A compiled form of a kernel.
 pub(super) struct Program {
     pub(super) name: String,

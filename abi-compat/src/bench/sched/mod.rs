@@ -29,8 +29,6 @@ use clap::{Args, ValueEnum};
 use regex::Regex;
 
 use super::machine::Machine;
-use super::process::Runtime;
-use super::programs::Programs;
 use cores::Cores;
 use kernel::Bench;
 use report::Report;
@@ -130,7 +128,6 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
         );
     }
     let library = super::find_library(args.lib.as_deref())?;
-    Runtime::preloaded(library.clone()).check(&Programs::build()?)?;
     let cores = Cores::allowed()?;
     let bench = Bench {
         library,
@@ -138,6 +135,7 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
         // A kernel needs seconds at most; this is for one that hangs.
         limit: Duration::from_secs(120),
     };
+    bench.check()?;
     let mut report = Report {
         machine: Machine::look(),
         library: bench.library.display().to_string(),
