@@ -24,9 +24,9 @@ fn main() {
                 .collect();
         }
         for (name, address) in outlined {
-            let started = std::time::Instant::now();
+            let started = cpu_time();
             let scan = hetmp_scan::scan(&image, address);
-            let took = started.elapsed();
+            let took = cpu_time() - started;
             let verdict = match scan.fits() {
                 Ok(()) => "fits".to_string(),
                 Err((why, at)) => format!("{why:?} {at:#x}"),
@@ -48,9 +48,20 @@ fn main() {
                 } else {
                     String::new()
                 },
-                took.as_micros(),
+                took / 1000,
             );
         }
     }
     println!("{all:?}");
+}
+
+/// Time that this thread has used, in nanoseconds.
+fn cpu_time() -> i64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock is one of Linux's, and `time` lives through the call.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec * 1_000_000_000 + time.tv_nsec
 }

@@ -219,6 +219,14 @@ impl Tables {
         }
     }
 
+    /// Whether the object asks for an entry of this kind.
+    pub fn asks_for(&self, memory: &dyn Memory, entry: Entry) -> bool {
+        self.slots.values().any(|slot| match slot {
+            Slot::Symbol(index) => self.symbol(memory, *index) == Some(Callee::Runtime(entry)),
+            Slot::Relative(_) => false,
+        })
+    }
+
     fn symbol(&self, memory: &dyn Memory, index: u32) -> Option<Callee> {
         let at = self.symbols.checked_add(u64::from(index) * 24)?;
         let bytes = memory.from(at)?;

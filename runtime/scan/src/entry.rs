@@ -350,9 +350,13 @@ pub(crate) fn integers(name: &str) -> usize {
         | "strrchr" | "aligned_alloc" => 2,
         "memcpy" | "memmove" | "memset" | "memcmp" | "memchr" | "strncmp" | "strncpy"
         | "posix_memalign" | "__cxa_throw" => 3,
+        "__popcountdi2" | "__ctzdi2" | "__clzdi2" | "__bswapdi2" => 1,
         // Functions that throw: a text, or nothing.
         _ if name.starts_with("_ZSt") && name.contains("__throw_") && name.ends_with("PKc") => 1,
         _ if name.starts_with("_ZSt") && name.contains("__throw_") && name.ends_with('v') => 0,
+        // A member without parameters: its object, where it puts its result,
+        // and for constructors a table.
+        _ if name.starts_with("_ZN") && name.ends_with("Ev") => 3,
         _ => 6,
     }
 }
@@ -394,6 +398,10 @@ pub(crate) fn stays_within_itself(name: &str) -> bool {
         "__cxa_free_exception",
         "__cxa_guard_acquire",
         "__cxa_guard_release",
+        "__popcountdi2",
+        "__ctzdi2",
+        "__clzdi2",
+        "__bswapdi2",
         "sincos",
         "sincosf",
         "frexp",

@@ -7,7 +7,7 @@ use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
 use crate::entry::{self, Entry};
 use crate::graph::{Graph, Next};
-use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RDX, RSP, VECTOR};
+use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RBP, RDX, RSP, VECTOR};
 use crate::step::{general, Findings, Frame, Step};
 use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
@@ -132,14 +132,18 @@ impl Analysis<'_> {
             }
         }
         for at in std::mem::take(&mut self.findings.zero_branches) {
-            self.check_zero_branch(&graph, at);
+            let has_frame_pointer = states
+                .range(..=at)
+                .next_back()
+                .is_some_and(|(_, state)| state.general[RBP].is_pointer());
+            self.check_zero_branch(&graph, at, has_frame_pointer);
         }
         Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
     }
 
     /// `if (id == 0)` is harmless around a block that the others skip: there is
     /// one such thread in a team of any size.
-    fn check_zero_branch(&mut self, graph: &Graph, at: u64) {
+    fn check_zero_branch(&mut self, graph: &Graph, at: u64, has_frame_pointer: bool) {
         use ConditionCode as C;
         let Some(node) = graph.nodes.get(&at) else {
             return;
@@ -154,7 +158,14 @@ impl Analysis<'_> {
         } else {
             (behind, target)
         };
-        if !graph.only_adds(at, zero, others) {
+        let inner = self.active.len() > 1;
+        if !graph.only_adds(
+            at,
+            (zero, others),
+            has_frame_pointer,
+            inner,
+            &mut self.factory,
+        ) {
             self.findings
                 .escape(crate::value::Origin::ID, Why::Branch, at);
         }

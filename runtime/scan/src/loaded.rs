@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void, CStr};
 
 use crate::elf::{Memory, Segment, Tables};
-use crate::{Callee, Image, Unwind, Why};
+use crate::{Callee, Entry, Image, Unwind, Why};
 
 /// One mapped object: the program or a library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,6 +101,22 @@ impl Loaded {
         })
     }
 
+    /// First addresses of all objects that are mapped now, the program's first.
+    pub fn starts() -> Vec<u64> {
+        let mut starts: Vec<u64> = Vec::new();
+        // SAFETY: `note_start` gets the vector back, which outlives the call, and no other
+        // reference to it is used meanwhile.
+        unsafe {
+            libc::dl_iterate_phdr(Some(note_start), (&raw mut starts).cast());
+        }
+        starts
+    }
+
+    /// Whether the object calls an entry of this kind, as far as the loader fills in the call.
+    pub fn asks_for(&self, entry: Entry) -> bool {
+        self.tables.asks_for(&self.memory, entry)
+    }
+
     /// What is known about the object.
     pub fn object(&self) -> &Object {
         &self.object
@@ -152,6 +168,30 @@ unsafe extern "C" fn visit(
     };
     search.found = Some((path, info.dlpi_addr as u64, segments));
     1
+}
+
+/// Called by the loader for every object, under its lock: only copies.
+unsafe extern "C" fn note_start(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader passes a valid record, and `data` is the vector of `Loaded::starts`, which
+    // nothing else uses during the walk.
+    let (info, starts) = unsafe { (&*info, &mut *data.cast::<Vec<u64>>()) };
+    if info.dlpi_phdr.is_null() {
+        return 0;
+    }
+    // SAFETY: the loader's record says that there are that many headers.
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let start = headers
+        .iter()
+        .filter(|h| h.p_type == libc::PT_LOAD)
+        .map(|h| (info.dlpi_addr as u64).wrapping_add(h.p_vaddr as u64))
+        .min();
+    starts.extend(start);
+    0
 }
 
 impl Image for Loaded {
