@@ -9,8 +9,7 @@
 //! Exit status: 0; 1 when something asked for cannot be had (a bad `HETMP_NODES`, output that
 //! cannot be written); 2 for bad arguments and files.
 
-// `calibrate`, which measures the links' fault-period thresholds, becomes a module here and a
-// variant of `Command`.
+mod calibrate;
 mod info;
 mod report;
 mod simulate;
@@ -32,6 +31,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Measures the nodes and the links between them, for HETMP_CALIBRATION
+    Calibrate(calibrate::Arguments),
     /// Shows the machine, the CPUs and threads a program gets, places, and nodes
     Info(info::Arguments),
     /// Shows the file that a program left under HETMP_REPORT
@@ -42,6 +43,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let output = match Arguments::parse().command {
+        Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

@@ -15,6 +15,7 @@ pub mod env;
 pub mod lock;
 pub mod object;
 pub mod park;
+pub mod power;
 pub mod quota;
 pub mod report;
 pub mod slow;

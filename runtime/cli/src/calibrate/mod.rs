@@ -1,0 +1,325 @@
+//! `hetmp calibrate`: measures the nodes of this machine and what couples them, and writes what the
+//! runtime reads under `HETMP_CALIBRATION`.
+//!
+//! * `kernels`: core speed ratios of standard kernels.
+//! * `link`: for each pair of kinds of nodes a sweep over operations per byte, which ends in the
+//!   threshold above which several nodes pay.
+//! * Power, where the machine's energy counters can be read and a node is a whole package.
+//! * `crew` runs the work, `svg` draws the sweeps.
+//!
+//! The nodes are those of `HETMP_NODES`, or those found; slowed ones are slowed here too.
+
+mod crew;
+mod kernels;
+mod link;
+mod svg;
+
+use crate::Output;
+use hetmp_core::calibration::{kind_of, Calibration, LinkKind, NodeKind};
+use hetmp_core::power::Meter;
+use hetmp_core::topo::{Node, Nodes, Topology};
+use link::{Point, Threshold};
+use serde_json::{json, Value};
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Writes the calibration into this file, which HETMP_CALIBRATION then names
+    #[arg(long, value_name = "FILE")]
+    out: Option<String>,
+    /// Also draws the sweeps into an SVG file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<String>,
+    /// Prints JSON
+    #[arg(long)]
+    json: bool,
+    /// How long one measurement takes, in milliseconds; there are some hundred
+    #[arg(long, value_name = "MS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    time: u64,
+}
+
+/// Two kinds of nodes and what was measured between them.
+struct Pair {
+    kinds: [String; 2],
+    points: Vec<Point>,
+    threshold: Threshold,
+}
+
+/// Watts of a node, busy and idle, or why there are none.
+type Watts = Result<[f64; 2], &'static str>;
+
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    let machine = Topology::discover();
+    let value = std::env::var_os("HETMP_NODES").map(std::ffi::OsString::into_encoded_bytes);
+    let nodes = match Nodes::from_env(value.as_deref(), &machine) {
+        Ok(nodes) => nodes,
+        // Not the found ones instead: they were not asked for.
+        Err(error) => {
+            return Output {
+                errors: vec![error.to_string()],
+                ..Output::default()
+            }
+        }
+    };
+    let each = Duration::from_millis(arguments.time);
+    let rows = kernels::measure(&nodes, each);
+    let watts = watts(&nodes, &machine, each.max(Duration::from_millis(200)));
+    let pairs: Vec<Pair> = pairs(&nodes)
+        .into_iter()
+        .map(|[a, b]| {
+            let points = link::sweep([&nodes[a], &nodes[b]], each);
+            Pair {
+                kinds: [kind_of(&nodes[a]), kind_of(&nodes[b])],
+                threshold: link::threshold(&points),
+                points,
+            }
+        })
+        .collect();
+    let calibration = calibration(&nodes, &rows, &watts, &pairs);
+    let mut output = Output::default();
+    let mut write = |option: &str, path: &str, text: &str| {
+        if let Err(error) = std::fs::write(path, text) {
+            output.errors.push(format!(
+                "{option} {path}: a file that can be written is accepted ({error})"
+            ));
+        }
+    };
+    if let Some(path) = &arguments.out {
+        write("--out", path, &calibration.to_string());
+    }
+    if let Some(path) = &arguments.svg {
+        match svg::draw(&pairs) {
+            Ok(text) => write("--svg", path, &text),
+            Err(error) => output.errors.push(error),
+        }
+    }
+    output.text = if arguments.json {
+        format!("{:#}\n", all_json(&nodes, &rows, &watts, &pairs))
+    } else {
+        text(arguments, &nodes, &rows, &watts, &pairs)
+    };
+    output
+}
+
+/// One pair of nodes for each two kinds.
+fn pairs(nodes: &[Node]) -> Vec<[usize; 2]> {
+    let kinds: Vec<String> = nodes.iter().map(kind_of).collect();
+    let mut seen: Vec<[&str; 2]> = Vec::new();
+    let mut out = Vec::new();
+    for b in 0..nodes.len() {
+        for a in 0..b {
+            let mut pair = [kinds[a].as_str(), kinds[b].as_str()];
+            pair.sort_unstable();
+            if !seen.contains(&pair) {
+                seen.push(pair);
+                out.push([a, b]);
+            }
+        }
+    }
+    out
+}
+
+/// Power of each node, while it computes and while nothing runs.
+fn watts(nodes: &[Node], machine: &Topology, time: Duration) -> Vec<Watts> {
+    let meters = Meter::all();
+    let during = |m: &Meter, work: &dyn Fn()| -> Option<f64> {
+        let (before, start) = (m.read()?, Instant::now());
+        work();
+        let seconds = start.elapsed().as_secs_f64();
+        Some(m.joules(before, m.read()?) / seconds)
+    };
+    // Packages are known by their lowest CPU here, and by number there: both count in this order.
+    let mut packages: Vec<usize> = machine.cpus().iter().map(|c| c.package).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    nodes
+        .iter()
+        .map(|node| {
+            if meters.is_empty() {
+                return Err("this machine shows no energy counters, or not to this user");
+            }
+            let first = node.cpus.first().and_then(|id| machine.cpu(id));
+            let package = first.map(|c| c.package).unwrap_or_default();
+            let whole = machine
+                .cpus()
+                .iter()
+                .all(|c| (c.package == package) == node.cpus.contains(c.id));
+            if !whole {
+                return Err("the counter is that of a package, of which the node is a part");
+            }
+            let number = packages.iter().position(|&p| p == package);
+            let meter = meters
+                .iter()
+                .find(|m| Some(m.package) == number)
+                .ok_or("its package has no energy counter")?;
+            let idle = during(meter, &|| std::thread::sleep(time));
+            let busy = during(meter, &|| kernels::load(node, time));
+            match (busy, idle) {
+                (Some(busy), Some(idle)) if busy > 0.0 => Ok([busy, idle.min(busy)]),
+                _ => Err("the energy counter cannot be read"),
+            }
+        })
+        .collect()
+}
+
+fn calibration(
+    nodes: &[Node],
+    rows: &[kernels::Row],
+    watts: &[Watts],
+    pairs: &[Pair],
+) -> Calibration {
+    // Digits beyond these are noise.
+    let digits = |x: f64, n: i32| (x * 10f64.powi(n)).round() / 10f64.powi(n);
+    let mut out = Calibration::default();
+    for (i, node) in nodes.iter().enumerate() {
+        let kind = kind_of(node);
+        if out.node(&kind).is_some() {
+            continue;
+        }
+        let watts = watts[i].as_ref().ok();
+        out.nodes.push(NodeKind {
+            kind,
+            watts: watts.map(|w| digits(w[0], 2)),
+            watts_idle: watts.map(|w| digits(w[1], 2)),
+            csr: rows
+                .iter()
+                .map(|r| (r.name.to_owned(), digits(r.csr[i], 3)))
+                .collect(),
+        });
+    }
+    out.links = pairs
+        .iter()
+        .map(|p| LinkKind {
+            nodes: p.kinds.clone(),
+            fault_period_us: digits(p.threshold.us(), 3),
+        })
+        .collect();
+    out
+}
+
+/// The threshold in words.
+fn explained(p: &Pair) -> String {
+    let [a, b] = &p.kinds;
+    match p.threshold {
+        Threshold::Always => format!(
+            "threshold 0 us: at every point, from {:.1} us of core time per moved page on, {a} and {b} \
+             together do more than the better one alone",
+            p.points.first().map_or(0.0, |q| q.fault_period_us)
+        ),
+        Threshold::From(us) => format!(
+            "threshold {us:.1} us: from this core time per moved page on, {a} and {b} together do more \
+             than the better one alone"
+        ),
+        Threshold::Beyond(us) => format!(
+            "threshold {us:.1} us, the largest core time per moved page that was tried: up to it {a} and \
+             {b} together do no more than the better one alone"
+        ),
+    }
+}
+
+fn text(
+    arguments: &Arguments,
+    nodes: &Nodes,
+    rows: &[kernels::Row],
+    watts: &[Watts],
+    pairs: &[Pair],
+) -> String {
+    let mut out = format!("nodes: HETMP_NODES='{nodes}'\n");
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        out,
+        "\ncore speed ratios (slowest node 1), all cores busy; ns of a unit of work in brackets"
+    );
+    for row in rows {
+        let _ = write!(out, "  {:<9}", row.name);
+        for (csr, ns) in row.csr.iter().zip(&row.ns) {
+            let _ = write!(out, " {csr:>6.2} ({ns:.1})");
+        }
+        let _ = writeln!(out, "   {}", row.what);
+    }
+    let _ = writeln!(out, "\npower");
+    for (i, w) in watts.iter().enumerate() {
+        let _ = match w {
+            Ok([busy, idle]) => writeln!(out, "  node {i}: {busy:.1} W busy, {idle:.1} W idle"),
+            Err(why) => writeln!(out, "  node {i}: not measured, {why}"),
+        };
+    }
+    if pairs.is_empty() {
+        let _ = writeln!(out, "\none node: there is no link to measure");
+    }
+    for p in pairs {
+        let _ = writeln!(
+            out,
+            "\nlink {} - {} (coherent memory: pages move line by line)\n  \
+             operations  pages/s alone             both   gain  core us per\n  \
+             per byte        first     second                   moved page",
+            p.kinds[0], p.kinds[1]
+        );
+        for q in &p.points {
+            let _ = writeln!(
+                out,
+                "  {:>8.2}   {:>10.0} {:>10.0} {:>10.0}  {:>5.2}   {:>9.1}",
+                q.ops_per_byte,
+                q.throughput[0],
+                q.throughput[1],
+                q.throughput[2],
+                q.gain(),
+                q.fault_period_us
+            );
+        }
+        let _ = writeln!(out, "  {}", explained(p));
+    }
+    if let Some(path) = &arguments.out {
+        let _ = writeln!(
+            out,
+            "\nwritten to {path}; use it with HETMP_CALIBRATION={path}"
+        );
+    }
+    out
+}
+
+fn all_json(nodes: &Nodes, rows: &[kernels::Row], watts: &[Watts], pairs: &[Pair]) -> Value {
+    json!({
+        "HETMP_NODES": nodes.to_string(),
+        "kernels": rows.iter().map(|r| json!({
+            "name": r.name, "what": r.what, "ns": r.ns, "csr": r.csr,
+        })).collect::<Vec<_>>(),
+        "power": watts.iter().map(|w| match w {
+            Ok([busy, idle]) => json!({"watts": busy, "watts_idle": idle}),
+            Err(why) => json!({"not_measured": why}),
+        }).collect::<Vec<_>>(),
+        "links": pairs.iter().map(|p| json!({
+            "nodes": p.kinds,
+            "coupling": "coherent memory",
+            "fault_period_us": p.threshold.us(),
+            "explanation": explained(p),
+            "points": p.points.iter().map(|q| json!({
+                "ops_per_byte": q.ops_per_byte,
+                "pages_per_second": {
+                    "first": q.throughput[0], "second": q.throughput[1], "both": q.throughput[2],
+                },
+                "gain": q.gain(),
+                "fault_period_us": q.fault_period_us,
+            })).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hetmp_core::topo::CpuSet;
+
+    #[test]
+    fn like_kinds_are_measured_once() {
+        let named = |name: &str, cpu| {
+            let mut n = Node::new(CpuSet::from_iter([cpu]));
+            n.name = Some(name.to_owned());
+            n
+        };
+        let nodes = [named("p", 0), named("p", 1), named("e", 2), named("e", 3)];
+        assert_eq!(pairs(&nodes), [[0, 1], [0, 2], [2, 3]]);
+        assert_eq!(pairs(&nodes[..1]), [[0; 2]; 0]);
+    }
+}
