@@ -227,7 +227,12 @@ impl Reach {
             println!("| {} | | | failed: {error} |", self.program);
             return;
         }
-        let levers: f64 = self.ways.iter().filter(|w| !w.guard).map(|w| w.share).sum();
+        // From a positive zero: the sum of nothing would print as -0.
+        let levers = self
+            .ways
+            .iter()
+            .filter(|w| !w.guard)
+            .fold(0.0, |sum, w| sum + w.share);
         let words: Vec<String> = self
             .ways
             .iter()
