@@ -86,6 +86,13 @@ pub fn icv() -> Icv {
     *Thread::current().task().icv()
 }
 
+/// `omp_get_max_threads`: how many threads the next region gets at most. Where regions are run as
+/// virtual teams, the number of virtual threads.
+#[must_use]
+pub fn max_threads() -> i32 {
+    crate::virtual_team::told_threads(icv().nthreads) as i32
+}
+
 /// Changes the variables of the current data environment.
 pub fn change_icv(change: impl FnOnce(&mut Icv)) {
     Thread::current().task().change_icv(change);
@@ -107,6 +114,7 @@ pub fn in_explicit_task() -> bool {
 /// process could use at its start, because a bound thread sees its own place only.
 #[must_use]
 pub fn num_procs() -> i32 {
+    crate::virtual_team::told_cores();
     let globals = init::globals();
     let start = globals.allowed.count();
     let count = if globals.places.is_empty() && !crate::nodes::active() {

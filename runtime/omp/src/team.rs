@@ -252,7 +252,7 @@ impl Team {
 pub type Prepare<'a> = &'a mut dyn FnMut(&Team, &Work);
 
 /// What a region is to be.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Region {
     /// The outlined function that workers call.
     pub f: Outlined,

@@ -32,7 +32,7 @@ entries! {
 
     /// Threads that the next region asks for.
     fn omp_get_max_threads() -> i32 {
-        query::icv().nthreads as i32
+        query::max_threads()
     }
 
     /// May regions get fewer threads than they ask for?

@@ -67,6 +67,8 @@ pub struct Globals {
     /// `nthreads-var` per nesting level as given; at least one element. Wider than
     /// [`Icv::nthreads`] because it is displayed as given.
     pub nthreads: Box<[u64]>,
+    /// `OMP_NUM_THREADS` is set, to whatever.
+    pub nthreads_given: bool,
     /// `bind-var` per nesting level as given; at least one element. The first may differ from
     /// `icv.bind`, which is true where only places were given.
     pub binds: Box<[ProcBind]>,
@@ -352,6 +354,7 @@ impl Source<'_> {
             icv,
             schedule,
             nthreads,
+            nthreads_given: self.get("OMP_NUM_THREADS").is_some(),
             binds,
             places,
             available_cpus: machine.default_threads.max(1),

@@ -10,6 +10,8 @@ pub(super) struct Fit {
     /// Any number of threads is right for it, because the number goes into the bounds of loops
     /// alone. Otherwise why that is not known.
     pub(super) any_size: Result<(), Guard>,
+    /// It asks neither for the thread number nor for the number of threads.
+    pub(super) asks_for_no_number: bool,
     /// Nothing in it can wait for another thread of the team.
     pub(super) waits_for_nobody: bool,
     /// A virtual team is out of the question, of whatever size.
@@ -20,6 +22,7 @@ impl Fit {
     const fn never(guard: Guard) -> Fit {
         Fit {
             any_size: Err(guard),
+            asks_for_no_number: false,
             waits_for_nobody: false,
             never: Some(Lever::Plain(guard)),
         }
@@ -39,6 +42,17 @@ pub(super) fn of(address: usize) -> Fit {
 }
 
 fn judge(scan: &Scan) -> Fit {
+    let followed = scan.limit.is_none() && !scan.calls.unknown;
+    Fit {
+        asks_for_no_number: followed
+            && scan.thread_number == Use::Absent
+            && scan.team_size == Use::Absent
+            && !scan.calls.any(&[Entry::Query, Entry::Setting]),
+        ..judge_calls(scan, followed)
+    }
+}
+
+fn judge_calls(scan: &Scan, followed: bool) -> Fit {
     let calls = &scan.calls;
     if calls.contains(Entry::Task) || calls.contains(Entry::Scope) {
         return Fit::never(Guard::Tasks);
@@ -49,7 +63,6 @@ fn judge(scan: &Scan) -> Fit {
     if calls.any(&[Entry::Target, Entry::Other]) {
         return Fit::never(Guard::Unforeseen);
     }
-    let followed = scan.limit.is_none() && !calls.unknown;
     if followed && scan.chunks == 0 && calls.contains(Entry::LoopDispatch) {
         return Fit {
             never: Some(Lever::Dispatched),
@@ -58,6 +71,7 @@ fn judge(scan: &Scan) -> Fit {
     }
     Fit {
         any_size: any_size(scan),
+        asks_for_no_number: false,
         waits_for_nobody: followed && waits_for_nobody(calls),
         never: None,
     }

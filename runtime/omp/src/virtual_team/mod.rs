@@ -6,6 +6,7 @@
 //! what the two queries answer: it calls the outlined function more often than there are threads, and
 //! each call is a piece of the loop that can be measured and placed.
 //!
+//! * [`announce`]: the size of team that the program is told.
 //! * [`fit`]: does the region allow that? From its machine code (`hetmp-scan`).
 //! * [`regions`]: what was found out about it when it ran, and whether it gains.
 //! * [`run`]: the team, its real threads (*runners*), and its virtual threads.
@@ -21,6 +22,7 @@
 //! Only in use where one of hetmp's own schedules is named, on several nodes: elsewhere a region looks
 //! at one byte ([`watches`]).
 
+mod announce;
 mod exceptions;
 mod fit;
 mod lever;
@@ -82,6 +84,25 @@ pub(crate) fn configure(globals: &Globals) {
     MODE.store(mode, Ordering::Relaxed);
 }
 
+/// The number of threads to tell the program (`omp_get_max_threads`), where the thread's own variable
+/// says `nthreads`.
+#[inline]
+pub(crate) fn told_threads(nthreads: u32) -> u32 {
+    if MODE.load(Ordering::Relaxed) & LEVERS != 0 && nthreads == init::globals().icv.nthreads {
+        announce::tell(nthreads)
+    } else {
+        nthreads
+    }
+}
+
+/// The program has learned how many cores there are, and may rely on it.
+#[inline]
+pub(crate) fn told_cores() {
+    if MODE.load(Ordering::Relaxed) & LEVERS != 0 {
+        announce::bound();
+    }
+}
+
 /// In the child of a fork, whose only thread is `th`.
 pub(crate) fn after_fork(th: &Thread) {
     // Its runners stayed behind, and the fibers are theirs.
@@ -116,6 +137,8 @@ enum Plan {
         lever: Lever,
         /// Its time is wanted for comparison.
         compare: bool,
+        /// A team smaller than the program was told is right for it, too.
+        smaller_fits: bool,
     },
     Virtual {
         fibers: bool,
@@ -137,6 +160,16 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     let outermost = th.team().level() == 0;
     let address = region.f as usize;
     let started = monotonic_ns();
+    // The size that the program counts on.
+    let announced = if outermost && region.asked == 0 {
+        announced(th)
+    } else {
+        None
+    };
+    let sized = Region {
+        nthreads: announced.unwrap_or(region.nthreads),
+        ..*region
+    };
     let plan = if first.is_some() {
         Plan::Ordinary {
             lever: if region.nthreads > 1 {
@@ -145,9 +178,10 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
                 Lever::Plain(Guard::OneThread)
             },
             compare: false,
+            smaller_fits: true,
         }
     } else {
-        plan(th, region)
+        plan(th, &sized)
     };
     let (lever, threads, pieces, size) = match plan {
         Plan::Virtual {
@@ -157,20 +191,25 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
             pieces,
         } => {
             // SAFETY: the caller's promise.
-            match unsafe { run_virtual(th, region, fibers, suspends, runners, pieces) } {
+            match unsafe { run_virtual(th, &sized, fibers, suspends, runners, pieces) } {
                 Some(lever) => (lever, runners, pieces, pieces),
                 None => {
                     // SAFETY: the caller's promise.
-                    let n = unsafe { team::ordinary(th, region, None) };
+                    let n = unsafe { team::ordinary(th, &sized, None) };
                     (Lever::Plain(Guard::Unforeseen), n, 0, n)
                 }
             }
         }
-        Plan::Ordinary { lever, compare } => {
+        Plan::Ordinary {
+            lever,
+            compare,
+            smaller_fits,
+        } => {
+            let region = if smaller_fits { region } else { &sized };
             // SAFETY: the caller's promise.
             let n = unsafe { team::ordinary(th, region, first) };
             if compare {
-                regions::learn_ordinary(address, region.nthreads, monotonic_ns() - started);
+                regions::learn_ordinary(address, sized.nthreads, monotonic_ns() - started);
             }
             (lever, n, 0, n)
         }
@@ -181,12 +220,25 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     size
 }
 
+/// The size of an outermost region without a `num_threads` clause, if the program was told one.
+fn announced(th: &Thread) -> Option<u32> {
+    if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
+        return None;
+    }
+    let told = announce::told();
+    if told.is_none() {
+        announce::bound();
+    }
+    told.filter(|_| th.task().icv().nthreads == init::globals().icv.nthreads)
+}
+
 fn plan(th: &Thread, region: &Region) -> Plan {
     match judge(th, region) {
         Ok(plan) => plan,
         Err(lever) => Plan::Ordinary {
             lever,
             compare: lever == Lever::Plain(Guard::NoGain),
+            smaller_fits: regions::smaller_fits(region.f as usize, region.nthreads),
         },
     }
 }
@@ -222,16 +274,20 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         return Err(lever);
     }
     let runners = region.nthreads.min(globals.available_cpus.max(2));
-    if let Err(guard) = known.fit.any_size {
-        return no(guard);
-    }
+    let pieces = match known.fit.any_size {
+        Ok(()) if announce::told() != Some(region.nthreads) => pieces(runners, MOST_PIECES),
+        // Of the size that the program asked for or was told, a virtual team fits anything.
+        _ if region.nthreads > runners => region.nthreads,
+        Ok(()) => pieces(runners, MOST_PIECES),
+        Err(guard) => return no(guard),
+    };
     let force = mode & FORCE != 0;
     match regions::turn(address, region.nthreads, !force) {
         Turn::Virtual => Ok(Plan::Virtual {
             fibers: !known.fit.waits_for_nobody,
             suspends: known.suspends,
             runners,
-            pieces: pieces(runners, MOST_PIECES),
+            pieces,
         }),
         Turn::Ordinary(guard) => no(guard),
     }

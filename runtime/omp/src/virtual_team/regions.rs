@@ -144,6 +144,14 @@ pub(super) fn of(address: usize, threads: u32) -> Knowledge {
     *lock().entry((address, threads)).or_insert(fresh)
 }
 
+/// Is a team smaller than the program was told right for the function at `address`? Yes where it
+/// asks for no number, or only for the bounds of loops.
+pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
+    lock()
+        .get(&(address, threads))
+        .is_some_and(|r| r.fit.any_size.is_ok() || r.fit.asks_for_no_number)
+}
+
 /// How the next execution runs. `may_try`: ordinary teams may be tried, to compare.
 pub(super) fn turn(address: usize, threads: u32, may_try: bool) -> Turn {
     match lock().get_mut(&(address, threads)) {
@@ -188,6 +196,7 @@ mod tests {
     fn fresh() -> Knowledge {
         Knowledge::new(Fit {
             any_size: Ok(()),
+            asks_for_no_number: false,
             waits_for_nobody: true,
             never: None,
         })
