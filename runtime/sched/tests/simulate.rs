@@ -34,6 +34,7 @@ fn platform(nodes: &[(u32, f64)], linked: Option<LinkModel>) -> Platform {
         counters: true,
         call_ns: 0.0,
         fork_us: 0.0,
+        park_us: 0.0,
         jitter: 0.0,
     }
 }

@@ -273,13 +273,15 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// Runs `driver` on `team` from the time `start` on.
+    /// Runs `driver` on `team` from the time `start` on. Of the nodes only
+    /// `chosen` has a part in the loop, if it names one.
     pub(super) fn run(
         &mut self,
         l: &LoopModel,
         prepared: &Prepared,
         driver: &mut Driver,
         team: &Team,
+        chosen: Option<usize>,
         start: u64,
     ) -> Execution {
         let nodes = self.platform.nodes.len();
@@ -296,7 +298,14 @@ impl<'a> Machine<'a> {
         let mut continues = vec![None; nodes];
         let mut agenda = Agenda::default();
         for (tid, actor) in actors.iter_mut().enumerate() {
-            agenda.set(start + self.late_ns(team.node_of(tid)), tid, actor);
+            let node = team.node_of(tid);
+            let parked = chosen.is_some_and(|c| c != node);
+            let parked_ns = if parked {
+                self.platform.park_us * 1000.0
+            } else {
+                0.0
+            };
+            agenda.set(start + self.late_ns(node) + parked_ns as u64, tid, actor);
         }
         let mut end = start;
         while let Some((now, tid)) = agenda.next(&actors) {
@@ -330,7 +339,7 @@ impl<'a> Machine<'a> {
             }
             match answer {
                 Answer::Done => {
-                    driver.finish(tid, clock - start - actors[tid].waited);
+                    driver.finish(tid, clock.saturating_sub(start + actors[tid].waited));
                     active[node] -= 1;
                     if out.took_part[node] {
                         end = end.max(clock);

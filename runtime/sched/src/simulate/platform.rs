@@ -89,6 +89,11 @@ pub struct Platform {
     /// What opening and ending a parallel region costs, in microseconds:
     /// threads come to a loop up to so much late, and ending it takes half.
     pub fork_us: f64,
+    /// Threads of nodes that a plan from earlier executions leaves out keep away
+    /// from the loop for so many microseconds, so that they do not take
+    /// iterations before the chosen node's threads are there. The OpenMP runtime
+    /// has none of that: 0.
+    pub park_us: f64,
     /// Times of chunks vary by so much up or down (0.01: 1 %), evenly, drawn
     /// from the seed.
     pub jitter: f64,

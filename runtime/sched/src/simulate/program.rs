@@ -248,21 +248,30 @@ impl<'a> Program<'a> {
     fn execute(&mut self, at: usize) {
         let l = &self.workload.loops[at];
         let key = Key::new(at as u64, l.iterations, &self.team);
+        let known = self.cache.known(&key);
         let mut driver = Driver::new(
             &self.schedules[at],
             l.iterations,
             &self.team,
             self.rules,
-            self.cache.known(&key),
+            known.clone(),
         );
+        let chosen = known
+            .filter(|_| driver.learns())
+            .and_then(|k| k.plan.as_ref()?.one_node());
         let Execution {
             ns,
             busy_ns,
             faults,
             took_part,
-        } = self
-            .machine
-            .run(l, &self.prepared[at], &mut driver, &self.team, self.now);
+        } = self.machine.run(
+            l,
+            &self.prepared[at],
+            &mut driver,
+            &self.team,
+            chosen,
+            self.now,
+        );
         let region_us = self.platform.fork_us / 2.0 + self.barrier_us(&took_part);
         let elapsed = ns + (region_us * 1000.0) as u64;
         self.now += elapsed;
