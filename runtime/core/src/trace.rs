@@ -202,6 +202,14 @@ pub fn chunk(owner: u64, what: u64, node: u32, range: Option<(u64, u64)>, probe:
     }
 }
 
+/// The calling thread, of node `node`, has done something since `start_ns` and is done with it.
+#[inline(always)]
+pub fn done(kind: Kind, node: u32, start_ns: u64, what: u64, a: u64, b: u64) {
+    if on() {
+        done_slow(kind, node, start_ns, [what, a, b]);
+    }
+}
+
 /// Something without duration that the calling thread did just now.
 pub fn note(kind: Kind, what: u64, a: u64, b: u64) {
     let Some(ring) = mine() else { return };
@@ -258,6 +266,15 @@ pub fn read() -> Vec<Thread> {
 fn open_slow(kind: Kind, what: u64, a: u64, b: u64, node: u32) {
     if let Some(ring) = mine() {
         ring.push(ring.depth(), kind, node, monotonic_ns(), what, a, b, 0);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn done_slow(kind: Kind, node: u32, start_ns: u64, [what, a, b]: [u64; 3]) {
+    if let Some(ring) = mine() {
+        let head = kind as u64 | u64::from(node) << 8;
+        ring.record([head, what, start_ns, monotonic_ns(), a, b]);
     }
 }
 

@@ -384,7 +384,10 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     if show {
         crate::query::display_affinity(b"");
     }
-    trace::open(Traced::Region, region.f as usize as u64, n.into(), 0);
+    if trace::on() {
+        let f = VirtualTeam::function_of(region.f, region.data);
+        trace::open(Traced::Region, f as u64, n.into(), 0);
+    }
     th.slow.enter(th);
     n
 }
@@ -413,8 +416,10 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     if call.show {
         crate::query::display_affinity(b"");
     }
-    let (n, me) = (call.nthreads.into(), tid.into());
-    trace::open(Traced::Region, call.f as usize as u64, n, me);
+    if trace::on() {
+        let f = VirtualTeam::function_of(call.f, call.data);
+        trace::open(Traced::Region, f as u64, call.nthreads.into(), tid.into());
+    }
     th.slow.enter(th);
     // SAFETY: the promise made to `fork`.
     unsafe { (call.f)(call.data) };

@@ -79,7 +79,7 @@ fn output(arguments: &Arguments) -> Result<String, String> {
         loops: report
             .loops
             .iter()
-            .map(|l| sources.find(&l.place, true))
+            .map(|l| sources.find(&l.place, !l.is_region()))
             .collect(),
         report,
     };
@@ -113,7 +113,7 @@ fn with_sources(mut value: Value, report: &model::Report, sources: &mut Sources)
     let loops: Vec<Source> = report
         .loops
         .iter()
-        .map(|l| sources.find(&l.place, true))
+        .map(|l| sources.find(&l.place, !l.is_region()))
         .collect();
     for (list, found) in [("regions", regions), ("loops", loops)] {
         let rows = value.get_mut(list).and_then(Value::as_array_mut);

@@ -84,6 +84,8 @@ pub(super) struct Way {
 pub(super) struct Loop {
     #[serde(flatten)]
     pub(super) place: Place,
+    /// What its iterations are: `iterations`, or the virtual threads of a region.
+    pub(super) unit: String,
     pub(super) schedule: String,
     pub(super) executions: u64,
     pub(super) iterations: u64,
@@ -92,6 +94,14 @@ pub(super) struct Loop {
     pub(super) max_ns: u64,
     pub(super) nodes: Vec<LoopNode>,
     pub(super) decisions: Vec<Decision>,
+}
+
+impl Loop {
+    /// It is a region, known by its function; loops are known by where their first call of the
+    /// runtime returns to.
+    pub(super) fn is_region(&self) -> bool {
+        self.unit != "iterations"
+    }
 }
 
 #[derive(Debug, Deserialize)]

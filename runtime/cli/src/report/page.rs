@@ -283,7 +283,7 @@ fn plural(n: u64) -> &'static str {
 }
 
 fn loops(all: &Resolved, out: &mut String) {
-    out.push_str("<h2>Loops</h2>\n");
+    out.push_str("<h2>Loops and regions of virtual threads</h2>\n");
     if all.report.loops.is_empty() {
         out.push_str("<p class=\"soft\">No loop was scheduled or timed by hetmp.</p>\n");
         return;
@@ -320,7 +320,11 @@ fn a_loop(l: &Loop, s: &Source, out: &mut String) {
         time(l.max_ns),
         time(l.elapsed_ns),
         l.executions,
-        l.iterations,
+        if l.is_region() {
+            format!("{} virtual", l.iterations)
+        } else {
+            l.iterations.to_string()
+        },
         escape(&l.schedule),
         csr(l.nodes.iter().map(|n| n.csr)),
         bar("", parts),

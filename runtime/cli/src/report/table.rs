@@ -187,12 +187,16 @@ fn loops(all: &Resolved, out: &mut String) {
         out.push_str("\nNo loop was scheduled or timed by hetmp.\n");
         return;
     }
-    out.push_str("\nLoops\n");
+    out.push_str("\nLoops, and regions as loops over their virtual threads (v)\n");
     let row = |(l, s): (&Loop, &Source)| {
         vec![
             time(l.elapsed_ns),
             l.executions.to_string(),
-            l.iterations.to_string(),
+            if l.is_region() {
+                format!("{} v", l.iterations)
+            } else {
+                l.iterations.to_string()
+            },
             l.schedule.clone(),
             csr(l.nodes.iter().map(|n| n.csr)),
             shares(l.nodes.iter().map(|n| n.share)),

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Parts of executions that are kept for the next ones.
 const SPARES: usize = 16;
 /// Tells regions run as virtual threads from loops, among the summaries.
-const PIECES: u8 = u8::MAX;
+pub(super) const PIECES: u8 = u8::MAX;
 /// Among the summaries: loops under HetProbe-I.
 const HETPROBE_I: u8 = u8::MAX - 1;
 /// Placements that are kept. A program uses a handful; one that uses more makes them anew.

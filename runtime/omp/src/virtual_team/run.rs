@@ -40,6 +40,7 @@ use hetmp_core::lock::Brief;
 use hetmp_core::park::{Flag, Policy, Spinner};
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::tls;
+use hetmp_core::trace::{self, Kind};
 use hetmp_sched::virtual_team::{Blocks, Steal};
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -449,6 +450,7 @@ impl VirtualTeam {
     /// Books the time since `t0` on virtual thread `piece` and its runner.
     fn account(&self, r: &Runner, piece: u32, t0: u64) {
         let ns = monotonic_ns() - t0;
+        self.trace(piece, t0);
         r.busy_ns.set(r.busy_ns.get() + ns);
         let spent = &self.spent[piece as usize];
         spent.store(spent.load(Ordering::Relaxed) + ns, Ordering::Relaxed);
@@ -460,6 +462,26 @@ impl VirtualTeam {
                 r.index as usize,
                 r.busy_ns.get() as f64 / f64::from(begun.max(1)),
             );
+        }
+    }
+
+    /// Tells the trace what the calling runner has done since `t0`.
+    #[inline(always)]
+    fn trace(&self, piece: u32, t0: u64) {
+        if trace::on() {
+            let job = self.job.get();
+            let node = Thread::current().node.get();
+            trace::done(Kind::Piece, node, t0, job.f as usize as u64, piece.into(), job.pieces.into());
+        }
+    }
+
+    /// The program's function, for real teams that run as `f` with `data`.
+    pub(crate) fn function_of(f: Outlined, data: *mut libc::c_void) -> usize {
+        if f as *const () == VirtualTeam::run as *const () {
+            // SAFETY: what `run` is called with is a prepared team.
+            unsafe { &*data.cast::<VirtualTeam>() }.job.get().f as usize
+        } else {
+            f as usize
         }
     }
 

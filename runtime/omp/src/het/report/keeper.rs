@@ -1,7 +1,7 @@
 //! What is known must survive a program that does not end by `exit`.
 //!
-//! A thread of ours, the *keeper*, writes the report again about once a second, if anything was
-//! added: that is what is left after `SIGKILL` or `_exit`. It also writes when one of the signals
+//! A thread of ours, the *keeper*, writes the report again soon after the first region and then about
+//! once a second, if anything was added: that is what is left after `SIGKILL` or `_exit`. It also writes when one of the signals
 //! that end a program comes and the program has no handler for it. The handler itself
 //! only wakes the keeper and waits for it, for [`PATIENCE`] at most; formatting, allocating and
 //! writing all happen in the keeper, an ordinary thread. So nothing that is not allowed in a handler is
@@ -29,8 +29,9 @@ const SIGNALS: [libc::c_int; 9] = [
 
 /// How long a signal handler waits for the keeper, in nanoseconds.
 const PATIENCE: u64 = 2_000_000_000;
-/// Time between two reports of a program that runs, at least.
+/// Time between two reports of a program that runs, at least; the first ones come sooner.
 const INTERVAL: u64 = 1_000_000_000;
+const FIRST: u64 = 10_000_000;
 /// The keeper uses at most this part of one core.
 const MOST_WORK: u64 = 100;
 
@@ -152,7 +153,8 @@ extern "C" fn keep(_: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: the name is a C string of fewer than 16 bytes.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), c"hetmp-report".as_ptr()) };
     let mut written = 0;
-    let mut pause = INTERVAL;
+    let mut interval = FIRST;
+    let mut pause = FIRST;
     loop {
         wait(&SIGNAL, 0, pause);
         let signal = SIGNAL.load(Ordering::Acquire);
@@ -172,6 +174,7 @@ extern "C" fn keep(_: *mut libc::c_void) -> *mut libc::c_void {
                 continue;
             }
         }
-        pause = INTERVAL.max(MOST_WORK * (monotonic_ns() - from));
+        interval = INTERVAL.min(2 * interval);
+        pause = interval.max(MOST_WORK * (monotonic_ns() - from));
     }
 }

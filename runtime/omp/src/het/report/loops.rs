@@ -172,8 +172,8 @@ impl Summary {
         self.nodes.iter().map(ratio).collect()
     }
 
-    /// As an element of a JSON list.
-    pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols) {
+    /// As an element of a JSON list. `pieces`: its iterations are virtual threads of a region.
+    pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols, pieces: bool) {
         out.push('{');
         self.place.json(out, symbols);
         let schedule = self.told.last().map(|t| t.record.schedule.to_string());
@@ -185,7 +185,8 @@ impl Summary {
         } = self.times;
         let _ = write!(
             out,
-            ",\"schedule\":{},\"executions\":{runs},\"iterations\":{},\"elapsed_ns\":{sum},\"min_ns\":{min},\"max_ns\":{max},\"nodes\":[",
+            ",\"unit\":{},\"schedule\":{},\"executions\":{runs},\"iterations\":{},\"elapsed_ns\":{sum},\"min_ns\":{min},\"max_ns\":{max},\"nodes\":[",
+            quoted(if pieces { "virtual threads" } else { "iterations" }),
             quoted(schedule.as_deref().unwrap_or("")),
             self.iterations,
         );
@@ -304,7 +305,7 @@ mod tests {
         let mut s = Summary::new(0);
         s.add(record([1, 1]));
         let mut out = String::new();
-        s.json(&mut out, &mut Symbols::none());
+        s.json(&mut out, &mut Symbols::none(), false);
         assert_eq!(out.matches('{').count(), out.matches('}').count());
         assert_eq!(out.matches('[').count(), out.matches(']').count());
         assert!(out.contains("\"min_ns\":1,\"max_ns\":1"), "{out}");

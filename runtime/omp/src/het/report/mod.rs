@@ -278,10 +278,10 @@ fn report(ending: Ending) -> String {
     }
     if let Some(all) = patiently(regions::at_exit) {
         out.push_str(",\n \"loops\":[");
-        for (i, summary) in all.summaries.values().enumerate() {
+        for (i, ((_, code), summary)) in all.summaries.iter().enumerate() {
             out.push_str(comma(i));
             out.push_str("\n  ");
-            summary.json(&mut out, &mut symbols);
+            summary.json(&mut out, &mut symbols, *code == regions::PIECES);
         }
         out.push(']');
     }
