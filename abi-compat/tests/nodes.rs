@@ -12,10 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const SCHEDULES: [&str; 8] = [
+const SCHEDULES: [&str; 9] = [
     "hetprobe",
     "hetprobe,100",
     "hetprobe-i",
+    "hetprobe-i,5,20",
     "static-csr:3,1",
     "cross-dynamic",
     "cross-dynamic,7",
@@ -117,7 +118,11 @@ fn every_schedule_runs_every_iteration_once() {
     let Some(cpus) = cpus() else { return };
     let scratch = Scratch::new("matrix");
     let unlike = format!("cores={},speed=1;cores={},speed=0.33", cpus[0], cpus[1]);
-    for name in ["nodes_every_iteration.c", "nodes_nowait_absent.c"] {
+    for name in [
+        "nodes_every_iteration.c",
+        "nodes_nowait_absent.c",
+        "nodes_irregular.c",
+    ] {
         let program = scratch.compile(&library::root().join("c-tests").join(name));
         for schedule in SCHEDULES {
             for nodes in ["2", &unlike] {
@@ -129,6 +134,7 @@ fn every_schedule_runs_every_iteration_once() {
                             ("HETMP_SCHEDULE", schedule),
                             ("HETMP_NODES", nodes),
                             ("OMP_NUM_THREADS", threads),
+                            ("OMP_CANCELLATION", "true"),
                         ],
                     );
                     let what = format!("{name} {schedule} {nodes} {threads} threads");

@@ -19,13 +19,18 @@
 //! `Done` only if it sees the pool empty and
 //! - while probing: nothing was decided (checked under the lock that a
 //!   decision holds while it moves the pool's rest into ranges); or
-//! - after a split: every node's range empty; or
+//! - after a split: every node's range and loot empty, checked under the lock
+//!   that whoever moves iterations between them holds; or
 //! - if one node runs alone: its range empty, or a thread of that node inside
 //!   the loop, which will not leave before the range is empty.
 //!
-//! So the threads that did arrive finish the loop, whichever they are. Taking
-//! from other nodes at the end, in each thief's own chunk size, also corrects a
-//! split whose estimate was wrong.
+//! So the threads that did arrive finish the loop, whichever they are.
+//!
+//! **Nodes help each other at the end**, which corrects a split whose estimate
+//! was wrong. The thread that finds its node's range empty leads: it takes a
+//! bulk of what another node has left, by the nodes' weights, and its node's
+//! threads share it (the *loot*). So few iterations move between nodes, and
+//! those that do are contiguous.
 //!
 //! # Memory ordering
 //! Cursors are relaxed: a range is the whole message (see [`crate::plain`]).
@@ -109,6 +114,8 @@ struct Share {
     /// Bounds of the chunks that threads of this node take, anywhere.
     least: AtomicU64,
     most: AtomicU64,
+    /// Share of the loop, as the bits of an `f64`.
+    weight: AtomicU64,
     /// A thread of the node is or was in the loop.
     arrived: AtomicBool,
 }
@@ -117,6 +124,8 @@ struct Share {
 struct NodeState {
     next: Padded<AtomicU64>,
     share: Padded<Share>,
+    /// What was taken from other nodes for all threads of this one.
+    loot: Padded<Mutex<Range>>,
 }
 
 /// What only the rare calls touch.
@@ -146,6 +155,8 @@ pub struct HetProbe {
     nodes: Box<[NodeState]>,
     tally: Tally,
     picture: Mutex<Picture>,
+    /// Held by whoever moves iterations from one node to another.
+    moving: Padded<Mutex<()>>,
 }
 
 impl HetProbe {
@@ -172,6 +183,7 @@ impl HetProbe {
                 probing: vec![false; threads],
                 ..Picture::default()
             }),
+            moving: Padded(Mutex::new(())),
             team,
         };
         state.restart(n, known);
@@ -190,6 +202,8 @@ impl HetProbe {
         self.phase.0.store(PROBING, Ordering::Relaxed);
         for node in &*self.nodes {
             node.share.0.arrived.store(false, Ordering::Relaxed);
+            // A cancelled execution leaves something behind.
+            *lock(&node.loot.0) = Range::default();
         }
         let mut picture = lock(&self.picture);
         picture.totals.fill(NodeTotal::default());
@@ -343,6 +357,7 @@ impl HetProbe {
         // Takes of the pool from here on find it empty, and look for the lock.
         let start = self.pool.0.swap(self.n, Ordering::Relaxed);
         let rest = Range { start, end: self.n };
+        let weights: Vec<f64> = decision.shares().collect();
         let finest = rest.len() / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
         for (i, part) in csr::split(rest, decision.shares()).enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
@@ -354,6 +369,7 @@ impl HetProbe {
             let each = part.len() / threads;
             let least = work.max(each / FINEST).max(finest).max(1);
             let share = &self.nodes[i].share.0;
+            share.weight.store(weights[i].to_bits(), Ordering::Relaxed);
             self.nodes[i].next.0.store(part.start, Ordering::Relaxed);
             share.end.store(part.end, Ordering::Relaxed);
             share.parts.store(threads * TAPER, Ordering::Relaxed);
@@ -430,20 +446,78 @@ impl HetProbe {
             }
             return self.take_from(chosen, mine);
         }
+        if let Some(r) = self.take_loot(mine) {
+            return Some(r);
+        }
+        let _moving = lock(&self.moving.0);
         loop {
-            // Where most is left the taker disturbs least.
-            let (left, node) = (0..self.nodes.len())
+            // Another thread of the node may have been faster.
+            if let Some(r) = self.take_loot(mine) {
+                return Some(r);
+            }
+            let bulk = self.seize(mine)?;
+            *lock(&self.nodes[mine].loot.0) = bulk;
+        }
+    }
+
+    /// A chunk of what was taken from other nodes for `node`.
+    fn take_loot(&self, node: usize) -> Option<Range> {
+        let state = &self.nodes[node];
+        let mut loot = lock(&state.loot.0);
+        let left = loot.len();
+        if left == 0 {
+            return None;
+        }
+        let share = &state.share.0;
+        let size = (left / share.parts.load(Ordering::Relaxed)).clamp(
+            share.least.load(Ordering::Relaxed),
+            share.most.load(Ordering::Relaxed),
+        );
+        let start = loot.start;
+        loot.start += size.min(left);
+        Some(Range {
+            start,
+            end: loot.start,
+        })
+    }
+
+    /// A bulk for `node`, from the node that has most left. The caller holds
+    /// `moving`.
+    fn seize(&self, node: usize) -> Option<Range> {
+        let own = &self.nodes[node].share.0;
+        let weight = |share: &Share| f64::from_bits(share.weight.load(Ordering::Relaxed));
+        let mine = weight(own).max(1e-3);
+        let least = own.least.load(Ordering::Relaxed);
+        loop {
+            let (left, victim) = (0..self.nodes.len())
                 .map(|i| {
                     let next = self.nodes[i].next.0.load(Ordering::Relaxed);
                     let end = self.nodes[i].share.0.end.load(Ordering::Relaxed);
-                    (end.saturating_sub(next), i)
+                    (
+                        end.saturating_sub(next) + lock(&self.nodes[i].loot.0).len(),
+                        i,
+                    )
                 })
                 .max()?;
             if left == 0 {
                 return None;
             }
-            if let Some(r) = self.take_from(node, mine) {
+            let theirs = &self.nodes[victim].share.0;
+            let part = mine / (mine + weight(theirs).max(1e-3));
+            let bulk = |left: u64| ((left as f64 * part) as u64).max(least);
+            let end = theirs.end.load(Ordering::Relaxed);
+            if let Some(r) = take_up_to(&self.nodes[victim].next.0, end, bulk) {
                 return Some(r);
+            }
+            // Its range is done; what it took elsewhere, from the far end.
+            let mut loot = lock(&self.nodes[victim].loot.0);
+            let size = bulk(loot.len()).min(loot.len());
+            if size > 0 {
+                loot.end -= size;
+                return Some(Range {
+                    start: loot.end,
+                    end: loot.end + size,
+                });
             }
         }
     }
@@ -470,6 +544,6 @@ fn take_up_to(cursor: &AtomicU64, end: u64, size: impl Fn(u64) -> u64) -> Option
 
 /// The crate is built with `panic = "abort"`, and no user code runs under the
 /// lock, so that it cannot be poisoned.
-fn lock(m: &Mutex<Picture>) -> MutexGuard<'_, Picture> {
+fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().expect("no panic under this lock")
 }

@@ -24,6 +24,8 @@ pub struct CostMap {
 const ALIKE: f64 = 1.25;
 /// ...in all but one in so many strata: one sample may have been disturbed.
 const ODD_ONES: usize = 5;
+/// So many times longer than in both neighbours is no property of a place.
+const DISTURBED: f64 = 6.0;
 /// Preferences are told apart in steps of this factor.
 const STEP: f64 = 1.5;
 /// An exchange between two nodes must shorten their time to this part.
@@ -41,6 +43,7 @@ impl CostMap {
         if strata < 2 {
             return None;
         }
+        let samples: Vec<Vec<Option<f64>>> = samples.iter().map(|row| undisturbed(row)).collect();
         let middles: Vec<f64> = samples
             .iter()
             .map(|row| middle(row.iter().filter_map(|&s| s)))
@@ -159,6 +162,27 @@ impl CostMap {
         }
         amounts
     }
+}
+
+/// Samples of a node, without those during which another program had the
+/// core: they stand out from what is before and behind them. Missing then.
+fn undisturbed(row: &[Option<f64>]) -> Vec<Option<f64>> {
+    let near = |s: usize| {
+        [s.checked_sub(1), Some(s + 1)]
+            .into_iter()
+            .filter_map(|k| *row.get(k?)?)
+            .fold(None, |most: Option<f64>, x| Some(most.map_or(x, |m| m.max(x))))
+    };
+    (0..row.len())
+        .map(|s| row[s].filter(|&x| near(s).is_none_or(|n| x < n * DISTURBED)))
+        .collect()
+}
+
+/// What one core of a node needs for an iteration according to its samples,
+/// in places that are equally far apart; `None` where there are few.
+pub(crate) fn typical(row: &[Option<f64>]) -> Option<f64> {
+    let good: Vec<f64> = undisturbed(row).into_iter().flatten().collect();
+    (good.len() >= ODD_ONES).then(|| good.iter().sum::<f64>() / good.len() as f64)
 }
 
 /// Number of the stratum that an iteration is in.
@@ -344,6 +368,19 @@ mod tests {
         // 400 * (10 + 20 + 30 + 40) / 2 = 20000 = 4000 + 8000 + 8000
         assert_eq!(parts[0], [(0, 1067)]);
         assert_eq!(parts[1], [(1067, 1600)]);
+    }
+
+    #[test]
+    fn a_lost_time_slice_is_not_believed() {
+        let mut a = [10.0, 30.0, 10.0, 30.0, 10.0, 30.0];
+        let b = [30.0, 10.0, 30.0, 10.0, 30.0, 10.0];
+        let good = map(&[&a, &b]).unwrap();
+        a[2] = 4000.0;
+        let m = map(&[&a, &b]).unwrap();
+        assert!(m.ns_per_iteration(0, 600) < 100.0, "{m:?}");
+        assert_eq!(m.at(0, 1), good.at(0, 1));
+        let row: Vec<Option<f64>> = a.iter().map(|&x| Some(x)).collect();
+        assert_eq!(typical(&row), Some(22.0));
     }
 
     #[test]

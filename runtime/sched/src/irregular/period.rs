@@ -54,7 +54,11 @@ impl Irregular {
     pub(super) fn inputs(&self, c: &Center) -> Vec<NodeInput> {
         (0..self.nodes.len())
             .map(|i| {
-                let fresh = c.totals[i].rate();
+                let mut fresh = c.totals[i].rate();
+                // Means hide that a thread lost its core during one sample.
+                if let (Some(rate), Some(ns)) = (&mut fresh, map::typical(&self.samples(c, i))) {
+                    rate.ns_per_iteration = ns;
+                }
                 let rate = match &c.decision {
                     Some(d) => fresh.or(d.nodes[i].rate),
                     None => {
@@ -156,20 +160,21 @@ impl Irregular {
         self.tell();
     }
 
+    /// Nanoseconds per iteration of node `i`, by stratum.
+    fn samples(&self, c: &Center, i: usize) -> Vec<Option<f64>> {
+        c.samples[i]
+            .iter()
+            .map(|total| total.rate().map(|r| r.ns_per_iteration))
+            .collect()
+    }
+
     /// What the samples say about iterations of different kinds, if they do.
     pub(super) fn costs(&self, c: &Center) -> Option<CostMap> {
-        let samples: Vec<Vec<Option<f64>>> = c
-            .samples
-            .iter()
-            .zip(self.team.nodes())
-            .map(|(row, shape)| {
-                row.iter()
-                    .map(|total| match shape.threads {
-                        // Of no account, but a number.
-                        0 => Some(1.0),
-                        _ => total.rate().map(|r| r.ns_per_iteration),
-                    })
-                    .collect()
+        let samples: Vec<Vec<Option<f64>>> = (0..self.nodes.len())
+            .map(|i| match self.team.nodes()[i].threads {
+                // Of no account, but a number.
+                0 => vec![Some(1.0); c.starts.len()],
+                _ => self.samples(c, i),
             })
             .collect();
         CostMap::new(self.n, &c.starts, &samples)
