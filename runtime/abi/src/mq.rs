@@ -68,29 +68,54 @@ fn tell<T>(
     }
 }
 
+/// What a fast path took, as C gets it.
 #[inline(always)]
-fn taken(
-    result: Result<Taken, Error>,
+fn done((at, length): (usize, u32), bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
+    if !bytes.is_null() {
+        // SAFETY: the program passes null or an int.
+        unsafe { *bytes = length as c_int };
+    }
+    ok(err);
+    at as *mut c_void
+}
+
+#[cold]
+#[inline(never)]
+fn slow_take(
+    from: From,
+    handle: c_int,
+    (send, block): (bool, bool),
     bytes: *mut c_int,
     err: *mut c_int,
     call: &str,
-    from: From,
-    handle: c_int,
 ) -> *mut c_void {
-    match result {
-        Ok(taken) => {
-            if !bytes.is_null() {
-                // SAFETY: the program passes null or an int.
-                unsafe { *bytes = taken.bytes as c_int };
-            }
-            ok(err);
-            taken.at as *mut c_void
-        }
+    match api::take(from, handle, send, 1, block) {
+        Ok(taken) => done((taken.at, taken.bytes), bytes, err),
         Err(error) => {
             failed(err, error, call, from, handle);
             core::ptr::null_mut()
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn slow_give(
+    from: From,
+    handle: c_int,
+    send: bool,
+    (msg, bytes): (*mut c_void, c_int),
+    err: *mut c_int,
+    call: &str,
+) {
+    tell(
+        api::give(from, handle, send, msg as usize, 1, bytes),
+        (),
+        err,
+        call,
+        from,
+        handle,
+    );
 }
 
 fn batch(
@@ -386,58 +411,92 @@ export_c! {
 
     /// Waits for a message to fill.
     fn mAllocateMsg(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void {
-        let from = From::Master(slave);
-        taken(api::take(from, handle, true, 1, true), core::ptr::null_mut(), err, "mAllocateMsg", from, handle)
+        match api::quick_take(From::Master(slave), handle, true) {
+            Some(quick) => done(quick, core::ptr::null_mut(), err),
+            None => slow_take(From::Master(slave), handle, (true, true), core::ptr::null_mut(), err, "mAllocateMsg"),
+        }
     }
     /// A message to fill, if there is one.
     fn mTryAllocateMsg(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void {
-        let from = From::Master(slave);
-        taken(api::take(from, handle, true, 1, false), core::ptr::null_mut(), err, "mTryAllocateMsg", from, handle)
+        match api::quick_take(From::Master(slave), handle, true) {
+            Some(quick) => done(quick, core::ptr::null_mut(), err),
+            None => slow_take(From::Master(slave), handle, (true, false), core::ptr::null_mut(), err, "mTryAllocateMsg"),
+        }
     }
     /// Sends a message.
     fn mSendMsg(slave: c_int, handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) {
-        let from = From::Master(slave);
-        tell(api::give(from, handle, true, msg as usize, 1, bytes), (), err, "mSendMsg", from, handle);
+        if api::quick_give(From::Master(slave), handle, true, msg as usize, bytes) {
+            ok(err);
+        } else {
+            slow_give(From::Master(slave), handle, true, (msg, bytes), err, "mSendMsg");
+        }
     }
     /// Waits for a message.
     fn mRecvMsg(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        let from = From::Master(slave);
-        taken(api::take(from, handle, false, 1, true), bytes, err, "mRecvMsg", from, handle)
+        match api::quick_take(From::Master(slave), handle, false) {
+            Some(quick) => done(quick, bytes, err),
+            None => slow_take(From::Master(slave), handle, (false, true), bytes, err, "mRecvMsg"),
+        }
     }
     /// A message, if there is one.
     fn mTryRecvMsg(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        let from = From::Master(slave);
-        taken(api::take(from, handle, false, 1, false), bytes, err, "mTryRecvMsg", from, handle)
+        match api::quick_take(From::Master(slave), handle, false) {
+            Some(quick) => done(quick, bytes, err),
+            None => slow_take(From::Master(slave), handle, (false, false), bytes, err, "mTryRecvMsg"),
+        }
     }
     /// Gives a message back.
     fn mReleaseMsg(slave: c_int, handle: c_int, msg: *mut c_void, err: *mut c_int) {
-        let from = From::Master(slave);
-        tell(api::give(from, handle, false, msg as usize, 1, 0), (), err, "mReleaseMsg", from, handle);
+        if api::quick_give(From::Master(slave), handle, false, msg as usize, 0) {
+            ok(err);
+        } else {
+            slow_give(From::Master(slave), handle, false, (msg, 0), err, "mReleaseMsg");
+        }
     }
 
     /// Waits for a message to fill.
     fn sAllocateMsg(handle: c_int, err: *mut c_int) -> *mut c_void {
-        taken(api::take(From::Slave, handle, true, 1, true), core::ptr::null_mut(), err, "sAllocateMsg", From::Slave, handle)
+        match api::quick_take(From::Slave, handle, true) {
+            Some(quick) => done(quick, core::ptr::null_mut(), err),
+            None => slow_take(From::Slave, handle, (true, true), core::ptr::null_mut(), err, "sAllocateMsg"),
+        }
     }
     /// A message to fill, if there is one.
     fn sTryAllocateMsg(handle: c_int, err: *mut c_int) -> *mut c_void {
-        taken(api::take(From::Slave, handle, true, 1, false), core::ptr::null_mut(), err, "sTryAllocateMsg", From::Slave, handle)
+        match api::quick_take(From::Slave, handle, true) {
+            Some(quick) => done(quick, core::ptr::null_mut(), err),
+            None => slow_take(From::Slave, handle, (true, false), core::ptr::null_mut(), err, "sTryAllocateMsg"),
+        }
     }
     /// Sends a message.
     fn sSendMsg(handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) {
-        tell(api::give(From::Slave, handle, true, msg as usize, 1, bytes), (), err, "sSendMsg", From::Slave, handle);
+        if api::quick_give(From::Slave, handle, true, msg as usize, bytes) {
+            ok(err);
+        } else {
+            slow_give(From::Slave, handle, true, (msg, bytes), err, "sSendMsg");
+        }
     }
     /// Waits for a message.
     fn sRecvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        taken(api::take(From::Slave, handle, false, 1, true), bytes, err, "sRecvMsg", From::Slave, handle)
+        match api::quick_take(From::Slave, handle, false) {
+            Some(quick) => done(quick, bytes, err),
+            None => slow_take(From::Slave, handle, (false, true), bytes, err, "sRecvMsg"),
+        }
     }
     /// A message, if there is one.
     fn sTryRecvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        taken(api::take(From::Slave, handle, false, 1, false), bytes, err, "sTryRecvMsg", From::Slave, handle)
+        match api::quick_take(From::Slave, handle, false) {
+            Some(quick) => done(quick, bytes, err),
+            None => slow_take(From::Slave, handle, (false, false), bytes, err, "sTryRecvMsg"),
+        }
     }
     /// Gives a message back.
     fn sReleaseMsg(handle: c_int, msg: *mut c_void, err: *mut c_int) {
-        tell(api::give(From::Slave, handle, false, msg as usize, 1, 0), (), err, "sReleaseMsg", From::Slave, handle);
+        if api::quick_give(From::Slave, handle, false, msg as usize, 0) {
+            ok(err);
+        } else {
+            slow_give(From::Slave, handle, false, (msg, 0), err, "sReleaseMsg");
+        }
     }
     /// The paper's other spelling of `sRecvMsg`.
     fn sResvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
@@ -541,32 +600,26 @@ export_c! {
         unsafe { api::direct(master as usize, local as usize, bytes) };
     }
 
-    /// For the inline paths: the master's ends.
-    fn hetmp_mq_master_ends() -> *const c_void {
-        api::master_ends().cast()
+    /// For the inline paths: the calling thread's tables.
+    fn hetmp_mq_caller() -> *const c_void {
+        api::caller().cast()
     }
-    /// For the inline paths: the calling slave's ends.
-    fn hetmp_mq_slave_ends() -> *const c_void {
-        api::me().map_or(core::ptr::null(), |me| me.ends().cast())
-    }
-    /// For the inline paths: waits.
-    fn hetmp_mq_wait(end: *const c_void) -> c_int {
-        // SAFETY: the header passes an end that it found in a table of this library.
-        unsafe { api::wait_for(end.cast()) }.map_or_else(|error| error as c_int, |()| 0)
+    /// For the inline paths: waits until there is something to take from (1: room to send in) a queue. `slave` is -1 on a
+    /// slave. What is wrong is stored, or said.
+    fn hetmp_mq_wait(slave: c_int, handle: c_int, send: c_int, err: *mut c_int) -> c_int {
+        let from = if slave < 0 { From::Slave } else { From::Master(slave) };
+        match api::wait_for(from, handle, send != 0) {
+            Ok(()) => 0,
+            Err(error) => {
+                failed(err, error, "message queue", from, handle);
+                error as c_int
+            }
+        }
     }
     /// For the inline paths: wakes the other side.
-    fn hetmp_mq_wake(end: *const c_void) {
-        // SAFETY: as above.
-        unsafe { api::wake_from(end.cast()) }
-    }
-    /// For the inline paths: tells why a wait failed.
-    fn hetmp_mq_fail(end: *const c_void, error: c_int, err: *mut c_int) -> *mut c_void {
-        // SAFETY: as above.
-        let (slave, handle) = unsafe { api::name_of(end.cast()) };
-        let error = Error::from_number(error).unwrap_or(Error::NoSuchQueue);
-        let from = if api::me().is_ok() { From::Slave } else { From::Master(slave as c_int) };
-        failed(err, error, "message queue", from, handle);
-        core::ptr::null_mut()
+    fn hetmp_mq_wake(ring: *const c_void, sender: c_int) {
+        // SAFETY: the header passes a ring that it found in a table of this thread.
+        unsafe { api::wake_from(ring, sender != 0) }
     }
 }
 

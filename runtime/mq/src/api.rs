@@ -7,11 +7,11 @@ pub use crate::error::Error;
 pub use crate::queue::Taken;
 pub use crate::registry::Request;
 
+use crate::callers::{self, Caller};
 use crate::queue::{Queue, Side};
-use crate::registry;
-use crate::ring::End;
+use crate::registry::{self, HANDLES, SLAVES};
 use crate::slaves::{self, Slave};
-use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering;
 
 /// Which end a call is for.
 #[derive(Clone, Copy, Debug)]
@@ -97,46 +97,87 @@ pub fn give(
     queue.give(side, send, at, n as u32, bytes)
 }
 
-/// Waits, for an inline path, until its end has something to take.
+/// Waits until there is something to take.
 ///
 /// # Errors
 /// As a blocking [`take`].
-///
-/// # Safety
-/// `end` is one that the inline paths found in their tables, for the calling thread.
-pub unsafe fn wait_for(end: *const End) -> Result<(), Error> {
-    // SAFETY: by the caller's promise.
-    let queue = unsafe { Queue::of_end(end) };
-    let side = slaves::current().map_or(Side::Master, Side::Slave);
-    if queue.is_closed() {
-        return Err(Error::Destroyed);
+pub fn wait_for(from: From, handle: i32, send: bool) -> Result<(), Error> {
+    let (queue, side) = find(from, handle)?;
+    if queue.sends_from(side) != send {
+        return Err(Error::WrongDirection);
     }
     crate::wait::wait(queue, side)
 }
 
-/// Wakes the side across from an end.
-///
-/// # Safety
-/// As [`wait_for`].
-pub unsafe fn wake_from(end: *const End) {
-    // SAFETY: by the caller's promise.
-    unsafe { Queue::of_end(end).wake_across((*end).is_sender()) };
+/// The ring that the calling thread owns the sending (receiving) end of, if the fast paths know it.
+#[inline(always)]
+fn ring(from: From, handle: i32, send: bool) -> Option<&'static Queue> {
+    let caller = callers::current()?;
+    let index = handle as usize & (HANDLES - 1);
+    let (table, at) = match from {
+        From::Master(slave) if (slave as u32 as usize) < SLAVES => (
+            if send { caller.m_send } else { caller.m_recv },
+            slave as usize * HANDLES + index,
+        ),
+        From::Master(_) => return None,
+        From::Slave => (if send { caller.s_send } else { caller.s_recv }, index),
+    };
+    // SAFETY: the index is within every table of its kind.
+    let p = unsafe { &*table.add(at) }.load(Ordering::Acquire);
+    // SAFETY: an entry is cleared before its queue is freed, or outlives it in a table of an ended thread.
+    let queue = unsafe { p.as_ref() }?;
+    (queue.ring_end(send).handle.load(Ordering::Relaxed) == handle as u32).then_some(queue)
 }
 
-/// The slave number and handle of an end, for messages.
-///
-/// # Safety
-/// As [`wait_for`].
-pub unsafe fn name_of(end: *const End) -> (u32, i32) {
-    // SAFETY: by the caller's promise.
-    let queue = unsafe { Queue::of_end(end) };
-    (queue.slave, queue.handle)
-}
-
-/// The master's ends for the inline paths.
+/// [`take`] of one message where nothing is unusual; its address and length.
+#[inline(always)]
 #[must_use]
-pub fn master_ends() -> *const AtomicPtr<End> {
-    registry::get().ends()
+pub fn quick_take(from: From, handle: i32, send: bool) -> Option<(usize, u32)> {
+    let queue = ring(from, handle, send)?;
+    if send {
+        queue.ring_end(true).try_allocate(queue).map(|at| (at, 0))
+    } else {
+        queue.ring_end(false).try_receive(queue)
+    }
+}
+
+/// [`give`] of one message where nothing is unusual; false where it is.
+#[inline(always)]
+#[must_use]
+pub fn quick_give(from: From, handle: i32, send: bool, at: usize, bytes: i32) -> bool {
+    let Some(queue) = ring(from, handle, send) else {
+        return false;
+    };
+    let end = queue.ring_end(send);
+    if at != end.oldest()
+        || !end.holds_some()
+        || (send && u64::from(bytes as u32) > end.msg_bytes())
+    {
+        return false;
+    }
+    if send {
+        end.send(1, bytes as u32, queue);
+    } else {
+        end.release(1, queue);
+    }
+    queue.notify_across(send);
+    true
+}
+
+/// The calling thread's record, for the inline paths; made on the first call.
+#[must_use]
+pub fn caller() -> *const Caller {
+    registry::get();
+    callers::mine()
+}
+
+/// Wakes the side across from an end of a ring.
+///
+/// # Safety
+/// `ring` is one that the inline paths found in a table of the calling thread.
+pub unsafe fn wake_from(ring: *const core::ffi::c_void, sender: bool) {
+    // SAFETY: by the caller's promise.
+    unsafe { &*ring.cast::<Queue>() }.notify_across(sender);
 }
 
 /// Creates a queue; its handle.
@@ -177,7 +218,7 @@ pub fn discard(slave: i32, handle: i32) -> Result<u64, Error> {
     if queue.has_slave() {
         return Err(Error::SlavesRunning);
     }
-    let dropped = queue.messages();
+    let dropped = queue.queued();
     registry::get().remove(queue);
     Ok(dropped)
 }
@@ -207,13 +248,13 @@ pub struct Status {
 /// # Errors
 /// What finding it may say.
 pub fn status(from: From, handle: i32) -> Result<Status, Error> {
-    let (queue, side) = match from {
-        From::Master(slave) => (masters(slave, handle)?, Side::Master),
-        From::Slave => find(from, handle)?,
+    let queue = match from {
+        From::Master(slave) => masters(slave, handle)?,
+        From::Slave => find(from, handle)?.0,
     };
     Ok(Status {
         msg_bytes: queue.msg_bytes(),
-        queued: queue.queued(side),
+        queued: queue.queued(),
         direction: queue.direction() as i32,
     })
 }

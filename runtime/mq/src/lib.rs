@@ -20,6 +20,8 @@ pub mod staged;
 #[cfg(not(loom))]
 pub mod api;
 #[cfg(not(loom))]
+mod callers;
+#[cfg(not(loom))]
 pub mod dma;
 #[cfg(not(loom))]
 mod queue;

@@ -5,6 +5,7 @@
 //! `user`. Each is taken by the first call and checked by every later one, and that is what the `SAFETY`
 //! comments below rely on.
 
+use crate::callers;
 use crate::error::Error;
 use crate::registry::{Registry, Request};
 use crate::ring::{End, Memory, Shape};
@@ -15,7 +16,7 @@ use crate::strict::Guarded;
 use crate::thread;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
-use hetmp_core::sync::{AtomicU64, CacheLine};
+use hetmp_core::sync::{AtomicU64, AtomicUsize, CacheLine};
 
 /// The side that a call comes from.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,7 @@ pub struct Taken {
 pub(crate) struct Queue {
     sender: End,
     receiver: End,
-    released: CacheLine<AtomicU64>,
+    released: CacheLine<AtomicUsize>,
     sleeps: CacheLine<[Sleep; 2]>,
     pub(crate) cluster: u32,
     pub(crate) slave: u32,
@@ -53,6 +54,8 @@ pub(crate) struct Queue {
     msg_bytes: u32,
     name: Box<[u8]>,
     closed: AtomicBool,
+    /// Where the fast paths of the master's thread find this queue, or null.
+    shown: AtomicPtr<AtomicPtr<Queue>>,
     /// The slave that uses the slave's end; dangling and not null while the master moves an ended slave's messages.
     user: AtomicPtr<Slave>,
     store: &'static crate::store::Store,
@@ -131,7 +134,7 @@ impl Memory for Queue {
         unsafe { &*((message - 8) as *const AtomicU64) }
     }
     #[inline(always)]
-    fn released(&self) -> &AtomicU64 {
+    fn released(&self) -> &AtomicUsize {
         &self.released
     }
 }
@@ -198,7 +201,8 @@ impl Queue {
         let shape = Shape {
             first: Shape::alignment(msg_bytes) as usize,
             stride: Shape::stride(msg_bytes),
-            slots: m_slots + s_slots,
+            // One stays empty.
+            slots: m_slots + s_slots + 1,
             msg_bytes,
         };
         let (body, shape) = if staged {
@@ -229,7 +233,7 @@ impl Queue {
                 (stages.shown, stages.master_base) = (memory, memory);
                 stages.mapping = Some((memory, len));
             }
-            (Body::Staged(Box::new(stages)), Shape { slots: 0, ..shape })
+            (Body::Staged(Box::new(stages)), Shape { slots: 1, ..shape })
         } else {
             let len = shape.first + shape.stride as usize * shape.slots as usize;
             let memory = map(len).map_err(give_back)?;
@@ -242,9 +246,9 @@ impl Queue {
             )
         };
         let queue = Box::new(Queue {
-            sender: End::new(shape, true),
-            receiver: End::new(shape, false),
-            released: CacheLine(AtomicU64::new(0)),
+            sender: End::new(shape),
+            receiver: End::new(shape),
+            released: CacheLine(AtomicUsize::new(shape.first)),
             sleeps: CacheLine([Sleep::new(), Sleep::new()]),
             cluster,
             slave,
@@ -253,32 +257,16 @@ impl Queue {
             msg_bytes,
             name: request.name.into(),
             closed: AtomicBool::new(false),
+            shown: AtomicPtr::new(core::ptr::null_mut()),
             user: AtomicPtr::new(core::ptr::null_mut()),
             store,
             block,
             body,
         });
-        if matches!(queue.body, Body::Ring(_)) {
-            let key = u64::from(slave) << 32 | u64::from(handle as u32);
-            for (end, other) in [(&queue.sender, 1), (&queue.receiver, 0)] {
-                end.released.set(queue.released.as_ptr() as usize);
-                end.peer_waits.set(queue.sleeps[other].address());
-                end.key.store(key, Ordering::Release);
-            }
+        for end in [&queue.sender, &queue.receiver] {
+            end.handle.store(handle as u32, Ordering::Release);
         }
         Ok(queue)
-    }
-
-    /// The queue of an end, as the inline paths hold it.
-    ///
-    /// # Safety
-    /// `end` is an end of a queue that exists.
-    pub(crate) unsafe fn of_end(end: *const End) -> &'static Queue {
-        // SAFETY: the sender is the queue's first field, the receiver its second (repr(C)).
-        unsafe {
-            let first = if (*end).is_sender() { end } else { end.sub(1) };
-            &*first.cast::<Queue>()
-        }
     }
 
     pub(crate) fn name(&self) -> &[u8] {
@@ -320,9 +308,10 @@ impl Queue {
         self.end(self.direction == Direction::MasterToSlave)
     }
 
-    /// The master's end, for the inline paths; none where the queue is no ring.
-    pub(crate) fn shown_end(&self) -> Option<*const End> {
-        matches!(self.body, Body::Ring(_)).then(|| core::ptr::from_ref(self.master_end()))
+    /// Its ring's end for a thread that the fast paths have found to own it.
+    #[inline(always)]
+    pub(crate) fn ring_end(&self, sender: bool) -> &End {
+        self.end(sender)
     }
 
     fn master_sleep(&self) -> &Sleep {
@@ -348,9 +337,10 @@ impl Queue {
         self.slave_sleep().wake();
     }
 
-    /// Wakes the side across from an end.
-    pub(crate) fn wake_across(&self, sender: bool) {
-        self.sleeps[usize::from(sender)].wake();
+    /// Tells the side across from an end that it has stored something.
+    #[inline(always)]
+    pub(crate) fn notify_across(&self, sender: bool) {
+        self.sleeps[usize::from(sender)].notify();
     }
 
     /// The thread that uses the master's end, 0 for nobody yet.
@@ -358,10 +348,43 @@ impl Queue {
         self.master_end().owner.load(Ordering::Relaxed)
     }
 
+    /// Makes the calling thread the user of the master's end.
     pub(crate) fn adopt(&self) {
+        self.hide();
         self.master_end()
             .owner
             .store(thread::pointer(), Ordering::Release);
+        self.show_to_master();
+    }
+
+    /// Takes the queue out of the table of the master's thread.
+    fn hide(&self) {
+        let entry = self.shown.swap(core::ptr::null_mut(), Ordering::AcqRel);
+        if !entry.is_null() {
+            // SAFETY: the table lives until its thread has ended, which takes its queues out first.
+            unsafe { &*entry }.store(core::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
+    fn show_to_master(&self) {
+        let caller = callers::mine();
+        if matches!(self.body, Body::Ring(_)) {
+            let entry = caller.show(self, self.direction == Direction::MasterToSlave);
+            self.shown.store(entry.cast_mut(), Ordering::Release);
+        }
+    }
+
+    /// The thread of these tables ends: another may use what it used as the master.
+    pub(crate) fn master_leaves(&self, tables: [callers::Table; 2], len: usize) {
+        let entry = self.shown.load(Ordering::Acquire).cast_const();
+        if tables
+            .iter()
+            .any(|&table| entry >= table && entry < table.wrapping_add(len))
+            || self.master_thread() == thread::pointer()
+        {
+            self.hide();
+            self.master_end().owner.store(0, Ordering::Release);
+        }
     }
 
     /// Sees to it that the caller's thread is the one that uses this side.
@@ -412,8 +435,7 @@ impl Queue {
                 }
                 slave.uses(self);
                 if matches!(self.body, Body::Ring(_)) {
-                    let end = self.end(self.direction == Direction::SlaveToMaster);
-                    slave.show_end(self.handle, core::ptr::from_ref(end).cast_mut());
+                    callers::mine().show(self, self.direction == Direction::SlaveToMaster);
                 }
                 Ok(())
             }
@@ -498,19 +520,20 @@ impl Queue {
         let sender = self.sends(side);
         let end = self.end(sender);
         if sender {
-            end.try_allocate(want, self).map(|(at, n)| Taken {
+            end.try_allocate_batch(want, self).map(|(at, n)| Taken {
                 at,
                 n,
                 stride: end.stride(),
                 bytes: self.msg_bytes,
             })
         } else {
-            end.try_receive(want, self).map(|(at, n, bytes)| Taken {
-                at,
-                n,
-                stride: end.stride(),
-                bytes,
-            })
+            end.try_receive_batch(want, self)
+                .map(|(at, n, bytes)| Taken {
+                    at,
+                    n,
+                    stride: end.stride(),
+                    bytes,
+                })
         }
     }
 
@@ -558,7 +581,8 @@ impl Queue {
     /// Is there something to take?
     pub(crate) fn ready(&'static self, side: Side) -> bool {
         match (&self.body, side) {
-            (Body::Ring(_), _) => self.end(self.sends(side)).ready(self),
+            (Body::Ring(_), _) if self.sends(side) => self.sender.has_room(self),
+            (Body::Ring(_), _) => self.receiver.has_message(self),
             (Body::Staged(stages), Side::Master) => {
                 if self.direction == Direction::SlaveToMaster
                     && self.user.load(Ordering::Acquire).is_null()
@@ -581,10 +605,10 @@ impl Queue {
         match (&self.body, side) {
             (Body::Ring(_), _) => {
                 let end = self.end(self.sends(side));
-                end.held() == u64::from(end.slots())
+                end.held() == end.slots()
             }
-            // SAFETY: as in `try_take_staged`.
             (Body::Staged(stages), Side::Master) => {
+                // SAFETY: as in `try_take_staged`.
                 unsafe { &*stages.master.get() }.held() as usize == stages.list.len()
             }
             (Body::Staged(stages), Side::Slave(_)) => {
@@ -616,7 +640,7 @@ impl Queue {
             return self.give_staged(side, at, n, bytes as u32);
         };
         let end = self.end(sender);
-        if at != end.oldest() || end.held() < u64::from(n) || n == 0 {
+        if at != end.oldest() || end.held() < n as usize || n == 0 {
             return Err(if at == 0 {
                 Error::BadAddress
             } else if n == 0 || at == end.oldest() && end.held() > 0 {
@@ -695,9 +719,9 @@ impl Queue {
     }
 
     /// Messages sent and not yet released.
-    pub(crate) fn queued(&self, side: Side) -> u64 {
+    pub(crate) fn queued(&self) -> u64 {
         match &self.body {
-            Body::Ring(_) => self.end(self.sends(side)).queued(self),
+            Body::Ring(_) => End::queued(&self.sender, &self.receiver) as u64,
             Body::Staged(stages) => {
                 u64::from(staged::at_master(&stages.list, self.direction))
                     + u64::from(stages.messages.load(Ordering::Acquire))
@@ -710,7 +734,7 @@ impl Queue {
         match &self.body {
             Body::Ring(_) => {
                 let (s, r) = (&self.sender, &self.receiver);
-                s.held() == 0 && r.held() == 0 && s.given() == r.given()
+                !s.holds_some() && !r.holds_some() && End::queued(s, r) == 0
             }
             Body::Staged(stages) => {
                 staged::master_at_rest(&stages.list) && stages.used.load(Ordering::Acquire) == 0
@@ -718,19 +742,12 @@ impl Queue {
         }
     }
 
-    /// Messages that would be lost.
-    pub(crate) fn messages(&self) -> u64 {
-        match &self.body {
-            Body::Ring(_) => self.sender.given() - self.receiver.given(),
-            Body::Staged(_) => self.queued(Side::Master),
-        }
-    }
-
     /// Refuses all further calls and wakes who waits.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.sender.key.store(u64::MAX, Ordering::Release);
-        self.receiver.key.store(u64::MAX, Ordering::Release);
+        self.hide();
+        self.sender.handle.store(u32::MAX, Ordering::Release);
+        self.receiver.handle.store(u32::MAX, Ordering::Release);
         self.wake_slave();
         self.wake_master();
     }

@@ -1,10 +1,10 @@
 //! What exists: the platform, the queues by slave and handle, the stores.
 
+use crate::callers::{table, Table};
 use crate::dma::Controller;
 use crate::error::Error;
 use crate::platform::Platform;
 use crate::queue::Queue;
-use crate::ring::End;
 use crate::slaves;
 use crate::staged::Direction;
 use crate::store::Store;
@@ -27,8 +27,6 @@ pub(crate) struct Registry {
     pub(crate) timeout: f64,
     /// The queue of each slave number and index.
     queues: &'static [AtomicPtr<Queue>],
-    /// The master's end of those that are rings, for the inline paths.
-    ends: &'static [AtomicPtr<End>],
     stores: Vec<OnceLock<Store>>,
     rows: Mutex<Rows>,
 }
@@ -43,29 +41,6 @@ struct Rows {
 
 // SAFETY: the raw pointers are owned by the registry and only touched under its lock.
 unsafe impl Send for Rows {}
-
-/// A row of null pointers that costs no memory until it is used.
-fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
-    // SAFETY: an anonymous mapping of zeroes, which are null pointers; it is never unmapped.
-    unsafe {
-        let bytes = len * size_of::<AtomicPtr<T>>();
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let p = libc::mmap(
-            core::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            flags,
-            -1,
-            0,
-        );
-        if p == libc::MAP_FAILED {
-            hetmp_core::report::fatal(format_args!(
-                "memory: none left: {bytes} bytes are needed for message queues"
-            ));
-        }
-        core::slice::from_raw_parts(p.cast(), len)
-    }
-}
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
 
@@ -109,7 +84,6 @@ fn set_up() -> &'static Registry {
             platform,
             timeout,
             queues: table(SLAVES * HANDLES),
-            ends: table(SLAVES * HANDLES),
             stores,
             rows: Mutex::default(),
         }
@@ -166,11 +140,6 @@ impl Registry {
     pub(crate) fn store(&self, cluster: u32, slave: u32) -> &Store {
         self.stores[cluster as usize * SLAVES + slave as usize]
             .get_or_init(|| Store::new(&self.platform, cluster, slave))
-    }
-
-    /// The ends for the inline paths.
-    pub(crate) fn ends(&self) -> *const AtomicPtr<End> {
-        self.ends.as_ptr()
     }
 
     /// The queue of a slave number and handle.
@@ -284,10 +253,6 @@ impl Registry {
             }
         };
         uses[index] += 1;
-        // SAFETY: just made.
-        if let Some(end) = unsafe { &*queue }.shown_end() {
-            self.ends[base + index].store(end.cast_mut(), Ordering::Release);
-        }
         self.queues[base + index].store(queue, Ordering::Release);
         Ok(handle)
     }
@@ -295,7 +260,6 @@ impl Registry {
     /// Takes a queue out; its memory is freed now, or when its slave has ended.
     pub(crate) fn remove(&self, queue: &'static Queue) {
         let at = queue.slave as usize * HANDLES + (queue.handle as usize & (HANDLES - 1));
-        self.ends[at].store(core::ptr::null_mut(), Ordering::Release);
         queue.close();
         let p = self.queues[at].swap(core::ptr::null_mut(), Ordering::AcqRel);
         if slaves::find(None, queue.slave).is_some() {
@@ -304,6 +268,16 @@ impl Registry {
             // SAFETY: `create` leaked it, the tables have forgotten it, and no slave that could know it
             // runs.
             drop(unsafe { Box::from_raw(p) });
+        }
+    }
+
+    /// A thread that used queues as a master ends: others may use its ends.
+    pub(crate) fn thread_ended(&self, send: Table, recv: Table, len: usize) {
+        let slaves = self.rows().uses.len() as u32;
+        for slave in 0..slaves {
+            for queue in self.of_slave(slave) {
+                queue.master_leaves([send, recv], len);
+            }
         }
     }
 

@@ -1,16 +1,14 @@
 //! Slave threads: starting, waiting, and what each of them carries.
 
+use crate::callers;
 use crate::dma::Engine;
 use crate::error::Error;
 use crate::queue::Queue;
-use crate::registry::{self, HANDLES};
-use crate::ring::End;
-use crate::thread;
+use crate::registry;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::park::Policy;
-use hetmp_core::report;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A slave while its thread runs.
@@ -23,8 +21,6 @@ pub struct Slave {
     /// Its engine; used by its thread only.
     pub engine: Engine,
     running: AtomicBool,
-    /// For the inline paths: the ends it has used so far, by handle.
-    ends: Box<[AtomicPtr<End>]>,
     /// The queue it waits on, and how many waits it has begun.
     blocked: AtomicPtr<Queue>,
     waits: AtomicU64,
@@ -51,24 +47,14 @@ unsafe impl Sync for Slave {}
 unsafe impl Send for Slave {}
 
 impl Slave {
-    /// The table for the inline paths.
-    #[must_use]
-    pub fn ends(&self) -> *const AtomicPtr<End> {
-        self.ends.as_ptr()
-    }
-
     /// Does it run?
     #[must_use]
     pub fn runs(&self) -> bool {
         self.running.load(Ordering::Acquire)
     }
 
-    pub(crate) fn show_end(&self, handle: i32, end: *mut End) {
-        self.ends[handle as usize & (HANDLES - 1)].store(end, Ordering::Release);
-    }
-
     fn own(&self) -> *mut Mine {
-        debug_assert!(core::ptr::eq(thread::get().cast(), self));
+        debug_assert!(current().is_none_or(|me| core::ptr::eq(me, self)));
         self.mine.get()
     }
 
@@ -160,10 +146,9 @@ impl Slave {
 /// The calling thread's slave.
 #[inline(always)]
 pub fn current() -> Option<&'static Slave> {
-    let p: *const Slave = thread::get().cast();
-    // SAFETY: the word is null or the record that the thread's own start function keeps alive until
-    // the thread is over; no reference outlives the calls of that thread.
-    (!p.is_null()).then(|| unsafe { &*p })
+    let caller = callers::current()?;
+    // SAFETY: null, or counted until the thread's end; no reference outlives the calls of that thread.
+    (!caller.slave.is_null()).then(|| unsafe { &*caller.slave })
 }
 
 struct Group {
@@ -231,13 +216,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         return core::ptr::null_mut();
     }
     drop(gate);
-    let p = Arc::into_raw(slave);
-    thread::set(p.cast());
-    // The destructor runs at the thread's end, whether it returns or calls pthread_exit.
-    // SAFETY: the key exists since `start`; the value is the counted pointer above.
-    unsafe {
-        libc::pthread_setspecific(end_key(), p.cast());
-    }
+    callers::begin(Arc::into_raw(slave));
     // SAFETY: the program's slave function, of the type that the header asks for. Nothing that needs
     // dropping is on this frame: pthread_exit may unwind it.
     unsafe {
@@ -246,25 +225,10 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-fn end_key() -> libc::pthread_key_t {
-    static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
-    *KEY.get_or_init(|| {
-        let mut key = 0;
-        // SAFETY: fills `key`; the destructor is a function of this library, which is never unloaded.
-        let failed = unsafe { libc::pthread_key_create(&mut key, Some(over)) };
-        if failed != 0 {
-            report::fatal(format_args!(
-                "thread keys: none left: at least one is needed for slave threads"
-            ));
-        }
-        key
-    })
-}
-
 /// The end of a slave thread.
-unsafe extern "C" fn over(slave: *mut c_void) {
-    // SAFETY: the counted pointer that `run` stored.
-    let slave = unsafe { Arc::from_raw(slave.cast_const().cast::<Slave>()) };
+pub(crate) fn over(slave: *const Slave) {
+    // SAFETY: the count that `run` passed to the thread's record, which ends now.
+    let slave = unsafe { Arc::from_raw(slave) };
     // What is under way is finished; what cannot move is left for the master.
     while slave.pump_all() {
         hetmp_core::sys::yield_now();
@@ -282,7 +246,6 @@ unsafe extern "C" fn over(slave: *mut c_void) {
             .store(slave.cluster, slave.number)
             .free(block);
     }
-    thread::set(core::ptr::null());
     slave.running.store(false, Ordering::Release);
     state().running.retain(|s| !Arc::ptr_eq(s, &slave));
     registry::get().slave_ended(slave.number);
@@ -308,7 +271,7 @@ pub fn start(
         return Err(Error::BadCount);
     }
     let function = function.ok_or(Error::BadAddress)?;
-    end_key();
+    callers::end_key();
     let mut all = state();
     if all
         .running
@@ -325,9 +288,6 @@ pub fn start(
             number,
             engine: Engine::new(&registry.platform, registry.controller(cluster)),
             running: AtomicBool::new(true),
-            ends: (0..HANDLES)
-                .map(|_| AtomicPtr::new(core::ptr::null_mut()))
-                .collect(),
             blocked: AtomicPtr::new(core::ptr::null_mut()),
             waits: AtomicU64::new(0),
             abandon: AtomicI32::new(0),

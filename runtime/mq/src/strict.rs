@@ -28,7 +28,11 @@ impl Guarded {
     ///
     /// # Errors
     /// When the kernel has no memory, no memory files, or 1024 such rows exist.
-    pub(crate) fn new(slots: usize, stride: usize, slave: usize) -> Result<Guarded, crate::error::Error> {
+    pub(crate) fn new(
+        slots: usize,
+        stride: usize,
+        slave: usize,
+    ) -> Result<Guarded, crate::error::Error> {
         install();
         let len = slots * stride;
         let out = crate::error::Error::NoMemory;
@@ -164,7 +168,12 @@ extern "C" fn on_fault(
 /// Did somebody else handle faults before?
 fn what_is_none_and_has_handler() -> bool {
     // SAFETY: BEFORE was written before the handler was installed.
-    let before = unsafe { (*(&raw const BEFORE)).assume_init_ref().sa_sigaction };
+    let before = unsafe {
+        (&raw const BEFORE)
+            .cast::<libc::sigaction>()
+            .read()
+            .sa_sigaction
+    };
     before != libc::SIG_DFL && before != libc::SIG_IGN
 }
 

@@ -24,16 +24,19 @@ const LOOKS: u32 = 3;
 
 /// Waits until there is something to take, or says why there never will be.
 pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
-    if queue.holds_all(side) {
-        return Err(Error::AllHeld);
-    }
     let mut spinner = Spinner::new();
+    // A pause before the first look: the other side gets ahead by a few messages meanwhile, which then
+    // cost one look together.
+    spinner.turn();
     loop {
         if queue.ready(side) {
             return Ok(());
         }
         if queue.is_closed() {
             return Err(Error::Destroyed);
+        }
+        if queue.holds_all(side) {
+            return Err(Error::AllHeld);
         }
         if let (Side::Slave(slave), Some(ends)) = (side, queue.transfer_ends_for(side)) {
             slave.engine.wait(ends);

@@ -1,0 +1,171 @@
+//! What each thread carries that uses queues: tables from handles to rings, for the fast paths.
+//!
+//! An entry is there only once its thread owns that end of the ring, and only in the table of what
+//! the thread may do with it, send or receive. So a fast path that finds an entry whose handle matches has nothing
+//! else to check, and whatever is unusual goes through the slow path, which says what it is.
+//!
+//! The tables are filled by their own thread; another thread only ever clears entries (`mAdoptQueue`).
+
+use crate::queue::Queue;
+use crate::registry::{self, HANDLES, SLAVES};
+use crate::slaves::Slave;
+use crate::thread;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::OnceLock;
+
+/// A table of rings. The layout of a [`Queue`]'s beginning is the header's `struct hetmp_mq_ring`.
+pub(crate) type Table = *const AtomicPtr<Queue>;
+
+/// A thread that uses queues. The four tables are the header's `struct hetmp_mq_caller`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Caller {
+    pub(crate) m_send: Table,
+    pub(crate) m_recv: Table,
+    pub(crate) s_send: Table,
+    pub(crate) s_recv: Table,
+    /// The slave that the thread is, or null. Counted.
+    pub(crate) slave: *const Slave,
+    len: usize,
+}
+
+const _: () = assert!(core::mem::offset_of!(Caller, s_recv) == 24);
+
+/// A row of null pointers that costs no memory until it is used.
+pub(crate) fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
+    // SAFETY: an anonymous mapping of zeroes, which are null pointers.
+    unsafe {
+        let bytes = len * size_of::<AtomicPtr<T>>();
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let p = libc::mmap(
+            core::ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1,
+            0,
+        );
+        if p == libc::MAP_FAILED {
+            hetmp_core::report::fatal(format_args!(
+                "memory: none left: {bytes} bytes are needed for message queues"
+            ));
+        }
+        core::slice::from_raw_parts(p.cast(), len)
+    }
+}
+
+/// Nulls only, for what a thread is not.
+fn empty() -> Table {
+    static EMPTY: OnceLock<&'static [AtomicPtr<Queue>]> = OnceLock::new();
+    EMPTY.get_or_init(|| table(SLAVES * HANDLES)).as_ptr()
+}
+
+/// The calling thread's record, if it has one.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static Caller> {
+    let p: *const Caller = thread::get().cast();
+    // SAFETY: the word is null or the record that lives until the thread's end.
+    (!p.is_null()).then(|| unsafe { &*p })
+}
+
+/// The calling thread's record.
+pub(crate) fn mine() -> &'static Caller {
+    match current() {
+        Some(caller) => caller,
+        None => begin(core::ptr::null()),
+    }
+}
+
+/// Makes the calling thread's record; `slave` is null for others, else a count of it is taken over.
+pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
+    let len = if slave.is_null() {
+        SLAVES * HANDLES
+    } else {
+        HANDLES
+    };
+    let (send, recv) = (table(len).as_ptr(), table(len).as_ptr());
+    let none = empty();
+    let caller = if slave.is_null() {
+        Caller {
+            m_send: send,
+            m_recv: recv,
+            s_send: none,
+            s_recv: none,
+            slave,
+            len,
+        }
+    } else {
+        Caller {
+            m_send: none,
+            m_recv: none,
+            s_send: send,
+            s_recv: recv,
+            slave,
+            len,
+        }
+    };
+    let caller = Box::into_raw(Box::new(caller));
+    thread::set(caller.cast_const().cast());
+    // The destructor runs at the thread's end, whether it returns or calls pthread_exit.
+    // SAFETY: the key exists; the record is the thread's own until then.
+    unsafe {
+        libc::pthread_setspecific(end_key(), caller.cast());
+        &*caller
+    }
+}
+
+/// The key whose destructor ends records.
+pub(crate) fn end_key() -> libc::pthread_key_t {
+    static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+    *KEY.get_or_init(|| {
+        let mut key = 0;
+        // SAFETY: fills `key`; the destructor is a function of this library, which is never unloaded.
+        let failed = unsafe { libc::pthread_key_create(&mut key, Some(over)) };
+        if failed != 0 {
+            hetmp_core::report::fatal(format_args!(
+                "thread keys: none left: at least one is needed for message queues"
+            ));
+        }
+        key
+    })
+}
+
+/// The end of a thread that used queues.
+unsafe extern "C" fn over(caller: *mut c_void) {
+    // SAFETY: the record that `begin` boxed for this thread.
+    let caller = unsafe { Box::from_raw(caller.cast::<Caller>()) };
+    if caller.slave.is_null() {
+        registry::get().thread_ended(caller.m_send, caller.m_recv, caller.len);
+    } else {
+        crate::slaves::over(caller.slave);
+    }
+    thread::set(core::ptr::null());
+    let bytes = caller.len * size_of::<AtomicPtr<Queue>>();
+    let tables = if caller.slave.is_null() {
+        [caller.m_send, caller.m_recv]
+    } else {
+        [caller.s_send, caller.s_recv]
+    };
+    for table in tables {
+        // SAFETY: the thread's own tables, which no queue points into any more.
+        unsafe { libc::munmap(table.cast_mut().cast(), bytes) };
+    }
+}
+
+impl Caller {
+    /// Shows a ring to the fast paths; the entry, to be cleared when the end passes to another thread.
+    pub(crate) fn show(&self, queue: &Queue, sends: bool) -> *const AtomicPtr<Queue> {
+        let index = queue.handle as usize & (HANDLES - 1);
+        let (table, at) = match (self.slave.is_null(), sends) {
+            (true, true) => (self.m_send, queue.slave as usize * HANDLES + index),
+            (true, false) => (self.m_recv, queue.slave as usize * HANDLES + index),
+            (false, true) => (self.s_send, index),
+            (false, false) => (self.s_recv, index),
+        };
+        // SAFETY: the index is within the table's `len`.
+        let entry = unsafe { &*table.add(at) };
+        entry.store(core::ptr::from_ref(queue).cast_mut(), Ordering::Release);
+        entry
+    }
+}
