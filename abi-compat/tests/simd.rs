@@ -358,8 +358,8 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "lanes.h",
-        "HETMP_SHUFFLE(r, r, HETMP_AT_PLUS2)), HETMP_FOLD_2(op)",
-        "HETMP_SHUFFLE(r, r, HETMP_AT_PLUS1)), HETMP_FOLD_2(op)",
+        "HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)), HETMP_FOLD_2(op)",
+        "HETMP_SHUFFLE(r, r, HETMP_AT_XOR1)), HETMP_FOLD_2(op)",
         GENERIC,
         "REDUCE",
     ),
@@ -704,12 +704,15 @@ fn stands_alone() -> Result<(), String> {
          return x[0] != 2 || x[1] != 2 || sizeof(_VF32) != _VF32_SIZE * 4; }\n",
     )
     .map_err(|e| e.to_string())?;
-    let way = way("gcc", "-std=c11 -O1", "sse2", 128, ANY);
-    let program = compile(&way, &source.display().to_string(), "-Wundef", &include())?;
-    match start(&way, &program, &[])? {
-        (true, _) => Ok(()),
-        (false, text) => Err(text),
+    for (compiler, flags) in [("gcc", "-std=c11 -O1"), ("g++", "-std=c++11 -O1")] {
+        let way = way(compiler, flags, "sse2", 128, ANY);
+        let strict = "-pedantic -Wundef -Wshadow -Wconversion -Wcast-align";
+        let program = compile(&way, &source.display().to_string(), strict, &include())?;
+        if let (false, text) = start(&way, &program, &[])? {
+            return Err(text);
+        }
     }
+    Ok(())
 }
 
 /// Every operation that the common headers define is named by a test.

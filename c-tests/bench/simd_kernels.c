@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#define HETMP_SIMD_WARNINGS 1 /* the header must be clean without privileges */
 #include <hetmp/simd.h>
 
 #include "../apps/hash_simd.h"

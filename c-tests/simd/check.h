@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define HETMP_SIMD_WARNINGS 1 /* the header must be clean without privileges */
 #include <hetmp/simd.h>
 
 /* The reference must be code for one number at a time. */

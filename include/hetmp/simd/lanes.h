@@ -209,7 +209,7 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(BITSEL)(HETMP_V c, HETMP_V a, HETMP_V b) {
 HETMP_SIMD_FN HETMP_V HETMP_OP(REVERSE)(HETMP_V v) { return HETMP_SHUFFLE(v, v, HETMP_AT_REVERSE); }
 #endif
 #if !HETMP_OWN(SWAP)
-HETMP_SIMD_FN HETMP_V HETMP_OP(SWAP)(HETMP_V v) { return HETMP_SHUFFLE(v, v, HETMP_AT_SWAP); }
+HETMP_SIMD_FN HETMP_V HETMP_OP(SWAP)(HETMP_V v) { return HETMP_SHUFFLE(v, v, HETMP_AT_XOR1); }
 #endif
 
 /* INTERLEAVE_LO(a, b): a0 b0 a1 b1 ..., from the lower halves of the whole vectors.
@@ -292,13 +292,15 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(BROADCAST)(HETMP_V v, size_t i) {
 /* REDUCE_ADD(v) REDUCE_MIN REDUCE_MAX: ADD, MIN or MAX of all lanes, in this order: lane i
  * with lane i + SIZE/2, the results likewise, until one is left. REDUCE_AND(v) REDUCE_OR
  * REDUCE_XOR: integers only. */
-#define HETMP_FOLD_2(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS1))
-#define HETMP_FOLD_4(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS2)), HETMP_FOLD_2(op)
-#define HETMP_FOLD_8(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS4)), HETMP_FOLD_4(op)
-#define HETMP_FOLD_16(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS8)), HETMP_FOLD_8(op)
-#define HETMP_FOLD_32(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS16)), HETMP_FOLD_16(op)
-#define HETMP_FOLD_64(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS32)), HETMP_FOLD_32(op)
-#define HETMP_FOLD_128(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_PLUS64)), HETMP_FOLD_64(op)
+/* Every lane takes part each time; an exchange of neighbours, unlike a rotation, stays within
+ * the parts that few instructions cross. */
+#define HETMP_FOLD_2(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR1))
+#define HETMP_FOLD_4(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)), HETMP_FOLD_2(op)
+#define HETMP_FOLD_8(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR4)), HETMP_FOLD_4(op)
+#define HETMP_FOLD_16(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR8)), HETMP_FOLD_8(op)
+#define HETMP_FOLD_32(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR16)), HETMP_FOLD_16(op)
+#define HETMP_FOLD_64(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR32)), HETMP_FOLD_32(op)
+#define HETMP_FOLD_128(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR64)), HETMP_FOLD_64(op)
 #define HETMP_FOLD(op) HETMP_SIMD_PASTE(HETMP_FOLD_, HETMP_N)(op)
 #if !HETMP_OWN(REDUCE_ADD)
 HETMP_SIMD_FN HETMP_L HETMP_OP(REDUCE_ADD)(HETMP_V r) {

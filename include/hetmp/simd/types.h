@@ -80,14 +80,13 @@ typedef int64_t _VM64 __attribute__((vector_size(HETMP_SIMD_BYTES)));
 #define HETMP_AT_HIGH(i) (((i) % 2 ? HETMP_N : 0) + (HETMP_N + (i)) / 2)
 #define HETMP_AT_EVEN(i) (2 * (i))
 #define HETMP_AT_ODD(i) (2 * (i) + 1)
-#define HETMP_AT_SWAP(i) ((i) ^ 1)
-#define HETMP_AT_PLUS1(i) (((i) + 1) % HETMP_N)
-#define HETMP_AT_PLUS2(i) (((i) + 2) % HETMP_N)
-#define HETMP_AT_PLUS4(i) (((i) + 4) % HETMP_N)
-#define HETMP_AT_PLUS8(i) (((i) + 8) % HETMP_N)
-#define HETMP_AT_PLUS16(i) (((i) + 16) % HETMP_N)
-#define HETMP_AT_PLUS32(i) (((i) + 32) % HETMP_N)
-#define HETMP_AT_PLUS64(i) (((i) + 64) % HETMP_N)
+#define HETMP_AT_XOR1(i) ((i) ^ 1)
+#define HETMP_AT_XOR2(i) ((i) ^ 2)
+#define HETMP_AT_XOR4(i) ((i) ^ 4)
+#define HETMP_AT_XOR8(i) ((i) ^ 8)
+#define HETMP_AT_XOR16(i) ((i) ^ 16)
+#define HETMP_AT_XOR32(i) ((i) ^ 32)
+#define HETMP_AT_XOR64(i) ((i) ^ 64)
 
 __extension__ typedef __int128 hetmp_i128;
 __extension__ typedef unsigned __int128 hetmp_u128;
