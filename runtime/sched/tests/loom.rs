@@ -195,3 +195,24 @@ fn hetprobe_one_node() {
         tiles(5, 2, move |tid| run(&h, tid, &AtomicBool::new(false)));
     });
 }
+
+/// Two runners take their own pieces and steal each other's: each piece once.
+#[test]
+fn blocks_of_virtual_teams() {
+    use hetmp_sched::virtual_team::{Blocks, Steal};
+    bounded(3, || {
+        let blocks = Blocks::new(2);
+        blocks.deal(4, &[3.0, 1.0]);
+        tiles(4, 2, move |runner| {
+            let one = |piece: u32| Range::new(u64::from(piece), u64::from(piece) + 1);
+            let mut mine = Vec::new();
+            while let Some(piece) = blocks.take(runner) {
+                mine.push(one(piece));
+            }
+            while let Steal::Piece(piece) = blocks.steal(runner) {
+                mine.push(one(piece));
+            }
+            mine
+        });
+    });
+}

@@ -13,8 +13,11 @@ use std::sync::{Mutex, MutexGuard};
 const FIRST_TRIAL: u64 = 20;
 /// ...and the time until the next one doubles up to this.
 const RAREST_TRIAL: u64 = 5000;
-/// Weight of a new time in the averages.
-const NEW_WEIGHT: f64 = 0.5;
+/// Executions of a trial.
+const TRIAL: u64 = 3;
+/// By this factor a known time grows with each execution that does not reach it. What a region takes is
+/// the least that it took lately: everything else that happens on a machine makes it longer.
+const FORGET: f64 = 1.02;
 /// An ordinary team whose slowest thread would need this much longer loses without a trial.
 const EVIDENT: f64 = 1.15;
 /// So often in a row the time must have gone into no more virtual threads than there are real ones.
@@ -29,7 +32,7 @@ pub(super) struct Knowledge {
     /// Some virtual thread was suspended: shares cannot be corrected by stealing.
     pub(super) suspends: bool,
     executions: u64,
-    /// Averages of the elapsed time in ns.
+    /// Least elapsed time of late, in ns.
     as_virtual: Option<f64>,
     as_ordinary: Option<f64>,
     next_trial: u64,
@@ -75,8 +78,8 @@ impl Knowledge {
         }
         self.executions += 1;
         let better = self.ordinary_is_better();
-        let trial = self.executions == self.next_trial;
-        if trial {
+        let trial = (self.next_trial..self.next_trial + TRIAL).contains(&self.executions);
+        if self.executions + 1 == self.next_trial + TRIAL {
             self.period = (self.period * 2).min(RAREST_TRIAL);
             self.next_trial += self.period;
         }
@@ -89,7 +92,7 @@ impl Knowledge {
     }
 
     fn learn_virtual(&mut self, ns: f64, outcome: &Outcome, threads: u32, force: bool) {
-        self.as_virtual = Some(blend(self.as_virtual, ns));
+        self.as_virtual = Some(least(self.as_virtual, ns));
         self.suspends |= outcome.suspended;
         if outcome.expanded {
             self.guard = Some(Guard::Waits);
@@ -114,14 +117,14 @@ impl Knowledge {
             .fold(0.0, f64::max);
         let pieces: u32 = outcome.runners.iter().map(|r| r.1).sum();
         let ordinary = slowest * f64::from(pieces) / f64::from(threads.max(1));
-        if ordinary > ns * EVIDENT && self.next_trial <= self.executions + 1 {
+        if ordinary > ns * EVIDENT && self.next_trial == self.executions + 1 {
             self.next_trial = self.executions + self.period;
         }
     }
 }
 
-fn blend(old: Option<f64>, new: f64) -> f64 {
-    old.map_or(new, |old| NEW_WEIGHT * new + (1.0 - NEW_WEIGHT) * old)
+fn least(old: Option<f64>, new: f64) -> f64 {
+    old.map_or(new, |old| new.min(old * FORGET))
 }
 
 type Key = (usize, u32);
@@ -170,7 +173,7 @@ pub(super) fn learn_virtual(address: usize, threads: u32, ns: u64, outcome: &Out
 /// Learns from an execution as an ordinary team.
 pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
-        region.as_ordinary = Some(blend(region.as_ordinary, ns as f64));
+        region.as_ordinary = Some(least(region.as_ordinary, ns as f64));
     }
 }
 
@@ -222,7 +225,7 @@ mod tests {
                 }
                 Turn::Ordinary(guard) => {
                     assert_eq!(guard, Guard::NoGain);
-                    k.as_ordinary = Some(blend(k.as_ordinary, 1000.0));
+                    k.as_ordinary = Some(least(k.as_ordinary, 1000.0));
                     ordinary += 1;
                 }
             }

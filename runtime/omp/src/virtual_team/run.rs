@@ -166,7 +166,7 @@ impl Runner {
 pub(super) struct Outcome {
     /// Nanoseconds in the program's code and virtual threads, by runner.
     pub(super) runners: Vec<(u64, u32)>,
-    /// Virtual threads that took an eighth of the longest one's time or more.
+    /// Virtual threads that took more than an eighth of the mean time.
     pub(super) substantial: u32,
     /// Some virtual thread was suspended.
     pub(super) suspended: bool,
@@ -623,14 +623,15 @@ impl VirtualTeam {
     /// What the region that has just ended measured. For the primary thread.
     pub(super) fn outcome(&self) -> Outcome {
         let spent = || self.spent.iter().map(|s| s.load(Ordering::Relaxed));
-        let longest = spent().max().unwrap_or(0);
+        // Against the mean, not the longest: that one may have lost its core for a while.
+        let mean = spent().sum::<u64>() / self.spent.len().max(1) as u64;
         Outcome {
             runners: self
                 .runners
                 .iter()
                 .map(|r| (r.busy_ns.get(), r.begun.get()))
                 .collect(),
-            substantial: spent().filter(|&s| s > longest / 8).count() as u32,
+            substantial: spent().filter(|&s| s > mean / 8).count() as u32,
             suspended: self.suspended.load(Ordering::Relaxed),
             expanded: self.expanded.load(Ordering::Relaxed),
             tasks: self.deferred.get(),
