@@ -13,9 +13,9 @@ use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
 
 /// Instructions that one scan decodes, all functions together.
-const DECODED: usize = 40_000;
+const DECODED: usize = 16_000;
 /// Instructions that one scan executes.
-const EXECUTED: usize = 600_000;
+const EXECUTED: usize = 160_000;
 /// How deep calls are followed.
 const DEPTH: usize = 8;
 
@@ -362,13 +362,13 @@ impl Analysis<'_> {
                 self.calls.foreign = true;
                 let mut inner = State::entry();
                 for n in CALLER_SAVED {
-                    frame.expose(state.general[n]);
+                    frame.expose_argument(state.general[n]);
                     if !state.general[n].is_free() || state.general[n].split().is_some() {
                         inner.general[n] = state.general[n];
                     }
                 }
                 for n in 0..VECTOR {
-                    frame.expose(state.vector[n]);
+                    frame.expose_argument(state.vector[n]);
                     if !state.vector[n].is_free() {
                         inner.vector[n] = state.vector[n];
                     }
@@ -427,7 +427,7 @@ impl Analysis<'_> {
             if !matches!(value, Value::Stale(_)) {
                 self.findings.escape(value.origin(), Why::Argument, at);
             }
-            frame.expose(value);
+            frame.expose_argument(value);
         }
         if arguments < ARGUMENTS.len() {
             return;
@@ -436,13 +436,13 @@ impl Analysis<'_> {
             if !matches!(value, Value::Stale(_)) {
                 self.findings.escape(value.origin(), Why::Argument, at);
             }
-            frame.expose(*value);
+            frame.expose_argument(*value);
         }
         // The seventh argument; later ones are pushed, which is checked there.
         if let Value::Frame(place) = state.general[RSP] {
             let value = state.load(place, 8);
             self.findings.escape(value.origin(), Why::Argument, at);
-            frame.expose(value);
+            frame.expose_argument(value);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Frame {
     pub(crate) fn expose(&mut self, value: Value) {
         let place = match value {
             Value::Frame(place) => place,
-            Value::InFrame => Place {
+            Value::InFrame | Value::StaleFrame => Place {
                 base: u8::MAX,
                 offset: i64::MIN,
             },
@@ -82,6 +82,13 @@ impl Frame {
 
     pub(crate) fn is_exposed(&self, place: Place) -> bool {
         self.exposed.is_some_and(|low| place.is_at_or_above(low))
+    }
+
+    /// What a called function may have got as an argument.
+    pub(crate) fn expose_argument(&mut self, value: Value) {
+        if value != Value::StaleFrame {
+            self.expose(value);
+        }
     }
 
     fn hide(&mut self, place: Place, origin: Origin, address: u64) {
@@ -511,7 +518,7 @@ impl Step<'_> {
                 Value::Frame(place) => Memory::Slot(place),
                 _ => Memory::SomeSlot,
             },
-            Value::InFrame => Memory::SomeSlot,
+            Value::InFrame | Value::StaleFrame => Memory::SomeSlot,
             _ => Memory::Outside,
         }
     }

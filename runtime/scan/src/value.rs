@@ -77,6 +77,9 @@ pub(crate) enum Value {
     Frame(Place),
     /// Address of some place of the frame.
     InFrame,
+    /// Address of some place of the frame on one path, and [`Value::Dead`] on
+    /// another.
+    StaleFrame,
     /// The thread number itself.
     Id,
     /// The number of threads itself.
@@ -121,7 +124,7 @@ impl Value {
     /// Which numbers it would betray; none where it may flow anywhere.
     pub(crate) fn origin(self) -> Origin {
         match self {
-            Plain | Dead | Zero | Frame(_) | InFrame => Origin::NONE,
+            Plain | Dead | Zero | Frame(_) | InFrame | StaleFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) => Origin::NONE,
             Id => Origin::ID,
@@ -137,7 +140,7 @@ impl Value {
     }
 
     pub(crate) fn is_pointer(self) -> bool {
-        matches!(self, Frame(_) | InFrame)
+        matches!(self, Frame(_) | InFrame | StaleFrame)
     }
 
     /// The split that it belongs to.
@@ -147,8 +150,8 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s) => {
                 Some(s)
             }
-            Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | InFrame | Id | Team
-            | Taint(_) => None,
+            Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | InFrame | StaleFrame | Id
+            | Team | Taint(_) => None,
         }
     }
 
@@ -239,7 +242,7 @@ impl Value {
         match (self, other) {
             (x, Zero) => x,
             // The distance of two places.
-            (Frame(_) | InFrame, Frame(_) | InFrame) => Plain,
+            (a, b) if a.is_pointer() && b.is_pointer() => Plain,
             // `first - id * q` would be the remainder again.
             (_, Product(_) | ProductPick(_)) => Taint(Origin::ID.with(Origin::TEAM)),
             (a, b) if b.is_free() && !b.is_pointer() => a.add(Plain),
@@ -322,6 +325,8 @@ pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
     }
     match (a.0, b.0) {
         (LowPlain(o), x) | (x, LowPlain(o)) if x.is_free() && !x.is_pointer() => LowPlain(o),
+        (StaleFrame, x) | (x, StaleFrame) if x.is_free() => StaleFrame,
+        (Dead, x) | (x, Dead) if x.is_pointer() => StaleFrame,
         (Dead, x) | (x, Dead) if !x.is_free() => Stale(x.origin()),
         (Stale(_), x) | (x, Stale(_)) => Stale(a.0.origin().with(b.0.origin()).with(x.origin())),
         // Between 0 and the remainder, in one way or another.
@@ -353,6 +358,57 @@ mod tests {
         );
         let r = join((Zero, Order::Less(S)), (Remainder(S), Order::NotLess(S)));
         assert_eq!(Id.multiply(q, Order::Unknown).add(r), Plain);
+    }
+
+    /// Paths may bring their values in any order and again and again: what has
+    /// been joined must come to rest.
+    #[test]
+    fn joins_come_to_rest() {
+        let place = Place { base: 0, offset: 8 };
+        let all = [
+            Plain,
+            Dead,
+            Stale(Origin::ID),
+            LowPlain(Origin::TEAM),
+            Zero,
+            Frame(place),
+            InFrame,
+            StaleFrame,
+            Id,
+            Team,
+            Quotient(S),
+            QuotientPlus(S),
+            QuotientPick(S),
+            Remainder(S),
+            RemainderPick(S),
+            Tail(S),
+            TailPick(S),
+            Product(S),
+            ProductPick(S),
+            ProductTail(S),
+            Less(S),
+            Taint(Origin::ID),
+            Quotient(S + 1),
+            Remainder(S + 1),
+        ];
+        let orders = [Order::Unknown, Order::Less(S), Order::NotLess(S)];
+        for a in all {
+            for b in all {
+                for c in all {
+                    for order in orders {
+                        let mut value = a;
+                        let mut changes = 0;
+                        for turn in 0..60 {
+                            let next = [a, b, c][turn % 3];
+                            let joined = join((value, Order::Unknown), (next, order));
+                            changes += usize::from(joined != value);
+                            value = joined;
+                        }
+                        assert!(changes <= 6, "{a:?} {b:?} {c:?} {order:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
