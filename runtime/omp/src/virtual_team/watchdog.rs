@@ -44,7 +44,7 @@ fn teams() -> MutexGuard<'static, Vec<Watched>> {
 /// Keeps an eye on a team until it is dropped.
 pub(super) struct Watch(*const VirtualTeam);
 
-/// Begins to watch `team`. False: there can be no watchdog, and hence no virtual team.
+/// Begins to watch `team`. `None`: there can be no watchdog, and hence no virtual team.
 pub(super) fn watch(team: &VirtualTeam) -> Option<Watch> {
     if !STARTED.load(Ordering::Relaxed) && !start() {
         return None;
@@ -82,6 +82,9 @@ fn start() -> bool {
         let error =
             libc::pthread_create(&mut handle, attr.as_ptr(), look_on, core::ptr::null_mut());
         libc::pthread_attr_destroy(attr.as_mut_ptr());
+        if error == 0 {
+            libc::pthread_setname_np(handle, c"hetmp-watchdog".as_ptr());
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, old.as_ptr(), core::ptr::null_mut());
         error
     };
