@@ -298,7 +298,6 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
     };
     let file: PlatformFile = text.parse()?;
     let mut kinds = file.kind.clone();
-    let mut source = file.source.clone();
     if let Some(from) = &file.kinds_from {
         let (other_name, other_text) = library::text(What::Platform, from.get_ref())
             .map_err(|e| text.error(Some(from.span()), &e))?;
@@ -310,11 +309,6 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
         .parse()?;
         for (name, kind) in other.kind {
             kinds.entry(name).or_insert(kind);
-        }
-        for (name, origin) in other.source {
-            if name.starts_with("kind") {
-                source.entry(name).or_insert(origin);
-            }
         }
     }
 
@@ -383,7 +377,7 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
         model,
         about: file.about,
         kinds: kind_of,
-        source,
+        source: file.source,
     })
 }
 

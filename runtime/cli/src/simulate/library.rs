@@ -34,7 +34,7 @@ macro_rules! shipped {
 
 const PLATFORMS: &[(&str, &str)] = shipped!("platforms":
     "xeon-thunderx-rdma" "xeon-thunderx-tcp" "four-nodes" "sixteen-nodes" "sixty-four-nodes"
-    "pe-laptop" "big-little");
+    "pe-laptop" "big-little" "opposites");
 
 const WORKLOADS: &[(&str, &str)] = shipped!("workloads":
     "blackscholes" "ep-c" "kmeans" "lavamd" "bt-c" "cg-c" "sp-c" "cfd" "lud" "streamcluster"

@@ -48,7 +48,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     paper: bool,
     /// Prints JSON
-    #[arg(long, conflicts_with_all = ["list", "show"])]
+    #[arg(long, conflicts_with_all = ["list", "show", "sources"])]
     json: bool,
     /// Also draws the gains into an SVG file
     #[arg(long, value_name = "FILE")]
@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// Lists what is shipped
     #[arg(long)]
     list: bool,
+    /// Says for each number of the shipped files where it comes from, as Markdown
+    #[arg(long)]
+    sources: bool,
     /// Prints a shipped file, to start one's own from
     #[arg(long, value_name = "NAME")]
     show: Option<String>,
@@ -75,6 +78,9 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
     };
     if arguments.list {
         return Ok(printed(text::listing()?));
+    }
+    if arguments.sources {
+        return Ok(printed(text::sources()?));
     }
     if let Some(name) = &arguments.show {
         return show(name).map(printed);

@@ -4,8 +4,6 @@ use super::compare::Comparison;
 use super::library::What;
 use super::{file, paper};
 use hetmp_sched::decide::Objective;
-use hetmp_sched::schedule::Kind;
-use hetmp_sched::simulate::Strategy;
 use std::fmt::Write as _;
 
 /// Writes to a text, which cannot fail.
@@ -25,6 +23,22 @@ pub(super) fn listing() -> Result<String, String> {
     line!(out, "workloads");
     for (name, _) in What::Workload.shipped() {
         line!(out, "  {name:<20}{}", file::workload(name)?.about);
+    }
+    Ok(out)
+}
+
+/// Where the numbers of the shipped files come from.
+pub(super) fn sources() -> Result<String, String> {
+    let mut out = String::from("| file | value | where it comes from |\n| --- | --- | --- |\n");
+    for (name, _) in What::Platform.shipped() {
+        for (value, origin) in file::platform(name)?.source {
+            line!(out, "| {name} | `{value}` | {} |", origin.0);
+        }
+    }
+    for (name, _) in What::Workload.shipped() {
+        for (value, origin) in file::workload(name)?.source {
+            line!(out, "| {name} | `{value}` | {} |", origin.0);
+        }
     }
     Ok(out)
 }
@@ -100,12 +114,6 @@ pub(super) fn table(c: &Comparison<'_>, details: bool, with_paper: bool) -> Stri
         mean("  split", &yes);
         mean("  others", &no);
     }
-    if runs_as_hetprobe(c) {
-        line!(
-            out,
-            "hetprobe-i runs as hetprobe: this build does not probe again while a loop runs"
-        );
-    }
     if with_paper {
         beside(&mut out, c);
     }
@@ -123,16 +131,6 @@ fn short(v: f64) -> String {
         v if v >= 0.1 => format!("{v:.2}"),
         v => format!("{v:.3}"),
     }
-}
-
-/// Whether the schedule that probes again is not there yet.
-fn runs_as_hetprobe(c: &Comparison<'_>) -> bool {
-    c.columns.iter().any(|column| match &column.strategy {
-        Strategy::All(s) if matches!(s.kind, Kind::HetProbeI { .. }) => {
-            !matches!(s.executes_as().kind, Kind::HetProbeI { .. })
-        }
-        _ => false,
-    })
 }
 
 fn beside(out: &mut String, c: &Comparison<'_>) {
