@@ -146,7 +146,8 @@ HETMP_MQ_INLINE void hetmp_mq_published(struct hetmp_mq_ring *r, int sender) {
 /* Marks the n oldest allocated messages as ready. The caller has checked them. */
 HETMP_MQ_INLINE void hetmp_mq_send(struct hetmp_mq_ring *r, int n, int bytes) {
     struct hetmp_mq_end *e = &r->sender;
-    char *p = e->oldest;
+    /* Read anew: it is the program's pointer by value, but the ring's by right. */
+    char *p = __atomic_load_n(&e->oldest, __ATOMIC_RELAXED);
     for (int i = 0; i < n; i++) {
         __atomic_store_n((uint64_t *)(void *)p - 1, (uint64_t)e->lap << 32 | (uint32_t)bytes, __ATOMIC_RELEASE);
         p += e->stride;
@@ -188,9 +189,9 @@ HETMP_MQ_INLINE int hetmp_mq_may_release(const struct hetmp_mq_ring *r, const vo
 /* A pause between two looks: the other side gets ahead by a few messages meanwhile, which then cost
  * one look together. 0 when it is time to wait in the library, which knows when to sleep. */
 HETMP_MQ_INLINE int hetmp_mq_spin(int turn) {
-    if (turn >= 32) return 0;
+    if (turn >= 16) return 0;
 #if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
+    for (int i = 0; i < 4; i++) __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ volatile("isb" ::: "memory");
 #endif

@@ -35,6 +35,7 @@ pub fn me() -> Result<&'static Slave, Error> {
 #[inline(always)]
 fn find(from: From, handle: i32) -> Result<(&'static Queue, Side), Error> {
     let (slave, side) = match from {
+        From::Master(_) if slaves::current().is_some() => return Err(Error::NotTheMaster),
         From::Master(slave) => (
             u32::try_from(slave).map_err(|_| Error::BadSlave)?,
             Side::Master,

@@ -1,0 +1,220 @@
+//! Any sequence of calls on a queue, against a queue of the standard library: the same messages, in the same
+//! order, refused and accepted at the same moments.
+#![cfg(not(loom))]
+
+use core::sync::atomic::{AtomicU64, AtomicUsize};
+use hetmp_mq::ring::{End, Memory, Shape};
+use hetmp_mq::staged::{at_master, master_at_rest, Direction, MasterSide, Mover, SlaveSide};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+const FIRST: usize = 64;
+
+struct Ring {
+    words: Vec<AtomicU64>,
+    released: AtomicUsize,
+    stride: usize,
+}
+
+impl Memory for Ring {
+    fn word(&self, message: usize) -> &AtomicU64 {
+        assert_eq!((message - FIRST) % self.stride, 0);
+        &self.words[(message - FIRST) / self.stride]
+    }
+    fn released(&self) -> &AtomicUsize {
+        &self.released
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Call {
+    Allocate(u32),
+    Send(u32),
+    Receive(u32),
+    Release(u32),
+}
+
+fn calls() -> impl Strategy<Value = Vec<Call>> {
+    let n = 1..6u32;
+    prop::collection::vec(
+        prop_oneof![
+            n.clone().prop_map(Call::Allocate),
+            n.clone().prop_map(Call::Send),
+            n.clone().prop_map(Call::Receive),
+            n.prop_map(Call::Release),
+        ],
+        0..200,
+    )
+}
+
+proptest! {
+    #[test]
+    fn a_ring_is_a_bounded_queue(slots in 1..9u32, bytes in 1..200u32, calls in calls()) {
+        let stride = Shape::stride(bytes);
+        prop_assert!(stride >= bytes + 8 && stride % Shape::alignment(bytes) == 0 && Shape::alignment(bytes) >= 8);
+        let shape = Shape { first: FIRST, stride, slots: slots + 1, msg_bytes: bytes };
+        let ring = Ring {
+            words: (0..=slots).map(|_| AtomicU64::new(0)).collect(),
+            released: AtomicUsize::new(FIRST),
+            stride: stride as usize,
+        };
+        let (sender, receiver) = (End::new(shape), End::new(shape));
+        prop_assert_eq!(sender.slots(), slots as usize);
+        let mut count = 0u32;
+        let (mut allocated, mut sent, mut received) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        for call in calls {
+            let free = slots as usize - allocated.len() - sent.len() - received.len();
+            match call {
+                Call::Allocate(want) => match sender.try_allocate_batch(want, &ring) {
+                    Some((at, n)) => {
+                        prop_assert!(n >= 1 && n <= want && n as usize <= free);
+                        for k in 0..n as usize {
+                            allocated.push_back(at + k * stride as usize);
+                        }
+                    }
+                    None => prop_assert_eq!(free, 0),
+                },
+                Call::Send(n) => {
+                    if n as usize <= allocated.len() {
+                        prop_assert_eq!(sender.oldest(), allocated[0]);
+                        prop_assert!(sender.holds(allocated[n as usize - 1]));
+                        sender.send(n, count, &ring);
+                        for _ in 0..n {
+                            sent.push_back((allocated.pop_front().expect("held"), count));
+                        }
+                        count += 1;
+                    }
+                }
+                Call::Receive(want) => match receiver.try_receive_batch(want, &ring) {
+                    Some((at, n, length)) => {
+                        prop_assert_eq!(Some(&(at, length)), sent.front());
+                        for k in 0..n as usize {
+                            let (message, _) = sent.pop_front().expect("sent");
+                            prop_assert_eq!(message, at + k * stride as usize);
+                            received.push_back(message);
+                        }
+                    }
+                    None => prop_assert!(sent.is_empty()),
+                },
+                Call::Release(n) => {
+                    if n as usize <= received.len() {
+                        prop_assert_eq!(receiver.oldest(), received[0]);
+                        receiver.release(n, &ring);
+                        received.drain(..n as usize);
+                    }
+                }
+            }
+            prop_assert_eq!(sender.held(), allocated.len());
+            prop_assert_eq!(receiver.held(), received.len());
+            prop_assert_eq!(sender.holds_some(), !allocated.is_empty());
+            prop_assert_eq!(End::queued(&sender, &receiver), sent.len() + received.len());
+            prop_assert_eq!(receiver.has_message(&ring), !sent.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_staged_queue_is_a_bounded_queue(
+        to_slave: bool,
+        m_slots in 1..5usize,
+        s_slots in 1..5u32,
+        late in 0..3u64,
+        calls in calls(),
+    ) {
+        let direction = if to_slave { Direction::MasterToSlave } else { Direction::SlaveToMaster };
+        let list: Vec<AtomicU64> = (0..m_slots).map(|_| AtomicU64::new(0)).collect();
+        let memory = RefCell::new((vec![0u64; m_slots], vec![0u64; s_slots as usize]));
+        let mut mover = Copier { memory: &memory, looks: 0, late };
+        let (mut master, mut slave) = (MasterSide::new(direction), SlaveSide::new(direction, s_slots));
+        // What the sender and the receiver hold, by slot; and what is between them.
+        let (mut allocated, mut between, mut received) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let mut count = 0u64;
+        for call in calls {
+            slave.pump(&list, &mut mover);
+            let mut m = || master.take(&list);
+            let mut s = || slave.take();
+            match call {
+                Call::Allocate(_) => {
+                    let got = if to_slave { m() } else { s() };
+                    if let Some((slot, _)) = got {
+                        allocated.push_back(slot);
+                    }
+                }
+                Call::Send(_) => {
+                    if let Some(slot) = allocated.pop_front() {
+                        count += 1;
+                        let memory = &mut *memory.borrow_mut();
+                        if to_slave {
+                            memory.0[slot as usize] = count;
+                            prop_assert_eq!(master.oldest(), slot);
+                            master.give(count as u32, &list);
+                        } else {
+                            memory.1[slot as usize] = count;
+                            prop_assert_eq!(slave.oldest(), slot);
+                            slave.give(count as u32);
+                        }
+                        between.push_back(count);
+                    }
+                }
+                Call::Receive(_) => {
+                    let got = if to_slave { s() } else { m() };
+                    if let Some((slot, bytes)) = got {
+                        let memory = memory.borrow();
+                        let message = if to_slave { memory.1[slot as usize] } else { memory.0[slot as usize] };
+                        prop_assert_eq!(Some(message), between.pop_front());
+                        prop_assert_eq!(u64::from(bytes), message);
+                        received.push_back(slot);
+                    }
+                }
+                Call::Release(_) => {
+                    if received.pop_front().is_some() {
+                        if to_slave { slave.give(0) } else { master.give(0, &list) }
+                    }
+                }
+            }
+            let here = at_master(&list, direction) + slave.messages();
+            prop_assert_eq!(here as usize, between.len() + received.len());
+        }
+        // Whatever the calls were, what was sent can be received, and in the end nothing is left.
+        for _ in 0..1000 {
+            slave.pump(&list, &mut mover);
+            if received.pop_front().is_some() {
+                if to_slave { slave.give(0) } else { master.give(0, &list) }
+            }
+            if allocated.pop_front().is_some() {
+                count += 1;
+                between.push_back(count);
+                if to_slave { master.give(9, &list) } else { slave.give(9) }
+            }
+            let got = if to_slave { slave.take() } else { master.take(&list) };
+            if let Some((slot, _)) = got {
+                between.pop_front();
+                received.push_back(slot);
+            }
+        }
+        prop_assert!(between.is_empty() && received.is_empty());
+        prop_assert!(master_at_rest(&list) && slave.used() == 0 && !slave.transferring());
+    }
+}
+
+struct Copier<'a> {
+    memory: &'a RefCell<(Vec<u64>, Vec<u64>)>,
+    looks: u64,
+    late: u64,
+}
+
+impl Mover for Copier<'_> {
+    fn start(&mut self, m: u32, s: u32, _: u32, direction: Direction) -> u64 {
+        let memory = &mut *self.memory.borrow_mut();
+        match direction {
+            Direction::MasterToSlave => memory.1[s as usize] = memory.0[m as usize],
+            Direction::SlaveToMaster => memory.0[m as usize] = memory.1[s as usize],
+        }
+        self.looks + self.late
+    }
+    fn done(&mut self, ticket: u64) -> bool {
+        self.looks += 1;
+        self.looks > ticket
+    }
+    fn direct_access(&mut self) {}
+}
