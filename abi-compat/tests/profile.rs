@@ -1,0 +1,547 @@
+//! What decisions rest on beside elapsed times, in unmodified programs: profiles of earlier runs,
+//! recorded counters and faults, calibrations, watts, and speeds of single kernels.
+//!
+//! On one CPU there is one node only: then these tests say so and pass.
+
+use hetmp_abi_compat::exec::{self, Outcome};
+use hetmp_abi_compat::library;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Two kernels, and a region that holds both; which run, and how often, is said by the arguments.
+const PROGRAM: &str = r#"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <hetmp/nodes.h>
+static double out[2000];
+static double work(int i) {
+    double x = i;
+    for (int k = 0; k < 2000; k++)
+        x = x * 0.999 + 1.0;
+    return x;
+}
+__attribute__((noinline)) void alpha(void) {
+#pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < 2000; i++)
+        out[i] = work(i);
+}
+__attribute__((noinline)) void beta(void) {
+#pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < 2000; i++)
+        out[i] = work(i);
+}
+__attribute__((noinline)) void told(void) {
+#pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < 2000; i++) {
+        HETMP_KERNEL("alpha");
+        out[i] = work(i);
+        HETMP_KERNEL(0);
+    }
+}
+int main(int argc, char **argv) {
+    for (int a = 1; a < argc; a++) {
+        if (strcmp(argv[a], "alpha") == 0) alpha();
+        if (strcmp(argv[a], "beta") == 0) beta();
+        if (strcmp(argv[a], "told") == 0) told();
+    }
+    double sum = 0;
+    for (int i = 0; i < 2000; i++)
+        sum += out[i];
+    printf("%.3f\n", sum);
+    return 0;
+}
+"#;
+const SUM: &str = "1999864.800\n";
+
+struct Bench {
+    dir: PathBuf,
+    cpus: [usize; 2],
+}
+
+impl Bench {
+    /// A folder with the program in it; `None`, and a word, where there is only one CPU.
+    fn new(name: &str) -> Option<Bench> {
+        // SAFETY: all-zero is a valid cpu_set_t, and the call writes into it only.
+        let set = unsafe {
+            let mut set: libc::cpu_set_t = std::mem::zeroed();
+            libc::sched_getaffinity(0, std::mem::size_of_val(&set), &mut set);
+            set
+        };
+        let cpus: Vec<usize> = (0..libc::CPU_SETSIZE as usize)
+            // SAFETY: the number is below the size of the set.
+            .filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) })
+            .take(2)
+            .collect();
+        let Ok(cpus) = cpus.try_into() else {
+            eprintln!("skipped: one CPU is one node");
+            return None;
+        };
+        let dir = std::env::temp_dir().join(format!("hetmp-profile-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let bench = Bench { dir, cpus };
+        bench.compile("program", &[]);
+        Some(bench)
+    }
+
+    fn compile(&self, name: &str, options: &[&str]) {
+        let source = self.dir.join("program.c");
+        fs::write(&source, PROGRAM).unwrap();
+        let out = Command::new("gcc")
+            .args(["-fopenmp", "-O2", "-Wall", "-o"])
+            .arg(self.dir.join(name))
+            .arg(&source)
+            .arg("-I")
+            .arg(library::root().join("include"))
+            .args(options)
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "{}", text(&out.stderr));
+    }
+
+    /// Both nodes at full speed but for what `first` and `second` add.
+    fn nodes(&self, first: &str, second: &str) -> String {
+        let [a, b] = self.cpus;
+        format!("cores={a}{first};cores={b}{second}")
+    }
+
+    fn file(&self, name: &str, content: &str) -> String {
+        let path = self.dir.join(name);
+        fs::write(&path, content).unwrap();
+        path.display().to_string()
+    }
+
+    fn run(&self, program: &str, args: &[&str], env: &[(&str, &str)]) -> Outcome {
+        let mut all: Vec<(String, String)> = vec![
+            ("OMP_SCHEDULE".to_owned(), "hetprobe".to_owned()),
+            (
+                "LD_PRELOAD".to_owned(),
+                library::fresh().display().to_string(),
+            ),
+        ];
+        all.extend(env.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())));
+        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+        let outcome = exec::run(&exec::Program {
+            path: &self.dir.join(program),
+            args: &args,
+            env: &all,
+            dir: &self.dir,
+            limit: Duration::from_secs(60),
+            merge: false,
+        })
+        .unwrap();
+        assert_eq!(text(&outcome.stdout), SUM, "{}", text(&outcome.stderr));
+        outcome
+    }
+
+    /// The decisions of a run, in order, of the loop in each function.
+    fn decisions(&self, args: &[&str], env: &[(&str, &str)]) -> Vec<Vec<Value>> {
+        let report = self.dir.join("report.json");
+        let name = report.display().to_string();
+        let mut env = env.to_vec();
+        env.push(("HETMP_REPORT", &name));
+        let outcome = self.run("program", args, &env);
+        assert_eq!(text(&outcome.stderr), "");
+        let json: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+        let loops = ["loops", "regions"]
+            .iter()
+            .filter_map(|k| json[k].as_array())
+            .find(|l| l.iter().any(|r| r["decisions"].is_array()))
+            .expect("decisions");
+        loops
+            .iter()
+            .filter_map(|r| r["decisions"].as_array().cloned())
+            .collect()
+    }
+
+    /// The reason of the first decision for `alpha`.
+    fn reason(&self, env: &[(&str, &str)]) -> String {
+        let decisions = self.decisions(&["alpha"; TIMES], env);
+        decided(&decisions[0])["reason"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// So often is a loop run where a decision is asked for: on a busy machine one thread may do all of
+/// it before the other comes, and then there is none.
+const TIMES: usize = 8;
+
+/// The first decision that rests on all nodes.
+fn decided(decisions: &[Value]) -> &Value {
+    decisions
+        .iter()
+        .find(|d| d["learning"] != "undecided")
+        .unwrap_or_else(|| panic!("no decision in {TIMES} executions: {decisions:?}"))
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Standard error of a run, which must be one line for each of `starts`.
+fn expect_lines(outcome: &Outcome, starts: &[&str]) {
+    let err = text(&outcome.stderr);
+    let lines: Vec<&str> = err.lines().collect();
+    assert_eq!(lines.len(), starts.len(), "{err}");
+    for (line, start) in lines.iter().zip(starts) {
+        assert!(line.starts_with(start), "{line}\nwanted {start}");
+    }
+}
+
+#[test]
+fn a_second_run_starts_settled() {
+    let Some(b) = Bench::new("settled") else {
+        return;
+    };
+    let nodes = b.nodes("", ",speed=0.33");
+    let profile = b.dir.join("a.profile").display().to_string();
+    let env = [("HETMP_NODES", nodes.as_str()), ("HETMP_PROFILE", &profile)];
+    let learning = |d: &Value| d["learning"].as_str().unwrap().to_owned();
+    let many = ["alpha", "beta"].repeat(TIMES);
+    let first = b.decisions(&many, &env);
+    assert_eq!(first.len(), 2);
+    assert!(
+        first.iter().all(|d| learning(decided(d)) == "probed"),
+        "{first:?}"
+    );
+    let written = fs::read_to_string(&profile).unwrap();
+    assert!(written.starts_with("hetmp-profile 1\n"), "{written}");
+    // What runs once in a process gains by it, too.
+    let second = b.decisions(&["alpha", "beta"], &env);
+    assert_eq!(second.len(), 2);
+    for d in &second {
+        assert_eq!(learning(&d[0]), "settled", "{d:?}");
+        assert!(
+            d[0]["reason"].as_str().unwrap().contains("learned before"),
+            "{d:?}"
+        );
+    }
+    // Other nodes, other rates: nothing of it holds, which is said; and the old part is kept.
+    let slower = b.nodes("", ",speed=0.25");
+    let env = [
+        ("HETMP_NODES", slower.as_str()),
+        ("HETMP_PROFILE", &profile),
+    ];
+    let outcome = b.run("program", &["alpha"; TIMES], &env);
+    expect_lines(
+        &outcome,
+        &[&format!(
+            "hetmp: HETMP_PROFILE {profile}: nothing in it is of this program"
+        )],
+    );
+    let both = fs::read_to_string(&profile).unwrap();
+    assert_eq!(both.matches("\nregion ").count(), 3, "{both}");
+    // A rebuilt program has another build-id.
+    b.compile("other", &["-DNOTHING=1", "-O1"]);
+    let env = [("HETMP_NODES", nodes.as_str()), ("HETMP_PROFILE", &profile)];
+    let outcome = b.run("other", &["alpha"; TIMES], &env);
+    expect_lines(
+        &outcome,
+        &[&format!(
+            "hetmp: HETMP_PROFILE {profile}: nothing in it is of this program"
+        )],
+    );
+    let all = fs::read_to_string(&profile).unwrap();
+    assert_eq!(all.matches("\nregion ").count(), 4, "{all}");
+    let left: Vec<_> = fs::read_dir(&b.dir)
+        .unwrap()
+        .filter_map(|e| e.unwrap().file_name().into_string().ok())
+        .filter(|n| n.contains("tmp"))
+        .collect();
+    assert_eq!(left, [""; 0], "temporary files");
+}
+
+#[test]
+fn files_that_are_no_profiles() {
+    let Some(b) = Bench::new("bad") else { return };
+    let nodes = b.nodes("", ",speed=0.5");
+    let run = |profile: &str| {
+        b.run(
+            "program",
+            &["alpha"],
+            &[("HETMP_NODES", nodes.as_str()), ("HETMP_PROFILE", profile)],
+        )
+    };
+    for (content, accepted) in [
+        (
+            "int main;\n",
+            "a profile that hetmp wrote is accepted; it is left as it is",
+        ),
+        (
+            "hetmp-profile 2\nend 0\n",
+            "a profile of version 1 is accepted, not of version 2; it is left as it is",
+        ),
+    ] {
+        let file = b.file("foreign", content);
+        expect_lines(
+            &run(&file),
+            &[&format!("hetmp: HETMP_PROFILE {file}: {accepted}")],
+        );
+        assert_eq!(fs::read_to_string(&file).unwrap(), content);
+    }
+    // One of ours that was cut is not taken, and is written anew.
+    let good = b.dir.join("good").display().to_string();
+    expect_lines(&run(&good), &[]);
+    let whole = fs::read_to_string(&good).unwrap();
+    let cut = b.file("cut", &whole[..whole.len() - 20]);
+    let line = format!("hetmp: HETMP_PROFILE {cut}: a whole profile is accepted (line ");
+    expect_lines(&run(&cut), &[&line]);
+    expect_lines(&run(&cut), &[]);
+    // Not files, and places where none can be made.
+    let dir = b.dir.display().to_string();
+    expect_lines(
+        &run(&dir),
+        &[&format!(
+            "hetmp: HETMP_PROFILE {dir}: a readable file is accepted (not a regular file)"
+        )],
+    );
+    expect_lines(
+        &run("/nonexistent/profile"),
+        &["hetmp: HETMP_PROFILE /nonexistent/profile: a file that can be written is accepted"],
+    );
+    expect_lines(
+        &run("/dev/null"),
+        &["hetmp: HETMP_PROFILE /dev/null: a readable file"],
+    );
+    // A program without a build-id cannot be told from others.
+    b.compile("nameless", &["-Wl,--build-id=none"]);
+    let none = b.dir.join("none").display().to_string();
+    let outcome = b.run(
+        "nameless",
+        &["alpha"],
+        &[("HETMP_NODES", nodes.as_str()), ("HETMP_PROFILE", &none)],
+    );
+    expect_lines(
+        &outcome,
+        &[&format!(
+            "hetmp: HETMP_PROFILE {none}: only regions of objects with a build-id"
+        )],
+    );
+    assert!(!Path::new(&none).exists());
+}
+
+#[test]
+fn processes_that_end_together_lose_nothing() {
+    let Some(b) = Bench::new("together") else {
+        return;
+    };
+    let nodes = b.nodes("", ",speed=0.5");
+    let profile = b.dir.join("p").display().to_string();
+    let mut children: Vec<_> = ["alpha", "beta", "told"]
+        .iter()
+        .cycle()
+        .take(6)
+        .map(|kernel| {
+            Command::new(b.dir.join("program"))
+                .arg(kernel)
+                .env("LD_PRELOAD", library::fresh())
+                .env("OMP_SCHEDULE", "hetprobe")
+                .env("HETMP_NODES", &nodes)
+                .env("HETMP_PROFILE", &profile)
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap()
+        })
+        .collect();
+    for child in &mut children {
+        assert!(child.wait().unwrap().success());
+    }
+    let all = fs::read_to_string(&profile).unwrap();
+    assert_eq!(all.matches("\nregion ").count(), 3, "{all}");
+}
+
+/// The same counts give the same decisions on every machine.
+#[test]
+fn recorded_counts_decide() {
+    let Some(b) = Bench::new("recorded") else {
+        return;
+    };
+    let nodes = b.nodes(",name=a", ",name=b");
+    let recorded = |misses: f64, faults: f64| {
+        let node = format!("[[node]]\ninstructions = 1000\nevents = {misses}\nfaults = {faults}\n");
+        let name = format!("@{}", b.file("recorded.toml", &node.repeat(2)));
+        name
+    };
+    // A fault an iteration, each far below 100 us: never several nodes. On unlike numbers of misses
+    // the one with the most cores (the first of equals), or the one with the fastest ones.
+    let counter = recorded(5.0, 1.0);
+    let base = [("HETMP_NODES", nodes.as_str()), ("HETMP_COUNTER", &counter)];
+    let reason = b.reason(&base);
+    assert!(
+        reason.contains(
+            "do not exceed 100 us; 5.00 cache misses per 1000 instructions exceed 3: most cores"
+        ),
+        "{reason}"
+    );
+    let with = |more: &[(&str, &str)]| {
+        let mut env = base.to_vec();
+        env.extend_from_slice(more);
+        b.reason(&env)
+    };
+    let reason = with(&[("HETMP_COUNTER_THRESHOLD", "6.5")]);
+    assert!(
+        reason.contains("do not exceed 6.5: fastest cores"),
+        "{reason}"
+    );
+    // Thresholds: the user's, the calibrated one of this pair of nodes, and the user's again.
+    let reason = with(&[("HETMP_FAULT_PERIOD", "0.001")]);
+    assert!(
+        reason.starts_with("split, ") && reason.contains("exceed 0.001 us"),
+        "{reason}"
+    );
+    let calibration = b.file(
+        "calibration.toml",
+        "hetmp_calibration = 1\n[[link]]\nnodes = [\"b\", \"a\"]\nfault_period_us = 0.002\n\
+         [[link]]\nnodes = [\"a\", \"c\"]\nfault_period_us = 500.0\n",
+    );
+    let reason = with(&[("HETMP_CALIBRATION", &calibration)]);
+    assert!(reason.contains("exceed 0.002 us"), "{reason}");
+    let reason = with(&[
+        ("HETMP_CALIBRATION", &calibration),
+        ("HETMP_FAULT_PERIOD", "9e9"),
+    ]);
+    assert!(reason.contains("do not exceed 9000000000 us"), "{reason}");
+    // Without faults the nodes share memory coherently.
+    let counter = b.file("none.toml", "[[node]]\ninstructions = 10\nevents = 1\n");
+    let counter = format!("@{counter}");
+    let reason = b.reason(&[("HETMP_NODES", nodes.as_str()), ("HETMP_COUNTER", &counter)]);
+    assert!(reason.starts_with("split, no remote faults"), "{reason}");
+}
+
+#[test]
+fn energy_decides_where_it_is_the_objective() {
+    let Some(b) = Bench::new("energy") else {
+        return;
+    };
+    let nodes = b.nodes(",watts=30", ",speed=0.33,watts=2");
+    let objective =
+        |o: &str, nodes: &str| b.reason(&[("HETMP_NODES", nodes), ("HETMP_OBJECTIVE", o)]);
+    assert!(objective("time", &nodes).starts_with("split, "));
+    let reason = objective("energy", &nodes);
+    assert!(
+        reason.starts_with("node 1 alone") && reason.contains("objective energy, modelled: "),
+        "{reason}"
+    );
+    // The product takes both: 3/4 of the time at 32 W is better than 3 times of it at 2 W.
+    assert!(objective("edp", &b.nodes(",watts=30", ",speed=0.33,watts=6")).starts_with("split, "));
+    // Watts may come from the calibration.
+    let names = b.nodes(",name=big", ",speed=0.33,name=little");
+    let reason = objective("energy", &names);
+    assert!(
+        reason.contains("the watts of node 0 are not known, so by time"),
+        "{reason}"
+    );
+    let calibration = b.file(
+        "calibration.toml",
+        "hetmp_calibration = 1\n[[node]]\nkind = \"big\"\nwatts = 30\n\
+         [[node]]\nkind = \"little\"\nwatts = 2\nwatts_idle = 0\n",
+    );
+    let reason = b.reason(&[
+        ("HETMP_NODES", names.as_str()),
+        ("HETMP_OBJECTIVE", "energy"),
+        ("HETMP_CALIBRATION", &calibration),
+    ]);
+    assert!(reason.starts_with("node 1 alone"), "{reason}");
+}
+
+/// Two kernels prefer different nodes, the region around them being the same; and so they are split.
+#[test]
+fn kernels_prefer_their_nodes() {
+    let Some(b) = Bench::new("kernels") else {
+        return;
+    };
+    let nodes = b.nodes(",speed.alpha=0.25", ",speed.beta=0.25");
+    // Another program may take a core for a time slice: one good try of three is asked for.
+    for last in [false, false, true] {
+        let decisions = b.decisions(
+            &["alpha", "beta", "told"].repeat(TIMES),
+            &[("HETMP_NODES", nodes.as_str())],
+        );
+        assert_eq!(decisions.len(), 3);
+        // By address, which is the order in the source.
+        let csr: Vec<[f64; 2]> = decisions
+            .iter()
+            .map(|d| [0, 1].map(|i| decided(d)["nodes"][i]["decided_csr"].as_f64().unwrap()))
+            .collect();
+        let slow_fast = |r: [f64; 2], low: f64| r[0] == 1.0 && r[1] > low;
+        let good = slow_fast(csr[0], 2.5)
+            && slow_fast([csr[1][1], csr[1][0]], 2.5)
+            && slow_fast(csr[2], 2.0);
+        if good {
+            return;
+        }
+        assert!(!last, "{csr:?}");
+    }
+}
+
+#[test]
+fn bad_values_cost_one_line_each() {
+    let Some(b) = Bench::new("values") else {
+        return;
+    };
+    let nodes = b.nodes("", ",speed=0.5");
+    let run = |name: &str, value: &str| {
+        b.run(
+            "program",
+            &["alpha"],
+            &[("HETMP_NODES", nodes.as_str()), (name, value)],
+        )
+    };
+    for (name, value, line) in [
+        (
+            "HETMP_OBJECTIVE",
+            "fast",
+            "HETMP_OBJECTIVE 'fast': time, energy or edp",
+        ),
+        (
+            "HETMP_FAULT_PERIOD",
+            "0",
+            "HETMP_FAULT_PERIOD '0': microseconds, a number above 0",
+        ),
+        (
+            "HETMP_FAULT_PERIOD",
+            "soon",
+            "HETMP_FAULT_PERIOD 'soon': microseconds",
+        ),
+        (
+            "HETMP_COUNTER_THRESHOLD",
+            "-1",
+            "HETMP_COUNTER_THRESHOLD '-1': events per 1000",
+        ),
+        (
+            "HETMP_COUNTER",
+            "moons",
+            "HETMP_COUNTER moons: none, cache-misses",
+        ),
+        (
+            "HETMP_COUNTER",
+            "@/nonexistent",
+            "HETMP_COUNTER @/nonexistent: a readable file",
+        ),
+        (
+            "HETMP_CALIBRATION",
+            "/nonexistent",
+            "HETMP_CALIBRATION /nonexistent: a readable file",
+        ),
+    ] {
+        expect_lines(&run(name, value), &[&format!("hetmp: {line}")]);
+    }
+    for content in ["hetmp_calibration = 1\n[[link]]\nnodes = 4\n", "x", "[", ""] {
+        let file = b.file("calibration.toml", content);
+        let outcome = run("HETMP_CALIBRATION", &file);
+        expect_lines(&outcome, &[&format!("hetmp: HETMP_CALIBRATION {file}: ")]);
+        let outcome = run("HETMP_COUNTER", &format!("@{file}"));
+        expect_lines(&outcome, &[&format!("hetmp: HETMP_COUNTER @{file}: ")]);
+    }
+}
