@@ -1,0 +1,501 @@
+//! The files of `HETMP_REPORT` and `HETMP_TRACE`, from unmodified programs: they are whole, what
+//! they say adds up, and they are there however the program ended.
+//!
+//! On one CPU there is one node only: then these tests say so and pass.
+
+use hetmp_abi_compat::exec::{self, Ending, Outcome};
+use hetmp_abi_compat::library;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+fn two_cpus() -> bool {
+    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    if !two {
+        eprintln!("skipped: one CPU is one node");
+    }
+    two
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let dir = std::env::temp_dir().join(format!("hetmp-report-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Scratch(dir)
+    }
+
+    fn compile(&self, source: &Path) -> PathBuf {
+        let program = self.0.join(source.file_stem().unwrap());
+        let out = Command::new("gcc")
+            .args(["-fopenmp", "-O2", "-o"])
+            .arg(&program)
+            .arg(source)
+            .arg("-I")
+            .arg(library::root().join("c-tests"))
+            .arg("-lm")
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{said}");
+        program
+    }
+
+    fn ends(&self) -> PathBuf {
+        let source = self.0.join("ends.c");
+        fs::write(&source, ENDS).unwrap();
+        self.compile(&source)
+    }
+
+    fn run(&self, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Outcome {
+        let preload = library::fresh().display().to_string();
+        let base = [("LD_PRELOAD", preload.as_str()), ("OMP_NUM_THREADS", "2")];
+        let env: Vec<(String, String)> = base
+            .iter()
+            .chain(env)
+            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+            .collect();
+        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+        exec::run(&exec::Program {
+            path: program,
+            args: &args,
+            env: &env,
+            dir: &self.0,
+            limit: Duration::from_secs(60),
+            merge: false,
+        })
+        .unwrap()
+    }
+
+    fn json(&self, name: &str) -> Value {
+        let text = fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    /// Everything but what the test itself put there.
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .filter(|n| !n.starts_with("ends"))
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn stderr(out: &Outcome) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+fn number(value: &Value, field: &str) -> u64 {
+    value[field]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{field} in {value}"))
+}
+
+fn list<'a>(value: &'a Value, field: &str) -> &'a Vec<Value> {
+    value[field]
+        .as_array()
+        .unwrap_or_else(|| panic!("{field} in {value}"))
+}
+
+/// A program that runs a loop five times and then ends in the way that it is told, in its sixth run.
+const ENDS: &str = r#"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char *how = "";
+static volatile long sink;
+static int is(const char *word) { return !strcmp(how, word); }
+static void handler(int signal) { exit(signal); }
+
+static void loop(int last)
+{
+    #pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < 200; i++) {
+        for (long k = 0; k < 2000; k++) sink = k;
+        if (!last || i != 150) continue;
+        if (is("exit")) exit(3);
+        if (is("abort")) abort();
+        if (is("segv")) *(volatile int *)8 = 1;
+        if (is("kill")) { kill(getpid(), SIGKILL); for (;;) pause(); }
+        if (is("term") || is("own")) { kill(getpid(), SIGTERM); for (;;) pause(); }
+    }
+}
+
+static void child(void)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        loop(0);
+        if (is("fork-term")) raise(SIGTERM);
+        exit(7);
+    }
+    waitpid(pid, &status, 0);
+    printf("%d\n", WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) how = argv[1];
+    if (is("own")) signal(SIGTERM, handler);
+    if (is("ignored")) signal(SIGTERM, SIG_IGN);
+    for (int i = 0; i < 5; i++) loop(0);
+    if (is("ignored")) raise(SIGTERM);
+    if (is("fork") || is("fork-term")) child();
+    if (is("kill")) usleep(300000);
+    loop(1);
+    return 0;
+}
+"#;
+
+const BOTH: [(&str, &str); 4] = [
+    ("HETMP_NODES", "2"),
+    ("HETMP_SCHEDULE", "hetprobe"),
+    ("HETMP_REPORT", "report.json"),
+    ("HETMP_TRACE", "trace.json"),
+];
+
+#[test]
+fn however_a_program_ends() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("ends");
+    let program = scratch.ends();
+    for (how, ending, said, executions, traced) in [
+        ("", Ending::Exit(0), "exit", 6, true),
+        ("exit", Ending::Exit(3), "exit", 5, true),
+        ("abort", Ending::Signal(libc::SIGABRT), "signal 6", 5, true),
+        ("segv", Ending::Signal(libc::SIGSEGV), "signal 11", 5, true),
+        ("term", Ending::Signal(libc::SIGTERM), "signal 15", 5, true),
+        // Nothing can be done in time: what was there before is.
+        ("kill", Ending::Signal(libc::SIGKILL), "running", 5, false),
+        // The program's own handler, and a signal that is ignored, stay what they are.
+        ("own", Ending::Exit(libc::SIGTERM), "exit", 5, true),
+        ("ignored", Ending::Exit(0), "exit", 6, true),
+        ("fork", Ending::Exit(0), "exit", 6, true),
+        ("fork-term", Ending::Exit(0), "exit", 6, true),
+    ] {
+        let out = scratch.run(&program, &[how], &BOTH);
+        assert_eq!(out.ending, ending, "{how}: {}", stderr(&out));
+        assert_eq!(stderr(&out), "", "{how}");
+        match how {
+            "fork" => assert_eq!(out.stdout, b"7\n"),
+            "fork-term" => assert_eq!(out.stdout, b"-15\n"),
+            _ => {}
+        }
+        let report = scratch.json("report.json");
+        assert_eq!(report["hetmp_report"], 1, "{how}");
+        assert_eq!(report["ending"], said, "{how}");
+        let loops = list(&report, "loops");
+        assert_eq!(loops.len(), 1, "{how}: {report}");
+        assert_eq!(number(&loops[0], "executions"), executions, "{how}");
+        let mut files = vec!["report.json"];
+        if traced {
+            files.push("trace.json");
+            let trace = scratch.json("trace.json");
+            check_trace(&trace);
+            assert_eq!(trace["otherData"]["ending"], said, "{how}");
+            let in_midst = list(&trace, "traceEvents")
+                .iter()
+                .filter(|e| e["args"]["unfinished"] == true)
+                .count();
+            assert_eq!(in_midst > 0, executions == 5, "{how}: {in_midst}");
+        }
+        // Nothing half written is left, and no child wrote.
+        assert_eq!(scratch.files(), files, "{how}");
+        for file in files {
+            fs::remove_file(scratch.0.join(file)).unwrap();
+        }
+    }
+}
+
+/// Times of regions and shares of levers add up, and everything has its place.
+#[test]
+fn regions_and_loops_add_up() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("sums");
+    let program = scratch.compile(&library::root().join("c-tests/kernels/nbody.c"));
+    for (schedule, lever) in [("hetprobe", true), ("dynamic,3", false)] {
+        let out = scratch.run(
+            &program,
+            &["300", "6"],
+            &[
+                ("HETMP_NODES", "2"),
+                ("HETMP_SCHEDULE", schedule),
+                ("HETMP_REPORT", "r-%p.json"),
+            ],
+        );
+        assert_eq!(out.ending, Ending::Exit(0));
+        let files = scratch.files();
+        let name = files.iter().find(|f| f.starts_with("r-")).expect("written");
+        let report = scratch.json(name);
+        assert_eq!(*name, format!("r-{}.json", report["pid"]));
+        fs::remove_file(scratch.0.join(name)).unwrap();
+        let program_name = program.canonicalize().unwrap().display().to_string();
+        assert_eq!(report["program"], program_name.as_str());
+        let (mut runs, mut time) = (0, 0);
+        let regions = list(&report, "regions");
+        assert!(!regions.is_empty(), "{report}");
+        for region in regions {
+            let sum = |field| {
+                list(region, "ways")
+                    .iter()
+                    .map(|w| number(w, field))
+                    .sum::<u64>()
+            };
+            assert_eq!(number(region, "runs"), sum("runs"), "{region}");
+            assert_eq!(number(region, "elapsed_ns"), sum("elapsed_ns"), "{region}");
+            assert!(number(region, "min_ns") <= number(region, "max_ns"));
+            assert_eq!(region["module"], program_name.as_str());
+            assert!(
+                region["symbol"].as_str().unwrap().contains("_omp_fn"),
+                "{region}"
+            );
+            runs += sum("runs");
+            time += sum("elapsed_ns");
+        }
+        let reach = &report["reach"];
+        assert_eq!(number(reach, "runs"), runs);
+        assert_eq!(number(reach, "elapsed_ns"), time);
+        let by = list(reach, "by");
+        let shares: f64 = by.iter().map(|p| p["share"].as_f64().unwrap()).sum();
+        assert!((shares - 1.0).abs() < 1e-4, "{reach}");
+        // One of our schedules reaches the program's loop, and another one does not claim to.
+        let reached: u64 = by
+            .iter()
+            .filter(|p| p["guard"] == false)
+            .map(|p| number(p, "runs"))
+            .sum();
+        if lever {
+            assert_eq!(reached, runs, "{reach}");
+        }
+        for l in list(&report, "loops") {
+            let parts: u64 = list(l, "nodes")
+                .iter()
+                .map(|n| number(n, "iterations"))
+                .sum();
+            assert_eq!(number(l, "iterations"), parts, "{l}");
+            assert!(number(l, "max_ns") <= number(l, "elapsed_ns"), "{l}");
+            assert!(!list(l, "decisions").is_empty(), "{l}");
+        }
+    }
+}
+
+/// Without nodes and schedules of ours there is a report too, with the guards.
+#[test]
+fn a_report_of_a_plain_run() {
+    let scratch = Scratch::new("plain");
+    let program = scratch.ends();
+    let out = scratch.run(&program, &[""], &[("HETMP_REPORT", "report.json")]);
+    assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
+    let report = scratch.json("report.json");
+    let by = list(&report["reach"], "by");
+    assert!(
+        !by.is_empty() && by.iter().all(|p| number(p, "runs") > 0),
+        "{report}"
+    );
+    assert_eq!(number(&list(&report, "loops")[0], "executions"), 6);
+}
+
+/// What the trace event format asks for, and what makes a picture of it true.
+fn check_trace(trace: &Value) -> BTreeMap<String, usize> {
+    let mut categories = BTreeMap::new();
+    // Of each thread: where the last event began, in nanoseconds, and the ends of those around it.
+    let mut threads: BTreeMap<u64, (u64, Vec<u64>)> = BTreeMap::new();
+    let ns = |e: &Value, field: &str| {
+        let us = e[field]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{field} of {e}"));
+        assert!(us >= 0.0, "{e}");
+        (us * 1000.0).round() as u64
+    };
+    for e in list(trace, "traceEvents") {
+        assert!(
+            e["name"].is_string() && e["pid"].is_u64() && e["args"].is_object(),
+            "{e}"
+        );
+        let tid = number(e, "tid");
+        let phase = e["ph"].as_str().expect("a phase");
+        if phase == "M" {
+            assert!(
+                e["args"]["name"].is_string() || e["args"]["sort_index"].is_u64(),
+                "{e}"
+            );
+            continue;
+        }
+        let category = e["cat"].as_str().expect("a category");
+        *categories.entry(category.to_owned()).or_default() += 1;
+        let start = ns(e, "ts");
+        let (last, open) = threads.entry(tid).or_default();
+        assert!(*last <= start, "thread {tid} goes back at {e}");
+        *last = start;
+        while open.last().is_some_and(|&end| end <= start) {
+            open.pop();
+        }
+        match phase {
+            "X" => {
+                let end = start + ns(e, "dur");
+                if let Some(&around) = open.last() {
+                    assert!(end <= around, "{e} goes on after {around}");
+                }
+                open.push(end);
+            }
+            "i" => assert_eq!(e["s"], "t", "{e}"),
+            _ => panic!("{e}"),
+        }
+        match category {
+            "chunk" | "probe" => {
+                assert!(number(&e["args"], "from") < number(&e["args"], "to"), "{e}");
+                assert!(
+                    e["args"]["loop"].is_string() && e["args"]["node"].is_u64(),
+                    "{e}"
+                );
+            }
+            "region" => assert!(
+                number(&e["args"], "thread") < number(&e["args"], "threads"),
+                "{e}"
+            ),
+            "decision" => assert!(!e["args"]["reason"].as_str().unwrap().is_empty(), "{e}"),
+            "piece" => {
+                assert!(
+                    number(&e["args"], "virtual_thread") < number(&e["args"], "of"),
+                    "{e}"
+                );
+            }
+            "wait" => {}
+            other => panic!("category {other}"),
+        }
+    }
+    categories
+}
+
+/// Barriers, and a loop without a clause, which one of our schedules runs as virtual threads.
+const BUSY: &str = r"
+#include <omp.h>
+static double a[100000];
+int main(void)
+{
+    for (int r = 0; r < 10; r++) {
+        #pragma omp parallel for
+        for (int i = 0; i < 100000; i++) a[i] += i * 0.5 + r;
+        #pragma omp parallel
+        {
+            #pragma omp barrier
+            #pragma omp for schedule(dynamic, 1000)
+            for (int i = 0; i < 100000; i++) a[i] *= 0.5;
+        }
+    }
+    return a[7] < 0;
+}
+";
+
+#[test]
+fn a_trace_shows_each_thread() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("trace");
+    let source = scratch.0.join("busy.c");
+    fs::write(&source, BUSY).unwrap();
+    let program = scratch.compile(&source);
+    for schedule in ["hetprobe", "dynamic", "static"] {
+        let env = [
+            ("HETMP_NODES", "2"),
+            ("HETMP_SCHEDULE", schedule),
+            ("HETMP_TRACE", "trace.json"),
+        ];
+        let out = scratch.run(&program, &[], &env);
+        assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
+        let trace = scratch.json("trace.json");
+        assert_eq!(trace["otherData"]["dropped_events"], 0);
+        let seen = check_trace(&trace);
+        for category in ["region", "wait"] {
+            assert!(seen.contains_key(category), "{schedule}: {seen:?}");
+        }
+        if schedule == "dynamic" {
+            // Ten loops of a hundred chunks; no more and no fewer.
+            assert_eq!(seen["chunk"], 1000, "{seen:?}");
+            // Two threads, twenty regions.
+            assert_eq!(seen["region"], 40, "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn a_full_trace_says_so() {
+    let scratch = Scratch::new("full");
+    let program = scratch.ends();
+    let env = [
+        ("HETMP_TRACE", "trace.json"),
+        ("HETMP_TRACE_EVENTS", "16"),
+        ("OMP_SCHEDULE", "dynamic,1"),
+    ];
+    let out = scratch.run(&program, &[""], &env);
+    let said = stderr(&out);
+    assert!(said.starts_with("hetmp: HETMP_TRACE_EVENTS 16: "), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let trace = scratch.json("trace.json");
+    let kept: usize = check_trace(&trace).values().sum();
+    assert!((16..=32).contains(&kept), "{kept}");
+    // 1200 chunks at least were to be traced.
+    assert!(number(&trace["otherData"], "dropped_events") > 1000);
+    for bad in ["15", "x", "", "99999999999"] {
+        let env = [("HETMP_TRACE", "t"), ("HETMP_TRACE_EVENTS", bad)];
+        let said = stderr(&scratch.run(&program, &[""], &env));
+        let line = format!("hetmp: HETMP_TRACE_EVENTS '{bad}': an integer from 16 to 16777216");
+        assert!(bad.is_empty() || said.starts_with(&line), "{said}");
+    }
+}
+
+#[test]
+fn files_that_cannot_be_written_cost_one_line() {
+    let scratch = Scratch::new("bad");
+    let program = scratch.ends();
+    for variable in ["HETMP_REPORT", "HETMP_TRACE"] {
+        for file in ["/dev/full", "no/such/folder", "."] {
+            let out = scratch.run(&program, &[""], &[(variable, file)]);
+            assert_eq!(out.ending, Ending::Exit(0));
+            let said = stderr(&out);
+            let start = format!("hetmp: {variable} {file}: ");
+            assert!(said.starts_with(&start), "{said}");
+            assert_eq!(said.lines().count(), 1, "{said}");
+            assert_eq!(scratch.files(), [""; 0]);
+        }
+    }
+    // An old file stays when the new one does not fit: files of at most no bytes.
+    fs::write(scratch.0.join("old.json"), "old").unwrap();
+    // (What is said goes through a pipe, which has no size.)
+    let shell = format!(
+        "(trap '' XFSZ; ulimit -f 0; exec {}) 2>&1 | cat",
+        program.display()
+    );
+    let out = scratch.run(
+        Path::new("/bin/sh"),
+        &["-c", &shell],
+        &[("HETMP_REPORT", "old.json")],
+    );
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(said.contains("hetmp: HETMP_REPORT old.json: "), "{said}");
+    assert_eq!(scratch.files(), ["old.json"]);
+    assert_eq!(fs::read(scratch.0.join("old.json")).unwrap(), b"old");
+}
