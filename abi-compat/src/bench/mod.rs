@@ -13,7 +13,7 @@
 //! row that cannot be run at all makes the exit status 1.
 //!
 //! [`sched`] measures loop schedules on nodes of unlike speed, with the kernels of
-//! `c-tests/kernels/`.
+//! `c-tests/kernels/`; [`simd`] kernels in `hetmp/simd.h` beside intrinsics.
 
 mod floor;
 mod load;
@@ -24,6 +24,7 @@ mod process;
 mod programs;
 mod report;
 mod sched;
+mod simd;
 mod startup;
 mod stats;
 
@@ -37,6 +38,7 @@ use regex::Regex;
 use process::{Runtime, System};
 use programs::Programs;
 pub use sched::{sched, SchedArgs};
+pub use simd::{simd, SimdArgs};
 
 /// A group of rows that is measured together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Serialize)]

@@ -1,5 +1,6 @@
 //! `bench omp`: times of OpenMP constructs under our library beside libgomp; `bench sched`: times
-//! of loop schedules on nodes of unlike speed.
+//! of loop schedules on nodes of unlike speed; `bench simd`: kernels in `hetmp/simd.h` beside
+//! intrinsics.
 //! `scripts/bench` builds everything this needs and starts it.
 
 use std::process::ExitCode;
@@ -26,12 +27,15 @@ enum What {
     Omp(bench::OmpArgs),
     /// Loop schedules on nodes of unlike speed, with the kernels of c-tests/kernels
     Sched(bench::SchedArgs),
+    /// Kernels in hetmp/simd.h beside the same kernels in intrinsics
+    Simd(bench::SimdArgs),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().what {
         What::Omp(args) => bench::omp(&args),
         What::Sched(args) => bench::sched(&args),
+        What::Simd(args) => bench::simd(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("hetmp: {error:#}");
