@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
 use crate::entry::{self, Entry};
+use crate::findings::{Findings, Frame};
 use crate::graph::{Graph, Next};
 use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RBP, RDX, RSP, VECTOR};
-use crate::step::{general, Findings, Frame, Step};
+use crate::step::{general, Step};
 use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
 
@@ -386,10 +387,9 @@ impl Analysis<'_> {
                                 state.general[n] = left(general[n]);
                             }
                         }
-                        for n in 0..VECTOR {
-                            if direct || n < 2 {
-                                state.vector[n] = left(vector[n]);
-                            }
+                        let kept = if direct { VECTOR } else { 2 };
+                        for (mine, &theirs) in state.vector.iter_mut().zip(&vector).take(kept) {
+                            *mine = left(theirs);
                         }
                         Ok(true)
                     }

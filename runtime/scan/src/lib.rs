@@ -24,15 +24,24 @@
 //! **What is assumed.** The code was made by a compiler from a program that
 //! keeps within its arrays: an index into an array of the frame does not reach
 //! another variable of the frame. Code that only a debugger or a signal
-//! handler enters is not seen.
+//! handler enters is not seen. Nor are threads that number themselves, by
+//! counting up a shared variable or asking somebody else than the runtime; and
+//! what a function that was not followed does ([`Calls::unknown`]). Two ways
+//! chosen by `id < n % threads` may both do anything that does not name a
+//! thread. A static loop with a chunk size is refused: its bounds are not
+//! limited by arithmetic but by comparisons.
 
 pub mod elf;
 pub mod entry;
+#[cfg(target_arch = "x86_64")]
+mod findings;
 #[cfg(target_arch = "x86_64")]
 mod flow;
 #[cfg(target_arch = "x86_64")]
 mod graph;
 pub mod loaded;
+#[cfg(target_arch = "x86_64")]
+mod operand;
 #[cfg(target_arch = "x86_64")]
 mod state;
 #[cfg(target_arch = "x86_64")]

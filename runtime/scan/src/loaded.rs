@@ -148,8 +148,8 @@ unsafe extern "C" fn visit(
         .map(|header| Segment {
             kind: header.p_type,
             flags: header.p_flags,
-            start: (info.dlpi_addr as u64).wrapping_add(header.p_vaddr as u64),
-            length: header.p_memsz as u64,
+            start: info.dlpi_addr.wrapping_add(header.p_vaddr),
+            length: header.p_memsz,
         })
         .collect();
     let holds = segments.iter().any(|s| {
@@ -166,7 +166,7 @@ unsafe extern "C" fn visit(
             .to_string_lossy()
             .into_owned()
     };
-    search.found = Some((path, info.dlpi_addr as u64, segments));
+    search.found = Some((path, info.dlpi_addr, segments));
     1
 }
 
@@ -188,7 +188,7 @@ unsafe extern "C" fn note_start(
     let start = headers
         .iter()
         .filter(|h| h.p_type == libc::PT_LOAD)
-        .map(|h| (info.dlpi_addr as u64).wrapping_add(h.p_vaddr as u64))
+        .map(|h| info.dlpi_addr.wrapping_add(h.p_vaddr))
         .min();
     starts.extend(start);
     0

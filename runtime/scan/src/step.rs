@@ -10,125 +10,15 @@ use iced_x86::{
     OpKind, Register, RflagsBits,
 };
 
-use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP, VECTOR};
+use crate::findings::{Findings, Frame};
+use crate::operand::{overwrite_part, vector, Memory};
+use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP};
 use crate::value::{Order, Origin, Place, Value};
 use crate::Why;
-
-/// Findings that outlive the state of one point.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Findings {
-    /// First escape of the thread number, by address.
-    pub(crate) id: Option<(u64, Why)>,
-    /// First escape of the number of threads.
-    pub(crate) team: Option<(u64, Why)>,
-    /// The splits whose product was made.
-    pub(crate) splits: std::collections::BTreeSet<u64>,
-    /// Comparisons of the thread number with 0 that a branch uses.
-    pub(crate) zero_branches: std::collections::BTreeSet<u64>,
-}
-
-impl Findings {
-    /// Takes in what was found in a called function.
-    pub(crate) fn merge(&mut self, other: &Findings) {
-        for (origin, found) in [(Origin::ID, other.id), (Origin::TEAM, other.team)] {
-            if let Some((address, why)) = found {
-                self.escape(origin, why, address);
-            }
-        }
-        self.splits.extend(&other.splits);
-    }
-
-    pub(crate) fn escape(&mut self, origin: Origin, why: Why, address: u64) {
-        for (which, place) in [(Origin::ID, &mut self.id), (Origin::TEAM, &mut self.team)] {
-            if origin.has(which) && place.is_none_or(|(first, _)| address < first) {
-                *place = Some((address, why));
-            }
-        }
-    }
-}
-
-/// What is known about one function's frame, whatever the path.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frame {
-    /// The lowest place whose address left the function's registers and frame:
-    /// what lies at or above it may be read and written by others.
-    pub(crate) exposed: Option<Place>,
-    /// Places that hold the numbers, with the storing instruction.
-    pub(crate) hidden: Vec<(Place, Origin, u64)>,
-    /// Instructions that made a base of their own.
-    bases: Vec<u64>,
-}
-
-/// More bases than this and the frame is not followed.
-const BASES: usize = 16;
-
-impl Frame {
-    pub(crate) fn expose(&mut self, value: Value) {
-        let place = match value {
-            Value::Frame(place) => place,
-            Value::InFrame | Value::StaleFrame => Place {
-                base: u8::MAX,
-                offset: i64::MIN,
-            },
-            _ => return,
-        };
-        if self
-            .exposed
-            .is_none_or(|lowest| lowest.is_at_or_above(place))
-        {
-            self.exposed = Some(place);
-        }
-    }
-
-    pub(crate) fn is_exposed(&self, place: Place) -> bool {
-        self.exposed.is_some_and(|low| place.is_at_or_above(low))
-    }
-
-    /// What a called function may have got as an argument.
-    pub(crate) fn expose_argument(&mut self, value: Value) {
-        if value != Value::StaleFrame {
-            self.expose(value);
-        }
-    }
-
-    fn hide(&mut self, place: Place, origin: Origin, address: u64) {
-        if !origin.is_none() && !self.hidden.contains(&(place, origin, address)) {
-            self.hidden.push((place, origin, address));
-        }
-    }
-
-    /// The base that the instruction at `address` makes.
-    fn base(&mut self, address: u64) -> Option<u8> {
-        let index = match self.bases.iter().position(|&base| base == address) {
-            Some(index) => index,
-            None if self.bases.len() < BASES => {
-                self.bases.push(address);
-                self.bases.len() - 1
-            }
-            None => return None,
-        };
-        u8::try_from(index + 1).ok()
-    }
-}
-
-/// Where an operand lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Memory {
-    Slot(Place),
-    SomeSlot,
-    Outside,
-}
 
 /// The number of a general-purpose register, whatever its width.
 pub(crate) fn general(register: Register) -> Option<usize> {
     register.is_gpr().then(|| register.full_register().number())
-}
-
-fn vector(register: Register) -> Option<usize> {
-    register
-        .is_vector_register()
-        .then(|| register.number())
-        .filter(|&n| n < VECTOR)
 }
 
 /// One instruction in its surroundings.
@@ -139,7 +29,7 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn escape(&mut self, value: Value, why: Why, at: &Instruction) {
+    pub(crate) fn escape(&mut self, value: Value, why: Why, at: &Instruction) {
         self.findings.escape(value.origin(), why, at.ip());
     }
 
@@ -321,205 +211,6 @@ impl Step<'_> {
             (Flags::IdZero, C::e | C::le | C::be) => Some(Picked::Zero),
             (Flags::IdZero, C::ne | C::g | C::a) => Some(Picked::NotZero),
             _ => None,
-        }
-    }
-
-    fn width(&self, i: &Instruction) -> usize {
-        if i.op_count() == 0 {
-            return 0;
-        }
-        match i.op0_kind() {
-            OpKind::Register => i.op0_register().size(),
-            OpKind::Memory => i.memory_size().size(),
-            OpKind::Immediate8to64
-            | OpKind::Immediate32to64
-            | OpKind::Immediate8to32
-            | OpKind::Immediate8
-            | OpKind::Immediate32 => 8,
-            _ => 0,
-        }
-    }
-
-    /// A register operand's value, without looking at memory.
-    fn peek(&self, i: &Instruction, operand: u32) -> Option<Value> {
-        (i.op_kind(operand) == OpKind::Register)
-            .then(|| general(i.op_register(operand)).map(|n| self.state.general[n]))
-            .flatten()
-    }
-
-    fn constant(i: &Instruction, operand: u32) -> Option<i64> {
-        match i.op_kind(operand) {
-            OpKind::Immediate8
-            | OpKind::Immediate16
-            | OpKind::Immediate32
-            | OpKind::Immediate64
-            | OpKind::Immediate8to16
-            | OpKind::Immediate8to32
-            | OpKind::Immediate8to64
-            | OpKind::Immediate32to64 => {
-                let value = i.immediate(operand);
-                // Immediates of 32-bit operations are shown without sign.
-                Some(match i.op_kind(operand) {
-                    OpKind::Immediate32 | OpKind::Immediate8to32 => i64::from(value as u32 as i32),
-                    _ => value as i64,
-                })
-            }
-            _ => None,
-        }
-    }
-
-    /// An operand's value. Narrow registers give what is left of the number.
-    fn read(&mut self, i: &Instruction, operand: u32) -> Value {
-        if let Some(constant) = Self::constant(i, operand) {
-            return if constant == 0 {
-                Value::Zero
-            } else {
-                Value::Plain
-            };
-        }
-        match i.op_kind(operand) {
-            OpKind::Register => self.read_register(i.op_register(operand)),
-            OpKind::Memory => {
-                let memory = self.memory(i);
-                let size = i.memory_size().size() as i64;
-                self.load(memory, size)
-            }
-            _ => Value::Plain,
-        }
-    }
-
-    fn read_register(&self, register: Register) -> Value {
-        if let Some(n) = general(register) {
-            let value = self.state.general[n];
-            return if register.size() >= 4 || matches!(value, Value::Less(_)) {
-                // The low half of a pointer is no pointer that is followed.
-                if register.size() == 4 && value.is_pointer() {
-                    Value::InFrame
-                } else {
-                    value
-                }
-            } else if matches!(value, Value::LowPlain(_)) && is_low_byte(register) {
-                Value::Plain
-            } else {
-                value.blurred()
-            };
-        }
-        vector(register).map_or(Value::Plain, |n| self.state.vector[n])
-    }
-
-    fn load(&self, memory: Memory, size: i64) -> Value {
-        match memory {
-            Memory::Outside => Value::Plain,
-            Memory::SomeSlot => self.state.load_anywhere(),
-            Memory::Slot(place) => {
-                let value = self.state.load(place, size);
-                // Others may have written there in between.
-                if value.is_free() && self.frame.is_exposed(place) {
-                    value.blurred()
-                } else {
-                    value
-                }
-            }
-        }
-    }
-
-    fn write(&mut self, i: &Instruction, operand: u32, value: Value) {
-        match i.op_kind(operand) {
-            OpKind::Register => self.write_register(i.op_register(operand), value),
-            OpKind::Memory => {
-                let memory = self.memory(i);
-                let size = i.memory_size().size() as i64;
-                self.store(memory, size, value, i);
-            }
-            _ => {}
-        }
-    }
-
-    fn write_register(&mut self, register: Register, value: Value) {
-        if let Some(n) = general(register) {
-            self.state.general[n] = match register.size() {
-                8 => value,
-                4 if value.is_pointer() => Value::InFrame,
-                4 => value,
-                _ => overwrite_part(self.state.general[n], value, register),
-            };
-        } else if let Some(n) = vector(register) {
-            self.state.vector[n] = value;
-        }
-    }
-
-    /// Writes a byte: a plain rest of the register does not matter for the
-    /// bit of a comparison, which compilers widen before they use it.
-    fn write_narrow(&mut self, i: &Instruction, value: Value) {
-        match (i.op0_kind(), general(i.op0_register())) {
-            (OpKind::Register, Some(n)) => {
-                let old = self.state.general[n];
-                self.state.general[n] = match value {
-                    Value::Less(_) if old == Value::Zero || old == Value::Plain => value,
-                    _ => overwrite_part(old, value, i.op0_register()),
-                };
-            }
-            _ => self.write(i, 0, value),
-        }
-    }
-
-    fn store(&mut self, memory: Memory, size: i64, value: Value, i: &Instruction) {
-        match memory {
-            Memory::Slot(place) => {
-                self.frame.hide(place, value.origin(), i.ip());
-                self.state.store(place, size.max(1), value);
-            }
-            Memory::SomeSlot => {
-                // Which variable it is, is not followed.
-                self.escape(value, Why::Store, i);
-                self.frame.expose(value);
-            }
-            Memory::Outside => {
-                self.escape(value, Why::Store, i);
-                self.frame.expose(value);
-            }
-        }
-    }
-
-    /// Classifies the memory operand, and checks its address.
-    fn memory(&mut self, i: &Instruction) -> Memory {
-        let mut address = Value::Plain;
-        let mut known = true;
-        for (register, is_index) in [(i.memory_base(), false), (i.memory_index(), true)] {
-            let value = if let Some(n) = general(register) {
-                self.state.general[n]
-            } else if let Some(n) = vector(register) {
-                self.state.vector[n]
-            } else {
-                continue;
-            };
-            self.escape(value, Why::Address, i);
-            if is_index && value.is_pointer() && i.memory_index_scale() != 1 {
-                address = Value::InFrame;
-                continue;
-            }
-            if !value.is_free() {
-                known = false;
-            }
-            address = if !is_index {
-                value
-            } else if address.is_pointer() || value.is_pointer() {
-                Value::InFrame
-            } else {
-                address
-            };
-        }
-        // Thread-local storage; the fields are not the frame's.
-        if matches!(i.segment_prefix(), Register::FS | Register::GS) || !known {
-            return Memory::Outside;
-        }
-        match address {
-            Value::Frame(_) => match address.add_constant(i.memory_displacement64() as i64) {
-                Value::Frame(place) => Memory::Slot(place),
-                _ => Memory::SomeSlot,
-            },
-            Value::InFrame | Value::StaleFrame => Memory::SomeSlot,
-            _ => Memory::Outside,
         }
     }
 
@@ -854,23 +545,6 @@ pub(crate) enum Picked {
     Zero,
     /// Whether `id != 0`.
     NotZero,
-}
-
-fn is_low_byte(register: Register) -> bool {
-    register.size() == 1
-        && !matches!(
-            register,
-            Register::AH | Register::BH | Register::CH | Register::DH
-        )
-}
-
-/// What a register holds after part of it was overwritten.
-fn overwrite_part(old: Value, value: Value, part: Register) -> Value {
-    if value.is_free() && !value.is_pointer() && !old.is_free() && is_low_byte(part) {
-        Value::LowPlain(old.origin())
-    } else {
-        old.mixed(value)
-    }
 }
 
 fn tainted(origin: Origin) -> Value {

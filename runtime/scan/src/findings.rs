@@ -1,0 +1,102 @@
+//! What is remembered beyond the state of one point: where the two numbers
+//! escape, and who may see the frame.
+
+use crate::value::{Origin, Place, Value};
+use crate::Why;
+
+/// Findings that outlive the state of one point.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Findings {
+    /// First escape of the thread number, by address.
+    pub(crate) id: Option<(u64, Why)>,
+    /// First escape of the number of threads.
+    pub(crate) team: Option<(u64, Why)>,
+    /// The splits whose product was made.
+    pub(crate) splits: std::collections::BTreeSet<u64>,
+    /// Comparisons of the thread number with 0 that a branch uses.
+    pub(crate) zero_branches: std::collections::BTreeSet<u64>,
+}
+
+impl Findings {
+    /// Takes in what was found in a called function.
+    pub(crate) fn merge(&mut self, other: &Findings) {
+        for (origin, found) in [(Origin::ID, other.id), (Origin::TEAM, other.team)] {
+            if let Some((address, why)) = found {
+                self.escape(origin, why, address);
+            }
+        }
+        self.splits.extend(&other.splits);
+    }
+
+    pub(crate) fn escape(&mut self, origin: Origin, why: Why, address: u64) {
+        for (which, place) in [(Origin::ID, &mut self.id), (Origin::TEAM, &mut self.team)] {
+            if origin.has(which) && place.is_none_or(|(first, _)| address < first) {
+                *place = Some((address, why));
+            }
+        }
+    }
+}
+
+/// What is known about one function's frame, whatever the path.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// The lowest place whose address left the function's registers and frame:
+    /// what lies at or above it may be read and written by others.
+    pub(crate) exposed: Option<Place>,
+    /// Places that hold the numbers, with the storing instruction.
+    pub(crate) hidden: Vec<(Place, Origin, u64)>,
+    /// Instructions that made a base of their own.
+    bases: Vec<u64>,
+}
+
+/// More bases than this and the frame is not followed.
+const BASES: usize = 16;
+
+impl Frame {
+    pub(crate) fn expose(&mut self, value: Value) {
+        let place = match value {
+            Value::Frame(place) => place,
+            Value::InFrame | Value::StaleFrame => Place {
+                base: u8::MAX,
+                offset: i64::MIN,
+            },
+            _ => return,
+        };
+        if self
+            .exposed
+            .is_none_or(|lowest| lowest.is_at_or_above(place))
+        {
+            self.exposed = Some(place);
+        }
+    }
+
+    pub(crate) fn is_exposed(&self, place: Place) -> bool {
+        self.exposed.is_some_and(|low| place.is_at_or_above(low))
+    }
+
+    /// What a called function may have got as an argument.
+    pub(crate) fn expose_argument(&mut self, value: Value) {
+        if value != Value::StaleFrame {
+            self.expose(value);
+        }
+    }
+
+    pub(crate) fn hide(&mut self, place: Place, origin: Origin, address: u64) {
+        if !origin.is_none() && !self.hidden.contains(&(place, origin, address)) {
+            self.hidden.push((place, origin, address));
+        }
+    }
+
+    /// The base that the instruction at `address` makes.
+    pub(crate) fn base(&mut self, address: u64) -> Option<u8> {
+        let index = match self.bases.iter().position(|&base| base == address) {
+            Some(index) => index,
+            None if self.bases.len() < BASES => {
+                self.bases.push(address);
+                self.bases.len() - 1
+            }
+            None => return None,
+        };
+        u8::try_from(index + 1).ok()
+    }
+}
