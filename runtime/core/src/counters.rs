@@ -48,6 +48,11 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// What the calling thread, which is on node `node`, counted since `start` while it ran
     /// `iterations` of a loop.
     fn since(&self, start: &Reading, node: usize, iterations: u64) -> Sample;
+
+    /// Can samples have a number of faults? Then it pays to look at every piece, not only at probes.
+    fn counts_faults(&self) -> bool {
+        false
+    }
 }
 
 /// Knows nothing.
@@ -400,6 +405,10 @@ impl Source for Recorded {
             counts: node.counts.map(|(i, e)| (total(i), total(e))),
             faults: node.faults.map(total),
         }
+    }
+
+    fn counts_faults(&self) -> bool {
+        self.nodes.iter().any(|n| n.faults.is_some())
     }
 }
 

@@ -155,6 +155,8 @@ pub struct LoopRecord {
     pub learning: Learning,
     /// The decision it ran by, whose `Display` is the reason.
     pub decision: Option<Arc<Decision>>,
+    /// How often the division was looked at again while the loop ran.
+    pub renewals: u32,
     /// Where probing found iterations of different kinds, if it did.
     pub map: Option<Arc<CostMap>>,
 }
@@ -206,6 +208,7 @@ impl LoopRecord {
             nodes,
             learning: Learning::None,
             decision: None,
+            renewals: 0,
             map: None,
         }
     }

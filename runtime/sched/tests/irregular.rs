@@ -578,6 +578,44 @@ fn the_chosen_node_is_late() {
     assert_eq!(h.handed_out(), 1_000_000);
 }
 
+/// A node that comes late, after the loop was divided anew without it, helps.
+#[test]
+fn late_nodes_help() {
+    let mut model = Model::new(&[1, 1, 1], |_, _| 100.0);
+    let late = N * 100 / 4;
+    model.late_ns = vec![0, 0, late];
+    let plan = |_| NodeInput {
+        threads: 1,
+        rate: Some(NodeRate {
+            ns_per_iteration: 100.0,
+            faults: None,
+            instructions: None,
+            cache_misses: None,
+        }),
+        ..NodeInput::default()
+    };
+    let inputs = [0, 1, 2].map(plan);
+    let known = Known {
+        rates: inputs.iter().map(|i| i.rate).collect(),
+        alone_ns: vec![None; 3].into(),
+        plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
+        map: None,
+    };
+    for trigger in [Trigger::Jump(0.05), Trigger::Change] {
+        let h = Irregular::new(
+            N,
+            Arc::clone(&model.team),
+            by(trigger),
+            Some(Arc::new(known.clone())),
+        );
+        let run = model.run(&h);
+        assert_eq!(run.waits, 0);
+        // Two for a quarter of the time of one, then three.
+        let ideal = late as f64 + (N as f64 * 100.0 - 2.0 * late as f64) / 3.0;
+        assert!((run.ns as f64) < ideal * 1.08, "{} {ideal}", run.ns);
+    }
+}
+
 /// Who waits long enough helps: the chosen node's thread may itself wait for
 /// something that the other one does after the loop.
 #[test]

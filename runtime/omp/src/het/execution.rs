@@ -96,6 +96,8 @@ struct Slot {
     probe_started: AtomicU64,
     /// Iterations of that chunk; 0: none.
     probing: AtomicU64,
+    /// Counters were read when it got it; 0: they were not.
+    counted: AtomicU64,
     /// How long it has slept, in ns.
     waited: AtomicU64,
     /// Chunks taken so far; `OVER` when the thread has left.
@@ -127,12 +129,23 @@ impl Slot {
         }
         self.probing.store(0, Ordering::Relaxed);
         let elapsed_ns = monotonic_ns() - self.probe_started.load(Ordering::Relaxed);
+        if self.counted.load(Ordering::Relaxed) == 0 {
+            return Some(Measurement {
+                elapsed_ns,
+                iterations,
+                ..Measurement::default()
+            });
+        }
         Some(self.counters.measured(node, iterations, elapsed_ns))
     }
 
-    fn probe(&self, range: Range) {
+    /// Begins a chunk that is measured; if it is `counted`, by more than the clock.
+    fn probe(&self, range: Range, counted: bool) {
         self.probing.store(range.len(), Ordering::Relaxed);
-        self.counters.now();
+        self.counted.store(u64::from(counted), Ordering::Relaxed);
+        if counted {
+            self.counters.now();
+        }
         self.probe_started.store(monotonic_ns(), Ordering::Relaxed);
     }
 }
@@ -151,6 +164,8 @@ pub(super) struct Parts {
     tail: AtomicU32,
     /// Threads that have left.
     left: AtomicU32,
+    /// Remote faults are counted.
+    faults: bool,
     /// Threads that HetProbe-I tells to wait sleep here.
     bell: CacheLine<Flag>,
 }
@@ -171,7 +186,17 @@ impl Parts {
     ) -> Box<Parts> {
         let threads = team.threads();
         let tally = || Tally::new(threads);
+        let faults = source::counts_faults();
         let state = match method {
+            Method::HetProbe { probe } if faults => {
+                let settings = irregular::Settings {
+                    probe: *probe,
+                    trigger: Trigger::Faults,
+                    rules: source::rules(),
+                    ..irregular::Settings::default()
+                };
+                State::Irregular(Irregular::new(n - 1, Arc::clone(team), settings, known))
+            }
             Method::HetProbe { probe } => {
                 let settings = Settings {
                     probe: *probe,
@@ -214,6 +239,7 @@ impl Parts {
             slots: (0..threads).map(|_| CacheLine::default()).collect(),
             tail: AtomicU32::new(0),
             left: AtomicU32::new(0),
+            faults,
             bell: CacheLine(Flag::new()),
         })
     }
@@ -306,8 +332,8 @@ impl Parts {
                 self.bell.nudge();
             }
             match step {
-                Step::Run { range, .. } => {
-                    slot.probe(range);
+                Step::Run { range, probe } => {
+                    slot.probe(range, probe || self.faults);
                     return Some(range);
                 }
                 Step::Done => return self.take_tail(tid),
@@ -359,7 +385,7 @@ impl Parts {
                 match answer {
                     Next::Range(range) => Some(range),
                     Next::Probe(range) => {
-                        slot.probe(range);
+                        slot.probe(range, true);
                         Some(range)
                     }
                     Next::Done => self.take_tail(tid),

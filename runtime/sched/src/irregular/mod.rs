@@ -458,6 +458,7 @@ impl Irregular {
         }
         record.learning = c.learning;
         record.decision.clone_from(&c.decision);
+        record.renewals = c.periods - 1;
         record.map.clone_from(&c.map);
         record
     }

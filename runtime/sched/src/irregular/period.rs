@@ -4,7 +4,7 @@
 use super::jumps::Jumps;
 use super::map::{self, CostMap};
 use super::{lock, Cause, Center, Irregular, Share, Trigger, NO_TRIGGER};
-use crate::decide::{decide, Choice, Decision, NodeInput};
+use crate::decide::{decide, Choice, Decision, NodeInput, Why};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
 use std::sync::Arc;
@@ -273,7 +273,13 @@ impl Irregular {
         let fault_patience = self.settings.sensitivity.windows.max(1) << swings;
         c.period += 1;
         c.probing = false;
-        c.alone = decision.one_node();
+        c.alone = match decision.choice {
+            // The others have not come yet. When they do, they help.
+            Choice::OneNode {
+                why: Why::OnlyOne, ..
+            } if self.team.inhabited() > 1 => None,
+            _ => decision.one_node(),
+        };
         let alone =
             matches!(decision.choice, Choice::OneNode { .. }) && decision.fault_period_us.is_some();
         let finest = left / (threads * FINEST_OF_ALL);
