@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::super::stats;
-use super::kernel::{Bench, Measure, Program, Sample};
+use super::kernel::{Bench, Measure, Program, Region, Sample};
 use super::quota::Quota;
 use super::Part;
 
@@ -50,7 +50,7 @@ pub(super) struct Group {
     pub(super) part: Part,
     pub(super) kernel: String,
     pub(super) form: &'static str,
-    pub(super) barriers: bool,
+    pub(super) region: Region,
     /// Threads were slowed by a quota, not by the library.
     pub(super) from_outside: bool,
     /// Percent, of the irregular mix.
@@ -199,7 +199,7 @@ mod tests {
             part: Part::A,
             kernel: "cg".to_owned(),
             form: "none",
-            barriers: true,
+            region: Region::Barriers,
             from_outside: false,
             irregularity: None,
             series: vec![

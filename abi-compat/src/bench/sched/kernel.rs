@@ -10,30 +10,51 @@ use crate::case::{self, Binary};
 use crate::exec::{self, Ending};
 use crate::library;
 
-/// A kernel and what its parallel part is like.
-pub(super) struct Known {
-    pub(super) name: &'static str,
-    /// There are barriers inside its regions.
-    pub(super) barriers: bool,
+/// What may keep a region from being run as more pieces than threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Region {
+    /// Nothing.
+    Plain,
+    /// Barriers: pieces need stacks of their own.
+    Barriers,
+    /// It indexes arrays by its thread number.
+    ThreadNumber,
+    /// It works in thread-local variables.
+    ThreadLocal,
 }
 
-const fn known(name: &'static str, barriers: bool) -> Known {
-    Known { name, barriers }
+impl Region {
+    /// In a table.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Region::Plain => "plain",
+            Region::Barriers => "barriers",
+            Region::ThreadNumber => "thread number",
+            Region::ThreadLocal => "thread-local",
+        }
+    }
+
+    /// Whether a gain can be expected without a schedule clause.
+    pub(super) fn can_gain(self) -> bool {
+        matches!(self, Region::Plain | Region::Barriers)
+    }
 }
 
 /// In the order of the tables; the irregular mix is a part to itself.
-pub(super) const KERNELS: [Known; 11] = [
-    known("blackscholes", false),
-    known("ep", false),
-    known("kmeans", false),
-    known("lavamd", false),
-    known("cfd", false),
-    known("lud", false),
-    known("streamcluster", false),
-    known("bt", true),
-    known("sp", true),
-    known("cg", true),
-    known("cg_fortran", true),
+pub(super) const KERNELS: [(&str, Region); 12] = [
+    ("blackscholes", Region::Plain),
+    ("ep", Region::Plain),
+    ("lavamd", Region::Plain),
+    ("cfd", Region::Plain),
+    ("lud", Region::Plain),
+    ("streamcluster", Region::Plain),
+    ("bt", Region::Barriers),
+    ("sp", Region::Barriers),
+    ("cg", Region::Barriers),
+    ("cg_fortran", Region::Barriers),
+    ("kmeans", Region::ThreadNumber),
+    ("ep_fortran", Region::ThreadLocal),
 ];
 
 /// Those of a quick run.
@@ -41,7 +62,7 @@ pub(super) const QUICK: [&str; 6] = ["blackscholes", "lavamd", "streamcluster", 
 
 /// All names, for messages.
 pub(super) fn names() -> String {
-    let mut names: Vec<&str> = KERNELS.iter().map(|k| k.name).collect();
+    let mut names: Vec<&str> = KERNELS.iter().map(|k| k.0).collect();
     names.push("mix");
     names.join(", ")
 }
@@ -190,7 +211,7 @@ mod tests {
     #[test]
     fn every_kernel_is_there_in_every_form() {
         let cases = case::kernels().unwrap();
-        for name in KERNELS.iter().map(|k| k.name).chain(["mix"]) {
+        for name in KERNELS.iter().map(|k| k.0).chain(["mix"]) {
             for (form, _) in case::FORMS {
                 let wanted = format!("kernels/{name}.{form}");
                 assert!(cases.iter().any(|c| c.name == wanted), "{wanted}");
@@ -198,7 +219,7 @@ mod tests {
         }
         for name in QUICK {
             assert!(
-                name == "mix" || KERNELS.iter().any(|k| k.name == name),
+                name == "mix" || KERNELS.iter().any(|k| k.0 == name),
                 "{name}"
             );
         }

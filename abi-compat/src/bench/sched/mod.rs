@@ -120,7 +120,7 @@ impl SchedArgs {
 /// Measures what `args` asks for and prints the tables. An error is a run that
 /// could not start (no compiler, no library, one CPU only, a file that cannot be written).
 pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
-    let mut names = kernel::KERNELS.iter().map(|k| k.name).chain(["mix"]);
+    let mut names = kernel::KERNELS.iter().map(|k| k.0).chain(["mix"]);
     if let (Some(re), false) = (&args.kernels, names.any(|name| args.wants_kernel(name))) {
         bail!(
             "option --kernels {re}: a regular expression that matches one of {} is accepted",

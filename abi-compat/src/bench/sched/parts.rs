@@ -8,7 +8,7 @@ use super::super::report::short;
 use super::super::stats;
 use super::compare::{Group, Ratio, Variant};
 use super::cores::Cores;
-use super::kernel::{Bench, Known, Measure, Program, FIRST, KERNELS, SETTLED, WHOLE};
+use super::kernel::{Bench, Measure, Program, Region, FIRST, KERNELS, SETTLED, WHOLE};
 use super::quota::Quota;
 use super::report::Report;
 use super::{Part, SchedArgs};
@@ -31,16 +31,18 @@ const CROSS: &str = "cross-dynamic";
 const HETPROBE: &str = "hetprobe";
 const HETPROBE_I: &str = "hetprobe-i";
 
-fn chosen(args: &SchedArgs) -> impl Iterator<Item = &'static Known> + '_ {
-    KERNELS.iter().filter(|k| args.wants_kernel(k.name))
+fn chosen(args: &SchedArgs) -> impl Iterator<Item = (&'static str, Region)> + '_ {
+    KERNELS
+        .into_iter()
+        .filter(|(name, _)| args.wants_kernel(name))
 }
 
-fn group(part: Part, kernel: &Known, form: &'static str) -> Group {
+fn group(part: Part, (kernel, region): (&str, Region), form: &'static str) -> Group {
     Group {
         part,
-        kernel: kernel.name.to_owned(),
+        kernel: kernel.to_owned(),
         form,
-        barriers: kernel.barriers,
+        region,
         from_outside: false,
         irregularity: None,
         series: Vec::new(),
@@ -111,7 +113,7 @@ pub(super) fn schedules(
     );
     println!("| --- | ---: | --- | --- | --- | --- | --- |");
     for kernel in chosen(args) {
-        let program = Program::build(kernel.name, "runtime")?;
+        let program = Program::build(kernel.0, "runtime")?;
         let group = group(Part::A, kernel, "runtime").measure(
             bench,
             &program,
@@ -119,7 +121,7 @@ pub(super) fn schedules(
             &variants,
             args.rounds(),
         );
-        print!("| {} | {} ", kernel.name, short(group.ms(STATIC, WHOLE)));
+        print!("| {} | {} ", kernel.0, short(group.ms(STATIC, WHOLE)));
         for variant in &variants[1..] {
             print!("| {} ", cell(group.ratio(variant.name, STATIC, WHOLE), any));
         }
@@ -170,14 +172,12 @@ pub(super) fn without_clause(
     // Equal shares end with the slow node; at best both end together.
     let limit = (1.0 + args.speed) / (2.0 * args.speed);
     println!("\n### (c) Loops without a schedule clause: static / hetprobe (limit {limit:.2})\n");
-    println!(
-        "| kernel | barriers in the region | static, ms | hetprobe, ms | whole run | settled |"
-    );
+    println!("| kernel | region | static, ms | hetprobe, ms | whole run | settled |");
     println!("| --- | --- | ---: | ---: | --- | --- |");
     // The aim is for a third of the speed; for others, the same part of what can be had.
-    let good = |r: f64| r >= 1.0 + (aim::GAIN - 1.0) * (limit - 1.0);
+    let enough = |r: f64| r >= 1.0 + (aim::GAIN - 1.0) * (limit - 1.0);
     for kernel in chosen(args) {
-        let program = Program::build(kernel.name, "none")?;
+        let program = Program::build(kernel.0, "none")?;
         let group = group(Part::C, kernel, "none").measure(
             bench,
             &program,
@@ -185,10 +185,11 @@ pub(super) fn without_clause(
             &variants,
             args.rounds(),
         );
+        let good = |r: f64| enough(r) || !kernel.1.can_gain();
         println!(
             "| {} | {} | {} | {} | {} | {} |",
-            kernel.name,
-            if kernel.barriers { "yes" } else { "no" },
+            kernel.0,
+            kernel.1.word(),
             short(group.ms(STATIC, WHOLE)),
             short(group.ms(HETPROBE, WHOLE)),
             cell(group.ratio(STATIC, HETPROBE, WHOLE), good),
@@ -196,12 +197,16 @@ pub(super) fn without_clause(
         );
         report.groups.push(group);
     }
-    for (name, barriers) in [("without barriers", false), ("with barriers", true)] {
+    for region in [Region::Plain, Region::Barriers] {
         let means = [WHOLE, SETTLED].map(|m| {
-            let all = of_part(report, Part::C).filter(|g| g.barriers == barriers);
+            let all = of_part(report, Part::C).filter(|g| g.region == region);
             mean(all, STATIC, HETPROBE, m)
         });
-        println!("| geometric mean | {name} | | | {} |", means.join(" | "));
+        println!(
+            "| geometric mean | {} | | | {} |",
+            region.word(),
+            means.join(" | ")
+        );
     }
     Ok(())
 }
@@ -253,7 +258,7 @@ pub(super) fn against_libgomp(
     println!("| --- | ---: | ---: | ---: | --- | --- |");
     let mut groups = Vec::new();
     for kernel in chosen(args) {
-        let program = Program::build(kernel.name, "none")?;
+        let program = Program::build(kernel.0, "none")?;
         let group = Group {
             from_outside: true,
             ..group(Part::C, kernel, "none")
@@ -261,7 +266,7 @@ pub(super) fn against_libgomp(
         .measure(bench, &program, &args.arguments(), &variants, args.rounds());
         println!(
             "| {} | {} | {} | {} | {} | {} |",
-            kernel.name,
+            kernel.0,
             short(group.ms("libgomp", SETTLED)),
             short(group.ms(STATIC, SETTLED)),
             short(group.ms(HETPROBE, SETTLED)),
@@ -291,9 +296,9 @@ pub(super) fn equal_nodes(args: &SchedArgs, bench: &Bench, report: &mut Report) 
         )
     });
     for kernel in chosen(args) {
-        print!("| {} ", kernel.name);
+        print!("| {} ", kernel.0);
         for form in ["runtime", "none"] {
-            let program = Program::build(kernel.name, form)?;
+            let program = Program::build(kernel.0, form)?;
             let group = group(Part::D, kernel, form).measure(
                 bench,
                 &program,
@@ -394,7 +399,7 @@ fn mix(
             part: Part::E,
             kernel: program.name.clone(),
             form: "runtime",
-            barriers: false,
+            region: Region::Plain,
             from_outside: false,
             irregularity: Some(percent),
             series: Vec::new(),

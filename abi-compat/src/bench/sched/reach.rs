@@ -86,16 +86,16 @@ pub(super) fn measure(
     println!("| --- | ---: | ---: | --- |");
     let nodes = cores.unlike(args.speed);
     let scratch = Scratch::new()?;
-    for kernel in KERNELS.iter().filter(|k| args.wants_kernel(k.name)) {
+    for &(kernel, _) in KERNELS.iter().filter(|k| args.wants_kernel(k.0)) {
         let env = environment(&nodes, &scratch.0);
         let mut all: Vec<(String, String)> = env.to_vec();
         let preload = bench.library.display().to_string();
         all.push(("LD_PRELOAD".to_owned(), preload));
-        let program = Program::build(kernel.name, "none")?;
+        let program = Program::build(kernel, "none")?;
         let ran = program
             .run(bench, &args.arguments(), &all, |_| ())
             .map(|_| ());
-        let reach = scratch.collect(kernel.name, ran);
+        let reach = scratch.collect(kernel, ran);
         reach.print();
         report.reach.push(reach);
     }
