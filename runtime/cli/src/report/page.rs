@@ -332,6 +332,7 @@ fn a_loop(l: &Loop, s: &Source, out: &mut String) {
     );
     if let Some(last) = l.decisions.last() {
         out.push_str(&escape(&last.reason));
+        out.push_str("</tr>\n<tr class=\"more\"><td colspan=\"8\">");
         decisions(l, out);
     }
     out.push_str("</tr>\n");
@@ -353,7 +354,7 @@ fn decisions(l: &Loop, out: &mut String) {
         };
         let _ = write!(
             out,
-            "<tr><td class=\"n\">{}<td>{}<td class=\"n\" title=\"{} iterations\">{}<td>{}<td>{}<td>{}<td>{}<td>{}</tr>",
+            "<tr><td class=\"n\">{}<td>{}<td class=\"n\" title=\"{} iterations\">{}<td class=\"w\">{}<td class=\"w\">{}<td class=\"w\">{}<td class=\"w\">{}<td>{}</tr>",
             d.execution,
             escape(&d.learning),
             d.iterations,
