@@ -780,10 +780,15 @@ fn suspend(fiber: &Fiber, state: State) {
     unsafe { *libc::__errno_location() = fiber.errno.get() };
 }
 
-/// The fiber that the calling thread runs, if it does.
+/// The fiber that the calling thread runs, if it does and can be suspended.
 fn current(th: &Thread) -> Option<&Fiber> {
     // SAFETY: null, or a runner of a team whose region this thread is in.
     let runner = unsafe { th.runner.get().as_ref() }?;
+    // In a region inside of the virtual team's, the thread stays: its pools are taken and given back
+    // in order.
+    if !core::ptr::eq(th.team().shared.virtual_team.get(), runner.team.get()) {
+        return None;
+    }
     // SAFETY: null, or alive while it runs.
     unsafe { runner.current.get().as_ref() }
 }
