@@ -358,8 +358,8 @@ const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "lanes.h",
-        "HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)), HETMP_FOLD_2(op)",
-        "HETMP_SHUFFLE(r, r, HETMP_AT_XOR1)), HETMP_FOLD_2(op)",
+        "r = op(r, HETMP_NEAR2(r)), HETMP_FOLD_2(op)",
+        "r = op(r, HETMP_NEAR1(r)), HETMP_FOLD_2(op)",
         GENERIC,
         "REDUCE",
     ),
@@ -413,6 +413,15 @@ fn main() -> ExitCode {
             stands_alone().map_err(Failed::from)
         }),
     ];
+    let table = "docs/simd.md is up to date";
+    trials.push(match which(ARM_GCC) {
+        Some(_) => Trial::test(table, || table_is_fresh().map_err(Failed::from)),
+        None => Trial::test(
+            format!("{table} (skipped: {ARM_GCC} is not installed)"),
+            || Ok(()),
+        )
+        .with_ignored_flag(true),
+    });
     for way in WAYS.iter().filter(|w| all || !w.more) {
         trials.push(trial("ops", way, || {
             check(way, "c-tests/simd/ops.c", "-ffp-contract=off")
@@ -690,6 +699,16 @@ fn refuses(flags: &str, line: &str) -> Result<(), String> {
         return Err(format!("expected: {line}\n{text}"));
     }
     Ok(())
+}
+
+/// The table is what its generator would write now.
+fn table_is_fresh() -> Result<(), String> {
+    let (same, text) = run(env!("CARGO_BIN_EXE_simd_table"), &["--check".to_owned()])?;
+    if same {
+        Ok(())
+    } else {
+        Err(text)
+    }
 }
 
 /// Nothing but the C library's headers: no -I of ours but the one, no library to link, and no

@@ -150,8 +150,8 @@ fn meanings() -> Result<String, String> {
         if !types.is_empty() {
             let _ = writeln!(text, "{types}.\n");
         }
-        let comment =
-            Regex::new(r"(?ms)^/\* ((?:_|[A-Z]+\d?\()[^*]*(?:\*[^/][^*]*)*)\*/").expect("valid");
+        let comment = Regex::new(r"(?ms)^/\* ((?:_[A-Z]|[A-Z_]+1?\()[^*]*(?:\*[^/][^*]*)*)\*/")
+            .expect("valid");
         let mut any = false;
         for found in comment.captures_iter(&header) {
             any = true;
@@ -203,7 +203,7 @@ fn count(backend: &Backend) -> Result<Counts, String> {
     let text = run(backend.compiler, &args)?;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let function = Regex::new(
-        r"static inline __attribute__\(\(always_inline, unused\)\) ([\w ]+?) ?(_V\w+)\(([^()]*)\) \{",
+        r"static inline __attribute__\(\(always_inline, unused\)\) (\w+(?: \w+)*) (_V\w+)\(([^()]*)\) \{",
     )
     .expect("valid");
     let mut source = String::from("#include <hetmp/simd.h>\n");
@@ -272,18 +272,20 @@ fn count(backend: &Backend) -> Result<Counts, String> {
     )?;
 
     let mut counts = Counts::new();
-    let mut current: Option<(String, Vec<&str>)> = None;
+    let mut current: Option<(String, Vec<(usize, &str)>)> = None;
     for line in listing.lines().chain([""]) {
         if let Some(name) = line.strip_suffix(">:").and_then(|l| l.split_once("<w")) {
             current = Some((name.1.to_owned(), Vec::new()));
         } else if let (Some((_, lines)), Some((_, instruction))) =
             (&mut current, line.split_once('\t'))
         {
-            lines.push(instruction);
+            let at = line.split_once(':').map_or("", |l| l.0).trim();
+            lines.push((usize::from_str_radix(at, 16).unwrap_or(0), instruction));
         } else if line.is_empty() {
             if let Some((name, lines)) = current.take() {
                 let lanes = lanes(&name, backend);
-                counts.insert(name, weigh(&lines, lanes));
+                let weight = weigh(&name, &lines, lanes);
+                counts.insert(name, weight);
             }
         }
     }
@@ -307,10 +309,14 @@ fn lanes(name: &str, backend: &Backend) -> usize {
 }
 
 /// The instructions that work, as a number; "s" where lanes are handled one by one.
-fn weigh(lines: &[&str], lanes: usize) -> String {
-    // Moves between registers and memory, constants, returns.
+fn weigh(name: &str, lines: &[(usize, &str)], lanes: usize) -> String {
+    // Moves between registers and memory, constants however they are made, returns.
     let free = Regex::new(
-        r"^(v?mov\w*|kmov\w*|ret|nop\w*|endbr64|vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ld1\w*|st1\w*|ldur|stur|ptrue|pfalse|adrp|sub\s+%?sp|add\s+%?sp)\b",
+        r"^(v?mov(?:[adu]p[sd]|s[sd]|d|q|dq[au]\d*|abs|[bwlq]|[sz][bwl]+)?|kmov\w*|ret|nop\w*|endbr64|vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse|adrp|movi|mvni|index|hint)\b",
+    )
+    .expect("valid");
+    let constant = Regex::new(
+        r"^(v?pxor\w?|v?xorp[sd]|v?pcmpeq\w|vpternlog\w \$0xff,)\s*%(\w+),%(\w+)(?:,%\w+)?$",
     )
     .expect("valid");
     let stack = Regex::new(r"^(sub|add|and)q?\s.*(%rsp$|^\S+\s+sp, sp)").expect("valid");
@@ -318,28 +324,38 @@ fn weigh(lines: &[&str], lanes: usize) -> String {
         r"^(v?p?(extr|insr)[bwdq]|v?(insert|extract)ps|umov|smov|ins|(v?(add|sub|mul|div|sqrt|min|max|cvt\w*2?)s[sd])|idiv|div|[us]div\s+[wx]|cset|cmov\w*|set\w+|imul|call|bl)\b",
     )
     .expect("valid");
-    let jump = Regex::new(r"^(j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <\w+\+0x([0-9a-f]+)>")
-        .expect("valid");
+    let jump = Regex::new(r"^(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <").expect("valid");
+    // A broadcast belongs to a constant, save where it is the operation.
+    let broadcasts = name.contains("SET1") || name.contains("BROADCAST");
     let mut work = 0;
     let mut singles = 0;
     let mut loops = false;
-    for (i, line) in lines.iter().enumerate() {
+    for (at, line) in lines {
         if single.is_match(line) {
             singles += 1;
         }
-        if line.starts_with("call") || line.starts_with("bl\t") {
-            loops = true;
-        }
+        loops |= line.starts_with("call") || line.starts_with("bl\t");
         if let Some(found) = jump.captures(line) {
-            // Backwards, judged by how far into the function a jump may have come.
-            let to = usize::from_str_radix(&found[3], 16).unwrap_or(0);
-            loops |= to < i * 2;
+            loops |= usize::from_str_radix(&found[1], 16).is_ok_and(|to| to <= *at);
         }
-        if !free.is_match(line) && !stack.is_match(line) {
+        let made = constant.captures(line).is_some_and(|c| c[2] == c[3])
+            || !broadcasts && line.starts_with("vpbroadcast");
+        if !made && !free.is_match(line) && !stack.is_match(line) {
             work += 1;
         }
     }
-    if loops || singles > 2 && singles >= lanes {
+    // With two lanes, one by one is so short that only the operation tells.
+    let has = |part: &str| lines.iter().any(|(_, line)| line.contains(part));
+    let memory = |op: &str, native: &str| name.ends_with(op) && !has(native) && !has("[x0, z");
+    let tests = ["_LOAD_MASK", "_STORE_MASK", "_DIV", "_REM"]
+        .iter()
+        .any(|op| name.ends_with(op))
+        && lines.iter().any(|(_, line)| jump.is_match(line));
+    let apart = tests
+        || memory("_GATHER", "gather")
+        || memory("_SCATTER", "scatter")
+        || memory("_STRIDE", "gather");
+    if apart || loops || singles > 2 && singles >= lanes {
         "s".to_owned()
     } else {
         work.max(1).to_string()

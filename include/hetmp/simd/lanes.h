@@ -294,9 +294,30 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(BROADCAST)(HETMP_V v, size_t i) {
  * REDUCE_XOR: integers only. */
 /* Every lane takes part each time; an exchange of neighbours, unlike a rotation, stays within
  * the parts that few instructions cross. */
-#define HETMP_FOLD_2(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR1))
-#define HETMP_FOLD_4(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)), HETMP_FOLD_2(op)
-#define HETMP_FOLD_8(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR4)), HETMP_FOLD_4(op)
+#if HETMP_SIMD_PASTE(HETMP_CLASS_, HETMP_C) == HETMP_CLASS_F || HETMP_W == 64
+#define HETMP_NEAR1(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR1)
+#define HETMP_NEAR2(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)
+#define HETMP_NEAR4(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR4)
+#else
+/* Of narrow integers a shift of wider lanes brings the neighbour down, also where there is no
+ * shuffle of bytes. What that leaves in the upper lanes never reaches lane 0. */
+#if HETMP_W == 8
+#define HETMP_NEAR1(r) ((HETMP_V)((_VU16)r >> 8))
+#define HETMP_NEAR2(r) ((HETMP_V)((_VU32)r >> 16))
+#define HETMP_NEAR4(r) ((HETMP_V)((_VU64)r >> 32))
+#elif HETMP_W == 16
+#define HETMP_NEAR1(r) ((HETMP_V)((_VU32)r >> 16))
+#define HETMP_NEAR2(r) ((HETMP_V)((_VU64)r >> 32))
+#define HETMP_NEAR4(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR4)
+#else
+#define HETMP_NEAR1(r) ((HETMP_V)((_VU64)r >> 32))
+#define HETMP_NEAR2(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR2)
+#define HETMP_NEAR4(r) HETMP_SHUFFLE(r, r, HETMP_AT_XOR4)
+#endif
+#endif
+#define HETMP_FOLD_2(op) r = op(r, HETMP_NEAR1(r))
+#define HETMP_FOLD_4(op) r = op(r, HETMP_NEAR2(r)), HETMP_FOLD_2(op)
+#define HETMP_FOLD_8(op) r = op(r, HETMP_NEAR4(r)), HETMP_FOLD_4(op)
 #define HETMP_FOLD_16(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR8)), HETMP_FOLD_8(op)
 #define HETMP_FOLD_32(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR16)), HETMP_FOLD_16(op)
 #define HETMP_FOLD_64(op) r = op(r, HETMP_SHUFFLE(r, r, HETMP_AT_XOR32)), HETMP_FOLD_32(op)
@@ -343,6 +364,9 @@ HETMP_SIMD_FN HETMP_L HETMP_OP(REDUCE_XOR)(HETMP_V r) {
 
 #undef HETMP_LOOSE
 #undef HETMP_TIGHT
+#undef HETMP_NEAR1
+#undef HETMP_NEAR2
+#undef HETMP_NEAR4
 #undef HETMP_FOLD
 #undef HETMP_FOLD_2
 #undef HETMP_FOLD_4

@@ -36,6 +36,10 @@ HETMP_SIMD_FN _VU64 _VU64_BSWAP(_VU64 v) {
     const __m128i bytes = (__m128i)_VU16_BSWAP((_VU16)v);
     return (_VU64)_mm_shufflehi_epi16(_mm_shufflelo_epi16(bytes, 0x1b), 0x1b);
 }
+#define HETMP_OWN_VU8_SWAP 1
+#define HETMP_OWN_VI8_SWAP 1
+HETMP_SIMD_FN _VU8 _VU8_SWAP(_VU8 v) { return (_VU8)_VU16_BSWAP((_VU16)v); }
+HETMP_SIMD_FN _VI8 _VI8_SWAP(_VI8 v) { return (_VI8)_VU16_BSWAP((_VU16)v); }
 HETMP_SIMD_FN _VI16 _VI16_BSWAP(_VI16 v) { return (_VI16)_VU16_BSWAP((_VU16)v); }
 HETMP_SIMD_FN _VI32 _VI32_BSWAP(_VI32 v) { return (_VI32)_VU32_BSWAP((_VU32)v); }
 HETMP_SIMD_FN _VI64 _VI64_BSWAP(_VI64 v) { return (_VI64)_VU64_BSWAP((_VU64)v); }
