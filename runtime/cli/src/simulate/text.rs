@@ -75,7 +75,7 @@ pub(super) fn table(c: &Comparison<'_>, details: bool, with_paper: bool) -> Stri
         let _ = write!(head, "{:>w$}", names[k], w = widths[k]);
     }
     line!(out, "{head}{:>7}  hetprobe runs it on", "best");
-    let number = |v: Option<f64>| v.map_or("-".to_owned(), |v| short(v));
+    let number = |v: Option<f64>| v.map_or("-".to_owned(), short);
     let hetprobe = c.column("hetprobe");
     for (w, workload) in c.request.workloads.iter().enumerate() {
         let mut row = format!(
