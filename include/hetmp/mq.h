@@ -44,8 +44,9 @@
  * Platforms
  *   HETMP_PLATFORM chooses x86 (the default), sw26010, mt3000 or a TOML file; ",strict" maps the local stores
  *   and keeps the master's slots out of the slaves' reach. `hetmp info --platform` shows them.
- *   SW5_VERSION and MT3_VERSION compile against the chips' own libraries instead (libMHMessQueue.a,
- *   libSHMessQueue.a); the inline paths are left out there.
+ *   SW5_VERSION, MT3_VERSION and AVX_VERSION choose the static libraries instead (libMHMessQueue.a for the master,
+ *   libSHMessQueue.a for slaves) over athread, hThread or pthread: always two stages, no inline paths, at most 16
+ *   queues of a slave, and waits that only end by the other side, by MQ_NO_SLAVE and by MQ_DEADLOCK.
  *
  * Speed
  *   The allocate/send/receive/release functions are macros over inline functions that touch the queue
@@ -60,7 +61,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(SW5_VERSION) || defined(MT3_VERSION)
+#if (defined(SW5_VERSION) || defined(MT3_VERSION) || defined(AVX_VERSION)) && !defined(HETMP_MQ_NO_INLINE)
 #define HETMP_MQ_NO_INLINE 1
 #endif
 
@@ -261,6 +262,40 @@ static inline void hetmp_mq_destroy_1(ThreadID t) { mDestroySlaveThreads(t.m_clu
 
 #ifdef __cplusplus
 }
+#endif
+
+/* -- Slave functions of programs that are to run on the chips, too ---------------------------------------- */
+
+/* MQ_SLAVE_FUNCTION(name, arg) { ... }   in the slaves' code: the function.
+ * MQ_DECLARE_SLAVE(name);                in the master's code, at file level.
+ * mStartSlaveThreads(c, n, MQ_SLAVE(name), arg)
+ * SW26010's compiler gives slave functions a prefix; MT-3000 starts them by name, from an image. */
+#if defined(MT3_VERSION)
+#define MQ_DECLARE_SLAVE(name) typedef int hetmp_mq_declared_##name
+#define MQ_SLAVE(name) ((void *)(uintptr_t) #name)
+#define MQ_SLAVE_FUNCTION(name, arg)                                \
+    int hetmp_mq_slave_begin(void *start, int number);              \
+    void hetmp_mq_slave_end(void);                                  \
+    static void name##_body(void *arg);                             \
+    __global__ void name(void *hetmp_start, void *hetmp_argument) { \
+        if (hetmp_mq_slave_begin(hetmp_start, get_thread_id())) {   \
+            name##_body(hetmp_argument);                            \
+            hetmp_mq_slave_end();                                   \
+        }                                                           \
+    }                                                               \
+    static void name##_body(void *arg)
+#elif defined(SW5_VERSION)
+#define MQ_DECLARE_SLAVE(name) extern void slave_##name(void *)
+#define MQ_SLAVE(name) ((void *)slave_##name)
+#ifdef HETMP_MQ_STANDIN
+#define MQ_SLAVE_FUNCTION(name, arg) void slave_##name(void *arg)
+#else
+#define MQ_SLAVE_FUNCTION(name, arg) void name(void *arg)
+#endif
+#else
+#define MQ_DECLARE_SLAVE(name) extern void name(void *)
+#define MQ_SLAVE(name) ((void *)name)
+#define MQ_SLAVE_FUNCTION(name, arg) void name(void *arg)
 #endif
 
 #ifndef HETMP_MQ_NO_INLINE

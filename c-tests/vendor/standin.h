@@ -1,0 +1,82 @@
+/* What both stand-ins need: a store with a limit for each slave, and an engine thread that moves memory. */
+#ifndef STANDIN_H
+#define STANDIN_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A slave's local memory: blocks from malloc, so that a checker of memory errors sees their ends. */
+struct store {
+    size_t size, taken;
+    int blocks, most;
+};
+
+static inline void *store_malloc(struct store *s, size_t bytes) {
+    size_t *p;
+    if (s->taken + bytes > s->size || s->blocks == s->most) return NULL;
+    if (posix_memalign((void **)&p, 64, bytes + 64) != 0) return NULL;
+    p[0] = bytes;
+    s->taken += bytes;
+    s->blocks++;
+    return p + 8;
+}
+
+static inline void store_free(struct store *s, void *block) {
+    size_t *p = (size_t *)block - 8;
+    s->taken -= p[0];
+    s->blocks--;
+    free(p);
+}
+
+/* The engine: one thread, transfers in order, each over only after a while. */
+struct job {
+    void *dst;
+    const void *src;
+    size_t bytes;
+    volatile int *reply;
+    struct job *next;
+};
+
+static pthread_mutex_t engine_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t engine_more = PTHREAD_COND_INITIALIZER, engine_done = PTHREAD_COND_INITIALIZER;
+static struct job *engine_first, **engine_last = &engine_first;
+
+static void *engine(void *unused) {
+    pthread_mutex_lock(&engine_lock);
+    for (;;) {
+        while (!engine_first) pthread_cond_wait(&engine_more, &engine_lock);
+        struct job *j = engine_first;
+        pthread_mutex_unlock(&engine_lock);
+        memcpy(j->dst, j->src, j->bytes);
+        pthread_mutex_lock(&engine_lock);
+        engine_first = j->next;
+        if (!engine_first) engine_last = &engine_first;
+        __atomic_fetch_add(j->reply, 1, __ATOMIC_RELEASE);
+        free(j);
+        pthread_cond_broadcast(&engine_done);
+    }
+    return unused;
+}
+
+static inline void engine_start(void *dst, const void *src, size_t bytes, volatile int *reply) {
+    static int running;
+    struct job *j = malloc(sizeof *j);
+    if (!j) abort();
+    *j = (struct job){dst, src, bytes, reply, NULL};
+    pthread_mutex_lock(&engine_lock);
+    if (!running) {
+        pthread_t t;
+        running = 1;
+        if (pthread_create(&t, NULL, engine, NULL) != 0) abort();
+        pthread_detach(t);
+    }
+    *engine_last = j;
+    engine_last = &j->next;
+    pthread_cond_signal(&engine_more);
+    pthread_mutex_unlock(&engine_lock);
+}
+
+#endif

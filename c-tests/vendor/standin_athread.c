@@ -1,0 +1,83 @@
+/* athread on POSIX threads. */
+#include "standin.h"
+#include <athread.h>
+#include <sched.h>
+#include <slave.h>
+
+static __thread int my_id = -1;
+static __thread struct store ldm;
+static pthread_t threads[64];
+static struct {
+    void (*function)(void *);
+    void *arg;
+    int id;
+} starts[64];
+static int number = 64, running, ready;
+
+int athread_init(void) { return ready = 1; }
+int athread_halt(void) { return ready = 0; }
+int athread_get_max_threads(void) { return 64; }
+int athread_set_num_threads(int n) { return number = n >= 1 && n <= 64 ? n : 64; }
+
+static void *run(void *p) {
+    my_id = starts[(intptr_t)p].id;
+    ldm = (struct store){65536, 0, 0, 1 << 30};
+    starts[(intptr_t)p].function(starts[(intptr_t)p].arg);
+    if (ldm.taken) {
+        fprintf(stderr, "slave %d left %zu bytes of its LDM taken\n", my_id, ldm.taken);
+        exit(3);
+    }
+    return NULL;
+}
+
+int __real_athread_spawn(void *function, void *arg) {
+    if (!ready || running) {
+        fprintf(stderr, "athread_spawn: not initialised, or the last group was not joined\n");
+        exit(3);
+    }
+    for (intptr_t i = 0; i < number; i++) {
+        starts[i].function = (void (*)(void *))function;
+        starts[i].arg = arg;
+        starts[i].id = (int)i;
+        if (pthread_create(&threads[i], NULL, run, (void *)i) != 0) return -1;
+    }
+    running = number;
+    return running;
+}
+
+int athread_join(void) {
+    for (int i = 0; i < running; i++) pthread_join(threads[i], NULL);
+    running = 0;
+    return 0;
+}
+
+int athread_get_id(int core) {
+    if (core != -1) abort();
+    return my_id;
+}
+
+static int in_order(int len, const void *a, const void *b) {
+    /* The engine moves whole words between aligned addresses. */
+    if (len <= 0 || len % 4 || (uintptr_t)a % 4 || (uintptr_t)b % 4) {
+        fprintf(stderr, "athread: a transfer of %d bytes between %p and %p\n", len, a, b);
+        exit(3);
+    }
+    return 0;
+}
+
+int athread_get(dma_mode mode, void *src, void *dst, int len, void *reply, char mask, int stride, int bsize) {
+    if (mode != PE_MODE || mask || stride || bsize) abort();
+    engine_start(dst, src, (size_t)len, reply);
+    return in_order(len, src, dst);
+}
+int athread_put(dma_mode mode, void *src, void *dst, int len, void *reply, int stride, int bsize) {
+    if (mode != PE_MODE || stride || bsize) abort();
+    engine_start(dst, src, (size_t)len, reply);
+    return in_order(len, src, dst);
+}
+
+void *ldm_malloc(int bytes) { return store_malloc(&ldm, (size_t)bytes); }
+void ldm_free(void *p, int bytes) {
+    (void)bytes;
+    store_free(&ldm, p);
+}

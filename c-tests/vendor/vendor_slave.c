@@ -1,0 +1,52 @@
+/* The slaves of vendor_master.c. */
+#include <hetmp/mq.h>
+#if defined(MT3_VERSION)
+#include "hthread_device.h"
+#endif
+#include <stdlib.h>
+#include <string.h>
+
+/* There is nowhere to print on a chip: a failed check ends the program. */
+#define MUST(c) ((c) ? (void)0 : abort())
+
+MQ_SLAVE_FUNCTION(echo, unused) {
+    int err = -1, bytes = 0;
+    long sum = 0;
+    (void)unused;
+    int in = sGetQueueHandle("in", &err), out = sGetQueueHandle("out", &err);
+    MUST(in >= 0 && out >= 0 && sGetQueueHandle("none", &err) == -1 && err == MQ_NO_SUCH_QUEUE);
+    MUST(sGetQueueMsgSize(in, &err) == 1000 && sGetQueueDirection(out, &err) == SlaveToMaster);
+    MUST(sGetSlaveId() >= 0 && sGetLocalMemSize(SlaveScalarMem) >= 65536);
+    MUST(sAllocateMsg(in, &err) == NULL && err == MQ_WRONG_DIRECTION);
+    for (;;) {
+        char *m = sRecvMsg(in, &bytes, &err);
+        MUST(m && err == MQ_OK);
+        char *r = sAllocateMsg(out, &err);
+        MUST(r && err == MQ_OK);
+        if (bytes == 0) {
+            memcpy(r, &sum, sizeof sum);
+            sSendMsg(out, r, (int)sizeof sum, &err);
+            sReleaseMsg(in, m, &err);
+            break;
+        }
+        int k;
+        memcpy(&k, m, sizeof k);
+        sum += k;
+        memcpy(r, m, (size_t)bytes);
+        k += sGetSlaveId();
+        memcpy(r, &k, sizeof k);
+        sSendMsg(out, r + 8, bytes, &err);
+        MUST(err == MQ_FOREIGN_MESSAGE);
+        sSendMsg(out, r, bytes, &err);
+        MUST(err == MQ_OK);
+        sReleaseMsg(in, m, &err);
+        MUST(err == MQ_OK);
+    }
+    void *block = sMalloc(SlaveArrayMem, 512, &err);
+    MUST(block && err == MQ_OK);
+    memset(block, 1, 512);
+    sFree(block, &err);
+    MUST(sMalloc(SlaveScalarMem, 1 << 30, &err) == NULL && err == MQ_NO_LOCAL_MEMORY);
+    MUST(sTryRecvMsg(in, &bytes, &err) == NULL && err == MQ_WOULD_BLOCK);
+    MUST(sRecvMsg(in, &bytes, &err) == NULL && err == MQ_DEADLOCK);
+}
