@@ -133,6 +133,24 @@ impl NodeTotal {
         }
     }
 
+    /// Adds all measurements of `other`.
+    pub fn merge(&mut self, other: &NodeTotal) {
+        let reports = self.reports + other.reports;
+        self.add(&Measurement {
+            elapsed_ns: other.elapsed_ns,
+            iterations: other.iterations,
+            faults: other.faults,
+            counters: other.counters,
+        });
+        self.reports = reports;
+    }
+
+    /// Sum of the elapsed times in nanoseconds.
+    #[must_use]
+    pub fn elapsed_ns(&self) -> u64 {
+        self.elapsed_ns
+    }
+
     /// Number of measurements in it.
     #[must_use]
     pub fn reports(&self) -> u32 {

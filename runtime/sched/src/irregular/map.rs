@@ -8,6 +8,7 @@
 //! others, in such amounts that all end together.
 
 use super::jumps::Jumps;
+use crate::probe::NodeTotal;
 
 /// Costs of iterations, by node and stratum.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +27,14 @@ const ALIKE: f64 = 1.25;
 const ODD_ONES: usize = 5;
 /// So many times longer than in both neighbours is no property of a place.
 const DISTURBED: f64 = 6.0;
+/// Samples shorter than this, in nanoseconds, say little.
+pub(crate) const LEAST_NS: u64 = 10_000;
 /// Preferences are told apart in steps of this factor.
 const STEP: f64 = 1.5;
 /// An exchange between two nodes must shorten their time to this part.
 const GAIN: f64 = 0.97;
+/// The division must take this part of the time that contiguous parts take.
+const WORTH: f64 = 0.95;
 /// Beyond so many nodes none is tried: it would take longer than it gains.
 const MOST_NODES: usize = 16;
 const ROUNDS: usize = 2;
@@ -119,14 +124,24 @@ impl CostMap {
 
     /// Divides `queue` among nodes with `threads` threads: the parts, and what
     /// a core of each node needs for an iteration of its part on the average.
+    /// `None`, and the queue as it was, if that would not end clearly before
+    /// contiguous parts of the sizes `shares`.
     pub(crate) fn assign(
         &self,
         queue: &mut Jumps,
         threads: &[u32],
-    ) -> (Vec<Jumps>, Vec<Option<f64>>) {
+        shares: impl Iterator<Item = f64> + Clone,
+    ) -> Option<(Vec<Jumps>, Vec<Option<f64>>)> {
         let mut strata = queue.cut(&self.starts);
         let lengths: Vec<f64> = strata.iter().map(|s| s.len() as f64).collect();
         let amounts = self.amounts(&lengths, threads);
+        let plain = self.time(&by_size(&lengths, shares), threads);
+        if self.time(&amounts, threads) > plain * WORTH {
+            for stratum in &mut strata {
+                queue.append(stratum);
+            }
+            return None;
+        }
         let mut parts: Vec<Jumps> = threads.iter().map(|_| Jumps::default()).collect();
         for (s, stratum) in strata.iter_mut().enumerate() {
             let pieces = stratum.split(amounts.iter().map(|row| row[s]));
@@ -140,7 +155,21 @@ impl CostMap {
             (all > 0.0).then(|| time / all)
         };
         let averages = amounts.iter().enumerate().map(average).collect();
-        (parts, averages)
+        Some((parts, averages))
+    }
+
+    /// When the last node ends.
+    fn time(&self, amounts: &[Vec<f64>], threads: &[u32]) -> f64 {
+        amounts
+            .iter()
+            .zip(threads)
+            .enumerate()
+            .filter(|(_, (_, &threads))| threads > 0)
+            .map(|(i, (row, &threads))| {
+                let work: f64 = row.iter().enumerate().map(|(s, x)| x * self.at(i, s)).sum();
+                work / f64::from(threads)
+            })
+            .fold(0.0, f64::max)
     }
 
     /// How many iterations of each stratum each node gets, so that all end
@@ -164,6 +193,43 @@ impl CostMap {
     }
 }
 
+/// Takes neighbouring strata together until most samples of each node are long
+/// enough to say something.
+pub(crate) fn merge(starts: &mut Vec<u64>, samples: &mut [Vec<NodeTotal>]) {
+    let most = samples
+        .iter()
+        .filter_map(|row| {
+            middle(
+                row.iter()
+                    .filter(|t| t.reports() > 0)
+                    .map(|t| t.elapsed_ns() as f64),
+            )
+        })
+        .map(|ns| (LEAST_NS as f64 / ns.max(1.0)).ceil() as usize)
+        .max()
+        .unwrap_or(1);
+    if most < 2 {
+        return;
+    }
+    let mut k = 0;
+    starts.retain(|_| {
+        k += 1;
+        (k - 1) % most == 0
+    });
+    for row in samples {
+        *row = row
+            .chunks(most)
+            .map(|few| {
+                let mut sum = NodeTotal::default();
+                for t in few {
+                    sum.merge(t);
+                }
+                sum
+            })
+            .collect();
+    }
+}
+
 /// Samples of a node, without those during which another program had the
 /// core: they stand out from what is before and behind them. Missing then.
 fn undisturbed(row: &[Option<f64>]) -> Vec<Option<f64>> {
@@ -171,7 +237,9 @@ fn undisturbed(row: &[Option<f64>]) -> Vec<Option<f64>> {
         [s.checked_sub(1), Some(s + 1)]
             .into_iter()
             .filter_map(|k| *row.get(k?)?)
-            .fold(None, |most: Option<f64>, x| Some(most.map_or(x, |m| m.max(x))))
+            .fold(None, |most: Option<f64>, x| {
+                Some(most.map_or(x, |m| m.max(x)))
+            })
     };
     (0..row.len())
         .map(|s| row[s].filter(|&x| near(s).is_none_or(|n| x < n * DISTURBED)))
@@ -189,6 +257,29 @@ pub(crate) fn typical(row: &[Option<f64>]) -> Option<f64> {
 #[inline]
 pub(crate) fn stratum(starts: &[u64], iteration: u64) -> usize {
     starts.partition_point(|&s| s <= iteration).max(1) - 1
+}
+
+/// One contiguous part for each node, in order, of the given sizes.
+fn by_size(lengths: &[f64], shares: impl Iterator<Item = f64>) -> Vec<Vec<f64>> {
+    let all: f64 = lengths.iter().sum();
+    let mut from = 0.0;
+    shares
+        .map(|share| {
+            let to = from + share * all;
+            let mut begin = 0.0;
+            let row = lengths
+                .iter()
+                .map(|&length| {
+                    let end = begin + length;
+                    let inside = (end.min(to) - f64::max(begin, from)).max(0.0);
+                    begin = end;
+                    inside
+                })
+                .collect();
+            from = to;
+            row
+        })
+        .collect()
 }
 
 /// One contiguous part for each busy node, in order, such that all take the
@@ -302,6 +393,7 @@ pub(crate) fn shares(parts: &[Jumps]) -> Box<[f64]> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::probe::Measurement;
     use crate::ranges::Range;
     use proptest::prelude::*;
     use std::collections::VecDeque;
@@ -321,7 +413,11 @@ mod tests {
     fn assign(map: &CostMap, n: u64, threads: &[u32]) -> Vec<Vec<(u64, u64)>> {
         let mut queue = Jumps::default();
         queue.push(Range::new(0, n));
-        let (parts, _) = map.assign(&mut queue, threads);
+        // Compared with one thread's share for everybody: always worth it.
+        let worst = (0..threads.len()).map(|i| f64::from(u8::from(i == 0)));
+        let (parts, _) = map
+            .assign(&mut queue, threads, worst)
+            .unwrap_or_else(|| (vec![queue], Vec::new()));
         let ranges = |mut p: Jumps| {
             let mut rest = VecDeque::new();
             let first = p.take(u64::MAX, &mut rest);
@@ -381,6 +477,42 @@ mod tests {
         assert_eq!(m.at(0, 1), good.at(0, 1));
         let row: Vec<Option<f64>> = a.iter().map(|&x| Some(x)).collect();
         assert_eq!(typical(&row), Some(22.0));
+    }
+
+    #[test]
+    fn what_gains_nothing_is_left() {
+        // Iterations of every other stratum are longer, for both nodes alike.
+        let m = map(&[&[10.0, 20.0, 10.0, 20.0], &[10.0, 20.0, 10.0, 20.0]]).unwrap();
+        let mut queue = Jumps::default();
+        queue.push(Range::new(0, N));
+        let even = [0.5, 0.5].into_iter();
+        assert!(m.assign(&mut queue, &[1, 1], even.clone()).is_none());
+        assert_eq!((queue.len(), queue.start()), (N, Some(0)));
+        let m = map(&[&[10.0, 10.0, 10.0, 20.0], &[10.0, 10.0, 10.0, 20.0]]).unwrap();
+        assert!(m.assign(&mut queue, &[1, 1], even).is_some());
+    }
+
+    /// Short samples are taken together.
+    #[test]
+    fn short_samples_are_merged() {
+        let total = |ns: u64| {
+            let mut t = NodeTotal::default();
+            t.add(&Measurement {
+                elapsed_ns: ns,
+                iterations: 1,
+                ..Measurement::default()
+            });
+            t
+        };
+        let mut starts: Vec<u64> = (0..8).collect();
+        let mut samples = vec![vec![total(LEAST_NS * 2 / 5); 8], vec![total(LEAST_NS); 8]];
+        merge(&mut starts, &mut samples);
+        assert_eq!(starts, [0, 3, 6]);
+        assert_eq!(samples[0].len(), 3);
+        assert_eq!(samples[1][2].reports(), 2);
+        samples[0][2] = total(1);
+        merge(&mut starts, &mut samples);
+        assert_eq!(starts, [0, 3, 6], "most are long enough");
     }
 
     #[test]

@@ -121,6 +121,8 @@ impl Default for Settings {
     }
 }
 
+/// The last chunks are not smaller than this part of the others' least size.
+const LAST: u64 = 4;
 const NO_TRIGGER: u64 = u64::MAX;
 
 /// Why a period begins.
@@ -163,7 +165,12 @@ impl Share {
         if left == 0 {
             return None;
         }
-        let size = (left / self.parts).clamp(self.least, self.most);
+        // The last chunks are smaller than is good for the others: the node's
+        // threads shall end together.
+        let least = (left / (self.parts / 2).max(1))
+            .clamp(self.least / LAST, self.least)
+            .max(1);
+        let size = (left / self.parts).clamp(least, self.most);
         self.ranges.take(size, rest)
     }
 }

@@ -141,6 +141,7 @@ impl Irregular {
                 .map(|s| chunk.saturating_mul(u64::from(s.threads)))
                 .min()
                 .unwrap_or(1)
+                .min(self.worthwhile_samples(c, chunk))
                 .clamp(1, MOST_STRATA),
             _ => 1,
         };
@@ -160,6 +161,22 @@ impl Irregular {
         self.tell();
     }
 
+    /// How many samples of some length there can be in a probe of `chunk`
+    /// iterations, as far as is known.
+    fn worthwhile_samples(&self, c: &Center, chunk: u64) -> u64 {
+        let decided = c
+            .decision
+            .iter()
+            .flat_map(|d| d.nodes.iter().map(|n| n.rate));
+        let known = self.known.iter().flat_map(|k| k.rates.iter().copied());
+        decided
+            .chain(known)
+            .flatten()
+            .map(|r| (chunk as f64 * r.ns_per_iteration / map::LEAST_NS as f64) as u64)
+            .min()
+            .unwrap_or(u64::MAX)
+    }
+
     /// Nanoseconds per iteration of node `i`, by stratum.
     fn samples(&self, c: &Center, i: usize) -> Vec<Option<f64>> {
         c.samples[i]
@@ -169,7 +186,8 @@ impl Irregular {
     }
 
     /// What the samples say about iterations of different kinds, if they do.
-    pub(super) fn costs(&self, c: &Center) -> Option<CostMap> {
+    pub(super) fn costs(&self, c: &mut Center) -> Option<CostMap> {
+        map::merge(&mut c.starts, &mut c.samples);
         let samples: Vec<Vec<Option<f64>>> = (0..self.nodes.len())
             .map(|i| match self.team.nodes()[i].threads {
                 // Of no account, but a number.
@@ -237,17 +255,20 @@ impl Irregular {
             Trigger::Jump(jump) => Some(jump),
             _ => None,
         };
-        let map = map.filter(|_| decision.one_node().is_none());
+        let threads_of: Vec<u32> = decision.nodes.iter().map(|n| n.threads).collect();
+        let assigned = map
+            .as_ref()
+            .filter(|_| decision.one_node().is_none())
+            .and_then(|map| map.assign(&mut c.queue, &threads_of, decision.shares()));
+        let map = map.filter(|_| assigned.is_some());
         let mut expected: Vec<Option<f64>> = decision
             .nodes
             .iter()
             .map(|n| n.rate.map(|r| r.ns_per_iteration))
             .collect();
-        let parts = match &map {
+        let parts = match assigned {
             None => c.queue.split(decision.shares()),
-            Some(map) => {
-                let threads: Vec<u32> = decision.nodes.iter().map(|n| n.threads).collect();
-                let (parts, averages) = map.assign(&mut c.queue, &threads);
+            Some((parts, averages)) => {
                 for (e, average) in expected.iter_mut().zip(averages) {
                     *e = average.or(*e);
                 }
