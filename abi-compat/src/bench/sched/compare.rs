@@ -55,6 +55,8 @@ pub(super) struct Group {
     pub(super) from_outside: bool,
     /// Percent, of the irregular mix.
     pub(super) irregularity: Option<u32>,
+    /// Parts of the range that differ, of the irregular mix.
+    pub(super) phases: Option<u32>,
     pub(super) series: Vec<Series>,
 }
 
@@ -202,6 +204,7 @@ mod tests {
             region: Region::Barriers,
             from_outside: false,
             irregularity: None,
+            phases: None,
             series: vec![
                 series("static", &[1.0, 2.0, 4.0]),
                 series("hetprobe", &[0.5, 0.5, 4.0]),

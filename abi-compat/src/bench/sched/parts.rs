@@ -45,6 +45,7 @@ fn group(part: Part, (kernel, region): (&str, Region), form: &'static str) -> Gr
         region,
         from_outside: false,
         irregularity: None,
+        phases: None,
         series: Vec::new(),
     }
 }
@@ -384,17 +385,28 @@ fn mix(
         )
     });
     println!("\n### (e) Two kernels that prefer different nodes: `schedule(runtime)`\n");
-    println!("| irregularity | static, ms | cross-dynamic, ms | hetprobe, ms | hetprobe-i, ms | hetprobe-i / hetprobe | first lap |");
-    println!("| ---: | ---: | ---: | ---: | ---: | --- | --- |");
+    println!("| irregularity | phases | static, ms | cross-dynamic, ms | hetprobe, ms | hetprobe-i, ms | hetprobe-i / hetprobe | first lap |");
+    println!("| ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |");
     let percents: &[u32] = if args.quick {
         &[0, 50, 100]
     } else {
         &[0, 25, 50, 75, 100]
     };
-    for &percent in percents {
+    // With an even number, front and back of the range are of unlike kinds, which suits two nodes that
+    // begin there; with an odd one they are of the same.
+    let phases: &[u32] = if args.quick { &[4] } else { &[4, 5] };
+    for (&phases, &percent) in phases
+        .iter()
+        .flat_map(|phases| percents.iter().map(move |percent| (phases, percent)))
+    {
         // The number of laps comes before the irregularity.
         let laps = args.laps.unwrap_or(4);
-        let arguments = [args.size.clone(), laps.to_string(), percent.to_string()];
+        let arguments = [
+            args.size.clone(),
+            laps.to_string(),
+            percent.to_string(),
+            phases.to_string(),
+        ];
         let group = Group {
             part: Part::E,
             kernel: program.name.clone(),
@@ -402,6 +414,7 @@ fn mix(
             region: Region::Plain,
             from_outside: false,
             irregularity: Some(percent),
+            phases: Some(phases),
             series: Vec::new(),
         }
         .measure(bench, program, &arguments, &variants, args.rounds());
@@ -410,7 +423,7 @@ fn mix(
             p if p >= aim::IRREGULAR => r < 1.0,
             _ => true,
         };
-        print!("| {percent} % ");
+        print!("| {percent} % | {phases} ");
         for variant in &variants {
             print!("| {} ", short(group.ms(variant.name, WHOLE)));
         }
