@@ -107,7 +107,8 @@ pub(super) fn parts(
     node_of: impl Fn(usize) -> u32,
 ) -> Box<Parts> {
     let threads = nthreads as usize;
-    let learns = method.learns();
+    // Without an address nothing tells the loop from others.
+    let learns = method.learns() && region != 0;
     if learns {
         profile::prepare(region as u64);
     }
@@ -148,7 +149,7 @@ pub(super) fn give_back(parts: Box<Parts>) {
 
 /// Learns from an execution that all threads have left.
 pub(super) fn learn(parts: &Parts) {
-    let learns = parts.method.learns();
+    let learns = parts.method.learns() && parts.key.region != 0;
     if !learns && !report::wanted() {
         return;
     }
