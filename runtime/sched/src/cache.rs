@@ -457,3 +457,58 @@ impl ProbeCache {
         self.entries.iter()
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn saved(ns: &[Option<f64>]) -> Saved {
+        let rate = |ns: &Option<f64>| {
+            ns.map(|ns_per_iteration| NodeRate {
+                ns_per_iteration,
+                faults: None,
+                instructions: None,
+                cache_misses: None,
+            })
+        };
+        Saved {
+            rates: ns.iter().map(rate).collect(),
+            alone_ns: vec![None; ns.len()],
+            probes: 1,
+            ..Saved::default()
+        }
+    }
+
+    #[test]
+    fn what_another_process_left_is_a_plan() {
+        let team = Team::placed(&[0, 1], 2);
+        let rules = Rules::default();
+        let entry = Entry::restored(&saved(&[Some(10.0), Some(30.0)]), &team, &rules);
+        let entry = entry.expect("as many nodes");
+        assert!(entry.is_settled());
+        let plan = entry.known().plan.clone().expect("settled");
+        assert_eq!(plan.shares().collect::<Vec<_>>(), [0.75, 0.25]);
+        assert_eq!(entry.saved(), Some(saved(&[Some(10.0), Some(30.0)])));
+        // What was never measured is probed; of other nodes nothing holds.
+        let entry = Entry::restored(&saved(&[Some(10.0), None]), &team, &rules);
+        assert!(!entry.expect("as many nodes").is_settled());
+        assert!(Entry::restored(&saved(&[Some(10.0)]), &team, &rules).is_none());
+        // A node without threads need not have been measured.
+        let narrow = Team::placed(&[0, 0], 2);
+        let entry = Entry::restored(&saved(&[Some(10.0), None]), &narrow, &rules);
+        assert!(entry.expect("as many nodes").is_settled());
+        assert_eq!(Entry::default().saved(), None);
+    }
+
+    #[test]
+    fn what_this_process_learned_wins() {
+        let team = Team::placed(&[0, 1], 2);
+        let key = Key::new(1, 100, &team);
+        let mut cache = ProbeCache::new();
+        let rules = Rules::default();
+        cache.restore(key, &saved(&[Some(10.0), Some(30.0)]), &team, &rules);
+        cache.restore(key, &saved(&[Some(99.0), Some(99.0)]), &team, &rules);
+        let known = cache.known(&key).expect("there");
+        assert_eq!(known.rates[0].map(|r| r.ns_per_iteration), Some(10.0));
+    }
+}
