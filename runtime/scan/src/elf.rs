@@ -5,7 +5,7 @@
 //! process's libraries and a file that a test laid out in memory. Everything
 //! read is checked against the segments; nonsense gives less, never a panic.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::{Callee, Entry, Unwind, Why};
 
@@ -35,7 +35,7 @@ pub trait Memory {
 pub struct Tables {
     base: u64,
     segments: Vec<Segment>,
-    slots: HashMap<u64, Slot>,
+    slots: BTreeMap<u64, Slot>,
     symbols: u64,
     strings: u64,
     eh_frame_header: Option<u64>,
@@ -141,7 +141,7 @@ impl Tables {
         let Some(bytes) = memory.from(start) else {
             return;
         };
-        let mut values = HashMap::new();
+        let mut values = BTreeMap::new();
         let mut at = 0;
         while let (Some(tag), Some(value)) = (u64_at(bytes, at), u64_at(bytes, at + 8)) {
             if tag == 0 {

@@ -1,7 +1,7 @@
 //! The states of a function's points, followed until nothing changes, through
 //! the functions that it calls.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
@@ -33,7 +33,7 @@ struct Analysis<'a> {
     decoded: usize,
     executed: usize,
     /// Functions that were followed, by address and by what the registers held.
-    known: HashMap<u64, Vec<Known>>,
+    known: BTreeMap<u64, Vec<Known>>,
     active: Vec<u64>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
         asked: (false, false),
         decoded: DECODED,
         executed: EXECUTED,
-        known: HashMap::new(),
+        known: BTreeMap::new(),
         active: Vec::new(),
     };
     let limit = analysis.function(entry, State::entry()).err();

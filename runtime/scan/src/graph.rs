@@ -1,6 +1,6 @@
 //! The instructions of one function and where each of them leads.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{
     Code, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic,
@@ -60,7 +60,7 @@ pub(crate) struct Node {
 /// The code that is reachable from a function's entry without leaving it.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
-    pub(crate) nodes: HashMap<u64, Node>,
+    pub(crate) nodes: BTreeMap<u64, Node>,
     /// Addresses where paths begin or meet.
     pub(crate) leaders: BTreeSet<u64>,
 }
@@ -223,7 +223,7 @@ impl Graph {
                 stores.insert((i.memory_base().number(), i.memory_displacement64()));
             }
         }
-        let mut seen: HashMap<u64, u64> = HashMap::new();
+        let mut seen: BTreeMap<u64, u64> = BTreeMap::new();
         let mut open = vec![(rest, written)];
         while let Some((at, left)) = open.pop() {
             let before = seen.get(&at).copied();

@@ -172,10 +172,12 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     };
     let plan = if first.is_some() {
         Plan::Ordinary {
-            lever: if region.nthreads > 1 {
+            lever: if region.nthreads == 1 {
+                Lever::Plain(Guard::OneThread)
+            } else if init::globals().icv.run_sched.kind.is_ours() {
                 Lever::Dispatched
             } else {
-                Lever::Plain(Guard::OneThread)
+                Lever::Plain(Guard::Off)
             },
             compare: false,
             smaller_fits: true,
@@ -307,8 +309,7 @@ unsafe fn run_virtual(
 ) -> Option<Lever> {
     let address = region.f as usize;
     let threads = runners as usize;
-    let (key, placement, known) =
-        het::known_pieces(address, pieces, threads, |t| nodes::of_thread(t));
+    let (key, placement, known) = het::known_pieces(address, pieces, threads, nodes::of_thread);
     let known_rate = |t: usize| {
         let rate = known.as_ref()?.rates.get(placement.node_of(t)).copied()?;
         rate.map(|r| r.ns_per_iteration)

@@ -104,6 +104,7 @@ pub(crate) struct Runner {
     /// Fibers that arrived at the barrier.
     waiting: UnsafeCell<Vec<*const Fiber>>,
     /// Fibers without a virtual thread.
+    #[allow(clippy::vec_box, reason = "fibers know their own address")]
     idle: UnsafeCell<Vec<Box<Fiber>>>,
     /// Guards `ready`.
     lock: Brief,
@@ -201,6 +202,7 @@ pub(crate) struct VirtualTeam {
     /// Tasks were deferred in the last region.
     deferred: Cell<bool>,
     /// Fibers of threads that joined and left.
+    #[allow(clippy::vec_box, reason = "as above")]
     orphans: Mutex<Vec<Box<Fiber>>>,
 }
 
@@ -471,7 +473,14 @@ impl VirtualTeam {
         if trace::on() {
             let job = self.job.get();
             let node = Thread::current().node.get();
-            trace::done(Kind::Piece, node, t0, job.f as usize as u64, piece.into(), job.pieces.into());
+            trace::done(
+                Kind::Piece,
+                node,
+                t0,
+                job.f as usize as u64,
+                piece.into(),
+                job.pieces.into(),
+            );
         }
     }
 
