@@ -44,7 +44,13 @@ __attribute__((noinline, cold, unused)) static void wrong(const char *type, cons
                                                   const void *a, const void *b, const void *c) {
     const void *shown[5] = {got, want, a, b, c};
     static const char *const label[5] = {"got", "want", "a", "b", "c"};
-    if (++failures > 40)
+    /* A few of each operation: a fault in one must not hide another's. */
+    static const char *before;
+    static int of_this;
+    failures++;
+    of_this = op == before ? of_this + 1 : 1;
+    before = op;
+    if (of_this > 3)
         return;
     printf("WRONG %s _%s_%s lane %d:", HETMP_SIMD_NAME, type, op, lane);
     for (int k = 0; k < 5; k++) {
@@ -61,7 +67,7 @@ __attribute__((noinline, cold, unused)) static void wrong(const char *type, cons
     do { \
         checks++; \
         if (!(condition)) { \
-            if (++failures <= 40) \
+            if (++failures <= 400) \
                 printf("WRONG %s %s: %s (line %d)\n", HETMP_SIMD_NAME, what, #condition, __LINE__); \
         } \
     } while (0)
