@@ -363,3 +363,51 @@ fn the_last_measurement_decides() {
     };
     assert!(joined.start > 3000, "{joined:?}");
 }
+
+/// A dry node's threads share one contiguous bulk of what the other one has
+/// left: iterations do not move between nodes one chunk after the other.
+#[test]
+fn a_bulk_for_the_node() {
+    let team = Arc::new(Team::placed(&[0, 1, 1], 2));
+    let inputs = [1, 2].map(|threads| NodeInput {
+        threads,
+        rate: Some(NodeRate {
+            ns_per_iteration: 100.0 * f64::from(threads),
+            faults: None,
+            instructions: None,
+            cache_misses: None,
+        }),
+        ..NodeInput::default()
+    });
+    let known = Known {
+        rates: inputs.iter().map(|i| i.rate).collect(),
+        alone_ns: vec![None; 2].into(),
+        plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
+        map: None,
+    };
+    let n = 1_000_000;
+    let h = HetProbe::new(n, team, Settings::default(), Some(Arc::new(known)));
+    // Thread 0 takes a chunk of the first half and computes for ever.
+    let Next::Range(stuck) = h.first(0) else {
+        panic!("probed")
+    };
+    let mut mine = Vec::new();
+    for tid in [1, 2] {
+        assert!(matches!(h.first(tid), Next::Range(r) if r.start >= n / 2));
+    }
+    let mut turn = 0;
+    while let Next::Range(r) = h.next(1 + turn % 2, None) {
+        turn += 1;
+        if r.start < n / 2 {
+            mine.push(r);
+        }
+    }
+    let all: u64 = mine.iter().map(|r| r.len()).sum();
+    assert_eq!(all, n / 2 - stuck.len());
+    // In the order in which both threads got them: few jumps, each half as
+    // long as the one before.
+    let jumps = mine.windows(2).filter(|w| w[0].end != w[1].start).count();
+    assert!(jumps < 20, "{jumps} of {}", mine.len());
+    let first = mine.iter().take(30).map(|r| r.len()).sum::<u64>();
+    assert!(mine.len() > 60 && first < n / 4, "in chunks");
+}

@@ -3,10 +3,12 @@
 
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
 use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::team::Team;
+use hetmp_sched::watch::Sensitivity;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
 use std::thread;
@@ -106,5 +108,62 @@ fn hetprobe() {
             h.record().nodes.iter().map(|x| x.iterations).sum::<u64>(),
             N
         );
+    }
+}
+
+/// Real threads under HetProbe-I, by its percentage and by its detector, with
+/// faults that make one node run the loop for a while.
+#[test]
+fn irregular() {
+    for (trigger, faults) in [
+        (Trigger::Jump(0.1), None),
+        (Trigger::Change, None),
+        (Trigger::Change, Some(1)),
+        (Trigger::Faults, Some(1)),
+    ] {
+        let settings = irregular::Settings {
+            trigger,
+            chunk_ns: 0.0,
+            sensitivity: Sensitivity {
+                chunks: 2,
+                window_ns: 1,
+                windows: 1,
+                ..Sensitivity::default()
+            },
+            ..irregular::Settings::default()
+        };
+        let mut h = Irregular::new(0, team(), settings, None);
+        for _ in 0..ROUNDS {
+            h.restart(N, None);
+            exactly_once(|tid, mark| {
+                let mut step = h.first(tid);
+                loop {
+                    let m = match step {
+                        Step::Done => break,
+                        Step::Wait(ticket) => {
+                            while !h.changed(ticket) {
+                                thread::yield_now();
+                            }
+                            None
+                        }
+                        Step::Run { range, .. } => {
+                            mark(range);
+                            // From the middle on thread 0's node is slow.
+                            let slow = range.start > N / 2 && tid < 2;
+                            Some(Measurement {
+                                elapsed_ns: range.len() * if slow { 900 } else { 100 },
+                                iterations: range.len(),
+                                faults: faults.map(|f| f * range.len()),
+                                counters: None,
+                            })
+                        }
+                    };
+                    step = h.next(tid, m);
+                    let _ = h.must_wake();
+                }
+                h.finish(tid, 1000);
+            });
+            assert_eq!(h.handed_out(), N);
+        }
     }
 }
