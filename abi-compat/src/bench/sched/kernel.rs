@@ -1,6 +1,8 @@
 //! Builds the kernels and runs one of them once.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{bail, Context, Result};
@@ -132,6 +134,8 @@ impl Program {
             .find(|c| c.name == wanted)
             .with_context(|| format!("kernel {name}: one of {}", names()))?;
         let cache = library::target_dir().join("bench-kernels");
+        let _alone = alone(&cache)
+            .with_context(|| format!("folder {}: one that can be written", cache.display()))?;
         let binary = case.build(&cache).map_err(anyhow::Error::msg)?;
         Ok(Program {
             name: name.to_owned(),
@@ -170,6 +174,17 @@ impl Program {
             .find_map(sample)
             .with_context(|| format!("no times in `{}`", said.trim_end()))
     }
+}
+
+/// Keeps others from compiling into `folder` until the file is dropped.
+fn alone(folder: &Path) -> std::io::Result<File> {
+    std::fs::create_dir_all(folder)?;
+    let file = File::create(folder.join("lock"))?;
+    // SAFETY: flock takes no pointers; the descriptor is open.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(file)
 }
 
 /// Reads the line that `kernel.h` describes.
