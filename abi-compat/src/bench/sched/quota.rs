@@ -40,10 +40,11 @@ impl Quota {
     }
 
     fn make(&self, quota_us: u64) -> std::io::Result<()> {
-        fs::create_dir(&self.folder)?;
+        // They may be there: a run that was killed leaves its own, and process numbers come again.
+        fs::create_dir_all(&self.folder)?;
         for index in 0..self.cpus.len() {
             let group = self.group(index);
-            fs::create_dir(&group)?;
+            fs::create_dir_all(&group)?;
             fs::write(group.join("cpu.cfs_period_us"), PERIOD_US.to_string())?;
             fs::write(group.join("cpu.cfs_quota_us"), quota_us.to_string())?;
         }
