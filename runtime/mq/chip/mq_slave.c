@@ -19,10 +19,20 @@ static void mq_put(struct mq_dma *d, void *master, void *local, int bytes) {
     d->reply = 0;
     athread_put(PE_MODE, local, master, bytes, (void *)&d->reply, 0, 0);
 }
+/* The counter, and what was transferred before it counted. */
+static int mq_reply(struct mq_dma *d) {
+#if defined(HETMP_MQ_STANDIN)
+    return __atomic_load_n(&d->reply, __ATOMIC_ACQUIRE);
+#else
+    int reply = d->reply;
+    MQ_BARRIER();
+    return reply;
+#endif
+}
 static int mq_done(struct mq_dma *d, int wait) {
-    while (wait && d->reply != 1) {
+    while (wait && mq_reply(d) != 1) {
     }
-    return d->reply == 1;
+    return mq_reply(d) == 1;
 }
 static void *mq_local(int kind, uint64_t bytes) {
     (void)kind;

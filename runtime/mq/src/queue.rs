@@ -411,7 +411,10 @@ impl Queue {
                     Ordering::AcqRel,
                     Ordering::Acquire,
                 ) {
-                    Ok(_) => Ok(()),
+                    Ok(_) => {
+                        self.show_to_master();
+                        Ok(())
+                    }
                     Err(_) => Err(Error::SecondUser),
                 }
             }

@@ -56,7 +56,12 @@ impl Model {
 }
 
 fn shape(slots: u32) -> Shape {
-    Shape { first: FIRST, stride: STRIDE, slots, msg_bytes: 8 }
+    Shape {
+        first: FIRST,
+        stride: STRIDE,
+        slots,
+        msg_bytes: 8,
+    }
 }
 
 /// `n` messages through a ring of `slots` usable slots, each side sleeping when it must.
@@ -125,7 +130,9 @@ fn batches_are_whole() {
                     };
                     for k in 0..n as usize {
                         // SAFETY: loom checks it.
-                        model.at(at + k * STRIDE as usize).with(|p| assert_eq!(unsafe { *p }, next));
+                        model
+                            .at(at + k * STRIDE as usize)
+                            .with(|p| assert_eq!(unsafe { *p }, next));
                         next += 1;
                     }
                     end.release(n, &*model);
@@ -142,7 +149,9 @@ fn batches_are_whole() {
             };
             for k in 0..n as usize {
                 // SAFETY: loom checks it.
-                model.at(at + k * STRIDE as usize).with_mut(|p| unsafe { *p = next });
+                model
+                    .at(at + k * STRIDE as usize)
+                    .with_mut(|p| unsafe { *p = next });
                 next += 1;
             }
             end.send(n, 8, &*model);
@@ -175,9 +184,13 @@ impl Mover for Late<'_> {
         let (m, s) = (m as usize, s as usize);
         match direction {
             // SAFETY: loom checks that the slot is not touched meanwhile.
-            Direction::MasterToSlave => self.store[s] = self.stages.master[m].with(|p| unsafe { *p }),
+            Direction::MasterToSlave => {
+                self.store[s] = self.stages.master[m].with(|p| unsafe { *p })
+            }
             // SAFETY: as above.
-            Direction::SlaveToMaster => self.stages.master[m].with_mut(|p| unsafe { *p = self.store[s] }),
+            Direction::SlaveToMaster => {
+                self.stages.master[m].with_mut(|p| unsafe { *p = self.store[s] })
+            }
         }
         self.looks + 1
     }
@@ -201,7 +214,11 @@ fn through_stages(direction: Direction, m_slots: usize, s_slots: u32, n: u64) {
             let mut side = SlaveSide::new(direction, s_slots);
             let mut looks = 0;
             let mut pump = |side: &mut SlaveSide, store: &mut Vec<u64>| {
-                let mut mover = Late { stages: &stages, store, looks };
+                let mut mover = Late {
+                    stages: &stages,
+                    store,
+                    looks,
+                };
                 if side.pump(&stages.list, &mut mover) {
                     stages.sleeps[0].notify();
                 }
@@ -235,7 +252,8 @@ fn through_stages(direction: Direction, m_slots: usize, s_slots: u32, n: u64) {
             // What is left goes as soon as the master has room.
             while side.used() != 0 {
                 if !pump(&mut side, &mut store) && side.used() != 0 {
-                    stages.sleeps[1].sleep(&mut || pump(&mut side, &mut store) || side.used() == 0, 100);
+                    stages.sleeps[1]
+                        .sleep(&mut || pump(&mut side, &mut store) || side.used() == 0, 100);
                 }
             }
         })
