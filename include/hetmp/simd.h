@@ -70,6 +70,9 @@
 #if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "hetmp: byte order: little-endian machines are accepted"
 #endif
+#ifndef __SIZEOF_INT128__
+#error "hetmp: target: 64-bit machines are accepted"
+#endif
 #if defined(__FAST_MATH__) && !defined(HETMP_SIMD_ALLOW_FAST_MATH)
 #error "hetmp: option -ffast-math: breaks NaN, -0 and rounding; -DHETMP_SIMD_ALLOW_FAST_MATH accepts that"
 #endif
@@ -216,7 +219,7 @@
 #define _VU64_SIZE HETMP_SIMD_LANES_64
 
 /* Whether _FMA is one instruction; where it is not, it is exact but slow. */
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+#if defined(__FMA__) || defined(__aarch64__) || HETMP_SIMD_ID == HETMP_SIMD_ID_avx512
 #define HETMP_SIMD_FAST_FMA 1
 #else
 #define HETMP_SIMD_FAST_FMA 0

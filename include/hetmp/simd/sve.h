@@ -1,23 +1,36 @@
 /* Part of hetmp/simd.h: SVE at a width fixed by -msve-vector-bits. The compiler turns operators
  * on vectors of that width into SVE's instructions; this is the rest. Not for direct inclusion. */
 
+/* Arm's own types at our width: what its functions take and give. clang casts our vectors to
+ * and from these only. */
+typedef svfloat32_t hetmp_sv_VF32 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svfloat64_t hetmp_sv_VF64 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svint8_t hetmp_sv_VI8 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svint16_t hetmp_sv_VI16 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svint32_t hetmp_sv_VI32 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svint64_t hetmp_sv_VI64 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svuint8_t hetmp_sv_VU8 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svuint16_t hetmp_sv_VU16 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svuint32_t hetmp_sv_VU32 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+typedef svuint64_t hetmp_sv_VU64 __attribute__((arm_sve_vector_bits(HETMP_SIMD_SVE_BITS)));
+
 /* The governing predicate: all lanes. At this fixed width the compiler knows it. */
 #define HETMP_PG(W) svptrue_b##W()
 #define HETMP_V1(T, op, C, W, name) \
-    HETMP_SIMD_FN _##T _##T##_##op(_##T a) { return (_##T)name##_x(HETMP_PG(W), (C)a); }
+    HETMP_SIMD_FN _##T _##T##_##op(_##T a) { return (_##T)(hetmp_sv_##T)name##_x(HETMP_PG(W), (C)a); }
 #define HETMP_V2(T, op, C, W, name) \
     HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b) { \
-        return (_##T)name##_x(HETMP_PG(W), (C)a, (C)b); \
+        return (_##T)(hetmp_sv_##T)name##_x(HETMP_PG(W), (C)a, (C)b); \
     }
 #define HETMP_VINTS_(X, op, name, S, U) \
-    X(VI8, op, svint8_t, 8, name##S##8) \
-    X(VI16, op, svint16_t, 16, name##S##16) \
-    X(VI32, op, svint32_t, 32, name##S##32) \
-    X(VI64, op, svint64_t, 64, name##S##64) \
-    X(VU8, op, svuint8_t, 8, name##U##8) \
-    X(VU16, op, svuint16_t, 16, name##U##16) \
-    X(VU32, op, svuint32_t, 32, name##U##32) \
-    X(VU64, op, svuint64_t, 64, name##U##64)
+    X(VI8, op, hetmp_sv_VI8, 8, name##S##8) \
+    X(VI16, op, hetmp_sv_VI16, 16, name##S##16) \
+    X(VI32, op, hetmp_sv_VI32, 32, name##S##32) \
+    X(VI64, op, hetmp_sv_VI64, 64, name##S##64) \
+    X(VU8, op, hetmp_sv_VU8, 8, name##U##8) \
+    X(VU16, op, hetmp_sv_VU16, 16, name##U##16) \
+    X(VU32, op, hetmp_sv_VU32, 32, name##U##32) \
+    X(VU64, op, hetmp_sv_VU64, 64, name##U##64)
 #define HETMP_VINTS(X, op, name) HETMP_VINTS_(X, op, name, _s, _u)
 
 #define HETMP_OWN_F_SQRT 1
@@ -36,7 +49,7 @@
 #define HETMP_OWN_F_SET1 1
 #define HETMP_V3(T, op, C, W, name) \
     HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b, _##T c) { \
-        return (_##T)name##_x(HETMP_PG(W), (C)c, (C)a, (C)b); \
+        return (_##T)(hetmp_sv_##T)name##_x(HETMP_PG(W), (C)c, (C)a, (C)b); \
     }
 #define HETMP_VFLOAT(T, L, C, W) \
     HETMP_V1(T, SQRT, C, W, svsqrt_f##W) \
@@ -50,11 +63,11 @@
     HETMP_V3(T, FMS, C, W, svnmls_f##W) \
     HETMP_V3(T, FNMA, C, W, svmls_f##W) \
     HETMP_V3(T, FNMS, C, W, svnmla_f##W) \
-    HETMP_SIMD_FN _##T _##T##_RCP_EST(_##T a) { return (_##T)svrecpe_f##W((C)a); } \
-    HETMP_SIMD_FN _##T _##T##_RSQRT_EST(_##T a) { return (_##T)svrsqrte_f##W((C)a); } \
-    HETMP_SIMD_FN _##T _##T##_SET1(L x) { return (_##T)svdup_n_f##W(x); }
-HETMP_VFLOAT(VF32, float, svfloat32_t, 32)
-HETMP_VFLOAT(VF64, double, svfloat64_t, 64)
+    HETMP_SIMD_FN _##T _##T##_RCP_EST(_##T a) { return (_##T)(hetmp_sv_##T)svrecpe_f##W((C)a); } \
+    HETMP_SIMD_FN _##T _##T##_RSQRT_EST(_##T a) { return (_##T)(hetmp_sv_##T)svrsqrte_f##W((C)a); } \
+    HETMP_SIMD_FN _##T _##T##_SET1(L x) { return (_##T)(hetmp_sv_##T)svdup_n_f##W(x); }
+HETMP_VFLOAT(VF32, float, hetmp_sv_VF32, 32)
+HETMP_VFLOAT(VF64, double, hetmp_sv_VF64, 64)
 #undef HETMP_VFLOAT
 
 #define HETMP_OWN_S_MIN 1
@@ -72,25 +85,25 @@ HETMP_VINTS(HETMP_V2, MULHI, svmulh)
 #define HETMP_OWN_S_SUBS 1
 #define HETMP_OWN_U_SUBS 1
 #define HETMP_V2_BARE(T, op, C, W, name) \
-    HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b) { return (_##T)name((C)a, (C)b); }
+    HETMP_SIMD_FN _##T _##T##_##op(_##T a, _##T b) { return (_##T)(hetmp_sv_##T)name((C)a, (C)b); }
 HETMP_VINTS(HETMP_V2_BARE, ADDS, svqadd)
 HETMP_VINTS(HETMP_V2_BARE, SUBS, svqsub)
 
 #define HETMP_OWN_S_ABS 1
-HETMP_V1(VI8, ABS, svint8_t, 8, svabs_s8)
-HETMP_V1(VI16, ABS, svint16_t, 16, svabs_s16)
-HETMP_V1(VI32, ABS, svint32_t, 32, svabs_s32)
-HETMP_V1(VI64, ABS, svint64_t, 64, svabs_s64)
+HETMP_V1(VI8, ABS, hetmp_sv_VI8, 8, svabs_s8)
+HETMP_V1(VI16, ABS, hetmp_sv_VI16, 16, svabs_s16)
+HETMP_V1(VI32, ABS, hetmp_sv_VI32, 32, svabs_s32)
+HETMP_V1(VI64, ABS, hetmp_sv_VI64, 64, svabs_s64)
 
 /* The division gives 0 for x / 0 and the lowest number for the lowest / -1. */
 #define HETMP_OWN_VI32_DIV 1
 #define HETMP_OWN_VI64_DIV 1
 #define HETMP_OWN_VU32_DIV 1
 #define HETMP_OWN_VU64_DIV 1
-HETMP_V2(VI32, DIV, svint32_t, 32, svdiv_s32)
-HETMP_V2(VI64, DIV, svint64_t, 64, svdiv_s64)
-HETMP_V2(VU32, DIV, svuint32_t, 32, svdiv_u32)
-HETMP_V2(VU64, DIV, svuint64_t, 64, svdiv_u64)
+HETMP_V2(VI32, DIV, hetmp_sv_VI32, 32, svdiv_s32)
+HETMP_V2(VI64, DIV, hetmp_sv_VI64, 64, svdiv_s64)
+HETMP_V2(VU32, DIV, hetmp_sv_VU32, 32, svdiv_u32)
+HETMP_V2(VU64, DIV, hetmp_sv_VU64, 64, svdiv_u64)
 
 /* Counts past the width shift everything out. */
 #define HETMP_OWN_S_SHLV 1
@@ -99,13 +112,13 @@ HETMP_V2(VU64, DIV, svuint64_t, 64, svdiv_u64)
 #define HETMP_OWN_U_SHRV 1
 #define HETMP_VSHIFT(T, U, op, C, D, W, name) \
     HETMP_SIMD_FN _##T _##T##_##op(_##T v, _##U n) { \
-        return (_##T)name##_x(HETMP_PG(W), (C)v, (D)n); \
+        return (_##T)(hetmp_sv_##T)name##_x(HETMP_PG(W), (C)v, (D)n); \
     }
 #define HETMP_VSHIFTS(W) \
-    HETMP_VSHIFT(VI##W, VU##W, SHLV, svint##W##_t, svuint##W##_t, W, svlsl_s##W) \
-    HETMP_VSHIFT(VU##W, VU##W, SHLV, svuint##W##_t, svuint##W##_t, W, svlsl_u##W) \
-    HETMP_VSHIFT(VI##W, VU##W, SHRV, svint##W##_t, svuint##W##_t, W, svasr_s##W) \
-    HETMP_VSHIFT(VU##W, VU##W, SHRV, svuint##W##_t, svuint##W##_t, W, svlsr_u##W)
+    HETMP_VSHIFT(VI##W, VU##W, SHLV, hetmp_sv_VI##W, hetmp_sv_VU##W, W, svlsl_s##W) \
+    HETMP_VSHIFT(VU##W, VU##W, SHLV, hetmp_sv_VU##W, hetmp_sv_VU##W, W, svlsl_u##W) \
+    HETMP_VSHIFT(VI##W, VU##W, SHRV, hetmp_sv_VI##W, hetmp_sv_VU##W, W, svasr_s##W) \
+    HETMP_VSHIFT(VU##W, VU##W, SHRV, hetmp_sv_VU##W, hetmp_sv_VU##W, W, svlsr_u##W)
 HETMP_VSHIFTS(8)
 HETMP_VSHIFTS(16)
 HETMP_VSHIFTS(32)
@@ -126,23 +139,23 @@ HETMP_VINTS(HETMP_V1, CLZ, svclz)
 #define HETMP_OWN_U_PERMUTE 1
 #define HETMP_VPERMUTE(T, W, C, N, name) \
     HETMP_SIMD_FN _##T _##T##_PERMUTE(_##T v, _VU##W i) { \
-        return (_##T)name((C)v, (svuint##W##_t)(i & (N - 1))); \
+        return (_##T)(hetmp_sv_##T)name((C)v, (hetmp_sv_VU##W)(i & (N - 1))); \
     }
-HETMP_VPERMUTE(VI8, 8, svint8_t, HETMP_SIMD_LANES_8, svtbl_s8)
-HETMP_VPERMUTE(VU8, 8, svuint8_t, HETMP_SIMD_LANES_8, svtbl_u8)
-HETMP_VPERMUTE(VI16, 16, svint16_t, HETMP_SIMD_LANES_16, svtbl_s16)
-HETMP_VPERMUTE(VU16, 16, svuint16_t, HETMP_SIMD_LANES_16, svtbl_u16)
-HETMP_VPERMUTE(VI32, 32, svint32_t, HETMP_SIMD_LANES_32, svtbl_s32)
-HETMP_VPERMUTE(VU32, 32, svuint32_t, HETMP_SIMD_LANES_32, svtbl_u32)
-HETMP_VPERMUTE(VF32, 32, svfloat32_t, HETMP_SIMD_LANES_32, svtbl_f32)
-HETMP_VPERMUTE(VI64, 64, svint64_t, HETMP_SIMD_LANES_64, svtbl_s64)
-HETMP_VPERMUTE(VU64, 64, svuint64_t, HETMP_SIMD_LANES_64, svtbl_u64)
-HETMP_VPERMUTE(VF64, 64, svfloat64_t, HETMP_SIMD_LANES_64, svtbl_f64)
+HETMP_VPERMUTE(VI8, 8, hetmp_sv_VI8, HETMP_SIMD_LANES_8, svtbl_s8)
+HETMP_VPERMUTE(VU8, 8, hetmp_sv_VU8, HETMP_SIMD_LANES_8, svtbl_u8)
+HETMP_VPERMUTE(VI16, 16, hetmp_sv_VI16, HETMP_SIMD_LANES_16, svtbl_s16)
+HETMP_VPERMUTE(VU16, 16, hetmp_sv_VU16, HETMP_SIMD_LANES_16, svtbl_u16)
+HETMP_VPERMUTE(VI32, 32, hetmp_sv_VI32, HETMP_SIMD_LANES_32, svtbl_s32)
+HETMP_VPERMUTE(VU32, 32, hetmp_sv_VU32, HETMP_SIMD_LANES_32, svtbl_u32)
+HETMP_VPERMUTE(VF32, 32, hetmp_sv_VF32, HETMP_SIMD_LANES_32, svtbl_f32)
+HETMP_VPERMUTE(VI64, 64, hetmp_sv_VI64, HETMP_SIMD_LANES_64, svtbl_s64)
+HETMP_VPERMUTE(VU64, 64, hetmp_sv_VU64, HETMP_SIMD_LANES_64, svtbl_u64)
+HETMP_VPERMUTE(VF64, 64, hetmp_sv_VF64, HETMP_SIMD_LANES_64, svtbl_f64)
 #undef HETMP_VPERMUTE
 
 /* Masks are vectors for us and predicates for the machine; comparing with 0 makes the one of
  * the other, and disappears where the compiler sees the comparison that made the mask. */
-#define HETMP_VMASK(W, m) svcmpne_n_s##W(HETMP_PG(W), (svint##W##_t)(m), 0)
+#define HETMP_VMASK(W, m) svcmpne_n_s##W(HETMP_PG(W), (hetmp_sv_VI##W)(m), 0)
 #define HETMP_OWN_F_LOAD_MASK 1
 #define HETMP_OWN_S_LOAD_MASK 1
 #define HETMP_OWN_U_LOAD_MASK 1
@@ -151,21 +164,21 @@ HETMP_VPERMUTE(VF64, 64, svfloat64_t, HETMP_SIMD_LANES_64, svtbl_f64)
 #define HETMP_OWN_U_STORE_MASK 1
 #define HETMP_VMASKED(T, L, W, C, suffix) \
     HETMP_SIMD_FN _##T _##T##_LOAD_MASK(const L *p, _VM##W m) { \
-        return (_##T)svld1_##suffix(HETMP_VMASK(W, m), p); \
+        return (_##T)(hetmp_sv_##T)svld1_##suffix(HETMP_VMASK(W, m), p); \
     } \
     HETMP_SIMD_FN void _##T##_STORE_MASK(L *p, _VM##W m, _##T v) { \
         svst1_##suffix(HETMP_VMASK(W, m), p, (C)v); \
     }
-HETMP_VMASKED(VI8, int8_t, 8, svint8_t, s8)
-HETMP_VMASKED(VU8, uint8_t, 8, svuint8_t, u8)
-HETMP_VMASKED(VI16, int16_t, 16, svint16_t, s16)
-HETMP_VMASKED(VU16, uint16_t, 16, svuint16_t, u16)
-HETMP_VMASKED(VI32, int32_t, 32, svint32_t, s32)
-HETMP_VMASKED(VU32, uint32_t, 32, svuint32_t, u32)
-HETMP_VMASKED(VF32, float, 32, svfloat32_t, f32)
-HETMP_VMASKED(VI64, int64_t, 64, svint64_t, s64)
-HETMP_VMASKED(VU64, uint64_t, 64, svuint64_t, u64)
-HETMP_VMASKED(VF64, double, 64, svfloat64_t, f64)
+HETMP_VMASKED(VI8, int8_t, 8, hetmp_sv_VI8, s8)
+HETMP_VMASKED(VU8, uint8_t, 8, hetmp_sv_VU8, u8)
+HETMP_VMASKED(VI16, int16_t, 16, hetmp_sv_VI16, s16)
+HETMP_VMASKED(VU16, uint16_t, 16, hetmp_sv_VU16, u16)
+HETMP_VMASKED(VI32, int32_t, 32, hetmp_sv_VI32, s32)
+HETMP_VMASKED(VU32, uint32_t, 32, hetmp_sv_VU32, u32)
+HETMP_VMASKED(VF32, float, 32, hetmp_sv_VF32, f32)
+HETMP_VMASKED(VI64, int64_t, 64, hetmp_sv_VI64, s64)
+HETMP_VMASKED(VU64, uint64_t, 64, hetmp_sv_VU64, u64)
+HETMP_VMASKED(VF64, double, 64, hetmp_sv_VF64, f64)
 #undef HETMP_VMASKED
 
 #define HETMP_OWN_F_GATHER 1
@@ -180,17 +193,17 @@ HETMP_VMASKED(VF64, double, 64, svfloat64_t, f64)
 #define HETMP_OWN_VU64_SCATTER 1
 #define HETMP_VGATHER(T, L, W, C, suffix) \
     HETMP_SIMD_FN _##T _##T##_GATHER(const L *p, _VI##W i) { \
-        return (_##T)svld1_gather_s##W##index_##suffix(HETMP_PG(W), p, (svint##W##_t)i); \
+        return (_##T)(hetmp_sv_##T)svld1_gather_s##W##index_##suffix(HETMP_PG(W), p, (hetmp_sv_VI##W)i); \
     } \
     HETMP_SIMD_FN void _##T##_SCATTER(L *p, _VI##W i, _##T v) { \
-        svst1_scatter_s##W##index_##suffix(HETMP_PG(W), p, (svint##W##_t)i, (C)v); \
+        svst1_scatter_s##W##index_##suffix(HETMP_PG(W), p, (hetmp_sv_VI##W)i, (C)v); \
     }
-HETMP_VGATHER(VF32, float, 32, svfloat32_t, f32)
-HETMP_VGATHER(VI32, int32_t, 32, svint32_t, s32)
-HETMP_VGATHER(VU32, uint32_t, 32, svuint32_t, u32)
-HETMP_VGATHER(VF64, double, 64, svfloat64_t, f64)
-HETMP_VGATHER(VI64, int64_t, 64, svint64_t, s64)
-HETMP_VGATHER(VU64, uint64_t, 64, svuint64_t, u64)
+HETMP_VGATHER(VF32, float, 32, hetmp_sv_VF32, f32)
+HETMP_VGATHER(VI32, int32_t, 32, hetmp_sv_VI32, s32)
+HETMP_VGATHER(VU32, uint32_t, 32, hetmp_sv_VU32, u32)
+HETMP_VGATHER(VF64, double, 64, hetmp_sv_VF64, f64)
+HETMP_VGATHER(VI64, int64_t, 64, hetmp_sv_VI64, s64)
+HETMP_VGATHER(VU64, uint64_t, 64, hetmp_sv_VU64, u64)
 #undef HETMP_VGATHER
 
 /* Integer sums wrap, so their order does not matter. */
@@ -213,14 +226,14 @@ HETMP_VGATHER(VU64, uint64_t, 64, svuint64_t, u64)
     HETMP_SIMD_FN L _##T##_REDUCE_AND(_##T v) { return svandv_##suffix(HETMP_PG(W), (C)v); } \
     HETMP_SIMD_FN L _##T##_REDUCE_OR(_##T v) { return svorv_##suffix(HETMP_PG(W), (C)v); } \
     HETMP_SIMD_FN L _##T##_REDUCE_XOR(_##T v) { return sveorv_##suffix(HETMP_PG(W), (C)v); }
-HETMP_VREDUCE(VI8, int8_t, svint8_t, 8, s8)
-HETMP_VREDUCE(VU8, uint8_t, svuint8_t, 8, u8)
-HETMP_VREDUCE(VI16, int16_t, svint16_t, 16, s16)
-HETMP_VREDUCE(VU16, uint16_t, svuint16_t, 16, u16)
-HETMP_VREDUCE(VI32, int32_t, svint32_t, 32, s32)
-HETMP_VREDUCE(VU32, uint32_t, svuint32_t, 32, u32)
-HETMP_VREDUCE(VI64, int64_t, svint64_t, 64, s64)
-HETMP_VREDUCE(VU64, uint64_t, svuint64_t, 64, u64)
+HETMP_VREDUCE(VI8, int8_t, hetmp_sv_VI8, 8, s8)
+HETMP_VREDUCE(VU8, uint8_t, hetmp_sv_VU8, 8, u8)
+HETMP_VREDUCE(VI16, int16_t, hetmp_sv_VI16, 16, s16)
+HETMP_VREDUCE(VU16, uint16_t, hetmp_sv_VU16, 16, u16)
+HETMP_VREDUCE(VI32, int32_t, hetmp_sv_VI32, 32, s32)
+HETMP_VREDUCE(VU32, uint32_t, hetmp_sv_VU32, 32, u32)
+HETMP_VREDUCE(VI64, int64_t, hetmp_sv_VI64, 64, s64)
+HETMP_VREDUCE(VU64, uint64_t, hetmp_sv_VU64, 64, u64)
 #undef HETMP_VREDUCE
 
 #define HETMP_OWN_M_ANY 1
@@ -232,7 +245,7 @@ HETMP_VREDUCE(VU64, uint64_t, svuint64_t, 64, u64)
         return svptest_any(HETMP_PG(W), HETMP_VMASK(W, m)); \
     } \
     HETMP_SIMD_FN int _VM##W##_ALL(_VM##W m) { \
-        return !svptest_any(HETMP_PG(W), svcmpeq_n_s##W(HETMP_PG(W), (svint##W##_t)m, 0)); \
+        return !svptest_any(HETMP_PG(W), svcmpeq_n_s##W(HETMP_PG(W), (hetmp_sv_VI##W)m, 0)); \
     } \
     HETMP_SIMD_FN int _VM##W##_COUNT(_VM##W m) { \
         return (int)svcntp_b##W(HETMP_PG(W), HETMP_VMASK(W, m)); \
@@ -249,7 +262,7 @@ HETMP_VMASK_OPS(64)
 
 /* The instructions saturate and make 0 of a NaN, as we promise. */
 #define HETMP_VCONVERT(A, B, C, W, name) \
-    HETMP_SIMD_FN _##B _##A##_TO_##B(_##A v) { return (_##B)name##_x(HETMP_PG(W), (C)v); }
+    HETMP_SIMD_FN _##B _##A##_TO_##B(_##A v) { return (_##B)(hetmp_sv_##B)name##_x(HETMP_PG(W), (C)v); }
 #define HETMP_OWN_VF32_TO_VI32 1
 #define HETMP_OWN_VF32_TO_VU32 1
 #define HETMP_OWN_VF64_TO_VI64 1
@@ -258,54 +271,54 @@ HETMP_VMASK_OPS(64)
 #define HETMP_OWN_VU32_TO_VF32 1
 #define HETMP_OWN_VI64_TO_VF64 1
 #define HETMP_OWN_VU64_TO_VF64 1
-HETMP_VCONVERT(VF32, VI32, svfloat32_t, 32, svcvt_s32_f32)
-HETMP_VCONVERT(VF32, VU32, svfloat32_t, 32, svcvt_u32_f32)
-HETMP_VCONVERT(VF64, VI64, svfloat64_t, 64, svcvt_s64_f64)
-HETMP_VCONVERT(VF64, VU64, svfloat64_t, 64, svcvt_u64_f64)
-HETMP_VCONVERT(VI32, VF32, svint32_t, 32, svcvt_f32_s32)
-HETMP_VCONVERT(VU32, VF32, svuint32_t, 32, svcvt_f32_u32)
-HETMP_VCONVERT(VI64, VF64, svint64_t, 64, svcvt_f64_s64)
-HETMP_VCONVERT(VU64, VF64, svuint64_t, 64, svcvt_f64_u64)
+HETMP_VCONVERT(VF32, VI32, hetmp_sv_VF32, 32, svcvt_s32_f32)
+HETMP_VCONVERT(VF32, VU32, hetmp_sv_VF32, 32, svcvt_u32_f32)
+HETMP_VCONVERT(VF64, VI64, hetmp_sv_VF64, 64, svcvt_s64_f64)
+HETMP_VCONVERT(VF64, VU64, hetmp_sv_VF64, 64, svcvt_u64_f64)
+HETMP_VCONVERT(VI32, VF32, hetmp_sv_VI32, 32, svcvt_f32_s32)
+HETMP_VCONVERT(VU32, VF32, hetmp_sv_VU32, 32, svcvt_f32_u32)
+HETMP_VCONVERT(VI64, VF64, hetmp_sv_VI64, 64, svcvt_f64_s64)
+HETMP_VCONVERT(VU64, VF64, hetmp_sv_VU64, 64, svcvt_f64_u64)
 #undef HETMP_VCONVERT
 
 #define HETMP_VWIDEN(A, B, C, suffix) \
-    HETMP_SIMD_FN _##B _##A##_TO_##B##_LO(_##A v) { return (_##B)svunpklo_##suffix((C)v); } \
-    HETMP_SIMD_FN _##B _##A##_TO_##B##_HI(_##A v) { return (_##B)svunpkhi_##suffix((C)v); }
+    HETMP_SIMD_FN _##B _##A##_TO_##B##_LO(_##A v) { return (_##B)(hetmp_sv_##B)svunpklo_##suffix((C)v); } \
+    HETMP_SIMD_FN _##B _##A##_TO_##B##_HI(_##A v) { return (_##B)(hetmp_sv_##B)svunpkhi_##suffix((C)v); }
 #define HETMP_OWN_VI8_TO_VI16 1
 #define HETMP_OWN_VU8_TO_VU16 1
 #define HETMP_OWN_VI16_TO_VI32 1
 #define HETMP_OWN_VU16_TO_VU32 1
 #define HETMP_OWN_VI32_TO_VI64 1
 #define HETMP_OWN_VU32_TO_VU64 1
-HETMP_VWIDEN(VI8, VI16, svint8_t, s16)
-HETMP_VWIDEN(VU8, VU16, svuint8_t, u16)
-HETMP_VWIDEN(VI16, VI32, svint16_t, s32)
-HETMP_VWIDEN(VU16, VU32, svuint16_t, u32)
-HETMP_VWIDEN(VI32, VI64, svint32_t, s64)
-HETMP_VWIDEN(VU32, VU64, svuint32_t, u64)
+HETMP_VWIDEN(VI8, VI16, hetmp_sv_VI8, s16)
+HETMP_VWIDEN(VU8, VU16, hetmp_sv_VU8, u16)
+HETMP_VWIDEN(VI16, VI32, hetmp_sv_VI16, s32)
+HETMP_VWIDEN(VU16, VU32, hetmp_sv_VU16, u32)
+HETMP_VWIDEN(VI32, VI64, hetmp_sv_VI32, s64)
+HETMP_VWIDEN(VU32, VU64, hetmp_sv_VU32, u64)
 #undef HETMP_VWIDEN
 
 /* Between floats of unlike width the machine works in the even lanes of the wider ones. */
 #define HETMP_OWN_VF32_TO_VF64 1
 HETMP_SIMD_FN _VF64 _VF32_TO_VF64_LO(_VF32 v) {
-    const svfloat32_t even = svzip1_f32((svfloat32_t)v, (svfloat32_t)v);
-    return (_VF64)svcvt_f64_f32_x(HETMP_PG(64), even);
+    const hetmp_sv_VF32 even = svzip1_f32((hetmp_sv_VF32)v, (hetmp_sv_VF32)v);
+    return (_VF64)(hetmp_sv_VF64)svcvt_f64_f32_x(HETMP_PG(64), even);
 }
 HETMP_SIMD_FN _VF64 _VF32_TO_VF64_HI(_VF32 v) {
-    const svfloat32_t even = svzip2_f32((svfloat32_t)v, (svfloat32_t)v);
-    return (_VF64)svcvt_f64_f32_x(HETMP_PG(64), even);
+    const hetmp_sv_VF32 even = svzip2_f32((hetmp_sv_VF32)v, (hetmp_sv_VF32)v);
+    return (_VF64)(hetmp_sv_VF64)svcvt_f64_f32_x(HETMP_PG(64), even);
 }
 #define HETMP_VNARROW(B, A, C, D, name, uzp) \
     HETMP_SIMD_FN _##A _##B##_TO_##A(_##B lo, _##B hi) { \
         const D l = name##_x(HETMP_PG(64), (C)lo), h = name##_x(HETMP_PG(64), (C)hi); \
-        return (_##A)uzp(l, h); \
+        return (_##A)(hetmp_sv_##A)uzp(l, h); \
     }
 #define HETMP_OWN_VF64_TO_VF32 1
 #define HETMP_OWN_VF64_TO_VI32 1
 #define HETMP_OWN_VF64_TO_VU32 1
-HETMP_VNARROW(VF64, VF32, svfloat64_t, svfloat32_t, svcvt_f32_f64, svuzp1_f32)
-HETMP_VNARROW(VF64, VI32, svfloat64_t, svint32_t, svcvt_s32_f64, svuzp1_s32)
-HETMP_VNARROW(VF64, VU32, svfloat64_t, svuint32_t, svcvt_u32_f64, svuzp1_u32)
+HETMP_VNARROW(VF64, VF32, hetmp_sv_VF64, hetmp_sv_VF32, svcvt_f32_f64, svuzp1_f32)
+HETMP_VNARROW(VF64, VI32, hetmp_sv_VF64, hetmp_sv_VI32, svcvt_s32_f64, svuzp1_s32)
+HETMP_VNARROW(VF64, VU32, hetmp_sv_VF64, hetmp_sv_VU32, svcvt_u32_f64, svuzp1_u32)
 #undef HETMP_VNARROW
 #define HETMP_OWN_VI32_TO_VF64 1
 #define HETMP_OWN_VU32_TO_VF64 1
