@@ -1,0 +1,362 @@
+//! `hetmp/mq.h`: C programs on the library, as users build them: installed by `scripts/install`, linked with what its
+//! pkg-config file says, run without `LD_LIBRARY_PATH`; with the inline paths and without, on every platform, on the
+//! static libraries, under sanitizers, and over stand-ins for the chips' libraries.
+
+use hetmp_abi_compat::{exec, library};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// Runs a program of the repository, with both outputs in one text.
+fn run(path: &Path, args: &[String], env: &[(&str, &str)]) -> (exec::Ending, String) {
+    let env: Vec<(String, String)> = env
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    let out = exec::run(&exec::Program {
+        path,
+        args,
+        env: &env,
+        dir: &library::root(),
+        limit: Duration::from_secs(240),
+        merge: true,
+    })
+    .unwrap();
+    (
+        out.ending,
+        String::from_utf8_lossy(&out.stdout).into_owned(),
+    )
+}
+
+fn strings(args: &[&str]) -> Vec<String> {
+    args.iter().map(|a| (*a).to_owned()).collect()
+}
+
+fn tool(name: &str) -> PathBuf {
+    hetmp_abi_compat::suite::find_in_path(name)
+        .unwrap_or_else(|| panic!("hetmp: tool {name}: must be installed"))
+}
+
+struct Installed {
+    prefix: PathBuf,
+    cflags: Vec<String>,
+    libs: Vec<String>,
+}
+
+/// The library under test as `scripts/install` lays it down, and the flags of its pkg-config file.
+fn installed() -> &'static Installed {
+    static INSTALLED: OnceLock<Installed> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        let prefix = library::target_dir().join("mq-tests/prefix");
+        let _ = fs::remove_dir_all(&prefix);
+        let lib = library::fresh().display().to_string();
+        let target = library::target_dir().display().to_string();
+        let (ending, text) = run(
+            &library::root().join("scripts/install"),
+            &strings(&["--prefix", &prefix.display().to_string()]),
+            &[("HETMP_LIB", &lib), ("CARGO_TARGET_DIR", &target)],
+        );
+        assert_eq!(ending, exec::Ending::Exit(0), "{text}");
+        let pc = fs::read_to_string(prefix.join("lib/pkgconfig/hetmp.pc")).unwrap();
+        let field = |name: &str| -> Vec<String> {
+            let line = pc.lines().find_map(|l| l.strip_prefix(name)).unwrap();
+            let shown = prefix.display().to_string();
+            line.replace("${libdir}", &format!("{shown}/lib"))
+                .replace("${includedir}", &format!("{shown}/include"))
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect()
+        };
+        Installed {
+            cflags: field("Cflags:"),
+            libs: field("Libs:"),
+            prefix: prefix.clone(),
+        }
+    })
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let dir = library::target_dir().join("mq-tests");
+    fs::create_dir_all(&dir).unwrap();
+    dir.join(name)
+}
+
+fn compile(compiler: &str, args: &[String]) {
+    let (ending, text) = run(&tool(compiler), args, &[]);
+    assert_eq!(ending, exec::Ending::Exit(0), "{compiler} {args:?}: {text}");
+    assert!(!text.contains("warning"), "{compiler} {args:?}: {text}");
+}
+
+/// A program of `c-tests/mq`, built with `flags`; `kind` tells its files apart.
+fn build(source: &str, kind: &str, flags: &[&str]) -> PathBuf {
+    let at = installed();
+    let out = scratch(&format!("{}-{kind}", source.replace('.', "-")));
+    let (compiler, standard) = if source.ends_with(".cc") {
+        ("g++", "-std=c++11")
+    } else {
+        ("gcc", "-std=gnu11")
+    };
+    let path = library::root().join("c-tests/mq").join(source);
+    let mut args = strings(&[standard, "-O2", "-g", "-Wall", "-Wextra"]);
+    args.extend(strings(flags));
+    args.extend(at.cflags.clone());
+    args.extend([
+        path.display().to_string(),
+        "-o".to_owned(),
+        out.display().to_string(),
+    ]);
+    args.extend(at.libs.clone());
+    compile(compiler, &args);
+    out
+}
+
+const PLAIN: &[&str] = &["-DHETMP_MQ_NO_INLINE"];
+
+fn passes(program: &Path, args: &[&str], env: &[(&str, &str)]) -> String {
+    let (ending, text) = run(program, &strings(args), env);
+    assert_eq!(
+        ending,
+        exec::Ending::Exit(0),
+        "{} {args:?} {env:?}: {text}",
+        program.display()
+    );
+    assert!(text.contains("passed"), "{text}");
+    text
+}
+
+#[test]
+fn the_whole_life_of_queues_with_1_to_64_slaves() {
+    for (kind, flags) in [("inline", &[][..]), ("plain", PLAIN)] {
+        let program = build("basic.c", kind, flags);
+        for slaves in ["1", "2", "5", "64"] {
+            passes(&program, &[slaves], &[]);
+        }
+        for platform in ["sw26010", "mt3000,strict"] {
+            passes(&program, &["3"], &[("HETMP_PLATFORM", platform)]);
+        }
+    }
+}
+
+#[test]
+fn every_message_arrives_once_and_in_order() {
+    for (kind, flags) in [("inline", &[][..]), ("plain", PLAIN)] {
+        let program = build("stream.c", kind, flags);
+        for slaves in ["1", "3"] {
+            passes(&program, &[slaves], &[]);
+        }
+        passes(&program, &["1"], &[("HETMP_PLATFORM", "sw26010")]);
+    }
+}
+
+#[test]
+fn the_paper_s_program_runs() {
+    passes(&build("paper.c", "inline", &[]), &[], &[]);
+    passes(&build("cxx.cc", "inline", &[]), &[], &[]);
+}
+
+#[test]
+fn bad_use_is_a_named_error_or_one_line_and_nothing_hangs() {
+    for (kind, flags) in [("inline", &[][..]), ("plain", PLAIN)] {
+        let program = build("bad_use.c", kind, flags);
+        for platform in ["x86", "sw26010", "mt3000,strict"] {
+            let text = passes(&program, &[], &[("HETMP_PLATFORM", platform)]);
+            for line in text.lines().filter(|l| *l != "passed") {
+                assert!(line.starts_with("hetmp: ") && line.contains(": "), "{line}");
+            }
+            for name in [
+                "MQ_NO_SUCH_QUEUE",
+                "MQ_NO_SUCH_THREADS",
+                "MQ_BAD_SLOTS",
+                "MQ_BAD_COUNT",
+            ] {
+                assert!(text.contains(name), "{name}: {text}");
+            }
+        }
+    }
+    let program = build("timeout.c", "inline", &[]);
+    for platform in ["x86", "sw26010"] {
+        let env = [("HETMP_MQ_TIMEOUT", "0.3"), ("HETMP_PLATFORM", platform)];
+        passes(&program, &[], &env);
+    }
+}
+
+#[test]
+fn a_bad_platform_is_one_line() {
+    let program = build("paper.c", "platform", &[]);
+    for bad in ["sw", "x86,loose", "/no/such.toml", "sw26010,scale=-1"] {
+        let (ending, text) = run(&program, &[], &[("HETMP_PLATFORM", bad)]);
+        assert_eq!(ending, exec::Ending::Exit(1), "{bad}: {text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(
+            text.starts_with("hetmp: HETMP_PLATFORM ") && text.contains("accepted"),
+            "{text}"
+        );
+    }
+    let file = scratch("small.toml");
+    fs::write(
+        &file,
+        "name = \"small\"\nabout = \"two\"\nclusters = 2\nslaves = 2\nsimd_bits = 128\n[store]\nscalar_bytes = 4096\n",
+    )
+    .unwrap();
+    passes(
+        &program,
+        &[],
+        &[("HETMP_PLATFORM", &file.display().to_string())],
+    );
+}
+
+#[test]
+fn strict_platforms_say_who_touched_what_and_where() {
+    let program = build("strict.c", "inline", &[]);
+    let source = fs::read_to_string(library::root().join("c-tests/mq/strict.c")).unwrap();
+    for (what, who) in [
+        ("slot", "slave 0 "),
+        ("master", "the master "),
+        ("store", "slave 0 "),
+    ] {
+        let env = [("HETMP_PLATFORM", "sw26010,strict")];
+        let (ending, text) = run(&program, &strings(&[what]), &env);
+        assert_eq!(
+            ending,
+            exec::Ending::Signal(libc::SIGSEGV),
+            "{what}: {text}"
+        );
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(
+            text.starts_with(&format!("hetmp: {who}address 0x")),
+            "{text}"
+        );
+        // addr2line comes with the linker that built the program.
+        let line = 1 + source
+            .lines()
+            .position(|l| l.contains(&format!("LINE {what}")))
+            .unwrap();
+        assert!(text.contains(&format!("strict.c:{line}")), "{line}: {text}");
+    }
+    passes(&program, &["none"], &[("HETMP_PLATFORM", "sw26010,strict")]);
+    // The same mistakes on x86 are only mistakes: nothing is mapped apart there.
+    passes(&program, &["slot"], &[]);
+}
+
+#[test]
+fn sanitizers_find_nothing() {
+    // The inline paths are compiled into the program, so the thread sanitizer sees every access to the ring.
+    for (kind, flag) in [
+        ("tsan", "-fsanitize=thread"),
+        ("asan", "-fsanitize=address,undefined"),
+    ] {
+        for (source, args) in [("stream.c", &["2"][..]), ("basic.c", &["3"])] {
+            let program = build(source, kind, &[flag]);
+            // Tables of the library and of its threads live until the end.
+            let env = [
+                ("TSAN_OPTIONS", "exitcode=66"),
+                ("ASAN_OPTIONS", "detect_leaks=0:exitcode=66"),
+                ("UBSAN_OPTIONS", "halt_on_error=1"),
+            ];
+            let text = passes(&program, args, &env);
+            assert!(!text.contains("Sanitizer"), "{text}");
+        }
+    }
+}
+
+fn vendor(file: &str) -> String {
+    library::root()
+        .join("c-tests/vendor")
+        .join(file)
+        .display()
+        .to_string()
+}
+
+fn chip(file: &str) -> String {
+    library::root()
+        .join("runtime/mq/chip")
+        .join(file)
+        .display()
+        .to_string()
+}
+
+fn vendor_build(name: &str, extra: &[String]) -> PathBuf {
+    let out = scratch(name);
+    let root = library::root();
+    let mut args = strings(&["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra"]);
+    args.push("-fsanitize=address,undefined".to_owned());
+    args.push(format!("-I{}", root.join("include").display()));
+    args.push(format!(
+        "-I{}",
+        root.join("c-tests/vendor/include").display()
+    ));
+    args.extend_from_slice(extra);
+    args.extend(["-o".to_owned(), out.display().to_string()]);
+    args.extend(strings(&["-lpthread", "-ldl"]));
+    compile("gcc", &args);
+    out
+}
+
+#[test]
+fn the_backends_of_the_chips_run_on_stand_ins() {
+    let standin = "-DHETMP_MQ_STANDIN".to_owned();
+    let sw5 = vendor_build(
+        "vendor-sw5",
+        &[
+            "-DSW5_VERSION".to_owned(),
+            standin.clone(),
+            chip("mq_master.c"),
+            chip("mq_slave.c"),
+            vendor("vendor_master.c"),
+            vendor("vendor_slave.c"),
+            vendor("standin_athread.c"),
+        ],
+    );
+    let mt3 = vendor_build(
+        "vendor-mt3",
+        &[
+            "-DMT3_VERSION".to_owned(),
+            standin.clone(),
+            chip("mq_master.c"),
+            vendor("vendor_master.c"),
+            vendor("standin_hthread.c"),
+            "-rdynamic".to_owned(),
+        ],
+    );
+    let image = vendor_build(
+        "vendor-mt3-image.so",
+        &[
+            "-DMT3_VERSION".to_owned(),
+            standin,
+            "-shared".to_owned(),
+            "-fPIC".to_owned(),
+            chip("mq_slave.c"),
+            vendor("vendor_slave.c"),
+        ],
+    );
+    let env = [("ASAN_OPTIONS", "detect_leaks=0")];
+    let image = image.display().to_string();
+    for slaves in ["1", "3", "24"] {
+        passes(&sw5, &[slaves], &env);
+        passes(&mt3, &[slaves, &image], &env);
+    }
+    passes(&sw5, &["64"], &env);
+    passes(&mt3, &["5", &image, "2"], &env);
+}
+
+#[test]
+fn the_static_libraries_are_installed_and_work() {
+    let at = installed();
+    let out = scratch("static");
+    let lib = at.prefix.join("lib");
+    let mut args = strings(&["-std=gnu11", "-O2", "-Wall", "-Wextra", "-DAVX_VERSION"]);
+    args.extend(at.cflags.clone());
+    args.extend([vendor("vendor_master.c"), vendor("vendor_slave.c")]);
+    args.push(lib.join("libMHMessQueue.a").display().to_string());
+    args.push(lib.join("libSHMessQueue.a").display().to_string());
+    args.extend([
+        "-o".to_owned(),
+        out.display().to_string(),
+        "-lpthread".to_owned(),
+    ]);
+    compile("gcc", &args);
+    for slaves in ["1", "3", "24"] {
+        passes(&out, &[slaves], &[]);
+    }
+}
