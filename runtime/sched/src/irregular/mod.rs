@@ -43,6 +43,7 @@
 //! usually only hands and the own node's share, for some nanoseconds. Chunks
 //! are larger than HetProbe's to make up for that and for the measuring.
 
+mod cold;
 mod jumps;
 mod map;
 mod period;
@@ -608,105 +609,6 @@ impl Irregular {
         if self.sleepers.load(Ordering::Relaxed) > 0 {
             self.ring.store(true, Ordering::Release);
         }
-    }
-
-    /// Work for a thread that has found its node's share empty, or a decision
-    /// made meanwhile.
-    #[cold]
-    fn take_cold(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
-        if c.probing {
-            return self.take_probing(c, tid, hands);
-        }
-        let node = self.team.node_of(tid);
-        let own = self.take_from(c, node, hands);
-        let range = own.or_else(|| match c.alone {
-            Some(chosen) if chosen == node => None,
-            // In the chosen node's own sizes: it is to do most of it.
-            Some(chosen) if !self.must_wait(chosen, hands) => self.take_from(c, chosen, hands),
-            Some(_) => None,
-            None if self.steal(node) => self.take_from(c, node, hands),
-            None => None,
-        });
-        if let Some(range) = range {
-            return self.run(tid, hands, range, false);
-        }
-        match c.alone {
-            Some(chosen) if chosen != node && self.must_wait(chosen, hands) => {
-                self.wait(chosen, hands)
-            }
-            _ => Step::Done,
-        }
-    }
-
-    /// Sends a thread to sleep while the chosen node has work.
-    fn wait(&self, chosen: usize, hands: &mut Hands) -> Step {
-        // Before the look at the share: whoever takes the last of it later has
-        // the lock after this thread, sees the sleeper, and changes the ticket.
-        let ticket = self.news.0.load(Ordering::Acquire);
-        self.sleepers.fetch_add(1, Ordering::Relaxed);
-        if lock(&self.nodes[chosen].share.0).ranges.is_empty() {
-            self.sleepers.fetch_sub(1, Ordering::Relaxed);
-            return Step::Done;
-        }
-        hands.waiting = true;
-        Step::Wait(ticket)
-    }
-
-    /// A thread of the chosen node that is in the loop does the work. Until
-    /// there is one, the others do: it might never come.
-    fn must_wait(&self, chosen: usize, hands: &Hands) -> bool {
-        !hands.impatient && self.nodes[chosen].arrived.load(Ordering::Acquire)
-    }
-
-    fn take_from(&self, c: &Center, node: usize, hands: &mut Hands) -> Option<Range> {
-        let mut share = lock(&self.nodes[node].share.0);
-        let range = share.take(&mut hands.rest)?;
-        hands.period = c.period;
-        if share.watched && share.ranges.is_empty() {
-            drop(share);
-            self.tell();
-        }
-        Some(range)
-    }
-
-    /// A chunk of what is not handed out: a probe, once in each period, then
-    /// ordinary ones.
-    fn take_probing(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
-        let probe = hands.probed != c.period;
-        let node = self.team.node_of(tid);
-        let strata = c.strata.len();
-        // Nodes begin in different places.
-        let home = node * strata / self.nodes.len();
-        if probe {
-            // The threads of a node share the strata, each in one allotment.
-            let threads = self.team.nodes()[node].threads as usize;
-            let rank = self.team.rank(tid);
-            let mine = (strata / threads + usize::from(rank % threads < strata % threads)).max(1);
-            let size = (c.chunk / mine as u64).max(1);
-            for k in 0..mine {
-                let s = (home + rank + k * threads) % strata;
-                if let Some(first) = c.strata[s].take(size, &mut hands.more) {
-                    hands.rest.push_back(first);
-                    hands.rest.append(&mut hands.more);
-                }
-            }
-        }
-        let mut first = hands.rest.pop_front();
-        let probe = first.is_some();
-        if first.is_none() {
-            first = (0..strata)
-                .find_map(|k| c.strata[(home + k) % strata].take(c.meanwhile, &mut hands.rest));
-        }
-        let Some(range) = first else {
-            return Step::Done;
-        };
-        hands.period = c.period;
-        if probe {
-            hands.probed = c.period;
-            hands.probing = true;
-            c.outstanding += 1;
-        }
-        self.run(tid, hands, range, probe)
     }
 }
 
