@@ -5,6 +5,11 @@
 //! `HETMP_SIMD_ALL=1` adds the combinations that mostly repeat others (about ten minutes).
 //! What this machine lacks is shown as ignored, with the reason in the trial's name.
 
+#[path = "simd/mutants.rs"]
+mod mutants;
+#[path = "simd/ways.rs"]
+mod ways;
+
 use hetmp_abi_compat::{exec, library};
 use libtest_mimic::{Arguments, Failed, Trial};
 use regex::Regex;
@@ -14,356 +19,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What runs the program that was compiled.
-#[derive(Clone, Copy, PartialEq)]
-enum Machine {
-    /// This processor, if it has this feature ("" for none).
-    X86(&'static str),
-    /// 64-bit Arm, emulated, with SVE vectors of this many bits (0: without).
-    Arm(u32),
-}
-
-/// One way to compile the tests.
-struct Way {
-    compiler: &'static str,
-    flags: &'static str,
-    backend: &'static str,
-    bits: u32,
-    machine: Machine,
-    /// Only with HETMP_SIMD_ALL.
-    more: bool,
-}
-
-const fn way(
-    compiler: &'static str,
-    flags: &'static str,
-    backend: &'static str,
-    bits: u32,
-    machine: Machine,
-) -> Way {
-    Way {
-        compiler,
-        flags,
-        backend,
-        bits,
-        machine,
-        more: false,
-    }
-}
-
-const fn more(mut way: Way) -> Way {
-    way.more = true;
-    way
-}
-
-const ARM_GCC: &str = "aarch64-linux-gnu-gcc";
-const ARM_GXX: &str = "aarch64-linux-gnu-g++";
-const ANY: Machine = Machine::X86("");
-const AVX2: Machine = Machine::X86("avx2");
-const AVX512: Machine = Machine::X86("avx512vl");
-
-/// -O0 compiles in a fraction of the time of -O2 and finds what only constants would hide; -O2
-/// is what users run. Each backend has both in C; C++ and clang take the rest in turns.
-const WAYS: &[Way] = &[
-    way("gcc", "-std=c11 -O2", "sse2", 128, ANY),
-    way("gcc", "-O0 -march=x86-64-v2", "sse2", 128, ANY),
-    way("clang++", "-O0", "sse2", 128, ANY),
-    way("gcc", "-std=c11 -O2 -mavx2 -mfma", "avx2", 256, AVX2),
-    way("g++", "-O0 -mavx2", "avx2", 256, AVX2),
-    way("clang", "-O1 -march=x86-64-v3", "avx2", 256, AVX2),
-    way(
-        "gcc",
-        "-std=c11 -O2 -march=x86-64-v4",
-        "avx512",
-        512,
-        AVX512,
-    ),
-    way("g++", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
-    way("clang", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
-    way(
-        "gcc",
-        "-O2 -DHETMP_SIMD_BACKEND=generic",
-        "generic",
-        128,
-        ANY,
-    ),
-    way("g++", "-O0 -DHETMP_SIMD_WIDTH=256", "generic", 256, ANY),
-    way("clang", "-O0 -DSW5_VERSION", "generic", 256, ANY),
-    way("gcc", "-O0 -DHETMP_SIMD_WIDTH=512", "generic", 512, ANY),
-    way("gcc", "-O0 -DMT3_VERSION -Wno-psabi", "generic", 1024, ANY),
-    way(ARM_GCC, "-std=c11 -O2", "neon", 128, Machine::Arm(0)),
-    way(ARM_GXX, "-O0", "neon", 128, Machine::Arm(0)),
-    way(
-        "clang",
-        "--target=aarch64-linux-gnu -O0",
-        "neon",
-        128,
-        Machine::Arm(0),
-    ),
-    way(
-        ARM_GCC,
-        "-O2 -march=armv8.2-a+sve -msve-vector-bits=256",
-        "sve",
-        256,
-        Machine::Arm(256),
-    ),
-    way(
-        ARM_GXX,
-        "-O0 -march=armv8.2-a+sve -msve-vector-bits=512",
-        "sve",
-        512,
-        Machine::Arm(512),
-    ),
-    way(
-        ARM_GCC,
-        "-O0 -march=armv8.2-a+sve -msve-vector-bits=128",
-        "sve",
-        128,
-        Machine::Arm(128),
-    ),
-    more(way(
-        ARM_GCC,
-        "-O0 -march=armv8.2-a+sve -msve-vector-bits=1024",
-        "sve",
-        1024,
-        Machine::Arm(1024),
-    )),
-    more(way(
-        ARM_GCC,
-        "-O2 -march=armv8.2-a+sve -msve-vector-bits=512",
-        "sve",
-        512,
-        Machine::Arm(512),
-    )),
-    more(way(
-        ARM_GCC,
-        "-O0 -march=armv8.2-a+sve -msve-vector-bits=512 -DHETMP_SIMD_WIDTH=128",
-        "neon",
-        128,
-        Machine::Arm(512),
-    )),
-    more(way(
-        ARM_GCC,
-        "-O1 -DHETMP_SIMD_WIDTH=256",
-        "generic",
-        256,
-        Machine::Arm(0),
-    )),
-    more(way("g++", "-O2", "sse2", 128, ANY)),
-    more(way("g++", "-O2 -march=x86-64-v3", "avx2", 256, AVX2)),
-    more(way("clang", "-O2 -march=x86-64-v4", "avx512", 512, AVX512)),
-    more(way("gcc", "-O3 -march=x86-64-v4", "avx512", 512, AVX512)),
-    more(way(
-        "gcc",
-        "-O2 -DHETMP_SIMD_WIDTH=256 -mno-avx2",
-        "generic",
-        256,
-        ANY,
-    )),
-    more(way(
-        "gcc",
-        "-O2 -march=x86-64-v3 -DHETMP_SIMD_WIDTH=128",
-        "sse2",
-        128,
-        AVX2,
-    )),
-    more(way(
-        "gcc",
-        "-O1 -DMT3_VERSION -Wno-psabi",
-        "generic",
-        1024,
-        ANY,
-    )),
-    more(way("clang", "-O1 -DMT3_VERSION", "generic", 1024, ANY)),
-    more(way(
-        "gcc",
-        "-O2 -march=x86-64-v4 -DHETMP_SIMD_WIDTH=1024 -Wno-psabi",
-        "generic",
-        1024,
-        AVX512,
-    )),
-];
-
-/// The header's text and the test that must notice the change, for [`mutant`].
-struct Mutant {
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
-    flags: &'static str,
-    /// Where it must be noticed: a part of the test's report.
-    noticed: &'static str,
-}
-
-const fn mutant(
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
-    flags: &'static str,
-    noticed: &'static str,
-) -> Mutant {
-    Mutant {
-        file,
-        from,
-        to,
-        flags,
-        noticed,
-    }
-}
-
-const GENERIC: &str = "-DHETMP_SIMD_BACKEND=generic";
-/// The first three run always, all of them with HETMP_SIMD_ALL.
-const MUTANTS: &[Mutant] = &[
-    mutant(
-        "ints.h",
-        "n < HETMP_W ? (HETMP_V)((HETMP_UV)v <<",
-        "n < HETMP_W - 1 ? (HETMP_V)((HETMP_UV)v <<",
-        GENERIC,
-        "SHL",
-    ),
-    mutant(
-        "x86.h",
-        "MAX, hetmp_mf, max_ps",
-        "MAX, hetmp_mf, min_ps",
-        "-DHETMP_SIMD_BACKEND=sse2",
-        "_VF32_MAX",
-    ),
-    mutant(
-        "avx2.h",
-        "_MM_FROUND_TO_NEG_INF)\nHETMP_XROUND(VF64, CEIL",
-        "_MM_FROUND_TO_ZERO)\nHETMP_XROUND(VF64, CEIL",
-        "-mavx2",
-        "_VF64_FLOOR",
-    ),
-    mutant(
-        "floats.h",
-        "near = HETMP_OP(COPYSIGN)((size + whole) - whole, a)",
-        "near = (a + whole) - whole",
-        GENERIC,
-        "ROUND",
-    ),
-    mutant(
-        "floats.h",
-        "return HETMP_OP(COPYSIGN)(HETMP_OP(SELECT)(HETMP_OP(LT)(near, a), near + one, near), a)",
-        "return HETMP_OP(SELECT)(HETMP_OP(LT)(near, a), near + one, near)",
-        GENERIC,
-        "CEIL",
-    ),
-    mutant(
-        "floats.h",
-        "HETMP_OP(OR)(a, b), b)",
-        "b, b)",
-        GENERIC,
-        "MINNUM",
-    ),
-    mutant(
-        "floats.h",
-        "HETMP_OP(FMA)(HETMP_OP(NEG)(a), b, HETMP_OP(NEG)(c))",
-        "HETMP_OP(NEG)(HETMP_OP(FMA)(a, b, c))",
-        GENERIC,
-        "FNMS",
-    ),
-    mutant("ints.h", "b[i] == -1 ?", "b[i] == -2 ?", GENERIC, ""),
-    mutant(
-        "ints.h",
-        "~(a ^ b) & (a ^ sum)",
-        "~(a & b) & (a ^ sum)",
-        GENERIC,
-        "ADDS",
-    ),
-    mutant("ints.h", "rest <= a", "rest < a", GENERIC, "SUBS"),
-    mutant(
-        "ints.h",
-        "(n | most) & (HETMP_W - 1)",
-        "n & (HETMP_W - 1)",
-        GENERIC,
-        "SHRV",
-    ),
-    mutant("ints.h", "x |= x >> 4;", "x |= x >> 3;", GENERIC, "CLZ"),
-    mutant(
-        "lanes.h",
-        "i < n && i < HETMP_N; i++) {\n        __asm__ volatile(\"\"); /*",
-        "i <= n && i < HETMP_N; i++) {\n        __asm__ volatile(\"\"); /*",
-        GENERIC,
-        "",
-    ),
-    mutant(
-        "lanes.h",
-        "n = n < HETMP_N ? n : HETMP_N",
-        "n = n < HETMP_N - 1 ? n : HETMP_N",
-        GENERIC,
-        "SLIDE",
-    ),
-    mutant(
-        "masks.h",
-        "bits |= (uint64_t)(m[i] & 1) << i",
-        "bits |= (uint64_t)(m[i] & 1) << (i & 31)",
-        "-DHETMP_SIMD_WIDTH=512",
-        "FROM_VI",
-    ),
-    mutant(
-        "convert.h",
-        "_##F##_GE(v, limit)",
-        "_##F##_GT(v, limit)",
-        GENERIC,
-        "TO_VI",
-    ),
-    mutant(
-        "convert.h",
-        "v = _VF64_SELECT(_VF64_ISNAN(v), _VF64_ZERO(), v);",
-        "",
-        GENERIC,
-        "VF64_TO_V",
-    ),
-    mutant(
-        "x86.h",
-        "(high - (0x1p39f + 0x1p23f)) + low",
-        "(low - (0x1p39f + 0x1p23f)) + high",
-        "-DHETMP_SIMD_BACKEND=sse2",
-        "VU32_TO_VF32",
-    ),
-    mutant(
-        "x86.h",
-        "& (_VI32)(v == v)",
-        "",
-        "-DHETMP_SIMD_BACKEND=sse2",
-        "VF32_TO_VI32",
-    ),
-    mutant(
-        "avx2.h",
-        "HETMP_XPACK(VI16, VI8, packs_epi16)",
-        "HETMP_XPACK(VI16, VI8, packus_epi16)",
-        "-mavx2",
-        "SAT_VI8",
-    ),
-    mutant(
-        "avx512.h",
-        "_CMP_NEQ_UQ",
-        "_CMP_NEQ_OQ",
-        "-march=x86-64-v4",
-        "NE",
-    ),
-    mutant(
-        "avx512.h",
-        "a + _##U##_MIN(b, ~a)",
-        "a + _##U##_MIN(b, a)",
-        "-march=x86-64-v4",
-        "ADDS",
-    ),
-    mutant(
-        "types.h",
-        "HETMP_AT_HIGH(i) (((i) % 2 ? HETMP_N : 0) + (HETMP_N + (i)) / 2)",
-        "HETMP_AT_HIGH(i) (((i) % 2 ? HETMP_N : 0) + (i) / 2)",
-        GENERIC,
-        "INTERLEAVE_HI",
-    ),
-    mutant(
-        "lanes.h",
-        "r = op(r, HETMP_NEAR2(r)), HETMP_FOLD_2(op)",
-        "r = op(r, HETMP_NEAR1(r)), HETMP_FOLD_2(op)",
-        GENERIC,
-        "REDUCE",
-    ),
-];
+use mutants::{Mutant, MUTANTS};
+use ways::{way, Machine, Way, ANY, ARM_GCC, AVX2, AVX512, WAYS};
 
 /// What the header refuses, and the line it says.
 const REFUSED: &[(&str, &str)] = &[
@@ -747,6 +404,8 @@ fn every_operation() -> Result<(), String> {
     let root = library::root();
     let read = |file: &str| fs::read_to_string(root.join(file)).map_err(|e| format!("{file}: {e}"));
     let defined = Regex::new(r"HETMP_SIMD_FN [\w ]+\*? ?HETMP_OP\((\w+)\)\(").expect("valid");
+    let named = Regex::new(r"OP\((\w+)\)|(?:NARY|MOVES\d|COMPARE|REDUCE|SHIFT_ONE)\((\w+),")
+        .expect("valid");
     let mut untested = BTreeSet::new();
     for (headers, tests) in [
         (&["masks.h"][..], &["masks.h"][..]),
@@ -759,8 +418,6 @@ fn every_operation() -> Result<(), String> {
         for test in tests {
             text += &read(&format!("c-tests/simd/{test}"))?;
         }
-        let named = Regex::new(r"OP\((\w+)\)|(?:NARY|MOVES\d|COMPARE|REDUCE|SHIFT_ONE)\((\w+),")
-            .expect("valid");
         let tested: BTreeSet<String> = named
             .captures_iter(&text)
             .filter_map(|c| c.get(1).or(c.get(2)).map(|m| m.as_str().to_owned()))
@@ -786,11 +443,17 @@ fn every_operation() -> Result<(), String> {
     for found in made.captures_iter(&header) {
         count += 1;
         let (a, how, b) = (&found[1], &found[2], &found[3]);
-        let there = Regex::new(&format!(
-            r"(?m)^(WIDENS|CONVERTS)\({a}, \w+, {b},|^NARROWS\({a}, \w+, {how}, {b},"
-        ))
-        .expect("valid");
-        if !there.is_match(&tests) {
+        let there = [
+            format!("WIDENS({a}, "),
+            format!("CONVERTS({a}, "),
+            format!("NARROWS({a}, "),
+        ];
+        let listed = tests.lines().any(|line| {
+            there.iter().any(|start| line.starts_with(start))
+                && line.contains(&format!(", {b}, "))
+                && (!line.starts_with("NARROWS") || line.contains(&format!(", {how}, {b}, ")))
+        });
+        if !listed {
             untested.insert(format!("convert.h: {a}_{how}_{b}"));
         }
     }

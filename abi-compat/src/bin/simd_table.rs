@@ -128,6 +128,8 @@ fn opening(counted: &str) -> String {
 /// The groups of operations with the comment that stands above each.
 fn meanings() -> Result<String, String> {
     let mut text = String::new();
+    let comment =
+        Regex::new(r"(?ms)^/\* ((?:_[A-Z]|[A-Z_]+1?\()[^*]*(?:\*[^/][^*]*)*)\*/").expect("valid");
     for (file, title, types) in [
         ("lanes.h", "All types", ""),
         (
@@ -150,8 +152,6 @@ fn meanings() -> Result<String, String> {
         if !types.is_empty() {
             let _ = writeln!(text, "{types}.\n");
         }
-        let comment = Regex::new(r"(?ms)^/\* ((?:_[A-Z]|[A-Z_]+1?\()[^*]*(?:\*[^/][^*]*)*)\*/")
-            .expect("valid");
         let mut any = false;
         for found in comment.captures_iter(&header) {
             any = true;
@@ -271,6 +271,7 @@ fn count(backend: &Backend) -> Result<Counts, String> {
         ],
     )?;
 
+    let patterns = Patterns::new();
     let mut counts = Counts::new();
     let mut current: Option<(String, Vec<(usize, &str)>)> = None;
     for line in listing.lines().chain([""]) {
@@ -284,7 +285,7 @@ fn count(backend: &Backend) -> Result<Counts, String> {
         } else if line.is_empty() {
             if let Some((name, lines)) = current.take() {
                 let lanes = lanes(&name, backend);
-                let weight = weigh(&name, &lines, lanes);
+                let weight = weigh(&patterns, &name, &lines, lanes);
                 counts.insert(name, weight);
             }
         }
@@ -309,38 +310,57 @@ fn lanes(name: &str, backend: &Backend) -> usize {
 }
 
 /// The instructions that work, as a number; "s" where lanes are handled one by one.
-fn weigh(name: &str, lines: &[(usize, &str)], lanes: usize) -> String {
-    // Moves between registers and memory, constants however they are made, returns.
-    let free = Regex::new(
-        r"^(v?mov(?:[adu]p[sd]|s[sd]|d|q|dq[au]\d*|abs|[bwlq]|[sz][bwl]+)?|kmov\w*|ret|nop\w*|endbr64|vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse|adrp|movi|mvni|index|hint)\b",
-    )
-    .expect("valid");
-    let constant = Regex::new(
-        r"^(v?pxor\w?|v?xorp[sd]|v?pcmpeq\w|vpternlog\w \$0xff,)\s*%(\w+),%(\w+)(?:,%\w+)?$",
-    )
-    .expect("valid");
-    let stack = Regex::new(r"^(sub|add|and)q?\s.*(%rsp$|^\S+\s+sp, sp)").expect("valid");
-    let single = Regex::new(
-        r"^(v?p?(extr|insr)[bwdq]|v?(insert|extract)ps|umov|smov|ins|(v?(add|sub|mul|div|sqrt|min|max|cvt\w*2?)s[sd])|idiv|div|[us]div\s+[wx]|cset|cmov\w*|set\w+|imul|call|bl)\b",
-    )
-    .expect("valid");
-    let jump = Regex::new(r"^(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <").expect("valid");
+/// What instructions look like, on both architectures.
+struct Patterns {
+    /// Moves between registers and memory, constants, returns: not counted.
+    free: Regex,
+    /// All zeroes or all ones made of a register and itself.
+    constant: Regex,
+    stack: Regex,
+    /// One lane, or a general register in place of a lane.
+    single: Regex,
+    jump: Regex,
+}
+
+impl Patterns {
+    fn new() -> Self {
+        let compiled = |text| Regex::new(text).expect("valid");
+        Patterns {
+            free: compiled(
+                r"^(v?mov(?:[adu]p[sd]|s[sd]|d|q|dq[au]\d*|abs|[bwlq]|[sz][bwl]+)?|kmov\w*|ret|nop\w*|endbr64|vzeroupper|lea|push|pop|leave|data16.*|cs|xchg|ldr|ldp|str|stp|ldur|stur|ld1\w*|st1\w*|ptrue|pfalse|adrp|movi|mvni|index|hint)\b",
+            ),
+            constant: compiled(
+                r"^(v?pxor\w?|v?xorp[sd]|v?pcmpeq\w|vpternlog\w \$0xff,)\s*%(\w+),%(\w+)(?:,%\w+)?$",
+            ),
+            stack: compiled(r"^(sub|add|and)q?\s.*(%rsp$|^\S+\s+sp, sp)"),
+            single: compiled(
+                r"^(v?p?(extr|insr)[bwdq]|v?(insert|extract)ps|umov|smov|ins|(v?(add|sub|mul|div|sqrt|min|max|cvt\w*2?)s[sd])|idiv|div|[us]div\s+[wx]|cset|cmov\w*|set\w+|imul|call|bl)\b",
+            ),
+            jump: compiled(r"^(?:j\w+|b|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <"),
+        }
+    }
+}
+
+fn weigh(patterns: &Patterns, name: &str, lines: &[(usize, &str)], lanes: usize) -> String {
     // A broadcast belongs to a constant, save where it is the operation.
     let broadcasts = name.contains("SET1") || name.contains("BROADCAST");
     let mut work = 0;
     let mut singles = 0;
     let mut loops = false;
     for (at, line) in lines {
-        if single.is_match(line) {
+        if patterns.single.is_match(line) {
             singles += 1;
         }
         loops |= line.starts_with("call") || line.starts_with("bl\t");
-        if let Some(found) = jump.captures(line) {
+        if let Some(found) = patterns.jump.captures(line) {
             loops |= usize::from_str_radix(&found[1], 16).is_ok_and(|to| to <= *at);
         }
-        let made = constant.captures(line).is_some_and(|c| c[2] == c[3])
+        let made = patterns
+            .constant
+            .captures(line)
+            .is_some_and(|c| c[2] == c[3])
             || !broadcasts && line.starts_with("vpbroadcast");
-        if !made && !free.is_match(line) && !stack.is_match(line) {
+        if !made && !patterns.free.is_match(line) && !patterns.stack.is_match(line) {
             work += 1;
         }
     }
@@ -350,7 +370,7 @@ fn weigh(name: &str, lines: &[(usize, &str)], lanes: usize) -> String {
     let tests = ["_LOAD_MASK", "_STORE_MASK", "_DIV", "_REM"]
         .iter()
         .any(|op| name.ends_with(op))
-        && lines.iter().any(|(_, line)| jump.is_match(line));
+        && lines.iter().any(|(_, line)| patterns.jump.is_match(line));
     let apart = tests
         || memory("_GATHER", "gather")
         || memory("_SCATTER", "scatter")

@@ -1,0 +1,178 @@
+//! The ways in which the tests of `hetmp/simd.h` are compiled and run.
+
+/// What runs the program that was compiled.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Machine {
+    /// This processor, if it has this feature ("" for none).
+    X86(&'static str),
+    /// 64-bit Arm, emulated, with SVE vectors of this many bits (0: without).
+    Arm(u32),
+}
+
+/// One way to compile the tests.
+pub(crate) struct Way {
+    pub(crate) compiler: &'static str,
+    pub(crate) flags: &'static str,
+    pub(crate) backend: &'static str,
+    pub(crate) bits: u32,
+    pub(crate) machine: Machine,
+    /// Only with HETMP_SIMD_ALL.
+    pub(crate) more: bool,
+}
+
+pub(crate) const fn way(
+    compiler: &'static str,
+    flags: &'static str,
+    backend: &'static str,
+    bits: u32,
+    machine: Machine,
+) -> Way {
+    Way {
+        compiler,
+        flags,
+        backend,
+        bits,
+        machine,
+        more: false,
+    }
+}
+
+pub(crate) const fn more(mut way: Way) -> Way {
+    way.more = true;
+    way
+}
+
+pub(crate) const ARM_GCC: &str = "aarch64-linux-gnu-gcc";
+pub(crate) const ARM_GXX: &str = "aarch64-linux-gnu-g++";
+pub(crate) const ANY: Machine = Machine::X86("");
+pub(crate) const AVX2: Machine = Machine::X86("avx2");
+pub(crate) const AVX512: Machine = Machine::X86("avx512vl");
+
+/// -O0 compiles in a fraction of the time of -O2 and finds what only constants would hide; -O2
+/// is what users run. Each backend has both in C; C++ and clang take the rest in turns.
+pub(crate) const WAYS: &[Way] = &[
+    way("gcc", "-std=c11 -O2", "sse2", 128, ANY),
+    way("gcc", "-O0 -march=x86-64-v2", "sse2", 128, ANY),
+    way("clang++", "-O0", "sse2", 128, ANY),
+    way("gcc", "-std=c11 -O2 -mavx2 -mfma", "avx2", 256, AVX2),
+    way("g++", "-O0 -mavx2", "avx2", 256, AVX2),
+    way("clang", "-O1 -march=x86-64-v3", "avx2", 256, AVX2),
+    way(
+        "gcc",
+        "-std=c11 -O2 -march=x86-64-v4",
+        "avx512",
+        512,
+        AVX512,
+    ),
+    way("g++", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
+    way("clang", "-O0 -march=x86-64-v4", "avx512", 512, AVX512),
+    way(
+        "gcc",
+        "-O2 -DHETMP_SIMD_BACKEND=generic",
+        "generic",
+        128,
+        ANY,
+    ),
+    way("g++", "-O0 -DHETMP_SIMD_WIDTH=256", "generic", 256, ANY),
+    way("clang", "-O0 -DSW5_VERSION", "generic", 256, ANY),
+    way("gcc", "-O0 -DHETMP_SIMD_WIDTH=512", "generic", 512, ANY),
+    way("gcc", "-O0 -DMT3_VERSION -Wno-psabi", "generic", 1024, ANY),
+    way(ARM_GCC, "-std=c11 -O2", "neon", 128, Machine::Arm(0)),
+    way(ARM_GXX, "-O0", "neon", 128, Machine::Arm(0)),
+    way(
+        "clang",
+        "--target=aarch64-linux-gnu -O0",
+        "neon",
+        128,
+        Machine::Arm(0),
+    ),
+    way(
+        ARM_GCC,
+        "-O2 -march=armv8.2-a+sve -msve-vector-bits=256",
+        "sve",
+        256,
+        Machine::Arm(256),
+    ),
+    way(
+        ARM_GXX,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=512",
+        "sve",
+        512,
+        Machine::Arm(512),
+    ),
+    way(
+        ARM_GCC,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=128",
+        "sve",
+        128,
+        Machine::Arm(128),
+    ),
+    more(way(
+        "clang",
+        "--target=aarch64-linux-gnu -O0 -march=armv8.2-a+sve -msve-vector-bits=256",
+        "sve",
+        256,
+        Machine::Arm(256),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=1024",
+        "sve",
+        1024,
+        Machine::Arm(1024),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O2 -march=armv8.2-a+sve -msve-vector-bits=512",
+        "sve",
+        512,
+        Machine::Arm(512),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O0 -march=armv8.2-a+sve -msve-vector-bits=512 -DHETMP_SIMD_WIDTH=128",
+        "neon",
+        128,
+        Machine::Arm(512),
+    )),
+    more(way(
+        ARM_GCC,
+        "-O1 -DHETMP_SIMD_WIDTH=256",
+        "generic",
+        256,
+        Machine::Arm(0),
+    )),
+    more(way("g++", "-O2", "sse2", 128, ANY)),
+    more(way("g++", "-O2 -march=x86-64-v3", "avx2", 256, AVX2)),
+    more(way("clang", "-O2 -march=x86-64-v4", "avx512", 512, AVX512)),
+    more(way("gcc", "-O3 -march=x86-64-v4", "avx512", 512, AVX512)),
+    more(way(
+        "gcc",
+        "-O2 -DHETMP_SIMD_WIDTH=256 -mno-avx2",
+        "generic",
+        256,
+        ANY,
+    )),
+    more(way(
+        "gcc",
+        "-O2 -march=x86-64-v3 -DHETMP_SIMD_WIDTH=128",
+        "sse2",
+        128,
+        AVX2,
+    )),
+    more(way(
+        "gcc",
+        "-O1 -DMT3_VERSION -Wno-psabi",
+        "generic",
+        1024,
+        ANY,
+    )),
+    more(way("clang", "-O1 -DMT3_VERSION", "generic", 1024, ANY)),
+    more(way(
+        "gcc",
+        "-O2 -march=x86-64-v4 -DHETMP_SIMD_WIDTH=1024 -Wno-psabi",
+        "generic",
+        1024,
+        AVX512,
+    )),
+];
