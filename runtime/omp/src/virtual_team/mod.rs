@@ -9,8 +9,9 @@
 //! * [`announce`]: the size of team that the program is told.
 //! * [`fit`]: does the region allow that? From its machine code (`hetmp-scan`).
 //! * [`regions`]: what was found out about it when it ran, and whether it gains.
-//! * [`run`]: the team, its real threads (*runners*), and its virtual threads.
-//! * [`switch`], [`exceptions`]: what it takes to suspend a virtual thread.
+//! * [`run`]: the team, and how it runs a region.
+//! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`switch`] and
+//!   [`exceptions`]: what that takes. [`join`]: threads that come in addition.
 //! * [`watchdog`]: against waits that the runtime does not see.
 //! * [`lever`]: the words for all this in reports.
 //!
@@ -24,7 +25,9 @@
 
 mod announce;
 mod exceptions;
+mod fiber;
 mod fit;
+mod join;
 mod lever;
 mod regions;
 mod run;
@@ -45,8 +48,9 @@ use hetmp_sched::virtual_team::pieces;
 use regions::Turn;
 use std::sync::Arc;
 
+pub(crate) use fiber::Runner;
 pub(crate) use lever::{Guard, Lever};
-pub(crate) use run::{barrier, wait_for_others, wait_until, Runner, VirtualTeam};
+pub(crate) use run::{barrier, wait_for_others, wait_until, VirtualTeam};
 
 /// Regions may be run as virtual teams.
 const LEVERS: u8 = 1;

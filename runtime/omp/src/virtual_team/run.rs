@@ -26,6 +26,7 @@
 //! * A [`Fiber`] belongs to the runner in whose lists it is.
 
 use super::exceptions::InFlight;
+use super::fiber::{current, fiber_main, stack_bytes, suspend, Fiber, Runner, State};
 use super::switch::{self, Left, Stack};
 use crate::barrier::wait_on;
 use crate::init;
@@ -33,13 +34,11 @@ use crate::task::TaskPastime;
 use crate::team::{Outlined, Team};
 use crate::thread::{SavedContext, Thread};
 use crate::work::WorkPos;
-use core::cell::{Cell, UnsafeCell};
+use core::cell::Cell;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use hetmp_core::lock::Brief;
-use hetmp_core::park::{Flag, Policy, Spinner};
+use hetmp_core::park::{Flag, Spinner};
 use hetmp_core::sys::{self, monotonic_ns};
-use hetmp_core::tls;
 use hetmp_core::trace::{self, Kind};
 use hetmp_sched::virtual_team::{Blocks, Steal};
 use std::collections::VecDeque;
@@ -50,9 +49,9 @@ const LOCK_SPINS: u32 = 300;
 
 /// What a region is to its runners.
 #[derive(Clone, Copy, Debug)]
-struct Job {
-    f: Outlined,
-    data: *mut libc::c_void,
+pub(super) struct Job {
+    pub(super) f: Outlined,
+    pub(super) data: *mut libc::c_void,
     pieces: u32,
     runners: u32,
     /// Virtual threads have stacks of their own.
@@ -66,101 +65,6 @@ struct Job {
 }
 
 unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
-
-/// Why a fiber gave its runner back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Its virtual thread has come to its end; the stack is free for another.
-    Finished,
-    /// It waits at a barrier.
-    Barrier,
-    /// It waits for something else and asks again.
-    Waiting,
-}
-
-/// A stack and the virtual thread on it.
-#[derive(Debug)]
-struct Fiber {
-    stack: Stack,
-    left: Cell<Left>,
-    team: Cell<*const VirtualTeam>,
-    piece: Cell<u32>,
-    state: Cell<State>,
-    saved: Cell<SavedContext>,
-    in_flight: Cell<InFlight>,
-    errno: Cell<libc::c_int>,
-}
-
-/// A real thread of a virtual team.
-#[derive(Debug)]
-#[repr(align(128))]
-pub(crate) struct Runner {
-    team: Cell<*const VirtualTeam>,
-    index: u32,
-    /// The fiber that runs, or null.
-    current: Cell<*const Fiber>,
-    /// Where the runner's own stack was left.
-    own: Cell<Left>,
-    /// Fibers that arrived at the barrier.
-    waiting: UnsafeCell<Vec<*const Fiber>>,
-    /// Fibers without a virtual thread.
-    #[allow(clippy::vec_box, reason = "fibers know their own address")]
-    idle: UnsafeCell<Vec<Box<Fiber>>>,
-    /// Guards `ready`.
-    lock: Brief,
-    /// Fibers that can go on.
-    ready: UnsafeCell<VecDeque<*const Fiber>>,
-    /// Odd while the program's code runs; counts up at both ends. For the watchdog.
-    pub(super) turns: AtomicU64,
-    /// What the watchdog saw last, and for how long, in ms.
-    pub(super) seen: AtomicU64,
-    pub(super) stuck_ms: AtomicU32,
-    /// Nanoseconds in the program's code, and virtual threads begun, in this region.
-    busy_ns: Cell<u64>,
-    begun: Cell<u32>,
-    /// Virtual threads that came to their end.
-    ended: Cell<u32>,
-}
-
-impl Runner {
-    fn new(index: u32) -> Runner {
-        Runner {
-            team: Cell::new(null()),
-            index,
-            current: Cell::new(null()),
-            own: Cell::new(Left::NOWHERE),
-            waiting: UnsafeCell::new(Vec::new()),
-            idle: UnsafeCell::new(Vec::new()),
-            lock: Brief::new(),
-            ready: UnsafeCell::new(VecDeque::new()),
-            turns: AtomicU64::new(0),
-            seen: AtomicU64::new(0),
-            stuck_ms: AtomicU32::new(0),
-            busy_ns: Cell::new(0),
-            begun: Cell::new(0),
-            ended: Cell::new(0),
-        }
-    }
-
-    fn with_ready<R>(&self, f: impl FnOnce(&mut VecDeque<*const Fiber>) -> R) -> R {
-        self.lock.lock();
-        // SAFETY: the lock is held.
-        let r = f(unsafe { &mut *self.ready.get() });
-        self.lock.unlock();
-        r
-    }
-
-    /// Has it fibers that could go on?
-    pub(super) fn has_ready(&self) -> bool {
-        self.with_ready(|q| !q.is_empty())
-    }
-
-    /// A stretch of the program's code begins or ends. Only the runner's thread writes the count.
-    fn turn(&self) {
-        let turns = self.turns.load(Ordering::Relaxed);
-        self.turns.store(turns + 1, Ordering::Relaxed);
-    }
-}
 
 /// What one run of a region measured.
 #[derive(Clone, Debug)]
@@ -203,7 +107,7 @@ pub(crate) struct VirtualTeam {
     deferred: Cell<bool>,
     /// Fibers of threads that joined and left.
     #[allow(clippy::vec_box, reason = "as above")]
-    orphans: Mutex<Vec<Box<Fiber>>>,
+    pub(super) orphans: Mutex<Vec<Box<Fiber>>>,
 }
 
 // SAFETY: shared between its runners as the module's head says.
@@ -238,6 +142,11 @@ impl VirtualTeam {
             deferred: Cell::new(false),
             orphans: Mutex::new(Vec::new()),
         })
+    }
+
+    /// What the current region is.
+    pub(super) fn job(&self) -> Job {
+        self.job.get()
     }
 
     /// Does the team fit?
@@ -332,7 +241,7 @@ impl VirtualTeam {
     }
 
     /// Runs virtual threads until there are no more for this runner.
-    fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
+    pub(super) fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
         th.runner.set(r);
         let job = self.job.get();
         let mut spinner = Spinner::new();
@@ -602,7 +511,7 @@ impl VirtualTeam {
     }
 
     /// A runner has nothing more to do.
-    fn leave(&self, th: &Thread, r: &Runner) {
+    pub(super) fn leave(&self, th: &Thread, r: &Runner) {
         let job = self.job.get();
         let ended = r.ended.get();
         th.runner.set(null());
@@ -646,160 +555,12 @@ impl VirtualTeam {
             tasks: self.deferred.get(),
         }
     }
-
-    /// Gives every virtual thread that nobody has begun, and every fiber that could go on but whose
-    /// runner is `stuck`, a real thread of its own.
-    ///
-    /// Called by the watchdog, or by a thread of the team that is about to wait where it cannot be
-    /// suspended. Either way the region cannot end meanwhile: what is handed over here is not
-    /// finished.
-    pub(super) fn expand(&self, stuck: &dyn Fn(&Runner) -> bool) {
-        self.expanded.store(true, Ordering::Relaxed);
-        while let Some(piece) = self.blocks.take_any() {
-            self.join_with(Extra {
-                team: self,
-                piece: Some(piece),
-                fiber: null(),
-            });
-        }
-        for r in self.runners.iter().filter(|r| stuck(r)) {
-            while let Some(fiber) = r.with_ready(VecDeque::pop_front) {
-                self.join_with(Extra {
-                    team: self,
-                    piece: None,
-                    fiber,
-                });
-            }
-        }
-    }
-
-    fn join_with(&self, extra: Extra) {
-        let extra = Box::into_raw(Box::new(extra));
-        let mut handle: libc::pthread_t = 0;
-        // SAFETY: the attributes are initialised for the life of the process; the thread gets its
-        // own box, and the team lives until all its virtual threads have ended.
-        unsafe {
-            let error = libc::pthread_create(
-                &mut handle,
-                init::thread_attributes(),
-                extra_main,
-                extra.cast(),
-            );
-            if error == 0 {
-                libc::pthread_detach(handle);
-            } else {
-                drop(Box::from_raw(extra));
-                hetmp_core::report::fatal(format_args!(
-                    "a virtual thread that others wait for could not get a thread ({}): \
-                     HETMP_STATIC=off keeps to ordinary teams",
-                    std::io::Error::from_raw_os_error(error)
-                ));
-            }
-        }
-    }
 }
 
 impl Drop for VirtualTeam {
     fn drop(&mut self) {
         self.team.tasks.quiesce();
     }
-}
-
-/// What an additional thread is to run.
-struct Extra {
-    team: *const VirtualTeam,
-    piece: Option<u32>,
-    fiber: *const Fiber,
-}
-
-extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
-    // SAFETY: made by `join_with` for this thread.
-    let extra = unsafe { Box::from_raw(extra.cast::<Extra>()) };
-    // SAFETY: the team lives until its virtual threads have ended, this one's among them.
-    let team = unsafe { &*extra.team };
-    let thread = Thread::new();
-    tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
-    let runner = Runner::new(u32::MAX);
-    runner.team.set(team);
-    Policy::add_threads(1);
-    if !extra.fiber.is_null() {
-        // SAFETY: taken out of a list for this thread.
-        unsafe { (*extra.fiber).state.set(State::Barrier) };
-        runner.with_ready(|q| q.push_back(extra.fiber));
-    }
-    team.work(&thread, &runner, extra.piece);
-    if let Ok(mut orphans) = team.orphans.lock() {
-        orphans.append(&mut runner.idle.take_list());
-    }
-    team.leave(&thread, &runner);
-    Policy::add_threads(-1);
-    for pool in thread.pools.take() {
-        pool.shut_down();
-    }
-    tls::set(null_mut());
-    null_mut()
-}
-
-trait TakeList<T> {
-    fn take_list(&self) -> Vec<T>;
-}
-
-impl<T> TakeList<T> for UnsafeCell<Vec<T>> {
-    /// The list's content. For the owner of the list.
-    fn take_list(&self) -> Vec<T> {
-        // SAFETY: runners' lists are touched by their own thread only.
-        unsafe { core::mem::take(&mut *self.get()) }
-    }
-}
-
-/// What runs on a fiber's stack: one virtual thread after the other.
-unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
-    // SAFETY: freed only with the team, when it does not run.
-    let fiber = unsafe { &*fiber.cast::<Fiber>() };
-    loop {
-        // SAFETY: the team outlives its fibers.
-        let job = unsafe { (*fiber.team.get()).job.get() };
-        // SAFETY: the promise made where the region was opened.
-        unsafe { (job.f)(job.data) };
-        fiber.state.set(State::Finished);
-        give_back(fiber);
-    }
-}
-
-/// Leaves a fiber for its runner, which may be another thread's when the fiber goes on.
-#[inline(never)]
-fn give_back(fiber: &Fiber) {
-    // Asked anew each time: see the module's head.
-    // SAFETY: a fiber runs only while `runner` says whose.
-    let runner = unsafe { &*Thread::current().runner.get() };
-    // SAFETY: the runner waits on its own stack, in `resume`.
-    unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
-}
-
-/// Suspends the running fiber; returns when it goes on.
-#[inline(never)]
-fn suspend(fiber: &Fiber, state: State) {
-    let th = Thread::current();
-    th.slow.leave();
-    fiber.saved.set(th.save());
-    fiber.errno.set(sys::errno());
-    fiber.state.set(state);
-    give_back(fiber);
-    // SAFETY: __errno_location points to the calling thread's errno, which may be another's now.
-    unsafe { *libc::__errno_location() = fiber.errno.get() };
-}
-
-/// The fiber that the calling thread runs, if it does and can be suspended.
-fn current(th: &Thread) -> Option<&Fiber> {
-    // SAFETY: null, or a runner of a team whose region this thread is in.
-    let runner = unsafe { th.runner.get().as_ref() }?;
-    // In a region inside of the virtual team's, the thread stays: its pools are taken and given back
-    // in order.
-    if !core::ptr::eq(th.team().shared.virtual_team.get(), runner.team.get()) {
-        return None;
-    }
-    // SAFETY: null, or alive while it runs.
-    unsafe { runner.current.get().as_ref() }
 }
 
 /// A barrier of the calling thread's team, which is a virtual one.
@@ -856,16 +617,4 @@ pub(crate) fn wait_for_others(th: &Thread, done: impl FnMut() -> bool) -> bool {
         unsafe { &*runner.team.get() }.expand(&|_| false);
     }
     false
-}
-
-/// The size of a virtual thread's stack: that of a worker.
-fn stack_bytes() -> usize {
-    let mut bytes = 0usize;
-    // SAFETY: the attributes are initialised for the life of the process.
-    let error = unsafe { libc::pthread_attr_getstacksize(init::thread_attributes(), &mut bytes) };
-    if error != 0 || bytes == 0 {
-        8 << 20
-    } else {
-        bytes
-    }
 }

@@ -9,7 +9,8 @@
 //! It can only tell by time, not by what a thread does. A region that is merely uneven loses some speed by it,
 //! once, and is not run as a virtual team again.
 
-use super::run::{Runner, VirtualTeam};
+use super::fiber::Runner;
+use super::run::VirtualTeam;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use hetmp_core::{report, sys};
 use std::sync::{Mutex, MutexGuard};

@@ -1,0 +1,172 @@
+//! Runners and fibers: a real thread of a virtual team, and the stack that it can leave.
+//!
+//! See [`super::run`] for what they are for, and for who may touch which of them.
+
+use super::exceptions::InFlight;
+use super::run::VirtualTeam;
+use super::switch::{self, Left, Stack};
+use crate::init;
+use crate::thread::{SavedContext, Thread};
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::null;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::lock::Brief;
+use hetmp_core::sys;
+use std::collections::VecDeque;
+
+/// Why a fiber gave its runner back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Its virtual thread has come to its end; the stack is free for another.
+    Finished,
+    /// It waits at a barrier.
+    Barrier,
+    /// It waits for something else and asks again.
+    Waiting,
+}
+
+/// A stack and the virtual thread on it.
+#[derive(Debug)]
+pub(super) struct Fiber {
+    pub(super) stack: Stack,
+    pub(super) left: Cell<Left>,
+    pub(super) team: Cell<*const VirtualTeam>,
+    pub(super) piece: Cell<u32>,
+    pub(super) state: Cell<State>,
+    pub(super) saved: Cell<SavedContext>,
+    pub(super) in_flight: Cell<InFlight>,
+    pub(super) errno: Cell<libc::c_int>,
+}
+
+/// A real thread of a virtual team.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct Runner {
+    pub(super) team: Cell<*const VirtualTeam>,
+    pub(super) index: u32,
+    /// The fiber that runs, or null.
+    pub(super) current: Cell<*const Fiber>,
+    /// Where the runner's own stack was left.
+    pub(super) own: Cell<Left>,
+    /// Fibers that arrived at the barrier.
+    pub(super) waiting: UnsafeCell<Vec<*const Fiber>>,
+    /// Fibers without a virtual thread.
+    #[allow(clippy::vec_box, reason = "fibers know their own address")]
+    pub(super) idle: UnsafeCell<Vec<Box<Fiber>>>,
+    /// Guards `ready`.
+    pub(super) lock: Brief,
+    /// Fibers that can go on.
+    pub(super) ready: UnsafeCell<VecDeque<*const Fiber>>,
+    /// Odd while the program's code runs; counts up at both ends. For the watchdog.
+    pub(super) turns: AtomicU64,
+    /// What the watchdog saw last, and for how long, in ms.
+    pub(super) seen: AtomicU64,
+    pub(super) stuck_ms: AtomicU32,
+    /// Nanoseconds in the program's code, and virtual threads begun, in this region.
+    pub(super) busy_ns: Cell<u64>,
+    pub(super) begun: Cell<u32>,
+    /// Virtual threads that came to their end.
+    pub(super) ended: Cell<u32>,
+}
+
+impl Runner {
+    pub(super) fn new(index: u32) -> Runner {
+        Runner {
+            team: Cell::new(null()),
+            index,
+            current: Cell::new(null()),
+            own: Cell::new(Left::NOWHERE),
+            waiting: UnsafeCell::new(Vec::new()),
+            idle: UnsafeCell::new(Vec::new()),
+            lock: Brief::new(),
+            ready: UnsafeCell::new(VecDeque::new()),
+            turns: AtomicU64::new(0),
+            seen: AtomicU64::new(0),
+            stuck_ms: AtomicU32::new(0),
+            busy_ns: Cell::new(0),
+            begun: Cell::new(0),
+            ended: Cell::new(0),
+        }
+    }
+
+    pub(super) fn with_ready<R>(&self, f: impl FnOnce(&mut VecDeque<*const Fiber>) -> R) -> R {
+        self.lock.lock();
+        // SAFETY: the lock is held.
+        let r = f(unsafe { &mut *self.ready.get() });
+        self.lock.unlock();
+        r
+    }
+
+    /// Has it fibers that could go on?
+    pub(super) fn has_ready(&self) -> bool {
+        self.with_ready(|q| !q.is_empty())
+    }
+
+    /// A stretch of the program's code begins or ends. Only the runner's thread writes the count.
+    pub(super) fn turn(&self) {
+        let turns = self.turns.load(Ordering::Relaxed);
+        self.turns.store(turns + 1, Ordering::Relaxed);
+    }
+}
+
+/// What runs on a fiber's stack: one virtual thread after the other.
+pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
+    // SAFETY: freed only with the team, when it does not run.
+    let fiber = unsafe { &*fiber.cast::<Fiber>() };
+    loop {
+        // SAFETY: the team outlives its fibers.
+        let job = unsafe { (*fiber.team.get()).job() };
+        // SAFETY: the promise made where the region was opened.
+        unsafe { (job.f)(job.data) };
+        fiber.state.set(State::Finished);
+        give_back(fiber);
+    }
+}
+
+/// Leaves a fiber for its runner, which may be another thread's when the fiber goes on.
+#[inline(never)]
+fn give_back(fiber: &Fiber) {
+    // Asked anew each time: see the module's head.
+    // SAFETY: a fiber runs only while `runner` says whose.
+    let runner = unsafe { &*Thread::current().runner.get() };
+    // SAFETY: the runner waits on its own stack, in `resume`.
+    unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
+}
+
+/// Suspends the running fiber; returns when it goes on.
+#[inline(never)]
+pub(super) fn suspend(fiber: &Fiber, state: State) {
+    let th = Thread::current();
+    th.slow.leave();
+    fiber.saved.set(th.save());
+    fiber.errno.set(sys::errno());
+    fiber.state.set(state);
+    give_back(fiber);
+    // SAFETY: __errno_location points to the calling thread's errno, which may be another's now.
+    unsafe { *libc::__errno_location() = fiber.errno.get() };
+}
+
+/// The fiber that the calling thread runs, if it does and can be suspended.
+pub(super) fn current(th: &Thread) -> Option<&Fiber> {
+    // SAFETY: null, or a runner of a team whose region this thread is in.
+    let runner = unsafe { th.runner.get().as_ref() }?;
+    // In a region inside of the virtual team's, the thread stays: its pools are taken and given back
+    // in order.
+    if !core::ptr::eq(th.team().shared.virtual_team.get(), runner.team.get()) {
+        return None;
+    }
+    // SAFETY: null, or alive while it runs.
+    unsafe { runner.current.get().as_ref() }
+}
+
+/// The size of a virtual thread's stack: that of a worker.
+pub(super) fn stack_bytes() -> usize {
+    let mut bytes = 0usize;
+    // SAFETY: the attributes are initialised for the life of the process.
+    let error = unsafe { libc::pthread_attr_getstacksize(init::thread_attributes(), &mut bytes) };
+    if error != 0 || bytes == 0 {
+        8 << 20
+    } else {
+        bytes
+    }
+}

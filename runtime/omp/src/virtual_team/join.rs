@@ -1,0 +1,113 @@
+//! Threads that join a virtual team because one of its threads waits for others, unseen or where it
+//! cannot be suspended.
+
+use super::fiber::{Fiber, Runner, State};
+use super::run::VirtualTeam;
+use crate::init;
+use crate::thread::Thread;
+use core::cell::UnsafeCell;
+use core::ptr::{null, null_mut};
+use core::sync::atomic::Ordering;
+use hetmp_core::park::Policy;
+use hetmp_core::tls;
+use std::collections::VecDeque;
+
+impl VirtualTeam {
+    /// Gives every virtual thread that nobody has begun, and every fiber that could go on but whose
+    /// runner is `stuck`, a real thread of its own.
+    ///
+    /// Called by the watchdog, or by a thread of the team that is about to wait where it cannot be
+    /// suspended. Either way the region cannot end meanwhile: what is handed over here is not
+    /// finished.
+    pub(super) fn expand(&self, stuck: &dyn Fn(&Runner) -> bool) {
+        self.expanded.store(true, Ordering::Relaxed);
+        while let Some(piece) = self.blocks.take_any() {
+            self.join_with(Extra {
+                team: self,
+                piece: Some(piece),
+                fiber: null(),
+            });
+        }
+        for r in self.runners.iter().filter(|r| stuck(r)) {
+            while let Some(fiber) = r.with_ready(VecDeque::pop_front) {
+                self.join_with(Extra {
+                    team: self,
+                    piece: None,
+                    fiber,
+                });
+            }
+        }
+    }
+
+    fn join_with(&self, extra: Extra) {
+        let extra = Box::into_raw(Box::new(extra));
+        let mut handle: libc::pthread_t = 0;
+        // SAFETY: the attributes are initialised for the life of the process; the thread gets its
+        // own box, and the team lives until all its virtual threads have ended.
+        unsafe {
+            let error = libc::pthread_create(
+                &mut handle,
+                init::thread_attributes(),
+                extra_main,
+                extra.cast(),
+            );
+            if error == 0 {
+                libc::pthread_detach(handle);
+            } else {
+                drop(Box::from_raw(extra));
+                hetmp_core::report::fatal(format_args!(
+                    "a virtual thread that others wait for could not get a thread ({}): \
+                     HETMP_STATIC=off keeps to ordinary teams",
+                    std::io::Error::from_raw_os_error(error)
+                ));
+            }
+        }
+    }
+}
+
+/// What an additional thread is to run.
+struct Extra {
+    team: *const VirtualTeam,
+    piece: Option<u32>,
+    fiber: *const Fiber,
+}
+
+extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: made by `join_with` for this thread.
+    let extra = unsafe { Box::from_raw(extra.cast::<Extra>()) };
+    // SAFETY: the team lives until its virtual threads have ended, this one's among them.
+    let team = unsafe { &*extra.team };
+    let thread = Thread::new();
+    tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
+    let runner = Runner::new(u32::MAX);
+    runner.team.set(team);
+    Policy::add_threads(1);
+    if !extra.fiber.is_null() {
+        // SAFETY: taken out of a list for this thread.
+        unsafe { (*extra.fiber).state.set(State::Barrier) };
+        runner.with_ready(|q| q.push_back(extra.fiber));
+    }
+    team.work(&thread, &runner, extra.piece);
+    if let Ok(mut orphans) = team.orphans.lock() {
+        orphans.append(&mut runner.idle.take_list());
+    }
+    team.leave(&thread, &runner);
+    Policy::add_threads(-1);
+    for pool in thread.pools.take() {
+        pool.shut_down();
+    }
+    tls::set(null_mut());
+    null_mut()
+}
+
+trait TakeList<T> {
+    fn take_list(&self) -> Vec<T>;
+}
+
+impl<T> TakeList<T> for UnsafeCell<Vec<T>> {
+    /// The list's content. For the owner of the list.
+    fn take_list(&self) -> Vec<T> {
+        // SAFETY: runners' lists are touched by their own thread only.
+        unsafe { core::mem::take(&mut *self.get()) }
+    }
+}
