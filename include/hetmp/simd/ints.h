@@ -197,13 +197,13 @@ HETMP_SIMD_FN HETMP_V HETMP_OP(SHRV)(HETMP_V v, HETMP_UV n) {
 #if !HETMP_OWN(ROTL)
 HETMP_SIMD_FN HETMP_V HETMP_OP(ROTL)(HETMP_V v, unsigned n) {
     n %= HETMP_W;
-    return HETMP_OP(OR)(HETMP_OP(SHL)(v, n), HETMP_OP(SHR)(v, HETMP_W - n));
+    return HETMP_OP(OR)(HETMP_OP(SHL)(v, n), HETMP_OP(SHR)(v, (HETMP_W - n) % HETMP_W));
 }
 #endif
 #if !HETMP_OWN(ROTR)
 HETMP_SIMD_FN HETMP_V HETMP_OP(ROTR)(HETMP_V v, unsigned n) {
     n %= HETMP_W;
-    return HETMP_OP(OR)(HETMP_OP(SHR)(v, n), HETMP_OP(SHL)(v, HETMP_W - n));
+    return HETMP_OP(OR)(HETMP_OP(SHR)(v, n), HETMP_OP(SHL)(v, (HETMP_W - n) % HETMP_W));
 }
 #endif
 #if !HETMP_OWN(ROTLV)
