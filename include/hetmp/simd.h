@@ -47,6 +47,7 @@
  * AVX_VERSION is the default above; MT3_VERSION is generic at 1024 bits (as the
  * MT-3000's 16 doubles), SW5_VERSION generic at 256 (the SW26010's registers; the
  * chip itself holds only 4 floats in one, so its own _VF32_SIZE is 4).
+ * SVE code for N bits needs a machine that runs at exactly N.
  * Code of different backends must not share an inline function of yours that takes
  * or returns vectors: keep one backend a source file, or make such functions static.
  */
