@@ -39,7 +39,11 @@ int main(int argc, char **argv)
     }
     double start = omp_get_wtime();
     for (int s = 0; s < steps; s++) {
+#ifdef NO_CLAUSE
+#pragma omp parallel for
+#else
 #pragma omp parallel for schedule(runtime)
+#endif
         for (int i = 0; i < n; i++) {
             double ax = 0, ay = 0, az = 0;
             for (int k = 0; k < n; k++) {

@@ -202,7 +202,7 @@ fn run(options: &Options) -> Result<bool> {
     let dir = library::target_dir().join("demo");
     fs::create_dir_all(&dir)?;
     let mut demo = Demo {
-        program: compile(&dir)?,
+        program: compile(&dir, "nbody", &[])?,
         args: vec![options.bodies.to_string(), options.steps.to_string()],
         report: dir.join("report.json"),
         result: None,
@@ -262,8 +262,25 @@ fn run(options: &Options) -> Result<bool> {
     demo.measure(&mut unlike, options.runs)?;
     println!("\n2. Unlike cores, HETMP_NODES='{nodes}'\n");
     show_nodes(&unlike)?;
+    demo.program = compile(&dir, "nbody-no-clause", &["-DNO_CLAUSE"])?;
+    let mut divided: Vec<Row> = ["static", "hetprobe"]
+        .iter()
+        .map(|schedule| {
+            Row::new(
+                schedule,
+                &[
+                    ("LD_PRELOAD", &preload),
+                    ("HETMP_NODES", &nodes),
+                    ("HETMP_SCHEDULE", schedule),
+                ],
+            )
+        })
+        .collect();
+    demo.measure(&mut divided, options.runs)?;
+    println!("\n3. The same nodes; no schedule clause: gcc has divided the loop itself\n");
+    show_divided(&divided);
     println!(
-        "\n   All runs here are ours: HETMP_NODES does not slow libgomp's threads, so its time\n   \
+        "\n   All runs on unlike cores are ours: HETMP_NODES does not slow libgomp's threads, so its time\n   \
          on these nodes cannot be compared."
     );
     println!(
@@ -275,11 +292,39 @@ fn run(options: &Options) -> Result<bool> {
         }
     );
     if let Some(path) = &options.json {
-        let all: Vec<&Row> = equal.iter().chain(&unlike).collect();
+        let all: Vec<&Row> = equal.iter().chain(&unlike).chain(&divided).collect();
         let text = serde_json::to_string_pretty(&all)?;
         fs::write(path, text + "\n").with_context(|| path.display().to_string())?;
     }
     Ok(demo.equal)
+}
+
+fn show_divided(rows: &[Row]) {
+    println!(
+        "   {:<20}{:>9}{:>8}   {:<9}node 1",
+        "schedule", "seconds", "ratio", "node 0"
+    );
+    let fixed = rows[0].median().seconds;
+    for row in rows {
+        let sample = row.median();
+        let mut line = format!(
+            "   {:<20}{:>9.3}{:>8.2}   ",
+            row.name,
+            sample.seconds,
+            sample.seconds / fixed
+        );
+        // Only what was run as virtual threads is in the report: the program divides the loop in
+        // halves by itself.
+        let shares: Vec<f64> = match &sample.region {
+            Some(region) => region.nodes.iter().map(|n| n.share).collect(),
+            None => vec![0.5, 0.5],
+        };
+        for share in shares {
+            // Writing to a String cannot fail.
+            let _ = write!(line, "{:<9}", format!("{:.1}%", share * 100.0));
+        }
+        println!("{}", line.trim_end());
+    }
 }
 
 fn show_nodes(rows: &[Row]) -> Result<()> {
@@ -339,9 +384,10 @@ fn show_nodes(rows: &[Row]) -> Result<()> {
 }
 
 /// Compiles the program as any user would.
-fn compile(dir: &Path) -> Result<PathBuf> {
-    let program = dir.join("nbody");
+fn compile(dir: &Path, name: &str, flags: &[&str]) -> Result<PathBuf> {
+    let program = dir.join(name);
     let out = Command::new("gcc")
+        .args(flags)
         .args(["-fopenmp", "-O2", "-o"])
         .arg(&program)
         .arg(library::root().join("c-tests/kernels/nbody.c"))
