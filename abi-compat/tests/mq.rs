@@ -35,7 +35,7 @@ fn strings(args: &[&str]) -> Vec<String> {
 
 fn tool(name: &str) -> PathBuf {
     hetmp_abi_compat::suite::find_in_path(name)
-        .unwrap_or_else(|| panic!("hetmp: tool {name}: must be installed"))
+        .unwrap_or_else(|_| panic!("hetmp: tool {name}: must be installed"))
 }
 
 struct Installed {
