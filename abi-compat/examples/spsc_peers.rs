@@ -75,10 +75,7 @@ fn allowed_cpus() -> libc::cpu_set_t {
 }
 
 /// Runs both threads; the seconds from the first message to the last one's receipt, and the sum.
-fn both(
-    send: impl FnOnce() + Send,
-    receive: impl FnOnce() -> u64 + Send + 'static,
-) -> (f64, u64) {
+fn both(send: impl FnOnce() + Send, receive: impl FnOnce() -> u64 + Send + 'static) -> (f64, u64) {
     let allowed = allowed_cpus();
     pin(&allowed, 0);
     let receiver = std::thread::spawn(move || {

@@ -13,6 +13,7 @@
 //! and JSON files. No line of gcc's test suite is kept in the repository.
 
 pub mod bench;
+pub mod c_api;
 pub mod case;
 pub mod compare;
 pub mod coverage;

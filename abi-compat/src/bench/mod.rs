@@ -13,12 +13,14 @@
 //! row that cannot be run at all makes the exit status 1.
 //!
 //! [`sched`] measures loop schedules on nodes of unlike speed, with the kernels of
-//! `c-tests/kernels/`; [`simd`] kernels in `hetmp/simd.h` beside intrinsics.
+//! `c-tests/kernels/`; [`simd`] kernels in `hetmp/simd.h` beside intrinsics; [`mq`] message queues
+//! beside what programs write without them.
 
 mod floor;
 mod load;
 mod machine;
 mod micro;
+mod mq;
 mod plot;
 mod process;
 mod programs;
@@ -35,6 +37,7 @@ use anyhow::{bail, Context, Result};
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
+pub use mq::{mq, MqArgs};
 use process::{Runtime, System};
 use programs::Programs;
 pub use sched::{sched, SchedArgs};

@@ -29,6 +29,8 @@ enum What {
     Sched(bench::SchedArgs),
     /// Kernels in hetmp/simd.h beside the same kernels in intrinsics
     Simd(bench::SimdArgs),
+    /// Message queues beside hand-written copies, rtrb and ArrayQueue, and the paper's figures
+    Mq(bench::MqArgs),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         What::Omp(args) => bench::omp(&args),
         What::Sched(args) => bench::sched(&args),
         What::Simd(args) => bench::simd(&args),
+        What::Mq(args) => bench::mq(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("hetmp: {error:#}");

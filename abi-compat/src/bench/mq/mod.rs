@@ -1,0 +1,265 @@
+//! `bench mq`: message queues beside what programs write without them.
+//!
+//! Every comparison is within one run of this program, its sides in turns: A B C A B C. A value is the
+//! median of the rounds, with the least and the most; a ratio is the median of the rounds' ratios, so
+//! that what the machine did meanwhile hits both of its sides. The parts:
+//!
+//! * `bandwidth`: messages to 1 to 64 slaves over the same threads' hand-written double buffers;
+//! * `platform`: the same under the modelled SW26010 over the slaves' own transfers, beside the paper's figures;
+//! * `spsc`: one thread to one other, beside rtrb and crossbeam's `ArrayQueue`;
+//! * `apps`: matrix multiplication and password search, with queues and by hand.
+//!
+//! [`programs`] compiles and runs, the parts say what, [`Bench::compare`] takes turns and prints.
+
+mod apps;
+mod bandwidth;
+mod platform;
+mod programs;
+mod spsc;
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+
+use super::machine::Machine;
+use super::process;
+use super::stats::{median, range};
+use programs::Programs;
+
+/// A group of comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// Messages to many slaves, over hand-written double buffers.
+    Bandwidth,
+    /// The same on the modelled SW26010.
+    Platform,
+    /// One thread to one other, beside rtrb and ArrayQueue.
+    Spsc,
+    /// Matrix multiplication and password search.
+    Apps,
+}
+
+/// What `bench mq` accepts.
+#[derive(Args, Debug)]
+pub struct MqArgs {
+    /// Fewer rounds (3) and rows: for a look while working
+    #[arg(long)]
+    quick: bool,
+    /// Rounds of each row; a round is one run of each of its sides [default: 9, quick: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// Only these parts, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    parts: Vec<Part>,
+    /// The library [default: $HETMP_LIB, else libhetmp.so beside this program]
+    #[arg(long, value_name = "PATH")]
+    lib: Option<PathBuf>,
+    /// Write everything that was measured to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// One way to do the work of a row.
+struct Side {
+    name: &'static str,
+    program: PathBuf,
+    args: Vec<String>,
+    /// HETMP_PLATFORM.
+    platform: Option<String>,
+    /// How much one run of it does, in the row's unit.
+    amount: f64,
+}
+
+impl Side {
+    /// A run in an environment without anything else that steers the library.
+    fn command(&self) -> Command {
+        let mut command = process::bare(&self.program);
+        command.args(&self.args);
+        if let Some(platform) = &self.platform {
+            command.env("HETMP_PLATFORM", platform);
+        }
+        command
+    }
+}
+
+/// What one side reached in each round.
+#[derive(serde::Serialize)]
+struct Reached {
+    name: &'static str,
+    /// In the row's unit, for each round.
+    values: Vec<f64>,
+}
+
+impl Reached {
+    fn median(&self) -> f64 {
+        median(self.values.iter().copied())
+    }
+
+    /// Median, least and most, in so many characters as tell them apart.
+    fn shown(&self) -> String {
+        let (least, most) = range(self.values.iter().copied());
+        format!(
+            "{} ({}-{})",
+            short(self.median()),
+            short(least),
+            short(most)
+        )
+    }
+
+    /// The median of the rounds' ratios to another side.
+    fn over(&self, other: &Reached) -> f64 {
+        median(self.values.iter().zip(&other.values).map(|(a, b)| a / b))
+    }
+}
+
+fn short(x: f64) -> String {
+    match x {
+        x if x >= 99.5 => format!("{x:.0}"),
+        x if x >= 9.95 => format!("{x:.1}"),
+        x if x >= 0.995 => format!("{x:.2}"),
+        x => format!("{x:.3}"),
+    }
+}
+
+/// A measured row.
+#[derive(serde::Serialize)]
+struct Row {
+    part: &'static str,
+    name: String,
+    unit: &'static str,
+    sides: Vec<Reached>,
+}
+
+#[derive(serde::Serialize)]
+struct Report {
+    machine: Machine,
+    rounds: usize,
+    rows: Vec<Row>,
+}
+
+/// What the parts share.
+struct Bench {
+    programs: Programs,
+    quick: bool,
+    rounds: usize,
+    report: Report,
+}
+
+/// How seconds become a row's values.
+#[derive(Clone, Copy)]
+enum Unit {
+    /// Amount a second.
+    Rate(&'static str),
+    /// Nanoseconds for one of amount.
+    Nanoseconds,
+}
+
+impl Bench {
+    /// An application of size A, done in several ways: `APP A WAY ARGS`.
+    fn app_sides(
+        &self,
+        app: &str,
+        ways: &[&'static str],
+        args: &str,
+        platform: Option<&str>,
+        amount: f64,
+    ) -> Vec<Side> {
+        ways.iter()
+            .map(|&way| Side {
+                name: way,
+                program: self.programs.path(app),
+                args: words(&format!("A {way} {args}")),
+                platform: platform.map(str::to_owned),
+                amount,
+            })
+            .collect()
+    }
+
+    /// Runs the sides in turns; the row is kept in the report, too.
+    fn compare(
+        &mut self,
+        part: &'static str,
+        name: String,
+        unit: Unit,
+        sides: &[Side],
+    ) -> Result<&Row> {
+        let mut reached: Vec<Reached> = sides
+            .iter()
+            .map(|side| Reached {
+                name: side.name,
+                values: Vec::new(),
+            })
+            .collect();
+        for _ in 0..self.rounds {
+            for (side, reached) in sides.iter().zip(&mut reached) {
+                let seconds = programs::seconds(side.command())?;
+                reached.values.push(match unit {
+                    Unit::Rate(_) => side.amount / seconds,
+                    Unit::Nanoseconds => 1e9 * seconds / side.amount,
+                });
+            }
+        }
+        let unit = match unit {
+            Unit::Rate(unit) => unit,
+            Unit::Nanoseconds => "ns",
+        };
+        self.report.rows.push(Row {
+            part,
+            name,
+            unit,
+            sides: reached,
+        });
+        Ok(self.report.rows.last().expect("one was pushed"))
+    }
+}
+
+/// Measures what `args` asks for and prints tables; the exit status is 0 whatever the times are.
+///
+/// # Errors
+/// When a program cannot be compiled, fails, or gives a wrong result.
+pub fn mq(args: &MqArgs) -> Result<ExitCode> {
+    let library = super::find_library(args.lib.as_deref())?;
+    let rounds = args.rounds.unwrap_or(if args.quick { 3 } else { 9 }) as usize;
+    let mut bench = Bench {
+        programs: Programs::build(&library)?,
+        quick: args.quick,
+        rounds,
+        report: Report {
+            machine: Machine::look(),
+            rounds,
+            rows: Vec::new(),
+        },
+    };
+    let machine = &bench.report.machine;
+    println!("# Message queues\n");
+    println!(
+        "{}, {} cores, {}, {}; load {} before; {rounds} rounds in turns: median (least-most); ratios: median of the rounds'.",
+        machine.cpu, machine.cores, machine.kernel, machine.compiler, machine.load_before
+    );
+    let wants = |part| args.parts.is_empty() || args.parts.contains(&part);
+    if wants(Part::Spsc) {
+        spsc::measure(&mut bench)?;
+    }
+    if wants(Part::Bandwidth) {
+        bandwidth::measure(&mut bench)?;
+    }
+    if wants(Part::Platform) {
+        platform::measure(&mut bench)?;
+    }
+    if wants(Part::Apps) {
+        apps::measure(&mut bench)?;
+    }
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&bench.report)?;
+        std::fs::write(file, text + "\n")
+            .with_context(|| format!("--json {}: a file that can be written", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The words of an argument list.
+fn words(line: &str) -> Vec<String> {
+    line.split_ascii_whitespace().map(str::to_owned).collect()
+}
