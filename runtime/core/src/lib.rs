@@ -2,13 +2,15 @@
 //!
 //! * **What it is**: waiting and waking ([`park`]), the per-thread self pointer ([`tls`]), system
 //!   calls ([`sys`]), loaded objects and their functions ([`object`]), machine discovery ([`topo`],
-//!   [`quota`], [`calibration`]), counters ([`counters`]), the table of environment variables
-//!   ([`mod@env`]), emulated slow cores ([`slow`]) and one-line user messages ([`report`]).
+//!   [`quota`], [`calibration`]), job bootstrap ([`bootstrap`]), counters ([`counters`]), the table
+//!   of environment variables ([`mod@env`]), emulated slow cores ([`slow`]) and one-line user
+//!   messages ([`report`]).
 //! * **What it owns**: the process-wide waiting policy and the self-pointer word. Nothing of any
 //!   API; it does not know what a team, a queue pair or a page is.
 //! * **Data in**: sysfs, cgroup files, environment variables, the clock. **Data out**: plain values
 //!   to the engines above; lines on standard error through [`report`].
 
+pub mod bootstrap;
 pub mod calibration;
 pub mod counters;
 pub mod env;

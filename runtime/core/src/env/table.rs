@@ -399,6 +399,11 @@ pub static TABLE: &[Variable] = &[
         .accepts("an integer from 16 to 16777216")
         .help("Events of a thread that the trace keeps, 48 bytes each; the oldest are dropped.")
         .spec("hetmp"),
+    hetmp("HETMP_BOOTSTRAP", Kind::Word)
+        .default("found by what launchers set")
+        .accepts("alone, hetrun, pmi1, pmi2 or pmix")
+        .help("How a process finds the others of its job: which launcher it talks to.")
+        .spec("hetmp"),
     hetmp("HETMP_PLATFORM", Kind::Notation)
         .default("x86")
         .accepts(

@@ -1,0 +1,167 @@
+//! A process that hetrun started: requests and replies over a unix socket.
+
+use super::wire::{read_frame, Reply, Request, Ticket, VERSION};
+use super::{exit_now, Error, Job, Keys, Launcher, SECRET};
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
+
+pub(super) struct Hetrun {
+    stream: UnixStream,
+    rank: u32,
+    size: u32,
+    local: Vec<u32>,
+    secret: [u8; SECRET],
+    address: Option<IpAddr>,
+    keys: Keys,
+}
+
+fn lost(why: impl ToString) -> Error {
+    Error::Lost {
+        launcher: Launcher::Hetrun,
+        why: why.to_string(),
+    }
+}
+
+fn protocol(what: impl ToString) -> Error {
+    Error::Protocol {
+        launcher: Launcher::Hetrun,
+        what: what.to_string(),
+    }
+}
+
+impl Hetrun {
+    pub(super) fn connect(text: &dyn Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        let value = text("HETMP_JOB").unwrap_or_default();
+        let ticket = Ticket::decode(value.trim()).ok_or(Error::Environment {
+            name: "HETMP_JOB",
+            // Not the value: it may hold most of a secret.
+            value: format!("({} bytes)", value.len()),
+            accepted: "what hetrun sets is accepted",
+        })?;
+        let stream = SocketAddr::from_abstract_name(ticket.socket.as_bytes())
+            .and_then(|name| UnixStream::connect_addr(&name))
+            .map_err(lost)?;
+        Self::join(stream, &ticket)
+    }
+
+    /// Says hello on a fresh connection.
+    pub(super) fn join(stream: UnixStream, ticket: &Ticket) -> Result<Self, Error> {
+        let mut this = Self {
+            stream,
+            rank: ticket.rank,
+            size: 1,
+            local: Vec::new(),
+            secret: ticket.secret,
+            address: None,
+            keys: Keys::default(),
+        };
+        this.send(&Request::Hello {
+            version: VERSION,
+            secret: ticket.secret,
+            rank: ticket.rank,
+        })?;
+        match this.receive()? {
+            Reply::Welcome {
+                size,
+                local,
+                address,
+            } => {
+                if ticket.rank >= size || local.binary_search(&ticket.rank).is_err() {
+                    return Err(protocol("a job that this process is not in"));
+                }
+                this.size = size;
+                this.local = local;
+                this.address = address.parse().ok();
+                Ok(this)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    fn send(&mut self, request: &Request) -> Result<(), Error> {
+        self.stream.write_all(&request.encode()).map_err(lost)
+    }
+
+    fn receive(&mut self) -> Result<Reply, Error> {
+        match read_frame(&mut self.stream) {
+            Ok(Some(bytes)) => Reply::decode(&bytes).map_err(protocol),
+            Ok(None) => Err(lost("it has ended")),
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => Err(protocol(error)),
+            Err(error) => Err(lost(error)),
+        }
+    }
+}
+
+fn unexpected(reply: &Reply) -> Error {
+    match reply {
+        Reply::Refused(text) => protocol(text),
+        _ => protocol("an answer to another question"),
+    }
+}
+
+impl Job for Hetrun {
+    fn launcher(&self) -> Launcher {
+        Launcher::Hetrun
+    }
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+    fn size(&self) -> u32 {
+        self.size
+    }
+    fn local_ranks(&self) -> &[u32] {
+        &self.local
+    }
+    fn secret(&self) -> &[u8; SECRET] {
+        &self.secret
+    }
+    fn address(&self) -> Option<IpAddr> {
+        self.address
+    }
+    fn put(&mut self, key: &str, value: &[u8]) -> Result<(), Error> {
+        self.keys.put(key, value)?;
+        self.send(&Request::Put {
+            key: key.to_owned(),
+            value: value.to_vec(),
+        })
+    }
+    fn fence(&mut self) -> Result<(), Error> {
+        self.send(&Request::Fence)?;
+        match self.receive()? {
+            Reply::Fenced => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+    fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, Error> {
+        Keys::get(rank, self.size, key)?;
+        self.send(&Request::Get {
+            rank,
+            key: key.to_owned(),
+        })?;
+        match self.receive()? {
+            Reply::Value(value) => Ok(value),
+            other => Err(unexpected(&other)),
+        }
+    }
+    fn abort(&mut self, status: i32, message: &str) -> ! {
+        let told = self.send(&Request::Abort {
+            status,
+            message: message.to_owned(),
+        });
+        if told.is_ok() {
+            // hetrun ends the connection when it has heard: no process of the job goes on, and
+            // the line about it names this message, not this process's death.
+            while let Ok(Some(_)) = read_frame(&mut self.stream) {}
+        }
+        exit_now(status)
+    }
+    fn finalize(&mut self) -> Result<(), Error> {
+        self.send(&Request::Finalize)?;
+        match self.receive()? {
+            Reply::Finalized => Ok(()),
+            other => Err(unexpected(&other)),
+        }
+    }
+}

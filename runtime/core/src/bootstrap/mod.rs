@@ -1,0 +1,305 @@
+//! Job bootstrap: who am I, who else.
+//!
+//! * **What it is**: [`connect`] finds out which launcher started this process (hetrun, a PMI-1 or
+//!   PMI-2 one, a PMIx one, or none) and returns a [`Job`]: a rank among so many, which ranks share
+//!   this machine, a key-value exchange by which the processes learn each other's addresses, and a
+//!   secret by which they recognise each other's connections.
+//! * **What it owns**: the connection to the launcher, nothing else; no data of any API travels
+//!   here.
+//! * **Data in**: environment variables and messages of the launcher; the parsers of both are pure
+//!   ([`wire`], [`pmi`], [`mapping`]). **Data out**: plain values.
+//!
+//! A value that was put is visible to all after the next [`Job::fence`]. A key is put at most once
+//! by a rank, since not every launcher's exchange can replace values.
+
+pub mod mapping;
+pub mod pmi;
+pub mod wire;
+
+mod alone;
+mod hetrun;
+mod pmi1;
+mod pmi2;
+mod pmix;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use crate::env::snapshot;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fmt;
+use std::net::IpAddr;
+use std::os::unix::ffi::OsStringExt as _;
+
+/// The longest key, in bytes. With a rank and a piece's number it must fit into PMI's 64.
+pub const MAX_KEY: usize = 32;
+/// The longest value, in bytes.
+pub const MAX_VALUE: usize = 64 * 1024;
+/// The most processes of a job.
+pub const MAX_SIZE: u32 = 1 << 20;
+/// The length of [`Job::secret`], in bytes.
+pub const SECRET: usize = 32;
+
+/// Who started this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launcher {
+    /// Nobody: a job of one.
+    Alone,
+    /// Our `hetrun` (`oshrun`).
+    Hetrun,
+    /// One that speaks PMI-1: hydra's `mpiexec` and others.
+    Pmi1,
+    /// One that speaks PMI-2: `srun --mpi=pmi2`.
+    Pmi2,
+    /// One that speaks PMIx: Open MPI's `mpirun`, `prterun`, `srun --mpi=pmix`.
+    Pmix,
+}
+
+impl fmt::Display for Launcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Alone => "alone",
+            Self::Hetrun => "hetrun",
+            Self::Pmi1 => "pmi1",
+            Self::Pmi2 => "pmi2",
+            Self::Pmix => "pmix",
+        })
+    }
+}
+
+/// What went wrong. The text is one line, for [`crate::report`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The environment says something that cannot be.
+    Environment {
+        /// The variable.
+        name: &'static str,
+        /// Its value.
+        value: String,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// The launcher is gone, or cannot be reached.
+    Lost {
+        /// Who.
+        launcher: Launcher,
+        /// Why, as far as known.
+        why: String,
+    },
+    /// The launcher said something that is not in its protocol, or refused.
+    Protocol {
+        /// Who.
+        launcher: Launcher,
+        /// What it said.
+        what: String,
+    },
+    /// The caller asked for something that cannot be: a bad key, value or rank.
+    Usage(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment {
+                name,
+                value,
+                accepted,
+            } => write!(f, "{name} {value}: {accepted}"),
+            Self::Lost { launcher, why } => {
+                write!(f, "launcher {launcher}: the connection is needed ({why})")
+            }
+            Self::Protocol { launcher, what } => {
+                write!(f, "launcher {launcher}: its protocol is accepted ({what})")
+            }
+            Self::Usage(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// A process's place in its job, and its way to the others.
+pub trait Job: Send {
+    /// Who started it.
+    fn launcher(&self) -> Launcher;
+    /// This process's number, below [`Job::size`].
+    fn rank(&self) -> u32;
+    /// The number of processes.
+    fn size(&self) -> u32;
+    /// The ranks on this machine, ascending, this one among them.
+    fn local_ranks(&self) -> &[u32];
+    /// The same random bytes in every process of the job, and in no other job: connections between
+    /// the processes are recognised by it.
+    fn secret(&self) -> &[u8; SECRET];
+    /// The address by which the others reach this process, where the launcher says or the job is
+    /// on one machine (the loopback address then). Nothing needs to listen anywhere else.
+    fn address(&self) -> Option<IpAddr>;
+    /// Keeps `value` (at most [`MAX_VALUE`] bytes) for the others to get after the next fence.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a key put before, or that is not 1 to [`MAX_KEY`] letters, digits,
+    /// `.`, `-` and `_` (and does not begin with `hetmp.`), or for too long a value; else what happened to the launcher.
+    fn put(&mut self, key: &str, value: &[u8]) -> Result<(), Error>;
+    /// Waits until every process of the job called it; what each put before is then visible to all.
+    ///
+    /// # Errors
+    /// What happened to the launcher.
+    fn fence(&mut self) -> Result<(), Error>;
+    /// What `rank` put under `key` before a fence that has ended; `None` if it put nothing.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a bad key or rank; else what happened to the launcher.
+    fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, Error>;
+    /// Ends every process of the job, this one with `status`; `message` is for the user.
+    fn abort(&mut self, status: i32, message: &str) -> !;
+    /// Says that this process is done with the job: that it ends afterwards, even with the others
+    /// still running, is no accident. Nothing may be put, got or fenced afterwards.
+    ///
+    /// # Errors
+    /// What happened to the launcher.
+    fn finalize(&mut self) -> Result<(), Error>;
+}
+
+/// Finds the launcher and joins the job. Every process of the job has to call it (the first thing
+/// that happens under PMI and PMIx is a fence); call it once.
+///
+/// `HETMP_BOOTSTRAP` names the way; unset, it is found by the variables that launchers set.
+///
+/// # Errors
+/// A value in the environment that cannot be, or a launcher that cannot be reached or refuses.
+pub fn connect() -> Result<Box<dyn Job>, Error> {
+    // Launchers' own variables are not settings of ours, so the table does not name them.
+    let text = |name: &str| {
+        let value = match name {
+            "HETMP_BOOTSTRAP" => snapshot().get(name).map(<[u8]>::to_vec),
+            _ => std::env::var_os(name).map(OsString::into_vec),
+        };
+        value.map(|v| String::from_utf8_lossy(&v).into_owned())
+    };
+    let launcher = choose(&text)?;
+    Ok(match launcher {
+        Launcher::Alone => Box::new(alone::Alone::new()?),
+        Launcher::Hetrun => Box::new(hetrun::Hetrun::connect(&text)?),
+        Launcher::Pmi1 => Box::new(pmi1::connect(&text)?),
+        Launcher::Pmi2 => Box::new(pmi2::connect(&text)?),
+        Launcher::Pmix => Box::new(pmix::Pmix::connect()?),
+    })
+}
+
+/// Which launcher the environment speaks of. hetrun comes first: it may itself run under another
+/// launcher, whose variables its processes still see.
+fn choose(text: &dyn Fn(&str) -> Option<String>) -> Result<Launcher, Error> {
+    if let Some(way) = text("HETMP_BOOTSTRAP") {
+        return match way.trim().to_ascii_lowercase().as_str() {
+            "alone" => Ok(Launcher::Alone),
+            "hetrun" => Ok(Launcher::Hetrun),
+            "pmi1" => Ok(Launcher::Pmi1),
+            "pmi2" => Ok(Launcher::Pmi2),
+            "pmix" => Ok(Launcher::Pmix),
+            _ => Err(Error::Environment {
+                name: "HETMP_BOOTSTRAP",
+                value: way,
+                accepted: "alone, hetrun, pmi1, pmi2 or pmix is accepted",
+            }),
+        };
+    }
+    Ok(if text("HETMP_JOB").is_some() {
+        Launcher::Hetrun
+    } else if text("PMI_FD").is_some() {
+        // Slurm's plugin for PMI-2 names the job, hydra, whose native tongue is PMI-1, does not.
+        if text("PMI_JOBID").is_some() {
+            Launcher::Pmi2
+        } else {
+            Launcher::Pmi1
+        }
+    } else if text("PMIX_NAMESPACE").is_some() && text("PMIX_RANK").is_some() {
+        Launcher::Pmix
+    } else {
+        Launcher::Alone
+    })
+}
+
+/// Which keys this process put already, and what keys, values and ranks are accepted.
+#[derive(Default)]
+struct Keys(BTreeSet<String>);
+
+impl Keys {
+    fn check(key: &str) -> Result<(), Error> {
+        let fits = (1..=MAX_KEY).contains(&key.len())
+            && key
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
+            && !key.starts_with("hetmp.");
+        if fits {
+            Ok(())
+        } else {
+            Err(Error::Usage(format!(
+                "key {key:?}: 1 to {MAX_KEY} letters, digits, '.', '-' and '_' are accepted, \
+                 not beginning with 'hetmp.'"
+            )))
+        }
+    }
+
+    fn put(&mut self, key: &str, value: &[u8]) -> Result<(), Error> {
+        Self::check(key)?;
+        if value.len() > MAX_VALUE {
+            return Err(Error::Usage(format!(
+                "value of key {key}, {} bytes: at most {MAX_VALUE} are accepted",
+                value.len()
+            )));
+        }
+        if !self.0.insert(key.to_owned()) {
+            return Err(Error::Usage(format!(
+                "key {key}: a key that was not put before is accepted"
+            )));
+        }
+        Ok(())
+    }
+
+    fn get(rank: u32, size: u32, key: &str) -> Result<(), Error> {
+        Self::check(key)?;
+        if rank >= size {
+            return Err(Error::Usage(format!(
+                "rank {rank}: 0 to {} are accepted",
+                size - 1
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Fresh random bytes of the kernel.
+fn random_secret() -> Result<[u8; SECRET], Error> {
+    use std::io::Read as _;
+    let mut secret = [0; SECRET];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut secret))
+        .map_err(|error| Error::Usage(format!("file /dev/urandom: it is needed ({error})")))?;
+    Ok(secret)
+}
+
+/// A number in a variable of a launcher.
+fn number(
+    text: &dyn Fn(&str) -> Option<String>,
+    name: &'static str,
+    accepted: &'static str,
+) -> Result<u32, Error> {
+    let value = text(name).unwrap_or_default();
+    value.trim().parse().map_err(|_| Error::Environment {
+        name,
+        value: if value.is_empty() {
+            "(not set)".to_owned()
+        } else {
+            value
+        },
+        accepted,
+    })
+}
+
+/// Ends this process without running anything of the program, whose other threads may be anywhere.
+fn exit_now(status: i32) -> ! {
+    // SAFETY: _exit has no preconditions.
+    unsafe { libc::_exit(status) }
+}
