@@ -57,6 +57,10 @@ struct hetmp_mq_caller {
 
 /* The calling thread's tables; never NULL, valid until the thread ends. */
 const struct hetmp_mq_caller *hetmp_mq_caller(void);
+/* The calling thread's ring where the tables do not have it yet; NULL where it is none, or not this thread's. */
+struct hetmp_mq_ring *hetmp_mq_first_use(int slave, int handle, int send);
+/* Says why a Try form took nothing; NULL. */
+void *hetmp_mq_try_failed(int slave, int handle, int send, int *err);
 /* Waits until the queue has something to take. slave: -1 on a slave. MQ_OK: try again; else NULL is to be returned,
  * and the error is stored or said. */
 int hetmp_mq_wait(int slave, int handle, int send, int *err);
@@ -236,6 +240,7 @@ HETMP_MQ_INLINE void *hetmp_mq_try_receive_batch(struct hetmp_mq_ring *r, int wa
 
 HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateMsg(int slave, int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
     if (!HETMP_MQ_LIKELY(r)) return mAllocateMsg(slave, handle, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate(r)) != NULL); turn++)
@@ -245,13 +250,16 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateMsg(int slave, int handle, int *e
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mTryAllocateMsg(int slave, int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    void *p = HETMP_MQ_LIKELY(r) ? hetmp_mq_try_allocate(r) : NULL;
-    if (!HETMP_MQ_LIKELY(p)) return mTryAllocateMsg(slave, handle, err);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) return mTryAllocateMsg(slave, handle, err);
+    void *p = hetmp_mq_try_allocate(r);
+    if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(slave, handle, 1, err);
     hetmp_mq_ok(err);
     return p;
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvMsg(int slave, int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
     if (!HETMP_MQ_LIKELY(r)) return mRecvMsg(slave, handle, bytes, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive(r, bytes)) != NULL); turn++)
@@ -261,13 +269,16 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvMsg(int slave, int handle, int *bytes
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mTryRecvMsg(int slave, int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    void *p = HETMP_MQ_LIKELY(r) ? hetmp_mq_try_receive(r, bytes) : NULL;
-    if (!HETMP_MQ_LIKELY(p)) return mTryRecvMsg(slave, handle, bytes, err);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) return mTryRecvMsg(slave, handle, bytes, err);
+    void *p = hetmp_mq_try_receive(r, bytes);
+    if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(slave, handle, 0, err);
     hetmp_mq_ok(err);
     return p;
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
     if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return mAllocateBatch(slave, handle, want, got, stride, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate_batch(r, want, got, stride)) != NULL); turn++)
@@ -277,6 +288,7 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateBatch(int slave, int handle, int 
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
     if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return mRecvBatch(slave, handle, want, got, stride, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive_batch(r, want, got, stride)) != NULL); turn++)
@@ -286,6 +298,7 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvBatch(int slave, int handle, int want
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mSendMsg(int slave, int handle, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, msg, 1, bytes))) {
         mSendMsg(slave, handle, msg, bytes, err);
         return;
@@ -295,6 +308,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mSendMsg(int slave, int handle, void *msg, 
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseMsg(int slave, int handle, void *msg, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, msg, 1))) {
         mReleaseMsg(slave, handle, msg, err);
         return;
@@ -304,6 +318,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseMsg(int slave, int handle, void *ms
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, first, n, bytes))) {
         mSendBatch(slave, handle, first, n, bytes, err);
         return;
@@ -313,6 +328,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mSendBatch(int slave, int handle, void *fir
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseBatch(int slave, int handle, void *first, int n, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, first, n))) {
         mReleaseBatch(slave, handle, first, n, err);
         return;
@@ -322,6 +338,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseBatch(int slave, int handle, void *
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateMsg(int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
     if (!HETMP_MQ_LIKELY(r)) return sAllocateMsg(handle, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate(r)) != NULL); turn++)
@@ -331,13 +348,16 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateMsg(int handle, int *err) {
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sTryAllocateMsg(int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    void *p = HETMP_MQ_LIKELY(r) ? hetmp_mq_try_allocate(r) : NULL;
-    if (!HETMP_MQ_LIKELY(p)) return sTryAllocateMsg(handle, err);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) return sTryAllocateMsg(handle, err);
+    void *p = hetmp_mq_try_allocate(r);
+    if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(-1, handle, 1, err);
     hetmp_mq_ok(err);
     return p;
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvMsg(int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
     if (!HETMP_MQ_LIKELY(r)) return sRecvMsg(handle, bytes, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive(r, bytes)) != NULL); turn++)
@@ -347,13 +367,16 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvMsg(int handle, int *bytes, int *err)
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sTryRecvMsg(int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    void *p = HETMP_MQ_LIKELY(r) ? hetmp_mq_try_receive(r, bytes) : NULL;
-    if (!HETMP_MQ_LIKELY(p)) return sTryRecvMsg(handle, bytes, err);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) return sTryRecvMsg(handle, bytes, err);
+    void *p = hetmp_mq_try_receive(r, bytes);
+    if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(-1, handle, 0, err);
     hetmp_mq_ok(err);
     return p;
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
     if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return sAllocateBatch(handle, want, got, stride, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate_batch(r, want, got, stride)) != NULL); turn++)
@@ -363,6 +386,7 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateBatch(int handle, int want, int *
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvBatch(int handle, int want, int *got, size_t *stride, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
     if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return sRecvBatch(handle, want, got, stride, err);
     void *p;
     for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive_batch(r, want, got, stride)) != NULL); turn++)
@@ -372,6 +396,7 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvBatch(int handle, int want, int *got,
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sSendMsg(int handle, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, msg, 1, bytes))) {
         sSendMsg(handle, msg, bytes, err);
         return;
@@ -381,6 +406,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sSendMsg(int handle, void *msg, int bytes, 
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseMsg(int handle, void *msg, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, msg, 1))) {
         sReleaseMsg(handle, msg, err);
         return;
@@ -390,6 +416,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseMsg(int handle, void *msg, int *err
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sSendBatch(int handle, void *first, int n, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, first, n, bytes))) {
         sSendBatch(handle, first, n, bytes, err);
         return;
@@ -399,6 +426,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sSendBatch(int handle, void *first, int n, 
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseBatch(int handle, void *first, int n, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, first, n))) {
         sReleaseBatch(handle, first, n, err);
         return;

@@ -604,6 +604,17 @@ export_c! {
     fn hetmp_mq_caller() -> *const c_void {
         api::caller().cast()
     }
+    /// For the inline paths: the ring of a queue that they do not know yet.
+    fn hetmp_mq_first_use(slave: c_int, handle: c_int, send: c_int) -> *const c_void {
+        let from = if slave == -1 && api::me().is_ok() { From::Slave } else { From::Master(slave) };
+        api::first_use(from, handle, send != 0)
+    }
+    /// For the inline paths: why there was nothing.
+    fn hetmp_mq_try_failed(slave: c_int, handle: c_int, _send: c_int, err: *mut c_int) -> *mut c_void {
+        let from = if slave < 0 { From::Slave } else { From::Master(slave) };
+        failed(err, api::why_not(from, handle), "message queue", from, handle);
+        core::ptr::null_mut()
+    }
     /// For the inline paths: waits until there is something to take from (1: room to send in) a queue. `slave` is -1 on a
     /// slave. What is wrong is stored, or said.
     fn hetmp_mq_wait(slave: c_int, handle: c_int, send: c_int, err: *mut c_int) -> c_int {

@@ -1,5 +1,7 @@
 //! `hetmp info`: the machine as the runtime sees it.
 
+mod platforms;
+
 use crate::Output;
 use hetmp_core::topo::{CpuSet, Nodes, PlaceKind, Topology};
 use hetmp_core::{env, quota};
@@ -14,6 +16,9 @@ pub(crate) struct Arguments {
     /// Print the table of environment variables instead
     #[arg(long)]
     env: bool,
+    /// Print the platforms of message queues (hetmp/mq.h) instead, and which one HETMP_PLATFORM chooses
+    #[arg(long, conflicts_with = "env")]
+    platform: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
@@ -27,6 +32,9 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
             text,
             ..Output::default()
         };
+    }
+    if arguments.platform {
+        return platforms::run(arguments.json);
     }
     let mut errors = Vec::new();
     let facts = Facts::gather(&mut errors);

@@ -169,3 +169,26 @@ fn a_reader_that_leaves_is_no_error() {
     assert!(output.status.success(), "{:?}", output.status);
     assert_eq!(text(&output.stderr), "");
 }
+
+#[test]
+fn platforms_are_shown_and_a_bad_one_is_one_line() {
+    let info = |value: &str, json: bool| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hetmp"));
+        command.args(["info", "--platform"]);
+        if json {
+            command.arg("--json");
+        }
+        command.env("HETMP_PLATFORM", value).output().expect("hetmp")
+    };
+    let out = info("sw26010,strict", false);
+    let text = String::from_utf8(out.stdout).expect("UTF-8");
+    assert!(out.status.success() && text.contains("sw26010, strict") && text.contains("mt3000"));
+    let out = info("mt3000", true);
+    let value: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!(value["chosen"]["array_bytes"], 786_432);
+    assert_eq!(value["built_in"].as_array().map(Vec::len), Some(3));
+    let out = info("sw", false);
+    assert!(!out.status.success());
+    let line = String::from_utf8(out.stderr).expect("UTF-8");
+    assert!(line.starts_with("hetmp: HETMP_PLATFORM sw: ") && line.lines().count() == 1);
+}

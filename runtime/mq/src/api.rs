@@ -98,6 +98,27 @@ pub fn give(
     queue.give(side, send, at, n as u32, bytes)
 }
 
+/// The ring that the inline paths may use from now on, null where there is none for the calling thread.
+#[must_use]
+pub fn first_use(from: From, handle: i32, send: bool) -> *const core::ffi::c_void {
+    match find(from, handle) {
+        Ok((queue, side)) if queue.sends_from(side) == send && queue.is_ring() => {
+            core::ptr::from_ref(queue).cast()
+        }
+        _ => core::ptr::null(),
+    }
+}
+
+/// Why nothing could be taken just now.
+#[must_use]
+pub fn why_not(from: From, handle: i32) -> Error {
+    match find(from, handle) {
+        Ok((queue, side)) if queue.holds_all(side) => Error::AllHeld,
+        Ok(_) => Error::WouldBlock,
+        Err(error) => error,
+    }
+}
+
 /// Waits until there is something to take.
 ///
 /// # Errors

@@ -269,6 +269,11 @@ impl Queue {
         Ok(queue)
     }
 
+    /// Is it a ring, or staged?
+    pub(crate) fn is_ring(&self) -> bool {
+        matches!(self.body, Body::Ring(_))
+    }
+
     pub(crate) fn name(&self) -> &[u8] {
         &self.name
     }
