@@ -1,0 +1,552 @@
+//! Engines: who executes descriptors. One trait for OpenSHMEM, the DSM and GOAL.
+//!
+//! * [`shm`]: the memory of every peer is mapped here; the initiator executes its own descriptors as it
+//!   rings the doorbell.
+//! * [`emulated`]: a software adapter: a thread that takes descriptors from the queues of all its ranks,
+//!   models latency and bandwidth, and runs triggered operations.
+//!
+//! Another place, `ofi` (libfabric), would be one more implementation of [`Engine`] and [`Bell`].
+//!
+//! Every engine works on a [`Domain`] per rank, and gives out [`QueuePair`]s, each owned by one initiator.
+
+pub mod emulated;
+pub mod shm;
+
+use crate::descriptor::{
+    Atomic, Completion, CounterId, Descriptor, Failure, Fetch, Inline, Key, Local, Remote, Signal,
+    Source, Status, Work, MESSAGE_BYTES,
+};
+use crate::execute::{self, LocalPart, RemotePart};
+use crate::inbox::{Inbox, Message};
+use crate::keys::{KeyTable, Memory, RegisterError, Rights};
+use crate::memory;
+use crate::queue_pair::{Full, Initiator};
+use crate::template::{Dynamic, Shape, Statics};
+use crate::trigger::Counters;
+use core::sync::atomic::{fence, Ordering};
+use std::sync::Arc;
+
+/// Sizes of a [`Domain`].
+#[derive(Clone, Copy, Debug)]
+pub struct Sizes {
+    /// Regions that can be registered at once.
+    pub regions: usize,
+    /// Messages the inbox holds.
+    pub messages: usize,
+    /// Counters.
+    pub counters: usize,
+}
+
+impl Default for Sizes {
+    fn default() -> Self {
+        Sizes {
+            regions: 256,
+            messages: 256,
+            counters: 256,
+        }
+    }
+}
+
+/// What a rank offers to its peers.
+#[derive(Debug)]
+pub struct Domain {
+    keys: KeyTable,
+    /// None for the view of a rank of another process.
+    inbox: Option<Inbox>,
+    counters: Counters,
+}
+
+impl Domain {
+    /// The domain of a rank of this process.
+    pub fn new(sizes: Sizes) -> Domain {
+        Domain {
+            keys: KeyTable::new(sizes.regions),
+            inbox: Some(Inbox::new(sizes.messages, MESSAGE_BYTES)),
+            counters: Counters::new(sizes.counters),
+        }
+    }
+
+    /// A peer in another process whose memory is mapped here. Its regions are registered here in the order
+    /// in which the peer registered them, so that keys agree; messages and counters do not reach it.
+    pub fn view(sizes: Sizes) -> Domain {
+        Domain {
+            inbox: None,
+            counters: Counters::new(0),
+            ..Domain::new(sizes)
+        }
+    }
+
+    /// Its regions.
+    pub fn keys(&self) -> &KeyTable {
+        &self.keys
+    }
+
+    /// Its messages; none for a [view](Domain::view).
+    pub fn inbox(&self) -> Option<&Inbox> {
+        self.inbox.as_ref()
+    }
+
+    /// Its counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// What an engine can do beyond puts, gets, atomics and fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// Runs [`Work::Wait`] and [`Work::Count`]. Where it does not, they complete as
+    /// [`Status::Unsupported`].
+    pub triggered: bool,
+    /// Operations make progress while the initiator computes.
+    pub asynchronous: bool,
+}
+
+/// The keys that a queue pair's templates carry.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TemplateKeys {
+    /// Region of local buffers.
+    pub local: Key,
+    /// Region of the targets.
+    pub remote: Key,
+}
+
+/// An engine as one rank sees it.
+pub trait Engine: Send + Sync {
+    /// Name, as users give it: `shm`, `emulated`.
+    fn name(&self) -> &'static str;
+    /// The rank this is.
+    fn rank(&self) -> u32;
+    /// How many ranks there are.
+    fn ranks(&self) -> u32;
+    /// What it can do.
+    fn abilities(&self) -> Abilities;
+    /// This rank's regions, messages and counters.
+    fn domain(&self) -> &Domain;
+    /// A new queue pair with `depth` slots (rounded up to a power of two), filled with put templates.
+    fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair;
+
+    /// Registers memory of this rank.
+    ///
+    /// # Errors
+    /// See [`KeyTable::register`].
+    ///
+    /// # Safety
+    /// See [`KeyTable::register`].
+    unsafe fn register(
+        &self,
+        memory: Memory,
+        rights: Rights,
+        counter: Option<CounterId>,
+    ) -> Result<Key, RegisterError> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.domain().keys().register(memory, rights, counter) }
+    }
+}
+
+/// How a queue pair reaches its engine.
+pub trait Bell: Send {
+    /// New descriptors were announced.
+    fn rung(&mut self);
+    /// Called while the initiator waits. An engine that runs in its callers works here; true if it did
+    /// something.
+    fn drive(&mut self) -> bool;
+}
+
+/// Operations that failed since the last look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed(pub Vec<Completion>);
+
+/// A queue pair with its engine: what an initiator holds.
+pub struct QueuePair {
+    initiator: Initiator,
+    bell: Box<dyn Bell>,
+}
+
+impl core::fmt::Debug for QueuePair {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("QueuePair")
+            .field("statics", &self.initiator.statics())
+            .finish_non_exhaustive()
+    }
+}
+
+impl QueuePair {
+    pub(crate) fn new(mut initiator: Initiator, bell: Box<dyn Bell>) -> QueuePair {
+        let filled = initiator.fill(Shape::Put);
+        debug_assert_eq!(filled, Ok(()));
+        QueuePair { initiator, bell }
+    }
+
+    /// The raw posting end: posting without ringing, templates, polling.
+    pub fn initiator(&mut self) -> &mut Initiator {
+        &mut self.initiator
+    }
+
+    /// Rings the doorbell for what was posted.
+    #[inline]
+    pub fn ring(&mut self) {
+        if self.initiator.ring() {
+            self.bell.rung();
+        }
+    }
+
+    fn wait(&mut self, until: &mut dyn FnMut(&mut Initiator) -> bool) {
+        self.ring();
+        if until(&mut self.initiator) {
+            return;
+        }
+        let bell = &mut self.bell;
+        self.initiator.wait(&mut || bell.drive(), until);
+    }
+
+    /// Calls `post` until there is room; what was posted before is announced, or room would never come.
+    fn insist(&mut self, mut post: impl FnMut(&mut Initiator) -> Result<u64, Full>) -> u64 {
+        loop {
+            match post(&mut self.initiator) {
+                Ok(ticket) => return ticket,
+                Err(Full) => {
+                    let depth = self.initiator.depth() as u64;
+                    self.wait(&mut |i| i.under_way() < depth);
+                }
+            }
+        }
+    }
+
+    /// Posts any work, announced at the next [`QueuePair::ring`]; waits while the queue is full.
+    pub fn post(&mut self, peer: u32, signalled: bool, work: Work) -> u64 {
+        let d = self.descriptor(peer, signalled, work);
+        self.insist(|i| i.post(&d))
+    }
+
+    /// The same with a counter of this rank that counts the operation when it is done.
+    pub fn post_counted(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
+        let mut d = self.descriptor(peer, false, work);
+        d.count = Some(counter);
+        self.insist(|i| i.post(&d))
+    }
+
+    fn descriptor(&self, peer: u32, signalled: bool, work: Work) -> Descriptor {
+        Descriptor {
+            queue_pair: self.initiator.statics().queue_pair,
+            peer,
+            signalled,
+            count: None,
+            work,
+        }
+    }
+
+    /// Starts a put of `length` bytes from `local` to `remote`, in the regions of the templates.
+    #[inline]
+    pub fn put(&mut self, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
+        self.post_shape(Shape::Put, peer, remote, local, length)
+    }
+
+    /// Starts a get of `length` bytes from `remote` to `local`, in the regions of the templates.
+    #[inline]
+    pub fn get(&mut self, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
+        self.post_shape(Shape::Get, peer, remote, local, length)
+    }
+
+    #[inline]
+    fn post_shape(&mut self, shape: Shape, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
+        let d = Dynamic {
+            peer,
+            remote,
+            local,
+            length,
+        };
+        let ticket = match self.initiator.post_template(shape, d) {
+            Ok(ticket) => ticket,
+            Err(Full) => self.insist(|i| i.post_template(shape, d)),
+        };
+        self.ring();
+        ticket
+    }
+
+    /// Starts a put of bytes that travel in the descriptor (at most
+    /// [`crate::descriptor::INLINE_BYTES`]): the source may be used again at once. `None` if they do not
+    /// fit.
+    pub fn put_inline(&mut self, peer: u32, remote: u64, bytes: &[u8]) -> Option<u64> {
+        let work = Work::Put {
+            source: Source::Inline(Inline::new(bytes)?),
+            remote: self.remote(remote),
+            signal: None,
+        };
+        let ticket = self.post(peer, false, work);
+        self.ring();
+        Some(ticket)
+    }
+
+    /// Starts a put followed by a signal at the same target.
+    pub fn put_signal(
+        &mut self,
+        peer: u32,
+        remote: u64,
+        local: u64,
+        length: u32,
+        signal: Signal,
+    ) -> u64 {
+        let work = Work::Put {
+            source: Source::Memory(self.local(local), length),
+            remote: self.remote(remote),
+            signal: Some(signal),
+        };
+        let ticket = self.post(peer, false, work);
+        self.ring();
+        ticket
+    }
+
+    /// Sends a small message; `None` if it is longer than fits inline. Longer ones are posted from
+    /// registered memory as [`Work::Send`].
+    pub fn send_inline(&mut self, peer: u32, tag: u32, bytes: &[u8]) -> Option<u64> {
+        let source = Source::Inline(Inline::new(bytes)?);
+        let ticket = self.post(peer, false, Work::Send { source, tag });
+        self.ring();
+        Some(ticket)
+    }
+
+    /// Runs an atomic and waits for the old value.
+    ///
+    /// # Errors
+    /// The completion in error.
+    pub fn fetch(&mut self, peer: u32, mut atomic: Atomic) -> Result<u64, Completion> {
+        atomic.fetch = Fetch::Completion;
+        let ticket = self.post(peer, true, Work::Atomic(atomic));
+        match self.wait_for(ticket) {
+            Some(done) if done.status == Status::Ok => Ok(done.value),
+            Some(done) => Err(done),
+            None => {
+                unreachable!("a signalled operation writes a completion, and nobody else reads")
+            }
+        }
+    }
+
+    /// Orders what follows to `peer` after what went before to `peer`.
+    pub fn fence(&mut self, peer: u32) {
+        self.post(peer, false, Work::Fence);
+    }
+
+    /// Rings, and waits for the completion of one operation. `None`: it is done and has none (it was not
+    /// signalled and succeeded), or its completion was given out before. For an operation that is not
+    /// signalled this waits for all the others, too.
+    pub fn wait_for(&mut self, ticket: u64) -> Option<Completion> {
+        let mut found = None;
+        self.wait(&mut |i| {
+            // Quiet first: what was done by then has its completion written.
+            let quiet = i.is_quiet();
+            found = i.take(ticket);
+            found.is_some() || quiet
+        });
+        found
+    }
+
+    /// Rings, and waits until everything posted is done.
+    ///
+    /// # Errors
+    /// The operations that failed since the last such report. The others took effect all the same.
+    pub fn quiet(&mut self) -> Result<(), Failed> {
+        self.wait(&mut |i| i.is_quiet());
+        let errors = self.initiator.take_errors();
+        if errors.is_empty() {
+            Ok(())
+        } else {
+            Err(Failed(errors))
+        }
+    }
+
+    /// Memory of the templates' local region.
+    pub fn local(&self, address: u64) -> Local {
+        Local {
+            address,
+            key: self.initiator.statics().local,
+        }
+    }
+
+    /// Memory of the templates' remote region.
+    pub fn remote(&self, address: u64) -> Remote {
+        Remote {
+            address,
+            key: self.initiator.statics().remote,
+        }
+    }
+}
+
+/// How an operation ended, and which counters of which rank it moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) status: Status,
+    pub(crate) bytes: u32,
+    pub(crate) value: u64,
+    /// Whether counters may have changed, so that triggers must be looked at.
+    pub(crate) counted: bool,
+}
+
+impl Outcome {
+    pub(crate) fn failed(f: Failure) -> Outcome {
+        Outcome {
+            status: f.status,
+            bytes: 0,
+            value: f.value,
+            counted: false,
+        }
+    }
+
+    /// The completion to be written: always for an error, for a success if it was asked for.
+    pub(crate) fn completion(&self, ticket: u64, signalled: bool) -> Option<Completion> {
+        (signalled || self.status != Status::Ok).then_some(Completion {
+            ticket,
+            status: self.status,
+            bytes: self.bytes,
+            value: self.value,
+        })
+    }
+}
+
+/// Parses words as posted by a queue pair.
+pub(crate) fn parse(words: &crate::descriptor::Words) -> Result<Descriptor, Failure> {
+    Descriptor::parse(words).map_err(|m| Failure {
+        status: Status::Malformed,
+        value: m as u64,
+    })
+}
+
+/// Gives the bytes of a source to `use_bytes`.
+pub(crate) fn with_source<R>(
+    part: &LocalPart<'_>,
+    use_bytes: impl FnOnce(*const u8, usize) -> R,
+) -> R {
+    match part {
+        LocalPart::Inline(i) => {
+            let (bytes, n) = i.bytes();
+            use_bytes(bytes.as_ptr(), n)
+        }
+        LocalPart::Read(span) => use_bytes(span.start(), span.len()),
+        LocalPart::Nothing | LocalPart::Write(_) => use_bytes([].as_ptr(), 0),
+    }
+}
+
+/// A message from source bytes.
+///
+/// # Safety
+/// `from` is valid for `n` bytes.
+pub(crate) unsafe fn message(source: u32, tag: u32, from: *const u8, n: usize) -> Option<Message> {
+    let mut bytes = [0u8; MESSAGE_BYTES];
+    let bytes = bytes.get_mut(..n)?;
+    // SAFETY: the source by the caller's promise; the buffer was cut to `n`.
+    unsafe { memory::copy(from, bytes.as_mut_ptr(), n) };
+    Message::new(source, tag, bytes)
+}
+
+/// All domains of a job within reach of this process: execution by load and store.
+#[derive(Clone, Debug)]
+pub(crate) struct Fabric {
+    pub(crate) domains: Arc<[Arc<Domain>]>,
+}
+
+impl Fabric {
+    /// Executes one operation of `rank`. `None`: the target's inbox is full; nothing was done.
+    pub(crate) fn run(&self, rank: u32, d: &Descriptor) -> Option<Outcome> {
+        match self.attempt(rank, d) {
+            Ok(outcome) => outcome,
+            Err(f) => Some(Outcome::failed(f)),
+        }
+    }
+
+    fn attempt(&self, rank: u32, d: &Descriptor) -> Result<Option<Outcome>, Failure> {
+        let me = &self.domains[rank as usize];
+        let peer = self.domains.get(d.peer as usize).ok_or(Failure {
+            status: Status::Peer,
+            value: u64::from(d.peer),
+        })?;
+        let local = execute::local(d, &me.keys, &me.counters)?;
+        let remote = execute::remote(d, &peer.keys, &peer.counters)?;
+        let mut value = 0;
+        let mut counted = d.count.is_some();
+        match &remote {
+            RemotePart::Nothing => {}
+            RemotePart::Write(to, signal) => {
+                with_source(&local, |from, n| {
+                    // SAFETY: both spans are in bounds, of the same length, and registered while they live.
+                    unsafe { memory::copy(from, to.start(), n.min(to.len())) }
+                });
+                if let Some(s) = signal {
+                    memory::signal(&s.word, s.op, s.value);
+                }
+                // What is counted is visible before the count.
+                fence(Ordering::Release);
+                for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
+                    if let Some(c) = span.counter() {
+                        peer.counters.add(c, 1);
+                        counted = true;
+                    }
+                }
+            }
+            RemotePart::Read(from) => {
+                if let LocalPart::Write(to) = &local {
+                    // SAFETY: as above.
+                    unsafe { memory::copy(from.start(), to.start(), from.len().min(to.len())) }
+                }
+            }
+            RemotePart::Atomic(word, a) => {
+                let old = memory::atomic(word, a);
+                if a.fetch != Fetch::No {
+                    value = old;
+                }
+                if let LocalPart::Write(to) = &local {
+                    let bytes = old.to_le_bytes();
+                    // SAFETY: the span has the length of the word, at most 8.
+                    unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len().min(8)) }
+                }
+                if let Some(c) = word.counter() {
+                    peer.counters.add(c, 1);
+                    counted = true;
+                }
+            }
+            RemotePart::Message(tag) => {
+                let Some(inbox) = &peer.inbox else {
+                    return Err(Failure {
+                        status: Status::Unsupported,
+                        value: u64::from(d.peer),
+                    });
+                };
+                // SAFETY: the span is in bounds.
+                let m = with_source(&local, |from, n| unsafe { message(rank, *tag, from, n) });
+                match m {
+                    Some(m) if inbox.deliver(&m) => {}
+                    // Parsing has limited the length, so that it is the inbox that has no room.
+                    _ => return Ok(None),
+                }
+            }
+            RemotePart::Count(c, n) => {
+                peer.counters.add(*c, *n);
+                counted = true;
+            }
+        }
+        if let Some(c) = d.count {
+            me.counters.add(c, 1);
+        }
+        Ok(Some(Outcome {
+            status: Status::Ok,
+            bytes: execute::bytes(d),
+            value,
+            counted,
+        }))
+    }
+}
+
+/// Makes the two ends of a queue pair with its number and keys.
+pub(crate) fn ends(
+    depth: usize,
+    number: u32,
+    keys: TemplateKeys,
+) -> (Initiator, crate::queue_pair::Consumer) {
+    crate::queue_pair::queue_pair(
+        depth,
+        Statics {
+            queue_pair: number,
+            local: keys.local,
+            remote: keys.remote,
+        },
+    )
+}

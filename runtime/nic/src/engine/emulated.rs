@@ -1,0 +1,198 @@
+//! The software adapter: one thread serves the queue pairs of all ranks of this process.
+//!
+//! [`adapter`] is the state machine, stepped with the time; here is the thread around it. After a doorbell it
+//! keeps looking for a while and then sleeps (the policy of [`hetmp_core::park`]); a doorbell that finds it
+//! asleep costs its initiator a wake-up.
+
+pub mod adapter;
+
+use super::{ends, Abilities, Bell, Domain, Engine, Fabric, QueuePair, TemplateKeys};
+use crate::queue_pair::Consumer;
+use adapter::Adapter;
+pub use adapter::Model;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::lock::Lock;
+use hetmp_core::park::Flag;
+use hetmp_core::sync::CacheLine;
+use hetmp_core::sys;
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+/// Queue pairs that were made and that the thread has not taken over yet.
+struct Joining {
+    lock: Lock,
+    list: UnsafeCell<Vec<(u32, Consumer)>>,
+}
+
+// SAFETY: the list is only touched while the lock is held.
+unsafe impl Sync for Joining {}
+// SAFETY: ranks and consumers may change threads.
+unsafe impl Send for Joining {}
+
+impl Joining {
+    fn with<R>(&self, f: impl FnOnce(&mut Vec<(u32, Consumer)>) -> R) -> R {
+        self.lock.lock();
+        // SAFETY: the lock is held, and this is the only place that looks at the list.
+        let result = f(unsafe { &mut *self.list.get() });
+        self.lock.unlock();
+        result
+    }
+}
+
+/// What the thread and the ranks share.
+///
+/// # Memory ordering
+/// `bells` grows after a doorbell record was released; the thread compares it with what it saw before its
+/// last look at the queues, after having marked itself asleep (fences on both sides in
+/// [`Flag::nudge`] and [`Flag::wait_nudged`]): a doorbell is seen, or the thread is woken.
+struct Shared {
+    fabric: Fabric,
+    joining: Joining,
+    bells: CacheLine<AtomicU64>,
+    wake: CacheLine<Flag>,
+    stop: AtomicBool,
+    queue_pairs: AtomicU32,
+}
+
+impl Shared {
+    fn bell(&self) {
+        self.bells.fetch_add(1, Ordering::Release);
+        self.wake.nudge();
+    }
+}
+
+/// The adapter; stops when the last rank and the last queue pair are gone.
+struct Card {
+    shared: Arc<Shared>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        self.shared.wake.nudge();
+        if let Some(t) = self.thread.take() {
+            // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
+            let _ = t.join();
+        }
+    }
+}
+
+/// One rank's view of the adapter.
+pub struct Emulated {
+    rank: u32,
+    card: Arc<Card>,
+}
+
+impl core::fmt::Debug for Emulated {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Emulated")
+            .field("rank", &self.rank)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Starts an adapter for all of `domains`; one engine a rank.
+///
+/// # Errors
+/// The thread cannot be started.
+pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<Emulated>> {
+    let ranks = domains.len() as u32;
+    let fabric = Fabric { domains };
+    let shared = Arc::new(Shared {
+        fabric: fabric.clone(),
+        joining: Joining {
+            lock: Lock::new(),
+            list: UnsafeCell::new(Vec::new()),
+        },
+        bells: CacheLine(AtomicU64::new(0)),
+        wake: CacheLine(Flag::new()),
+        stop: AtomicBool::new(false),
+        queue_pairs: AtomicU32::new(0),
+    });
+    let of_thread = shared.clone();
+    let thread = std::thread::Builder::new()
+        .name("hetmp-nic".into())
+        .spawn(move || serve(&of_thread, Adapter::new(fabric, model)))?;
+    let card = Arc::new(Card {
+        shared,
+        thread: Some(thread),
+    });
+    Ok((0..ranks)
+        .map(|rank| Emulated {
+            rank,
+            card: card.clone(),
+        })
+        .collect())
+}
+
+fn serve(shared: &Shared, mut adapter: Adapter) {
+    loop {
+        let seen = shared.bells.load(Ordering::Acquire);
+        shared.joining.with(|list| {
+            for (rank, consumer) in list.drain(..) {
+                adapter.join(rank, consumer);
+            }
+        });
+        while adapter.step(sys::monotonic_ns()) {}
+        if shared.stop.load(Ordering::Acquire) {
+            adapter.stop();
+            return;
+        }
+        let due = adapter.next_due();
+        let ns = due.map_or(u64::MAX, |d| d.saturating_sub(sys::monotonic_ns()));
+        shared.wake.wait_nudged(ns, &mut || {
+            shared.bells.load(Ordering::Acquire) != seen
+                || shared.stop.load(Ordering::Acquire)
+                || due.is_some_and(|d| sys::monotonic_ns() >= d)
+        });
+    }
+}
+
+impl Engine for Emulated {
+    fn name(&self) -> &'static str {
+        "emulated"
+    }
+
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.card.shared.fabric.domains.len() as u32
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            triggered: true,
+            asynchronous: true,
+        }
+    }
+
+    fn domain(&self) -> &Domain {
+        &self.card.shared.fabric.domains[self.rank as usize]
+    }
+
+    fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair {
+        let shared = &self.card.shared;
+        let number = shared.queue_pairs.fetch_add(1, Ordering::Relaxed);
+        let (initiator, consumer) = ends(depth, number, keys);
+        shared.joining.with(|list| list.push((self.rank, consumer)));
+        shared.bell();
+        let bell = Doorbell(self.card.clone());
+        QueuePair::new(initiator, Box::new(bell))
+    }
+}
+
+struct Doorbell(Arc<Card>);
+
+impl Bell for Doorbell {
+    #[inline]
+    fn rung(&mut self) {
+        self.0.shared.bell();
+    }
+
+    fn drive(&mut self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,370 @@
+//! The software adapter as a state machine: queues and a time in, effects and completions out.
+//!
+//! An operation taken from a queue gets the time at which it takes effect: when the wire to its target is free,
+//! plus its bytes over the bandwidth, plus the latency, plus a seeded random delay. With such a delay
+//! operations of one queue pair overtake each other, as they may on a real fabric, and only a fence
+//! keeps their order: the floor it sets is kept per target, so that a fence never waits for another target.
+
+use crate::descriptor::{CounterId, Descriptor, Failure, Malformed, Status, Work};
+use crate::engine::{parse, Fabric, Outcome};
+use crate::execute;
+use crate::queue_pair::Consumer;
+use crate::trigger::Triggers;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// What the emulated link costs. All zero: operations take effect as soon as they are seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Model {
+    /// Nanoseconds from the wire to the target's memory.
+    pub latency_ns: u64,
+    /// Bytes a microsecond on the wire from one rank to another; 0: no limit.
+    pub bytes_per_us: u64,
+    /// Largest random delay, nanoseconds. Not for messages, whose order is promised.
+    pub jitter_ns: u64,
+    /// Of the random delays.
+    pub seed: u64,
+}
+
+/// How long until a full inbox is looked at again, nanoseconds.
+const RETRY_NS: u64 = 2_000;
+
+/// Operations taken from one queue in a row before the next one gets its turn.
+const BURST: usize = 32;
+
+#[derive(Clone, Copy, Debug)]
+struct Operation {
+    queue: usize,
+    ticket: u64,
+    work: Result<Descriptor, Failure>,
+}
+
+#[derive(Debug, Default)]
+struct Path {
+    /// Nothing more takes effect before this: set by a fence.
+    floor: u64,
+    /// Latest time of an operation so far.
+    latest: u64,
+    /// Of a message so far.
+    latest_message: u64,
+    /// Held up by a full inbox, in order.
+    blocked: VecDeque<Operation>,
+}
+
+#[derive(Debug)]
+struct Queue {
+    rank: u32,
+    consumer: Consumer,
+    /// Descriptors that still belong to a wait.
+    aside: Option<(CounterId, u64, u32)>,
+    paths: HashMap<u32, Path>,
+}
+
+/// The adapter.
+#[derive(Debug)]
+pub struct Adapter {
+    fabric: Fabric,
+    model: Model,
+    random: u64,
+    /// A queue keeps its place for good: operations under way name it.
+    queues: Vec<Option<Queue>>,
+    /// When each wire is free again.
+    wires: HashMap<(u32, u32), u64>,
+    /// By time and then in the order in which they were taken.
+    under_way: BTreeMap<(u64, u64), Operation>,
+    taken: u64,
+    triggers: HashMap<u32, Triggers<Operation>>,
+    /// Paths with messages that were refused, and when to try again.
+    blocked: Vec<(usize, u32)>,
+    retry_at: u64,
+}
+
+impl Adapter {
+    pub(super) fn new(fabric: Fabric, model: Model) -> Adapter {
+        Adapter {
+            fabric,
+            model,
+            random: model.seed ^ 0x9e37_79b9_7f4a_7c15,
+            queues: Vec::new(),
+            wires: HashMap::new(),
+            under_way: BTreeMap::new(),
+            taken: 0,
+            triggers: HashMap::new(),
+            blocked: Vec::new(),
+            retry_at: 0,
+        }
+    }
+
+    pub(super) fn join(&mut self, rank: u32, consumer: Consumer) {
+        let queue = Queue {
+            rank,
+            consumer,
+            aside: None,
+            paths: HashMap::new(),
+        };
+        match self.queues.iter().position(Option::is_none) {
+            Some(i) => self.queues[i] = Some(queue),
+            None => self.queues.push(Some(queue)),
+        }
+    }
+
+    /// Takes what was announced, and executes what is due. False: nothing to do before
+    /// [`Adapter::next_due`] or the next doorbell.
+    pub(super) fn step(&mut self, now: u64) -> bool {
+        let mut worked = false;
+        for q in 0..self.queues.len() {
+            for _ in 0..BURST {
+                if !self.take(q, now) {
+                    break;
+                }
+                worked = true;
+            }
+            let gone = self.queues[q]
+                .as_ref()
+                .is_some_and(|x| x.consumer.under_way() == 0 && x.consumer.is_abandoned());
+            if gone {
+                self.queues[q] = None;
+            }
+        }
+        if !self.blocked.is_empty() && now >= self.retry_at {
+            worked |= self.retry(now);
+        }
+        while let Some(entry) = self.under_way.first_entry() {
+            if entry.key().0 > now {
+                break;
+            }
+            let operation = entry.remove();
+            self.arrive(operation, now);
+            worked = true;
+        }
+        worked
+    }
+
+    /// When something is due although no doorbell rings.
+    pub(super) fn next_due(&self) -> Option<u64> {
+        let first = self.under_way.first_key_value().map(|(k, _)| k.0);
+        let retry = (!self.blocked.is_empty()).then_some(self.retry_at);
+        [first, retry].into_iter().flatten().min()
+    }
+
+    /// Gives up everything that has not taken effect, with an error.
+    pub(super) fn stop(&mut self) {
+        let mut left: Vec<Operation> = core::mem::take(&mut self.under_way).into_values().collect();
+        for t in self.triggers.values_mut() {
+            left.extend(t.take_all());
+        }
+        for q in self.queues.iter_mut().flatten() {
+            for p in q.paths.values_mut() {
+                left.extend(p.blocked.drain(..));
+            }
+        }
+        for operation in left {
+            let stopped = Outcome::failed(Failure {
+                status: Status::Stopped,
+                value: 0,
+            });
+            self.complete(&operation, stopped);
+        }
+    }
+
+    fn take(&mut self, q: usize, now: u64) -> bool {
+        let Some(queue) = &mut self.queues[q] else {
+            return false;
+        };
+        let Some((ticket, words)) = queue.consumer.peek() else {
+            return false;
+        };
+        queue.consumer.advance();
+        let mut operation = Operation {
+            queue: q,
+            ticket,
+            work: parse(&words),
+        };
+        if let Some((counter, threshold, left)) = queue.aside {
+            queue.aside = (left > 1).then_some((counter, threshold, left - 1));
+            let rank = queue.rank;
+            let value = self.fabric.domains[rank as usize].counters().value(counter);
+            // A wait inside of a span would take aside what follows at whatever time it runs.
+            if matches!(operation.work, Ok(d) if matches!(d.work, Work::Wait { .. })) {
+                operation.work = Err(Failure {
+                    status: Status::Malformed,
+                    value: Malformed::Span as u64,
+                });
+            }
+            match value {
+                Some(v) if v < threshold => {
+                    let waiting = self.triggers.entry(rank).or_default();
+                    waiting.hold(counter, threshold, operation);
+                    return true;
+                }
+                Some(_) => {}
+                // What waits for a counter that does not exist would wait for ever.
+                None => {
+                    operation.work = Err(Failure {
+                        status: Status::Counter,
+                        value: u64::from(counter.0),
+                    });
+                }
+            }
+        }
+        self.dispatch(operation, now);
+        true
+    }
+
+    /// Gives an operation the time at which it takes effect.
+    fn dispatch(&mut self, operation: Operation, now: u64) {
+        let order = self.taken;
+        self.taken += 1;
+        let due = match &operation.work {
+            Ok(d) => self.due(operation.queue, d, now),
+            Err(_) => now,
+        };
+        self.under_way.insert((due, order), operation);
+    }
+
+    fn due(&mut self, q: usize, d: &Descriptor, now: u64) -> u64 {
+        let Some(queue) = &mut self.queues[q] else {
+            return now;
+        };
+        // Waits are local; a number that names no peer must not grow the table of paths.
+        if matches!(d.work, Work::Wait { .. }) || d.peer as usize >= self.fabric.domains.len() {
+            if let Work::Wait {
+                counter,
+                threshold,
+                span,
+            } = d.work
+            {
+                queue.aside = Some((counter, threshold, span));
+            }
+            return now;
+        }
+        let path = queue.paths.entry(d.peer).or_default();
+        if d.work == Work::Fence {
+            path.floor = path.floor.max(path.latest);
+            return path.floor.max(now);
+        }
+        let wire = self.wires.entry((queue.rank, d.peer)).or_insert(0);
+        let start = now.max(*wire);
+        let bytes = u64::from(execute::bytes(d));
+        let sent = start
+            + (bytes * 1000)
+                .checked_div(self.model.bytes_per_us)
+                .unwrap_or(0);
+        *wire = sent;
+        let mut due = sent + self.model.latency_ns;
+        let message = matches!(d.work, Work::Send { .. });
+        if self.model.jitter_ns != 0 && !message {
+            // xorshift64*: any sequence does, as long as the seed gives it back.
+            self.random ^= self.random >> 12;
+            self.random ^= self.random << 25;
+            self.random ^= self.random >> 27;
+            let r = self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33;
+            due += r % (self.model.jitter_ns + 1);
+        }
+        due = due.max(path.floor);
+        if message {
+            due = due.max(path.latest_message);
+            path.latest_message = due;
+        }
+        path.latest = path.latest.max(due);
+        due
+    }
+
+    fn arrive(&mut self, operation: Operation, now: u64) {
+        let (q, d) = match &operation.work {
+            Err(f) => {
+                let failed = Outcome::failed(*f);
+                self.complete(&operation, failed);
+                return;
+            }
+            Ok(d) => (operation.queue, *d),
+        };
+        let Some(queue) = &mut self.queues[q] else {
+            return;
+        };
+        // Behind a refused message everything to that target waits: a fence may have come between.
+        if let Some(path) = queue.paths.get_mut(&d.peer) {
+            if !path.blocked.is_empty() {
+                path.blocked.push_back(operation);
+                return;
+            }
+        }
+        if !self.execute(&operation, &d, now) {
+            if let Some(path) = self.queues[q]
+                .as_mut()
+                .and_then(|queue| queue.paths.get_mut(&d.peer))
+            {
+                path.blocked.push_back(operation);
+            }
+            self.blocked.push((q, d.peer));
+            self.retry_at = now + RETRY_NS;
+        }
+    }
+
+    /// False: the target's inbox is full.
+    fn execute(&mut self, operation: &Operation, d: &Descriptor, now: u64) -> bool {
+        let Some(rank) = self.queues[operation.queue].as_ref().map(|q| q.rank) else {
+            return true;
+        };
+        let Some(outcome) = self.fabric.run(rank, d) else {
+            return false;
+        };
+        self.complete(operation, outcome);
+        if outcome.counted {
+            self.release(rank, now);
+            if d.peer != rank {
+                self.release(d.peer, now);
+            }
+        }
+        true
+    }
+
+    fn complete(&mut self, operation: &Operation, outcome: Outcome) {
+        let signalled = operation.work.is_ok_and(|d| d.signalled);
+        if let Some(queue) = &mut self.queues[operation.queue] {
+            queue
+                .consumer
+                .complete(outcome.completion(operation.ticket, signalled));
+        }
+    }
+
+    /// Sets off what waited for counters of `rank`.
+    fn release(&mut self, rank: u32, now: u64) {
+        let Some(triggers) = self.triggers.get_mut(&rank) else {
+            return;
+        };
+        let counters = self.fabric.domains[rank as usize].counters();
+        let ready = triggers.ready(|c| counters.value(c).unwrap_or(0));
+        for operation in ready {
+            self.dispatch(operation, now);
+        }
+    }
+
+    fn retry(&mut self, now: u64) -> bool {
+        let mut worked = false;
+        for (q, peer) in core::mem::take(&mut self.blocked) {
+            loop {
+                let next = self.queues[q]
+                    .as_ref()
+                    .and_then(|x| x.paths.get(&peer))
+                    .and_then(|p| p.blocked.front().copied());
+                let Some(operation) = next else {
+                    break;
+                };
+                let accepted = match operation.work {
+                    Ok(d) => self.execute(&operation, &d, now),
+                    Err(_) => true,
+                };
+                if !accepted {
+                    self.blocked.push((q, peer));
+                    break;
+                }
+                worked = true;
+                if let Some(path) = self.queues[q].as_mut().and_then(|x| x.paths.get_mut(&peer)) {
+                    path.blocked.pop_front();
+                }
+            }
+        }
+        self.retry_at = now + RETRY_NS;
+        worked
+    }
+}

@@ -1,0 +1,178 @@
+//! What a descriptor may touch: the pure half of execution.
+//!
+//! [`local`] and [`remote`] take a parsed descriptor and the table of one side, and give the memory that the
+//! operation will touch there, or the failure. Nothing is read or written here, so an operation that
+//! fails has touched nothing; a driver moves bytes only once both sides said yes.
+
+use crate::descriptor::{
+    Atomic, AtomicOp, CounterId, Descriptor, Failure, Fetch, Inline, Remote, Signal, SignalOp,
+    Source, Status, Work,
+};
+use crate::keys::{KeyTable, Rights, Side, Span};
+use crate::trigger::Counters;
+
+/// The initiator's part of an operation.
+#[derive(Debug)]
+pub enum LocalPart<'a> {
+    /// Nothing of its memory.
+    Nothing,
+    /// Bytes from the descriptor.
+    Inline(Inline),
+    /// Bytes to be read.
+    Read(Span<'a>),
+    /// Where bytes will be written.
+    Write(Span<'a>),
+}
+
+/// The target's part of an operation.
+#[derive(Debug)]
+pub enum RemotePart<'a> {
+    /// Nothing of its memory.
+    Nothing,
+    /// Bytes are written here, then the signal.
+    Write(Span<'a>, Option<SignalPart<'a>>),
+    /// Bytes are read here.
+    Read(Span<'a>),
+    /// One word.
+    Atomic(Span<'a>, Atomic),
+    /// A message with this tag.
+    Message(u32),
+    /// This much is added to a counter.
+    Count(CounterId, u64),
+}
+
+/// The signal of a put.
+#[derive(Debug)]
+pub struct SignalPart<'a> {
+    /// Its word.
+    pub word: Span<'a>,
+    /// Set or add.
+    pub op: SignalOp,
+    /// Operand.
+    pub value: u64,
+}
+
+/// The initiator's part.
+///
+/// # Errors
+/// Its key, bounds, right, alignment or counter is wrong.
+pub fn local<'a>(
+    d: &Descriptor,
+    keys: &'a KeyTable,
+    counters: &Counters,
+) -> Result<LocalPart<'a>, Failure> {
+    if let Some(c) = d.count {
+        counter(c, counters)?;
+    }
+    let from = |source: &Source| match source {
+        Source::Inline(i) => Ok(LocalPart::Inline(*i)),
+        Source::Memory(l, n) => keys
+            .find(
+                Side::Local,
+                l.key,
+                l.address,
+                *n as usize,
+                Rights::LOCAL_READ,
+            )
+            .map(LocalPart::Read),
+    };
+    let to = |l: &crate::descriptor::Local, n: u32| {
+        keys.find(
+            Side::Local,
+            l.key,
+            l.address,
+            n as usize,
+            Rights::LOCAL_WRITE,
+        )
+        .map(LocalPart::Write)
+    };
+    match &d.work {
+        Work::Put { source, .. } | Work::Send { source, .. } => from(source),
+        Work::Get { local, length, .. } => to(local, *length),
+        Work::Atomic(Atomic {
+            fetch: Fetch::Memory(l),
+            width,
+            ..
+        }) => to(l, width.bytes()),
+        Work::Wait { counter: c, .. } => counter(*c, counters).map(|()| LocalPart::Nothing),
+        Work::Atomic(_) | Work::Nop | Work::Fence | Work::Count { .. } => Ok(LocalPart::Nothing),
+    }
+}
+
+/// The target's part.
+///
+/// # Errors
+/// Its key, bounds, right, alignment or counter is wrong.
+pub fn remote<'a>(
+    d: &Descriptor,
+    keys: &'a KeyTable,
+    counters: &Counters,
+) -> Result<RemotePart<'a>, Failure> {
+    let find =
+        |r: &Remote, n: u32, rights| keys.find(Side::Remote, r.key, r.address, n as usize, rights);
+    let word = |r: &Remote, n: u32, rights| {
+        let span = find(r, n, rights)?;
+        // By the address in this process: that is the one the atomic instruction uses.
+        if span.start() as usize % n as usize != 0 {
+            return Err(Failure {
+                status: Status::Misaligned,
+                value: r.address,
+            });
+        }
+        Ok(span)
+    };
+    match &d.work {
+        Work::Put {
+            source,
+            remote,
+            signal,
+        } => {
+            let to = find(remote, source.len(), Rights::REMOTE_WRITE)?;
+            let signal = match signal {
+                None => None,
+                Some(Signal { remote, op, value }) => Some(SignalPart {
+                    word: word(remote, 8, Rights::REMOTE_ATOMIC)?,
+                    op: *op,
+                    value: *value,
+                }),
+            };
+            Ok(RemotePart::Write(to, signal))
+        }
+        Work::Get { remote, length, .. } => {
+            find(remote, *length, Rights::REMOTE_READ).map(RemotePart::Read)
+        }
+        Work::Atomic(a) => {
+            let mut rights = Rights::REMOTE_ATOMIC;
+            if a.op == AtomicOp::Read {
+                rights = rights | Rights::REMOTE_READ;
+            }
+            word(&a.remote, a.width.bytes(), rights).map(|s| RemotePart::Atomic(s, *a))
+        }
+        Work::Send { tag, .. } => Ok(RemotePart::Message(*tag)),
+        Work::Count { counter: c, add } => {
+            counter(*c, counters).map(|()| RemotePart::Count(*c, *add))
+        }
+        Work::Nop | Work::Fence | Work::Wait { .. } => Ok(RemotePart::Nothing),
+    }
+}
+
+fn counter(c: CounterId, counters: &Counters) -> Result<(), Failure> {
+    if counters.has(c) {
+        Ok(())
+    } else {
+        Err(Failure {
+            status: Status::Counter,
+            value: u64::from(c.0),
+        })
+    }
+}
+
+/// Bytes an operation moves, for its completion and for the model of a link.
+pub fn bytes(d: &Descriptor) -> u32 {
+    match &d.work {
+        Work::Put { source, .. } | Work::Send { source, .. } => source.len(),
+        Work::Get { length, .. } => *length,
+        Work::Atomic(a) => a.width.bytes(),
+        Work::Nop | Work::Fence | Work::Wait { .. } | Work::Count { .. } => 0,
+    }
+}

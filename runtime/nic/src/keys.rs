@@ -1,0 +1,453 @@
+//! Registered memory: keys, bounds, rights, and the guard that keeps a region registered while it is used.
+//!
+//! A key is a place in the table and a generation, so that the key of a region that was taken out stays
+//! invalid when its place is used again.
+
+use crate::descriptor::{CounterId, Failure, Key, Status};
+use core::fmt;
+use hetmp_core::lock::Lock;
+use hetmp_core::park::Spinner;
+#[cfg(loom)]
+use hetmp_core::sync::pause;
+use hetmp_core::sync::{fence, AtomicU64, Ordering};
+
+/// What others (or the engine on behalf of the owner) may do with a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Rights(u8);
+
+impl Rights {
+    /// Source of the owner's own operations.
+    pub const LOCAL_READ: Rights = Rights(1);
+    /// Destination of the owner's own operations.
+    pub const LOCAL_WRITE: Rights = Rights(2);
+    /// Peers may get.
+    pub const REMOTE_READ: Rights = Rights(4);
+    /// Peers may put.
+    pub const REMOTE_WRITE: Rights = Rights(8);
+    /// Peers may run atomics, and signal.
+    pub const REMOTE_ATOMIC: Rights = Rights(16);
+    /// Everything, as a symmetric heap needs it.
+    pub const ALL: Rights = Rights(31);
+
+    /// True when every right of `other` is in `self`.
+    pub const fn holds(self, other: Rights) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    const fn is_local(self) -> bool {
+        self.0 & !3 == 0
+    }
+}
+
+impl core::ops::BitOr for Rights {
+    type Output = Rights;
+    fn bitor(self, other: Rights) -> Rights {
+        Rights(self.0 | other.0)
+    }
+}
+
+/// Memory to be registered.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Where this process sees it.
+    pub here: *mut u8,
+    /// Bytes.
+    pub len: usize,
+    /// The address that descriptors use for its first byte: the owner's own. Differs from `here` where a
+    /// peer's memory is mapped at another address.
+    pub base: u64,
+}
+
+impl Memory {
+    /// Memory of this process under its own address.
+    pub fn here(here: *mut u8, len: usize) -> Memory {
+        Memory {
+            here,
+            len,
+            base: here as u64,
+        }
+    }
+}
+
+/// Why memory cannot be registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegisterError {
+    /// All places of the table are taken.
+    Full {
+        /// How many there are.
+        places: usize,
+    },
+    /// The range does not end within the address space.
+    Range {
+        /// First address.
+        base: u64,
+        /// Bytes.
+        len: usize,
+    },
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RegisterError::Full { places } => {
+                write!(
+                    f,
+                    "registration {}: at most {places} regions are accepted",
+                    places + 1
+                )
+            }
+            RegisterError::Range { base, len } => write!(
+                f,
+                "region {base:#x} of {len} bytes: a range that ends within the address space is accepted"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+/// Bits of a key that name the place; the rest is the generation.
+const PLACE_BITS: u32 = 16;
+const GENERATIONS: u32 = 1 << (32 - PLACE_BITS);
+
+/// # Memory ordering
+/// A user announces itself in `users` and then reads `key`; deregistration clears `key` and then reads
+/// `users`, with a sequentially consistent fence between the two steps on both sides. Either the user
+/// sees the key gone, or deregistration sees the user and waits: no operation runs in memory that
+/// its owner was told is its own again. The fields are written before `key` is (release), and read only
+/// after it was seen (acquire).
+#[derive(Debug)]
+struct Place {
+    /// The key while registered, else 0.
+    key: AtomicU64,
+    users: AtomicU64,
+    here: AtomicU64,
+    base: AtomicU64,
+    len: AtomicU64,
+    rights: AtomicU64,
+    /// 0, or one more than the number of the counter that counts what arrives.
+    counter: AtomicU64,
+    generation: AtomicU64,
+}
+
+impl Place {
+    fn new() -> Place {
+        Place {
+            key: AtomicU64::new(0),
+            users: AtomicU64::new(0),
+            here: AtomicU64::new(0),
+            base: AtomicU64::new(0),
+            len: AtomicU64::new(0),
+            rights: AtomicU64::new(0),
+            counter: AtomicU64::new(0),
+            generation: AtomicU64::new(0),
+        }
+    }
+}
+
+/// The regions of one rank.
+#[derive(Debug)]
+pub struct KeyTable {
+    places: Box<[Place]>,
+    /// Held by registration and deregistration; operations never take it.
+    writing: Lock,
+}
+
+/// Which side of an operation asks: decides what a failure is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The initiator's own memory.
+    Local,
+    /// The target's memory.
+    Remote,
+}
+
+impl KeyTable {
+    /// A table with room for `places` regions (at most 65535).
+    pub fn new(places: usize) -> KeyTable {
+        KeyTable {
+            places: (0..places.min((1 << PLACE_BITS) - 1))
+                .map(|_| Place::new())
+                .collect(),
+            writing: Lock::new(),
+        }
+    }
+
+    /// Registers memory.
+    ///
+    /// # Errors
+    /// The table is full, or the range wraps around.
+    ///
+    /// # Safety
+    /// `memory` stays readable and writable, as `rights` say, until [`KeyTable::deregister`] has returned
+    /// for its key, and whoever else accesses it meanwhile expects concurrent access by the engine, as
+    /// the rules of the API above (OpenSHMEM's memory model) say.
+    pub unsafe fn register(
+        &self,
+        memory: Memory,
+        rights: Rights,
+        counter: Option<CounterId>,
+    ) -> Result<Key, RegisterError> {
+        let range = RegisterError::Range {
+            base: memory.base,
+            len: memory.len,
+        };
+        if memory.base.checked_add(memory.len as u64).is_none()
+            || (memory.here as usize).checked_add(memory.len).is_none()
+        {
+            return Err(range);
+        }
+        self.writing.lock();
+        let free = self
+            .places
+            .iter()
+            .position(|p| p.key.load(Ordering::Relaxed) == 0);
+        let result = match free {
+            None => Err(RegisterError::Full {
+                places: self.places.len(),
+            }),
+            Some(i) => {
+                let p = &self.places[i];
+                // Generation 0 is left out, so that no key is 0.
+                let mut g = (p.generation.load(Ordering::Relaxed) as u32 + 1) % GENERATIONS;
+                if g == 0 {
+                    g = 1;
+                }
+                p.generation.store(u64::from(g), Ordering::Relaxed);
+                p.here.store(memory.here as u64, Ordering::Relaxed);
+                p.base.store(memory.base, Ordering::Relaxed);
+                p.len.store(memory.len as u64, Ordering::Relaxed);
+                p.rights.store(u64::from(rights.0), Ordering::Relaxed);
+                p.counter
+                    .store(counter.map_or(0, |c| u64::from(c.0) + 1), Ordering::Relaxed);
+                let key = g << PLACE_BITS | i as u32;
+                p.key.store(u64::from(key), Ordering::Release);
+                Ok(Key(key))
+            }
+        };
+        self.writing.unlock();
+        result
+    }
+
+    /// Takes a region out and waits until no operation is using it. False if the key names none.
+    pub fn deregister(&self, key: Key) -> bool {
+        let Some(p) = self.places.get((key.0 & ((1 << PLACE_BITS) - 1)) as usize) else {
+            return false;
+        };
+        self.writing.lock();
+        let known = key != Key::NONE && p.key.load(Ordering::Relaxed) == u64::from(key.0);
+        if known {
+            p.key.store(0, Ordering::Relaxed);
+            // See "Memory ordering".
+            fence(Ordering::SeqCst);
+            let mut spinner = Spinner::new();
+            while p.users.load(Ordering::Acquire) != 0 {
+                // A use is one copy: it ends without our help, but may need this very core to end.
+                if !spinner.turn() {
+                    #[cfg(not(loom))]
+                    hetmp_core::sys::yield_now();
+                    #[cfg(loom)]
+                    pause();
+                }
+            }
+        }
+        self.writing.unlock();
+        known
+    }
+
+    /// The memory `address..address+len` of region `key`, if it exists, lies within and has `rights`.
+    ///
+    /// A length of 0 is allowed anywhere from the first address to one past the last.
+    ///
+    /// # Errors
+    /// Which of the three does not hold.
+    pub fn find(
+        &self,
+        side: Side,
+        key: Key,
+        address: u64,
+        len: usize,
+        rights: Rights,
+    ) -> Result<Span<'_>, Failure> {
+        debug_assert!((side == Side::Local) == rights.is_local());
+        let fail = |local: Status, remote: Status, value: u64| Failure {
+            status: if side == Side::Local { local } else { remote },
+            value,
+        };
+        let unknown = fail(Status::LocalKey, Status::RemoteKey, u64::from(key.0));
+        let place = self
+            .places
+            .get((key.0 & ((1 << PLACE_BITS) - 1)) as usize)
+            .ok_or(unknown)?;
+        place.users.fetch_add(1, Ordering::Relaxed);
+        // Dropped on every way out from here on, which takes the user off again.
+        let mut span = Span {
+            place,
+            start: core::ptr::null_mut(),
+            len,
+        };
+        // See "Memory ordering".
+        fence(Ordering::SeqCst);
+        if key == Key::NONE || place.key.load(Ordering::Acquire) != u64::from(key.0) {
+            return Err(unknown);
+        }
+        let has = Rights(place.rights.load(Ordering::Relaxed) as u8);
+        if !has.holds(rights) {
+            return Err(fail(
+                Status::LocalRight,
+                Status::RemoteRight,
+                u64::from(key.0),
+            ));
+        }
+        let base = place.base.load(Ordering::Relaxed);
+        let size = place.len.load(Ordering::Relaxed);
+        // Written so that no sum can wrap: an address far above would else come round into the region.
+        let inside =
+            address >= base && address - base <= size && len as u64 <= size - (address - base);
+        if !inside {
+            return Err(fail(Status::LocalBounds, Status::RemoteBounds, address));
+        }
+        let here = place.here.load(Ordering::Relaxed);
+        span.start = (here as usize).wrapping_add((address - base) as usize) as *mut u8;
+        Ok(span)
+    }
+}
+
+/// Registered memory that was found in bounds; its region stays registered until this is dropped.
+#[derive(Debug)]
+pub struct Span<'a> {
+    place: &'a Place,
+    start: *mut u8,
+    len: usize,
+}
+
+impl Span<'_> {
+    /// Its first byte in this process.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    /// Bytes.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True for no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The counter of the owner that counts operations on this region.
+    pub fn counter(&self) -> Option<CounterId> {
+        let c = self.place.counter.load(Ordering::Relaxed);
+        c.checked_sub(1).map(|c| CounterId(c as u32))
+    }
+}
+
+impl Drop for Span<'_> {
+    fn drop(&mut self) {
+        // Release: what the operation did in the region comes before deregistration's return.
+        self.place.users.fetch_sub(1, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn table(len: usize, rights: Rights) -> (KeyTable, Vec<u8>, Key, u64) {
+        let mut memory = vec![0u8; len];
+        let table = KeyTable::new(4);
+        let m = Memory::here(memory.as_mut_ptr(), len);
+        // SAFETY: the vector is returned with the table and not accessed while spans are used.
+        let key = unsafe { table.register(m, rights, None) }.expect("room");
+        (table, memory, key, m.base)
+    }
+
+    #[test]
+    fn bounds_hold_to_the_byte_and_do_not_wrap() {
+        let (t, _memory, key, base) = table(64, Rights::ALL);
+        let find = |address: u64, len: usize| {
+            t.find(Side::Remote, key, address, len, Rights::REMOTE_READ)
+                .map(|s| s.len())
+        };
+        assert_eq!(find(base, 64), Ok(64));
+        assert_eq!(find(base + 64, 0), Ok(0));
+        assert_eq!(find(base + 63, 1), Ok(1));
+        for (address, len) in [
+            (base - 1, 1),
+            (base, 65),
+            (base + 64, 1),
+            (base + 65, 0),
+            (u64::MAX, usize::MAX),
+            (base + 1, usize::MAX),
+        ] {
+            assert_eq!(
+                find(address, len),
+                Err(Failure {
+                    status: Status::RemoteBounds,
+                    value: address
+                }),
+                "{address:#x} {len}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_missing_right_is_named_for_its_side() {
+        let (t, _memory, key, base) = table(8, Rights::LOCAL_READ);
+        let local = |r| {
+            t.find(Side::Local, key, base, 8, r)
+                .map(|_| ())
+                .map_err(|f| f.status)
+        };
+        assert_eq!(local(Rights::LOCAL_READ), Ok(()));
+        assert_eq!(local(Rights::LOCAL_WRITE), Err(Status::LocalRight));
+        let remote = t.find(Side::Remote, key, base, 8, Rights::REMOTE_WRITE);
+        assert_eq!(
+            remote.map(|_| ()).map_err(|f| f.status),
+            Err(Status::RemoteRight)
+        );
+    }
+
+    #[test]
+    fn the_key_of_a_region_that_is_gone_stays_invalid_when_its_place_is_used_again() {
+        let (t, mut memory, key, base) = table(8, Rights::ALL);
+        assert!(t.deregister(key));
+        assert!(!t.deregister(key));
+        // SAFETY: as in `table`.
+        let again = unsafe { t.register(Memory::here(memory.as_mut_ptr(), 8), Rights::ALL, None) }
+            .expect("room");
+        assert_ne!(again, key);
+        let found = |k| {
+            t.find(Side::Remote, k, base, 8, Rights::REMOTE_READ)
+                .map(|_| ())
+                .map_err(|f| f.status)
+        };
+        assert_eq!(found(key), Err(Status::RemoteKey));
+        assert_eq!(found(Key::NONE), Err(Status::RemoteKey));
+        assert_eq!(found(again), Ok(()));
+    }
+
+    #[test]
+    fn a_full_table_and_a_wrapping_range_are_refused() {
+        let (t, mut memory, _, _) = table(8, Rights::ALL);
+        let m = Memory::here(memory.as_mut_ptr(), 8);
+        // SAFETY: as in `table`.
+        let keys: Vec<_> = (0..4)
+            .map(|_| unsafe { t.register(m, Rights::ALL, None) })
+            .collect();
+        assert!(keys[..3].iter().all(|k| k.is_ok()));
+        assert_eq!(keys[3], Err(RegisterError::Full { places: 4 }));
+        let wraps = Memory {
+            base: u64::MAX,
+            ..m
+        };
+        // SAFETY: refused.
+        let refused = unsafe { t.register(wraps, Rights::ALL, None) };
+        assert_eq!(
+            refused.expect_err("wraps").to_string(),
+            "region 0xffffffffffffffff of 8 bytes: a range that ends within the address space is accepted"
+        );
+    }
+}

@@ -1,0 +1,451 @@
+//! A queue pair: a ring of descriptors, a ring of completions, a doorbell. Plain atomics; no lock.
+//!
+//! One [`Initiator`] posts, one [`Consumer`] (an engine) takes and completes. The memory between them is
+//! a [`Rings`]. Three numbers only ever grow: descriptors posted (the doorbell record), descriptors taken
+//! (their slots may be used again), descriptors done.
+//!
+//! **Nothing is lost when the queue is full.** [`Initiator::post`] refuses while `depth` descriptors are
+//! posted and not taken, and while operations not yet done plus completions not yet read could
+//! overrun the completion ring. The refused descriptor is still the caller's.
+
+use crate::descriptor::{Completion, Descriptor, Words, COMPLETION_WORDS, WORDS};
+use crate::template::{Dynamic, Shape, Slot, Statics, Templates};
+use hetmp_core::park::{Flag, Poll};
+use hetmp_core::sync::{AtomicU64, CacheLine, Ordering};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The shared memory of a queue pair.
+///
+/// # Memory ordering
+/// * Words of a slot are relaxed. They are published by the release store of `posted` in
+///   [`Initiator::ring`] and read after the consumer's acquire load of it; a consumer that read them
+///   unordered would execute half of a descriptor.
+/// * `taken` is released after the words were read, and acquired before the slot is written again:
+///   else a new descriptor's words could be read as the old one's.
+/// * `done` is released after the operation took effect and its completion was written, and acquired by
+///   the initiator: `quiet` promises that effect.
+#[derive(Debug)]
+pub struct Rings {
+    slots: Box<[[AtomicU64; WORDS]]>,
+    completions: Box<[[AtomicU64; COMPLETION_WORDS]]>,
+    posted: CacheLine<AtomicU64>,
+    taken: CacheLine<AtomicU64>,
+    done: CacheLine<Done>,
+    /// Nudged whenever `done` or `taken` grows.
+    progress: CacheLine<Flag>,
+}
+
+#[derive(Debug)]
+struct Done {
+    operations: AtomicU64,
+    /// Completions written.
+    written: AtomicU64,
+}
+
+/// The queue is full. Nothing was posted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// Makes the two ends of a queue pair with `depth` slots (rounded up to a power of two, at least 2).
+pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
+    let depth = depth.clamp(2, 1 << 16).next_power_of_two();
+    let rings = Arc::new(Rings {
+        slots: (0..depth)
+            .map(|_| core::array::from_fn(|_| AtomicU64::new(0)))
+            .collect(),
+        completions: (0..depth)
+            .map(|_| core::array::from_fn(|_| AtomicU64::new(0)))
+            .collect(),
+        posted: CacheLine(AtomicU64::new(0)),
+        taken: CacheLine(AtomicU64::new(0)),
+        done: CacheLine(Done {
+            operations: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+        }),
+        progress: CacheLine(Flag::new()),
+    });
+    let initiator = Initiator {
+        templates: Templates::new(statics, depth),
+        rings: rings.clone(),
+        staged: 0,
+        rung: 0,
+        taken_seen: 0,
+        done_seen: 0,
+        read: 0,
+        backlog: VecDeque::new(),
+    };
+    let consumer = Consumer {
+        rings,
+        taken: 0,
+        done: 0,
+        written: 0,
+    };
+    (initiator, consumer)
+}
+
+struct Shared<'a>(&'a [AtomicU64; WORDS]);
+
+impl Slot for Shared<'_> {
+    #[inline]
+    fn set(&mut self, word: usize, value: u64) {
+        self.0[word].store(value, Ordering::Relaxed);
+    }
+}
+
+/// The posting end. Owned by one thread (or workgroup) at a time.
+#[derive(Debug)]
+pub struct Initiator {
+    rings: Arc<Rings>,
+    templates: Templates,
+    /// Descriptors written; those from `rung` on are not announced yet.
+    staged: u64,
+    rung: u64,
+    /// Last seen values of what the consumer publishes, so that a post rarely touches its cache line.
+    taken_seen: u64,
+    done_seen: u64,
+    /// Completions read from the ring.
+    read: u64,
+    /// Completions read to make room, not yet given out.
+    backlog: VecDeque<Completion>,
+}
+
+impl Initiator {
+    /// Slots.
+    pub fn depth(&self) -> usize {
+        self.rings.slots.len()
+    }
+
+    /// The keys and the number in its templates.
+    pub fn statics(&self) -> Statics {
+        self.templates.statics()
+    }
+
+    /// Fills every slot that is not in use with the template of `shape`.
+    ///
+    /// # Errors
+    /// [`Full`] while descriptors are on their way: their slots cannot be written.
+    pub fn fill(&mut self, shape: Shape) -> Result<(), Full> {
+        self.taken_seen = self.rings.taken.load(Ordering::Acquire);
+        if self.taken_seen != self.staged {
+            return Err(Full);
+        }
+        for i in 0..self.depth() {
+            self.templates
+                .prepare(i, shape, &mut Shared(&self.rings.slots[i]));
+        }
+        Ok(())
+    }
+
+    fn slot(&mut self) -> Result<usize, Full> {
+        let depth = self.depth() as u64;
+        if self.staged - self.taken_seen >= depth {
+            self.taken_seen = self.rings.taken.load(Ordering::Acquire);
+            if self.staged - self.taken_seen >= depth {
+                return Err(Full);
+            }
+        }
+        // Every operation under way may still write a completion.
+        if self.staged - self.done_seen >= depth {
+            self.done_seen = self.rings.done.operations.load(Ordering::Acquire);
+        }
+        let under_way = self.staged - self.done_seen;
+        if under_way >= depth {
+            return Err(Full);
+        }
+        // Acquired by `done_seen` already: a completion is written before its operation counts as done.
+        let written = self.rings.done.written.load(Ordering::Relaxed);
+        if under_way + (written - self.read) >= depth {
+            self.drain();
+        }
+        Ok((self.staged & (depth - 1)) as usize)
+    }
+
+    /// Writes a descriptor into the next slot; the engine sees it at the next [`Initiator::ring`].
+    /// Gives its ticket.
+    ///
+    /// # Errors
+    /// [`Full`], and nothing was written.
+    pub fn post(&mut self, descriptor: &Descriptor) -> Result<u64, Full> {
+        let index = self.slot()?;
+        self.templates.overwritten(index);
+        for (word, value) in descriptor.encode().into_iter().enumerate() {
+            self.rings.slots[index][word].store(value, Ordering::Relaxed);
+        }
+        self.staged += 1;
+        Ok(self.staged - 1)
+    }
+
+    /// As [`Initiator::post`], for any words.
+    ///
+    /// # Errors
+    /// [`Full`], and nothing was written.
+    pub fn post_words(&mut self, words: &Words) -> Result<u64, Full> {
+        let index = self.slot()?;
+        self.templates.overwritten(index);
+        for (slot, value) in self.rings.slots[index].iter().zip(words) {
+            slot.store(*value, Ordering::Relaxed);
+        }
+        self.staged += 1;
+        Ok(self.staged - 1)
+    }
+
+    /// As [`Initiator::post`], from the slot's template: only the changing words are stored.
+    ///
+    /// # Errors
+    /// [`Full`], and nothing was written.
+    #[inline]
+    pub fn post_template(&mut self, shape: Shape, dynamic: Dynamic) -> Result<u64, Full> {
+        let index = self.slot()?;
+        self.templates
+            .patch(index, shape, dynamic, &mut Shared(&self.rings.slots[index]));
+        self.staged += 1;
+        Ok(self.staged - 1)
+    }
+
+    /// Announces everything posted. True if there was anything.
+    #[inline]
+    pub fn ring(&mut self) -> bool {
+        let new = self.rung != self.staged;
+        if new {
+            self.rung = self.staged;
+            self.rings.posted.store(self.staged, Ordering::Release);
+        }
+        new
+    }
+
+    /// True when everything posted is done (acquire).
+    #[inline]
+    pub fn is_quiet(&mut self) -> bool {
+        self.done_seen = self.rings.done.operations.load(Ordering::Acquire);
+        self.done_seen == self.staged
+    }
+
+    /// Operations posted and not done, as far as this end has looked.
+    pub fn under_way(&mut self) -> u64 {
+        self.done_seen = self.rings.done.operations.load(Ordering::Acquire);
+        self.staged - self.done_seen
+    }
+
+    /// The oldest completion not yet given out.
+    pub fn poll(&mut self) -> Option<Completion> {
+        if self.backlog.is_empty() {
+            self.drain();
+        }
+        self.backlog.pop_front()
+    }
+
+    /// Takes the completion of one operation out, leaving the others.
+    pub fn take(&mut self, ticket: u64) -> Option<Completion> {
+        self.drain();
+        let at = self.backlog.iter().position(|c| c.ticket == ticket)?;
+        self.backlog.remove(at)
+    }
+
+    /// Takes all completions in error out.
+    pub fn take_errors(&mut self) -> Vec<Completion> {
+        use crate::descriptor::Status;
+        self.drain();
+        let (good, bad) = core::mem::take(&mut self.backlog)
+            .into_iter()
+            .partition(|c: &Completion| c.status == Status::Ok);
+        self.backlog = good;
+        Vec::from(bad)
+    }
+
+    /// Moves what the ring holds to the backlog, so that the ring never overruns.
+    fn drain(&mut self) {
+        let written = self.rings.done.written.load(Ordering::Acquire);
+        let mask = self.depth() as u64 - 1;
+        while self.read != written {
+            let entry = &self.rings.completions[(self.read & mask) as usize];
+            let words = core::array::from_fn(|i| entry[i].load(Ordering::Relaxed));
+            self.read += 1;
+            match Completion::parse(&words) {
+                Some(c) => self.backlog.push_back(c),
+                None => unreachable!("the consumer writes completions by encoding them"),
+            }
+        }
+    }
+
+    /// Waits until `until` holds, looking again after every completion; `drive` is called at each turn,
+    /// for engines that run in the caller, and says whether it did something.
+    pub fn wait(
+        &mut self,
+        drive: &mut dyn FnMut() -> bool,
+        until: &mut dyn FnMut(&mut Initiator) -> bool,
+    ) {
+        let rings = self.rings.clone();
+        // The flag is only ever nudged: epoch 1 is never reached, the poll leaves.
+        rings.progress.wait_polling(
+            1,
+            &mut || {
+                if until(self) {
+                    Poll::Leave
+                } else if drive() {
+                    Poll::Worked
+                } else {
+                    Poll::Idle
+                }
+            },
+            &mut |_| {},
+        );
+    }
+}
+
+/// The executing end.
+#[derive(Debug)]
+pub struct Consumer {
+    rings: Arc<Rings>,
+    taken: u64,
+    done: u64,
+    written: u64,
+}
+
+impl Consumer {
+    /// The next descriptor's ticket and words, left in its slot.
+    #[inline]
+    pub fn peek(&self) -> Option<(u64, Words)> {
+        if self.rings.posted.load(Ordering::Acquire) == self.taken {
+            return None;
+        }
+        let mask = self.rings.slots.len() as u64 - 1;
+        let slot = &self.rings.slots[(self.taken & mask) as usize];
+        Some((
+            self.taken,
+            core::array::from_fn(|i| slot[i].load(Ordering::Relaxed)),
+        ))
+    }
+
+    /// Frees the slot of what was [peeked](Consumer::peek) at.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.taken += 1;
+        self.rings.taken.store(self.taken, Ordering::Release);
+    }
+
+    /// Reports an operation, with a completion if there is one to be written.
+    #[inline]
+    pub fn complete(&mut self, completion: Option<Completion>) {
+        if let Some(c) = completion {
+            let mask = self.rings.completions.len() as u64 - 1;
+            let entry = &self.rings.completions[(self.written & mask) as usize];
+            for (word, value) in entry.iter().zip(c.encode()) {
+                word.store(value, Ordering::Relaxed);
+            }
+            self.written += 1;
+            self.rings
+                .done
+                .written
+                .store(self.written, Ordering::Release);
+        }
+        self.done += 1;
+        self.rings
+            .done
+            .operations
+            .store(self.done, Ordering::Release);
+        self.rings.progress.nudge();
+    }
+
+    /// Taken and not yet completed.
+    pub fn under_way(&self) -> u64 {
+        self.taken - self.done
+    }
+
+    /// True when the initiating end is gone and everything it announced was taken.
+    pub fn is_abandoned(&self) -> bool {
+        Arc::strong_count(&self.rings) == 1 && self.peek().is_none()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::descriptor::{Key, Status, Work};
+
+    const STATICS: Statics = Statics {
+        queue_pair: 3,
+        local: Key(7),
+        remote: Key(9),
+    };
+
+    fn nop(peer: u32) -> Descriptor {
+        Descriptor {
+            queue_pair: 3,
+            peer,
+            signalled: true,
+            count: None,
+            work: Work::Nop,
+        }
+    }
+
+    fn ok(ticket: u64) -> Completion {
+        Completion {
+            ticket,
+            status: Status::Ok,
+            bytes: 0,
+            value: 0,
+        }
+    }
+
+    #[test]
+    fn a_full_queue_refuses_and_loses_nothing() {
+        let (mut i, mut c) = queue_pair(4, STATICS);
+        for n in 0..4 {
+            assert_eq!(i.post(&nop(n)), Ok(u64::from(n)));
+        }
+        assert_eq!(i.post(&nop(99)), Err(Full));
+        i.ring();
+        for n in 0..4 {
+            let (ticket, words) = c.peek().expect("posted");
+            assert_eq!(Descriptor::parse(&words), Ok(nop(n)));
+            c.advance();
+            // Its slot is free, but its completion may still come: the ring has room for four.
+            assert_eq!(i.post(&nop(99)), Err(Full));
+            assert_eq!(ticket, u64::from(n));
+        }
+        assert!(c.peek().is_none());
+        for n in 0..4 {
+            c.complete(Some(ok(n)));
+        }
+        // Nobody polled: posting moves the completions aside rather than overrun them.
+        for n in 4..8 {
+            assert_eq!(i.post(&nop(0)), Ok(n));
+        }
+        let got: Vec<_> = core::iter::from_fn(|| i.poll()).map(|c| c.ticket).collect();
+        assert_eq!(got, [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_descriptor_is_not_seen_before_the_doorbell() {
+        let (mut i, c) = queue_pair(2, STATICS);
+        i.post(&nop(0)).expect("room");
+        assert!(c.peek().is_none());
+        assert!(i.ring());
+        assert!(!i.ring());
+        assert!(c.peek().is_some());
+    }
+
+    #[test]
+    fn the_completion_of_one_operation_can_be_taken_from_among_others() {
+        let (mut i, mut c) = queue_pair(4, STATICS);
+        for n in 0..3 {
+            i.post(&nop(n)).expect("room");
+        }
+        i.ring();
+        for n in [2, 0, 1] {
+            c.advance();
+            let mut done = ok(n);
+            if n == 0 {
+                done.status = Status::RemoteKey;
+            }
+            c.complete(Some(done));
+        }
+        assert!(i.is_quiet());
+        assert_eq!(i.take(1), Some(ok(1)));
+        assert_eq!(i.take(1), None);
+        assert_eq!(i.take_errors().len(), 1);
+        assert_eq!(i.poll(), Some(ok(2)));
+        assert_eq!(i.poll(), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! Parsing of descriptors and completions, over any bytes and over every value.
+#![cfg(not(loom))]
+
+use hetmp_nic::descriptor::*;
+use hetmp_nic::template::{Dynamic, Shape, Statics, Templates};
+use proptest::prelude::*;
+
+fn source(most: usize) -> impl Strategy<Value = Source> {
+    prop_oneof![
+        (any::<u64>(), any::<u32>(), 0..MESSAGE_BYTES as u32).prop_map(|(address, key, n)| {
+            Source::Memory(
+                Local {
+                    address,
+                    key: Key(key),
+                },
+                n,
+            )
+        }),
+        prop::collection::vec(any::<u8>(), 0..=most)
+            .prop_map(|b| Source::Inline(Inline::new(&b).expect("fits"))),
+    ]
+}
+
+fn remote() -> impl Strategy<Value = Remote> {
+    (any::<u64>(), any::<u32>()).prop_map(|(address, key)| Remote {
+        address,
+        key: Key(key),
+    })
+}
+
+fn work() -> impl Strategy<Value = Work> {
+    use AtomicOp::*;
+    let ops = prop::sample::select(vec![Read, Write, Swap, CompareSwap, Add, And, Or, Xor]);
+    let fetch = prop_oneof![
+        Just(Fetch::No),
+        Just(Fetch::Completion),
+        (any::<u64>(), 1..u32::MAX).prop_map(|(address, key)| Fetch::Memory(Local {
+            address,
+            key: Key(key)
+        })),
+    ];
+    let counter = any::<u32>().prop_map(CounterId);
+    prop_oneof![
+        Just(Work::Nop),
+        Just(Work::Fence),
+        (source(INLINE_BYTES), remote()).prop_map(|(source, remote)| Work::Put {
+            source,
+            remote,
+            signal: None
+        }),
+        (
+            source(INLINE_BYTES_WITH_SIGNAL),
+            remote(),
+            remote(),
+            any::<bool>(),
+            any::<u64>()
+        )
+            .prop_map(|(source, remote, word, add, value)| Work::Put {
+                source,
+                remote,
+                signal: Some(Signal {
+                    remote: word,
+                    op: if add { SignalOp::Add } else { SignalOp::Set },
+                    value
+                })
+            }),
+        (any::<u64>(), any::<u32>(), any::<u32>(), remote()).prop_map(
+            |(address, key, length, remote)| Work::Get {
+                local: Local {
+                    address,
+                    key: Key(key)
+                },
+                length,
+                remote
+            }
+        ),
+        (
+            ops,
+            any::<bool>(),
+            fetch,
+            remote(),
+            any::<u64>(),
+            any::<u64>()
+        )
+            .prop_map(|(op, wide, fetch, remote, operand, comparand)| {
+                Work::Atomic(Atomic {
+                    op,
+                    width: if wide { Width::W8 } else { Width::W4 },
+                    fetch,
+                    remote,
+                    operand,
+                    comparand,
+                })
+            }),
+        (source(INLINE_BYTES), any::<u32>()).prop_map(|(source, tag)| Work::Send { source, tag }),
+        (counter.clone(), any::<u64>(), 1..=LONGEST_SPAN).prop_map(|(counter, threshold, span)| {
+            Work::Wait {
+                counter,
+                threshold,
+                span,
+            }
+        }),
+        (counter, any::<u64>()).prop_map(|(counter, add)| Work::Count { counter, add }),
+    ]
+}
+
+fn may_count(work: &Work) -> bool {
+    !matches!(
+        work,
+        Work::Put {
+            signal: Some(_),
+            ..
+        } | Work::Wait { .. }
+            | Work::Count { .. }
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn every_descriptor_survives_its_bytes(
+        queue_pair in any::<u32>(), peer in any::<u32>(), signalled in any::<bool>(),
+        count in prop::option::of(any::<u32>()), work in work()
+    ) {
+        let count = count.filter(|_| may_count(&work)).map(CounterId);
+        let d = Descriptor { queue_pair, peer, signalled, count, work };
+        prop_assert_eq!(Descriptor::parse(&d.encode()), Ok(d));
+    }
+
+    /// Any words are either refused or mean something that can be written down again.
+    #[test]
+    fn any_words_parse_or_are_refused(
+        mut words in any::<[u64; WORDS]>(), head in any::<[u8; 4]>(), tame in any::<bool>()
+    ) {
+        let low = if tame {
+            // Mostly valid heads, so that the fields behind them are reached.
+            [head[0] % 10, head[1] & 15 & head[3], head[2] % 26, head[3] % 9]
+        } else {
+            head
+        };
+        words[0] = words[0] & !0xffff_ffff | u64::from(u32::from_le_bytes(low));
+        if head[1] & 64 != 0 {
+            words[4] = words[4] & !0xffff_ffff | u64::from(low[2]);
+        }
+        if let Ok(d) = Descriptor::parse(&words) {
+            prop_assert_eq!(Descriptor::parse(&d.encode()), Ok(d));
+        }
+    }
+
+    #[test]
+    fn a_completion_survives_its_bytes_and_any_words_are_safe(
+        words in any::<[u64; COMPLETION_WORDS]>(), status in any::<u8>()
+    ) {
+        let mut words = words;
+        if let Some(c) = Completion::parse(&words) {
+            prop_assert_eq!(Completion::parse(&c.encode()), Some(c));
+        }
+        words[1] = words[1] & !0xffff_ffff | u64::from(status);
+        match Completion::parse(&words) {
+            Some(c) => prop_assert_eq!(Completion::parse(&c.encode()), Some(c)),
+            None => prop_assert_eq!(Status::of(status), None),
+        }
+    }
+
+    /// A slot that went through any posts holds, after a patch, exactly the descriptor built from scratch.
+    #[test]
+    fn a_patched_template_is_the_whole_descriptor(
+        posts in prop::collection::vec(
+            (0..5u8, any::<u32>(), any::<u64>(), any::<u64>(), any::<u32>(), work()), 1..12)
+    ) {
+        let statics = Statics { queue_pair: 11, local: Key(22), remote: Key(33) };
+        let mut templates = Templates::new(statics, 1);
+        let mut slot = [0u64; WORDS];
+        templates.prepare(0, Shape::Put, &mut slot);
+        for (kind, peer, remote, local, length, other) in posts {
+            let shape = match kind {
+                0 => Shape::Put,
+                1 => Shape::PutSignalled,
+                2 => Shape::Get,
+                3 => Shape::GetSignalled,
+                _ => {
+                    let d = Descriptor { queue_pair: 11, peer, signalled: true, count: None, work: other };
+                    slot = d.encode();
+                    templates.overwritten(0);
+                    continue;
+                }
+            };
+            let d = Dynamic { peer, remote, local, length };
+            templates.patch(0, shape, d, &mut slot);
+            prop_assert_eq!(Some(slot), templates.full(shape, d).map(|d| d.encode()));
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_by_name() {
+    let put = |flags: u32, inline: u32, length: u64| {
+        let mut w: Words = [0; WORDS];
+        w[0] = u64::from(1 | flags << 8 | inline << 16);
+        w[4] = length;
+        Descriptor::parse(&w).map(|d| d.work)
+    };
+    assert_eq!(put(2, 25, 25), Err(Malformed::Inline));
+    assert_eq!(put(2, 8, 9), Err(Malformed::Inline));
+    assert_eq!(put(0, 8, 8), Err(Malformed::Inline));
+    assert_eq!(put(4, 0, 0), Err(Malformed::Flags));
+    assert_eq!(put(0x80, 0, 0), Err(Malformed::Flags));
+    let first = |word: u64, length: u64| {
+        let mut w: Words = [0; WORDS];
+        w[0] = word;
+        w[4] = length;
+        Descriptor::parse(&w).map(|d| d.work)
+    };
+    assert_eq!(first(9, 0), Err(Malformed::Opcode));
+    assert_eq!(first(4 | 8 << 24, 0), Err(Malformed::Detail));
+    assert_eq!(first(2 | 2 << 24, 0), Err(Malformed::Detail));
+    assert_eq!(first(5, MESSAGE_BYTES as u64 + 1), Err(Malformed::Message));
+    assert_eq!(first(7, 0), Err(Malformed::Span));
+    assert_eq!(first(7, u64::from(LONGEST_SPAN) + 1), Err(Malformed::Span));
+}

@@ -1,0 +1,159 @@
+//! A job of several ranks in this process, on any engine.
+
+use hetmp_nic::descriptor::{CounterId, Key, Remote};
+use hetmp_nic::engine::emulated::{self, Model};
+use hetmp_nic::engine::shm::Shm;
+use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
+use hetmp_nic::inbox::Message;
+use hetmp_nic::keys::{Memory, Rights};
+use std::sync::Arc;
+
+/// Bytes of each rank's registered memory.
+pub(crate) const HEAP: usize = 65536;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Shm,
+    Emulated(Model),
+}
+
+struct Rank {
+    engine: Box<dyn Engine>,
+    heap: *mut u8,
+    key: Key,
+}
+
+pub(crate) struct Job(Vec<Rank>);
+
+// SAFETY: the heaps are accessed by the methods below, between operations.
+unsafe impl Sync for Job {}
+
+const LAYOUT: std::alloc::Layout = match std::alloc::Layout::from_size_align(HEAP, 4096) {
+    Ok(l) => l,
+    Err(_) => panic!("a valid layout"),
+};
+
+pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
+    let sizes = Sizes {
+        messages: 4,
+        ..Sizes::default()
+    };
+    let domains: Arc<[Arc<Domain>]> = (0..ranks).map(|_| Arc::new(Domain::new(sizes))).collect();
+    let engines: Vec<Box<dyn Engine>> = match kind {
+        Kind::Shm => (0..ranks as u32)
+            .map(|r| Box::new(Shm::new(r, domains.clone()).expect("a domain")) as Box<dyn Engine>)
+            .collect(),
+        Kind::Emulated(model) => emulated::start(domains, model)
+            .expect("a thread")
+            .into_iter()
+            .map(|e| Box::new(e) as Box<dyn Engine>)
+            .collect(),
+    };
+    Job(engines
+        .into_iter()
+        .map(|engine| {
+            // SAFETY: the layout is not empty.
+            let heap = unsafe { std::alloc::alloc_zeroed(LAYOUT) };
+            assert!(!heap.is_null());
+            // SAFETY: the heap lives until the job is dropped, which stops its engines first.
+            let key = unsafe { engine.register(Memory::here(heap, HEAP), Rights::ALL, None) }
+                .expect("room");
+            Rank { engine, heap, key }
+        })
+        .collect())
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let heaps: Vec<_> = self.0.drain(..).map(|r| r.heap).collect();
+        for heap in heaps {
+            // SAFETY: allocated with this layout; the engines are gone.
+            unsafe { std::alloc::dealloc(heap, LAYOUT) };
+        }
+    }
+}
+
+/// Runs a test on every engine.
+pub(crate) fn each_engine(ranks: usize, test: impl Fn(&Job)) {
+    for kind in [Kind::Shm, Kind::Emulated(Model::default())] {
+        eprintln!("on {kind:?}");
+        test(&job(kind, ranks));
+    }
+}
+
+impl Job {
+    pub(crate) fn engine(&self, rank: usize) -> &dyn Engine {
+        &*self.0[rank].engine
+    }
+
+    pub(crate) fn domain(&self, rank: usize) -> &Domain {
+        self.engine(rank).domain()
+    }
+
+    pub(crate) fn address(&self, rank: usize, offset: usize) -> u64 {
+        self.0[rank].heap as u64 + offset as u64
+    }
+
+    pub(crate) fn key(&self, rank: usize) -> Key {
+        self.0[rank].key
+    }
+
+    pub(crate) fn remote(&self, rank: usize, offset: usize) -> Remote {
+        Remote {
+            address: self.address(rank, offset),
+            key: self.key(rank),
+        }
+    }
+
+    pub(crate) fn queue_pair(&self, rank: usize, depth: usize) -> QueuePair {
+        let keys = TemplateKeys {
+            local: self.key(rank),
+            // All ranks registered their heap first: one key, as in a symmetric heap.
+            remote: self.key(0),
+        };
+        self.engine(rank).queue_pair(depth, keys)
+    }
+
+    pub(crate) fn register(&self, rank: usize, offset: usize, len: usize, rights: Rights) -> Key {
+        let m = Memory::here(self.address(rank, offset) as *mut u8, len);
+        // SAFETY: part of the heap.
+        unsafe { self.engine(rank).register(m, rights, None) }.expect("room")
+    }
+
+    pub(crate) fn register_counted(
+        &self,
+        rank: usize,
+        offset: usize,
+        len: usize,
+        counter: CounterId,
+    ) -> Key {
+        let m = Memory::here(self.address(rank, offset) as *mut u8, len);
+        // SAFETY: part of the heap.
+        unsafe { self.engine(rank).register(m, Rights::ALL, Some(counter)) }.expect("room")
+    }
+
+    pub(crate) fn write(&self, rank: usize, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= HEAP);
+        // SAFETY: in bounds; tests write between operations.
+        unsafe {
+            core::ptr::copy_nonoverlapping(
+                bytes.as_ptr(),
+                self.0[rank].heap.add(offset),
+                bytes.len(),
+            )
+        }
+    }
+
+    pub(crate) fn read(&self, rank: usize, offset: usize, len: usize) -> Vec<u8> {
+        assert!(offset + len <= HEAP);
+        // SAFETY: in bounds; tests read between operations.
+        unsafe { core::slice::from_raw_parts(self.0[rank].heap.add(offset), len) }.to_vec()
+    }
+
+    /// Waits up to ten seconds for a message.
+    pub(crate) fn receive(&self, rank: usize) -> Option<Message> {
+        self.domain(rank)
+            .inbox()
+            .and_then(|i| i.receive_within(10_000_000_000))
+    }
+}

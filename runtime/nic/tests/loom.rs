@@ -1,0 +1,153 @@
+//! The rings, the inbox and the key table under all interleavings that loom finds with few preemptions.
+#![cfg(loom)]
+
+use hetmp_nic::descriptor::{
+    Completion, CounterId, Descriptor, Inline, Key, Remote, Source, Status, Work,
+};
+use hetmp_nic::inbox::{Inbox, Message};
+use hetmp_nic::keys::{KeyTable, Memory, Rights, Side};
+use hetmp_nic::queue_pair::queue_pair;
+use hetmp_nic::template::Statics;
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.check(f);
+}
+
+fn put(n: u64) -> Descriptor {
+    Descriptor {
+        queue_pair: 1,
+        peer: n as u32,
+        signalled: true,
+        count: Some(CounterId(n as u32)),
+        work: Work::Put {
+            source: Source::Inline(Inline::new(&[n as u8; 24]).expect("fits")),
+            remote: Remote {
+                address: n,
+                key: Key(n as u32),
+            },
+            signal: None,
+        },
+    }
+}
+
+const STATICS: Statics = Statics {
+    queue_pair: 1,
+    local: Key(0),
+    remote: Key(0),
+};
+
+/// Four descriptors through two slots: each slot is used again while the other side still runs. Every
+/// descriptor arrives whole, once and in order; every completion comes back; quiet sleeps and wakes.
+#[test]
+fn descriptors_pass_a_ring_that_is_full_at_times() {
+    bounded(2, || {
+        let (mut i, mut c) = queue_pair(2, STATICS);
+        let engine = thread::spawn(move || {
+            for n in 0..3 {
+                let (ticket, words) = loop {
+                    match c.peek() {
+                        Some(x) => break x,
+                        None => thread::yield_now(),
+                    }
+                };
+                assert_eq!(ticket, n);
+                assert_eq!(Descriptor::parse(&words), Ok(put(n)));
+                c.advance();
+                c.complete(Some(Completion {
+                    ticket,
+                    status: Status::Ok,
+                    bytes: 24,
+                    value: n + 100,
+                }));
+            }
+        });
+        for n in 0..3 {
+            while i.post(&put(n)).is_err() {
+                thread::yield_now();
+            }
+            i.ring();
+        }
+        i.wait(&mut || false, &mut |i| i.is_quiet());
+        for n in 0..3 {
+            let done = i.poll().expect("written before it counted as done");
+            assert_eq!((done.ticket, done.value), (n, n + 100));
+        }
+        engine.join().unwrap();
+    });
+}
+
+#[test]
+fn messages_of_two_senders_arrive_whole_and_in_order() {
+    bounded(2, || {
+        let inbox = Arc::new(Inbox::new(2, 8));
+        let senders: Vec<_> = (1..3u32)
+            .map(|s| {
+                let inbox = inbox.clone();
+                thread::spawn(move || {
+                    let m = Message::new(s, s * 10, &[s as u8; 8]).expect("short");
+                    while !inbox.deliver(&m) {
+                        thread::yield_now();
+                    }
+                })
+            })
+            .collect();
+        let mut seen = 0;
+        for _ in 0..2 {
+            let m = loop {
+                match inbox.receive() {
+                    Some(m) => break m,
+                    None => thread::yield_now(),
+                }
+            };
+            assert_eq!(
+                (m.tag, m.bytes()),
+                (m.source * 10, &[m.source as u8; 8][..])
+            );
+            assert_eq!(seen & 1 << m.source, 0);
+            seen |= 1 << m.source;
+        }
+        for s in senders {
+            s.join().unwrap();
+        }
+    });
+}
+
+/// The owner's memory, which only deregistration makes its own again.
+struct Owned(UnsafeCell<u32>);
+// SAFETY: loom's cell finds unordered accesses; that is what is tested.
+unsafe impl Sync for Owned {}
+// SAFETY: as above.
+unsafe impl Send for Owned {}
+
+#[test]
+fn no_operation_runs_in_memory_after_its_deregistration() {
+    bounded(3, || {
+        let table = Arc::new(KeyTable::new(1));
+        let owned = Arc::new(Owned(UnsafeCell::new(0)));
+        let memory = Memory {
+            here: core::ptr::without_provenance_mut(64),
+            len: 8,
+            base: 64,
+        };
+        // SAFETY: the memory is only looked up here, never touched; `owned` stands for it.
+        let key = unsafe { table.register(memory, Rights::ALL, None) }.expect("room");
+        let (t, o) = (table.clone(), owned.clone());
+        let engine = thread::spawn(move || {
+            if let Ok(_span) = t.find(Side::Remote, key, 64, 8, Rights::REMOTE_WRITE) {
+                // SAFETY: loom checks that nobody else accesses the cell.
+                o.0.with_mut(|p| unsafe { *p = 1 });
+            }
+        });
+        assert!(table.deregister(key));
+        // SAFETY: as above.
+        owned.0.with_mut(|p| unsafe { *p = 2 });
+        engine.join().unwrap();
+        // SAFETY: as above.
+        assert_eq!(owned.0.with(|p| unsafe { *p }), 2);
+    });
+}
