@@ -25,7 +25,7 @@ struct app {
     int slaves;
     int argc; /* arguments from the fourth on */
     char **argv;
-    struct timespec began;
+    struct timespec began, ended;
 };
 
 static const char *const app_ways[] = {"queues", "threads", "condvar", "dma"};
@@ -70,12 +70,12 @@ static inline struct app app_begin(const char *name, int argc, char **argv, unsi
 }
 
 static inline void app_start_clock(struct app *app) { clock_gettime(CLOCK_MONOTONIC, &app->began); }
+static inline void app_stop_clock(struct app *app) { clock_gettime(CLOCK_MONOTONIC, &app->ended); }
 
 /* Says on standard error how long it took, and how much of what that is in a second. */
-static inline void app_stop_clock(const struct app *app, double amount, const char *unit) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)(now.tv_sec - app->began.tv_sec) + 1e-9 * (double)(now.tv_nsec - app->began.tv_nsec);
+static inline void app_time(const struct app *app, double amount, const char *unit) {
+    double seconds = (double)(app->ended.tv_sec - app->began.tv_sec) +
+                     1e-9 * (double)(app->ended.tv_nsec - app->began.tv_nsec);
     fprintf(stderr, "time %s %s slaves %d seconds %.6f %s %.4f\n", app->name, app_ways[app->way], app->slaves, seconds,
             unit, amount / seconds);
 }

@@ -306,7 +306,8 @@ int main(int argc, char **argv) {
         with_dma(&app, &job);
     else
         by_hand(&app, &job);
-    app_stop_clock(&app, 2e-9 * (double)job.n * job.n * job.n, "Gflop/s");
+    app_stop_clock(&app);
+    app_time(&app, 2e-9 * (double)job.n * job.n * job.n, "Gflop/s");
     for (size_t i = 0; i < values; i++) sum += job.c[i];
     int right = verify(&job);
     printf("matmul: %d by %d, sum of the elements %.0f, %s\n", job.n, job.n, sum, right ? "right" : "wrong");

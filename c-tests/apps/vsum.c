@@ -185,7 +185,8 @@ int main(int argc, char **argv) {
     }
     app_start_clock(&app);
     sum = app.way == QUEUES ? with_queues(&app, a, n) : app.way == DMA ? with_dma(&app, a, n) : by_hand(&app, a, n);
-    app_stop_clock(&app, (double)n * sizeof *a / 1e9, "GB/s");
+    app_stop_clock(&app);
+    app_time(&app, (double)n * sizeof *a / 1e9, "GB/s");
     printf("vsum: %zu numbers, sum %lld, %s\n", n, (long long)sum, sum == want ? "right" : "wrong");
     free(a);
     return sum != want;
