@@ -268,7 +268,8 @@ impl End {
     /// Sender: is there a slot?
     pub fn has_room(&self, memory: &impl Memory) -> bool {
         let next = self.after(self.next.get());
-        next != self.limit.get() || self.look(next, memory)
+        // The limit stays: whoever allocates looks for itself, and synchronises by that.
+        next != self.limit.get() || next != memory.released().load(Ordering::Acquire)
     }
 
     /// Receiver: is there a message?
