@@ -151,7 +151,13 @@ fn every_message_arrives_once_and_in_order() {
 
 #[test]
 fn the_paper_s_program_runs() {
-    passes(&build("paper.c", "inline", &[]), &[], &[]);
+    let program = build("paper.c", "inline", &[]);
+    for cluster in ["0", "1"] {
+        passes(&program, &[cluster], &[]);
+    }
+    for platform in ["sw26010", "mt3000", "sw26010,strict"] {
+        passes(&program, &[], &[("HETMP_PLATFORM", platform)]);
+    }
     passes(&build("cxx.cc", "inline", &[]), &[], &[]);
 }
 
