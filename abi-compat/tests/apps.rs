@@ -237,7 +237,7 @@ fn bad_arguments_are_one_line() {
         (
             BANDWIDTH,
             "S queues 1 8",
-            "bytes of a message 8: a number from 16 to 524296 is accepted",
+            "bytes of a message 8: a number from 16 to 131080 is accepted",
         ),
     ] {
         let out = run(program(app), line, None);
