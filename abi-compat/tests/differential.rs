@@ -9,7 +9,7 @@
 //! `HETMP_DIFFERENTIAL=self` runs libgomp against itself, which shows whether a
 //! program's output is deterministic; then no library of ours is needed.
 
-use hetmp_abi_compat::case::{self, Binary, Case, Setting};
+use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
 use libtest_mimic::{Arguments, Failed, Trial};

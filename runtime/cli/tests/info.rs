@@ -178,7 +178,10 @@ fn platforms_are_shown_and_a_bad_one_is_one_line() {
         if json {
             command.arg("--json");
         }
-        command.env("HETMP_PLATFORM", value).output().expect("hetmp")
+        command
+            .env("HETMP_PLATFORM", value)
+            .output()
+            .expect("hetmp")
     };
     let out = info("sw26010,strict", false);
     let text = String::from_utf8(out.stdout).expect("UTF-8");
