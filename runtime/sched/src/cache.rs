@@ -40,6 +40,8 @@ const DRIFTS_IN_A_ROW: u32 = 2;
 const FULL_WEIGHT_NS: f64 = 4e6;
 /// The least weight of one.
 const LEAST_WEIGHT: f64 = 0.05;
+/// More than this changes nothing any more.
+const MOST_TURNED_DOWN: u32 = 8;
 /// A plan is renewed when a core speed ratio has moved by more than this
 /// factor; smaller moves are balanced at the end of a loop anyway.
 const RENEWAL: f64 = 1.03;
@@ -81,6 +83,9 @@ pub struct Known {
     /// Where iterations of different kinds are, if they are: from the last
     /// probing that looked for it.
     pub map: Option<Arc<CostMap>>,
+    /// How often faults have sent the region back to one node while it ran:
+    /// each time the next try for several takes twice as long to come.
+    pub turned_down: u32,
 }
 
 /// Sum of the times of several executions.
@@ -135,8 +140,16 @@ impl DriftWatch {
     fn add(&mut self, record: &LoopRecord, known: &Known) -> Option<f64> {
         if self.elapsed_ns == 0 {
             self.expected.clear();
+            let alone = record.is_confined();
             self.expected
-                .extend(known.rates.iter().map(|r| r.map(|r| r.ns_per_iteration)));
+                .extend(known.rates.iter().enumerate().map(|(i, r)| {
+                    if alone {
+                        // Its threads together need that long for one.
+                        known.alone_ns[i].map(|ns| ns * f64::from(record.nodes[i].threads))
+                    } else {
+                        r.map(|r| r.ns_per_iteration)
+                    }
+                }));
             self.sums.clear();
             self.sums.resize(record.nodes.len(), (0, 0));
         }
@@ -233,6 +246,7 @@ impl Entry {
                 alone_ns: saved.alone_ns.as_slice().into(),
                 plan: complete.then(|| Arc::new(decide(&inputs, rules))),
                 map: None,
+                turned_down: 0,
             }),
             probes: saved.probes,
             drifts: 0,
@@ -304,8 +318,8 @@ impl Entry {
             NEW_WEIGHT
         };
         let mut factors = Vec::with_capacity(nodes);
-        for (i, node) in record.nodes.iter().enumerate() {
-            let Some(fresh) = fresh_rate(node.ns_per_iteration, node.probe) else {
+        for i in 0..nodes {
+            let Some(fresh) = fresh_rate(record, i) else {
                 continue;
             };
             if let Some(old) = known.rates[i] {
@@ -317,6 +331,12 @@ impl Entry {
             });
         }
 
+        known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
+        let confined = record
+            .decision
+            .as_ref()
+            .filter(|d| d.is_confined())
+            .and_then(|d| d.one_node());
         let ran_alone = record
             .decision
             .as_ref()
@@ -334,7 +354,7 @@ impl Entry {
             });
         let plans = if settled {
             self.settled.add(record);
-            if let Some((node, _)) = ran_alone {
+            if let Some(node) = ran_alone.map(|(node, _)| node).or(confined) {
                 // Only an execution by plan had no other node in it.
                 known.alone_ns[node] =
                     Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
@@ -382,15 +402,33 @@ impl Entry {
     }
 }
 
-/// The time over a whole execution, which covers more than the probe did, and
-/// the counters of the probe.
-fn fresh_rate(whole_ns: Option<f64>, probe: Option<NodeRate>) -> Option<NodeRate> {
-    let ns_per_iteration = whole_ns
-        .filter(|&t| t > 0.0)
-        .or(probe.map(|p| p.ns_per_iteration))?;
+/// What an execution says about node `i` of several. Times and counters of
+/// coherent nodes: the time over the whole execution, which covers more than
+/// the probe did, and the counters of the probe.
+///
+/// Where remote faults are counted, time and faults come from the same piece of
+/// work. A whole execution's time with the probe's faults would make the fault
+/// period too low once page traffic has ended, and for ever. And what one node
+/// measures alone says nothing about several.
+fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
+    let node = &record.nodes[i];
+    let whole_ns = node.ns_per_iteration.filter(|&t| t > 0.0);
+    let probe = node.probe;
+    let counted = node.faults.or(probe.and_then(|p| p.faults));
+    if record.is_confined() || (counted.is_some() && record.renewals > 0) {
+        return match record.renewals {
+            0 => probe,
+            _ => record.decision.as_ref().and_then(|d| d.nodes[i].rate),
+        };
+    }
+    let (ns_per_iteration, faults) = match (whole_ns, node.faults, probe) {
+        (Some(ns), Some(faults), _) => (ns, Some(faults)),
+        (_, _, Some(p)) if p.faults.is_some() => (p.ns_per_iteration, p.faults),
+        (whole, _, p) => (whole.or(p.map(|p| p.ns_per_iteration))?, None),
+    };
     Some(NodeRate {
         ns_per_iteration,
-        faults: probe.and_then(|p| p.faults),
+        faults,
         instructions: probe.and_then(|p| p.instructions),
         cache_misses: probe.and_then(|p| p.cache_misses),
     })

@@ -42,10 +42,13 @@ impl Default for Thresholds {
 }
 
 /// What is known about the link between the nodes.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Link {
     /// Calibrated fault period threshold in microseconds.
     pub fault_period_us: f64,
+    /// What a thread waits for a page at the least, in microseconds, where that
+    /// was measured. Core speeds are then compared without that time.
+    pub fault_us: Option<f64>,
 }
 
 /// What the user wants least of. Energy is modelled from the nodes' watts;
@@ -87,6 +90,14 @@ impl Objective {
     }
 }
 
+/// A node whose share is smaller than this takes none where nodes are coupled
+/// by page traffic: even without any of that traffic the loop would gain no
+/// more by it.
+const NEGLIGIBLE: f64 = 0.02;
+/// A measured time does not shrink below this part when faults are subtracted:
+/// they overlap, and then cost less than one alone.
+const LEAST_OF_TIME: f64 = 0.05;
+
 /// Everything about the machine and the user that a decision depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rules {
@@ -119,6 +130,9 @@ pub struct NodeInput {
 pub enum Why {
     /// No other node has threads, or no other can be judged.
     OnlyOne,
+    /// Faults allow several nodes, but all others together would do next to
+    /// nothing.
+    NoGain,
     /// Bound by memory: most cores.
     MostCores,
     /// Bound by computation: fastest cores.
@@ -230,6 +244,7 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
         let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
         let by_speed: Box<[f64]> = nodes.iter().zip(&csr).map(|x| weight(x) / total).collect();
         match priced {
+            None if fault_period_us.is_some() => without_negligible(by_speed),
             None => Choice::Split { shares: by_speed },
             Some(parts) => {
                 let shares = energy::best(&parts, |e| rules.objective.score(e));
@@ -258,6 +273,26 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
         misses_per_kilo,
         modelled,
         rules: *rules,
+    }
+}
+
+/// A split by `shares` of the nodes that have more than [`NEGLIGIBLE`] ones.
+fn without_negligible(mut shares: Box<[f64]>) -> Choice {
+    let kept = |s: f64| if s < NEGLIGIBLE { 0.0 } else { s };
+    let total: f64 = shares.iter().map(|&s| kept(s)).sum();
+    // So many nodes that each has little: all of them.
+    if total == 0.0 {
+        return Choice::Split { shares };
+    }
+    for s in &mut *shares {
+        *s = kept(*s) / total;
+    }
+    match shares.iter().position(|&s| s == 1.0) {
+        Some(node) => Choice::OneNode {
+            node,
+            why: Why::NoGain,
+        },
+        None => Choice::Split { shares },
     }
 }
 
@@ -305,7 +340,18 @@ fn which(
             .reduce(|a, b| if score(b) > score(a) { b } else { a })
             .unwrap_or(0)
     };
-    let speed = |i: usize| csr[i].unwrap_or(0.0);
+    // How fast cores compute: what the probe waited for pages, one node alone
+    // would not.
+    let fault_us = rules.link.and_then(|l| l.fault_us).unwrap_or(0.0);
+    let speed = |i: usize| match (nodes[i].rate, csr[i]) {
+        (Some(r), Some(_)) => {
+            let waited = r.faults.unwrap_or(0.0) * fault_us * 1000.0;
+            (r.ns_per_iteration - waited)
+                .max(r.ns_per_iteration * LEAST_OF_TIME)
+                .recip()
+        }
+        _ => 0.0,
+    };
     let cores = |i: usize| f64::from(nodes[i].threads);
     // What a node alone costs: it computes for `t`, the others only draw.
     let cost = |i: usize| {
@@ -352,6 +398,12 @@ impl Decision {
             Choice::Split { shares } => shares[i],
             Choice::OneNode { node, .. } => f64::from(u8::from(*node == i)),
         })
+    }
+
+    /// One node was chosen because of remote faults.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        self.fault_period_us.is_some() && self.one_node().is_some()
     }
 
     /// The one node that was chosen, if it is one.
@@ -403,7 +455,7 @@ impl fmt::Display for Decision {
             }
             Choice::OneNode { node, why } => {
                 write!(f, "node {node} alone")?;
-                if let Some(p) = self.fault_period_us {
+                if let Some(p) = self.fault_period_us.filter(|_| *why != Why::NoGain) {
                     write!(
                         f,
                         ", {p:.1} us of work per remote fault do not exceed {} us",
@@ -414,6 +466,15 @@ impl fmt::Display for Decision {
                 let misses = self.misses_per_kilo.unwrap_or(0.0);
                 match why {
                     Why::OnlyOne => f.write_str(", no other node has threads")?,
+                    Why::NoGain => {
+                        f.write_str("; core speed ratio ")?;
+                        list(f, ":")?;
+                        write!(
+                            f,
+                            ": others would run less than {:.0}% each",
+                            NEGLIGIBLE * 100.0
+                        )?;
+                    }
                     Why::MostCores => write!(
                         f,
                         "; {misses:.2} cache misses per 1000 instructions exceed {limit}: most cores"
@@ -563,6 +624,7 @@ mod tests {
         let slow_link = Rules {
             link: Some(Link {
                 fault_period_us: 500.0,
+                ..Link::default()
             }),
             ..Rules::default()
         };

@@ -22,6 +22,8 @@ struct Slot {
     /// 0: not arrived. Otherwise one more than the elapsed time, which is 0
     /// until the thread reports it.
     time: AtomicU64,
+    /// 0: nothing counted. Otherwise one more than the remote faults.
+    faults: AtomicU64,
 }
 
 /// Iterations and time of each thread of a team in one execution of a loop.
@@ -44,6 +46,7 @@ impl Tally {
         for s in &*self.slots {
             s.0.iterations.store(0, Ordering::Relaxed);
             s.0.time.store(0, Ordering::Relaxed);
+            s.0.faults.store(0, Ordering::Relaxed);
         }
     }
 
@@ -61,6 +64,14 @@ impl Tally {
         c.store(c.load(Ordering::Relaxed) + iterations, Ordering::Relaxed);
     }
 
+    /// Thread `tid` had `faults` more remote faults. By that thread.
+    #[inline]
+    pub fn add_faults(&self, tid: usize, faults: u64) {
+        let c = &self.slots[tid].0.faults;
+        let so_far = c.load(Ordering::Relaxed).max(1);
+        c.store(so_far.saturating_add(faults), Ordering::Relaxed);
+    }
+
     /// Thread `tid` left after `elapsed_ns`. By that thread.
     #[inline]
     pub fn leave(&self, tid: usize, elapsed_ns: u64) {
@@ -74,6 +85,14 @@ impl Tally {
     #[must_use]
     pub fn iterations(&self, tid: usize) -> u64 {
         self.slots[tid].0.iterations.load(Ordering::Relaxed)
+    }
+
+    fn faults(&self, tid: usize) -> Option<u64> {
+        self.slots[tid]
+            .0
+            .faults
+            .load(Ordering::Relaxed)
+            .checked_sub(1)
     }
 
     fn elapsed(&self, tid: usize) -> Option<u64> {
@@ -103,6 +122,9 @@ pub struct NodeRecord {
     pub ns_per_iteration: Option<f64>,
     /// Core speed ratio measured over the whole execution, slowest node 1.
     pub csr: Option<f64>,
+    /// Remote faults for each of its iterations over the whole execution;
+    /// `None` where they were not counted in all of it.
+    pub faults: Option<f64>,
     /// Share of the loop's iterations, in `[0, 1]`.
     pub share: f64,
     /// What probing measured in this execution.
@@ -157,6 +179,9 @@ pub struct LoopRecord {
     pub decision: Option<Arc<Decision>>,
     /// How often the division was looked at again while the loop ran.
     pub renewals: u32,
+    /// How often several nodes turned out not to pay while the loop ran, earlier
+    /// executions included: see [`Known::turned_down`](crate::cache::Known).
+    pub turned_down: u32,
     /// Where probing found iterations of different kinds, if it did.
     pub map: Option<Arc<CostMap>>,
 }
@@ -176,6 +201,7 @@ impl LoopRecord {
             })
             .collect();
         let mut timed = vec![0u64; nodes.len()];
+        let mut faults = vec![None; nodes.len()];
         for tid in 0..team.threads() {
             let Some(elapsed) = tally.elapsed(tid) else {
                 continue;
@@ -189,6 +215,14 @@ impl LoopRecord {
                 node.elapsed_ns = node.elapsed_ns.max(elapsed);
                 timed[at] += tally.iterations(tid);
             }
+            if let Some(f) = tally.faults(tid) {
+                faults[at] = Some(faults[at].unwrap_or(0u64).saturating_add(f));
+            }
+        }
+        for (node, faults) in nodes.iter_mut().zip(faults) {
+            node.faults = faults
+                .filter(|_| node.iterations > 0)
+                .map(|f| f as f64 / node.iterations as f64);
         }
         for (node, timed) in nodes.iter_mut().zip(timed) {
             node.share = node.iterations as f64 / n.max(1) as f64;
@@ -209,8 +243,16 @@ impl LoopRecord {
             learning: Learning::None,
             decision: None,
             renewals: 0,
+            turned_down: 0,
             map: None,
         }
+    }
+
+    /// One node ran it because of remote faults: what that node measured says
+    /// nothing about several nodes.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        self.decision.as_ref().is_some_and(|d| d.is_confined())
     }
 
     /// The time this loop would have taken on the nodes that ran it, had every

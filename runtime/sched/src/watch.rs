@@ -56,7 +56,8 @@ const EXPAND: f64 = 2.0;
 pub enum Faults {
     /// Nothing, or nothing new.
     AsBefore,
-    /// They come so often that several nodes do not pay.
+    /// They come so often that several nodes do not pay; or that one alone has
+    /// many.
     TooMany,
     /// They have become rare enough for several nodes.
     Few,
@@ -81,9 +82,7 @@ impl Window {
     pub fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
         match self.fault_period_us {
             Some(p) if alone && p > threshold_us * EXPAND => Faults::Few,
-            Some(p) if !alone && self.faults >= FEW_FAULTS && p <= threshold_us * CONTRACT => {
-                Faults::TooMany
-            }
+            Some(p) if self.faults >= FEW_FAULTS && p <= threshold_us * CONTRACT => Faults::TooMany,
             _ => Faults::AsBefore,
         }
     }
@@ -248,6 +247,7 @@ mod tests {
         assert_eq!(of(Some(1), false), Faults::AsBefore, "200 us");
         assert_eq!(of(Some(4), false), Faults::TooMany, "50 us");
         assert_eq!(of(Some(2), true), Faults::AsBefore, "100 us");
+        assert_eq!(of(Some(4), true), Faults::TooMany, "50 us");
         assert_eq!(of(Some(0), true), Faults::Few);
         assert_eq!(of(Some(0), false), Faults::AsBefore);
         assert_eq!(of(None, true), Faults::AsBefore, "not counted");

@@ -176,6 +176,7 @@ fn settings(chance: &mut Chance) -> Settings {
         rules: Rules {
             link: (chance.below(2) == 0).then(|| Link {
                 fault_period_us: chance.below(200) as f64,
+                fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
             }),
             origin: chance.below(9) as usize,
             ..Rules::default()
@@ -207,6 +208,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
             map: None,
+            turned_down: 0,
         })
     })
 }
@@ -313,6 +315,7 @@ fn the_chosen_node_is_late() {
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
         map: None,
+        turned_down: 0,
     };
     let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     assert!(
@@ -384,6 +387,7 @@ fn a_bulk_for_the_node() {
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
+        turned_down: 0,
     };
     let n = 1_000_000;
     let h = HetProbe::new(n, team, Settings::default(), Some(Arc::new(known)));

@@ -80,7 +80,12 @@ fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut
                     At::Waiting(ticket) => state.changed(*ticket),
                     _ => false,
                 });
-                assert!(busy || gone, "threads wait for one that is not there");
+                // Or, for the driver's patience, one that faults have chosen.
+                let confined = state.record().is_confined();
+                assert!(
+                    busy || gone || confined,
+                    "threads wait for one that is not there"
+                );
                 if chance.below(1000) > 0 && busy {
                     continue;
                 }
@@ -159,6 +164,7 @@ fn settings(chance: &mut Chance) -> Settings {
         rules: Rules {
             link: (chance.below(2) == 0).then(|| Link {
                 fault_period_us: chance.below(200) as f64,
+                fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
             }),
             origin: chance.below(9) as usize,
             ..Rules::default()
@@ -201,6 +207,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
             map: None,
+            turned_down: 0,
         })
     })
 }
@@ -540,8 +547,8 @@ fn a_loop_that_does_not_pay_stays() {
     }
 }
 
-/// A plan puts the loop on node 1, whose threads are late: the others begin,
-/// and wait when node 1 has come.
+/// Faults put the loop on node 1, whose threads are late: the others wait for
+/// them, but not for ever.
 #[test]
 fn the_chosen_node_is_late() {
     let team = Arc::new(Team::placed(&[0, 1], 2));
@@ -562,20 +569,39 @@ fn the_chosen_node_is_late() {
         alone_ns: vec![None; 2].into(),
         plan: Some(Arc::new(plan)),
         map: None,
+        turned_down: 0,
     };
-    let h = Irregular::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     let run = |s| matches!(s, Step::Run { .. });
-    assert!(run(h.first(0)), "somebody has to start");
-    assert!(run(h.next(0, None)));
-    assert!(run(h.first(1)));
-    let Step::Wait(ticket) = h.next(0, None) else {
-        panic!("node 1 has it now")
+    let new = || {
+        let known = Some(Arc::new(known.clone()));
+        Irregular::new(1_000_000, Arc::clone(&team), Settings::default(), known)
+    };
+    // In time: not one chunk of it moves pages to node 0.
+    let h = new();
+    let Step::Wait(ticket) = h.first(0) else {
+        panic!("node 1 is to do it")
     };
     assert!(!h.changed(ticket));
+    assert!(run(h.first(1)));
     while run(h.next(1, None)) {}
     assert!(h.changed(ticket) && h.must_wake() && !h.must_wake());
     assert_eq!(h.next(0, None), Step::Done);
     assert_eq!(h.handed_out(), 1_000_000);
+    assert_eq!(h.record().nodes[0].iterations, 0);
+    // Not in time: who has waited long enough does the work, all of it if
+    // nobody else ever comes.
+    for comes in [true, false] {
+        let h = new();
+        assert!(matches!(h.first(0), Step::Wait(_)));
+        h.lose_patience(0);
+        assert!(run(h.next(0, None)));
+        if comes {
+            assert!(run(h.first(1)));
+            while run(h.next(1, None)) {}
+        }
+        while run(h.next(0, None)) {}
+        assert_eq!(h.handed_out(), 1_000_000);
+    }
 }
 
 /// A node that comes late, after the loop was divided anew without it, helps.
@@ -600,6 +626,7 @@ fn late_nodes_help() {
         alone_ns: vec![None; 3].into(),
         plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
+        turned_down: 0,
     };
     for trigger in [Trigger::Jump(0.05), Trigger::Change] {
         let h = Irregular::new(

@@ -184,6 +184,7 @@ fn hetprobe_one_node() {
             alone_ns: vec![None; 2].into(),
             plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
             map: None,
+            turned_down: 0,
         };
         assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));
         let settings = Settings {

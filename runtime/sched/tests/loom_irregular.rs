@@ -135,5 +135,6 @@ fn plan(ns: [f64; 2], faults: Option<f64>) -> Known {
         alone_ns: vec![None; 2].into(),
         plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
+        turned_down: 0,
     }
 }

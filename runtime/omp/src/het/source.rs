@@ -142,7 +142,12 @@ pub(super) fn configure(globals: &Globals) {
     match ours.fault_period_us {
         // What the user says wins.
         Some(us) => rules.thresholds.fault_period_us = us,
-        None => rules.link = calibrated.map(|fault_period_us| Link { fault_period_us }),
+        None => {
+            rules.link = calibrated.map(|fault_period_us| Link {
+                fault_period_us,
+                ..Link::default()
+            });
+        }
     }
     let power: Box<[Option<Power>]> = if rules.objective == Objective::Time {
         Box::default()

@@ -18,7 +18,7 @@ impl Irregular {
         let range = own.or_else(|| match c.alone {
             Some(chosen) if chosen == node => None,
             // In the chosen node's own sizes: it is to do most of it.
-            Some(chosen) if !self.must_wait(chosen, hands) => self.take_from(c, chosen, hands),
+            Some(chosen) if !self.must_wait(c, chosen, hands) => self.take_from(c, chosen, hands),
             Some(_) => None,
             None if self.steal(node) => self.take_from(c, node, hands),
             None => None,
@@ -27,7 +27,7 @@ impl Irregular {
             return self.run(tid, hands, range, false);
         }
         match c.alone {
-            Some(chosen) if chosen != node && self.must_wait(chosen, hands) => {
+            Some(chosen) if chosen != node && self.must_wait(c, chosen, hands) => {
                 self.wait(chosen, hands)
             }
             _ => Step::Done,
@@ -49,9 +49,10 @@ impl Irregular {
     }
 
     /// A thread of the chosen node that is in the loop does the work. Until
-    /// there is one, the others do: it might never come.
-    fn must_wait(&self, chosen: usize, hands: &Hands) -> bool {
-        !hands.impatient && self.nodes[chosen].arrived.load(Ordering::Acquire)
+    /// there is one, the others do, as it might never come; but where that moves
+    /// pages between nodes, only once the driver has lost patience.
+    fn must_wait(&self, c: &Center, chosen: usize, hands: &Hands) -> bool {
+        !hands.impatient && (c.confined || self.nodes[chosen].arrived.load(Ordering::Acquire))
     }
 
     fn take_from(&self, c: &Center, node: usize, hands: &mut Hands) -> Option<Range> {

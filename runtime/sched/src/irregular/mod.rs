@@ -28,6 +28,11 @@
 //! A thread that has not come to the loop is not waited for: its node counts
 //! only from its first thread's arrival on.
 //!
+//! One exception: where remote faults are why one node runs the loop, threads
+//! of the others wait even before the first of that node has come. A chunk that
+//! they ran would move pages there and back in every execution. The driver's
+//! patience bounds that wait.
+//!
 //! **Waiting** happens in situation 1 only, and is the driver's business: it
 //! sleeps until [`Irregular::changed`]. It may stop waiting at any time (the
 //! loop was cancelled), and it *should* when nothing moves for long, by
@@ -149,11 +154,15 @@ struct Share {
     watch: NodeWatch,
     /// This node runs the loop alone because of its faults.
     alone: bool,
+    /// It had many faults while alone, for long: that they end means something.
+    armed: bool,
     /// Other nodes' threads may sleep until this share is empty.
     watched: bool,
     fault_threshold_us: f64,
     /// Windows in a row that showed a change, and how many are needed.
     strikes: u32,
+    /// Windows with many faults while alone.
+    bad: u32,
     patience: u32,
     fault_patience: u32,
 }
@@ -234,11 +243,16 @@ struct Center {
     chunk: u64,
     meanwhile: u64,
     alone: Option<usize>,
+    /// Because of remote faults.
+    confined: bool,
+    /// This period begins because one node alone has few faults now.
+    expanding: bool,
     decision: Option<Arc<Decision>>,
     learning: Learning,
     /// Periods in a row that changed nothing.
     wasted: u32,
-    /// How often faults sent the loop back to one node.
+    /// How often faults sent the loop back to one node, in earlier executions
+    /// too.
     contracted: u32,
 }
 
@@ -339,7 +353,9 @@ impl Irregular {
         c.map = None;
         c.learning = Learning::Undecided;
         c.wasted = 0;
-        c.contracted = 0;
+        c.contracted = self.known.as_ref().map_or(0, |k| k.turned_down);
+        c.confined = false;
+        c.expanding = false;
         let plan = self.known.as_ref().and_then(|k| k.plan.clone());
         if let Some(plan) = plan {
             c.learning = Learning::Settled;
@@ -388,6 +404,9 @@ impl Irregular {
             self.sleepers.fetch_sub(1, Ordering::Relaxed);
         }
         if let Some(m) = measured {
+            if let Some(faults) = m.faults {
+                self.tally.add_faults(tid, faults);
+            }
             hands.sum.merge(&m);
             if hands.probing {
                 let piece = hands.piece;
@@ -467,6 +486,7 @@ impl Irregular {
         record.learning = c.learning;
         record.decision.clone_from(&c.decision);
         record.renewals = c.periods - 1;
+        record.turned_down = c.contracted;
         record.map.clone_from(&c.map);
         record
     }
@@ -550,6 +570,15 @@ impl Irregular {
         }
         match window.faults(share.fault_threshold_us, share.alone) {
             Faults::AsBefore => {}
+            // Where one node works, its own pages are at hand: that tells
+            // nothing about several. That its faults *end* does.
+            Faults::Few if !share.armed => return None,
+            Faults::TooMany if share.alone => {
+                share.bad = share.bad.saturating_add(1);
+                share.armed |= share.bad >= share.fault_patience;
+                share.strikes = 0;
+                return None;
+            }
             changed => {
                 share.strikes += 1;
                 let cause = match changed {

@@ -93,6 +93,12 @@ impl Irregular {
         if c.probing || c.period != period {
             return;
         }
+        // To several nodes only if several are there.
+        let expands = cause == Cause::FewFaults;
+        let come = |n: &&super::Node| n.arrived.load(Ordering::Acquire);
+        if expands && self.nodes.iter().filter(come).count() < 2 {
+            return;
+        }
         let left = (0..self.nodes.len())
             .map(|i| lock(&self.nodes[i].share.0).ranges.len())
             .sum();
@@ -105,6 +111,7 @@ impl Irregular {
             self.contract(c);
             return;
         }
+        c.expanding = expands;
         self.gather(c);
         let mut chunk = probe::chunk(left, self.team.threads(), self.settings.probe);
         if cause != Cause::Jump {
@@ -227,7 +234,7 @@ impl Irregular {
             })
             .collect();
         self.gather(c);
-        c.contracted += 1;
+        c.contracted = c.contracted.saturating_add(1);
         self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
     }
 
@@ -295,14 +302,19 @@ impl Irregular {
         c.period += 1;
         c.probing = false;
         c.alone = match decision.choice {
-            // The others have not come yet. When they do, they help.
+            // The others have not come yet. When they do, they help; unless faults
+            // had made this node the only one before.
             Choice::OneNode {
-                why: Why::OnlyOne, ..
-            } if self.team.inhabited() > 1 => None,
+                why: Why::OnlyOne,
+                node,
+            } if self.team.inhabited() > 1 => c.alone.filter(|&a| c.confined && a == node),
             _ => decision.one_node(),
         };
-        let alone =
-            matches!(decision.choice, Choice::OneNode { .. }) && decision.fault_period_us.is_some();
+        let alone = decision.is_confined() || (c.confined && c.alone.is_some());
+        c.confined = alone && c.alone.is_some();
+        if core::mem::take(&mut c.expanding) && decision.one_node().is_some() {
+            c.contracted = c.contracted.saturating_add(1);
+        }
         let finest = left / (threads * FINEST_OF_ALL);
         for (i, ranges) in parts.into_iter().enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
@@ -337,6 +349,8 @@ impl Irregular {
             share.watched = c.alone == Some(i);
             share.fault_threshold_us = decision.fault_threshold_us;
             share.strikes = 0;
+            share.bad = 0;
+            share.armed = false;
             share.patience = patience;
             share.fault_patience = fault_patience;
         }

@@ -58,11 +58,13 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// For `n` iterations on `team`. `auto` is `static`, as in the runtime.
+    /// For `n` iterations on `team`. `auto` is `static`, as in the runtime, and as there
+    /// `hetprobe` watches the faults of a loop where they are counted: `linked`.
     pub(super) fn new(
         schedule: &Schedule,
         n: u64,
         team: &Arc<Team>,
+        linked: bool,
         rules: Rules,
         known: Option<Arc<Known>>,
     ) -> Driver {
@@ -73,6 +75,15 @@ impl Driver {
         };
         let chunk = schedule.chunk.unwrap_or(0);
         let state = match &schedule.kind {
+            Kind::HetProbe { probe } if linked => {
+                let settings = irregular::Settings {
+                    probe: *probe,
+                    rules,
+                    trigger: Trigger::Faults,
+                    ..irregular::Settings::default()
+                };
+                State::Irregular(Irregular::new(n, Arc::clone(team), settings, known))
+            }
             Kind::HetProbe { probe } => {
                 let settings = Settings {
                     probe: *probe,

@@ -168,9 +168,10 @@ impl<'a> Program<'a> {
         let mut rules = *rules;
         rules.origin = origin;
         if rules.link.is_none() {
-            rules.link = platform
-                .threshold_us()
-                .map(|fault_period_us| Link { fault_period_us });
+            rules.link = platform.threshold_us().map(|fault_period_us| Link {
+                fault_period_us,
+                ..Link::default()
+            });
         }
         if matches!(strategy, Strategy::Fastest(_)) {
             rules.thresholds.misses_per_kilo = f64::INFINITY;
@@ -253,6 +254,7 @@ impl<'a> Program<'a> {
             &self.schedules[at],
             l.iterations,
             &self.team,
+            self.platform.memories > 1,
             self.rules,
             known.clone(),
         );
