@@ -39,6 +39,8 @@ pub(crate) enum Guard {
     Unscanned,
     /// The number of threads of the contention group is limited.
     ThreadLimit,
+    /// Its threads are to be on certain places (`proc_bind`, `OMP_PLACES`), and may ask where.
+    Bound,
     /// It creates tasks.
     Tasks,
     /// It has an ordered or doacross loop, or another construct whose order virtual threads
@@ -91,6 +93,7 @@ impl Guard {
             Guard::ThreadNumber => "thread-number",
             Guard::Unscanned => "unscanned",
             Guard::ThreadLimit => "thread-limit",
+            Guard::Bound => "bound",
             Guard::Tasks => "tasks",
             Guard::Ordered => "ordered",
             Guard::Waits => "waits",
@@ -113,6 +116,7 @@ impl Guard {
             Guard::ThreadNumber => "uses the thread number for more than loop bounds",
             Guard::Unscanned => "its code cannot be followed",
             Guard::ThreadLimit => "the number of threads is limited",
+            Guard::Bound => "its threads are bound to places",
             Guard::Tasks => "creates tasks",
             Guard::Ordered => "keeps an order between threads",
             Guard::Waits => "its threads wait for each other unseen",

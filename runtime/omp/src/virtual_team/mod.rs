@@ -35,7 +35,7 @@ mod switch;
 mod watchdog;
 
 use crate::het::{self, report};
-use crate::icv::{Globals, SchedKind, StaticLoops, UNLIMITED_THREADS};
+use crate::icv::{Globals, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
 use crate::team::{self, Prepare, Region};
 use crate::thread::Thread;
 use crate::{init, nodes};
@@ -273,6 +273,9 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     let icv = th.task().icv();
     if icv.thread_limit != UNLIMITED_THREADS {
         return no(Guard::ThreadLimit);
+    }
+    if region.bind & 7 != 0 || icv.bind != ProcBind::False || !globals.places.is_empty() {
+        return no(Guard::Bound);
     }
     let address = region.f as usize;
     let known = regions::of(address, region.nthreads);
