@@ -85,6 +85,8 @@ struct Stages {
     /// Slots in the store that are not Idle, and messages there; stored by the slave.
     used: AtomicU32,
     messages: AtomicU32,
+    /// Slots in the slave program's hands; stored by the slave.
+    held: AtomicU32,
     /// Where the program sees the master's slots, and where transfers reach them.
     shown: usize,
     master_base: usize,
@@ -212,6 +214,7 @@ impl Queue {
                 slave: UnsafeCell::new(SlaveSide::new(direction, s_slots)),
                 used: AtomicU32::new(0),
                 messages: AtomicU32::new(0),
+                held: AtomicU32::new(0),
                 shown: request.master_addr,
                 master_base: request.master_addr,
                 master_stride: (msg_bytes as usize).next_multiple_of(8),
@@ -608,6 +611,23 @@ impl Queue {
         }
     }
 
+    /// As the master can tell: would the slave, should it wait on this queue, wait for something that only the master can do?
+    /// (A slave that was woken and has no core yet does not.)
+    pub(crate) fn waits_for_master(&self) -> bool {
+        match (&self.body, self.direction) {
+            (Body::Ring(_), Direction::MasterToSlave) => End::drained(&self.sender, &self.receiver),
+            (Body::Ring(_), Direction::SlaveToMaster) => End::full(&self.sender, &self.receiver),
+            (Body::Staged(stages), Direction::MasterToSlave) => {
+                !staged::master_has(&stages.list, staged::State::Ready)
+                    && stages.messages.load(Ordering::Acquire)
+                        == stages.held.load(Ordering::Acquire)
+            }
+            (Body::Staged(stages), Direction::SlaveToMaster) => {
+                !staged::master_has(&stages.list, staged::State::Idle)
+            }
+        }
+    }
+
     /// Does the side hold every slot, so that waiting for another is in vain?
     pub(crate) fn holds_all(&self, side: Side) -> bool {
         match (&self.body, side) {
@@ -765,6 +785,7 @@ impl Stages {
     /// Tells the master what is in the store.
     fn note(&self, side: &SlaveSide) {
         self.messages.store(side.messages(), Ordering::Release);
+        self.held.store(side.held(), Ordering::Release);
         self.used.store(side.used(), Ordering::Release);
     }
 

@@ -162,6 +162,16 @@ impl End {
         sender.slots_between(receiver.oldest.get(), sender.oldest.get())
     }
 
+    /// As anybody can tell: has the receiver taken all that was sent?
+    pub fn drained(sender: &End, receiver: &End) -> bool {
+        sender.oldest.get() == receiver.next.get()
+    }
+
+    /// As anybody can tell: does the sender wait for the receiver's release?
+    pub fn full(sender: &End, receiver: &End) -> bool {
+        sender.after(sender.next.get()) == receiver.oldest.get()
+    }
+
     /// The oldest held message's address.
     #[inline(always)]
     pub fn oldest(&self) -> usize {

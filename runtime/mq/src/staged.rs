@@ -367,6 +367,15 @@ pub fn at_master(list: &MasterStates, direction: Direction) -> u32 {
         .count() as u32
 }
 
+/// Is a slot of the master in this state, or in transfer?
+#[must_use]
+pub fn master_has(list: &MasterStates, state: State) -> bool {
+    list.iter().any(|word| {
+        let now = state_of(word.load(Ordering::Acquire));
+        now == state || now == State::Tran
+    })
+}
+
 /// Is every slot of the master free?
 #[must_use]
 pub fn master_at_rest(list: &MasterStates) -> bool {

@@ -173,7 +173,8 @@ impl Watch {
         }
         let stuck = slave.waits_on().filter(|(queue, _)| {
             let master = queue.master_thread();
-            !except.is_some_and(|q| core::ptr::eq(q, *queue))
+            queue.waits_for_master()
+                && !except.is_some_and(|q| core::ptr::eq(q, *queue))
                 && (master == thread::pointer() || master == 0 && alone())
         });
         let entry = &mut self.seen[at];
