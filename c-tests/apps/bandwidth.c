@@ -8,7 +8,7 @@
  *
  * BYTES are those of a message (16384), MESSAGES how many every slave gets, SLOTS how many fit on each side.
  * dma is what the chip's transfers reach without messages: the slaves fetch pieces that lie ready.
- * The time is that of steps 2 to 4, without the threads' start. */
+ * The time is that of steps 2 to 4, after a few messages that touch every buffer. */
 #include "hand.h"
 
 struct piece {
@@ -38,6 +38,13 @@ static void fill(const struct test *t, struct piece *p, int64_t k) {
     memcpy(p->values, t->vector + place(k, t->values), (size_t)t->values * sizeof(double));
 }
 
+/* Messages before the clock starts (phase 0), and those that count. */
+static int64_t messages_of(const struct test *t, int phase) { return phase ? t->messages : 2 * t->slots + 1; }
+
+static int64_t sum_of_numbers(const struct test *t, int phase) {
+    return messages_of(t, phase) * (messages_of(t, phase) - 1) / 2;
+}
+
 /* Its number, or one that spoils the sum. Element i of the vector is i. */
 static int64_t check(const struct piece *p, int values, int64_t expected) {
     int begin = place(p->number, values), bad = 0;
@@ -50,45 +57,50 @@ static int64_t check(const struct piece *p, int values, int64_t expected) {
 static void queue_slave(void *arg) {
     const struct test *t = arg;
     int err;
-    int64_t sum = 0;
     int in = sGetQueueHandle("Input", &err), out = sGetQueueHandle("Output", &err);
     app_check(err, "queue Output");
-    const int values = t->values;
-    const int64_t messages = t->messages;
-    for (int64_t k = 0; k < messages; k++) {
-        struct piece *p = sRecvMsg(in, NULL, &err);
-        app_check(err, "sRecvMsg");
-        sum += check(p, values, k);
-        sReleaseMsg(in, p, &err);
+    for (int phase = 0; phase < 2; phase++) {
+        const int values = t->values;
+        const int64_t messages = messages_of(t, phase);
+        int64_t sum = 0;
+        for (int64_t k = 0; k < messages; k++) {
+            struct piece *p = sRecvMsg(in, NULL, &err);
+            app_check(err, "sRecvMsg");
+            sum += check(p, values, k);
+            sReleaseMsg(in, p, &err);
+        }
+        int64_t *answer = sAllocateMsg(out, &err);
+        app_check(err, "sAllocateMsg");
+        *answer = sum;
+        sSendMsg(out, answer, sizeof *answer, &err);
     }
-    int64_t *answer = sAllocateMsg(out, &err);
-    app_check(err, "sAllocateMsg");
-    *answer = sum;
-    sSendMsg(out, answer, sizeof *answer, &err);
 }
 
-static int with_queues(struct app *app, struct test *t, int64_t want) {
+static int with_queues(struct app *app, struct test *t) {
     int err, in[256], out[256], right = 1;
     for (int s = 0; s < app->slaves; s++) {
         in[s] = app_queue("Input", s, t->bytes, t->slots, t->slots, MasterToSlave);
         out[s] = app_queue("Output", s, sizeof(int64_t), 1, 1, SlaveToMaster);
     }
     ThreadID threads = app_slaves(app, queue_slave, t);
-    app_start_clock(app);
-    for (int64_t k = 0; k < t->messages; k++)
+    for (int phase = 0; phase < 2; phase++) {
+        const int64_t messages = messages_of(t, phase);
+        app_start_clock(app);
+        for (int64_t k = 0; k < messages; k++)
+            for (int s = 0; s < app->slaves; s++) {
+                struct piece *p = mAllocateMsg(s, in[s], &err);
+                app_check(err, "mAllocateMsg");
+                fill(t, p, k);
+                mSendMsg(s, in[s], p, (int)t->bytes, &err);
+            }
         for (int s = 0; s < app->slaves; s++) {
-            struct piece *p = mAllocateMsg(s, in[s], &err);
-            app_check(err, "mAllocateMsg");
-            fill(t, p, k);
-            mSendMsg(s, in[s], p, (int)t->bytes, &err);
+            int64_t *answer = mRecvMsg(s, out[s], NULL, &err);
+            app_check(err, "mRecvMsg");
+            right &= *answer == sum_of_numbers(t, phase);
+            mReleaseMsg(s, out[s], answer, &err);
         }
-    for (int s = 0; s < app->slaves; s++) {
-        int64_t *answer = mRecvMsg(s, out[s], NULL, &err);
-        app_check(err, "mRecvMsg");
-        right &= *answer == want;
-        mReleaseMsg(s, out[s], answer, &err);
+        app_stop_clock(app);
     }
-    app_stop_clock(app);
     mWaitSlaveThreads(threads);
     mDestroySlaveThreads(threads);
     return right;
@@ -99,20 +111,22 @@ static int with_queues(struct app *app, struct test *t, int64_t want) {
 static void *hand_worker(void *arg) {
     struct worker *w = arg;
     const struct test *t = w->arg;
-    int64_t sum = 0;
-    const int values = t->values;
-    const int64_t messages = t->messages;
-    for (int64_t k = 0; k < messages; k++) {
-        int bytes;
-        sum += check(hand_receive(w->in, &bytes), values, k);
-        hand_return(w->in);
+    for (int phase = 0; phase < 2; phase++) {
+        const int values = t->values;
+        const int64_t messages = messages_of(t, phase);
+        int64_t sum = 0;
+        for (int64_t k = 0; k < messages; k++) {
+            int bytes;
+            sum += check(hand_receive(w->in, &bytes), values, k);
+            hand_return(w->in);
+        }
+        *(int64_t *)hand_buffer(w->out) = sum;
+        hand_send(w->out, sizeof sum);
     }
-    *(int64_t *)hand_buffer(w->out) = sum;
-    hand_send(w->out, sizeof sum);
     return NULL;
 }
 
-static int by_hand(struct app *app, struct test *t, int64_t want) {
+static int by_hand(struct app *app, struct test *t) {
     int right = 1;
     struct worker *w = workers_new(app);
     for (int s = 0; s < app->slaves; s++) {
@@ -122,18 +136,21 @@ static int by_hand(struct app *app, struct test *t, int64_t want) {
         w[s].arg = t;
     }
     workers_start(app, w, hand_worker);
-    app_start_clock(app);
-    for (int64_t k = 0; k < t->messages; k++)
+    for (int phase = 0; phase < 2; phase++) {
+        const int64_t messages = messages_of(t, phase);
+        app_start_clock(app);
+        for (int64_t k = 0; k < messages; k++)
+            for (int s = 0; s < app->slaves; s++) {
+                fill(t, hand_buffer(w[s].in), k);
+                hand_send(w[s].in, (int)t->bytes);
+            }
         for (int s = 0; s < app->slaves; s++) {
-            fill(t, hand_buffer(w[s].in), k);
-            hand_send(w[s].in, (int)t->bytes);
+            int bytes;
+            right &= *(int64_t *)hand_receive(w[s].out, &bytes) == sum_of_numbers(t, phase);
+            hand_return(w[s].out);
         }
-    for (int s = 0; s < app->slaves; s++) {
-        int bytes;
-        right &= *(int64_t *)hand_receive(w[s].out, &bytes) == want;
-        hand_return(w[s].out);
+        app_stop_clock(app);
     }
-    app_stop_clock(app);
     workers_end(app, w);
     return right;
 }
@@ -164,7 +181,7 @@ static void dma_slave(void *arg) {
     sDirectWrite(&t->answers[sGetSlaveId() * 16], &sum, sizeof sum);
 }
 
-static int with_dma(struct app *app, struct test *t, int64_t want) {
+static int with_dma(struct app *app, struct test *t) {
     int right = 1;
     t->ready = app_memory(t->bytes * (size_t)t->messages);
     t->answers = app_memory((size_t)app->slaves * 128);
@@ -175,7 +192,7 @@ static int with_dma(struct app *app, struct test *t, int64_t want) {
     mWaitSlaveThreads(threads);
     app_stop_clock(app);
     mDestroySlaveThreads(threads);
-    for (int s = 0; s < app->slaves; s++) right &= t->answers[s * 16] == want;
+    for (int s = 0; s < app->slaves; s++) right &= t->answers[s * 16] == sum_of_numbers(t, 1);
     free(t->ready);
     free(t->answers);
     return right;
@@ -193,10 +210,9 @@ int main(int argc, char **argv) {
     if (app.argc > 1) t.messages = app_number("messages", app.argv[1], 1, 1000000000);
     t.slots = t.bytes >= 8192 ? 2 : t.bytes >= 1024 ? 8 : 16;
     if (app.argc > 2) t.slots = (int)app_number("slots", app.argv[2], 1, 16);
-    const int64_t want = t.messages * (t.messages - 1) / 2;
-    int right = app.way == QUEUES ? with_queues(&app, &t, want)
-                : app.way == DMA  ? with_dma(&app, &t, want)
-                                  : by_hand(&app, &t, want);
+    int right = app.way == QUEUES ? with_queues(&app, &t)
+                : app.way == DMA  ? with_dma(&app, &t)
+                                  : by_hand(&app, &t);
     app_time(&app, (double)t.bytes * (double)t.messages * app.slaves / 1e9, "GB/s");
     printf("bandwidth: %lld messages of %zu bytes to every slave, %s\n", (long long)t.messages, t.bytes,
            right ? "all right" : "wrong");

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 struct hand_flag {
     _Alignas(128) atomic_int full;
@@ -22,6 +23,7 @@ struct hand {
     size_t stride;
     int slots;
     int sleeps; /* waits on the condition variable */
+    int spins;  /* looks before the core is given away */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     _Alignas(128) int in; /* the sender's buffer */
@@ -33,6 +35,8 @@ static inline struct hand *hand_new(const struct app *app, size_t bytes, int slo
     h->stride = (bytes + 63) / 64 * 64;
     h->slots = slots;
     h->sleeps = app->way == CONDVAR;
+    /* With more threads than CPUs, whoever spins is in the way of whom it waits for. */
+    h->spins = app->slaves + 1 > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 2000;
     h->buffers = app_memory(h->stride * (size_t)slots);
     h->flags = app_memory(sizeof *h->flags * (size_t)slots);
     for (int i = 0; i < slots; i++) atomic_init(&h->flags[i].full, 0);
@@ -53,7 +57,7 @@ static inline void hand_delete(struct hand *h) {
 /* Waits until a buffer is full, or empty. */
 static inline void hand_wait(struct hand *h, struct hand_flag *flag, int full) {
     for (int turn = 0; atomic_load_explicit(&flag->full, memory_order_acquire) != full; turn++) {
-        if (turn < 200) {
+        if (turn < h->spins) {
 #if defined(__x86_64__)
             __builtin_ia32_pause();
 #endif
