@@ -4,13 +4,16 @@
 //!   rings the doorbell.
 //! * [`emulated`]: a software adapter: a thread that takes descriptors from the queues of all its ranks,
 //!   models latency and bandwidth, and runs triggered operations.
+//! * [`tcp`]: a thread in each process, a stream to every peer; each side checks its own half.
 //!
 //! Another place, `ofi` (libfabric), would be one more implementation of [`Engine`] and [`Bell`].
 //!
 //! Every engine works on a [`Domain`] per rank, and gives out [`QueuePair`]s, each owned by one initiator.
 
 pub mod emulated;
+mod front;
 pub mod shm;
+pub mod tcp;
 
 use crate::descriptor::{
     Atomic, Completion, CounterId, Descriptor, Failure, Fetch, Inline, Key, Local, Remote, Signal,
@@ -113,7 +116,7 @@ pub struct TemplateKeys {
 
 /// An engine as one rank sees it.
 pub trait Engine: Send + Sync {
-    /// Name, as users give it: `shm`, `emulated`.
+    /// Name, as users give it: `shm`, `emulated`, `tcp`.
     fn name(&self) -> &'static str;
     /// The rank this is.
     fn rank(&self) -> u32;
@@ -447,92 +450,104 @@ pub(crate) struct Fabric {
 impl Fabric {
     /// Executes one operation of `rank`. `None`: the target's inbox is full; nothing was done.
     pub(crate) fn run(&self, rank: u32, d: &Descriptor) -> Option<Outcome> {
-        match self.attempt(rank, d) {
-            Ok(outcome) => outcome,
-            Err(f) => Some(Outcome::failed(f)),
+        match self.domains.get(d.peer as usize) {
+            Some(peer) => transfer(&self.domains[rank as usize], peer, rank, d),
+            None => Some(Outcome::failed(Failure {
+                status: Status::Peer,
+                value: u64::from(d.peer),
+            })),
         }
     }
+}
 
-    fn attempt(&self, rank: u32, d: &Descriptor) -> Result<Option<Outcome>, Failure> {
-        let me = &self.domains[rank as usize];
-        let peer = self.domains.get(d.peer as usize).ok_or(Failure {
-            status: Status::Peer,
-            value: u64::from(d.peer),
-        })?;
-        let local = execute::local(d, &me.keys, &me.counters)?;
-        let remote = execute::remote(d, &peer.keys, &peer.counters)?;
-        let mut value = 0;
-        let mut counted = d.count.is_some();
-        match &remote {
-            RemotePart::Nothing => {}
-            RemotePart::Write(to, signal) => {
-                with_source(&local, |from, n| {
-                    // SAFETY: both spans are in bounds, of the same length, and registered while they live.
-                    unsafe { memory::copy(from, to.start(), n.min(to.len())) }
-                });
-                if let Some(s) = signal {
-                    memory::signal(&s.word, s.op, s.value);
-                }
-                // What is counted is visible before the count.
-                fence(Ordering::Release);
-                for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
-                    if let Some(c) = span.counter() {
-                        peer.counters.add(c, 1);
-                        counted = true;
-                    }
-                }
+/// Executes an operation of `rank` between two domains of this process. `None`: the target's inbox is full;
+/// nothing was done.
+pub(crate) fn transfer(me: &Domain, peer: &Domain, rank: u32, d: &Descriptor) -> Option<Outcome> {
+    match attempt(me, peer, rank, d) {
+        Ok(outcome) => outcome,
+        Err(f) => Some(Outcome::failed(f)),
+    }
+}
+
+fn attempt(
+    me: &Domain,
+    peer: &Domain,
+    rank: u32,
+    d: &Descriptor,
+) -> Result<Option<Outcome>, Failure> {
+    let local = execute::local(d, &me.keys, &me.counters)?;
+    let remote = execute::remote(d, &peer.keys, &peer.counters)?;
+    let mut value = 0;
+    let mut counted = d.count.is_some();
+    match &remote {
+        RemotePart::Nothing => {}
+        RemotePart::Write(to, signal) => {
+            with_source(&local, |from, n| {
+                // SAFETY: both spans are in bounds, of the same length, and registered while they live.
+                unsafe { memory::copy(from, to.start(), n.min(to.len())) }
+            });
+            if let Some(s) = signal {
+                memory::signal(&s.word, s.op, s.value);
             }
-            RemotePart::Read(from) => {
-                if let LocalPart::Write(to) = &local {
-                    // SAFETY: as above.
-                    unsafe { memory::copy(from.start(), to.start(), from.len().min(to.len())) }
-                }
-            }
-            RemotePart::Atomic(word, a) => {
-                let old = memory::atomic(word, a);
-                if a.fetch != Fetch::No {
-                    value = old;
-                }
-                if let LocalPart::Write(to) = &local {
-                    let bytes = old.to_le_bytes();
-                    // SAFETY: the span has the length of the word, at most 8.
-                    unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len().min(8)) }
-                }
-                if let Some(c) = word.counter() {
+            // What is counted is visible before the count.
+            fence(Ordering::Release);
+            for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
+                if let Some(c) = span.counter() {
                     peer.counters.add(c, 1);
                     counted = true;
                 }
             }
-            RemotePart::Message(tag) => {
-                let Some(inbox) = &peer.inbox else {
-                    return Err(Failure {
-                        status: Status::Unsupported,
-                        value: u64::from(d.peer),
-                    });
-                };
-                // SAFETY: the span is in bounds.
-                let m = with_source(&local, |from, n| unsafe { message(rank, *tag, from, n) });
-                match m {
-                    Some(m) if inbox.deliver(&m) => {}
-                    // Parsing has limited the length, so that it is the inbox that has no room.
-                    _ => return Ok(None),
-                }
+        }
+        RemotePart::Read(from) => {
+            if let LocalPart::Write(to) = &local {
+                // SAFETY: as above.
+                unsafe { memory::copy(from.start(), to.start(), from.len().min(to.len())) }
             }
-            RemotePart::Count(c, n) => {
-                peer.counters.add(*c, *n);
+        }
+        RemotePart::Atomic(word, a) => {
+            let old = memory::atomic(word, a);
+            if a.fetch != Fetch::No {
+                value = old;
+            }
+            if let LocalPart::Write(to) = &local {
+                let bytes = old.to_le_bytes();
+                // SAFETY: the span has the length of the word, at most 8.
+                unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len().min(8)) }
+            }
+            if let Some(c) = word.counter() {
+                peer.counters.add(c, 1);
                 counted = true;
             }
         }
-        if let Some(c) = d.count {
-            me.counters.add(c, 1);
+        RemotePart::Message(tag) => {
+            let Some(inbox) = &peer.inbox else {
+                return Err(Failure {
+                    status: Status::Unsupported,
+                    value: u64::from(d.peer),
+                });
+            };
+            // SAFETY: the span is in bounds.
+            let m = with_source(&local, |from, n| unsafe { message(rank, *tag, from, n) });
+            match m {
+                Some(m) if inbox.deliver(&m) => {}
+                // Parsing has limited the length, so that it is the inbox that has no room.
+                _ => return Ok(None),
+            }
         }
-        Ok(Some(Outcome {
-            status: Status::Ok,
-            bytes: execute::bytes(d),
-            value,
-            counted,
-        }))
+        RemotePart::Count(c, n) => {
+            peer.counters.add(*c, *n);
+            counted = true;
+        }
     }
+    if let Some(c) = d.count {
+        me.counters.add(c, 1);
+    }
+    Ok(Some(Outcome {
+        status: Status::Ok,
+        bytes: execute::bytes(d),
+        value,
+        counted,
+    }))
 }
 
 /// Makes the two ends of a queue pair with its number and keys.

@@ -12,6 +12,7 @@
 //! [`execute`] is the pure half: a descriptor and the tables of both sides in, the memory that may be
 //! touched or the reason why not out. Threads, clocks and sockets are the drivers in [`engine`].
 
+pub mod completion;
 pub mod descriptor;
 pub mod execute;
 pub mod inbox;

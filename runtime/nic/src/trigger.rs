@@ -30,6 +30,7 @@ impl Counters {
         (counter.0 as usize) < self.values.len()
     }
 
+    #[cfg(not(loom))]
     pub(crate) fn add(&self, counter: CounterId, n: u64) {
         if let Some(v) = self.values.get(counter.0 as usize) {
             v.fetch_add(n, Ordering::AcqRel);

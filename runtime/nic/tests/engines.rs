@@ -7,6 +7,7 @@ mod common;
 use common::{each_engine, job, Job, Kind};
 use hetmp_nic::descriptor::*;
 use hetmp_nic::engine::emulated::Model;
+use hetmp_nic::engine::QueuePair;
 use hetmp_nic::keys::{Memory, Rights};
 
 fn word(job: &Job, rank: usize, offset: usize) -> u64 {
@@ -14,6 +15,14 @@ fn word(job: &Job, rank: usize, offset: usize) -> u64 {
         .try_into()
         .map(u64::from_le_bytes)
         .expect("eight bytes")
+}
+
+fn inline_put(qp: &QueuePair, remote: u64, bytes: &[u8]) -> Work {
+    Work::Put {
+        source: Source::Inline(Inline::new(bytes).expect("fits")),
+        remote: qp.remote(remote),
+        signal: None,
+    }
 }
 
 fn atomic(op: AtomicOp, remote: Remote, operand: u64, comparand: u64) -> Atomic {
@@ -43,6 +52,39 @@ fn bytes_put_arrive_and_bytes_got_come_back() {
             qp.quiet().expect("valid");
             assert_eq!(job.read(0, 16384, len), bytes, "{len}");
         }
+    });
+}
+
+/// Longer than a piece of the TCP engine and than its window.
+#[test]
+fn large_puts_and_gets_arrive_whole_and_a_bad_end_writes_nothing() {
+    each_engine(2, |job| {
+        let len = 1_500_001;
+        let bytes: Vec<u8> = (0..len).map(|i: usize| ((i * 31) >> 3) as u8).collect();
+        job.write(0, 3, &bytes);
+        let mut qp = job.queue_pair(0, 8);
+        let signal = Signal {
+            remote: job.remote(1, 0),
+            op: SignalOp::Set,
+            value: 1,
+        };
+        qp.put_signal(1, job.address(1, 9), job.address(0, 3), len as u32, signal);
+        qp.quiet().expect("valid");
+        assert!(job.read(1, 9, len) == bytes);
+        assert_eq!(word(job, 1, 0) & 0xff, 1);
+        job.write(0, 3, &vec![0; len]);
+        qp.get(1, job.address(1, 9), job.address(0, 3), len as u32);
+        qp.quiet().expect("valid");
+        assert!(job.read(0, 3, len) == bytes);
+        job.write(0, 3, &vec![0; len]);
+        let too_far = job.address(1, common::HEAP - len + 1);
+        qp.put(1, too_far, job.address(0, 3), len as u32);
+        let failed = qp.quiet().expect_err("one byte too many").0;
+        assert_eq!(
+            (failed.len(), failed[0].status, failed[0].value),
+            (1, Status::RemoteBounds, too_far)
+        );
+        assert!(job.read(1, 9, len) == bytes);
     });
 }
 
@@ -349,6 +391,20 @@ fn messages_arrive_whole_in_order_and_wait_for_a_full_inbox() {
     });
 }
 
+/// Long enough for engine and target to have gone to sleep: the doorbell must wake them.
+#[test]
+fn a_sleeping_engine_is_woken() {
+    each_engine(2, |job| {
+        let mut qp = job.queue_pair(0, 4);
+        for n in 1..3u8 {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            qp.put_inline(1, job.address(1, 0), &[n; 8]).expect("fits");
+            qp.quiet().expect("valid");
+            assert_eq!(job.read(1, 0, 8), [n; 8]);
+        }
+    });
+}
+
 #[test]
 fn many_initiators_share_a_target() {
     each_engine(4, |job| {
@@ -468,8 +524,8 @@ fn the_link_costs_what_its_model_says() {
     assert!(start.elapsed().as_micros() >= 7_000);
 }
 
-fn triggering() -> [Kind; 1] {
-    [Kind::Emulated(Model::default())]
+fn triggering() -> [Kind; 2] {
+    [Kind::Emulated(Model::default()), Kind::Tcp]
 }
 
 #[test]
@@ -533,13 +589,14 @@ fn operations_counted_when_done_set_off_the_next_and_pass_what_still_waits() {
                 qp.post(1, false, Work::Atomic(swap));
             }
         }
-        // Not held up by the two before it.
-        qp.put_inline(1, job.address(1, 8), &[9; 8]).expect("fits");
         let again = Work::Count {
             counter: first,
             add: 1,
         };
         let counted = qp.post(0, true, again);
+        // Not held up by the two before it.
+        let free = qp.post(1, true, inline_put(&qp, job.address(1, 8), &[9; 8]));
+        assert_eq!(qp.wait_for(free).expect("signalled").status, Status::Ok);
         assert_eq!(qp.wait_for(counted).expect("signalled").status, Status::Ok);
         assert_eq!(
             (word(&job, 1, 0), word(&job, 1, 8)),

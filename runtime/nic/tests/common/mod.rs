@@ -3,18 +3,22 @@
 use hetmp_nic::descriptor::{CounterId, Key, Remote};
 use hetmp_nic::engine::emulated::{self, Model};
 use hetmp_nic::engine::shm::Shm;
+use hetmp_nic::engine::tcp::{connect, Tcp};
 use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
 use hetmp_nic::inbox::Message;
 use hetmp_nic::keys::{Memory, Rights};
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes of each rank's registered memory.
-pub(crate) const HEAP: usize = 65536;
+pub(crate) const HEAP: usize = 2 << 20;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Shm,
     Emulated(Model),
+    Tcp,
 }
 
 struct Rank {
@@ -48,6 +52,7 @@ pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
             .into_iter()
             .map(|e| Box::new(e) as Box<dyn Engine>)
             .collect(),
+        Kind::Tcp => tcp(domains),
     };
     Job(engines
         .into_iter()
@@ -63,6 +68,38 @@ pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
         .collect())
 }
 
+/// All ranks in this process, connected over loopback as processes would be.
+fn tcp(domains: Arc<[Arc<Domain>]>) -> Vec<Box<dyn Engine>> {
+    let listeners: Vec<TcpListener> = domains
+        .iter()
+        .map(|_| TcpListener::bind("127.0.0.1:0").expect("a port"))
+        .collect();
+    let addresses: Vec<SocketAddr> = listeners
+        .iter()
+        .map(|l| l.local_addr().expect("bound"))
+        .collect();
+    let addresses = &addresses;
+    std::thread::scope(|s| {
+        let starting: Vec<_> = listeners
+            .iter()
+            .zip(domains.iter())
+            .enumerate()
+            .map(|(rank, (listener, domain))| {
+                s.spawn(move || {
+                    let within = Duration::from_secs(10);
+                    let streams = connect::mesh(rank as u32, listener, addresses, &[7; 32], within)
+                        .expect("connected");
+                    Tcp::start(rank as u32, domain.clone(), streams).expect("started")
+                })
+            })
+            .collect();
+        starting
+            .into_iter()
+            .map(|t| Box::new(t.join().expect("a rank")) as Box<dyn Engine>)
+            .collect()
+    })
+}
+
 impl Drop for Job {
     fn drop(&mut self) {
         let heaps: Vec<_> = self.0.drain(..).map(|r| r.heap).collect();
@@ -75,7 +112,7 @@ impl Drop for Job {
 
 /// Runs a test on every engine.
 pub(crate) fn each_engine(ranks: usize, test: impl Fn(&Job)) {
-    for kind in [Kind::Shm, Kind::Emulated(Model::default())] {
+    for kind in [Kind::Shm, Kind::Emulated(Model::default()), Kind::Tcp] {
         eprintln!("on {kind:?}");
         test(&job(kind, ranks));
     }

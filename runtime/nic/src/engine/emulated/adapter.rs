@@ -5,8 +5,9 @@
 //! operations of one queue pair overtake each other, as they may on a real fabric, and only a fence
 //! keeps their order: the floor it sets is kept per target, so that a fence never waits for another target.
 
-use crate::descriptor::{CounterId, Descriptor, Failure, Malformed, Status, Work};
-use crate::engine::{parse, Fabric, Outcome};
+use crate::descriptor::{Descriptor, Failure, Status, Work};
+use crate::engine::front::Front;
+use crate::engine::{Fabric, Outcome};
 use crate::execute;
 use crate::queue_pair::Consumer;
 use crate::trigger::Triggers;
@@ -53,9 +54,7 @@ struct Path {
 #[derive(Debug)]
 struct Queue {
     rank: u32,
-    consumer: Consumer,
-    /// Descriptors that still belong to a wait.
-    aside: Option<(CounterId, u64, u32)>,
+    front: Front,
     paths: HashMap<u32, Path>,
 }
 
@@ -97,8 +96,7 @@ impl Adapter {
     pub(super) fn join(&mut self, rank: u32, consumer: Consumer) {
         let queue = Queue {
             rank,
-            consumer,
-            aside: None,
+            front: Front::new(consumer),
             paths: HashMap::new(),
         };
         match self.queues.iter().position(Option::is_none) {
@@ -118,9 +116,7 @@ impl Adapter {
                 }
                 worked = true;
             }
-            let gone = self.queues[q]
-                .as_ref()
-                .is_some_and(|x| x.consumer.under_way() == 0 && x.consumer.is_abandoned());
+            let gone = self.queues[q].as_ref().is_some_and(|x| x.front.is_over());
             if gone {
                 self.queues[q] = None;
             }
@@ -170,43 +166,22 @@ impl Adapter {
         let Some(queue) = &mut self.queues[q] else {
             return false;
         };
-        let Some((ticket, words)) = queue.consumer.peek() else {
+        let counters = self.fabric.domains[queue.rank as usize].counters();
+        let Some(taken) = queue.front.take(counters) else {
             return false;
         };
-        queue.consumer.advance();
-        let mut operation = Operation {
+        let operation = Operation {
             queue: q,
-            ticket,
-            work: parse(&words),
+            ticket: taken.ticket,
+            work: taken.work,
         };
-        if let Some((counter, threshold, left)) = queue.aside {
-            queue.aside = (left > 1).then_some((counter, threshold, left - 1));
-            let rank = queue.rank;
-            let value = self.fabric.domains[rank as usize].counters().value(counter);
-            // A wait inside of a span would take aside what follows at whatever time it runs.
-            if matches!(operation.work, Ok(d) if matches!(d.work, Work::Wait { .. })) {
-                operation.work = Err(Failure {
-                    status: Status::Malformed,
-                    value: Malformed::Span as u64,
-                });
+        match taken.held {
+            Some((counter, threshold)) => {
+                let waiting = self.triggers.entry(queue.rank).or_default();
+                waiting.hold(counter, threshold, operation);
             }
-            match value {
-                Some(v) if v < threshold => {
-                    let waiting = self.triggers.entry(rank).or_default();
-                    waiting.hold(counter, threshold, operation);
-                    return true;
-                }
-                Some(_) => {}
-                // What waits for a counter that does not exist would wait for ever.
-                None => {
-                    operation.work = Err(Failure {
-                        status: Status::Counter,
-                        value: u64::from(counter.0),
-                    });
-                }
-            }
+            None => self.dispatch(operation, now),
         }
-        self.dispatch(operation, now);
         true
     }
 
@@ -227,14 +202,6 @@ impl Adapter {
         };
         // Waits are local; a number that names no peer must not grow the table of paths.
         if matches!(d.work, Work::Wait { .. }) || d.peer as usize >= self.fabric.domains.len() {
-            if let Work::Wait {
-                counter,
-                threshold,
-                span,
-            } = d.work
-            {
-                queue.aside = Some((counter, threshold, span));
-            }
             return now;
         }
         let path = queue.paths.entry(d.peer).or_default();
@@ -322,6 +289,7 @@ impl Adapter {
         let signalled = operation.work.is_ok_and(|d| d.signalled);
         if let Some(queue) = &mut self.queues[operation.queue] {
             queue
+                .front
                 .consumer
                 .complete(outcome.completion(operation.ticket, signalled));
         }

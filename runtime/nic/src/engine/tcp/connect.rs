@@ -1,0 +1,120 @@
+//! Connecting the ranks of a job: who is at the other end, and does it know the job's secret.
+//!
+//! Rank `r` connects to every lower rank and accepts every higher one. Both ends send a greeting with the
+//! secret; a stranger is turned away and costs the job nothing but its time-out. The secret goes over the
+//! wire as it is: it keeps out who cannot read the wire, not who can.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+/// The secret of a job.
+pub type Secret = [u8; 32];
+
+const GREETING: &[u8; 8] = b"hetmpnic";
+const VERSION: u32 = 1;
+const GREETING_BYTES: usize = 48;
+/// How long a stranger may keep others waiting.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+fn greeting(rank: u32, secret: &Secret) -> [u8; GREETING_BYTES] {
+    let mut b = [0; GREETING_BYTES];
+    b[..8].copy_from_slice(GREETING);
+    b[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    b[12..16].copy_from_slice(&rank.to_le_bytes());
+    b[16..].copy_from_slice(secret);
+    b
+}
+
+/// The rank at the other end.
+fn greeted(stream: &mut TcpStream, secret: &Secret) -> io::Result<u32> {
+    let mut b = [0; GREETING_BYTES];
+    stream.read_exact(&mut b)?;
+    let refuse = |what| Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    if &b[..8] != GREETING {
+        return refuse("the other end is no rank of a job");
+    }
+    if b[8..12] != VERSION.to_le_bytes() {
+        return refuse("the other end speaks another version");
+    }
+    // Every byte is looked at, so that the time taken says nothing about the first that differs.
+    let differ = b[16..].iter().zip(secret).fold(0, |d, (a, b)| d | (a ^ b));
+    if differ != 0 {
+        return refuse("the other end does not know the secret of this job");
+    }
+    Ok(u32::from_le_bytes([b[12], b[13], b[14], b[15]]))
+}
+
+/// Connects `rank` with every other rank. `addresses` has an entry for each rank; `listener` listens at this
+/// rank's. The result has `None` at the place of `rank`.
+///
+/// # Errors
+/// A rank could not be reached or did not come within `within`, or refused the greeting.
+pub fn mesh(
+    rank: u32,
+    listener: &TcpListener,
+    addresses: &[SocketAddr],
+    secret: &Secret,
+    within: Duration,
+) -> io::Result<Vec<Option<TcpStream>>> {
+    let deadline = Instant::now() + within;
+    let left = || {
+        deadline
+            .checked_duration_since(Instant::now())
+            .filter(|d| !d.is_zero())
+            .ok_or_else(|| {
+                io::Error::new(io::ErrorKind::TimedOut, "a rank did not connect in time")
+            })
+    };
+    let mut streams: Vec<Option<TcpStream>> = addresses.iter().map(|_| None).collect();
+    for (peer, address) in addresses.iter().enumerate().take(rank as usize) {
+        let mut stream = loop {
+            match TcpStream::connect_timeout(address, left()?) {
+                Ok(s) => break s,
+                // The peer may not listen yet.
+                Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
+                    left()?;
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(e) => return Err(e),
+            }
+        };
+        stream.set_read_timeout(Some(left()?))?;
+        stream.write_all(&greeting(rank, secret))?;
+        let other = greeted(&mut stream, secret)?;
+        if other as usize != peer {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("rank {other} answers at the address of rank {peer}"),
+            ));
+        }
+        streams[peer] = Some(stream);
+    }
+    listener.set_nonblocking(true)?;
+    while streams.iter().skip(rank as usize + 1).any(Option::is_none) {
+        let mut stream = match listener.accept() {
+            Ok((s, _)) => s,
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                left()?;
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            Err(e) => return Err(e),
+        };
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(left()?.min(PATIENCE)))?;
+        // A stranger, or a rank that is connected already: turned away, and the job goes on.
+        let Ok(peer) = greeted(&mut stream, secret) else {
+            continue;
+        };
+        let place = (peer > rank)
+            .then(|| streams.get_mut(peer as usize))
+            .flatten()
+            .filter(|s| s.is_none());
+        if let Some(place) = place {
+            stream.write_all(&greeting(rank, secret))?;
+            *place = Some(stream);
+        }
+    }
+    Ok(streams)
+}

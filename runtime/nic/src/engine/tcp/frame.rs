@@ -1,0 +1,150 @@
+//! What goes over a stream: a header of 32 bytes and its content. Parsed without trust.
+//!
+//! A request's content is the 64-byte descriptor as posted, then the bytes of its piece if it writes; a
+//! reply's content is the bytes of the piece that was read.
+
+use crate::descriptor::{Status, Words, DESCRIPTOR_BYTES, WORDS};
+
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 32;
+/// Longest piece of an operation in one frame.
+pub const PIECE_BYTES: usize = 256 * 1024;
+/// First bytes of every frame.
+const MAGIC: u16 = 0x4e48;
+
+/// Request or reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// To be executed by the receiver.
+    Request,
+    /// What became of a request.
+    Reply,
+}
+
+/// A header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Request or reply.
+    pub kind: Kind,
+    /// Of a reply.
+    pub status: Status,
+    /// Bytes of content.
+    pub length: u32,
+    /// Chosen by the requester, and repeated in the reply.
+    pub id: u64,
+    /// Of a reply: the fetched value, or that of the failure.
+    pub value: u64,
+    /// Of a request: where in the operation's bytes this piece begins.
+    pub offset: u32,
+}
+
+impl Header {
+    /// Its bytes.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut b = [0; HEADER_BYTES];
+        b[..2].copy_from_slice(&MAGIC.to_le_bytes());
+        b[2] = match self.kind {
+            Kind::Request => 1,
+            Kind::Reply => 2,
+        };
+        b[3] = self.status as u8;
+        b[4..8].copy_from_slice(&self.length.to_le_bytes());
+        b[8..16].copy_from_slice(&self.id.to_le_bytes());
+        b[16..24].copy_from_slice(&self.value.to_le_bytes());
+        b[24..28].copy_from_slice(&self.offset.to_le_bytes());
+        b
+    }
+
+    /// Of its bytes; `None` if they are not a header that a peer of this version sends.
+    pub fn parse(b: &[u8; HEADER_BYTES]) -> Option<Header> {
+        let u32_at = |i: usize| u32::from_le_bytes([b[i], b[i + 1], b[i + 2], b[i + 3]]);
+        let u64_at = |i: usize| u64::from(u32_at(i)) | u64::from(u32_at(i + 4)) << 32;
+        let (kind, least, most) = match b[2] {
+            1 => (
+                Kind::Request,
+                DESCRIPTOR_BYTES,
+                DESCRIPTOR_BYTES + PIECE_BYTES,
+            ),
+            2 => (Kind::Reply, 0, PIECE_BYTES),
+            _ => return None,
+        };
+        let header = Header {
+            kind,
+            status: Status::of(b[3])?,
+            length: u32_at(4),
+            id: u64_at(8),
+            value: u64_at(16),
+            offset: u32_at(24),
+        };
+        let fits = (least..=most).contains(&(header.length as usize));
+        (b[..2] == MAGIC.to_le_bytes() && fits && u32_at(28) == 0).then_some(header)
+    }
+}
+
+/// The bytes of a descriptor.
+pub fn descriptor_bytes(words: &Words) -> [u8; DESCRIPTOR_BYTES] {
+    let mut b = [0; DESCRIPTOR_BYTES];
+    for (chunk, w) in b.chunks_exact_mut(8).zip(words) {
+        chunk.copy_from_slice(&w.to_le_bytes());
+    }
+    b
+}
+
+/// Splits a request's content into descriptor and bytes; `None` if it is too short.
+pub fn split(content: &[u8]) -> Option<(Words, &[u8])> {
+    let head = content.get(..DESCRIPTOR_BYTES)?;
+    let mut words = [0; WORDS];
+    for (w, chunk) in words.iter_mut().zip(head.chunks_exact(8)) {
+        let mut b = [0; 8];
+        b.copy_from_slice(chunk);
+        *w = u64::from_le_bytes(b);
+    }
+    Some((words, &content[DESCRIPTOR_BYTES..]))
+}
+
+/// Bytes that are no frame: the stream is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoFrame;
+
+/// Cuts a stream into frames, however its bytes arrive.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    bytes: Vec<u8>,
+    from: usize,
+}
+
+impl Decoder {
+    /// Takes received bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.from == self.bytes.len() {
+            self.bytes.clear();
+            self.from = 0;
+        } else if self.from > PIECE_BYTES {
+            self.bytes.drain(..self.from);
+            self.from = 0;
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame, if there is one.
+    ///
+    /// # Errors
+    /// What follows is no frame.
+    pub fn frame(&mut self) -> Result<Option<(Header, &[u8])>, NoFrame> {
+        let rest = &self.bytes[self.from..];
+        let Some(head) = rest.first_chunk::<HEADER_BYTES>() else {
+            return Ok(None);
+        };
+        let header = Header::parse(head).ok_or(NoFrame)?;
+        let end = HEADER_BYTES + header.length as usize;
+        if rest.len() < end {
+            return Ok(None);
+        }
+        let from = self.from + HEADER_BYTES;
+        self.from += end;
+        Ok(Some((
+            header,
+            &self.bytes[from..from + header.length as usize],
+        )))
+    }
+}

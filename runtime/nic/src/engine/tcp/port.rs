@@ -1,0 +1,657 @@
+//! The state machine of one rank on streams: bytes and descriptors in, bytes and completions out. No sockets.
+//!
+//! An operation goes out in pieces of at most [`PIECE_BYTES`]; each names the whole operation, so that the
+//! target checks all of it before it writes the first piece. What is under way to a peer is limited by a
+//! window, and with it what either side must buffer; a peer that sends more than the window allows, or
+//! bytes that are no frames, is cut off.
+
+use super::frame::{descriptor_bytes, split, Decoder, Header, Kind, HEADER_BYTES, PIECE_BYTES};
+use crate::descriptor::{CounterId, Descriptor, Failure, Fetch, Source, Status, Work};
+use crate::engine::front::{Front, Taken};
+use crate::engine::{message, parse, transfer, with_source, Domain, Outcome};
+use crate::execute::{self, LocalPart, RemotePart};
+use crate::keys::Span;
+use crate::memory;
+use crate::queue_pair::Consumer;
+use crate::trigger::Triggers;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Bytes that may be under way to one peer, counting what it will answer.
+const WINDOW: usize = 1 << 20;
+/// What a request costs of the window besides its piece.
+const REQUEST_COST: usize = 128;
+/// Descriptors taken from one queue in a row before the next one gets its turn.
+const BURST: usize = 32;
+
+/// The peer broke the protocol.
+struct Violation;
+
+#[derive(Debug)]
+struct Operation {
+    queue: usize,
+    ticket: u64,
+    d: Descriptor,
+    /// Bytes of pieces that went out.
+    sent: u32,
+    all_sent: bool,
+    /// Pieces without a reply.
+    open: u32,
+    failure: Option<Failure>,
+    value: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    operation: u64,
+    peer: usize,
+    offset: u32,
+    piece: u32,
+    cost: usize,
+}
+
+#[derive(Debug, Default)]
+struct Peer {
+    lost: bool,
+    decoder: Decoder,
+    out: Vec<u8>,
+    out_from: usize,
+    in_flight: usize,
+    /// Operations that have not gone out in full, in order.
+    waiting: VecDeque<u64>,
+    /// Its requests behind a message that found the inbox full.
+    blocked: VecDeque<(Header, Vec<u8>)>,
+    blocked_bytes: usize,
+}
+
+/// One rank.
+#[derive(Debug)]
+pub(super) struct Port {
+    rank: u32,
+    domain: Arc<Domain>,
+    queues: Vec<Option<Front>>,
+    peers: Vec<Peer>,
+    operations: HashMap<u64, Operation>,
+    requests: HashMap<u64, Request>,
+    next: u64,
+    /// With the queue that each came from.
+    triggers: Triggers<(usize, Taken)>,
+}
+
+impl Port {
+    pub(super) fn new(rank: u32, domain: Arc<Domain>, ranks: usize) -> Port {
+        Port {
+            rank,
+            domain,
+            queues: Vec::new(),
+            peers: (0..ranks).map(|_| Peer::default()).collect(),
+            operations: HashMap::new(),
+            requests: HashMap::new(),
+            next: 0,
+            triggers: Triggers::default(),
+        }
+    }
+
+    pub(super) fn join(&mut self, consumer: Consumer) {
+        let front = Some(Front::new(consumer));
+        match self.queues.iter().position(Option::is_none) {
+            Some(i) => self.queues[i] = front,
+            None => self.queues.push(front),
+        }
+    }
+
+    /// Takes what was announced, sends what there is room for, and tries again what was held up.
+    pub(super) fn step(&mut self) -> bool {
+        let mut worked = false;
+        let domain = self.domain.clone();
+        for q in 0..self.queues.len() {
+            for _ in 0..BURST {
+                let Some(taken) = self.queues[q]
+                    .as_mut()
+                    .and_then(|f| f.take(domain.counters()))
+                else {
+                    break;
+                };
+                worked = true;
+                match taken.held {
+                    Some((c, threshold)) => self.triggers.hold(c, threshold, (q, taken)),
+                    None => self.dispatch(q, &taken),
+                }
+            }
+            if self.queues[q].as_ref().is_some_and(Front::is_over) {
+                self.queues[q] = None;
+            }
+        }
+        for p in 0..self.peers.len() {
+            worked |= self.answer_blocked(p);
+            worked |= self.pump(p);
+        }
+        worked
+    }
+
+    /// True if something must be tried again although nothing arrives: an inbox of this rank was full.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.peers.iter().any(|p| !p.blocked.is_empty())
+            || !self.peers[self.rank as usize].waiting.is_empty()
+    }
+
+    /// Bytes to be sent to a peer.
+    pub(super) fn output(&self, peer: usize) -> &[u8] {
+        let p = &self.peers[peer];
+        &p.out[p.out_from..]
+    }
+
+    /// Says that the first `n` bytes of the output were sent.
+    pub(super) fn sent(&mut self, peer: usize, n: usize) {
+        let p = &mut self.peers[peer];
+        p.out_from += n;
+        if p.out_from == p.out.len() {
+            p.out.clear();
+            p.out_from = 0;
+        }
+    }
+
+    /// Takes bytes that came from a peer. False: they broke the protocol, and the peer was given up.
+    pub(super) fn feed(&mut self, peer: usize, bytes: &[u8]) -> bool {
+        if self.peers[peer].lost {
+            return false;
+        }
+        let mut decoder = core::mem::take(&mut self.peers[peer].decoder);
+        decoder.push(bytes);
+        let result = loop {
+            match decoder.frame() {
+                Ok(None) => break Ok(()),
+                Err(_) => break Err(Violation),
+                Ok(Some((header, content))) => {
+                    let done = match header.kind {
+                        Kind::Reply => self.reply(peer, &header, content),
+                        Kind::Request => self.request(peer, header, content),
+                    };
+                    if done.is_err() {
+                        break Err(Violation);
+                    }
+                }
+            }
+        };
+        match result {
+            Ok(()) => {
+                self.peers[peer].decoder = decoder;
+                true
+            }
+            Err(Violation) => {
+                self.lose(peer);
+                false
+            }
+        }
+    }
+
+    /// Gives a peer up: what is under way to it, and what will be posted to it, ends in error.
+    pub(super) fn lose(&mut self, peer: usize) {
+        let failure = Failure {
+            status: Status::PeerLost,
+            value: peer as u64,
+        };
+        let p = &mut self.peers[peer];
+        let mut ids: Vec<u64> = p.waiting.drain(..).collect();
+        *p = Peer {
+            lost: true,
+            ..Peer::default()
+        };
+        self.requests.retain(|_, r| {
+            let of_peer = r.peer == peer;
+            if of_peer {
+                ids.push(r.operation);
+            }
+            !of_peer
+        });
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            self.fail(id, failure);
+        }
+    }
+
+    /// Ends everything that is under way with an error.
+    pub(super) fn stop(&mut self) {
+        let stopped = Failure {
+            status: Status::Stopped,
+            value: 0,
+        };
+        let ids: Vec<u64> = self.operations.keys().copied().collect();
+        for id in ids {
+            self.fail(id, stopped);
+        }
+        for (q, taken) in self.triggers.take_all() {
+            self.complete(q, &taken, Outcome::failed(stopped));
+        }
+    }
+
+    fn complete(&mut self, q: usize, taken: &Taken, outcome: Outcome) {
+        let signalled = taken.work.is_ok_and(|d| d.signalled);
+        if let Some(front) = &mut self.queues[q] {
+            let c = outcome.completion(taken.ticket, signalled);
+            front.consumer.complete(c);
+        }
+    }
+
+    fn fail(&mut self, id: u64, failure: Failure) {
+        if let Some(o) = self.operations.get_mut(&id) {
+            o.failure.get_or_insert(failure);
+            o.all_sent = true;
+            o.open = 0;
+        }
+        self.finish(id);
+    }
+
+    /// Completes an operation of which all pieces are answered.
+    fn finish(&mut self, id: u64) {
+        let done = self
+            .operations
+            .get(&id)
+            .is_some_and(|o| o.all_sent && o.open == 0);
+        let Some(o) = done.then(|| self.operations.remove(&id)).flatten() else {
+            return;
+        };
+        let mut outcome = match o.failure {
+            Some(f) => Outcome::failed(f),
+            None => Outcome {
+                status: Status::Ok,
+                bytes: execute::bytes(&o.d),
+                value: o.value,
+                counted: false,
+            },
+        };
+        if let (Some(c), None) = (o.d.count, o.failure) {
+            self.domain.counters().add(c, 1);
+            outcome.counted = true;
+        }
+        self.end(o.queue, o.ticket, o.d, outcome);
+    }
+
+    fn end(&mut self, queue: usize, ticket: u64, d: Descriptor, outcome: Outcome) {
+        let taken = Taken {
+            ticket,
+            work: Ok(d),
+            held: None,
+        };
+        self.complete(queue, &taken, outcome);
+        if outcome.counted {
+            self.release();
+        }
+    }
+
+    /// Sets off what waited for counters of this rank.
+    fn release(&mut self) {
+        let domain = self.domain.clone();
+        let value = |c: CounterId| domain.counters().value(c).unwrap_or(0);
+        for (q, taken) in self.triggers.ready(value) {
+            self.dispatch(q, &taken);
+        }
+    }
+
+    fn dispatch(&mut self, q: usize, taken: &Taken) {
+        let domain = self.domain.clone();
+        let checked = taken.work.and_then(|d| {
+            let peer = self.peers.get(d.peer as usize);
+            let is_wait = matches!(d.work, Work::Wait { .. });
+            match peer {
+                None if !is_wait => Err(Failure {
+                    status: Status::Peer,
+                    value: u64::from(d.peer),
+                }),
+                Some(p) if p.lost && !is_wait => Err(Failure {
+                    status: Status::PeerLost,
+                    value: u64::from(d.peer),
+                }),
+                _ => execute::local(&d, domain.keys(), domain.counters()).map(|_| d),
+            }
+        });
+        let d = match checked {
+            Err(f) => return self.complete(q, taken, Outcome::failed(f)),
+            Ok(d) => d,
+        };
+        let id = self.next;
+        self.next += 1;
+        let here = matches!(d.work, Work::Wait { .. });
+        self.operations.insert(
+            id,
+            Operation {
+                queue: q,
+                ticket: taken.ticket,
+                d,
+                sent: 0,
+                all_sent: here,
+                open: 0,
+                failure: None,
+                value: 0,
+            },
+        );
+        if here {
+            self.finish(id);
+        } else {
+            self.peers[d.peer as usize].waiting.push_back(id);
+        }
+    }
+
+    /// Sends to a peer what the window has room for.
+    fn pump(&mut self, p: usize) -> bool {
+        let mut worked = false;
+        while let Some(id) = self.peers[p].waiting.front().copied() {
+            let Some(o) = self.operations.get(&id) else {
+                self.peers[p].waiting.pop_front();
+                continue;
+            };
+            // A stream keeps order by itself, and the target answers requests in order: a fence has
+            // nothing to do but to keep its place.
+            let nothing_to_send =
+                o.failure.is_some() || matches!(o.d.work, Work::Fence | Work::Nop);
+            if nothing_to_send {
+                self.leave_queue(p, id);
+                self.finish(id);
+            } else if p == self.rank as usize {
+                let (queue, ticket, d) = (o.queue, o.ticket, o.d);
+                let domain = self.domain.clone();
+                let Some(outcome) = transfer(&domain, &domain, self.rank, &d) else {
+                    return worked;
+                };
+                self.peers[p].waiting.pop_front();
+                self.operations.remove(&id);
+                self.end(queue, ticket, d, outcome);
+            } else if !self.send_piece(p, id) {
+                return worked;
+            }
+            worked = true;
+        }
+        worked
+    }
+
+    fn leave_queue(&mut self, p: usize, id: u64) {
+        self.peers[p].waiting.pop_front();
+        if let Some(o) = self.operations.get_mut(&id) {
+            o.all_sent = true;
+        }
+    }
+
+    /// False: the window is full.
+    fn send_piece(&mut self, p: usize, id: u64) -> bool {
+        let Some(o) = self.operations.get_mut(&id) else {
+            return false;
+        };
+        let total = execute::bytes(&o.d);
+        let piece = (total - o.sent).min(PIECE_BYTES as u32);
+        let cost = piece as usize + REQUEST_COST;
+        let peer = &mut self.peers[p];
+        if peer.in_flight > 0 && peer.in_flight + cost > WINDOW {
+            return false;
+        }
+        let offset = o.sent;
+        let carries = matches!(o.d.work, Work::Put { .. } | Work::Send { .. });
+        let bytes = if carries { piece as usize } else { 0 };
+        // Looked up again: the region may have been taken out since the last piece.
+        let local = match execute::local(&o.d, self.domain.keys(), self.domain.counters()) {
+            Ok(local) => local,
+            Err(f) => {
+                o.failure = Some(f);
+                return true;
+            }
+        };
+        let request = self.next;
+        self.next += 1;
+        let header = Header {
+            kind: Kind::Request,
+            status: Status::Ok,
+            length: (crate::descriptor::DESCRIPTOR_BYTES + bytes) as u32,
+            id: request,
+            value: 0,
+            offset,
+        };
+        peer.out.extend_from_slice(&header.encode());
+        peer.out.extend_from_slice(&descriptor_bytes(&o.d.encode()));
+        if carries {
+            with_source(&local, |from, n| {
+                debug_assert!(offset as usize + bytes <= n);
+                let at = peer.out.len();
+                peer.out.resize(at + bytes, 0);
+                // SAFETY: the piece lies within the source, which was found in bounds; the room for it
+                // was made in the line before.
+                unsafe {
+                    memory::copy(
+                        from.add(offset as usize),
+                        peer.out[at..].as_mut_ptr(),
+                        bytes,
+                    )
+                }
+            });
+        }
+        drop(local);
+        peer.in_flight += cost;
+        o.open += 1;
+        o.sent += piece;
+        self.requests.insert(
+            request,
+            Request {
+                operation: id,
+                peer: p,
+                offset,
+                piece,
+                cost,
+            },
+        );
+        if o.sent == total {
+            self.leave_queue(p, id);
+        }
+        true
+    }
+
+    fn reply(&mut self, p: usize, header: &Header, content: &[u8]) -> Result<(), Violation> {
+        let request = match self.requests.get(&header.id) {
+            Some(r) if r.peer == p => *r,
+            _ => return Err(Violation),
+        };
+        self.requests.remove(&header.id);
+        self.peers[p].in_flight -= request.cost;
+        let Some(o) = self.operations.get_mut(&request.operation) else {
+            return Ok(());
+        };
+        o.open -= 1;
+        if header.status != Status::Ok {
+            o.failure.get_or_insert(Failure {
+                status: header.status,
+                value: header.value,
+            });
+        } else {
+            let gets = matches!(o.d.work, Work::Get { .. });
+            if content.len() != if gets { request.piece as usize } else { 0 } {
+                return Err(Violation);
+            }
+            match execute::local(&o.d, self.domain.keys(), self.domain.counters()) {
+                Ok(LocalPart::Write(to)) => {
+                    let value = header.value.to_le_bytes();
+                    let (from, n, at) = if gets {
+                        (content.as_ptr(), content.len(), request.offset as usize)
+                    } else {
+                        (value.as_ptr(), to.len().min(8), 0)
+                    };
+                    debug_assert!(at + n <= to.len());
+                    // SAFETY: the piece was cut from the length of the span that was found again.
+                    unsafe { memory::copy(from, to.start().add(at), n) }
+                }
+                Ok(_) => {}
+                Err(f) => {
+                    o.failure.get_or_insert(f);
+                }
+            }
+            o.value = header.value;
+        }
+        self.finish(request.operation);
+        Ok(())
+    }
+
+    fn request(&mut self, p: usize, header: Header, content: &[u8]) -> Result<(), Violation> {
+        if self.peers[p].blocked.is_empty() && self.answer(p, &header, content)? {
+            return Ok(());
+        }
+        let peer = &mut self.peers[p];
+        peer.blocked_bytes += content.len() + HEADER_BYTES;
+        peer.blocked.push_back((header, content.to_vec()));
+        if peer.blocked_bytes > 2 * WINDOW {
+            return Err(Violation);
+        }
+        Ok(())
+    }
+
+    fn answer_blocked(&mut self, p: usize) -> bool {
+        let mut worked = false;
+        while let Some((header, content)) = self.peers[p].blocked.pop_front() {
+            match self.answer(p, &header, &content) {
+                Ok(true) => {
+                    self.peers[p].blocked_bytes -= content.len() + HEADER_BYTES;
+                    worked = true;
+                }
+                Ok(false) => {
+                    self.peers[p].blocked.push_front((header, content));
+                    break;
+                }
+                Err(Violation) => {
+                    self.lose(p);
+                    return true;
+                }
+            }
+        }
+        worked
+    }
+
+    /// Executes a request of a peer and answers it. False: a message that finds the inbox full.
+    fn answer(&mut self, p: usize, header: &Header, content: &[u8]) -> Result<bool, Violation> {
+        let Some((words, bytes)) = split(content) else {
+            return Err(Violation);
+        };
+        let domain = self.domain.clone();
+        let checked = parse(&words).and_then(|d| {
+            if d.peer != self.rank {
+                return Err(Failure {
+                    status: Status::Peer,
+                    value: u64::from(d.peer),
+                });
+            }
+            execute::remote(&d, domain.keys(), domain.counters()).map(|part| (d, part))
+        });
+        let (d, part) = match checked {
+            Ok(x) => x,
+            Err(f) => {
+                self.push_reply(p, header.id, f.status, f.value, None)?;
+                return Ok(true);
+            }
+        };
+        let offset = header.offset as usize;
+        let mut value = 0;
+        let mut read = None;
+        let mut counted = false;
+        match &part {
+            RemotePart::Write(to, signal) => {
+                if bytes.len() > to.len() || offset > to.len() - bytes.len() {
+                    return Err(Violation);
+                }
+                // SAFETY: just checked to lie within the span, which was found in bounds.
+                unsafe { memory::copy(bytes.as_ptr(), to.start().add(offset), bytes.len()) }
+                // The pieces come in order: with the last one all of it is there.
+                if offset + bytes.len() == to.len() {
+                    if let Some(s) = signal {
+                        memory::signal(&s.word, s.op, s.value);
+                    }
+                    for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
+                        if let Some(c) = span.counter() {
+                            domain.counters().add(c, 1);
+                            counted = true;
+                        }
+                    }
+                }
+            }
+            RemotePart::Read(span) => {
+                if offset > span.len() {
+                    return Err(Violation);
+                }
+                read = Some((span, offset));
+            }
+            RemotePart::Atomic(word, a) => {
+                let old = memory::atomic(word, a);
+                if a.fetch != Fetch::No {
+                    value = old;
+                }
+                if let Some(c) = word.counter() {
+                    domain.counters().add(c, 1);
+                    counted = true;
+                }
+            }
+            RemotePart::Message(tag) => {
+                let expected = match &d.work {
+                    Work::Send { source, .. } => Source::len(source) as usize,
+                    _ => return Err(Violation),
+                };
+                if bytes.len() != expected {
+                    return Err(Violation);
+                }
+                let Some(inbox) = domain.inbox() else {
+                    return Err(Violation);
+                };
+                // SAFETY: a slice is valid for its length.
+                let m = unsafe { message(p as u32, *tag, bytes.as_ptr(), bytes.len()) };
+                if !inbox.deliver(&m.ok_or(Violation)?) {
+                    return Ok(false);
+                }
+            }
+            RemotePart::Count(c, add) => {
+                domain.counters().add(*c, *add);
+                counted = true;
+            }
+            // Nops, fences and waits never leave their rank.
+            RemotePart::Nothing => return Err(Violation),
+        }
+        self.push_reply(p, header.id, Status::Ok, value, read)?;
+        drop(part);
+        if counted {
+            self.release();
+        }
+        Ok(true)
+    }
+
+    /// Appends a reply.
+    fn push_reply(
+        &mut self,
+        p: usize,
+        id: u64,
+        status: Status,
+        value: u64,
+        read: Option<(&Span<'_>, usize)>,
+    ) -> Result<(), Violation> {
+        let n = read.map_or(0, |(span, offset)| {
+            span.len().saturating_sub(offset).min(PIECE_BYTES)
+        });
+        let header = Header {
+            kind: Kind::Reply,
+            status,
+            length: n as u32,
+            id,
+            value,
+            offset: 0,
+        };
+        let peer = &mut self.peers[p];
+        // Its window limits what it may have asked for.
+        if peer.out.len() - peer.out_from > 4 * WINDOW {
+            return Err(Violation);
+        }
+        peer.out.extend_from_slice(&header.encode());
+        let at = peer.out.len();
+        peer.out.resize(at + n, 0);
+        if let Some((span, offset)) = read.filter(|_| n > 0) {
+            // SAFETY: `n` was cut to what the span has behind the offset; the room was made in the line
+            // before.
+            unsafe { memory::copy(span.start().add(offset), peer.out[at..].as_mut_ptr(), n) };
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "port_tests.rs"]
+mod tests;

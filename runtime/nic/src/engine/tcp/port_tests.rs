@@ -1,0 +1,268 @@
+//! Two ports without sockets: any cutting of their bytes, hostile bytes, a lost peer.
+
+use super::*;
+use crate::descriptor::{Completion, Key, Local, Remote, SignalOp};
+use crate::engine::tcp::frame::NoFrame;
+use crate::engine::{ends, Sizes, TemplateKeys};
+use crate::keys::{Memory, Rights};
+use crate::queue_pair::Initiator;
+use crate::template::{Dynamic, Shape};
+use proptest::prelude::*;
+
+const HEAP: usize = 4096;
+
+struct End {
+    port: Port,
+    initiator: Initiator,
+    heap: Box<[u64; HEAP / 8]>,
+    key: Key,
+}
+
+fn end(rank: u32) -> End {
+    let domain = Arc::new(Domain::new(Sizes {
+        messages: 2,
+        ..Sizes::default()
+    }));
+    let mut heap = Box::new([u64::from(rank) + 1; HEAP / 8]);
+    let memory = Memory::here(heap.as_mut_ptr().cast(), HEAP);
+    // SAFETY: the box is kept beside the domain and looked at between operations only.
+    let key = unsafe { domain.keys().register(memory, Rights::ALL, None) }.expect("room");
+    let keys = TemplateKeys {
+        local: key,
+        remote: key,
+    };
+    let (initiator, consumer) = ends(16, 0, keys);
+    let mut port = Port::new(rank, domain, 2);
+    port.join(consumer);
+    End {
+        port,
+        initiator,
+        heap,
+        key,
+    }
+}
+
+fn address(e: &End, offset: usize) -> u64 {
+    e.heap.as_ptr() as u64 + offset as u64
+}
+
+/// Moves up to `n` bytes of one end to the other.
+fn carry(from: &mut End, to: &mut End, n: usize) -> bool {
+    let (a, b) = (from.port.rank as usize, to.port.rank as usize);
+    let bytes: Vec<u8> = from.port.output(b).iter().take(n).copied().collect();
+    from.port.sent(b, bytes.len());
+    !bytes.is_empty() && to.port.feed(a, &bytes)
+}
+
+fn work(pick: u8, a: &End, b: &End) -> Work {
+    let local = Local {
+        address: address(a, 256),
+        key: a.key,
+    };
+    let remote = Remote {
+        address: address(b, 512),
+        key: b.key,
+    };
+    match pick % 5 {
+        0 => Work::Put {
+            source: Source::Memory(local, 300),
+            remote,
+            signal: None,
+        },
+        1 => Work::Get {
+            local,
+            length: 200,
+            remote,
+        },
+        2 => Work::Send {
+            source: Source::Memory(local, 100),
+            tag: 3,
+        },
+        3 => Work::Put {
+            source: Source::Memory(local, 16),
+            remote,
+            signal: Some(crate::descriptor::Signal {
+                remote: Remote {
+                    address: address(b, 1024),
+                    ..remote
+                },
+                op: SignalOp::Add,
+                value: 1,
+            }),
+        },
+        _ => Work::Fence,
+    }
+}
+
+fn post(a: &mut End, b: &End, pick: u8) -> bool {
+    let work = work(pick, a, b);
+    let d = Descriptor {
+        queue_pair: 0,
+        peer: 1,
+        signalled: false,
+        count: None,
+        work,
+    };
+    let room = a.initiator.post(&d).is_ok();
+    a.initiator.ring();
+    room
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// However the stream is cut and whenever the receiver empties its inbox, every operation completes.
+    #[test]
+    fn every_operation_completes_however_the_bytes_arrive(
+        picks in prop::collection::vec(any::<u8>(), 1..12),
+        cuts in prop::collection::vec(1..200usize, 1..20),
+    ) {
+        let (mut a, mut b) = (end(0), end(1));
+        let (mut sends, mut signals) = (0, 0);
+        for pick in &picks {
+            prop_assert!(post(&mut a, &b, *pick));
+            sends += usize::from(pick % 5 == 2);
+            signals += u64::from(pick % 5 == 3);
+        }
+        let mut received = 0;
+        for turn in 0..20_000 {
+            let cut = cuts[turn % cuts.len()];
+            a.port.step();
+            carry(&mut a, &mut b, cut);
+            b.port.step();
+            carry(&mut b, &mut a, cut);
+            if cut % 3 == 0 {
+                let m = b.port.domain.inbox().and_then(|i| i.receive());
+                received += usize::from(m.is_some());
+            }
+            if turn % cuts.len() == 0 {
+                received += usize::from(b.port.domain.inbox().and_then(|i| i.receive()).is_some());
+            }
+            if a.initiator.is_quiet() {
+                break;
+            }
+        }
+        prop_assert!(a.initiator.is_quiet());
+        prop_assert!(a.initiator.take_errors().is_empty());
+        while b.port.domain.inbox().and_then(|i| i.receive()).is_some() {
+            received += 1;
+        }
+        prop_assert_eq!(received, sends);
+        prop_assert_eq!(b.heap[128], 2 + signals);
+    }
+
+    /// Any bytes, as themselves or in place of a part of a real conversation: refused or answered with an
+    /// error, and never more written than a valid descriptor may.
+    #[test]
+    fn hostile_bytes_are_refused(
+        noise in prop::collection::vec(any::<u8>(), 1..300),
+        at in 0..400usize,
+        picks in prop::collection::vec(any::<u8>(), 0..6),
+        whole in any::<bool>(),
+    ) {
+        let (mut a, mut b) = (end(0), end(1));
+        for pick in picks {
+            post(&mut a, &b, pick);
+        }
+        a.port.step();
+        let mut bytes = a.port.output(1).to_vec();
+        if whole {
+            bytes = noise.clone();
+        } else {
+            for (i, n) in noise.iter().take(8).enumerate() {
+                if let Some(byte) = bytes.get_mut(at + i) {
+                    *byte ^= n;
+                }
+            }
+        }
+        b.port.feed(0, &bytes);
+        // The same as answers to what was asked.
+        let mut answers = b.port.output(0).to_vec();
+        for (i, n) in noise.iter().take(4).enumerate() {
+            if let Some(byte) = answers.get_mut(at / 8 + i) {
+                *byte ^= n;
+            }
+        }
+        a.port.feed(1, &answers);
+        a.port.lose(1);
+        a.port.step();
+        prop_assert!(a.initiator.is_quiet(), "a peer that talks nonsense leaves nothing hanging");
+    }
+
+    #[test]
+    fn a_header_survives_its_bytes_and_any_bytes_are_safe(
+        bytes in any::<[u8; 32]>(), tame in any::<bool>()
+    ) {
+        let mut bytes = bytes;
+        if tame {
+            bytes[..2].copy_from_slice(&0x4e48u16.to_le_bytes());
+            bytes[2] = 1 + bytes[2] % 2;
+            bytes[3] %= 14;
+            bytes[6] &= 3;
+            bytes[7] = 0;
+            bytes[28..].fill(0);
+        }
+        if let Some(h) = Header::parse(&bytes) {
+            prop_assert_eq!(h.encode(), bytes);
+        }
+    }
+}
+
+#[test]
+fn a_stream_of_noise_is_given_up_at_its_first_header() {
+    let mut d = Decoder::default();
+    d.push(&[0xff; 31]);
+    assert_eq!(d.frame(), Ok(None));
+    d.push(&[0xff]);
+    assert_eq!(d.frame(), Err(NoFrame));
+}
+
+#[test]
+fn what_is_under_way_to_a_lost_peer_ends_in_error_and_so_does_what_follows() {
+    let (mut a, b) = (end(0), end(1));
+    assert!(post(&mut a, &b, 0) && post(&mut a, &b, 1));
+    a.port.step();
+    a.port.lose(1);
+    assert!(post(&mut a, &b, 0));
+    a.port.step();
+    assert!(a.initiator.is_quiet());
+    let errors = a.initiator.take_errors();
+    assert_eq!(errors.len(), 3);
+    let lost = |c: &Completion| c.status == Status::PeerLost && c.value == 1;
+    assert!(errors.iter().all(lost));
+}
+
+#[test]
+fn a_reply_that_nobody_asked_for_ends_the_stream() {
+    let mut a = end(0);
+    let reply = Header {
+        kind: Kind::Reply,
+        status: Status::Ok,
+        length: 0,
+        id: 77,
+        value: 0,
+        offset: 0,
+    };
+    assert!(!a.port.feed(1, &reply.encode()));
+    assert!(!a.port.feed(1, &[]), "and it stays ended");
+}
+
+/// A piece that claims to lie behind the end of the operation it belongs to.
+#[test]
+fn a_piece_outside_of_its_operation_writes_nothing() {
+    let (mut a, mut b) = (end(0), end(1));
+    let before = b.heap.clone();
+    let d = Dynamic {
+        peer: 1,
+        remote: address(&b, 0),
+        local: address(&a, 0),
+        length: 64,
+    };
+    a.initiator.post_template(Shape::Put, d).expect("room");
+    a.initiator.ring();
+    a.port.step();
+    let mut bytes = a.port.output(1).to_vec();
+    bytes[24..28].copy_from_slice(&1u32.to_le_bytes());
+    assert!(!b.port.feed(0, &bytes));
+    assert_eq!(b.heap, before);
+}
