@@ -1,0 +1,390 @@
+//! The state of a job: values, fences, who is where. Pure: what happened goes in, what to do comes
+//! out.
+
+use hetmp_core::bootstrap::wire::{Reply, Request};
+use std::collections::HashMap;
+use std::mem::take;
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Status(i32),
+    Signal(i32),
+}
+
+impl End {
+    /// As a shell says it.
+    pub(crate) fn status(self) -> i32 {
+        match self {
+            Self::Status(status) => status,
+            Self::Signal(signal) => 128 + signal,
+        }
+    }
+}
+
+/// What happened to a rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// It said hello, and its secret was right.
+    Joined,
+    /// It asks for something.
+    Request(Request),
+    /// It said something that is not in the protocol.
+    Garbled(String),
+    /// Its connection ended.
+    Left,
+    /// [`Action::AskAgain`]'s time is over.
+    Again,
+    /// Its process ended.
+    Ended(End),
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Answer a rank.
+    Reply(u32, Reply),
+    /// Come back with [`Event::Again`] in a moment: the process's end, which says more than that of
+    /// its connection, is probably under way.
+    AskAgain(u32),
+    /// End the job: the text says why, the number is the exit status.
+    Fail(i32, String),
+}
+
+#[derive(Debug, Default)]
+struct Rank {
+    connected: bool,
+    joined: bool,
+    finalized: bool,
+    waiting: bool,
+    end: Option<End>,
+    /// Put since its last fence.
+    put: Vec<(String, Vec<u8>)>,
+}
+
+/// A job's state.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    ranks: Vec<Rank>,
+    /// Visible.
+    values: HashMap<(u32, String), Vec<u8>>,
+    waiting: usize,
+    failed: bool,
+}
+
+impl Exchange {
+    pub(crate) fn new(size: u32) -> Self {
+        Self {
+            ranks: (0..size).map(|_| Rank::default()).collect(),
+            values: HashMap::new(),
+            waiting: 0,
+            failed: false,
+        }
+    }
+
+    /// Whether every process has ended.
+    pub(crate) fn ended(&self) -> bool {
+        self.ranks.iter().all(|r| r.end.is_some())
+    }
+
+    /// The highest status of the processes, as a shell says it.
+    pub(crate) fn worst(&self) -> i32 {
+        let statuses = self.ranks.iter().filter_map(|r| r.end.map(End::status));
+        statuses.max().unwrap_or(0)
+    }
+
+    pub(crate) fn handle(&mut self, rank: u32, event: Event) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if let Some(mine) = self.ranks.get_mut(rank as usize) {
+            match event {
+                Event::Joined => {
+                    mine.connected = true;
+                    mine.joined = true;
+                    mine.finalized = false;
+                }
+                Event::Left => {
+                    mine.connected = false;
+                    if !mine.finalized && mine.end.is_none() {
+                        actions.push(Action::AskAgain(rank));
+                    }
+                }
+                Event::Again => {
+                    if !mine.connected && !mine.finalized && mine.end.is_none() {
+                        let text = format!(
+                            "rank {rank}: a process that says good-bye is needed; its connection \
+                             ended while its program goes on"
+                        );
+                        self.fail(&mut actions, 1, text);
+                    }
+                }
+                Event::Garbled(what) => {
+                    let text =
+                        format!("rank {rank}: messages of its protocol are accepted ({what})");
+                    self.fail(&mut actions, 1, text);
+                }
+                Event::Ended(end) => {
+                    mine.end = Some(end);
+                    self.end_of(&mut actions, rank, end);
+                }
+                Event::Request(request) => self.request(&mut actions, rank, request),
+            }
+        }
+        actions
+    }
+
+    fn request(&mut self, actions: &mut Vec<Action>, rank: u32, request: Request) {
+        let mine = &mut self.ranks[rank as usize];
+        match request {
+            Request::Hello { .. } => {
+                let text = format!("rank {rank}: one greeting is accepted");
+                self.fail(actions, 1, text);
+            }
+            Request::Put { key, value } => mine.put.push((key, value)),
+            Request::Fence => {
+                if !mine.waiting {
+                    mine.waiting = true;
+                    self.waiting += 1;
+                }
+                self.fence(actions);
+            }
+            Request::Get { rank: whose, key } => {
+                let value = self.values.get(&(whose, key)).cloned();
+                actions.push(Action::Reply(rank, Reply::Value(value)));
+            }
+            Request::Abort { status, message } => {
+                let line: String = message
+                    .chars()
+                    .map(|c| if c.is_control() { ' ' } else { c })
+                    .collect();
+                let text = format!("rank {rank}: aborted the job with status {status}: {line}");
+                self.fail(actions, status & 0xff, text);
+            }
+            Request::Finalize => {
+                mine.finalized = true;
+                actions.push(Action::Reply(rank, Reply::Finalized));
+            }
+        }
+    }
+
+    /// Lets a fence end that all have reached, and the job where one of them never will.
+    fn fence(&mut self, actions: &mut Vec<Action>) {
+        if self.waiting == 0 {
+            return;
+        }
+        if let Some(gone) = self.ranks.iter().position(|r| r.end.is_some()) {
+            let waits = self.ranks.iter().position(|r| r.waiting).unwrap_or(0);
+            let text = format!(
+                "rank {waits}: waits for rank {gone}, which has ended; every rank is needed in a fence"
+            );
+            self.fail(actions, 1, text);
+            return;
+        }
+        if self.waiting < self.ranks.len() {
+            return;
+        }
+        self.waiting = 0;
+        for (rank, state) in (0..).zip(&mut self.ranks) {
+            state.waiting = false;
+            for (key, value) in take(&mut state.put) {
+                self.values.insert((rank, key), value);
+            }
+            actions.push(Action::Reply(rank, Reply::Fenced));
+        }
+    }
+
+    fn end_of(&mut self, actions: &mut Vec<Action>, rank: u32, end: End) {
+        let mine = &self.ranks[rank as usize];
+        match end {
+            End::Status(0) if mine.joined && !mine.finalized => {
+                let text = format!("rank {rank}: ended with status 0 in the middle of the job");
+                self.fail(actions, 1, text);
+            }
+            End::Status(0) => self.fence(actions),
+            End::Status(status) => {
+                self.fail(
+                    actions,
+                    status,
+                    format!("rank {rank}: ended with status {status}"),
+                );
+            }
+            End::Signal(signal) => {
+                let name = super::signals::name(signal);
+                let text = format!("rank {rank}: ended by signal {signal} ({name})");
+                self.fail(actions, 128 + signal, text);
+            }
+        }
+    }
+
+    /// Ends the job for a reason outside its processes.
+    pub(crate) fn fail_by(&mut self, status: i32, text: String) -> Vec<Action> {
+        let mut actions = Vec::new();
+        self.fail(&mut actions, status, text);
+        actions
+    }
+
+    /// The first reason counts: what follows is its consequence.
+    fn fail(&mut self, actions: &mut Vec<Action>, status: i32, text: String) {
+        if !self.failed {
+            self.failed = true;
+            actions.push(Action::Fail(if status == 0 { 1 } else { status }, text));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Action, End, Event, Exchange};
+    use hetmp_core::bootstrap::wire::{Reply, Request};
+    use proptest::prelude::*;
+
+    fn put(key: &str, value: &[u8]) -> Event {
+        Event::Request(Request::Put {
+            key: key.to_owned(),
+            value: value.to_vec(),
+        })
+    }
+
+    fn get(job: &mut Exchange, rank: u32, whose: u32, key: &str) -> Option<Vec<u8>> {
+        let key = key.to_owned();
+        match &job.handle(rank, Event::Request(Request::Get { rank: whose, key }))[..] {
+            [Action::Reply(to, Reply::Value(value))] if *to == rank => value.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn values_are_visible_after_the_fence_of_all() {
+        let mut job = Exchange::new(2);
+        job.handle(0, Event::Joined);
+        job.handle(1, Event::Joined);
+        job.handle(0, put("a", b"x"));
+        assert_eq!(job.handle(0, Event::Request(Request::Fence)), []);
+        assert_eq!(get(&mut job, 1, 0, "a"), None);
+        let released = job.handle(1, Event::Request(Request::Fence));
+        assert_eq!(
+            released,
+            [
+                Action::Reply(0, Reply::Fenced),
+                Action::Reply(1, Reply::Fenced)
+            ]
+        );
+        assert_eq!(get(&mut job, 1, 0, "a").unwrap(), b"x");
+        assert_eq!(get(&mut job, 1, 1, "a"), None);
+        assert_eq!(get(&mut job, 1, 77, "a"), None);
+    }
+
+    fn fails(actions: &[Action], status: i32, text: &str) {
+        match actions {
+            [Action::Fail(s, t)] => {
+                assert_eq!(*s, status);
+                assert!(t.contains(text), "{t}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_fence_without_a_rank_that_ended_ends_the_job() {
+        for first in [true, false] {
+            let mut job = Exchange::new(2);
+            job.handle(0, Event::Joined);
+            let (a, b) = (Event::Request(Request::Fence), Event::Ended(End::Status(0)));
+            let actions = if first {
+                assert_eq!(job.handle(0, a), []);
+                job.handle(1, b)
+            } else {
+                assert_eq!(job.handle(1, b), []);
+                job.handle(0, a)
+            };
+            fails(&actions, 1, "rank 0: waits for rank 1, which has ended");
+        }
+    }
+
+    #[test]
+    fn ends_that_are_accidents() {
+        let mut job = Exchange::new(2);
+        fails(
+            &job.handle(1, Event::Ended(End::Status(3))),
+            3,
+            "rank 1: ended with status 3",
+        );
+        // Its consequences are not told.
+        assert_eq!(job.handle(0, Event::Ended(End::Signal(15))), []);
+        assert!(job.ended());
+        assert_eq!(job.worst(), 143);
+        let mut job = Exchange::new(1);
+        fails(
+            &job.handle(0, Event::Ended(End::Signal(11))),
+            139,
+            "SIGSEGV",
+        );
+        let mut job = Exchange::new(1);
+        job.handle(0, Event::Joined);
+        fails(
+            &job.handle(0, Event::Ended(End::Status(0))),
+            1,
+            "in the middle",
+        );
+        let mut job = Exchange::new(1);
+        job.handle(0, Event::Joined);
+        job.handle(0, Event::Request(Request::Finalize));
+        assert_eq!(job.handle(0, Event::Left), []);
+        assert_eq!(job.handle(0, Event::Ended(End::Status(0))), []);
+        let mut job = Exchange::new(2);
+        job.handle(0, Event::Joined);
+        assert_eq!(job.handle(0, Event::Left), [Action::AskAgain(0)]);
+        fails(&job.handle(0, Event::Again), 1, "its connection ended");
+        let mut job = Exchange::new(2);
+        let abort = Request::Abort {
+            status: 256,
+            message: "no\nroom".to_owned(),
+        };
+        fails(
+            &job.handle(1, Event::Request(abort)),
+            1,
+            "rank 1: aborted the job with status 256: no room",
+        );
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            Just(Event::Joined),
+            Just(Event::Left),
+            Just(Event::Again),
+            Just(put("k", b"v")),
+            Just(Event::Request(Request::Fence)),
+            Just(Event::Request(Request::Finalize)),
+            Just(Event::Ended(End::Status(0))),
+            Just(Event::Ended(End::Signal(9))),
+            (0..5_u32).prop_map(|rank| Event::Request(Request::Get {
+                rank,
+                key: "k".to_owned()
+            })),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens: one failure at most, and a fence releases every rank at once, each
+        /// of which had asked for it.
+        #[test]
+        fn fences_release_all_or_none(events in prop::collection::vec((0..4_u32, event()), 0..60)) {
+            let mut job = Exchange::new(3);
+            let mut failures = 0;
+            let mut asked = [false; 3];
+            for (rank, event) in events {
+                if rank < 3 && event == Event::Request(Request::Fence) {
+                    asked[rank as usize] = true;
+                }
+                let actions = job.handle(rank, event);
+                failures += actions.iter().filter(|a| matches!(a, Action::Fail(..))).count();
+                let fenced = actions.iter().filter(|a| matches!(a, Action::Reply(_, Reply::Fenced))).count();
+                prop_assert!(fenced == 0 || fenced == 3);
+                if fenced == 3 {
+                    prop_assert_eq!(asked, [true; 3]);
+                    asked = [false; 3];
+                }
+            }
+            prop_assert!(failures <= 1);
+        }
+    }
+}

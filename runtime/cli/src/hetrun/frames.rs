@@ -1,0 +1,265 @@
+//! The protocol between hetrun and its agent on another host, over ssh's standard input and output:
+//! frames of `hetmp_core::bootstrap::wire`. The secret travels in it, never in an argument.
+
+use super::exchange::{End, Event};
+use super::host::{Happening, Plan};
+use super::output::Stream;
+use hetmp_core::bootstrap::wire::{Fields, Frame, Malformed, Reply, Request};
+use hetmp_core::bootstrap::SECRET;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+
+/// Both ends must be the same.
+pub(crate) const VERSION: u32 = 1;
+/// The longest text, and the longest program, argument or variable.
+const TEXT: usize = 256 * 1024;
+/// The longest piece of output or input.
+pub(crate) const PIECE: usize = 128 * 1024;
+
+/// From hetrun.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Start(Box<Plan>),
+    /// Input for rank 0; none: its end.
+    Stdin(Vec<u8>),
+    Reply(u32, Reply),
+    Signal(i32),
+}
+
+/// From the agent.
+#[derive(Debug)]
+pub(crate) enum Notice {
+    /// The first one: it is hetrun that answers, not a shell.
+    Ready(u32),
+    Output(u32, Stream, Vec<u8>),
+    Happened(Happening),
+    /// Nothing was started: an exit status, and why.
+    Refused(i32, String),
+    /// So many bytes of input were taken.
+    StdinTaken(u32),
+    /// Rank 0 takes no more.
+    StdinClosed,
+}
+
+fn words(mut frame: Frame, words: &[OsString]) -> Frame {
+    frame = frame.number(words.len() as u32);
+    for word in words {
+        frame = frame.bytes(word.as_bytes());
+    }
+    frame
+}
+
+fn word(fields: &mut Fields<'_>) -> Result<OsString, Malformed> {
+    Ok(OsString::from_vec(fields.bytes(TEXT)?.to_vec()))
+}
+
+impl Order {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Start(plan) => {
+                let mut frame = Frame::new(1)
+                    .number(VERSION)
+                    .number(plan.size)
+                    .number(plan.first)
+                    .number(plan.count)
+                    .fixed(&plan.secret)
+                    .bytes(plan.address.as_bytes())
+                    .bytes(plan.directory.as_os_str().as_bytes())
+                    .byte(u8::from(plan.nodes.is_some()))
+                    .bytes(plan.nodes.as_deref().unwrap_or_default().as_bytes())
+                    .byte(u8::from(plan.whole));
+                frame = words(frame, &plan.program).number(plan.variables.len() as u32);
+                for (name, value) in &plan.variables {
+                    frame = frame.bytes(name.as_bytes()).bytes(value.as_bytes());
+                }
+                frame
+            }
+            Self::Stdin(bytes) => Frame::new(2).bytes(bytes),
+            Self::Reply(rank, reply) => Frame::new(3).number(*rank).fixed(&reply.encode()[4..]),
+            Self::Signal(signal) => Frame::new(4).number(*signal as u32),
+        }
+        .done()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut f = Fields::new(bytes);
+        let order = match f.byte()? {
+            1 => {
+                if f.number()? != VERSION {
+                    return Err(Malformed("hetrun has another version there"));
+                }
+                let (size, first, count) = (f.number()?, f.number()?, f.number()?);
+                let fits = first.checked_add(count).is_some_and(|end| end <= size);
+                if count == 0 || !fits || size > super::arguments::MOST {
+                    return Err(Malformed("ranks are out of bounds"));
+                }
+                let mut secret = [0; SECRET];
+                secret.copy_from_slice(f.take(SECRET)?);
+                let address = f.text(TEXT)?;
+                let directory = word(&mut f)?.into();
+                let (told, nodes) = (f.byte()? != 0, f.text(TEXT)?);
+                let whole = f.byte()? != 0;
+                let n = f.count(4)?;
+                let program = (0..n)
+                    .map(|_| word(&mut f))
+                    .collect::<Result<Vec<_>, _>>()?;
+                if program.is_empty() {
+                    return Err(Malformed("no program"));
+                }
+                let n = f.count(8)?;
+                let variables = (0..n)
+                    .map(|_| Ok((word(&mut f)?, word(&mut f)?)))
+                    .collect::<Result<Vec<_>, Malformed>>()?;
+                Self::Start(Box::new(Plan {
+                    size,
+                    first,
+                    count,
+                    secret,
+                    address,
+                    directory,
+                    nodes: told.then_some(nodes),
+                    whole,
+                    program,
+                    variables,
+                }))
+            }
+            2 => Self::Stdin(f.bytes(PIECE)?.to_vec()),
+            3 => {
+                let rank = f.number()?;
+                return Ok(Self::Reply(rank, Reply::decode(&bytes[5..])?));
+            }
+            4 => Self::Signal(f.number()? as i32),
+            _ => return Err(Malformed("unknown order")),
+        };
+        f.end()?;
+        Ok(order)
+    }
+}
+
+impl Notice {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Ready(version) => Frame::new(1).fixed(b"hetrun").number(*version),
+            Self::Output(rank, stream, bytes) => Frame::new(2)
+                .number(*rank)
+                .byte(u8::from(*stream == Stream::Err))
+                .bytes(bytes),
+            Self::Happened(Happening::Rank(rank, event)) => {
+                let frame = Frame::new(3).number(*rank);
+                match event {
+                    Event::Joined => frame.byte(1),
+                    Event::Request(request) => frame.byte(2).fixed(&request.encode()[4..]),
+                    Event::Garbled(what) => frame.byte(3).bytes(what.as_bytes()),
+                    Event::Left => frame.byte(4),
+                    // Only hetrun itself waits.
+                    Event::Again => frame.byte(5),
+                    Event::Ended(End::Status(n)) => frame.byte(6).number(*n as u32),
+                    Event::Ended(End::Signal(n)) => frame.byte(7).number(*n as u32),
+                }
+            }
+            Self::Happened(Happening::Drained(rank)) => Frame::new(4).number(*rank),
+            Self::Refused(status, text) => {
+                Frame::new(5).number(*status as u32).bytes(text.as_bytes())
+            }
+            Self::StdinTaken(n) => Frame::new(6).number(*n),
+            Self::StdinClosed => Frame::new(7),
+        }
+        .done()
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut f = Fields::new(bytes);
+        let notice = match f.byte()? {
+            1 => {
+                if f.take(6)? != b"hetrun" {
+                    return Err(Malformed("hetrun does not answer"));
+                }
+                Self::Ready(f.number()?)
+            }
+            2 => {
+                let rank = f.number()?;
+                let stream = match f.byte()? {
+                    0 => Stream::Out,
+                    1 => Stream::Err,
+                    _ => return Err(Malformed("unknown stream")),
+                };
+                Self::Output(rank, stream, f.bytes(PIECE)?.to_vec())
+            }
+            3 => {
+                let rank = f.number()?;
+                let event = match f.byte()? {
+                    1 => Event::Joined,
+                    2 => {
+                        let request = Request::decode(&bytes[6..])?;
+                        return Ok(Self::Happened(Happening::Rank(
+                            rank,
+                            Event::Request(request),
+                        )));
+                    }
+                    3 => Event::Garbled(f.text(TEXT)?),
+                    4 => Event::Left,
+                    6 => Event::Ended(End::Status(f.number()? as i32)),
+                    7 => match f.number()? {
+                        n @ 1..=64 => Event::Ended(End::Signal(n as i32)),
+                        _ => return Err(Malformed("unknown signal")),
+                    },
+                    _ => return Err(Malformed("unknown event")),
+                };
+                Self::Happened(Happening::Rank(rank, event))
+            }
+            4 => Self::Happened(Happening::Drained(f.number()?)),
+            5 => Self::Refused(f.number()? as i32, f.text(TEXT)?),
+            6 => Self::StdinTaken(f.number()?),
+            7 => Self::StdinClosed,
+            _ => return Err(Malformed("unknown notice")),
+        };
+        f.end()?;
+        Ok(notice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Notice, Order};
+    use crate::host::Plan;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_frame_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..120), tag in 0..9_u8) {
+            let _ = Order::decode(&bytes);
+            if let Ok(notice) = Notice::decode(&bytes) {
+                prop_assert_eq!(&notice.encode()[4..], &bytes[..]);
+            }
+            let mut tagged = vec![tag];
+            tagged.extend_from_slice(&bytes);
+            let _ = Order::decode(&tagged);
+            if let Ok(notice) = Notice::decode(&tagged) {
+                prop_assert_eq!(&notice.encode()[4..], &tagged[..]);
+            }
+        }
+
+        #[test]
+        fn plans_come_back(
+            program in prop::collection::vec("[ -~]{0,20}", 1..5),
+            variables in prop::collection::vec(("[A-Z]{1,5}", ".{0,9}"), 0..4),
+            nodes in prop::option::of("[a-z]{0,5}"), whole in any::<bool>(), cut in any::<prop::sample::Index>()
+        ) {
+            let order = Order::Start(Box::new(Plan {
+                size: 7,
+                first: 3,
+                count: 4,
+                secret: [3; 32],
+                address: "10.0.0.1".to_owned(),
+                directory: "/tmp".into(),
+                nodes,
+                whole,
+                program: program.into_iter().map(Into::into).collect(),
+                variables: variables.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
+            }));
+            let bytes = &order.encode()[4..];
+            prop_assert!(Order::decode(&bytes[..cut.index(bytes.len())]).is_err());
+            prop_assert_eq!(Order::decode(bytes).unwrap(), order);
+        }
+    }
+}

@@ -1,0 +1,411 @@
+//! The processes of a job on one machine: starts them, listens for them on a unix socket, reads
+//! what they print, waits for their ends. Used by hetrun itself and by its agents on other hosts.
+
+use super::exchange::{End, Event};
+use super::output::{relay, Stream};
+use super::signals;
+use hetmp_core::bootstrap::wire::{hex, read_frame, same_secret, Reply, Request, Ticket, VERSION};
+use hetmp_core::bootstrap::SECRET;
+use hetmp_core::topo::{Nodes, Topology};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io::{ErrorKind, Write};
+use std::os::fd::AsRawFd as _;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What is to be started on a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Processes of the job.
+    pub(crate) size: u32,
+    /// The first rank here.
+    pub(crate) first: u32,
+    /// How many are here.
+    pub(crate) count: u32,
+    pub(crate) secret: [u8; SECRET],
+    /// Where the others reach processes here.
+    pub(crate) address: String,
+    pub(crate) directory: PathBuf,
+    /// As in `HETMP_NODES`; each process gets one node.
+    pub(crate) nodes: Option<String>,
+    /// Whether output goes out in whole lines only.
+    pub(crate) whole: bool,
+    pub(crate) program: Vec<OsString>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
+}
+
+/// What happens here.
+#[derive(Debug)]
+pub(crate) enum Happening {
+    /// To a rank.
+    Rank(u32, Event),
+    /// A rank's outputs have ended.
+    Drained(u32),
+}
+
+/// Where happenings go.
+pub(crate) type Report = Arc<dyn Fn(Happening) + Send + Sync>;
+/// Where output goes.
+pub(crate) type Output = Arc<dyn Fn(u32, Stream, &[u8]) + Send + Sync>;
+
+/// Why nothing was started: an exit status, and a line for the user.
+pub(crate) type Refusal = (i32, String);
+
+type Connections = Arc<Mutex<HashMap<u32, UnixStream>>>;
+
+/// The processes here.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Ids of the processes, each the leader of a group.
+    groups: Vec<libc::pid_t>,
+    connections: Connections,
+    stdin: Option<ChildStdin>,
+}
+
+/// A thread that panics ends the process, so a lock is never left half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Host {
+    /// Starts the processes. To be called by the thread that lives as long as hetrun: the kernel
+    /// ends them when it ends.
+    pub(crate) fn start(plan: &Plan, report: &Report, output: &Output) -> Result<Self, Refusal> {
+        if !plan.directory.is_dir() {
+            return Err((
+                1,
+                format!(
+                    "folder {}: a folder that is here, too, is accepted",
+                    plan.directory.display()
+                ),
+            ));
+        }
+        let nodes = match &plan.nodes {
+            Some(text) => {
+                let machine = Topology::discover();
+                let nodes = Nodes::parse(text.as_bytes(), &machine);
+                Some(nodes.map_err(|error| (2, format!("option --nodes: {error}")))?)
+            }
+            None => None,
+        };
+        let socket = format!(
+            "hetrun-{}-{}",
+            std::process::id(),
+            hex(&super::random::<8>().map_err(|error| (1, error))?)
+        );
+        let connections = Connections::default();
+        let listening = SocketAddr::from_abstract_name(socket.as_bytes())
+            .and_then(|name| UnixListener::bind_addr(&name))
+            .map_err(|error| (1, format!("socket {socket}: one is needed ({error})")))?;
+        let door = Door {
+            plan: plan.clone(),
+            report: Arc::clone(report),
+            connections: Arc::clone(&connections),
+            strangers: AtomicUsize::new(0),
+        };
+        std::thread::spawn(move || Arc::new(door).listen(&listening));
+
+        let mut host = Self {
+            groups: Vec::new(),
+            connections,
+            stdin: None,
+        };
+        for index in 0..plan.count {
+            let rank = plan.first + index;
+            let ticket = Ticket {
+                socket: socket.clone(),
+                rank,
+                secret: plan.secret,
+            };
+            let mut command = Command::new(&plan.program[0]);
+            command
+                .args(&plan.program[1..])
+                .current_dir(&plan.directory)
+                .envs(plan.variables.iter().map(|(n, v)| (n, v)))
+                .env("HETMP_JOB", ticket.encode())
+                .env("HETRUN_RANK", rank.to_string())
+                .env("HETRUN_SIZE", plan.size.to_string())
+                .env("HETRUN_LOCAL_RANK", index.to_string())
+                .stdin(if rank == 0 {
+                    Stdio::piped()
+                } else {
+                    Stdio::null()
+                })
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                // A signal reaches what a process starts, too.
+                .process_group(0);
+            let mut cpus = Vec::new();
+            if let Some(nodes) = &nodes {
+                // Neighbours share a node where there are more processes than nodes.
+                let node = &nodes[index as usize * nodes.len() / plan.count as usize];
+                command.env("HETMP_NODES", node.to_string());
+                cpus = node.cpus.words().to_vec();
+            }
+            prepare(&mut command, cpus);
+            match command.spawn() {
+                Ok(child) => host.adopt(rank, child, plan.whole, report, output),
+                Err(error) => {
+                    host.signal(libc::SIGKILL);
+                    let status = if error.kind() == ErrorKind::NotFound {
+                        127
+                    } else {
+                        126
+                    };
+                    let text = format!(
+                        "program {}: one that can be started is accepted ({error})",
+                        plan.program[0].to_string_lossy()
+                    );
+                    return Err((status, text));
+                }
+            }
+        }
+        Ok(host)
+    }
+
+    /// Threads that read a process's output and wait for its end.
+    fn adopt(
+        &mut self,
+        rank: u32,
+        mut child: Child,
+        whole: bool,
+        report: &Report,
+        output: &Output,
+    ) {
+        self.groups.push(child.id() as libc::pid_t);
+        if let Some(stdin) = child.stdin.take() {
+            self.stdin = Some(stdin);
+        }
+        let open = Arc::new(AtomicUsize::new(2));
+        let reader = |from: Box<dyn std::io::Read + Send>, stream| {
+            let (report, output, open) =
+                (Arc::clone(report), Arc::clone(output), Arc::clone(&open));
+            std::thread::spawn(move || {
+                relay(from, whole, |bytes| output(rank, stream, bytes));
+                // The second one to end reports: what the first one wrote went out before.
+                if open.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    report(Happening::Drained(rank));
+                }
+            });
+        };
+        if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
+            reader(Box::new(out), Stream::Out);
+            reader(Box::new(err), Stream::Err);
+        }
+        let report = Arc::clone(report);
+        std::thread::spawn(move || {
+            let end = match child.wait() {
+                Ok(status) => match (status.code(), status.signal()) {
+                    (Some(code), _) => End::Status(code),
+                    (None, Some(signal)) => End::Signal(signal),
+                    (None, None) => End::Status(1),
+                },
+                Err(_) => End::Status(1),
+            };
+            report(Happening::Rank(rank, Event::Ended(end)));
+        });
+    }
+
+    /// The standard input of rank 0, if it is here; once.
+    pub(crate) fn stdin(&mut self) -> Option<ChildStdin> {
+        self.stdin.take()
+    }
+
+    /// Answers a process. One that does not listen loses its connection.
+    pub(crate) fn reply(&self, rank: u32, reply: &Reply) {
+        let mut connections = lock(&self.connections);
+        let sent = connections
+            .get_mut(&rank)
+            .map(|stream| stream.write_all(&reply.encode()));
+        if let Some(Err(_)) = sent {
+            if let Some(stream) = connections.remove(&rank) {
+                // Wakes the thread that reads from it, which reports.
+                let _ = stream.shutdown(std::net::Shutdown::Both);
+            }
+        }
+    }
+
+    /// Sends a signal to every process, and to what they started.
+    pub(crate) fn signal(&self, signal: i32) {
+        for group in &self.groups {
+            // SAFETY: sends a signal to a group that this process made; one that has ended is no
+            // longer there, which is no matter.
+            unsafe { libc::kill(-group, signal) };
+        }
+    }
+}
+
+/// What happens in the new process before its program runs.
+fn prepare(command: &mut Command, cpus: Vec<u64>) {
+    // SAFETY: getpid has no preconditions.
+    let parent = unsafe { libc::getpid() };
+    let before = move || {
+        signals::unblock_all();
+        // SAFETY: sets an attribute of this process.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        // SAFETY: getppid has no preconditions.
+        if unsafe { libc::getppid() } != parent {
+            // hetrun ended before the line above.
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        }
+        if !cpus.is_empty() {
+            // SAFETY: the words are a live CPU set of that many bytes.
+            let failed = unsafe {
+                libc::sched_setaffinity(0, cpus.len() * 8, cpus.as_ptr().cast::<libc::cpu_set_t>())
+            };
+            if failed != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: runs between fork and exec: system calls only, nothing is allocated.
+    unsafe { command.pre_exec(before) };
+}
+
+/// What the listening thread knows.
+struct Door {
+    plan: Plan,
+    report: Report,
+    connections: Connections,
+    /// Connections that have not said hello.
+    strangers: AtomicUsize,
+}
+
+/// How long a connection may take to say hello.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Door {
+    fn listen(self: Arc<Self>, listener: &UnixListener) {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                // Out of descriptors, for example: later ones may do better.
+                std::thread::sleep(Duration::from_millis(20));
+                continue;
+            };
+            // Whoever does not know the secret can keep few threads busy, and not for long.
+            let limit = self.plan.count as usize + 64;
+            if self.strangers.fetch_add(1, Ordering::Relaxed) >= limit {
+                self.strangers.fetch_sub(1, Ordering::Relaxed);
+                continue;
+            }
+            let door = Arc::clone(&self);
+            std::thread::spawn(move || door.serve(stream));
+        }
+    }
+
+    fn serve(&self, mut stream: UnixStream) {
+        let greeted = self.greet(&mut stream);
+        self.strangers.fetch_sub(1, Ordering::Relaxed);
+        let rank = match greeted {
+            Ok(rank) => rank,
+            Err(why) => {
+                let _ = stream.write_all(&Reply::Refused(why).encode());
+                return;
+            }
+        };
+        let event = |event| (self.report)(Happening::Rank(rank, event));
+        loop {
+            match read_frame(&mut stream) {
+                Ok(Some(bytes)) => match Request::decode(&bytes) {
+                    Ok(request) => event(Event::Request(request)),
+                    Err(error) => {
+                        event(Event::Garbled(error.to_string()));
+                        break;
+                    }
+                },
+                Err(error) if error.kind() == ErrorKind::InvalidData => {
+                    event(Event::Garbled(error.to_string()));
+                    break;
+                }
+                Ok(None) | Err(_) => break,
+            }
+        }
+        lock(&self.connections).remove(&rank);
+        event(Event::Left);
+    }
+
+    /// Lets in whom the secret shows to be of the job.
+    fn greet(&self, stream: &mut UnixStream) -> Result<u32, String> {
+        let failed = |error: std::io::Error| format!("a greeting: one is needed ({error})");
+        if peer_uid(stream) != Some(own_uid()) {
+            return Err("another user's process: those of the job are accepted".to_owned());
+        }
+        stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        // A process that does not read its answers must not hold up the others' for long.
+        stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
+        let bytes = read_frame(stream).map_err(failed)?.unwrap_or_default();
+        let Ok(Request::Hello {
+            version,
+            secret,
+            rank,
+        }) = Request::decode(&bytes)
+        else {
+            return Err("a greeting: one of hetrun's protocol is accepted".to_owned());
+        };
+        if !same_secret(&secret, &self.plan.secret) {
+            return Err("secret: that of the job is accepted".to_owned());
+        }
+        if version != VERSION {
+            return Err(format!("protocol {version}: {VERSION} is accepted"));
+        }
+        let here = self.plan.first..self.plan.first + self.plan.count;
+        if !here.contains(&rank) {
+            return Err(format!(
+                "rank {rank}: one that was started here is accepted"
+            ));
+        }
+        stream.set_read_timeout(None).map_err(failed)?;
+        let writer = stream.try_clone().map_err(failed)?;
+        let mut connections = lock(&self.connections);
+        if connections.contains_key(&rank) {
+            return Err(format!(
+                "rank {rank}: one process of each rank at a time is accepted"
+            ));
+        }
+        // Before anything can be answered on it, and reported before any request.
+        let welcome = Reply::Welcome {
+            size: self.plan.size,
+            local: here.collect(),
+            address: self.plan.address.clone(),
+        };
+        stream.write_all(&welcome.encode()).map_err(failed)?;
+        connections.insert(rank, writer);
+        drop(connections);
+        (self.report)(Happening::Rank(rank, Event::Joined));
+        Ok(rank)
+    }
+}
+
+fn own_uid() -> libc::uid_t {
+    // SAFETY: geteuid has no preconditions.
+    unsafe { libc::geteuid() }
+}
+
+/// Whose process is at the other end.
+fn peer_uid(stream: &UnixStream) -> Option<libc::uid_t> {
+    let mut peer = libc::ucred {
+        pid: 0,
+        uid: 0,
+        gid: 0,
+    };
+    let mut length = size_of::<libc::ucred>() as libc::socklen_t;
+    // SAFETY: a live socket, and a live record with its length.
+    let failed = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &raw mut length,
+        )
+    };
+    (failed == 0).then_some(peer.uid)
+}

@@ -1,0 +1,269 @@
+//! A host that is reached through ssh, where an agent of ours works.
+
+use super::frames::{Notice, Order, PIECE, VERSION};
+use super::host::{Happening, Plan};
+use super::output::Stream;
+use super::signals;
+use hetmp_core::bootstrap::wire::{read_frame, Reply};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What a host says.
+#[derive(Debug)]
+pub(crate) enum Word {
+    Happened(Happening),
+    /// It is of no use: an exit status, and why.
+    Gone(i32, String),
+}
+
+/// Input that is on its way.
+#[derive(Debug, Default)]
+struct Way {
+    bytes: usize,
+    closed: bool,
+}
+
+type Input = Arc<(Mutex<Way>, Condvar)>;
+type ToAgent = Arc<Mutex<Option<ChildStdin>>>;
+
+/// The connection to an agent.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    to: ToAgent,
+    input: Input,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How ssh is called where nothing else is told: no terminal, no window system, no questions.
+pub(crate) const SSH: &str = "ssh -T -x -o BatchMode=yes";
+
+impl Remote {
+    /// Starts an agent on `name`. What it says goes to `say`, from another thread.
+    pub(crate) fn start(
+        ssh: &str,
+        name: &str,
+        hetrun: &Path,
+        plan: &Plan,
+        say: impl Fn(Word) + Send + 'static,
+        print: impl Fn(u32, Stream, &[u8]) + Send + 'static,
+    ) -> Result<Self, String> {
+        let mut words = ssh.split_whitespace();
+        let program = words
+            .next()
+            .ok_or("option --ssh: a command is accepted".to_owned())?;
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            .arg(name)
+            .arg("exec")
+            .arg(quoted(hetrun)?)
+            .arg("--agent")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // The terminal's Ctrl-C is for the processes, and reaches them through us.
+            .process_group(0);
+        // SAFETY: runs between fork and exec: system calls only.
+        unsafe {
+            command.pre_exec(|| {
+                signals::unblock_all();
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+                Ok(())
+            });
+        }
+        let mut child = command.spawn().map_err(|error| {
+            format!("command {program}: one that reaches hosts is needed ({error})")
+        })?;
+        let remote = Self {
+            to: Arc::new(Mutex::new(child.stdin.take())),
+            input: Input::default(),
+        };
+        send(&remote.to, &Order::Start(Box::new(plan.clone())));
+        let (input, name, plan) = (Arc::clone(&remote.input), name.to_owned(), plan.clone());
+        std::thread::spawn(move || listen(child, &name, &plan, &input, &say, &print));
+        Ok(remote)
+    }
+
+    pub(crate) fn reply(&self, rank: u32, reply: Reply) {
+        send(&self.to, &Order::Reply(rank, reply));
+    }
+
+    pub(crate) fn signal(&self, signal: i32) {
+        send(&self.to, &Order::Signal(signal));
+    }
+
+    /// The way to rank 0's standard input. Its end is dropping it.
+    pub(crate) fn stdin(&self) -> RemoteInput {
+        RemoteInput {
+            to: Arc::clone(&self.to),
+            input: Arc::clone(&self.input),
+        }
+    }
+
+    /// Ends the agent.
+    pub(crate) fn close(&self) {
+        lock(&self.to).take();
+    }
+}
+
+fn send(to: &ToAgent, order: &Order) {
+    if let Some(to) = lock(to).as_mut() {
+        // An agent that is gone is noticed by the thread that listens to it.
+        let _ = to.write_all(&order.encode()).and_then(|()| to.flush());
+    }
+}
+
+/// A path as one word of a shell's command line: ssh hands the other side one line.
+fn quoted(path: &Path) -> Result<String, String> {
+    let text = path
+        .to_str()
+        .filter(|text| !text.chars().any(char::is_control))
+        .ok_or_else(|| {
+            format!(
+                "option --remote {}: a path of printable characters is accepted",
+                path.display()
+            )
+        })?;
+    Ok(format!("'{}'", text.replace('\'', "'\\''")))
+}
+
+fn listen(
+    mut child: Child,
+    name: &str,
+    plan: &Plan,
+    input: &Input,
+    say: &impl Fn(Word),
+    print: &impl Fn(u32, Stream, &[u8]),
+) {
+    let mut why = None;
+    let mut ready = false;
+    let here = plan.first..plan.first + plan.count;
+    if let Some(mut from) = child.stdout.take() {
+        loop {
+            let notice = match read_frame(&mut from) {
+                Ok(Some(bytes)) => Notice::decode(&bytes).map_err(|error| error.to_string()),
+                Ok(None) => break,
+                Err(error) => Err(error.to_string()),
+            };
+            match notice {
+                Ok(Notice::Ready(VERSION)) if !ready => ready = true,
+                Ok(Notice::Output(rank, stream, bytes)) if ready && here.contains(&rank) => {
+                    print(rank, stream, &bytes);
+                }
+                Ok(Notice::Happened(happening)) if ready && here.contains(&rank_of(&happening)) => {
+                    say(Word::Happened(happening));
+                }
+                Ok(Notice::Refused(status, text)) if ready => {
+                    why = Some((status, format!("host {name}: {text}")));
+                    break;
+                }
+                Ok(Notice::StdinTaken(n)) => {
+                    let mut way = lock(&input.0);
+                    way.bytes = way.bytes.saturating_sub(n as usize);
+                    input.1.notify_all();
+                }
+                Ok(Notice::StdinClosed) => close(input),
+                Ok(_) => {
+                    why = Some((1, format!("host {name}: the same hetrun is accepted there")));
+                    break;
+                }
+                Err(error) => {
+                    why = Some((
+                        1,
+                        format!(
+                            "host {name}: hetrun's answers only are accepted, and nothing that a \
+                             shell prints before ({error})"
+                        ),
+                    ));
+                    break;
+                }
+            }
+        }
+    }
+    close(input);
+    // Its answers do not matter any more; without this it could wait for them to be read.
+    let _ = child.kill();
+    let ended = child.wait();
+    let (status, text) = why.unwrap_or_else(|| {
+        let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
+        let text = if ready {
+            format!("host {name}: its connection is needed to the end ({how})")
+        } else {
+            format!("host {name}: one that ssh reaches, with hetrun on it, is accepted ({how})")
+        };
+        (1, text)
+    });
+    say(Word::Gone(status, text));
+}
+
+fn close(input: &Input) {
+    lock(&input.0).closed = true;
+    input.1.notify_all();
+}
+
+fn rank_of(happening: &Happening) -> u32 {
+    match happening {
+        Happening::Rank(rank, _) | Happening::Drained(rank) => *rank,
+    }
+}
+
+/// A writer to a process on the other host.
+#[derive(Debug)]
+pub(crate) struct RemoteInput {
+    to: ToAgent,
+    input: Input,
+}
+
+/// How much may be on its way: a process that does not read must not fill memory.
+const WINDOW: usize = 2 * PIECE;
+
+impl Write for RemoteInput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let piece = &bytes[..bytes.len().min(PIECE)];
+        let mut way = lock(&self.input.0);
+        while way.bytes + piece.len() > WINDOW && !way.closed {
+            way = self
+                .input
+                .1
+                .wait(way)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        if way.closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        way.bytes += piece.len();
+        drop(way);
+        if !piece.is_empty() {
+            send(&self.to, &Order::Stdin(piece.to_vec()));
+        }
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for RemoteInput {
+    fn drop(&mut self) {
+        send(&self.to, &Order::Stdin(Vec::new()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+    use std::path::Path;
+
+    #[test]
+    fn a_path_is_one_word() {
+        assert_eq!(quoted(Path::new("/a b/c")).unwrap(), "'/a b/c'");
+        assert_eq!(quoted(Path::new("/a'$(x)")).unwrap(), "'/a'\\''$(x)'");
+        assert!(quoted(Path::new("/a\nb")).is_err());
+    }
+}
