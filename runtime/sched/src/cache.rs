@@ -369,9 +369,13 @@ impl Entry {
             self.probes += 1;
             known.map.clone_from(&record.map);
             let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= AGREEMENT;
+            // A loop that gave several nodes up while it ran has not shown what comes
+            // after the first traffic.
+            let gave_up = confined.is_some() && record.renewals > 0;
             // Turns of single nodes start at once: nothing is learned from
             // probing again.
-            agreed || self.probes >= MOST_PROBES || ran_alone.is_some()
+            let enough = agreed || ran_alone.is_some();
+            (enough && !gave_up) || self.probes >= MOST_PROBES
         };
         if plans {
             let inputs: Vec<NodeInput> = record
@@ -416,8 +420,11 @@ fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
     let probe = node.probe;
     let counted = node.faults.or(probe.and_then(|p| p.faults));
     if record.is_confined() || (counted.is_some() && record.renewals > 0) {
-        return match record.renewals {
-            0 => probe,
+        return match record.learning {
+            // Not what came of it: in an early execution every page is on its way for
+            // the first time, and that traffic may end.
+            Learning::Probed => probe,
+            _ if record.renewals == 0 => None,
             _ => record.decision.as_ref().and_then(|d| d.nodes[i].rate),
         };
     }

@@ -522,7 +522,38 @@ fn faults_contract_and_expand() {
             _ => 0.0005,
         }
     }));
-    let run = model.once(by(Trigger::Faults));
+    // A plan for both, from executions without many faults: an early one would
+    // give the pages time to settle.
+    let inputs = [0, 1].map(|_| NodeInput {
+        threads: 2,
+        rate: Some(NodeRate {
+            ns_per_iteration: 1000.0,
+            faults: Some(0.0005),
+            instructions: None,
+            cache_misses: None,
+        }),
+        ..NodeInput::default()
+    });
+    let known = Known {
+        rates: inputs.iter().map(|i| i.rate).collect(),
+        alone_ns: vec![None; 2].into(),
+        plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
+        ..Known::default()
+    };
+    let new = |known: &Known| {
+        let known = Some(Arc::new(known.clone()));
+        Irregular::new(N, Arc::clone(&model.team), by(Trigger::Faults), known)
+    };
+    let h = new(&known);
+    let run = model.run(&h);
+    // It is known from then on that the region swings.
+    let tried = h.record().turned_down;
+    assert!(tried >= 1, "{tried}");
+    let weary = Known {
+        turned_down: 8,
+        ..known
+    };
+    assert!(model.run(&new(&weary)).renewals < run.renewals);
     assert!(run.waits >= 2, "{}", run.waits);
     assert!((2..40).contains(&run.renewals), "{}", run.renewals);
     // Node 1 had a part, but not half.

@@ -245,6 +245,9 @@ struct Center {
     alone: Option<usize>,
     /// Because of remote faults.
     confined: bool,
+    /// This is an early execution, in which pages are on their way for the first
+    /// time: what was probed holds for long before faults overrule it.
+    patient: bool,
     /// This period begins because one node alone has few faults now.
     expanding: bool,
     decision: Option<Arc<Decision>>,
@@ -357,6 +360,7 @@ impl Irregular {
         c.confined = false;
         c.expanding = false;
         let plan = self.known.as_ref().and_then(|k| k.plan.clone());
+        c.patient = plan.is_none();
         if let Some(plan) = plan {
             c.learning = Learning::Settled;
             let map = self

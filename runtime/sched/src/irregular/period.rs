@@ -297,7 +297,10 @@ impl Irregular {
         }
         let doublings = c.wasted.min(MOST_DOUBLINGS);
         let patience = self.settings.sensitivity.windows.max(1) << doublings;
-        let swings = (c.wasted + c.contracted).min(MOST_DOUBLINGS);
+        let swings = match c.patient {
+            true => MOST_DOUBLINGS,
+            false => (c.wasted + c.contracted).min(MOST_DOUBLINGS),
+        };
         let fault_patience = self.settings.sensitivity.windows.max(1) << swings;
         c.period += 1;
         c.probing = false;
