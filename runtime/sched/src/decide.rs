@@ -642,6 +642,48 @@ mod tests {
         }
     }
 
+    /// Over a link a node with next to nothing takes nothing; coherent ones keep it.
+    #[test]
+    fn negligible_shares() {
+        let d = decide(
+            &[node(2, 10.0), faulting(2, 1000.0, 200.0, None)],
+            &Rules::default(),
+        );
+        assert_eq!(
+            d.choice,
+            Choice::OneNode {
+                node: 0,
+                why: Why::NoGain
+            }
+        );
+        assert!(d.is_confined());
+        assert!(d.to_string().ends_with("less than 2% each"), "{d}");
+        let d = decide(&[node(2, 10.0), node(2, 1000.0)], &Rules::default());
+        assert!(!d.is_confined() && d.one_node().is_none());
+    }
+
+    /// 100 ns of which 90 are faults against 50 without any.
+    #[test]
+    fn fastest_cores_without_faults() {
+        let mut nodes = [node(2, 50.0), node(2, 100.0)];
+        for (n, faults) in nodes.iter_mut().zip([0.0, 9e-4]) {
+            let r = n.rate.as_mut().unwrap();
+            (r.faults, r.instructions, r.cache_misses) = (Some(faults), Some(1000.0), Some(1.0));
+        }
+        let by = |fault_us| {
+            let link = Some(Link {
+                fault_period_us: 1000.0,
+                fault_us,
+            });
+            let rules = Rules {
+                link,
+                ..Rules::default()
+            };
+            decide(&nodes, &rules).one_node()
+        };
+        assert_eq!((by(None), by(Some(100.0))), (Some(0), Some(1)));
+    }
+
     #[test]
     fn without_counters_every_node_gets_its_turn() {
         let mut nodes = [10.0, 20.0, 30.0].map(|ns| faulting(2, ns, 5.0, None));

@@ -91,8 +91,8 @@ pub struct Platform {
     pub fork_us: f64,
     /// Threads of nodes that a plan from earlier executions leaves out keep away
     /// from the loop for so many microseconds, so that they do not take
-    /// iterations before the chosen node's threads are there. The OpenMP runtime
-    /// has none of that: 0.
+    /// iterations before the chosen node's threads are there. Where remote faults
+    /// chose that node, the schedule makes them wait anyway.
     pub park_us: f64,
     /// Times of chunks vary by so much up or down (0.01: 1 %), evenly, drawn
     /// from the seed.
