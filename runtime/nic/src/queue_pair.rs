@@ -15,6 +15,11 @@ use hetmp_core::sync::{AtomicU64, CacheLine, Ordering};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+/// A slot on a cache line of its own: a descriptor is moved by one line.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Line([AtomicU64; WORDS]);
+
 /// The shared memory of a queue pair.
 ///
 /// # Memory ordering
@@ -27,7 +32,7 @@ use std::sync::Arc;
 ///   the initiator: `quiet` promises that effect.
 #[derive(Debug)]
 pub struct Rings {
-    slots: Box<[[AtomicU64; WORDS]]>,
+    slots: Box<[Line]>,
     completions: Box<[[AtomicU64; COMPLETION_WORDS]]>,
     posted: CacheLine<AtomicU64>,
     taken: CacheLine<AtomicU64>,
@@ -52,7 +57,7 @@ pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
     let depth = depth.clamp(2, 1 << 16).next_power_of_two();
     let rings = Arc::new(Rings {
         slots: (0..depth)
-            .map(|_| core::array::from_fn(|_| AtomicU64::new(0)))
+            .map(|_| Line(core::array::from_fn(|_| AtomicU64::new(0))))
             .collect(),
         completions: (0..depth)
             .map(|_| core::array::from_fn(|_| AtomicU64::new(0)))
@@ -70,8 +75,7 @@ pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
         rings: rings.clone(),
         staged: 0,
         rung: 0,
-        taken_seen: 0,
-        done_seen: 0,
+        credits: depth as u64,
         read: 0,
         backlog: VecDeque::new(),
     };
@@ -101,9 +105,8 @@ pub struct Initiator {
     /// Descriptors written; those from `rung` on are not announced yet.
     staged: u64,
     rung: u64,
-    /// Last seen values of what the consumer publishes, so that a post rarely touches its cache line.
-    taken_seen: u64,
-    done_seen: u64,
+    /// Posts before the next look at what the consumer publishes: a post rarely touches its cache line.
+    credits: u64,
     /// Completions read from the ring.
     read: u64,
     /// Completions read to make room, not yet given out.
@@ -126,39 +129,47 @@ impl Initiator {
     /// # Errors
     /// [`Full`] while descriptors are on their way: their slots cannot be written.
     pub fn fill(&mut self, shape: Shape) -> Result<(), Full> {
-        self.taken_seen = self.rings.taken.load(Ordering::Acquire);
-        if self.taken_seen != self.staged {
+        if self.rings.taken.load(Ordering::Acquire) != self.staged {
             return Err(Full);
         }
         for i in 0..self.depth() {
             self.templates
-                .prepare(i, shape, &mut Shared(&self.rings.slots[i]));
+                .prepare(i, shape, &mut Shared(&self.rings.slots[i].0));
         }
         Ok(())
     }
 
+    #[inline]
     fn slot(&mut self) -> Result<usize, Full> {
+        if self.credits == 0 {
+            self.refill()?;
+        }
+        self.credits -= 1;
+        Ok((self.staged & (self.depth() as u64 - 1)) as usize)
+    }
+
+    /// Looks how many descriptors may be posted before the next look.
+    ///
+    /// An operation turns from under way into at most one unread completion, so that the sum of both only
+    /// grows by posting: as long as it stays below the depth, neither ring can overrun (what is done was
+    /// taken before).
+    #[cold]
+    fn refill(&mut self) -> Result<(), Full> {
         let depth = self.depth() as u64;
-        if self.staged - self.taken_seen >= depth {
-            self.taken_seen = self.rings.taken.load(Ordering::Acquire);
-            if self.staged - self.taken_seen >= depth {
-                return Err(Full);
-            }
-        }
-        // Every operation under way may still write a completion.
-        if self.staged - self.done_seen >= depth {
-            self.done_seen = self.rings.done.operations.load(Ordering::Acquire);
-        }
-        let under_way = self.staged - self.done_seen;
+        let under_way = self.under_way();
         if under_way >= depth {
             return Err(Full);
         }
-        // Acquired by `done_seen` already: a completion is written before its operation counts as done.
-        let written = self.rings.done.written.load(Ordering::Relaxed);
-        if under_way + (written - self.read) >= depth {
+        // Operations that were seen done have written their completions: the load of `done` acquired them.
+        let mut unread = self.rings.done.written.load(Ordering::Acquire) - self.read;
+        if under_way + unread >= depth {
             self.drain();
+            // What was drained is out of the ring. What may have been written since belongs to
+            // operations that count as under way here.
+            unread = 0;
         }
-        Ok((self.staged & (depth - 1)) as usize)
+        self.credits = depth - under_way - unread;
+        Ok(())
     }
 
     /// Writes a descriptor into the next slot; the engine sees it at the next [`Initiator::ring`].
@@ -170,7 +181,7 @@ impl Initiator {
         let index = self.slot()?;
         self.templates.overwritten(index);
         for (word, value) in descriptor.encode().into_iter().enumerate() {
-            self.rings.slots[index][word].store(value, Ordering::Relaxed);
+            self.rings.slots[index].0[word].store(value, Ordering::Relaxed);
         }
         self.staged += 1;
         Ok(self.staged - 1)
@@ -183,7 +194,7 @@ impl Initiator {
     pub fn post_words(&mut self, words: &Words) -> Result<u64, Full> {
         let index = self.slot()?;
         self.templates.overwritten(index);
-        for (slot, value) in self.rings.slots[index].iter().zip(words) {
+        for (slot, value) in self.rings.slots[index].0.iter().zip(words) {
             slot.store(*value, Ordering::Relaxed);
         }
         self.staged += 1;
@@ -197,8 +208,12 @@ impl Initiator {
     #[inline]
     pub fn post_template(&mut self, shape: Shape, dynamic: Dynamic) -> Result<u64, Full> {
         let index = self.slot()?;
-        self.templates
-            .patch(index, shape, dynamic, &mut Shared(&self.rings.slots[index]));
+        self.templates.patch(
+            index,
+            shape,
+            dynamic,
+            &mut Shared(&self.rings.slots[index].0),
+        );
         self.staged += 1;
         Ok(self.staged - 1)
     }
@@ -216,15 +231,13 @@ impl Initiator {
 
     /// True when everything posted is done (acquire).
     #[inline]
-    pub fn is_quiet(&mut self) -> bool {
-        self.done_seen = self.rings.done.operations.load(Ordering::Acquire);
-        self.done_seen == self.staged
+    pub fn is_quiet(&self) -> bool {
+        self.rings.done.operations.load(Ordering::Acquire) == self.staged
     }
 
-    /// Operations posted and not done, as far as this end has looked.
-    pub fn under_way(&mut self) -> u64 {
-        self.done_seen = self.rings.done.operations.load(Ordering::Acquire);
-        self.staged - self.done_seen
+    /// Operations posted and not done.
+    pub fn under_way(&self) -> u64 {
+        self.staged - self.rings.done.operations.load(Ordering::Acquire)
     }
 
     /// The oldest completion not yet given out.
@@ -313,7 +326,7 @@ impl Consumer {
         let slot = &self.rings.slots[(self.taken & mask) as usize];
         Some((
             self.taken,
-            core::array::from_fn(|i| slot[i].load(Ordering::Relaxed)),
+            core::array::from_fn(|i| slot.0[i].load(Ordering::Relaxed)),
         ))
     }
 
