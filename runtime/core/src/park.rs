@@ -485,6 +485,9 @@ impl Flag {
                     }
                     Poll::Leave => {
                         asleep(false);
+                        // This thread's mark may have covered a nudge that another one, about to
+                        // fall asleep, was to find.
+                        self.nudge();
                         return;
                     }
                 }

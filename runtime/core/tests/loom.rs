@@ -98,6 +98,38 @@ fn a_nudge_after_a_relaxed_store_makes_the_sleeper_see_it() {
     });
 }
 
+/// A sleeper that comes late marks the flag anew. Another one, which polled before the reason for
+/// the nudge was there and has not fallen asleep yet, must not take that mark for its own.
+#[test]
+fn a_nudge_reaches_all_sleepers() {
+    bounded(3, || {
+        let shared = Arc::new((Flag::new(), AtomicU32::new(0)));
+        let sleepers: Vec<_> = (0..2)
+            .map(|_| {
+                let s = Arc::clone(&shared);
+                thread::spawn(move || {
+                    s.0.wait_polling(
+                        1,
+                        &mut || {
+                            if s.1.load(Ordering::Acquire) == 1 {
+                                Poll::Leave
+                            } else {
+                                Poll::Idle
+                            }
+                        },
+                        &mut |_| {},
+                    );
+                })
+            })
+            .collect();
+        shared.1.store(1, Ordering::Release);
+        shared.0.nudge();
+        for s in sleepers {
+            s.join().unwrap();
+        }
+    });
+}
+
 #[test]
 fn epochs_follow_each_other() {
     bounded(3, || {
