@@ -1,4 +1,4 @@
-/* Several loops in one region, with the barriers between them, single, copyprivate, critical, sections and master.
+/* Several loops in one region, with the barriers between them, single, copyprivate, sections and master.
    hetmp-test: lever=fibers */
 #include "loop_check.h"
 
@@ -45,10 +45,7 @@ int main(void)
             for (int i = 0; i < N; i++)
                 norm += (long)a[i] % 3;
 #pragma omp single
-            {
-#pragma omp critical
-                criticals++;
-            }
+            criticals++;
         }
     }
     printf("%.1f %d %d %d %d\n", norm, singles, masters, sections, criticals);

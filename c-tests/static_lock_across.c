@@ -1,5 +1,4 @@
-/* A lock is held across a barrier by whoever got it, while the others ask for it.
-   hetmp-test: lever=fibers */
+/* A lock is held across a barrier by whoever got it, while the others ask for it. */
 #include "loop_check.h"
 
 int main(void)

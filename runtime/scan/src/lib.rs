@@ -121,6 +121,8 @@ pub enum Why {
     Argument,
     /// It decides a branch that is not part of the compiler's split.
     Branch,
+    /// A number is taken from a counter that threads share.
+    Counter,
     /// The function was followed, but has no static loop.
     NoStaticLoop,
     /// An instruction that the decoder does not know, or code outside of an
@@ -147,6 +149,7 @@ impl Why {
             Why::Frame => "the thread or team number lies in memory that a callee can see",
             Why::Argument => "the thread or team number is passed to a function",
             Why::Branch => "the thread or team number decides a branch",
+            Why::Counter => "a number is taken from a shared counter",
             Why::NoStaticLoop => "no static loop",
             Why::UnknownCode => "unknown code",
             Why::IndirectJump => "a jump to a computed address",

@@ -42,6 +42,10 @@ impl Step<'_> {
     ) -> Result<(), Why> {
         use Mnemonic as M;
         let width = self.width(i);
+        if i.mnemonic() == M::Xadd && i.has_lock_prefix() {
+            // A thread may number itself by it, and index an array by that number.
+            return Err(Why::Counter);
+        }
         match i.mnemonic() {
             M::Endbr64 | M::Nop | M::Pause => {}
             M::Mov if width >= 4 => {

@@ -326,10 +326,11 @@ pub static TABLE: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_STATIC", Kind::Word)
         .default("auto")
-        .accepts("off, auto or force")
+        .accepts("off, auto, wide or force")
         .help(
             "Whether one of our schedules reaches loops that the compiler divided itself, by teams \
-             of virtual threads: where it may gain, never, or wherever it is safe.",
+             of virtual threads: never; where it may gain; there and where the program asks for a \
+             number of threads, which is then exceeded; or wherever it is safe.",
         )
         .spec("hetmp"),
     hetmp("HETMP_OBJECTIVE", Kind::Word)

@@ -8,6 +8,8 @@ pub enum StaticLoops {
     /// Virtual teams where one of our schedules is named and may gain by them.
     #[default]
     Auto,
+    /// The same, and also where the program asks for a number of threads that is then exceeded.
+    Wide,
     /// Virtual teams wherever they are safe.
     Force,
 }

@@ -38,6 +38,8 @@ pub struct Icv {
     /// `nthreads-var`: threads asked for by the next parallel region; at least 1, at most
     /// `i32::MAX` because `omp_get_max_threads` returns an `int`.
     pub nthreads: u32,
+    /// The program itself has set [`Icv::nthreads`].
+    pub nthreads_set: bool,
     /// `thread-limit-var`: threads of the contention group, or [`UNLIMITED_THREADS`].
     pub thread_limit: u32,
     /// `default-device-var`.
@@ -62,6 +64,7 @@ impl Icv {
     pub const fn initial(nthreads: u32) -> Self {
         Self {
             nthreads,
+            nthreads_set: false,
             thread_limit: UNLIMITED_THREADS,
             default_device: 0,
             allocator: 0,
@@ -75,6 +78,7 @@ impl Icv {
     /// `omp_set_num_threads` (section 3.2.1): values below 1 count as 1, as in libgomp.
     pub fn set_num_threads(&mut self, n: i32) {
         self.nthreads = n.max(1).unsigned_abs();
+        self.nthreads_set = true;
     }
 
     /// `omp_set_nested` (section 3.2.9): true allows as many active levels as there can be, false

@@ -244,6 +244,7 @@ pub(super) fn static_loops(value: &[u8]) -> Result<StaticLoops, Bad> {
         &[
             ("off", StaticLoops::Off),
             ("auto", StaticLoops::Auto),
+            ("wide", StaticLoops::Wide),
             ("force", StaticLoops::Force),
         ],
     )

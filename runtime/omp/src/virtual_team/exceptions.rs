@@ -32,6 +32,19 @@ fn globals() -> Option<*mut Globals> {
         // SAFETY: the name is a C string.
         get = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr()) };
         if get.is_null() {
+            // A library that was opened for itself brings it in out of sight.
+            for name in [c"libstdc++.so.6", c"libc++abi.so.1"] {
+                // SAFETY: names are C strings; nothing is loaded that is not there, and the handle
+                // keeps it there.
+                let library =
+                    unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+                if !library.is_null() && get.is_null() {
+                    // SAFETY: a handle from above, and a C string.
+                    get = unsafe { libc::dlsym(library, c"__cxa_get_globals".as_ptr()) };
+                }
+            }
+        }
+        if get.is_null() {
             get = ABSENT;
         }
         GET.store(get, Ordering::Relaxed);

@@ -109,16 +109,17 @@ impl Runner {
     }
 }
 
-/// What runs on a fiber's stack: one virtual thread after the other.
+/// What runs on a fiber's stack: one virtual thread.
 pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
     // SAFETY: freed only with the team, when it does not run.
     let fiber = unsafe { &*fiber.cast::<Fiber>() };
+    // SAFETY: the team outlives its fibers.
+    let job = unsafe { (*fiber.team.get()).job() };
+    // SAFETY: the promise made where the region was opened.
+    unsafe { (job.f)(job.data) };
+    fiber.state.set(State::Finished);
     loop {
-        // SAFETY: the team outlives its fibers.
-        let job = unsafe { (*fiber.team.get()).job() };
-        // SAFETY: the promise made where the region was opened.
-        unsafe { (job.f)(job.data) };
-        fiber.state.set(State::Finished);
+        // Not taken up again: the next virtual thread on this stack begins anew.
         give_back(fiber);
     }
 }

@@ -83,6 +83,8 @@ fn any_size(scan: &Scan) -> Result<(), Guard> {
         Ok(()) if scan.calls.unknown => Err(Guard::Unscanned),
         // Their answers depend on the size of the team too.
         Ok(()) if scan.calls.any(&[Entry::Query, Entry::Setting]) => Err(Guard::ThreadNumber),
+        // Threads may number themselves there.
+        Ok(()) if scan.calls.any(&[Entry::Critical, Entry::Lock]) => Err(Guard::ThreadNumber),
         Ok(()) => Ok(()),
         Err(_) if scan.limit.is_some() => Err(Guard::Unscanned),
         Err(_) => Err(

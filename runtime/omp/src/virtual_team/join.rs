@@ -5,7 +5,6 @@ use super::fiber::{Fiber, Runner, State};
 use super::run::VirtualTeam;
 use crate::init;
 use crate::thread::Thread;
-use core::cell::UnsafeCell;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::Ordering;
 use hetmp_core::park::Policy;
@@ -29,7 +28,16 @@ impl VirtualTeam {
             });
         }
         for r in self.runners.iter().filter(|r| stuck(r)) {
-            while let Some(fiber) = r.with_ready(VecDeque::pop_front) {
+            // Those that wait at a barrier, and nowhere else: their callers keep nothing of the
+            // thread that they come back on.
+            let at_barrier = |q: &mut VecDeque<*const Fiber>| {
+                let at = q.iter().position(|&f| {
+                    // SAFETY: fibers in a list are alive.
+                    unsafe { &*f }.state.get() == State::Barrier
+                })?;
+                q.remove(at)
+            };
+            while let Some(fiber) = r.with_ready(at_barrier) {
                 self.join_with(Extra {
                     team: self,
                     piece: None,
@@ -77,6 +85,9 @@ extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
     let extra = unsafe { Box::from_raw(extra.cast::<Extra>()) };
     // SAFETY: the team lives until its virtual threads have ended, this one's among them.
     let team = unsafe { &*extra.team };
+    // SAFETY: a set that was read from a thread. The watchdog, which may have made this thread, blocks
+    // all signals.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &team.mask, null_mut()) };
     let thread = Thread::new();
     tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
     let runner = Runner::new(u32::MAX);
@@ -88,9 +99,6 @@ extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
         runner.with_ready(|q| q.push_back(extra.fiber));
     }
     team.work(&thread, &runner, extra.piece);
-    if let Ok(mut orphans) = team.orphans.lock() {
-        orphans.append(&mut runner.idle.take_list());
-    }
     team.leave(&thread, &runner);
     Policy::add_threads(-1);
     for pool in thread.pools.take() {
@@ -98,16 +106,4 @@ extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
     }
     tls::set(null_mut());
     null_mut()
-}
-
-trait TakeList<T> {
-    fn take_list(&self) -> Vec<T>;
-}
-
-impl<T> TakeList<T> for UnsafeCell<Vec<T>> {
-    /// The list's content. For the owner of the list.
-    fn take_list(&self) -> Vec<T> {
-        // SAFETY: runners' lists are touched by their own thread only.
-        unsafe { core::mem::take(&mut *self.get()) }
-    }
 }

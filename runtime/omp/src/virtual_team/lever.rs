@@ -39,6 +39,8 @@ pub(crate) enum Guard {
     Unscanned,
     /// The number of threads of the contention group is limited.
     ThreadLimit,
+    /// The program asks for so many threads, and counts on no more.
+    Asked,
     /// Its threads are to be on certain places (`proc_bind`, `OMP_PLACES`), and may ask where.
     Bound,
     /// It creates tasks.
@@ -93,6 +95,7 @@ impl Guard {
             Guard::ThreadNumber => "thread-number",
             Guard::Unscanned => "unscanned",
             Guard::ThreadLimit => "thread-limit",
+            Guard::Asked => "asked",
             Guard::Bound => "bound",
             Guard::Tasks => "tasks",
             Guard::Ordered => "ordered",
@@ -116,6 +119,7 @@ impl Guard {
             Guard::ThreadNumber => "uses the thread number for more than loop bounds",
             Guard::Unscanned => "its code cannot be followed",
             Guard::ThreadLimit => "the number of threads is limited",
+            Guard::Asked => "asks for that many threads and no more",
             Guard::Bound => "its threads are bound to places",
             Guard::Tasks => "creates tasks",
             Guard::Ordered => "keeps an order between threads",

@@ -38,7 +38,7 @@ use crate::het::{self, report};
 use crate::icv::{Globals, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
 use crate::team::{self, Prepare, Region};
 use crate::thread::Thread;
-use crate::{init, nodes};
+use crate::{init, nodes, query};
 use core::sync::atomic::{AtomicU8, Ordering};
 use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::decide::{decide, NodeInput, Rules};
@@ -58,6 +58,9 @@ const LEVERS: u8 = 1;
 const REPORT: u8 = 2;
 /// Also where nothing is to be gained.
 const FORCE: u8 = 4;
+
+/// Also where the program asked for a number of threads.
+const WIDE: u8 = 8;
 
 static MODE: AtomicU8 = AtomicU8::new(0);
 
@@ -81,7 +84,8 @@ pub(crate) fn configure(globals: &Globals) {
         match globals.ours.static_loops {
             StaticLoops::Off => {}
             StaticLoops::Auto if nodes::count() > 1 => mode |= LEVERS,
-            StaticLoops::Auto => {}
+            StaticLoops::Wide if nodes::count() > 1 => mode |= LEVERS | WIDE,
+            StaticLoops::Auto | StaticLoops::Wide => {}
             StaticLoops::Force => mode |= LEVERS | FORCE,
         }
     }
@@ -92,7 +96,7 @@ pub(crate) fn configure(globals: &Globals) {
 /// says `nthreads`.
 #[inline]
 pub(crate) fn told_threads(nthreads: u32) -> u32 {
-    if MODE.load(Ordering::Relaxed) & LEVERS != 0 && nthreads == init::globals().icv.nthreads {
+    if MODE.load(Ordering::Relaxed) & LEVERS != 0 && !query::icv().nthreads_set {
         announce::tell(nthreads)
     } else {
         nthreads
@@ -161,12 +165,13 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     if init::forked() {
         init::after_fork(th);
     }
-    let outermost = th.team().level() == 0;
+    // A target region begins at level 0 again, wherever it is.
+    let outermost = th.team().level() == 0 && th.runner.get().is_null();
     let address = region.f as usize;
     let started = monotonic_ns();
     // The size that the program counts on.
-    let announced = if outermost && region.asked == 0 {
-        announced(th)
+    let announced = if outermost && region.asked == 0 && region.nthreads > 1 {
+        announced(th, region)
     } else {
         None
     };
@@ -227,7 +232,7 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
 }
 
 /// The size of an outermost region without a `num_threads` clause, if the program was told one.
-fn announced(th: &Thread) -> Option<u32> {
+fn announced(th: &Thread, region: &Region) -> Option<u32> {
     if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
         return None;
     }
@@ -235,7 +240,14 @@ fn announced(th: &Thread) -> Option<u32> {
     if told.is_none() {
         announce::bound();
     }
-    told.filter(|_| th.task().icv().nthreads == init::globals().icv.nthreads)
+    let icv = th.task().icv();
+    told.filter(|_| {
+        // What compiled code has prepared for a number of threads stays so.
+        region.group.is_null()
+            && !icv.nthreads_set
+            && !icv.dynamic
+            && icv.thread_limit == UNLIMITED_THREADS
+    })
 }
 
 fn plan(th: &Thread, region: &Region) -> Plan {
@@ -261,7 +273,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     if region.nthreads == 1 {
         return no(Guard::OneThread);
     }
-    if th.team().level() > 0 {
+    if th.team().level() > 0 || !th.runner.get().is_null() {
         return no(Guard::Nested);
     }
     if globals.cancellation {
@@ -284,7 +296,17 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     }
     let runners = region.nthreads.min(globals.available_cpus.max(2));
     let pieces = match known.fit.any_size {
-        Ok(()) if announce::told() != Some(region.nthreads) => pieces(runners, MOST_PIECES),
+        Ok(()) if announce::told() != Some(region.nthreads) => {
+            let asked = region.asked != 0 || icv.nthreads_set;
+            if asked && mode & WIDE == 0 && region.nthreads <= runners {
+                return no(Guard::Asked);
+            }
+            if asked && mode & WIDE == 0 {
+                region.nthreads
+            } else {
+                pieces(runners, MOST_PIECES)
+            }
+        }
         // Of the size that the program asked for or was told, a virtual team fits anything.
         _ if region.nthreads > runners => region.nthreads,
         Ok(()) => pieces(runners, MOST_PIECES),
@@ -368,11 +390,14 @@ unsafe fn run_virtual(
             .as_ref()
             .is_some_and(|t| t.is_for(how.pieces, how.runners))
         {
-            exceptions::look_again();
             *mine = Some(VirtualTeam::new(how.pieces, how.runners));
         }
         &**mine.as_ref()?
     };
+    // SAFETY: made above, and nobody else uses it.
+    if fibers && !unsafe { &*team }.reserve_stacks() {
+        return None;
+    }
     // SAFETY: only this thread replaces its team, and not while it is in this region: a region
     // inside of it is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team };

@@ -6,6 +6,7 @@
 use super::fit::{self, Fit};
 use super::lever::Guard;
 use super::run::Outcome;
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -139,12 +140,36 @@ fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
 /// What is known about the outlined function at `address` as a team of `threads`; its code is read
 /// when it is first met.
 pub(super) fn of(address: usize, threads: u32) -> Knowledge {
+    if unloaded() {
+        // Another object's code may be at an address that is known.
+        lock().clear();
+    }
     if let Some(&known) = lock().get(&(address, threads)) {
         return known;
     }
+    super::exceptions::look_again();
     // Not under the lock: it reads the program's files and takes a while.
     let fresh = Knowledge::new(fit::of(address));
     *lock().entry((address, threads)).or_insert(fresh)
+}
+
+/// Has an object been unloaded since the last call?
+fn unloaded() -> bool {
+    static SEEN: AtomicU64 = AtomicU64::new(0);
+    /// Looks at the first object's record only: the count is the same in all.
+    unsafe extern "C" fn count(
+        info: *mut libc::dl_phdr_info,
+        _size: libc::size_t,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes a valid record, and `data` is the number below.
+        unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
+        1
+    }
+    let mut subs = 0u64;
+    // SAFETY: `count` gets the number back, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut subs).cast()) };
+    SEEN.load(Ordering::Relaxed) != subs && SEEN.swap(subs, Ordering::Relaxed) != subs
 }
 
 /// Is a team smaller than the program was told right for the function at `address`? Yes where it

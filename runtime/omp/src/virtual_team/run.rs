@@ -44,8 +44,10 @@ use hetmp_sched::virtual_team::{Blocks, Steal};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Spins of a fiber for a lock before it lets others run: some 5 us.
-const LOCK_SPINS: u32 = 300;
+/// Looks of a fiber that waits between two yields: some 5 us.
+const SPINS: u32 = 300;
+/// Nanoseconds that a fiber waits before it lets others of its runner run.
+const PATIENCE_NS: u64 = 1_000_000;
 
 /// What a region is to its runners.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +93,8 @@ pub(crate) struct VirtualTeam {
     job: Cell<Job>,
     /// Virtual threads that came to their end, counted when a runner leaves.
     finished: AtomicU32,
+    /// Size of the real team: all runners store the same.
+    real: AtomicU32,
     /// Virtual thread 0, kept back for the primary thread.
     first: Cell<Option<u32>>,
     /// Numbers of the regions whose virtual threads all have.
@@ -103,6 +107,10 @@ pub(crate) struct VirtualTeam {
     pub(super) longest_ns: AtomicU64,
     /// Nanoseconds spent by each virtual thread. Written by its runner.
     spent: Box<[AtomicU64]>,
+    /// Stacks made so far.
+    stacks: Cell<u32>,
+    /// The signals that the owner of the team blocks; additional threads do so too.
+    pub(super) mask: libc::sigset_t,
     /// Tasks were deferred in the last region.
     deferred: Cell<bool>,
     /// Fibers of threads that joined and left.
@@ -132,6 +140,9 @@ impl VirtualTeam {
                 number: 0,
             }),
             finished: AtomicU32::new(0),
+            real: AtomicU32::new(0),
+            stacks: Cell::new(0),
+            mask: thread_mask(),
             first: Cell::new(None),
             done: Flag::new(),
             end: Cell::new(WorkPos::NOWHERE),
@@ -224,6 +235,7 @@ impl VirtualTeam {
         let th = Thread::current();
         th.slow.leave();
         let index = th.tid() as usize;
+        team.real.store(th.nthreads(), Ordering::Relaxed);
         let real = th.save();
         if let Some(runner) = team.runners.get(index) {
             // The primary thread is virtual thread 0 as well: the program may have things to do
@@ -244,6 +256,8 @@ impl VirtualTeam {
     pub(super) fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
         th.runner.set(r);
         let job = self.job.get();
+        // Fewer real threads than runners were counted on: nobody keeps to a block.
+        let few = self.real.load(Ordering::Relaxed) < job.runners;
         let mut spinner = Spinner::new();
         loop {
             // Fibers that go on, then virtual threads that nobody has begun, then fibers that
@@ -253,7 +267,7 @@ impl VirtualTeam {
                 spinner = Spinner::new();
                 continue;
             }
-            if let Some(piece) = next.take().or_else(|| self.next_piece(r, &job)) {
+            if let Some(piece) = next.take().or_else(|| self.next_piece(r, &job, few)) {
                 self.begin(th, r, piece, &job);
                 spinner = Spinner::new();
                 continue;
@@ -291,12 +305,15 @@ impl VirtualTeam {
     }
 
     /// A virtual thread that nobody has begun. None for a thread that joined for a certain one.
-    fn next_piece(&self, r: &Runner, job: &Job) -> Option<u32> {
+    fn next_piece(&self, r: &Runner, job: &Job, few: bool) -> Option<u32> {
         if r.index >= job.runners {
             return None;
         }
         let index = r.index as usize;
         let own = self.blocks.take(index);
+        if few {
+            return own.or_else(|| self.blocks.take_any());
+        }
         if own.is_some() || job.keep {
             return own;
         }
@@ -345,10 +362,9 @@ impl VirtualTeam {
 
     /// The virtual thread whose context the thread wears has come to its end.
     fn end(&self, th: &Thread, r: &Runner) {
+        // Tasks are left to barriers and the end of the region: one of them could wait here for a
+        // lock that a suspended virtual thread holds.
         let m = th.member();
-        if self.team.tasks.active() {
-            crate::task::work_off(th);
-        }
         m.epoch
             .set(m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK);
         m.implicit.end_implicit();
@@ -403,18 +419,16 @@ impl VirtualTeam {
         }
     }
 
-    /// A fiber to run a virtual thread on, if there is memory.
-    fn fiber(&self, r: &Runner) -> Option<*const Fiber> {
-        // SAFETY: only this thread touches the list.
-        let idle = unsafe { &mut *r.idle.get() };
-        if let Some(fiber) = idle.pop() {
-            return Some(Box::into_raw(fiber));
-        }
-        let orphan = self.orphans.lock().ok()?.pop();
-        let fiber = match orphan {
-            Some(fiber) => fiber,
-            None => Box::new(Fiber {
-                stack: Stack::new(stack_bytes())?,
+    /// Makes a stack for each virtual thread, before the region begins: once it runs, the lack of one
+    /// could not be mended. False: there is no memory for them.
+    pub(super) fn reserve_stacks(&self) -> bool {
+        while self.stacks.get() < self.job.get().pieces {
+            let Some(stack) = Stack::new(stack_bytes()) else {
+                return false;
+            };
+            self.stacks.set(self.stacks.get() + 1);
+            let fiber = Box::new(Fiber {
+                stack,
                 left: Cell::new(Left::NOWHERE),
                 team: Cell::new(self),
                 piece: Cell::new(0),
@@ -422,10 +436,27 @@ impl VirtualTeam {
                 saved: Cell::new(SavedContext::empty()),
                 in_flight: Cell::new(InFlight::NONE),
                 errno: Cell::new(0),
-            }),
+            });
+            if let Ok(mut orphans) = self.orphans.lock() {
+                orphans.push(fiber);
+            }
+        }
+        true
+    }
+
+    /// A fiber to run a virtual thread on: one of this runner's, or one that nobody has. Other
+    /// runners may have more of them than they run at once; then there is none, and the virtual
+    /// thread begins on this stack.
+    fn fiber(&self, r: &Runner) -> Option<*const Fiber> {
+        // SAFETY: only this thread touches the list.
+        let idle = unsafe { &mut *r.idle.get() };
+        let fiber = match idle.pop() {
+            Some(fiber) => fiber,
+            None => self.orphans.lock().ok()?.pop()?,
         };
         let fiber = Box::into_raw(fiber);
-        // SAFETY: made or taken above.
+        // Begun anew each time, with the control words of the thread that begins it.
+        // SAFETY: taken above; nothing runs on its stack.
         unsafe {
             (*fiber)
                 .left
@@ -515,6 +546,14 @@ impl VirtualTeam {
         let job = self.job.get();
         let ended = r.ended.get();
         th.runner.set(null());
+        // SAFETY: only this thread touches the list.
+        let idle = unsafe { &mut *r.idle.get() };
+        if !idle.is_empty() {
+            // The next region may need them elsewhere.
+            if let Ok(mut orphans) = self.orphans.lock() {
+                orphans.append(idle);
+            }
+        }
         if ended != 0 && self.finished.fetch_add(ended, Ordering::AcqRel) + ended == job.pieces {
             self.done.signal(job.number);
         }
@@ -592,14 +631,21 @@ pub(crate) fn wait_until(th: &Thread, mut done: impl FnMut() -> bool) -> bool {
     let Some(fiber) = current(th) else {
         return false;
     };
+    // Whoever has what is waited for is mostly another real thread, and gives it back soon. To go on
+    // with another virtual thread has a price: to libraries both are the same thread.
+    let patience = monotonic_ns() + PATIENCE_NS;
     loop {
-        for _ in 0..LOCK_SPINS {
+        for _ in 0..SPINS {
             if done() {
                 return true;
             }
             hetmp_core::sync::pause();
         }
-        suspend(fiber, State::Waiting);
+        if monotonic_ns() < patience {
+            sys::yield_now();
+        } else {
+            suspend(fiber, State::Waiting);
+        }
     }
 }
 
@@ -617,4 +663,14 @@ pub(crate) fn wait_for_others(th: &Thread, done: impl FnMut() -> bool) -> bool {
         unsafe { &*runner.team.get() }.expand(&|_| false);
     }
     false
+}
+
+/// The signals that the calling thread blocks.
+fn thread_mask() -> libc::sigset_t {
+    let mut mask = core::mem::MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the set is live; zeroed, it is a valid empty one.
+    unsafe {
+        libc::pthread_sigmask(libc::SIG_SETMASK, core::ptr::null(), mask.as_mut_ptr());
+        mask.assume_init()
+    }
 }

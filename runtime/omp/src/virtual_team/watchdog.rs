@@ -11,8 +11,8 @@
 
 use super::fiber::Runner;
 use super::run::VirtualTeam;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use hetmp_core::{report, sys};
+use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::report;
 use std::sync::{Mutex, MutexGuard};
 
 /// How often the watchdog looks.
@@ -22,9 +22,9 @@ const LOOK_MS: u32 = 20;
 const FAR: u64 = 20;
 /// ...and at least this long.
 const LEAST_MS: u32 = 100;
-/// While none has ended, one that takes so long.
+/// One that takes so long is, in any case.
 const ALONE_MS: u32 = 1000;
-/// Without a team for so many looks, the watchdog sleeps until there is one.
+/// Without a team for so many looks, the watchdog ends.
 const QUIET_LOOKS: u32 = 100;
 
 /// A team that runs. The primary thread of its region takes it out before the region ends.
@@ -33,10 +33,8 @@ struct Watched(*const VirtualTeam);
 unsafe impl Send for Watched {}
 
 static TEAMS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
-/// The watchdog's thread exists.
+/// The watchdog's thread exists. Changes under the lock of the list.
 static STARTED: AtomicBool = AtomicBool::new(false);
-/// 1 while the watchdog sleeps for want of teams.
-static ASLEEP: AtomicU32 = AtomicU32::new(0);
 
 fn teams() -> MutexGuard<'static, Vec<Watched>> {
     TEAMS.lock().unwrap_or_else(|e| e.into_inner())
@@ -47,13 +45,11 @@ pub(super) struct Watch(*const VirtualTeam);
 
 /// Begins to watch `team`. `None`: there can be no watchdog, and hence no virtual team.
 pub(super) fn watch(team: &VirtualTeam) -> Option<Watch> {
+    let mut teams = teams();
     if !STARTED.load(Ordering::Relaxed) && !start() {
         return None;
     }
-    teams().push(Watched(team));
-    if ASLEEP.load(Ordering::SeqCst) == 1 && ASLEEP.swap(0, Ordering::SeqCst) == 1 {
-        sys::futex_wake(ASLEEP.as_ptr(), 1);
-    }
+    teams.push(Watched(team));
     Some(Watch(team))
 }
 
@@ -115,13 +111,10 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
             look_at(unsafe { &*team.0 });
         }
         if quiet == QUIET_LOOKS {
-            // Under the lock: whoever adds a team after this sees that we sleep.
-            ASLEEP.store(1, Ordering::SeqCst);
-            drop(teams);
-            while ASLEEP.load(Ordering::SeqCst) == 1 {
-                sys::futex_wait(&ASLEEP, 1);
-            }
-            quiet = 0;
+            // Under the lock: whoever adds a team after this starts another watchdog. The thread
+            // ends, rather than sleep, so that it is not the last one that keeps a process.
+            STARTED.store(false, Ordering::SeqCst);
+            return core::ptr::null_mut();
         }
     }
 }
@@ -131,7 +124,7 @@ fn look_at(team: &VirtualTeam) {
     let limit = if team.longest_ns.load(Ordering::Relaxed) == 0 {
         ALONE_MS
     } else {
-        LEAST_MS.max(u32::try_from(longest_ms * FAR).unwrap_or(u32::MAX))
+        u32::try_from(longest_ms * FAR).map_or(ALONE_MS, |far| far.clamp(LEAST_MS, ALONE_MS))
     };
     let mut suspicious = false;
     for r in &*team.runners {
@@ -158,7 +151,6 @@ fn look_at(team: &VirtualTeam) {
 /// there will be none.
 pub(super) fn after_fork() -> bool {
     STARTED.store(false, Ordering::SeqCst);
-    ASLEEP.store(0, Ordering::SeqCst);
     match TEAMS.try_lock() {
         Ok(mut teams) => {
             teams.clear();
