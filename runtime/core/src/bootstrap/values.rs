@@ -175,6 +175,8 @@ impl<X: Exchange> Job for Texts<X> {
             "rank {} aborted the job with status {status}: {message}",
             self.rank
         ));
+        // hydra throws away what is still on its way when it hears of an abort, this line too.
+        std::thread::sleep(std::time::Duration::from_millis(100));
         self.exchange.abort(status, message);
         exit_now(status)
     }

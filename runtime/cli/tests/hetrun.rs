@@ -1,0 +1,877 @@
+//! `hetrun` as a user runs it, and processes of ours under other launchers.
+//!
+//! The programs of the jobs are shells, and this file's own test binary: started with a role in
+//! `HETRUN_TEST_ROLE`, [`a_process_of_a_job`] plays it.
+
+use hetmp_core::bootstrap::wire::{read_frame, Reply, Request, Ticket, VERSION};
+use hetmp_core::bootstrap::{connect, Job};
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const HETRUN: &str = env!("CARGO_BIN_EXE_hetrun");
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A command that does not see how the tests themselves were started.
+fn clean(program: &str) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        let launchers = ["PMI", "OMPI_", "HYD", "HETMP_", "HETRUN_", "SLURM_"];
+        if launchers.iter().any(|prefix| name.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
+
+fn hetrun(arguments: &[&str]) -> Command {
+    let mut command = clean(HETRUN);
+    command.args(arguments);
+    command
+}
+
+/// Runs to the end, or panics after `limit`.
+fn within(limit: Duration, command: &mut Command) -> (Output, Duration) {
+    let began = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let output = finish(&mut child, limit);
+    (output, began.elapsed())
+}
+
+/// Reads what a child prints while it waits for its end.
+fn finish(child: &mut Child, limit: Duration) -> Output {
+    let end = Instant::now() + limit;
+    let mut out = child.stdout.take().expect("piped");
+    let mut err = child.stderr.take().expect("piped");
+    let out = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        out.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let err = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        err.read_to_end(&mut bytes).map(|_| bytes)
+    });
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            break status;
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            panic!("no end within {limit:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    Output {
+        status,
+        stdout: out.join().expect("a reader").expect("readable"),
+        stderr: err.join().expect("a reader").expect("readable"),
+    }
+}
+
+fn quick(command: &mut Command) -> Output {
+    within(Duration::from_secs(20), command).0
+}
+
+/// Runs this file's program in a role.
+fn role<'a>(command: &'a mut Command, role: &str) -> &'a mut Command {
+    let own = std::env::current_exe().expect("this program");
+    command
+        .arg(own)
+        .args(["--exact", "a_process_of_a_job", "--nocapture"])
+        .env("HETRUN_TEST_ROLE", role)
+}
+
+fn sorted(bytes: &[u8]) -> Vec<String> {
+    let mut lines: Vec<String> = text(bytes).lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+/// Checks the exchange between all ranks: every value arrives, the secret is one, and what was not
+/// put is not there.
+fn exchange(job: &mut dyn Job) {
+    let (rank, size) = (job.rank(), job.size());
+    assert!(rank < size);
+    assert!(job.local_ranks().contains(&rank));
+    let long = |rank: u32| -> Vec<u8> { (0..3000).map(|i| (i * 7 + rank) as u8).collect() };
+    job.put("long", &long(rank)).expect("put");
+    job.put("empty", b"").expect("put");
+    job.put("secret", &job.secret().to_owned()).expect("put");
+    if rank == 0 {
+        job.put("only0", b"x").expect("put");
+    }
+    job.fence().expect("fence");
+    for other in 0..size {
+        assert_eq!(job.get(other, "long").expect("get"), Some(long(other)));
+        assert_eq!(job.get(other, "empty").expect("get"), Some(Vec::new()));
+        let secret = job.get(other, "secret").expect("get");
+        assert_eq!(secret.as_deref(), Some(&job.secret()[..]));
+        let only = job.get(other, "only0").expect("get");
+        assert_eq!(only.is_some(), other == 0);
+    }
+    // Later fences show later values.
+    for round in 0..20_u32 {
+        let key = format!("round{round}");
+        job.put(&key, &(rank * 1000 + round).to_le_bytes())
+            .expect("put");
+        job.fence().expect("fence");
+        let next = (rank + 1) % size;
+        assert_eq!(
+            job.get(next, &key).expect("get"),
+            Some((next * 1000 + round).to_le_bytes().to_vec())
+        );
+    }
+}
+
+#[test]
+fn a_process_of_a_job() {
+    let role = std::env::var("HETRUN_TEST_ROLE").unwrap_or_default();
+    let mut job = connect().expect("a job");
+    match role.as_str() {
+        // As a test of its own: a job of one.
+        "" | "exchange" => {
+            exchange(job.as_mut());
+            job.finalize().expect("finalize");
+        }
+        "abort" if job.rank() == 1 => job.abort(9, "no more room"),
+        "abort" | "fence" => {
+            // Waits for one that will not come.
+            let error = job.fence().expect_err("no fence");
+            panic!("{error}");
+        }
+        "leave" if job.rank() == 1 => {
+            // Ends without a word, with a status that does not tell.
+            std::process::exit(0);
+        }
+        "leave" => {
+            let _ = job.fence();
+            panic!("a fence without rank 1");
+        }
+        "hide" if job.rank() == 1 => {
+            // The process goes on, its part in the job does not.
+            drop(job);
+            std::thread::sleep(Duration::from_secs(60));
+        }
+        "hide" => {
+            let _ = job.fence();
+        }
+        other => panic!("role {other}"),
+    }
+}
+
+#[test]
+fn ranks_exchange_values() {
+    for size in ["1", "2", "7"] {
+        let output = quick(role(&mut hetrun(&["-n", size]), "exchange"));
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    let output = quick(hetrun(&["-n", "3"]).args([HETRUN, "--who"]));
+    let lines = sorted(&output.stdout);
+    assert_eq!(lines.len(), 3, "{}", text(&output.stderr));
+    assert_eq!(
+        lines[2],
+        "rank 2 of 3, by hetrun, on this machine 0,1,2, at 127.0.0.1, values of 3 exchanged"
+    );
+}
+
+#[test]
+fn two_programs_of_one_rank_follow_each_other() {
+    let script = format!("{HETRUN} --who && {HETRUN} --who");
+    let output = quick(&mut hetrun(&["-n", "2", "sh", "-c", &script]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stdout).lines().count(), 4);
+}
+
+/// Standard error of a job that failed, without what test programs say.
+fn verdict(output: &Output) -> Vec<String> {
+    let lines = text(&output.stderr);
+    let ours = lines.lines().filter(|l| l.starts_with("hetmp: "));
+    ours.map(str::to_owned).collect()
+}
+
+#[test]
+fn one_death_ends_the_job_within_two_seconds() {
+    for (script, status, line) in [
+        (
+            "kill -SEGV $$",
+            139,
+            "hetmp: rank 1: ended by signal 11 (SIGSEGV)",
+        ),
+        (
+            "kill -KILL $$",
+            137,
+            "hetmp: rank 1: ended by signal 9 (SIGKILL)",
+        ),
+        ("exit 3", 3, "hetmp: rank 1: ended with status 3"),
+    ] {
+        // The others ignore polite requests, and so do their children.
+        let script = format!(
+            "if [ $HETRUN_RANK = 1 ]; then {script}; fi; trap '' TERM; sleep 30 & sleep 30; wait"
+        );
+        let limit = Duration::from_secs(20);
+        let (output, took) = within(limit, &mut hetrun(&["-n", "3", "sh", "-c", &script]));
+        assert_eq!(output.status.code(), Some(status));
+        assert_eq!(verdict(&output), [line]);
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+}
+
+#[test]
+fn deaths_in_the_middle_of_a_job_are_named() {
+    for (name, status, line) in [
+        (
+            "abort",
+            9,
+            "hetmp: rank 1: aborted the job with status 9: no more room",
+        ),
+        (
+            "leave",
+            1,
+            "hetmp: rank 1: ended with status 0 in the middle of the job",
+        ),
+        (
+            "hide",
+            1,
+            "hetmp: rank 1: a process that says good-bye is needed; its connection ended while its \
+             program goes on",
+        ),
+    ] {
+        let output = quick(role(&mut hetrun(&["-n", "3"]), name));
+        assert_eq!(output.status.code(), Some(status), "{name}");
+        assert_eq!(verdict(&output), [line]);
+    }
+    // A rank that never joins.
+    let own = std::env::current_exe().expect("this program");
+    let script = format!(
+        "[ $HETRUN_RANK = 1 ] || exec {} --exact a_process_of_a_job",
+        own.display()
+    );
+    let output = quick(hetrun(&["-n", "2", "sh", "-c", &script]).env("HETRUN_TEST_ROLE", "fence"));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        verdict(&output),
+        ["hetmp: rank 0: waits for rank 1, which has ended; every rank is needed in a fence"]
+    );
+}
+
+#[test]
+fn what_processes_leave_behind_ends_too() {
+    let began = Instant::now();
+    let output = quick(&mut hetrun(&["-n", "2", "sh", "-c", "sleep 30 & echo $!"]));
+    assert!(output.status.success());
+    assert!(began.elapsed() < Duration::from_secs(5));
+    for pid in text(&output.stdout).lines() {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    }
+}
+
+#[test]
+fn output_comes_in_whole_lines() {
+    let script = "i=0; while [ $i -lt 200 ]; do printf '%s' $HETRUN_RANK; \
+                  printf '%s\\n' 'abcdefghijklmnopqrstuvwxyz'; i=$((i+1)); done; \
+                  echo error >&2; printf last";
+    let output = quick(&mut hetrun(&["-n", "4", "--prefix", "sh", "-c", script]));
+    assert!(output.status.success());
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for line in text(&output.stdout).lines() {
+        *counts.entry(line.to_owned()).or_default() += 1;
+    }
+    assert_eq!(counts.len(), 8, "{counts:?}");
+    for rank in 0..4 {
+        assert_eq!(
+            counts[&format!("[{rank}] {rank}abcdefghijklmnopqrstuvwxyz")],
+            200
+        );
+        assert_eq!(counts[&format!("[{rank}] last")], 1);
+    }
+    assert_eq!(
+        sorted(&output.stderr),
+        ["[0] error", "[1] error", "[2] error", "[3] error"]
+    );
+}
+
+#[test]
+fn input_goes_to_rank_0() {
+    let mut child = hetrun(&["-n", "2", "--prefix", "sh", "-c", "wc -c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hetrun");
+    let mut stdin = child.stdin.take().expect("piped");
+    let writer = std::thread::spawn(move || stdin.write_all(&vec![b'x'; 3_000_000]));
+    let output = finish(&mut child, Duration::from_secs(20));
+    writer.join().expect("a writer").expect("written");
+    assert_eq!(sorted(&output.stdout), ["[0] 3000000", "[1] 0"]);
+    // One who does not read does not stop the job, nor is its input's end waited for.
+    let mut child = hetrun(&["-n", "1", "true"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hetrun");
+    let held = child.stdin.take();
+    assert!(finish(&mut child, Duration::from_secs(10)).status.success());
+    drop(held);
+}
+
+/// Starts a job whose ranks say `ready`, waits for all of them, and sends a signal to hetrun.
+fn signalled(script: &str, signals: &[i32]) -> Output {
+    let script = format!(":; {script}\necho ready; while :; do sleep 0.1; done");
+    let mut child = hetrun(&["-n", "2", "sh", "-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hetrun");
+    let mut out = child.stdout.take().expect("piped");
+    let mut seen = Vec::new();
+    while text(&seen).matches("ready").count() < 2 {
+        let mut byte = [0];
+        assert_eq!(out.read(&mut byte).expect("output"), 1, "{}", text(&seen));
+        seen.push(byte[0]);
+    }
+    for signal in signals {
+        // SAFETY: a signal to a child that has not been waited for.
+        unsafe { libc::kill(child.id() as i32, *signal) };
+        std::thread::sleep(Duration::from_millis(150));
+    }
+    child.stdout = Some(out);
+    let mut output = finish(&mut child, Duration::from_secs(20));
+    seen.append(&mut output.stdout);
+    output.stdout = seen;
+    output
+}
+
+#[test]
+fn signals_are_passed_on() {
+    let output = signalled("", &[libc::SIGTERM]);
+    assert_eq!(output.status.code(), Some(143));
+    assert_eq!(verdict(&output), [""; 0]);
+    let output = signalled("trap 'echo bye; exit 0' INT", &[libc::SIGINT]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(text(&output.stdout).matches("bye").count(), 2);
+    // Who does not listen is killed by the second one.
+    let output = signalled("trap '' TERM", &[libc::SIGTERM, libc::SIGTERM]);
+    assert_eq!(output.status.code(), Some(137));
+    let output = signalled(
+        "trap 'echo one' USR1; trap 'exit 5' USR2",
+        &[libc::SIGUSR1, libc::SIGUSR2],
+    );
+    assert_eq!(text(&output.stdout).matches("one").count(), 2);
+    assert_eq!(output.status.code(), Some(5));
+}
+
+/// The state letter of a process.
+fn state(pid: &str) -> char {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let rest = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    rest.chars().next().unwrap_or('?')
+}
+
+#[test]
+fn stop_and_continue_reach_the_processes() {
+    let mut child = hetrun(&["-n", "1", "sh", "-c", "echo $$; exec sleep 30"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own in this session, as a shell makes it: else TSTP would be ignored.
+        .process_group(0)
+        .spawn()
+        .expect("hetrun");
+    let mut out = child.stdout.take().expect("piped");
+    let mut pid = String::new();
+    while !pid.ends_with('\n') {
+        let mut byte = [0];
+        assert_eq!(out.read(&mut byte).expect("output"), 1);
+        pid.push(char::from(byte[0]));
+    }
+    let (pid, own) = (pid.trim().to_owned(), child.id().to_string());
+    let becomes = |who: &str, states: &str| {
+        let end = Instant::now() + Duration::from_secs(5);
+        while !states.contains(state(who)) {
+            assert!(Instant::now() < end, "{who} is {} not {states}", state(who));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let tell = |signal| {
+        // SAFETY: a signal to a child that has not been waited for.
+        unsafe { libc::kill(own.parse().expect("a number"), signal) };
+    };
+    tell(libc::SIGTSTP);
+    becomes(&own, "T");
+    becomes(&pid, "T");
+    tell(libc::SIGCONT);
+    becomes(&own, "S");
+    becomes(&pid, "S");
+    tell(libc::SIGTERM);
+    child.stdout = Some(out);
+    assert_eq!(
+        finish(&mut child, Duration::from_secs(10)).status.code(),
+        Some(143)
+    );
+}
+
+#[test]
+fn processes_end_with_hetrun() {
+    let mut child = hetrun(&["-n", "2", "sh", "-c", "echo $$; exec sleep 60"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("hetrun");
+    let mut out = child.stdout.take().expect("piped");
+    let mut pids = Vec::new();
+    while pids.iter().filter(|&&b| b == b'\n').count() < 2 {
+        let mut byte = [0];
+        assert_eq!(out.read(&mut byte).expect("output"), 1);
+        pids.push(byte[0]);
+    }
+    child.kill().expect("killed");
+    child.wait().expect("waited");
+    for pid in text(&pids).lines() {
+        let end = Instant::now() + Duration::from_secs(3);
+        while !"?Z".contains(state(pid)) {
+            assert!(Instant::now() < end, "{pid} is {}", state(pid));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+#[test]
+fn mistakes_cost_one_line() {
+    let file = Scratch::new("hosts", "a;b\n");
+    let path = file.0.display().to_string();
+    for (arguments, status, line) in [
+        (&["-n", "x", "true"][..], 2, "option -n x: ".to_owned()),
+        (&["-n", "2"], 2, "program (missing): ".to_owned()),
+        (
+            &["-n", "2", "/no/such"],
+            127,
+            "program /no/such: ".to_owned(),
+        ),
+        (
+            &["-n", "2", "/etc/passwd"],
+            126,
+            "program /etc/passwd: ".to_owned(),
+        ),
+        (
+            &["--hosts", "/no/such", "true"],
+            2,
+            "file /no/such: ".to_owned(),
+        ),
+        (
+            &["--hosts", &path, "true"],
+            2,
+            format!("file {path} line 1, host \"a;b\": "),
+        ),
+        (
+            &["-n", "1", "--nodes", "0", "true"],
+            2,
+            "option --nodes: ".to_owned(),
+        ),
+    ] {
+        let output = quick(&mut hetrun(arguments));
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        let lines = text(&output.stderr);
+        assert_eq!(lines.lines().count(), 1, "{lines}");
+        assert!(lines.starts_with(&format!("hetmp: {line}")), "{lines}");
+    }
+    for (variable, value, line) in [
+        (
+            "HETMP_JOB",
+            "x",
+            "HETMP_JOB (1 bytes): what hetrun sets is accepted",
+        ),
+        (
+            "HETMP_BOOTSTRAP",
+            "mpi",
+            "HETMP_BOOTSTRAP mpi: alone, hetrun, pmi1, pmi2 or pmix is accepted",
+        ),
+    ] {
+        let output = quick(hetrun(&["--who"]).env(variable, value));
+        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(text(&output.stderr), format!("hetmp: {line}\n"));
+    }
+}
+
+#[test]
+fn who_does_not_know_the_secret_stays_out() {
+    let mut child = hetrun(&["-n", "1", "sh", "-c", "echo $HETMP_JOB; exec sleep 60"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hetrun");
+    let mut out = child.stdout.take().expect("piped");
+    let mut line = String::new();
+    while !line.ends_with('\n') {
+        let mut byte = [0];
+        assert_eq!(out.read(&mut byte).expect("output"), 1);
+        line.push(char::from(byte[0]));
+    }
+    let ticket = Ticket::decode(line.trim()).expect("a ticket");
+    let name = SocketAddr::from_abstract_name(ticket.socket.as_bytes()).expect("a name");
+    let knock = |bytes: &[u8]| {
+        let mut stream = UnixStream::connect_addr(&name).expect("it listens");
+        stream.write_all(bytes).expect("written");
+        let reply = read_frame(&mut stream).expect("an answer").expect("one");
+        (Reply::decode(&reply).expect("a reply"), stream)
+    };
+    let hello = |secret, rank, version| {
+        Request::Hello {
+            version,
+            secret,
+            rank,
+        }
+        .encode()
+    };
+    let refused = |bytes: &[u8], why: &str| match knock(bytes).0 {
+        Reply::Refused(text) => assert!(text.contains(why), "{text}"),
+        other => panic!("{other:?}"),
+    };
+    let mut wrong = ticket.secret;
+    wrong[31] ^= 1;
+    refused(&hello(wrong, 0, VERSION), "secret");
+    refused(&hello(ticket.secret, 1, VERSION), "rank 1");
+    refused(&hello(ticket.secret, 0, VERSION + 1), "protocol");
+    refused(&Request::Fence.encode(), "greeting");
+    refused(&[255; 64], "greeting");
+    let (reply, stream) = knock(&hello(ticket.secret, 0, VERSION));
+    assert!(matches!(reply, Reply::Welcome { size: 1, .. }));
+    refused(
+        &hello(ticket.secret, 0, VERSION),
+        "one process of each rank",
+    );
+    // Once inside, nonsense ends the job, with a line.
+    let mut stream = stream;
+    stream.write_all(&[1, 0, 0, 0, 99]).expect("written");
+    child.stdout = Some(out);
+    let output = finish(&mut child, Duration::from_secs(10));
+    assert_eq!(
+        text(&output.stderr),
+        "hetmp: rank 0: messages of its protocol are accepted (unknown request)\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn nodes_are_handed_out() {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let script = "echo $HETMP_NODES; grep Cpus_allowed_list /proc/self/status";
+    let output = quick(&mut hetrun(&[
+        "-n", "1", "--nodes", "1", "sh", "-c", script,
+    ]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).starts_with("cores="));
+    if cores < 2 {
+        println!("skipped: two nodes need two cores");
+        return;
+    }
+    let output = quick(&mut hetrun(&[
+        "-n", "2", "--nodes", "2", "sh", "-c", script,
+    ]));
+    let lines = sorted(&output.stdout);
+    assert_eq!(lines.len(), 4);
+    assert_ne!(lines[0], lines[1]);
+    assert_ne!(lines[2], lines[3]);
+}
+
+/// A file that goes away.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, content: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hetrun-test-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).expect("a temporary file");
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn installed(program: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output();
+    let found = found.is_ok_and(|output| output.status.success());
+    if !found {
+        println!("skipped: {program} is not installed");
+    }
+    found
+}
+
+fn launcher(command: &mut Command, size: usize, by: &str) {
+    let output = quick(command.args([HETRUN, "--who"]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = sorted(&output.stdout);
+    assert_eq!(lines.len(), size, "{lines:?}");
+    let local: Vec<String> = (0..size).map(|r| r.to_string()).collect();
+    for (rank, line) in lines.iter().enumerate() {
+        assert_eq!(
+            *line,
+            format!(
+                "rank {rank} of {size}, by {by}, on this machine {}, at 127.0.0.1, values of \
+                 {size} exchanged",
+                local.join(",")
+            )
+        );
+    }
+}
+
+#[test]
+fn under_hydra() {
+    if !installed("mpiexec.hydra") {
+        return;
+    }
+    let hydra = || {
+        let mut command = clean("mpiexec.hydra");
+        command.args(["-n", "3"]);
+        command
+    };
+    launcher(&mut hydra(), 3, "pmi1");
+    let output = quick(role(&mut hydra(), "exchange"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    launcher(hydra().env("HETMP_BOOTSTRAP", "pmi2"), 3, "pmi2");
+    let output = quick(role(hydra().env("HETMP_BOOTSTRAP", "pmi2"), "exchange"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    for way in ["pmi1", "pmi2"] {
+        let output = quick(role(hydra().env("HETMP_BOOTSTRAP", way), "abort"));
+        assert!(!output.status.success());
+        let line = "hetmp: rank 1 aborted the job with status 9: no more room";
+        assert!(text(&output.stderr).contains(line));
+    }
+}
+
+#[test]
+fn under_open_mpi() {
+    if !installed("mpirun") {
+        return;
+    }
+    let version = text(&quick(clean("mpirun").arg("--version")).stdout);
+    if !version.contains("Open MPI") {
+        println!("skipped: mpirun is not Open MPI's");
+        return;
+    }
+    let mpirun = || {
+        let mut command = clean("mpirun");
+        command.args(["--allow-run-as-root", "--oversubscribe", "-n", "3"]);
+        command
+    };
+    launcher(&mut mpirun(), 3, "pmix");
+    let output = quick(role(&mut mpirun(), "exchange"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = quick(role(&mut mpirun(), "abort"));
+    assert!(!output.status.success());
+    let line = "hetmp: rank 1 aborted the job with status 9: no more room";
+    assert!(text(&output.stderr).contains(line));
+}
+
+/// Network name spaces `a` and `b` of a private network, whose names end with this process's id.
+/// They, and what was started in them, go away with it.
+struct Network {
+    spaces: [String; 2],
+    ssh: Scratch,
+    hosts: Scratch,
+}
+
+const ADDRESSES: [&str; 2] = ["10.213.7.1", "10.213.7.2"];
+
+impl Network {
+    /// `None`, and a line that says why, where such a network cannot be made.
+    fn new(name: &str) -> Option<Self> {
+        let id = std::process::id();
+        let spaces = [format!("hr{name}a{id}"), format!("hr{name}b{id}")];
+        let ip = |arguments: &str| {
+            let output = Command::new("ip").args(arguments.split(' ')).output();
+            match output {
+                Ok(output) if output.status.success() => true,
+                Ok(output) => {
+                    println!("skipped: ip {arguments}: {}", text(&output.stderr).trim());
+                    false
+                }
+                Err(error) => {
+                    println!("skipped: ip: {error}");
+                    false
+                }
+            }
+        };
+        let [a, b] = &spaces;
+        // Stands in for ssh: host names are addresses, and an address is in a name space.
+        let script = format!(
+            "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\n\
+             case $1 in {}) space={a} ;; {}) space={b} ;; *) exit 255 ;; esac\nshift\n\
+             exec ip netns exec $space sh -c \"$*\"\n",
+            ADDRESSES[0], ADDRESSES[1]
+        );
+        let network = Self {
+            ssh: Scratch::new(&format!("{name}-ssh"), &script),
+            hosts: Scratch::new(
+                &format!("{name}-hosts"),
+                &format!("{} slots=2\n{} slots=2\n", ADDRESSES[0], ADDRESSES[1]),
+            ),
+            spaces: spaces.clone(),
+        };
+        let made = ip(&format!("netns add {a}"))
+            && ip(&format!("netns add {b}"))
+            && ip(&format!(
+                "link add v0 netns {a} type veth peer name v0 netns {b}"
+            ))
+            && ip(&format!("-n {a} addr add {}/24 dev v0", ADDRESSES[0]))
+            && ip(&format!("-n {b} addr add {}/24 dev v0", ADDRESSES[1]))
+            && ip(&format!("-n {a} link set v0 up"))
+            && ip(&format!("-n {b} link set v0 up"));
+        made.then_some(network)
+    }
+
+    fn hetrun(&self) -> Command {
+        let ssh = format!("sh {} -T", self.ssh.0.display());
+        let hosts = self.hosts.0.display().to_string();
+        hetrun(&["--ssh", &ssh, "--hosts", &hosts])
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for space in &self.spaces {
+            let _ = Command::new("ip").args(["netns", "del", space]).output();
+        }
+    }
+}
+
+#[test]
+fn jobs_on_several_hosts() {
+    let Some(network) = Network::new("j") else {
+        return;
+    };
+    let output = quick(network.hetrun().args([HETRUN, "--who"]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected: Vec<String> = (0..4)
+        .map(|rank| {
+            format!(
+                "rank {rank} of 4, by hetrun, on this machine {}, at {}, values of 4 exchanged",
+                ["0,1", "2,3"][rank / 2],
+                ADDRESSES[rank / 2]
+            )
+        })
+        .collect();
+    assert_eq!(sorted(&output.stdout), expected);
+    let output = quick(role(&mut network.hetrun(), "exchange"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // The addresses are those by which the hosts reach each other.
+    let ping = "[ $HETRUN_RANK != 0 ] || ip -brief address show dev v0; pwd; echo \"$X\"";
+    let mut command = network.hetrun();
+    command.args(["-n", "3", "--prefix", "-x", "X=a  'b'", "sh", "-c", ping]);
+    let output = quick(&mut command);
+    let lines = sorted(&output.stdout);
+    assert_eq!(lines.len(), 7, "{lines:?} {}", text(&output.stderr));
+    assert!(lines
+        .iter()
+        .any(|l| l.starts_with("[0] v0") && l.contains(ADDRESSES[0])));
+    let here = std::env::current_dir().expect("a folder");
+    for rank in 0..3 {
+        assert!(lines.contains(&format!("[{rank}] {}", here.display())));
+        assert!(lines.contains(&format!("[{rank}] a  'b'")));
+    }
+    // Input crosses, more of it than fits on the way.
+    let mut child = network
+        .hetrun()
+        .args(["-n", "4", "--prefix", "wc", "-c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hetrun");
+    let mut stdin = child.stdin.take().expect("piped");
+    let writer = std::thread::spawn(move || stdin.write_all(&vec![b'x'; 3_000_000]));
+    let output = finish(&mut child, Duration::from_secs(20));
+    writer.join().expect("a writer").expect("written");
+    assert_eq!(
+        sorted(&output.stdout),
+        ["[0] 3000000", "[1] 0", "[2] 0", "[3] 0"]
+    );
+}
+
+#[test]
+fn a_death_on_one_host_ends_the_job_on_all() {
+    let Some(network) = Network::new("d") else {
+        return;
+    };
+    let limit = Duration::from_secs(20);
+    let script = "if [ $HETRUN_RANK = 3 ]; then kill -ABRT $$; fi; trap '' TERM; \
+                  sleep 30 & sleep 30; wait";
+    let (output, took) = within(limit, network.hetrun().args(["sh", "-c", script]));
+    assert_eq!(output.status.code(), Some(134));
+    assert_eq!(
+        verdict(&output),
+        ["hetmp: rank 3: ended by signal 6 (SIGABRT)"]
+    );
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let output = quick(role(&mut network.hetrun(), "abort"));
+    assert_eq!(
+        verdict(&output),
+        ["hetmp: rank 1: aborted the job with status 9: no more room"]
+    );
+    // The connection to a host breaks: its agent's end stands for it.
+    let script = "[ $HETRUN_RANK != 2 ] || kill -KILL $PPID; sleep 30";
+    let (output, took) = within(limit, network.hetrun().args(["sh", "-c", script]));
+    assert_eq!(output.status.code(), Some(1));
+    let lines = verdict(&output);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("hetmp: host 10.213.7.2: its connection is needed"));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    // No agent there, or another program that talks.
+    for (path, line) in [
+        ("/no/hetrun", "hetmp: host 10.213.7.1: one that ssh reaches"),
+        (
+            "/bin/echo",
+            "hetmp: host 10.213.7.1: hetrun's answers only are accepted",
+        ),
+    ] {
+        let mut command = network.hetrun();
+        command.args(["-n", "1", "--remote", path, "true"]);
+        let output = quick(&mut command);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            verdict(&output)[0].starts_with(line),
+            "{:?}",
+            verdict(&output)
+        );
+    }
+    let mut command = network.hetrun();
+    let output = quick(command.args(["-n", "1", "/no/such"]));
+    assert_eq!(output.status.code(), Some(127));
+    assert!(verdict(&output)[0].starts_with("hetmp: host 10.213.7.1: program /no/such: "));
+}
+
+#[test]
+fn addresses_that_others_cannot_reach_are_refused() {
+    let hosts = Scratch::new("loop-hosts", "localhost\n10.213.7.2\n");
+    let output = quick(hetrun(&["-n", "2", "--hosts"]).arg(&hosts.0).arg("true"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("hetmp: host localhost, "));
+    // Alone, it is this machine, without ssh.
+    let hosts = Scratch::new("one-host", "localhost slots=2\n");
+    let mut command = hetrun(&["--ssh", "/no/ssh", "--hosts"]);
+    let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
+    assert_eq!(text(&output.stdout).lines().count(), 2);
+}
