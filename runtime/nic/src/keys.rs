@@ -8,8 +8,8 @@ use core::fmt;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Spinner;
 #[cfg(loom)]
-use hetmp_core::sync::pause;
-use hetmp_core::sync::{fence, AtomicU64, Ordering};
+use hetmp_core::sync::{fence, pause};
+use hetmp_core::sync::{AtomicU64, Ordering};
 
 /// What others (or the engine on behalf of the owner) may do with a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -110,10 +110,18 @@ impl std::error::Error for RegisterError {}
 const PLACE_BITS: u32 = 16;
 const GENERATIONS: u32 = 1 << (32 - PLACE_BITS);
 
+/// Loom takes sequentially consistent accesses for acquiring and releasing ones; it needs the fence to
+/// see the order that the accesses around it have on a machine.
+#[inline(always)]
+fn order() {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+}
+
 /// # Memory ordering
 /// A user announces itself in `users` and then reads `key`; deregistration clears `key` and then reads
-/// `users`, with a sequentially consistent fence between the two steps on both sides. Either the user
-/// sees the key gone, or deregistration sees the user and waits: no operation runs in memory that
+/// `users`; all four are sequentially consistent (a read-modify-write and a load on the side of the
+/// operation, which on x86-64 needs no fence besides). Either the user sees the key gone, or deregistration sees the user and waits: no operation runs in memory that
 /// its owner was told is its own again. The fields are written before `key` is (release), and read only
 /// after it was seen (acquire).
 #[derive(Debug)]
@@ -237,11 +245,10 @@ impl KeyTable {
         self.writing.lock();
         let known = key != Key::NONE && p.key.load(Ordering::Relaxed) == u64::from(key.0);
         if known {
-            p.key.store(0, Ordering::Relaxed);
-            // See "Memory ordering".
-            fence(Ordering::SeqCst);
+            p.key.store(0, Ordering::SeqCst);
+            order();
             let mut spinner = Spinner::new();
-            while p.users.load(Ordering::Acquire) != 0 {
+            while p.users.load(Ordering::SeqCst) != 0 {
                 // A use is one copy: it ends without our help, but may need this very core to end.
                 if !spinner.turn() {
                     #[cfg(not(loom))]
@@ -279,16 +286,16 @@ impl KeyTable {
             .places
             .get((key.0 & ((1 << PLACE_BITS) - 1)) as usize)
             .ok_or(unknown)?;
-        place.users.fetch_add(1, Ordering::Relaxed);
+        // See "Memory ordering".
+        place.users.fetch_add(1, Ordering::SeqCst);
+        order();
         // Dropped on every way out from here on, which takes the user off again.
         let mut span = Span {
             place,
             start: core::ptr::null_mut(),
             len,
         };
-        // See "Memory ordering".
-        fence(Ordering::SeqCst);
-        if key == Key::NONE || place.key.load(Ordering::Acquire) != u64::from(key.0) {
+        if key == Key::NONE || place.key.load(Ordering::SeqCst) != u64::from(key.0) {
             return Err(unknown);
         }
         let has = Rights(place.rights.load(Ordering::Relaxed) as u8);

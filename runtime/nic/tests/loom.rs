@@ -64,6 +64,7 @@ fn descriptors_pass_a_ring_that_is_full_at_times() {
                     bytes: 24,
                     value: n + 100,
                 }));
+                c.notify();
             }
         });
         for n in 0..3 {
@@ -97,23 +98,25 @@ fn messages_of_two_senders_arrive_whole_and_in_order() {
             })
             .collect();
         let mut seen = 0;
-        for _ in 0..2 {
-            let m = loop {
-                match inbox.receive() {
-                    Some(m) => break m,
-                    None => thread::yield_now(),
-                }
-            };
-            assert_eq!(
-                (m.tag, m.bytes()),
-                (m.source * 10, &[m.source as u8; 8][..])
-            );
-            assert_eq!(seen & 1 << m.source, 0);
-            seen |= 1 << m.source;
-        }
+        let mut look = || {
+            if let Some(m) = inbox.receive() {
+                assert_eq!(
+                    (m.tag, m.bytes()),
+                    (m.source * 10, &[m.source as u8; 8][..])
+                );
+                assert_eq!(seen & 1 << m.source, 0, "received twice");
+                seen |= 1 << m.source;
+            }
+        };
+        // While they send, without yielding: a thread that yields sees the latest values in the model.
+        look();
+        look();
         for s in senders {
             s.join().unwrap();
         }
+        look();
+        look();
+        assert_eq!(seen, 0b110);
     });
 }
 

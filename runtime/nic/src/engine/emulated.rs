@@ -52,6 +52,8 @@ struct Shared {
     wake: CacheLine<Flag>,
     stop: AtomicBool,
     queue_pairs: AtomicU32,
+    /// Queue pairs in the list so far: grows after each was put in.
+    joined: AtomicU32,
 }
 
 impl Shared {
@@ -109,6 +111,7 @@ pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<E
         wake: CacheLine(Flag::new()),
         stop: AtomicBool::new(false),
         queue_pairs: AtomicU32::new(0),
+        joined: AtomicU32::new(0),
     });
     let of_thread = shared.clone();
     let thread = std::thread::Builder::new()
@@ -127,14 +130,28 @@ pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<E
 }
 
 fn serve(shared: &Shared, mut adapter: Adapter) {
+    let mut joined = 0;
     loop {
         let seen = shared.bells.load(Ordering::Acquire);
-        shared.joining.with(|list| {
-            for (rank, consumer) in list.drain(..) {
-                adapter.join(rank, consumer);
+        let known = shared.joined.load(Ordering::Acquire);
+        if known != joined {
+            joined = known;
+            shared.joining.with(|list| {
+                for (rank, consumer) in list.drain(..) {
+                    adapter.join(rank, consumer);
+                }
+            });
+        }
+        loop {
+            let now = if adapter.is_immediate() {
+                0
+            } else {
+                sys::monotonic_ns()
+            };
+            if !adapter.step(now) {
+                break;
             }
-        });
-        while adapter.step(sys::monotonic_ns()) {}
+        }
         if shared.stop.load(Ordering::Acquire) {
             adapter.stop();
             return;
@@ -178,6 +195,7 @@ impl Engine for Emulated {
         let number = shared.queue_pairs.fetch_add(1, Ordering::Relaxed);
         let (initiator, consumer) = ends(depth, number, keys);
         shared.joining.with(|list| list.push((self.rank, consumer)));
+        shared.joined.fetch_add(1, Ordering::Release);
         shared.bell();
         let bell = Doorbell(self.card.clone());
         QueuePair::new(initiator, Box::new(bell))

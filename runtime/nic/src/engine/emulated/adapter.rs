@@ -135,6 +135,14 @@ impl Adapter {
         worked
     }
 
+    /// True while operations take effect as soon as they are taken; no clock is needed then.
+    pub(super) fn is_immediate(&self) -> bool {
+        let m = &self.model;
+        m.latency_ns | m.bytes_per_us | m.jitter_ns == 0
+            && self.under_way.is_empty()
+            && self.blocked.is_empty()
+    }
+
     /// When something is due although no doorbell rings.
     pub(super) fn next_due(&self) -> Option<u64> {
         let first = self.under_way.first_key_value().map(|(k, _)| k.0);
@@ -180,6 +188,8 @@ impl Adapter {
                 let waiting = self.triggers.entry(queue.rank).or_default();
                 waiting.hold(counter, threshold, operation);
             }
+            // Nothing to wait for and nothing to be ordered behind: the table of times is spared.
+            None if self.is_immediate() => self.arrive(operation, now),
             None => self.dispatch(operation, now),
         }
         true
@@ -249,17 +259,17 @@ impl Adapter {
             return;
         };
         // Behind a refused message everything to that target waits: a fence may have come between.
-        if let Some(path) = queue.paths.get_mut(&d.peer) {
-            if !path.blocked.is_empty() {
-                path.blocked.push_back(operation);
-                return;
+        if !self.blocked.is_empty() {
+            if let Some(path) = queue.paths.get_mut(&d.peer) {
+                if !path.blocked.is_empty() {
+                    path.blocked.push_back(operation);
+                    return;
+                }
             }
         }
         if !self.execute(&operation, &d, now) {
-            if let Some(path) = self.queues[q]
-                .as_mut()
-                .and_then(|queue| queue.paths.get_mut(&d.peer))
-            {
+            if let Some(queue) = &mut self.queues[q] {
+                let path = queue.paths.entry(d.peer).or_default();
                 path.blocked.push_back(operation);
             }
             self.blocked.push((q, d.peer));
@@ -288,10 +298,9 @@ impl Adapter {
     fn complete(&mut self, operation: &Operation, outcome: Outcome) {
         let signalled = operation.work.is_ok_and(|d| d.signalled);
         if let Some(queue) = &mut self.queues[operation.queue] {
-            queue
-                .front
-                .consumer
-                .complete(outcome.completion(operation.ticket, signalled));
+            let completion = outcome.completion(operation.ticket, signalled);
+            queue.front.consumer.complete(completion);
+            queue.front.consumer.notify();
         }
     }
 

@@ -231,6 +231,7 @@ impl Port {
         if let Some(front) = &mut self.queues[q] {
             let c = outcome.completion(taken.ticket, signalled);
             front.consumer.complete(c);
+            front.consumer.notify();
         }
     }
 
