@@ -53,6 +53,7 @@ struct hetmp_mq_caller {
     struct hetmp_mq_ring *const *m_recv;
     struct hetmp_mq_ring *const *s_send;
     struct hetmp_mq_ring *const *s_recv;
+    uint32_t pauses; /* before a wait in the library: 0 where threads outnumber cores */
 };
 
 /* The calling thread's tables; never NULL, valid until the thread ends. */
@@ -191,9 +192,10 @@ HETMP_MQ_INLINE int hetmp_mq_may_release(const struct hetmp_mq_ring *r, const vo
 }
 
 /* A pause between two looks: the other side gets ahead by a few messages meanwhile, which then cost
- * one look together. 0 when it is time to wait in the library, which knows when to sleep. */
+ * one look together. 0 when it is time to wait in the library, which knows how many threads share
+ * the cores, and when to sleep. */
 HETMP_MQ_INLINE int hetmp_mq_spin(int turn) {
-    if (turn >= 16) return 0;
+    if (turn >= (int)__atomic_load_n(&hetmp_mq_me->pauses, __ATOMIC_RELAXED)) return 0;
 #if defined(__x86_64__) || defined(__i386__)
     for (int i = 0; i < 4; i++) __builtin_ia32_pause();
 #elif defined(__aarch64__)

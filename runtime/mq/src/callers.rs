@@ -11,13 +11,13 @@ use crate::registry::{self, HANDLES, SLAVES};
 use crate::slaves::Slave;
 use crate::thread;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::OnceLock;
 
 /// A table of rings. The layout of a [`Queue`]'s beginning is the header's `struct hetmp_mq_ring`.
 pub(crate) type Table = *const AtomicPtr<Queue>;
 
-/// A thread that uses queues. The four tables are the header's `struct hetmp_mq_caller`.
+/// A thread that uses queues. The four tables and the pauses are the header's `struct hetmp_mq_caller`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Caller {
@@ -25,12 +25,19 @@ pub struct Caller {
     pub(crate) m_recv: Table,
     pub(crate) s_send: Table,
     pub(crate) s_recv: Table,
+    /// How often a fast path pauses and looks again before it waits in the library, which keeps this up to date:
+    /// not at all where threads outnumber cores. Stored by the thread itself.
+    pub(crate) pauses: AtomicU32,
     /// The slave that the thread is, or null. Counted.
     pub(crate) slave: *const Slave,
     len: usize,
 }
 
 const _: () = assert!(core::mem::offset_of!(Caller, s_recv) == 24);
+const _: () = assert!(core::mem::offset_of!(Caller, pauses) == 32);
+
+/// Pauses where every thread has a core.
+pub(crate) const PAUSES: u32 = 16;
 
 /// A row of null pointers that costs no memory until it is used.
 pub(crate) fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
@@ -92,6 +99,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
             m_recv: recv,
             s_send: none,
             s_recv: none,
+            pauses: AtomicU32::new(PAUSES),
             slave,
             len,
         }
@@ -101,6 +109,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
             m_recv: none,
             s_send: send,
             s_recv: recv,
+            pauses: AtomicU32::new(PAUSES),
             slave,
             len,
         }

@@ -4,13 +4,15 @@
 //! latest, for a look at whether the wait can still end: the slave may have ended, master and slave may wait for each
 //! other, the time of `HETMP_MQ_TIMEOUT` may be over.
 
+use crate::callers;
 use crate::error::Error;
 use crate::queue::{Queue, Side};
 use crate::registry;
 use crate::slaves::{self, Slave};
 use crate::staged::Direction;
 use crate::thread;
-use hetmp_core::park::Spinner;
+use core::sync::atomic::Ordering;
+use hetmp_core::park::{Policy, Spinner};
 use hetmp_core::report;
 use hetmp_core::sys::monotonic_ns;
 use std::sync::Arc;
@@ -19,15 +21,24 @@ use std::sync::Arc;
 const TURN: u32 = 100;
 /// When a wait says in a line what it waits for, in nanoseconds.
 const LONG: u64 = 10_000_000_000;
+/// How often a wait gives its core away before it spins, where threads outnumber cores: whoever spins there is in
+/// the way of whom it waits for.
+const YIELDS: u32 = 64;
 /// How many looks in a row must find both sides waiting: a side that was just woken still looks asleep.
 const LOOKS: u32 = 3;
 
 /// Waits until there is something to take, or says why there never will be.
 pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
     let mut spinner = Spinner::new();
-    // A pause before the first look: the other side gets ahead by a few messages meanwhile, which then
-    // cost one look together.
-    spinner.turn();
+    let crowded = Policy::oversubscribed();
+    let mut yields = if crowded { YIELDS } else { 0 };
+    let pauses = if crowded { 0 } else { callers::PAUSES };
+    callers::mine().pauses.store(pauses, Ordering::Relaxed);
+    if !crowded {
+        // A pause before the first look: the other side gets ahead by a few messages meanwhile, which then
+        // cost one look together.
+        spinner.turn();
+    }
     loop {
         if queue.ready(side) {
             return Ok(());
@@ -40,6 +51,11 @@ pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
         }
         if let (Side::Slave(slave), Some(ends)) = (side, queue.transfer_ends_for(side)) {
             slave.engine.wait(ends);
+            continue;
+        }
+        if yields != 0 {
+            yields -= 1;
+            hetmp_core::sys::yield_now();
             continue;
         }
         if !spinner.turn() {
