@@ -36,7 +36,7 @@ static inline struct hand *hand_new(const struct app *app, size_t bytes, int slo
     h->slots = slots;
     h->sleeps = app->way == CONDVAR;
     /* With more threads than CPUs, whoever spins is in the way of whom it waits for. */
-    h->spins = app->slaves + 1 > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 2000;
+    h->spins = app->slaves + 1 > sysconf(_SC_NPROCESSORS_ONLN) ? 1 : 200;
     h->buffers = app_memory(h->stride * (size_t)slots);
     h->flags = app_memory(sizeof *h->flags * (size_t)slots);
     for (int i = 0; i < slots; i++) atomic_init(&h->flags[i].full, 0);
