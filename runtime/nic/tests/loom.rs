@@ -82,40 +82,37 @@ fn descriptors_pass_a_ring_that_is_full_at_times() {
     });
 }
 
+/// The receiver looks without yielding (a thread that yields sees the latest values in the model), and
+/// runs after the senders by default, so that every older value is tried on it.
 #[test]
 fn messages_of_two_senders_arrive_whole_and_in_order() {
+    fn send(inbox: &Inbox, s: u32) {
+        let m = Message::new(s, s * 10, &[s as u8; 8]).expect("short");
+        assert!(inbox.deliver(&m), "there is room for both");
+    }
+    fn look(inbox: &Inbox, seen: &mut u32) {
+        if let Some(m) = inbox.receive() {
+            let whole = (m.source * 10, &[m.source as u8; 8][..]);
+            assert_eq!((m.tag, m.bytes()), whole);
+            assert_eq!(*seen & 1 << m.source, 0, "received twice");
+            *seen |= 1 << m.source;
+        }
+    }
     bounded(2, || {
         let inbox = Arc::new(Inbox::new(2, 8));
-        let senders: Vec<_> = (1..3u32)
-            .map(|s| {
-                let inbox = inbox.clone();
-                thread::spawn(move || {
-                    let m = Message::new(s, s * 10, &[s as u8; 8]).expect("short");
-                    while !inbox.deliver(&m) {
-                        thread::yield_now();
-                    }
-                })
-            })
-            .collect();
-        let mut seen = 0;
-        let mut look = || {
-            if let Some(m) = inbox.receive() {
-                assert_eq!(
-                    (m.tag, m.bytes()),
-                    (m.source * 10, &[m.source as u8; 8][..])
-                );
-                assert_eq!(seen & 1 << m.source, 0, "received twice");
-                seen |= 1 << m.source;
-            }
-        };
-        // While they send, without yielding: a thread that yields sees the latest values in the model.
-        look();
-        look();
-        for s in senders {
-            s.join().unwrap();
-        }
-        look();
-        look();
+        let (a, b) = (inbox.clone(), inbox.clone());
+        let receiver = thread::spawn(move || {
+            let mut seen = 0;
+            look(&a, &mut seen);
+            look(&a, &mut seen);
+            seen
+        });
+        let sender = thread::spawn(move || send(&b, 2));
+        send(&inbox, 1);
+        sender.join().unwrap();
+        let mut seen = receiver.join().unwrap();
+        look(&inbox, &mut seen);
+        look(&inbox, &mut seen);
         assert_eq!(seen, 0b110);
     });
 }
