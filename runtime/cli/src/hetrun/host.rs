@@ -111,6 +111,7 @@ impl Host {
             strangers: AtomicUsize::new(0),
         };
         std::thread::spawn(move || Arc::new(door).listen(&listening));
+        let files = more_files();
 
         let mut host = Self {
             groups: Vec::new(),
@@ -149,7 +150,7 @@ impl Host {
                 command.env("HETMP_NODES", node.to_string());
                 cpus = node.cpus.words().to_vec();
             }
-            prepare(&mut command, cpus);
+            prepare(&mut command, cpus, files);
             match command.spawn() {
                 Ok(child) => host.adopt(rank, child, plan.whole, report, output),
                 Err(error) => {
@@ -242,8 +243,28 @@ impl Host {
     }
 }
 
+/// Lets hetrun have as many descriptors as it may: a process costs it five. Returns the limit that
+/// held before, which the processes get.
+fn more_files() -> Option<libc::rlimit> {
+    let mut before = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: a live record, which is filled in.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut before) } != 0 {
+        return None;
+    }
+    let all = libc::rlimit {
+        rlim_cur: before.rlim_max,
+        rlim_max: before.rlim_max,
+    };
+    // SAFETY: a live record. Where it fails, the old limit holds.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const all) };
+    Some(before)
+}
+
 /// What happens in the new process before its program runs.
-fn prepare(command: &mut Command, cpus: Vec<u64>) {
+fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>) {
     // SAFETY: getpid has no preconditions.
     let parent = unsafe { libc::getpid() };
     let before = move || {
@@ -254,6 +275,10 @@ fn prepare(command: &mut Command, cpus: Vec<u64>) {
         if unsafe { libc::getppid() } != parent {
             // hetrun ended before the line above.
             return Err(std::io::ErrorKind::BrokenPipe.into());
+        }
+        if let Some(files) = &files {
+            // SAFETY: a live record.
+            unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, files) };
         }
         if !cpus.is_empty() {
             // SAFETY: the words are a live CPU set of that many bytes.

@@ -1,0 +1,197 @@
+//! Jobs on several hosts: network name spaces joined by a pair of virtual interfaces, where this
+//! user may make them.
+
+use super::{finish, hetrun, quick, role, sorted, text, verdict, within, Scratch, HETRUN};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Network name spaces `a` and `b` of a private network, whose names end with this process's id.
+/// They, and what was started in them, go away with it.
+struct Network {
+    spaces: [String; 2],
+    ssh: Scratch,
+    hosts: Scratch,
+}
+
+const ADDRESSES: [&str; 2] = ["10.213.7.1", "10.213.7.2"];
+
+impl Network {
+    /// `None`, and a line that says why, where such a network cannot be made.
+    fn new(name: &str) -> Option<Self> {
+        let id = std::process::id();
+        let spaces = [format!("hr{name}a{id}"), format!("hr{name}b{id}")];
+        let ip = |arguments: &str| {
+            let output = Command::new("ip").args(arguments.split(' ')).output();
+            match output {
+                Ok(output) if output.status.success() => true,
+                Ok(output) => {
+                    println!("skipped: ip {arguments}: {}", text(&output.stderr).trim());
+                    false
+                }
+                Err(error) => {
+                    println!("skipped: ip: {error}");
+                    false
+                }
+            }
+        };
+        let [a, b] = &spaces;
+        // Stands in for ssh: host names are addresses, and an address is in a name space.
+        let script = format!(
+            "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\n\
+             case $1 in {}) space={a} ;; {}) space={b} ;; *) exit 255 ;; esac\nshift\n\
+             exec ip netns exec $space sh -c \"$*\"\n",
+            ADDRESSES[0], ADDRESSES[1]
+        );
+        let network = Self {
+            ssh: Scratch::new(&format!("{name}-ssh"), &script),
+            hosts: Scratch::new(
+                &format!("{name}-hosts"),
+                &format!("{} slots=2\n{} slots=2\n", ADDRESSES[0], ADDRESSES[1]),
+            ),
+            spaces: spaces.clone(),
+        };
+        let made = ip(&format!("netns add {a}"))
+            && ip(&format!("netns add {b}"))
+            && ip(&format!(
+                "link add v0 netns {a} type veth peer name v0 netns {b}"
+            ))
+            && ip(&format!("-n {a} addr add {}/24 dev v0", ADDRESSES[0]))
+            && ip(&format!("-n {b} addr add {}/24 dev v0", ADDRESSES[1]))
+            && ip(&format!("-n {a} link set v0 up"))
+            && ip(&format!("-n {b} link set v0 up"));
+        made.then_some(network)
+    }
+
+    fn hetrun(&self) -> Command {
+        let ssh = format!("sh {} -T", self.ssh.0.display());
+        let hosts = self.hosts.0.display().to_string();
+        hetrun(&["--ssh", &ssh, "--hosts", &hosts])
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for space in &self.spaces {
+            let _ = Command::new("ip").args(["netns", "del", space]).output();
+        }
+    }
+}
+
+#[test]
+fn jobs_on_several_hosts() {
+    let Some(network) = Network::new("j") else {
+        return;
+    };
+    let output = quick(network.hetrun().args([HETRUN, "--who"]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let expected: Vec<String> = (0..4)
+        .map(|rank| {
+            format!(
+                "rank {rank} of 4, by hetrun, on this machine {}, at {}, values of 4 exchanged",
+                ["0,1", "2,3"][rank / 2],
+                ADDRESSES[rank / 2]
+            )
+        })
+        .collect();
+    assert_eq!(sorted(&output.stdout), expected);
+    let output = quick(role(&mut network.hetrun(), "exchange"));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    // The addresses are those by which the hosts reach each other.
+    let ping = "[ $HETRUN_RANK != 0 ] || ip -brief address show dev v0; pwd; echo \"$X\"";
+    let mut command = network.hetrun();
+    command.args(["-n", "3", "--prefix", "-x", "X=a  'b'", "sh", "-c", ping]);
+    let output = quick(&mut command);
+    let lines = sorted(&output.stdout);
+    assert_eq!(lines.len(), 7, "{lines:?} {}", text(&output.stderr));
+    assert!(lines
+        .iter()
+        .any(|l| l.starts_with("[0] v0") && l.contains(ADDRESSES[0])));
+    let here = std::env::current_dir().expect("a folder");
+    for rank in 0..3 {
+        assert!(lines.contains(&format!("[{rank}] {}", here.display())));
+        assert!(lines.contains(&format!("[{rank}] a  'b'")));
+    }
+    // Input crosses, more of it than fits on the way.
+    let mut child = network
+        .hetrun()
+        .args(["-n", "4", "--prefix", "wc", "-c"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("hetrun");
+    let mut stdin = child.stdin.take().expect("piped");
+    let writer = std::thread::spawn(move || stdin.write_all(&vec![b'x'; 3_000_000]));
+    let output = finish(&mut child, Duration::from_secs(20));
+    writer.join().expect("a writer").expect("written");
+    assert_eq!(
+        sorted(&output.stdout),
+        ["[0] 3000000", "[1] 0", "[2] 0", "[3] 0"]
+    );
+}
+
+#[test]
+fn a_death_on_one_host_ends_the_job_on_all() {
+    let Some(network) = Network::new("d") else {
+        return;
+    };
+    let limit = Duration::from_secs(20);
+    let script = "if [ $HETRUN_RANK = 3 ]; then kill -ABRT $$; fi; trap '' TERM; \
+                  sleep 30 & sleep 30; wait";
+    let (output, took) = within(limit, network.hetrun().args(["sh", "-c", script]));
+    assert_eq!(output.status.code(), Some(134));
+    assert_eq!(
+        verdict(&output),
+        ["hetmp: rank 3: ended by signal 6 (SIGABRT)"]
+    );
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    let output = quick(role(&mut network.hetrun(), "abort"));
+    assert_eq!(
+        verdict(&output),
+        ["hetmp: rank 1: aborted the job with status 9: no more room"]
+    );
+    // The connection to a host breaks: its agent's end stands for it.
+    let script = "[ $HETRUN_RANK != 2 ] || kill -KILL $PPID; exec sleep 30";
+    let (output, took) = within(limit, network.hetrun().args(["sh", "-c", script]));
+    assert_eq!(output.status.code(), Some(1));
+    let lines = verdict(&output);
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].starts_with("hetmp: host 10.213.7.2: its connection is needed"));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    // No agent there, or another program that talks.
+    for (path, line) in [
+        ("/no/hetrun", "hetmp: host 10.213.7.1: one that ssh reaches"),
+        (
+            "/bin/echo",
+            "hetmp: host 10.213.7.1: hetrun's answers only are accepted",
+        ),
+    ] {
+        let mut command = network.hetrun();
+        command.args(["-n", "1", "--remote", path, "true"]);
+        let output = quick(&mut command);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            verdict(&output)[0].starts_with(line),
+            "{:?}",
+            verdict(&output)
+        );
+    }
+    let mut command = network.hetrun();
+    let output = quick(command.args(["-n", "1", "/no/such"]));
+    assert_eq!(output.status.code(), Some(127));
+    assert!(verdict(&output)[0].starts_with("hetmp: host 10.213.7.1: program /no/such: "));
+}
+
+#[test]
+fn addresses_that_others_cannot_reach_are_refused() {
+    let hosts = Scratch::new("loop-hosts", "localhost\n10.213.7.2\n");
+    let output = quick(hetrun(&["-n", "2", "--hosts"]).arg(&hosts.0).arg("true"));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).starts_with("hetmp: host localhost, "));
+    // Alone, it is this machine, without ssh.
+    let hosts = Scratch::new("one-host", "localhost slots=2\n");
+    let mut command = hetrun(&["--ssh", "/no/ssh", "--hosts"]);
+    let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
+    assert_eq!(text(&output.stdout).lines().count(), 2);
+}
