@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is to be started on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -306,6 +306,8 @@ struct Door {
 
 /// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a rank's process waits for the one before it to be gone.
+const TURN: Duration = Duration::from_secs(1);
 
 impl Door {
     fn listen(self: Arc<Self>, listener: &UnixListener) {
@@ -353,7 +355,9 @@ impl Door {
                 Ok(None) | Err(_) => break,
             }
         }
-        lock(&self.connections).remove(&rank);
+        // Told before the rank's next process can be let in and told of.
+        let mut connections = lock(&self.connections);
+        connections.remove(&rank);
         event(Event::Left);
     }
 
@@ -389,11 +393,18 @@ impl Door {
         }
         stream.set_read_timeout(None).map_err(failed)?;
         let writer = stream.try_clone().map_err(failed)?;
+        let until = Instant::now() + TURN;
         let mut connections = lock(&self.connections);
-        if connections.contains_key(&rank) {
-            return Err(format!(
-                "rank {rank}: one process of each rank at a time is accepted"
-            ));
+        while connections.contains_key(&rank) {
+            // The one before may have ended just now, and its thread not have noticed.
+            drop(connections);
+            if Instant::now() > until {
+                return Err(format!(
+                    "rank {rank}: one process of each rank at a time is accepted"
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+            connections = lock(&self.connections);
         }
         // Before anything can be answered on it, and reported before any request.
         let welcome = Reply::Welcome {
@@ -403,7 +414,6 @@ impl Door {
         };
         stream.write_all(&welcome.encode()).map_err(failed)?;
         connections.insert(rank, writer);
-        drop(connections);
         (self.report)(Happening::Rank(rank, Event::Joined));
         Ok(rank)
     }

@@ -193,11 +193,11 @@ fn ranks_exchange_values() {
 }
 
 #[test]
-fn two_programs_of_one_rank_follow_each_other() {
-    let script = format!("{HETRUN} --who && {HETRUN} --who");
-    let output = quick(&mut hetrun(&["-n", "2", "sh", "-c", &script]));
+fn programs_of_one_rank_follow_each_other() {
+    let script = format!("for i in 1 2 3 4 5; do {HETRUN} --who || exit; done");
+    let output = quick(&mut hetrun(&["-n", "3", "sh", "-c", &script]));
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stdout).lines().count(), 4);
+    assert_eq!(text(&output.stdout).lines().count(), 15);
 }
 
 /// Standard error of a job that failed, without what test programs say.
