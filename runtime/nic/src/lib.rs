@@ -2,7 +2,7 @@
 //!
 //! * **What it is**: what OpenSHMEM, the software DSM and GOAL ride on. An initiator posts 64-byte
 //!   [descriptors](descriptor) from [templates](template) into its own [queue pair](queue_pair), which
-//!   needs no lock; an [engine](engine) checks [keys] and executes them: puts, gets, atomics,
+//!   needs no lock; an [engine] checks [keys] and executes them: puts, gets, atomics,
 //!   small messages, fences, and operations triggered by counters.
 //! * **What it owns**: the rings, the tables of registered regions, the engine threads. It does not know
 //!   what a symmetric heap, a page or a schedule is.

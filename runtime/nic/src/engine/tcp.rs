@@ -1,6 +1,6 @@
 //! Ranks in processes of their own, a stream between every two of them.
 //!
-//! [`frame`] says what goes over a stream, [`connect`] makes the streams, [`port`] is the state machine; here
+//! [`frame`] says what goes over a stream, [`connect`] makes the streams, `port` is the state machine; here
 //! is the thread around it. It keeps looking at its sockets for a while (the policy of
 //! [`hetmp_core::park`]) and then sleeps in `poll`, from where an initiator wakes it through an eventfd.
 
