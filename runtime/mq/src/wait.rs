@@ -23,7 +23,7 @@ const TURN: u32 = 100;
 const LONG: u64 = 10_000_000_000;
 /// How often a wait gives its core away before it spins, where threads outnumber cores: whoever spins there is in
 /// the way of whom it waits for.
-const YIELDS: u32 = 64;
+const YIELDS: u32 = 1000;
 /// How many looks in a row must find both sides waiting: a side that was just woken still looks asleep.
 const LOOKS: u32 = 3;
 
