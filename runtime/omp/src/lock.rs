@@ -32,7 +32,8 @@ fn contended(lock: &Lock) {
     let th = Thread::try_current();
     if let Some(th) = th {
         // A virtual thread of this one may hold it.
-        if !th.runner.get().is_null() && crate::virtual_team::wait_until(th, || lock.try_lock()) {
+        if !th.runner.get().is_null() && crate::virtual_team::wait_for_lock(th, || lock.try_lock())
+        {
             return;
         }
         th.slow.leave();

@@ -56,6 +56,13 @@ pub struct SavedContext {
 }
 
 impl SavedContext {
+    /// Was the thread in its implicit task?
+    pub(crate) fn is_in_implicit_task(&self) -> bool {
+        // SAFETY: null, or the member that the context belongs to, which lives as long as its team.
+        unsafe { self.member.as_ref() }
+            .is_some_and(|m| core::ptr::eq(self.task, &raw const m.implicit))
+    }
+
     /// Nothing set aside.
     pub(crate) const fn empty() -> SavedContext {
         SavedContext {

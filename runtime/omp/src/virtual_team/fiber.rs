@@ -21,7 +21,9 @@ pub(super) enum State {
     Finished,
     /// It waits at a barrier.
     Barrier,
-    /// It waits for something else and asks again.
+    /// It waits for a lock, and asks again.
+    Lock,
+    /// It waits for something else, and asks again.
     Waiting,
 }
 
@@ -36,6 +38,15 @@ pub(super) struct Fiber {
     pub(super) saved: Cell<SavedContext>,
     pub(super) in_flight: Cell<InFlight>,
     pub(super) errno: Cell<libc::c_int>,
+}
+
+impl Fiber {
+    /// Can it go on on another real thread, if it must? At a barrier or for a lock: there its callers
+    /// keep nothing of the thread that they come back on. Inside of an explicit task they do.
+    pub(super) fn may_move(&self) -> bool {
+        matches!(self.state.get(), State::Barrier | State::Lock)
+            && self.saved.get().is_in_implicit_task()
+    }
 }
 
 /// A real thread of a virtual team.

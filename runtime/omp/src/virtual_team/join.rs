@@ -28,16 +28,14 @@ impl VirtualTeam {
             });
         }
         for r in self.runners.iter().filter(|r| stuck(r)) {
-            // Those that wait at a barrier, and nowhere else: their callers keep nothing of the
-            // thread that they come back on.
-            let at_barrier = |q: &mut VecDeque<*const Fiber>| {
+            let movable = |q: &mut VecDeque<*const Fiber>| {
                 let at = q.iter().position(|&f| {
                     // SAFETY: fibers in a list are alive.
-                    unsafe { &*f }.state.get() == State::Barrier
+                    unsafe { &*f }.may_move()
                 })?;
                 q.remove(at)
             };
-            while let Some(fiber) = r.with_ready(at_barrier) {
+            while let Some(fiber) = r.with_ready(movable) {
                 self.join_with(Extra {
                     team: self,
                     piece: None,

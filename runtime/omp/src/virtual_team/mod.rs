@@ -50,7 +50,7 @@ use std::sync::Arc;
 
 pub(crate) use fiber::Runner;
 pub(crate) use lever::{Guard, Lever};
-pub(crate) use run::{barrier, wait_for_others, wait_until, VirtualTeam};
+pub(crate) use run::{barrier, wait_for_lock, wait_for_others, VirtualTeam};
 
 /// Regions may be run as virtual teams.
 const LEVERS: u8 = 1;

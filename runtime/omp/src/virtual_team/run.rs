@@ -298,7 +298,7 @@ impl VirtualTeam {
         r.with_ready(|queue| {
             let certain = queue.iter().position(|&f| {
                 // SAFETY: fibers in a list are alive.
-                unsafe { &*f }.state.get() != State::Waiting
+                unsafe { &*f }.state.get() == State::Barrier
             })?;
             queue.remove(certain)
         })
@@ -362,9 +362,12 @@ impl VirtualTeam {
 
     /// The virtual thread whose context the thread wears has come to its end.
     fn end(&self, th: &Thread, r: &Runner) {
-        // Tasks are left to barriers and the end of the region: one of them could wait here for a
-        // lock that a suspended virtual thread holds.
         let m = th.member();
+        // Not while others of this runner are suspended: a task could wait here for a lock that one of
+        // them holds. The last one to end leaves none behind.
+        if self.team.tasks.active() && !r.has_ready() {
+            crate::task::work_off(th);
+        }
         m.epoch
             .set(m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK);
         m.implicit.end_implicit();
@@ -500,7 +503,7 @@ impl VirtualTeam {
                 // SAFETY: only this thread touches the list.
                 unsafe { (*r.waiting.get()).push(fiber) };
             }
-            State::Waiting => {
+            State::Lock | State::Waiting => {
                 f.in_flight.set(InFlight::take());
                 r.with_ready(|q| q.push_back(fiber));
             }
@@ -624,10 +627,15 @@ pub(crate) fn barrier(th: &Thread) {
     th.slow.enter(th);
 }
 
-/// The calling thread is about to wait until `done`. In a virtual team: lets other virtual
-/// threads run until then, and returns true. Otherwise false, and the caller waits.
+/// The calling thread is about to wait until it has a lock, which `done` tries to take. In a virtual
+/// team: lets other virtual threads run until then, and returns true. Otherwise false, and the
+/// caller waits.
 #[cold]
-pub(crate) fn wait_until(th: &Thread, mut done: impl FnMut() -> bool) -> bool {
+pub(crate) fn wait_for_lock(th: &Thread, done: impl FnMut() -> bool) -> bool {
+    wait_as(th, State::Lock, done)
+}
+
+fn wait_as(th: &Thread, state: State, mut done: impl FnMut() -> bool) -> bool {
     let Some(fiber) = current(th) else {
         return false;
     };
@@ -644,7 +652,7 @@ pub(crate) fn wait_until(th: &Thread, mut done: impl FnMut() -> bool) -> bool {
         if monotonic_ns() < patience {
             sys::yield_now();
         } else {
-            suspend(fiber, State::Waiting);
+            suspend(fiber, state);
         }
     }
 }
@@ -654,7 +662,7 @@ pub(crate) fn wait_until(th: &Thread, mut done: impl FnMut() -> bool) -> bool {
 /// have been begun now, and the caller waits.
 #[cold]
 pub(crate) fn wait_for_others(th: &Thread, done: impl FnMut() -> bool) -> bool {
-    if wait_until(th, done) {
+    if wait_as(th, State::Waiting, done) {
         return true;
     }
     // SAFETY: null, or a runner of a team whose region this thread is in.
