@@ -98,9 +98,9 @@ mod tests {
         let all = Meter::below(&root);
         assert_eq!(all.iter().map(|m| m.package).collect::<Vec<_>>(), [0, 1]);
         assert_eq!((all[0].read(), all[1].read()), (Some(900_000), Some(250)));
-        assert_eq!(all[0].joules(250, 900_250), 0.9);
+        assert!((all[0].joules(250, 900_250) - 0.9).abs() < 1e-9);
         // Around the end of the range.
-        assert_eq!(all[0].joules(900_000, 400_000), 0.5);
+        assert!((all[0].joules(900_000, 400_000) - 0.5).abs() < 1e-9);
         std::fs::remove_dir_all(&root).expect("removed");
         assert_eq!(all[0].read(), None);
         assert_eq!(Meter::below(&root), []);
