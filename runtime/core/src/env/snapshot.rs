@@ -40,7 +40,7 @@ impl Snapshot {
         let mut entries = Vec::new();
         for line in lines {
             // Most of an environment is not ours; one look at the first byte tells for nearly all.
-            if !matches!(line.first(), Some(b'O' | b'G' | b'A' | b'H')) {
+            if !matches!(line.first(), Some(b'O' | b'G' | b'A' | b'H' | b'S')) {
                 continue;
             }
             let Some(equals) = line.iter().position(|&b| b == b'=') else {

@@ -9,6 +9,8 @@ pub enum Family {
     Gomp,
     /// Defined by the OpenACC specification, or libgomp's for it.
     OpenAcc,
+    /// Defined by the OpenSHMEM specification.
+    OpenShmem,
     /// hetmp's own.
     Hetmp,
 }
@@ -134,7 +136,7 @@ pub fn lookup(name: &str) -> Option<&'static Variable> {
     TABLE.iter().find(|v| v.name == name)
 }
 
-use Family::{Gomp, Hetmp, OpenAcc, OpenMp};
+use Family::{Gomp, Hetmp, OpenAcc, OpenMp, OpenShmem};
 const fn omp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(OpenMp, name, kind)
 }
@@ -143,6 +145,9 @@ const fn gomp(name: &'static str, kind: Kind) -> Variable {
 }
 const fn acc(name: &'static str, kind: Kind) -> Variable {
     Variable::new(OpenAcc, name, kind)
+}
+const fn shmem(name: &'static str, kind: Kind) -> Variable {
+    Variable::new(OpenShmem, name, kind)
 }
 const fn hetmp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(Hetmp, name, kind)
@@ -311,6 +316,32 @@ pub static TABLE: &[Variable] = &[
         .accepts("gang:worker:vector, each an integer from 0 or empty")
         .help("Default dimensions of OpenACC compute constructs; without effect on the host.")
         .spec("libgomp manual"),
+    shmem("SHMEM_SYMMETRIC_SIZE", Kind::Size)
+        .default("64M")
+        .accepts(
+            "a number from 0, with a point if need be, and an optional unit K, M, G or T (without \
+             unit: bytes)",
+        )
+        .help("Bytes of the symmetric heap of each PE.")
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SHMEM_DEBUG", Kind::Text)
+        .default("not set")
+        .accepts("any value")
+        .help(
+            "Where it is set: says on standard error what the library found and chose, as \
+             HETMP_VERBOSE does.",
+        )
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SHMEM_INFO", Kind::Text)
+        .default("not set")
+        .accepts("any value")
+        .help("Where it is set: PE 0 shows these variables and their values when the program starts.")
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SHMEM_VERSION", Kind::Text)
+        .default("not set")
+        .accepts("any value")
+        .help("Where it is set: PE 0 shows the library's version when the program starts.")
+        .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
         .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], or @file.toml")
@@ -423,6 +454,30 @@ pub static TABLE: &[Variable] = &[
         .accepts("seconds from 0")
         .help("How long a call of hetmp/mq.h waits before it returns MQ_TIMED_OUT.")
         .spec("hetmp"),
+    hetmp("HETMP_CHECK", Kind::Boolean)
+        .default("false")
+        .accepts("true (1) or false (0)")
+        .help(
+            "Every OpenSHMEM call checks its arguments, and collective calls compare them between \
+             PEs; a wrong one is named with function, PE and value, and ends the job.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_NIC", Kind::Word)
+        .default("auto")
+        .accepts("auto, shm, emulated or tcp")
+        .help(
+            "How OpenSHMEM operations reach other PEs: shared memory where the PE is on this \
+             machine and TCP where not, only the one, the other, or queue pairs of a software NIC.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_NIC_MODEL", Kind::Notation)
+        .default("not set")
+        .accepts("gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted")
+        .help(
+            "The memory model of the NIC: gpu delays and reorders what the fabric may delay and \
+             reorder, differently with each seed; check reports two operations that no fence orders.",
+        )
+        .spec("hetmp"),
 ];
 
 /// The table as a Markdown document (`docs/environment.md`).
@@ -440,6 +495,7 @@ pub fn markdown() -> String {
         (OpenMp, "OpenMP"),
         (Gomp, "libgomp"),
         (OpenAcc, "OpenACC"),
+        (OpenShmem, "OpenSHMEM"),
         (Hetmp, "hetmp"),
     ] {
         out.push_str("\n## ");
