@@ -476,6 +476,13 @@ fn attempt(
     d: &Descriptor,
 ) -> Result<Option<Outcome>, Failure> {
     let local = execute::local(d, &me.keys, &me.counters)?;
+    // The inbox and the counters of another process's rank are not mapped here.
+    if peer.inbox.is_none() && matches!(d.work, Work::Send { .. } | Work::Count { .. }) {
+        return Err(Failure {
+            status: Status::Unsupported,
+            value: u64::from(d.peer),
+        });
+    }
     let remote = execute::remote(d, &peer.keys, &peer.counters)?;
     let mut value = 0;
     let mut counted = d.count.is_some();

@@ -1,4 +1,5 @@
-//! The software adapter: one thread serves the queue pairs of all ranks of this process.
+//! The software adapter: one thread serves the queue pairs of the ranks of this process, all of a job's
+//! ([`start`]) or one ([`start_one`]), whose peers are then reached through [views](Domain::view).
 //!
 //! [`adapter`] is the state machine, stepped with the time; here is the thread around it. After a doorbell it
 //! keeps looking for a while and then sleeps (the policy of [`hetmp_core::park`]); a doorbell that finds it
@@ -69,6 +70,32 @@ struct Card {
     thread: Option<std::thread::JoinHandle<()>>,
 }
 
+impl Card {
+    fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Card> {
+        let fabric = Fabric { domains };
+        let shared = Arc::new(Shared {
+            fabric: fabric.clone(),
+            joining: Joining {
+                lock: Lock::new(),
+                list: UnsafeCell::new(Vec::new()),
+            },
+            bells: CacheLine(AtomicU64::new(0)),
+            wake: CacheLine(Flag::new()),
+            stop: AtomicBool::new(false),
+            queue_pairs: AtomicU32::new(0),
+            joined: AtomicU32::new(0),
+        });
+        let of_thread = shared.clone();
+        let thread = std::thread::Builder::new()
+            .name("hetmp-nic".into())
+            .spawn(move || serve(&of_thread, Adapter::new(fabric, model)))?;
+        Ok(Card {
+            shared,
+            thread: Some(thread),
+        })
+    }
+}
+
 impl Drop for Card {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
@@ -100,33 +127,35 @@ impl core::fmt::Debug for Emulated {
 /// The thread cannot be started.
 pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<Emulated>> {
     let ranks = domains.len() as u32;
-    let fabric = Fabric { domains };
-    let shared = Arc::new(Shared {
-        fabric: fabric.clone(),
-        joining: Joining {
-            lock: Lock::new(),
-            list: UnsafeCell::new(Vec::new()),
-        },
-        bells: CacheLine(AtomicU64::new(0)),
-        wake: CacheLine(Flag::new()),
-        stop: AtomicBool::new(false),
-        queue_pairs: AtomicU32::new(0),
-        joined: AtomicU32::new(0),
-    });
-    let of_thread = shared.clone();
-    let thread = std::thread::Builder::new()
-        .name("hetmp-nic".into())
-        .spawn(move || serve(&of_thread, Adapter::new(fabric, model)))?;
-    let card = Arc::new(Card {
-        shared,
-        thread: Some(thread),
-    });
+    let card = Arc::new(Card::start(domains, model)?);
     Ok((0..ranks)
         .map(|rank| Emulated {
             rank,
             card: card.clone(),
         })
         .collect())
+}
+
+/// Starts an adapter that serves the queue pairs of `rank` alone, as every process of a job has one:
+/// `domains` are its own and [views](Domain::view) of its peers, whose memory is mapped here. Puts, gets,
+/// atomics, signals and fences reach them; messages and counters do not, and end as
+/// [`Status::Unsupported`](crate::descriptor::Status::Unsupported).
+///
+/// # Errors
+/// `rank` has no domain, or the thread cannot be started.
+pub fn start_one(
+    rank: u32,
+    domains: Arc<[Arc<Domain>]>,
+    model: Model,
+) -> std::io::Result<Emulated> {
+    if rank as usize >= domains.len() {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::InvalidInput,
+            format!("rank {rank} of {}", domains.len()),
+        ));
+    }
+    let card = Arc::new(Card::start(domains, model)?);
+    Ok(Emulated { rank, card })
 }
 
 fn serve(shared: &Shared, mut adapter: Adapter) {

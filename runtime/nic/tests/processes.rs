@@ -1,0 +1,318 @@
+//! Two processes, each with an adapter of its own, over memory that both have mapped.
+//!
+//! The second process is this test program again, told by its environment to run one test only.
+#![cfg(not(loom))]
+
+use hetmp_nic::descriptor::{
+    Atomic, AtomicOp, CounterId, Fetch, Remote, Signal, SignalOp, Status, Width, Work,
+};
+use hetmp_nic::engine::emulated::{self, Emulated, Model};
+use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
+use hetmp_nic::keys::{Memory, Rights};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of each rank's heap. The first page of the file tells both where the other one sees its heap.
+const HEAP: usize = 1 << 20;
+const HEAD: usize = 4096;
+const FILE: &str = "HETMP_NIC_TEST_FILE";
+/// Long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A file in memory, mapped here.
+struct Shared {
+    start: *mut u8,
+}
+
+impl Shared {
+    fn map(fd: i32) -> Shared {
+        let len = HEAD + 2 * HEAP;
+        // SAFETY: a fresh mapping of a file that is long enough; it is never unmapped.
+        let start = unsafe {
+            libc::mmap(
+                core::ptr::null_mut(),
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                fd,
+                0,
+            )
+        };
+        assert_ne!(start, libc::MAP_FAILED);
+        Shared {
+            start: start.cast(),
+        }
+    }
+
+    /// A word of the head, then of the heaps.
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset + 8 <= HEAD + 2 * HEAP && offset % 8 == 0);
+        // SAFETY: in bounds and aligned; everybody accesses words atomically, or by the engine.
+        unsafe { AtomicU64::from_ptr(self.start.add(offset).cast()) }
+    }
+
+    fn await_word(&self, offset: usize, what: impl Fn(u64) -> bool) -> u64 {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let v = self.word(offset).load(Ordering::Acquire);
+            if what(v) {
+                return v;
+            }
+            assert!(Instant::now() < until, "word {offset} stays {v}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// One rank of two.
+struct Rank {
+    rank: usize,
+    shared: Shared,
+    engine: Emulated,
+    keys: TemplateKeys,
+    /// First address of each heap, as its owner sees it.
+    heaps: [u64; 2],
+}
+
+impl Rank {
+    fn join(rank: usize, shared: Shared, model: Model) -> Rank {
+        // SAFETY: within the mapping.
+        let heap = |r: usize| unsafe { shared.start.add(HEAD + r * HEAP) };
+        shared
+            .word(rank * 8)
+            .store(heap(rank) as u64, Ordering::Release);
+        let mut heaps = [0; 2];
+        let mut domains = Vec::new();
+        let mut keys = TemplateKeys::default();
+        for r in 0..2 {
+            heaps[r] = shared.await_word(r * 8, |v| v != 0);
+            let domain = if r == rank {
+                Domain::new(Sizes::default())
+            } else {
+                Domain::view(Sizes::default())
+            };
+            let memory = Memory {
+                here: heap(r),
+                len: HEAP,
+                base: heaps[r],
+            };
+            // SAFETY: the mapping is never unmapped; the test accesses it by atomic words.
+            let key = unsafe { domain.keys().register(memory, Rights::ALL, None) }.expect("room");
+            keys = TemplateKeys {
+                local: key,
+                remote: key,
+            };
+            domains.push(Arc::new(domain));
+        }
+        let engine = emulated::start_one(rank as u32, domains.into(), model).expect("a thread");
+        assert_eq!((engine.rank(), engine.ranks()), (rank as u32, 2));
+        Rank {
+            rank,
+            shared,
+            engine,
+            keys,
+            heaps,
+        }
+    }
+
+    fn queue_pair(&self) -> QueuePair {
+        self.engine.queue_pair(16, self.keys)
+    }
+
+    fn at(&self, rank: usize, offset: usize) -> u64 {
+        self.heaps[rank] + offset as u64
+    }
+
+    fn remote(&self, offset: usize) -> Remote {
+        Remote {
+            address: self.at(1 - self.rank, offset),
+            key: self.keys.remote,
+        }
+    }
+
+    /// A word of a heap, as this process sees it.
+    fn word(&self, rank: usize, offset: usize) -> &AtomicU64 {
+        self.shared.word(HEAD + rank * HEAP + offset)
+    }
+
+    fn await_word(&self, offset: usize, value: u64) {
+        self.shared
+            .await_word(HEAD + self.rank * HEAP + offset, |v| v == value);
+    }
+}
+
+/// Runs `body` as rank 0 here and as rank 1 in another process, which runs the test `name`.
+fn two(name: &str, model: Model, body: impl Fn(&Rank)) {
+    if let Ok(path) = std::env::var(FILE) {
+        let file = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)
+            .expect("the file of rank 0");
+        let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+        body(&Rank::join(1, Shared::map(fd), model));
+        return;
+    }
+    // SAFETY: the name is a string of this program; no other preconditions.
+    let fd = unsafe { libc::memfd_create(c"hetmp-nic-test".as_ptr(), libc::MFD_CLOEXEC) };
+    assert!(fd >= 0);
+    // SAFETY: just made.
+    assert_eq!(unsafe { libc::ftruncate(fd, (HEAD + 2 * HEAP) as i64) }, 0);
+    let mut other = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", name, "--nocapture"])
+        .env(FILE, format!("/proc/{}/fd/{fd}", std::process::id()))
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("this program again");
+    body(&Rank::join(0, Shared::map(fd), model));
+    let until = Instant::now() + PATIENCE;
+    let status = loop {
+        if let Some(status) = other.try_wait().expect("a child") {
+            break status;
+        }
+        if Instant::now() > until {
+            let _ = other.kill();
+            panic!("rank 1 does not end");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.success(), "rank 1: {status}");
+    // SAFETY: made above, and not used any more.
+    unsafe { libc::close(fd) };
+}
+
+fn add(remote: Remote, operand: u64) -> Atomic {
+    Atomic {
+        op: AtomicOp::Add,
+        width: Width::W8,
+        fetch: Fetch::No,
+        remote,
+        operand,
+        comparand: 0,
+    }
+}
+
+/// Both at once: puts with signals against each other, gets of what arrived, atomics on one word.
+fn exchange(r: &Rank) {
+    const ROUNDS: u64 = 200;
+    const WORDS: usize = 512;
+    let (me, other) = (r.rank, 1 - r.rank);
+    let mut qp = r.queue_pair();
+    for round in 1..=ROUNDS {
+        let value = round << 8 | me as u64;
+        for w in 0..WORDS {
+            r.word(me, 8192 + w * 8).store(value, Ordering::Relaxed);
+        }
+        let signal = Signal {
+            remote: r.remote(0),
+            op: SignalOp::Set,
+            value: round,
+        };
+        let bytes = (WORDS * 8) as u32;
+        qp.put_signal(
+            other as u32,
+            r.at(other, 32768),
+            r.at(me, 8192),
+            bytes,
+            signal,
+        );
+        r.await_word(0, round);
+        let came = round << 8 | other as u64;
+        for w in 0..WORDS {
+            assert_eq!(r.word(me, 32768 + w * 8).load(Ordering::Relaxed), came);
+        }
+        // What the other one put is also what it still has.
+        qp.get(other as u32, r.at(other, 8192), r.at(me, 65536), bytes);
+        assert_eq!(qp.fetch(other as u32, add(r.remote(8), 1)), Ok(round - 1));
+        qp.quiet().expect("valid");
+        assert_eq!(
+            r.word(me, 65536 + 8 * (WORDS - 1)).load(Ordering::Relaxed),
+            came
+        );
+        // The next round overwrites what the other one may still be looking at.
+        qp.put_inline(other as u32, r.at(other, 16), &round.to_le_bytes())
+            .expect("fits");
+        r.await_word(16, round);
+    }
+    qp.quiet().expect("valid");
+    // A word that both add to, at rank 0; the sum is whole only when both are through.
+    for _ in 0..ROUNDS {
+        let word = Remote {
+            address: r.at(0, 24),
+            key: r.keys.remote,
+        };
+        qp.post(0, false, Work::Atomic(add(word, 1)));
+        qp.ring();
+    }
+    qp.quiet().expect("valid");
+    if me == 0 {
+        r.await_word(24, 2 * ROUNDS);
+    }
+}
+
+#[test]
+fn two_processes_reach_each_other_through_adapters_of_their_own() {
+    two(
+        "two_processes_reach_each_other_through_adapters_of_their_own",
+        Model::default(),
+        exchange,
+    );
+}
+
+#[test]
+fn so_they_do_over_a_link_that_reorders() {
+    let model = Model {
+        latency_ns: 2_000,
+        bytes_per_us: 10_000,
+        jitter_ns: 5_000,
+        seed: 3,
+        ..Model::default()
+    };
+    two("so_they_do_over_a_link_that_reorders", model, exchange);
+}
+
+#[test]
+fn what_does_not_cross_processes_is_refused_and_touches_nothing() {
+    two(
+        "what_does_not_cross_processes_is_refused_and_touches_nothing",
+        Model::default(),
+        |r| {
+            let other = 1 - r.rank as u32;
+            let mut qp = r.queue_pair();
+            qp.send_inline(other, 1, b"hello").expect("fits");
+            let count = Work::Count {
+                counter: CounterId(0),
+                add: 1,
+            };
+            qp.post(other, false, count);
+            let beyond = r.at(1 - r.rank, HEAP - 4);
+            qp.put(other, beyond, r.at(r.rank, 0), 8);
+            qp.put_inline(other, r.at(1 - r.rank, 0), &7u64.to_le_bytes())
+                .expect("fits");
+            let failed = qp.quiet().expect_err("three of the four").0;
+            let seen: Vec<_> = failed
+                .iter()
+                .map(|c| (c.ticket, c.status, c.value))
+                .collect();
+            assert_eq!(
+                seen,
+                [
+                    (0, Status::Unsupported, u64::from(other)),
+                    (1, Status::Unsupported, u64::from(other)),
+                    (2, Status::RemoteBounds, beyond),
+                ]
+            );
+            r.await_word(0, 7);
+            assert_eq!(r.word(r.rank, HEAP - 8).load(Ordering::Relaxed), 0);
+            assert!(r
+                .engine
+                .domain()
+                .inbox()
+                .expect("its own")
+                .receive()
+                .is_none());
+        },
+    );
+}
