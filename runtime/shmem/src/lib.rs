@@ -1,0 +1,37 @@
+//! `hetmp-shmem`: the engine of OpenSHMEM 1.5 and 1.6.
+//!
+//! * **What it is**: symmetric memory, one-sided operations, atomics, signals, waiting, teams, contexts,
+//!   collectives and locks, without the C names: `runtime/abi` converts arguments and calls in here.
+//! * **What it owns**: the [world](world) of a job: each PE's [segment] (control block, the executable's static
+//!   data, symmetric heap), the mappings of its peers' segments, and the engine of [`hetmp_nic`] that reaches
+//!   the peers which are not mapped.
+//! * **Data in**: calls of programs, `SHMEM_*` and `HETMP_*` variables, the job that
+//!   [`hetmp_core::bootstrap`] joins. **Data out**: memory of this PE and of its peers.
+//!
+//! **Two ways.** While every peer is mapped and nobody asks for checks, an operation is a translation of its
+//! address and a load, a store or an atomic ([`world::direct`]). Everything else takes the cold way through
+//! [`way`], which checks, names the function in its messages, and chooses the transport. All functions take
+//! the name of the C function first, for those messages.
+
+pub mod amo;
+pub mod collective;
+pub mod context;
+pub mod heap;
+pub mod lock;
+pub mod rma;
+pub mod setup;
+pub mod signal;
+pub mod wait;
+pub mod world;
+
+mod control;
+mod fail;
+mod segment;
+mod settings;
+mod statics;
+mod way;
+
+/// `SHMEM_MAJOR_VERSION`.
+pub const MAJOR: i32 = 1;
+/// `SHMEM_MINOR_VERSION`.
+pub const MINOR: i32 = 6;

@@ -1,0 +1,343 @@
+//! Remote memory access (specification 1.5, section 9.5) and memory ordering (9.10).
+//!
+//! Blocking puts may return once the source can be used again, gets once the data are here. On the direct way
+//! everything is done when the call returns: the nonblocking forms are the same operations, `fence` is an
+//! ordering of stores, and `quiet` makes them visible before any later load.
+
+use crate::context::{self, Ctx};
+use crate::way::{self, Way};
+use crate::world;
+use core::ffi::c_int;
+use core::sync::atomic::{fence as cpu_fence, Ordering};
+
+/// From this size on, memcpy may use stores that bypass the cache; it orders them itself at its end, but this
+/// does not depend on that.
+pub(crate) const STREAMING: usize = 1 << 16;
+
+/// Copies `bytes` from `source` of this PE to `dest` of `pe`.
+///
+/// # Safety
+/// The C function's contract: `source` is readable for `bytes`, and the program orders its accesses.
+#[inline(always)]
+pub unsafe fn put(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    if context::is_default(ctx) {
+        if let Some(to) = world::direct(dest as usize, bytes, pe) {
+            // SAFETY: the caller's promise; the target was found in bounds. `copy` since a program may put
+            // to itself.
+            return unsafe { core::ptr::copy(source, to, bytes) };
+        }
+    }
+    // SAFETY: passed on.
+    unsafe { put_cold(f, ctx, dest, source, bytes, pe) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn put_cold(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    match way::find(f, ctx, dest as usize, bytes, pe).way {
+        // SAFETY: as in `put`.
+        Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
+    }
+}
+
+/// As [`put`], done after the next [`quiet`].
+///
+/// # Safety
+/// As [`put`]; the source stays as it is until then.
+#[inline(always)]
+pub unsafe fn put_nbi(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    // SAFETY: passed on.
+    unsafe { put(f, ctx, dest, source, bytes, pe) }
+}
+
+/// Copies `bytes` from `source` of `pe` to `dest` of this PE.
+///
+/// # Safety
+/// The C function's contract: `dest` is writable for `bytes`, and the program orders its accesses.
+#[inline(always)]
+pub unsafe fn get(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    if context::is_default(ctx) {
+        if let Some(from) = world::direct(source as usize, bytes, pe) {
+            // SAFETY: the caller's promise; the source was found in bounds.
+            return unsafe { core::ptr::copy(from, dest, bytes) };
+        }
+    }
+    // SAFETY: passed on.
+    unsafe { get_cold(f, ctx, dest, source, bytes, pe) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn get_cold(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    match way::find(f, ctx, source as usize, bytes, pe).way {
+        // SAFETY: as in `get`.
+        Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
+    }
+}
+
+/// As [`get`], done after the next [`quiet`].
+///
+/// # Safety
+/// As [`get`].
+#[inline(always)]
+pub unsafe fn get_nbi(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    // SAFETY: passed on.
+    unsafe { get(f, ctx, dest, source, bytes, pe) }
+}
+
+/// Stores one value, in one piece, at `dest` of `pe`. `T` is a plain type of 1, 2, 4 or 8 bytes.
+///
+/// # Safety
+/// `dest` is aligned for `T`.
+#[inline(always)]
+pub unsafe fn p<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: c_int) {
+    if context::is_default(ctx) {
+        if let Some(to) = world::direct(dest as usize, size_of::<T>(), pe) {
+            // SAFETY: found in bounds; regions begin at pages, so that alignment carries over.
+            return unsafe { to.cast::<T>().write_volatile(value) };
+        }
+    }
+    // SAFETY: passed on; the value lies on this stack through the call.
+    unsafe { p_cold(f, ctx, dest, value, pe) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: c_int) {
+    match way::find(f, ctx, dest as usize, size_of::<T>(), pe).way {
+        // SAFETY: as in `p`.
+        Way::Here(to) => unsafe { to.cast::<T>().write_volatile(value) },
+    }
+}
+
+/// Loads one value, in one piece, from `source` of `pe`. `T` as for [`p`].
+///
+/// # Safety
+/// `source` is aligned for `T`.
+#[inline(always)]
+pub unsafe fn g<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
+    if context::is_default(ctx) {
+        if let Some(from) = world::direct(source as usize, size_of::<T>(), pe) {
+            // SAFETY: found in bounds and aligned, as in `p`.
+            return unsafe { from.cast::<T>().read_volatile() };
+        }
+    }
+    // SAFETY: passed on.
+    unsafe { g_cold(f, ctx, source, pe) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn g_cold<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
+    match way::find(f, ctx, source as usize, size_of::<T>(), pe).way {
+        // SAFETY: as in `g`.
+        Way::Here(from) => unsafe { from.cast::<T>().read_volatile() },
+    }
+}
+
+/// A strided access: blocks of `block` bytes, so many elements apart at the target and at the source.
+#[derive(Clone, Copy, Debug)]
+struct Strides {
+    /// Bytes from one block to the next where it is written.
+    dest: isize,
+    /// Bytes from one block to the next where it is read.
+    source: isize,
+    block: usize,
+    blocks: usize,
+}
+
+impl Strides {
+    fn new(dst: isize, sst: isize, elem: usize, block: usize, blocks: usize) -> Strides {
+        let elem = elem as isize;
+        Strides {
+            dest: dst.wrapping_mul(elem),
+            source: sst.wrapping_mul(elem),
+            block,
+            blocks,
+        }
+    }
+}
+
+/// `shmem_iput`: element `i` goes from `source + i * sst` to `dest + i * dst` (strides in elements).
+///
+/// # Safety
+/// As [`put`], for every element.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn iput(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    nelems: usize,
+    pe: c_int,
+) {
+    // SAFETY: passed on.
+    unsafe { ibput(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
+}
+
+/// `shmem_iget`.
+///
+/// # Safety
+/// As [`get`], for every element.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn iget(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    nelems: usize,
+    pe: c_int,
+) {
+    // SAFETY: passed on.
+    unsafe { ibget(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
+}
+
+/// `shmem_ibput` (1.6): blocks of `bsize` elements, strides in elements.
+///
+/// # Safety
+/// As [`put`], for every block.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn ibput(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    bsize: usize,
+    nblocks: usize,
+    pe: c_int,
+) {
+    let s = Strides::new(dst, sst, elem, bsize * elem, nblocks);
+    for i in 0..s.blocks as isize {
+        // SAFETY: passed on.
+        unsafe {
+            put_nbi(
+                f,
+                ctx,
+                dest.wrapping_offset(i * s.dest),
+                source.wrapping_offset(i * s.source),
+                s.block,
+                pe,
+            );
+        }
+    }
+    context::local_completion(f, ctx);
+}
+
+/// `shmem_ibget` (1.6).
+///
+/// # Safety
+/// As [`get`], for every block.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn ibget(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    bsize: usize,
+    nblocks: usize,
+    pe: c_int,
+) {
+    let s = Strides::new(dst, sst, elem, bsize * elem, nblocks);
+    for i in 0..s.blocks as isize {
+        // SAFETY: passed on.
+        unsafe {
+            get_nbi(
+                f,
+                ctx,
+                dest.wrapping_offset(i * s.dest),
+                source.wrapping_offset(i * s.source),
+                s.block,
+                pe,
+            );
+        }
+    }
+    context::local_completion(f, ctx);
+}
+
+/// Orders this context's puts, atomics and stores before the call, to each PE, before those after it.
+#[inline(always)]
+pub fn fence(f: &'static str, ctx: Ctx) {
+    if world::is_direct() && context::is_default(ctx) {
+        cpu_fence(Ordering::Release);
+    } else {
+        context::fence(f, ctx);
+    }
+}
+
+/// Waits until this context's operations are done and visible to all.
+#[inline(always)]
+pub fn quiet(f: &'static str, ctx: Ctx) {
+    if world::is_direct() && context::is_default(ctx) {
+        cpu_fence(Ordering::SeqCst);
+    } else {
+        context::quiet(f, ctx);
+    }
+}
+
+/// `shmem_pe_quiet` (1.6): as [`quiet`], for operations to some PEs.
+///
+/// # Safety
+/// `pes` has `n` numbers.
+pub unsafe fn pe_quiet(f: &'static str, ctx: Ctx, pes: *const c_int, n: usize) {
+    let world = world::need(f);
+    for i in 0..n {
+        // SAFETY: the caller's promise.
+        let pe = unsafe { *pes.add(i) };
+        context::world_pe(f, world, ctx, pe);
+    }
+    quiet(f, ctx);
+}

@@ -1,0 +1,396 @@
+//! Starting and ending (specification 1.5, section 9.1): who is in the job, and where everybody's memory is.
+
+use crate::collective;
+use crate::control::{Control, CPU_WORDS};
+use crate::fail;
+use crate::heap::Heap;
+use crate::segment::{Layout, Segment};
+use crate::settings::Settings;
+use crate::statics;
+use crate::world::{self, Peer, State, World};
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use hetmp_core::bootstrap::{self, Job};
+use hetmp_core::park::Policy;
+use hetmp_core::{quota, report, topo};
+use std::os::fd::AsRawFd;
+use std::sync::Mutex;
+
+/// `SHMEM_THREAD_SINGLE` to `SHMEM_THREAD_MULTIPLE`.
+pub const THREAD_LEVELS: core::ops::RangeInclusive<c_int> = 0..=3;
+
+/// The key under which a PE tells where its segment is.
+const KEY: &str = "shmem.segment";
+
+/// Calls of init that no finalize has answered yet (1.6: the library can be initialised again).
+static OPEN: AtomicU32 = AtomicU32::new(0);
+/// Held while starting and ending.
+static STARTING: Mutex<()> = Mutex::new(());
+
+/// What a PE tells its peers at start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Card {
+    pid: u32,
+    fd: i32,
+    layout: Layout,
+    /// Bytes of static data, to notice another executable.
+    data: usize,
+}
+
+impl Card {
+    fn encode(&self) -> String {
+        format!(
+            "{} {} {} {} {} {}",
+            self.pid, self.fd, self.layout.control, self.layout.data, self.layout.heap, self.data
+        )
+    }
+
+    fn parse(text: &[u8]) -> Option<Card> {
+        let mut words = core::str::from_utf8(text).ok()?.split(' ');
+        let mut next = || words.next();
+        let card = Card {
+            pid: next()?.parse().ok()?,
+            fd: next()?.parse().ok()?,
+            layout: Layout {
+                control: next()?.parse().ok()?,
+                data: next()?.parse().ok()?,
+                heap: next()?.parse().ok()?,
+            },
+            data: next()?.parse().ok()?,
+        };
+        words.next().is_none().then_some(card)
+    }
+}
+
+/// `shmem_init`.
+pub fn init(f: &'static str) {
+    init_thread(f, 0);
+}
+
+/// `shmem_init_thread`: the level that is provided, which is always the one asked for.
+pub fn init_thread(f: &'static str, requested: c_int) -> c_int {
+    let _one = STARTING.lock();
+    if world::state() == State::Forked {
+        fail::not_running(f);
+    }
+    if !THREAD_LEVELS.contains(&requested) {
+        report::fatal(format_args!(
+            "{f} thread level {requested}: SHMEM_THREAD_SINGLE to SHMEM_THREAD_MULTIPLE are accepted"
+        ));
+    }
+    if OPEN.fetch_add(1, Ordering::Relaxed) > 0 {
+        let world = world::need(f);
+        world.threads.fetch_max(requested, Ordering::Relaxed);
+        return world.threads.load(Ordering::Relaxed);
+    }
+    match world::earlier() {
+        Some(world) => {
+            world.threads.store(requested, Ordering::Relaxed);
+            reopen(world);
+            collective::barrier_all(f);
+        }
+        None => start(f, requested),
+    }
+    requested
+}
+
+fn reopen(world: &'static World) {
+    let all_mapped = world.peers.iter().all(|p| p.mapped.is_some());
+    let direct = all_mapped && !world.settings.check && world.is_coherent();
+    world::open(world, direct);
+}
+
+fn start(f: &'static str, requested: c_int) {
+    let mut job = match bootstrap::connect() {
+        Ok(job) => job,
+        Err(e) => report::fatal(format_args!("{f} {e}")),
+    };
+    let settings = Settings::read();
+    let data = statics::range();
+    let layout = Layout::new(size_of::<Control>(), data.len(), settings.heap);
+    let own = match Segment::create(layout) {
+        Ok(segment) => segment,
+        Err(e) => job.abort(
+            1,
+            &format!(
+                "{f} symmetric memory of {} bytes: {e}: a SHMEM_SYMMETRIC_SIZE that fits is accepted",
+                layout.len()
+            ),
+        ),
+    };
+    let Some(file) = own.file.as_ref().map(AsRawFd::as_raw_fd) else {
+        unreachable!("a segment that was created has its file")
+    };
+    // SAFETY: found by `range`, the copy is the segment's part for it. The program calls init before it
+    // starts threads that use symmetric variables.
+    if let Err(e) = unsafe { statics::share(&data, own.data(), file, layout.data_at()) } {
+        job.abort(1, &format!("{f} static data at {:#x}: {e}", data.start));
+    }
+    tell_cpus(&own);
+    let card = Card {
+        pid: std::process::id(),
+        fd: file,
+        layout,
+        data: data.len(),
+    };
+    let exchanged = job
+        .put(KEY, card.encode().as_bytes())
+        .and_then(|()| job.fence());
+    if let Err(e) = exchanged {
+        job.abort(1, &format!("{f} {e}"));
+    }
+    let peers = map_peers(f, job.as_mut(), &card, own);
+    // Nobody may end, and take its segment's file along, before all have opened it.
+    if let Err(e) = job.fence() {
+        job.abort(1, &format!("{f} {e}"));
+    }
+    let (me, n) = (job.rank(), job.size());
+    let world: &'static World = Box::leak(Box::new(World {
+        me,
+        n,
+        data,
+        heap_range: match &peers[me as usize].mapped {
+            Some(s) => s.heap(),
+            None => unreachable!("put there by map_peers"),
+        },
+        heap: Mutex::new(Heap::new(layout.heap)),
+        peers,
+        job: Mutex::new(job),
+        threads: AtomicI32::new(requested),
+        settings,
+    }));
+    set_policy(world);
+    // SAFETY: handlers of ours that live as long as the library, which is never unloaded.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(in_child));
+        libc::atexit(at_exit);
+    }
+    reopen(world);
+    say(world);
+}
+
+/// Opens the segments of all PEs of this machine; ends the job if one cannot be.
+fn map_peers(f: &'static str, job: &mut dyn Job, card: &Card, own: Segment) -> Vec<Peer> {
+    let (me, n) = (job.rank(), job.size());
+    let local: Vec<u32> = job.local_ranks().to_vec();
+    let mut own = Some(own);
+    (0..n)
+        .map(|pe| {
+            if pe == me {
+                return Peer {
+                    mapped: own.take(),
+                    local: true,
+                };
+            }
+            let theirs = match job.get(pe, KEY) {
+                Ok(Some(text)) => Card::parse(&text),
+                Ok(None) => None,
+                Err(e) => job.abort(1, &format!("{f} PE {pe}: {e}")),
+            };
+            let Some(theirs) = theirs else {
+                job.abort(1, &format!("{f} PE {pe}: it did not say where its memory is: a process that calls shmem_init is accepted"));
+            };
+            if theirs.data != card.data {
+                job.abort(1, &format!("{f} PE {pe}: static data of {} bytes: the same executable as PE {me}'s, with {}, is accepted", theirs.data, card.data));
+            }
+            if theirs.layout != card.layout {
+                job.abort(1, &format!("{f} PE {pe}: symmetric heap of {} bytes: the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes, is accepted", theirs.layout.heap, card.layout.heap));
+            }
+            let is_local = local.contains(&pe);
+            if !is_local {
+                job.abort(1, &format!("{f} PE {pe}: on another machine: PEs of one machine are accepted"));
+            }
+            match Segment::open(theirs.pid, theirs.fd, theirs.layout) {
+                Ok(segment) => Peer {
+                    mapped: Some(segment),
+                    local: is_local,
+                },
+                Err(e) => job.abort(1, &format!("{f} PE {pe}: memory of process {}: {e}", theirs.pid)),
+            }
+        })
+        .collect()
+}
+
+/// Writes down which CPUs this PE may use.
+fn tell_cpus(own: &Segment) {
+    // SAFETY: the segment begins with a control block, and is this PE's own.
+    let control = unsafe { &*own.base.cast::<Control>() };
+    for (place, word) in control.cpus.iter().zip(topo::affinity().words()) {
+        place.store(*word, Ordering::Relaxed);
+    }
+}
+
+/// Tells the waiting policy how many PEs share how many CPUs. A launcher that binds every PE to a core of its own has
+/// not crowded them, so that the CPUs of all count.
+fn set_policy(world: &World) {
+    let mut words = [0u64; CPU_WORDS];
+    let mut pes = 0;
+    for peer in world.peers.iter().filter(|p| p.local) {
+        let Some(segment) = &peer.mapped else {
+            continue;
+        };
+        pes += 1;
+        // SAFETY: every segment begins with a control block of atomics and stays mapped.
+        let control = unsafe { &*segment.base.cast::<Control>() };
+        for (sum, word) in words.iter_mut().zip(&control.cpus) {
+            *sum |= word.load(Ordering::Relaxed);
+        }
+    }
+    let cpus: u32 = words.iter().map(|w| w.count_ones()).sum();
+    let cpus = match quota::cpus() {
+        Some(quota) => quota.min(cpus as usize),
+        None => cpus as usize,
+    };
+    Policy::set_cpus(cpus);
+    Policy::add_threads(pes - 1);
+}
+
+/// Prints what was asked for by `SHMEM_VERSION`, `SHMEM_INFO` and `SHMEM_DEBUG`.
+fn say(world: &World) {
+    let s = &world.settings;
+    if world.me == 0 && (s.version || s.info) {
+        report::line(
+            "",
+            format_args!(
+                "hetmp OpenSHMEM {}.{} (hetmp {})",
+                crate::MAJOR,
+                crate::MINOR,
+                env!("CARGO_PKG_VERSION")
+            ),
+        );
+    }
+    if world.me == 0 && s.info {
+        report::line(
+            "",
+            format_args!(
+                "SHMEM_SYMMETRIC_SIZE={} SHMEM_DEBUG={} HETMP_CHECK={} HETMP_NIC={:?} HETMP_NIC_MODEL={}",
+                s.heap,
+                u8::from(s.debug),
+                u8::from(s.check),
+                s.nic,
+                s.model
+            ),
+        );
+    }
+    if s.debug {
+        report::warn(format_args!(
+            "PE {} of {}: process {}, heap {:#x}..{:#x}, static data {:#x}..{:#x}, {}",
+            world.me,
+            world.n,
+            std::process::id(),
+            world.heap_range.start,
+            world.heap_range.end,
+            world.data.start,
+            world.data.end,
+            if world::is_direct() {
+                "direct"
+            } else {
+                "checked"
+            },
+        ));
+    }
+}
+
+extern "C" fn in_child() {
+    if let Some(world) = world::get() {
+        world::close(State::Forked);
+        // SAFETY: shared by `start`; a forked child has one thread.
+        unsafe { statics::make_private(&world.data) };
+    }
+}
+
+/// Leaves the job when the process ends, not in `shmem_finalize`: the library may be initialised again, and a program
+/// that ends without finalize must not look like an accident to the launcher.
+extern "C" fn at_exit() {
+    if world::state() == State::Forked {
+        return;
+    }
+    if let Some(world) = world::earlier() {
+        if let Ok(mut job) = world.job.try_lock() {
+            // The process ends; there is nobody to tell.
+            let _ = job.finalize();
+        }
+    }
+}
+
+/// `shmem_finalize`: a barrier of all, then the library is closed (at the last of nested ones).
+pub fn finalize(f: &'static str) {
+    let world = world::need(f);
+    collective::barrier_all(f);
+    let _one = STARTING.lock();
+    if OPEN.fetch_sub(1, Ordering::Relaxed) == 1 {
+        world::close(State::Finished);
+    }
+}
+
+/// `shmem_my_pe`.
+#[inline(always)]
+pub fn my_pe(f: &'static str) -> c_int {
+    match world::direct_place() {
+        Some((me, _)) => me as c_int,
+        None => world::need(f).me as c_int,
+    }
+}
+
+/// `shmem_n_pes`.
+#[inline(always)]
+pub fn n_pes(f: &'static str) -> c_int {
+    match world::direct_place() {
+        Some((_, n)) => n as c_int,
+        None => world::need(f).n as c_int,
+    }
+}
+
+/// `shmem_global_exit`: ends every PE with `status`.
+pub fn global_exit(f: &'static str, status: c_int) -> ! {
+    let world = world::need(f);
+    // What the program wrote through stdio is its output.
+    // SAFETY: null means all streams.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
+    world::abort(
+        status,
+        &format!("{f} status {status}: called by PE {}", world.me),
+    )
+}
+
+/// `shmem_pe_accessible`.
+pub fn pe_accessible(f: &'static str, pe: c_int) -> c_int {
+    let world = world::need(f);
+    c_int::from(u32::try_from(pe).is_ok_and(|pe| pe < world.n))
+}
+
+/// `shmem_addr_accessible`.
+pub fn addr_accessible(f: &'static str, address: *const u8, pe: c_int) -> c_int {
+    let world = world::need(f);
+    c_int::from(pe_accessible(f, pe) == 1 && world.offset(address as usize, 1).is_some())
+}
+
+/// `shmem_query_thread`.
+pub fn query_thread(f: &'static str) -> c_int {
+    world::need(f).threads.load(Ordering::Relaxed)
+}
+
+/// `shmem_query_initialized` (1.6).
+pub fn query_initialized() -> c_int {
+    c_int::from(world::state() == State::Running)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cards_come_back_and_other_texts_do_not() {
+        let card = Card {
+            pid: 12,
+            fd: 5,
+            layout: Layout::new(100, 8192, 1 << 20),
+            data: 8192,
+        };
+        let text = card.encode();
+        assert_eq!(Card::parse(text.as_bytes()), Some(card));
+        for bad in ["", "1 2 3", "a b c d e f", "1 2 3 4 5 6 7", "-1 2 3 4 5 6"] {
+            assert_eq!(Card::parse(bad.as_bytes()), None, "{bad}");
+        }
+    }
+}

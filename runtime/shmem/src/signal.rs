@@ -1,0 +1,139 @@
+//! Signalling operations (specification 1.5, section 9.8): a put and an update of a 64-bit word at the target that
+//! is never seen before the data.
+
+use crate::amo::{self, Op};
+use crate::context::{self, Ctx};
+use crate::fail;
+use crate::rma;
+use crate::wait;
+use crate::world;
+use core::ffi::c_int;
+use core::sync::atomic::{fence, AtomicU64, Ordering};
+
+/// `SHMEM_SIGNAL_SET`.
+pub const SET: c_int = 0;
+/// `SHMEM_SIGNAL_ADD`.
+pub const ADD: c_int = 1;
+
+fn op(f: &'static str, sig_op: c_int, pe: c_int) -> Op {
+    match sig_op {
+        SET => Op::Set,
+        ADD => Op::Add,
+        _ => fail::die(
+            f,
+            format_args!(
+                "PE {pe}: signal operation {sig_op}: SHMEM_SIGNAL_SET and SHMEM_SIGNAL_ADD are accepted"
+            ),
+        ),
+    }
+}
+
+/// `shmem_put_signal` and its nonblocking form.
+///
+/// # Safety
+/// As [`rma::put`]; `sig` is aligned.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+#[inline(always)]
+pub unsafe fn put(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    sig: *mut u64,
+    value: u64,
+    sig_op: c_int,
+    pe: c_int,
+    nbi: bool,
+) {
+    if context::is_default(ctx) {
+        if let (Some(to), Some(at)) = (
+            world::direct(dest as usize, bytes, pe),
+            world::direct(sig as usize, 8, pe),
+        ) {
+            // SAFETY: both found in bounds; the source is the caller's promise.
+            unsafe {
+                core::ptr::copy(source, to, bytes);
+                let word = AtomicU64::from_ptr(at.cast());
+                // A large copy may use stores that bypass the cache, which release does not order.
+                if bytes >= rma::STREAMING {
+                    fence(Ordering::SeqCst);
+                }
+                match sig_op {
+                    SET => word.store(value, Ordering::Release),
+                    ADD => {
+                        word.fetch_add(value, Ordering::Release);
+                    }
+                    _ => {
+                        op(f, sig_op, pe);
+                    }
+                }
+            }
+            return;
+        }
+    }
+    // SAFETY: passed on.
+    unsafe { put_cold(f, ctx, dest, source, bytes, sig, (value, sig_op), pe, nbi) }
+}
+
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+#[cold]
+#[inline(never)]
+unsafe fn put_cold(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    sig: *mut u64,
+    (value, sig_op): (u64, c_int),
+    pe: c_int,
+    _nbi: bool,
+) {
+    let op = op(f, sig_op, pe);
+    // SAFETY: passed on.
+    unsafe {
+        rma::put(f, ctx, dest, source, bytes, pe);
+        context::fence(f, ctx);
+        amo::update(f, ctx, op, sig, value, pe);
+    }
+}
+
+/// `shmem_signal_fetch`: the value of this PE's own signal.
+///
+/// # Safety
+/// `sig` is an aligned word.
+#[inline(always)]
+pub unsafe fn fetch(_f: &'static str, sig: *const u64) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe { AtomicU64::from_ptr(sig.cast_mut()) }.load(Ordering::Acquire)
+}
+
+/// `shmem_signal_wait_until`: the value that satisfied the comparison.
+///
+/// # Safety
+/// `sig` is an aligned word.
+pub unsafe fn wait_until(f: &'static str, sig: *mut u64, cmp: c_int, value: u64) -> u64 {
+    // SAFETY: passed on.
+    unsafe { wait::until(f, sig, cmp, value) }
+}
+
+/// `shmem_signal_add` (1.6).
+///
+/// # Safety
+/// `sig` is aligned.
+#[inline(always)]
+pub unsafe fn add(f: &'static str, ctx: Ctx, sig: *mut u64, value: u64, pe: c_int) {
+    // SAFETY: passed on.
+    unsafe { amo::update(f, ctx, Op::Add, sig, value, pe) }
+}
+
+/// `shmem_signal_set` (1.6).
+///
+/// # Safety
+/// `sig` is aligned.
+#[inline(always)]
+pub unsafe fn set(f: &'static str, ctx: Ctx, sig: *mut u64, value: u64, pe: c_int) {
+    // SAFETY: passed on.
+    unsafe { amo::update(f, ctx, Op::Set, sig, value, pe) }
+}

@@ -1,0 +1,492 @@
+//! Point-to-point synchronisation (specification 1.5, section 9.9), and how a PE waits for others.
+//!
+//! **Waiting.** A PE first spins, under the policy of [`hetmp_core::park`] (short if the PEs of this machine
+//! outnumber its CPUs). Then it gives its core away for a while: the PE it waits for may be next in line on this
+//! very core, and handing over costs half a microsecond. Then it sleeps: peers that change something through
+//! the library's own flags wake it through its [bell](crate::control::Bell); a plain store by a peer cannot, so
+//! that a sleep ends by itself after [`NAP_NS`].
+
+use crate::control::Bell;
+use crate::fail;
+use crate::world::{self, World};
+use core::ffi::c_int;
+use core::sync::atomic::{fence, AtomicU32, Ordering};
+use hetmp_core::park::Spinner;
+use hetmp_core::sys;
+
+/// Hand-overs of the core before a sleep: some 0.1 to 0.3 ms.
+const YIELDS: u32 = 200;
+/// The shortest and longest sleep while nobody rings, nanoseconds.
+const NAP_NS: (u64, u64) = (50_000, 1_000_000);
+
+/// Waits until `done` says so.
+#[cold]
+#[inline(never)]
+pub(crate) fn until_true(world: &World, done: &mut dyn FnMut() -> bool) {
+    let mut spinner = Spinner::new();
+    while spinner.turn() {
+        if done() {
+            return;
+        }
+    }
+    for _ in 0..YIELDS {
+        sys::yield_now();
+        if done() {
+            return;
+        }
+    }
+    let bell = &world.control().bell;
+    let mut nap = NAP_NS.0;
+    bell.sleepers.fetch_add(1, Ordering::SeqCst);
+    loop {
+        let seen = bell.rings.load(Ordering::Acquire);
+        fence(Ordering::SeqCst);
+        if done() {
+            break;
+        }
+        shared_futex_wait(&bell.rings, seen, nap);
+        nap = (nap * 2).min(NAP_NS.1);
+    }
+    bell.sleepers.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Wakes a PE that sleeps, after its flag was changed.
+#[inline]
+pub(crate) fn ring(bell: &Bell) {
+    fence(Ordering::SeqCst);
+    if bell.sleepers.load(Ordering::Relaxed) != 0 {
+        awaken(bell);
+    }
+}
+
+#[cold]
+fn awaken(bell: &Bell) {
+    bell.rings.fetch_add(1, Ordering::Release);
+    // SAFETY: a live word of a mapped segment.
+    unsafe {
+        let saved = sys::errno();
+        libc::syscall(
+            libc::SYS_futex,
+            bell.rings.as_ptr(),
+            libc::FUTEX_WAKE,
+            i32::MAX,
+        );
+        *libc::__errno_location() = saved;
+    }
+}
+
+/// Sleeps while `*word == expected`, for `ns` nanoseconds at most; the word may lie in memory that other processes
+/// map, too.
+fn shared_futex_wait(word: &AtomicU32, expected: u32, ns: u64) {
+    let timeout = libc::timespec {
+        tv_sec: (ns / 1_000_000_000) as libc::time_t,
+        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+    };
+    // SAFETY: the word is live and aligned, the timeout lies on this stack.
+    unsafe {
+        let saved = sys::errno();
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT,
+            expected,
+            &raw const timeout,
+        );
+        *libc::__errno_location() = saved;
+    }
+}
+
+/// A value that can be waited for.
+pub trait Value: Copy + PartialOrd + core::fmt::Display {}
+impl Value for i16 {}
+impl Value for u16 {}
+impl Value for i32 {}
+impl Value for u32 {}
+impl Value for i64 {}
+impl Value for u64 {}
+
+/// What variables are compared with.
+#[derive(Clone, Copy, Debug)]
+pub enum Values<T> {
+    /// All with the same.
+    One(T),
+    /// Each with its own, by its index.
+    Each(*const T),
+}
+
+impl<T: Value> Values<T> {
+    /// # Safety
+    /// The array has more than `i` values.
+    #[inline(always)]
+    unsafe fn at(&self, i: usize) -> T {
+        match self {
+            Values::One(v) => *v,
+            // SAFETY: the caller's promise.
+            Values::Each(p) => unsafe { p.add(i).read() },
+        }
+    }
+}
+
+#[inline(always)]
+fn compare<T: Value>(f: &'static str, a: T, cmp: c_int, b: T) -> bool {
+    match cmp {
+        0 => a == b,
+        1 => a != b,
+        2 => a > b,
+        3 => a >= b,
+        4 => a < b,
+        5 => a <= b,
+        _ => fail::die(
+            f,
+            format_args!("comparison {cmp}: SHMEM_CMP_EQ, NE, GT, GE, LT and LE are accepted"),
+        ),
+    }
+}
+
+/// # Safety
+/// `at` is an aligned variable.
+#[inline(always)]
+unsafe fn load<T: Value>(at: *mut T) -> T {
+    // SAFETY: the caller's promise; volatile, since peers write it.
+    let value = unsafe { at.read_volatile() };
+    // What was written before the value that was read is read after it.
+    fence(Ordering::Acquire);
+    value
+}
+
+/// Waits until the variable compares so with `value`, and returns it.
+///
+/// # Safety
+/// `ivar` is an aligned variable of this PE.
+#[inline(always)]
+pub unsafe fn until<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T) -> T {
+    // SAFETY: the caller's promise.
+    let first = unsafe { load(ivar) };
+    if world::is_direct() && compare(f, first, cmp, value) {
+        return first;
+    }
+    // SAFETY: passed on.
+    unsafe { until_cold(f, ivar, cmp, value) }
+}
+
+#[inline(never)]
+unsafe fn until_cold<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T) -> T {
+    let world = world::need(f);
+    check_place(f, world, ivar as usize, size_of::<T>());
+    let mut seen = value;
+    until_true(world, &mut || {
+        // SAFETY: the caller's promise.
+        seen = unsafe { load(ivar) };
+        compare(f, seen, cmp, value)
+    });
+    seen
+}
+
+/// Under `HETMP_CHECK`, a variable that nobody else can write is an error: the wait would never end.
+fn check_place(f: &'static str, world: &World, address: usize, bytes: usize) {
+    if world.settings.check && world.offset(address, bytes).is_none() {
+        fail::bad_address(f, address, bytes, world.me as c_int);
+    }
+}
+
+/// True when element `i` counts.
+///
+/// # Safety
+/// `status` is null or has more than `i` elements.
+#[inline(always)]
+unsafe fn counts(status: *const c_int, i: usize) -> bool {
+    // SAFETY: the caller's promise.
+    status.is_null() || unsafe { *status.add(i) } == 0
+}
+
+/// The specification's test of an array: everything that counts and compares so.
+struct Array<T> {
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+}
+
+impl<T: Value> Array<T> {
+    /// # Safety
+    /// The arrays have `n` elements; `status` may be null.
+    unsafe fn holds(&self, i: usize) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let value = load(self.ivars.add(i));
+            compare(self.f, value, self.cmp, self.values.at(i))
+        }
+    }
+
+    /// # Safety
+    /// As [`Array::holds`].
+    unsafe fn is_empty(&self) -> bool {
+        // SAFETY: the caller's promise.
+        (0..self.n).all(|i| unsafe { !counts(self.status, i) })
+    }
+
+    /// # Safety
+    /// As [`Array::holds`].
+    unsafe fn all(&self) -> bool {
+        // SAFETY: the caller's promise.
+        (0..self.n).all(|i| unsafe { !counts(self.status, i) || self.holds(i) })
+    }
+
+    /// # Safety
+    /// As [`Array::holds`]. `from`: where to begin, so that no element starves.
+    unsafe fn any(&self, from: usize) -> Option<usize> {
+        (0..self.n)
+            .map(|i| (from + i) % self.n)
+            // SAFETY: the caller's promise.
+            .find(|&i| unsafe { counts(self.status, i) && self.holds(i) })
+    }
+
+    /// # Safety
+    /// As [`Array::holds`]; `indices` has room for `n`.
+    unsafe fn some(&self, indices: *mut usize) -> usize {
+        let mut found = 0;
+        for i in 0..self.n {
+            // SAFETY: the caller's promise; not more are found than looked at.
+            unsafe {
+                if counts(self.status, i) && self.holds(i) {
+                    *indices.add(found) = i;
+                    found += 1;
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Where the next search for any element begins: turns, so that no element starves.
+static TURN: AtomicU32 = AtomicU32::new(0);
+
+fn turn() -> usize {
+    TURN.fetch_add(1, Ordering::Relaxed) as usize
+}
+
+/// `shmem_wait_until_all` and `_vector`.
+///
+/// # Safety
+/// The arrays have `n` elements; `status` may be null.
+pub unsafe fn until_all<T: Value>(
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) {
+    let world = world::need(f);
+    let a = Array {
+        f,
+        ivars,
+        n,
+        status,
+        cmp,
+        values,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !a.all() {
+            until_true(world, &mut || a.all());
+        }
+    }
+}
+
+/// `shmem_wait_until_any` and `_vector`: an index, or `SIZE_MAX` for an empty set.
+///
+/// # Safety
+/// As [`until_all`].
+pub unsafe fn until_any<T: Value>(
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) -> usize {
+    let world = world::need(f);
+    let a = Array {
+        f,
+        ivars,
+        n,
+        status,
+        cmp,
+        values,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if a.is_empty() {
+            return usize::MAX;
+        }
+        let from = turn();
+        let mut found = a.any(from);
+        if found.is_none() {
+            until_true(world, &mut || {
+                found = a.any(from);
+                found.is_some()
+            });
+        }
+        found.unwrap_or(usize::MAX)
+    }
+}
+
+/// `shmem_wait_until_some` and `_vector`: how many indices were written, 0 for an empty set.
+///
+/// # Safety
+/// As [`until_all`]; `indices` has room for `n`.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn until_some<T: Value>(
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    indices: *mut usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) -> usize {
+    let world = world::need(f);
+    let a = Array {
+        f,
+        ivars,
+        n,
+        status,
+        cmp,
+        values,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if a.is_empty() {
+            return 0;
+        }
+        let mut found = a.some(indices);
+        if found == 0 {
+            until_true(world, &mut || {
+                found = a.some(indices);
+                found != 0
+            });
+        }
+        found
+    }
+}
+
+/// `shmem_test`: 1 if it compares so.
+///
+/// # Safety
+/// As [`until`].
+#[inline(always)]
+pub unsafe fn test<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T) -> c_int {
+    // SAFETY: the caller's promise.
+    let held = compare(f, unsafe { load(ivar) }, cmp, value);
+    if !held {
+        looked_in_vain(f);
+    }
+    c_int::from(held)
+}
+
+/// After a test that failed: a program that tests in a loop must not keep the PE it waits for from running.
+#[inline(always)]
+fn looked_in_vain(f: &'static str) {
+    if !world::is_direct() || hetmp_core::park::Policy::oversubscribed() {
+        cold_look(f);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn cold_look(f: &'static str) {
+    let _running = world::need(f);
+    sys::yield_now();
+}
+
+/// `shmem_test_all` and `_vector`.
+///
+/// # Safety
+/// As [`until_all`].
+pub unsafe fn test_all<T: Value>(
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) -> c_int {
+    let a = Array {
+        f,
+        ivars,
+        n,
+        status,
+        cmp,
+        values,
+    };
+    // SAFETY: the caller's promise.
+    let held = unsafe { a.all() };
+    if !held {
+        looked_in_vain(f);
+    }
+    c_int::from(held)
+}
+
+/// `shmem_test_any` and `_vector`: an index, or `SIZE_MAX` if none compares so.
+///
+/// # Safety
+/// As [`until_all`].
+pub unsafe fn test_any<T: Value>(
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) -> usize {
+    let a = Array {
+        f,
+        ivars,
+        n,
+        status,
+        cmp,
+        values,
+    };
+    if n == 0 {
+        return usize::MAX;
+    }
+    // SAFETY: the caller's promise.
+    let found = unsafe { a.any(turn()) };
+    if found.is_none() {
+        looked_in_vain(f);
+    }
+    found.unwrap_or(usize::MAX)
+}
+
+/// `shmem_test_some` and `_vector`: how many indices were written.
+///
+/// # Safety
+/// As [`until_some`].
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn test_some<T: Value>(
+    f: &'static str,
+    ivars: *mut T,
+    n: usize,
+    indices: *mut usize,
+    status: *const c_int,
+    cmp: c_int,
+    values: Values<T>,
+) -> usize {
+    let a = Array {
+        f,
+        ivars,
+        n,
+        status,
+        cmp,
+        values,
+    };
+    // SAFETY: the caller's promise.
+    let found = unsafe { a.some(indices) };
+    if found == 0 {
+        looked_in_vain(f);
+    }
+    found
+}

@@ -1,0 +1,266 @@
+//! The job as this PE sees it: who it is, where its memory is, where its peers' is.
+//!
+//! There is one [`World`], made by `shmem_init` and never freed: the program holds pointers into its memory.
+//! Beside it lies [`FAST`], the few words that a direct operation needs.
+
+use crate::control::Control;
+use crate::heap::Heap;
+use crate::segment::Segment;
+use crate::settings::Settings;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use hetmp_core::bootstrap::Job;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// Where the library is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum State {
+    /// Before `shmem_init`.
+    New = 0,
+    Running = 1,
+    /// After the last `shmem_finalize`.
+    Finished = 2,
+    /// A child made by fork: it has no place in the job.
+    Forked = 3,
+}
+
+static STATE: AtomicU32 = AtomicU32::new(0);
+static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+
+/// A peer as this PE reaches it.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    /// Its segment, where it is mapped here (this PE's own for itself).
+    pub(crate) mapped: Option<Segment>,
+    /// Runs on this machine.
+    pub(crate) local: bool,
+}
+
+/// Everything that is the same from `shmem_init` to `shmem_finalize`.
+pub(crate) struct World {
+    pub(crate) me: u32,
+    pub(crate) n: u32,
+    pub(crate) settings: Settings,
+    /// Static data at the executable's own addresses.
+    pub(crate) data: Range<usize>,
+    /// This PE's heap at the addresses the program gets.
+    pub(crate) heap_range: Range<usize>,
+    pub(crate) peers: Vec<Peer>,
+    pub(crate) heap: Mutex<Heap>,
+    pub(crate) job: Mutex<Box<dyn Job>>,
+    /// `SHMEM_THREAD_*` provided.
+    pub(crate) threads: AtomicI32,
+}
+
+impl World {
+    /// A peer; the number was checked.
+    #[inline]
+    pub(crate) fn peer(&self, pe: u32) -> &Peer {
+        &self.peers[pe as usize]
+    }
+
+    /// This PE's own segment.
+    pub(crate) fn own(&self) -> &Segment {
+        match &self.peers[self.me as usize].mapped {
+            Some(segment) => segment,
+            None => unreachable!("a PE's own segment is mapped before the world is made"),
+        }
+    }
+
+    /// This PE's control block.
+    #[inline]
+    pub(crate) fn control(&self) -> &Control {
+        // SAFETY: every segment begins with one, which stays mapped; all of it is atomics.
+        unsafe { &*self.own().base.cast::<Control>() }
+    }
+
+    /// True where a peer's memory may be accessed by loads and stores of this PE: mapped, and not behind a
+    /// modelled adapter.
+    pub(crate) fn is_coherent(&self) -> bool {
+        self.settings.model.is_empty()
+    }
+
+    /// The offset of `bytes` at a symmetric address of this PE in its segment.
+    pub(crate) fn offset(&self, address: usize, bytes: usize) -> Option<u64> {
+        let layout = &self.own().layout;
+        for (range, at) in [
+            (&self.heap_range, layout.heap_at()),
+            (&self.data, layout.data_at()),
+        ] {
+            if address >= range.start && address <= range.end && bytes <= range.end - address {
+                return Some((at + (address - range.start)) as u64);
+            }
+        }
+        None
+    }
+}
+
+/// What a direct operation needs to know. Written by [`open`] and [`close`].
+///
+/// # Memory ordering
+/// `n` is stored last (release) when the world opens and first when it closes. A program may call in only
+/// after `shmem_init` has returned to a thread and it passed that on, so that plain loads do.
+#[repr(C, align(64))]
+pub(crate) struct Fast {
+    /// PEs while all operations may go the direct way, else 0.
+    n: AtomicU32,
+    me: AtomicU32,
+    heap: AtomicUsize,
+    heap_len: AtomicUsize,
+    data: AtomicUsize,
+    data_len: AtomicUsize,
+    peers: AtomicPtr<Bases>,
+}
+
+/// Where a peer's regions are mapped here.
+#[repr(C)]
+pub(crate) struct Bases {
+    heap: usize,
+    data: usize,
+}
+
+static FAST: Fast = Fast {
+    n: AtomicU32::new(0),
+    me: AtomicU32::new(0),
+    heap: AtomicUsize::new(0),
+    heap_len: AtomicUsize::new(0),
+    data: AtomicUsize::new(0),
+    data_len: AtomicUsize::new(0),
+    peers: AtomicPtr::new(core::ptr::null_mut()),
+};
+
+/// Where `bytes` at the symmetric address `address` lie on `pe`, if the operation may be done here and now by
+/// loads and stores. None for whatever is unusual, or wrong: the cold way finds out.
+#[inline(always)]
+pub fn direct(address: usize, bytes: usize, pe: c_int) -> Option<*mut u8> {
+    if pe as u32 >= FAST.n.load(Ordering::Relaxed) {
+        return None;
+    }
+    // SAFETY: the table has an entry for each of the `n` PEs and is never freed.
+    let peer = unsafe { &*FAST.peers.load(Ordering::Relaxed).add(pe as usize) };
+    let off = address.wrapping_sub(FAST.heap.load(Ordering::Relaxed));
+    let len = FAST.heap_len.load(Ordering::Relaxed);
+    if off < len && bytes <= len - off {
+        return Some((peer.heap + off) as *mut u8);
+    }
+    let off = address.wrapping_sub(FAST.data.load(Ordering::Relaxed));
+    let len = FAST.data_len.load(Ordering::Relaxed);
+    if off < len && bytes <= len - off {
+        return Some((peer.data + off) as *mut u8);
+    }
+    None
+}
+
+/// True while all operations go the direct way.
+#[inline(always)]
+pub fn is_direct() -> bool {
+    FAST.n.load(Ordering::Relaxed) != 0
+}
+
+/// Number of this PE and of all, while all operations go the direct way.
+#[inline(always)]
+pub(crate) fn direct_place() -> Option<(u32, u32)> {
+    let n = FAST.n.load(Ordering::Relaxed);
+    (n != 0).then(|| (FAST.me.load(Ordering::Relaxed), n))
+}
+
+pub(crate) fn state() -> State {
+    match STATE.load(Ordering::Acquire) {
+        1 => State::Running,
+        2 => State::Finished,
+        3 => State::Forked,
+        _ => State::New,
+    }
+}
+
+pub(crate) fn set_state(state: State) {
+    STATE.store(state as u32, Ordering::Release);
+}
+
+/// The world, while the library runs.
+#[inline]
+pub(crate) fn get() -> Option<&'static World> {
+    if STATE.load(Ordering::Acquire) != State::Running as u32 {
+        return None;
+    }
+    // SAFETY: stored before the state became running; a world is never freed.
+    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+}
+
+/// The world, or the job ends with a line that names `f`.
+#[inline]
+pub(crate) fn need(f: &'static str) -> &'static World {
+    match get() {
+        Some(world) => world,
+        None => crate::fail::not_running(f),
+    }
+}
+
+/// Opens the library to calls. `direct`: every peer is mapped, and nothing asks for the cold way.
+pub(crate) fn open(world: &'static World, direct: bool) {
+    let bases: Vec<Bases> = world
+        .peers
+        .iter()
+        .map(|p| match &p.mapped {
+            // This PE's own memory under the program's own addresses: a copy less in the cache's index
+            // and no second address for one place.
+            Some(s) if core::ptr::eq(s, world.own()) => Bases {
+                heap: world.heap_range.start,
+                data: world.data.start,
+            },
+            Some(s) => Bases {
+                heap: s.heap().start,
+                data: s.data() as usize,
+            },
+            None => Bases { heap: 0, data: 0 },
+        })
+        .collect();
+    FAST.peers
+        .store(Vec::leak(bases).as_mut_ptr(), Ordering::Relaxed);
+    FAST.me.store(world.me, Ordering::Relaxed);
+    FAST.heap.store(world.heap_range.start, Ordering::Relaxed);
+    FAST.heap_len
+        .store(world.heap_range.len(), Ordering::Relaxed);
+    FAST.data.store(world.data.start, Ordering::Relaxed);
+    FAST.data_len.store(world.data.len(), Ordering::Relaxed);
+    WORLD.store(core::ptr::from_ref(world).cast_mut(), Ordering::Release);
+    set_state(State::Running);
+    FAST.n
+        .store(if direct { world.n } else { 0 }, Ordering::Release);
+}
+
+/// Closes it: `state` says why.
+pub(crate) fn close(state: State) {
+    FAST.n.store(0, Ordering::Release);
+    set_state(state);
+}
+
+/// The world of a job that was closed again, for `shmem_init` after `shmem_finalize`.
+pub(crate) fn earlier() -> Option<&'static World> {
+    // SAFETY: null or a world, which is never freed.
+    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+}
+
+/// The symmetric regions, for messages.
+pub(crate) fn regions() -> [Range<usize>; 2] {
+    match earlier() {
+        Some(w) => [w.heap_range.clone(), w.data.clone()],
+        None => [0..0, 0..0],
+    }
+}
+
+/// Ends every PE of the job with `status`, with a line about it.
+pub(crate) fn abort(status: i32, text: &str) -> ! {
+    if let Some(world) = earlier() {
+        // Another thread that is in the exchange (init, finalize) or that aborts holds the lock; then the
+        // launcher notices that this process ends.
+        if let Ok(mut job) = world.job.try_lock() {
+            job.abort(status, text);
+        }
+    }
+    hetmp_core::report::warn(format_args!("{text}"));
+    // SAFETY: no preconditions. Handlers of the program must not run: it is in the middle of a call.
+    unsafe { libc::_exit(status) }
+}
