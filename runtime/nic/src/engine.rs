@@ -19,6 +19,7 @@ use crate::descriptor::{
     Atomic, Completion, CounterId, Descriptor, Failure, Fetch, Inline, Key, Local, Remote, Signal,
     Source, Status, Work, MESSAGE_BYTES,
 };
+use crate::device_memory::board::{Kind, Tracker};
 use crate::execute::{self, LocalPart, RemotePart};
 use crate::inbox::{Inbox, Message};
 use crate::keys::{KeyTable, Memory, RegisterError, Rights};
@@ -154,6 +155,8 @@ pub trait Bell: Send {
     /// Called while the initiator waits. An engine that runs in its callers works here; true if it did
     /// something.
     fn drive(&mut self) -> bool;
+    /// Sources must be read afresh: see [`QueuePair::invalidate`].
+    fn invalidate(&mut self) {}
 }
 
 /// Operations that failed since the last look.
@@ -164,6 +167,9 @@ pub struct Failed(pub Vec<Completion>);
 pub struct QueuePair {
     initiator: Initiator,
     bell: Box<dyn Bell>,
+    /// Quiet has to flush the writes held at this many ranks; 0: none holds any.
+    holding: u32,
+    tracker: Option<Box<Tracker>>,
 }
 
 impl core::fmt::Debug for QueuePair {
@@ -178,7 +184,45 @@ impl QueuePair {
     pub(crate) fn new(mut initiator: Initiator, bell: Box<dyn Bell>) -> QueuePair {
         let filled = initiator.fill(Shape::Put);
         debug_assert_eq!(filled, Ok(()));
-        QueuePair { initiator, bell }
+        QueuePair {
+            initiator,
+            bell,
+            holding: 0,
+            tracker: None,
+        }
+    }
+
+    /// Quiet flushes what `ranks` ranks hold.
+    pub(crate) fn flushing(&mut self, ranks: u32) {
+        self.holding = ranks;
+    }
+
+    pub(crate) fn tracked(&mut self, tracker: Tracker) {
+        self.tracker = Some(Box::new(tracker));
+    }
+
+    /// Says where in the program the operations that follow come from: what the checker calls them
+    /// ([`crate::device_memory::board`]). 0: they are nobody's, and not looked at. Without a checker this
+    /// does nothing.
+    #[inline]
+    pub fn at_site(&mut self, site: u64) -> &mut QueuePair {
+        if let Some(t) = &mut self.tracker {
+            t.site = site;
+        }
+        self
+    }
+
+    /// True where [`QueuePair::at_site`] means something.
+    #[inline]
+    pub fn is_checked(&self) -> bool {
+        self.tracker.is_some()
+    }
+
+    /// Makes the adapter read sources afresh that it may have read before. Posting does that by itself,
+    /// except under [`DeviceMemory`](crate::device_memory::DeviceMemory) without `invalidate`; on other
+    /// engines there is nothing to do.
+    pub fn invalidate(&mut self) {
+        self.bell.invalidate();
     }
 
     /// The raw posting end: posting without ringing, templates, polling.
@@ -192,6 +236,21 @@ impl QueuePair {
         if self.initiator.ring() {
             self.bell.rung();
         }
+    }
+
+    /// Tells the engine that the doorbell record has grown: for an initiator that writes the
+    /// [rings' memory](Initiator::raw) itself.
+    #[inline]
+    pub fn doorbell(&mut self) {
+        self.bell.rung();
+    }
+
+    /// Waits until that many operations are done in all, for such an initiator: the engine runs here if it runs in its
+    /// callers, and the thread sleeps if it takes long.
+    pub fn wait_done(&mut self, operations: u64) {
+        let bell = &mut self.bell;
+        self.initiator
+            .wait(&mut || bell.drive(), &mut |i| i.done() >= operations);
     }
 
     fn wait(&mut self, until: &mut dyn FnMut(&mut Initiator) -> bool) {
@@ -218,12 +277,21 @@ impl QueuePair {
 
     /// Posts any work, announced at the next [`QueuePair::ring`]; waits while the queue is full.
     pub fn post(&mut self, peer: u32, signalled: bool, work: Work) -> u64 {
+        self.track(peer, &work);
         let d = self.descriptor(peer, signalled, work);
         self.insist(|i| i.post(&d))
     }
 
+    #[inline]
+    fn track(&mut self, peer: u32, work: &Work) {
+        if let Some(t) = &mut self.tracker {
+            t.posted(peer, work);
+        }
+    }
+
     /// The same with a counter of this rank that counts the operation when it is done.
     pub fn post_counted(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
+        self.track(peer, &work);
         let mut d = self.descriptor(peer, false, work);
         d.count = Some(counter);
         self.insist(|i| i.post(&d))
@@ -259,6 +327,9 @@ impl QueuePair {
             local,
             length,
         };
+        if let (Some(t), Shape::Put) = (&mut self.tracker, shape) {
+            t.wrote(peer, (Kind::Put, remote, length), true);
+        }
         let ticket = match self.initiator.post_template(shape, d) {
             Ok(ticket) => ticket,
             Err(Full) => self.insist(|i| i.post_template(shape, d)),
@@ -344,11 +415,20 @@ impl QueuePair {
         found
     }
 
-    /// Rings, and waits until everything posted is done.
+    /// Rings, and waits until everything posted is done, and visible at its target.
     ///
     /// # Errors
     /// The operations that failed since the last such report. The others took effect all the same.
     pub fn quiet(&mut self) -> Result<(), Failed> {
+        if self.holding != 0 {
+            // What is done may still be held there.
+            for peer in 0..self.holding {
+                self.post(peer, false, Work::Fence);
+            }
+        }
+        if let Some(t) = &mut self.tracker {
+            t.quiet();
+        }
         self.wait(&mut |i| i.is_quiet());
         let errors = self.initiator.take_errors();
         if errors.is_empty() {
@@ -449,6 +529,7 @@ pub(crate) struct Fabric {
 
 impl Fabric {
     /// Executes one operation of `rank`. `None`: the target's inbox is full; nothing was done.
+    #[inline]
     pub(crate) fn run(&self, rank: u32, d: &Descriptor) -> Option<Outcome> {
         match self.domains.get(d.peer as usize) {
             Some(peer) => transfer(&self.domains[rank as usize], peer, rank, d),

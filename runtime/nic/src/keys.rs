@@ -344,6 +344,14 @@ impl Span<'_> {
         self.len == 0
     }
 
+    /// First address in this process, and bytes, of the whole region.
+    pub fn region(&self) -> (usize, usize) {
+        (
+            self.place.here.load(Ordering::Relaxed) as usize,
+            self.place.len.load(Ordering::Relaxed) as usize,
+        )
+    }
+
     /// The counter of the owner that counts operations on this region.
     pub fn counter(&self) -> Option<CounterId> {
         let c = self.place.counter.load(Ordering::Relaxed);

@@ -14,6 +14,8 @@
 
 pub mod completion;
 pub mod descriptor;
+#[cfg(not(loom))]
+pub mod device_memory;
 pub mod execute;
 pub mod inbox;
 pub mod keys;

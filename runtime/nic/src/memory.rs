@@ -8,37 +8,36 @@ use crate::descriptor::{Atomic, AtomicOp, SignalOp, Width};
 use crate::keys::Span;
 use core::sync::atomic::{fence, AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering};
 
-/// Copies `n` bytes from `from` to `to`, which may overlap; a single aligned word in one access.
+/// Copies `n` bytes from `from` to `to`, which may overlap; a single aligned word is written in one access,
+/// and read in one where the source is aligned as well.
 ///
 /// # Safety
 /// Both are valid for `n` bytes.
 pub unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
-    if n == 0 {
-        return;
+    /// One word; `$atomic` has its size.
+    macro_rules! word {
+        ($atomic:ty, $word:ty) => {{
+            // The program may be writing the source, and must then get the old or the new word. A source
+            // that is not aligned (bytes of a descriptor) is nobody else's.
+            let value = if from as usize % n == 0 {
+                // SAFETY: valid by the caller's promise, aligned as tested.
+                unsafe { <$atomic>::from_ptr(from.cast_mut().cast()) }.load(Ordering::Relaxed)
+            } else {
+                // SAFETY: valid by the caller's promise.
+                unsafe { from.cast::<$word>().read_unaligned() }
+            };
+            // SAFETY: valid by the caller's promise, aligned as the guard of the arm says.
+            unsafe { <$atomic>::from_ptr(to.cast()) }.store(value, Ordering::Release);
+        }};
     }
-    let aligned = (from as usize | to as usize) % n == 0;
-    // SAFETY: valid by the caller's promise, aligned as tested. The load is atomic as well: the program
-    // may be writing the source, and must then get the old or the new word.
-    unsafe {
-        match n {
-            1 => AtomicU8::from_ptr(to).store(
-                AtomicU8::from_ptr(from.cast_mut()).load(Ordering::Relaxed),
-                Ordering::Release,
-            ),
-            2 if aligned => AtomicU16::from_ptr(to.cast()).store(
-                AtomicU16::from_ptr(from.cast_mut().cast()).load(Ordering::Relaxed),
-                Ordering::Release,
-            ),
-            4 if aligned => AtomicU32::from_ptr(to.cast()).store(
-                AtomicU32::from_ptr(from.cast_mut().cast()).load(Ordering::Relaxed),
-                Ordering::Release,
-            ),
-            8 if aligned => AtomicU64::from_ptr(to.cast()).store(
-                AtomicU64::from_ptr(from.cast_mut().cast()).load(Ordering::Relaxed),
-                Ordering::Release,
-            ),
-            _ => core::ptr::copy(from, to, n),
-        }
+    match n {
+        0 => {}
+        1 => word!(AtomicU8, u8),
+        2 if to as usize % 2 == 0 => word!(AtomicU16, u16),
+        4 if to as usize % 4 == 0 => word!(AtomicU32, u32),
+        8 if to as usize % 8 == 0 => word!(AtomicU64, u64),
+        // SAFETY: valid by the caller's promise; overlap is allowed.
+        _ => unsafe { core::ptr::copy(from, to, n) },
     }
 }
 

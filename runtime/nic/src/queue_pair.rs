@@ -48,6 +48,29 @@ struct Done {
     written: AtomicU64,
 }
 
+/// Where the memory of a queue pair lies, for an initiator that is not this library: a device, or the inline
+/// functions of a C header. It keeps the rules of [`Initiator::post`]: a slot is written while fewer than `depth`
+/// operations are posted and not done plus completions written and not read; then `posted` is stored, with release.
+///
+/// All words are read and written atomically. The memory lives as long as the [`Initiator`].
+#[derive(Clone, Copy, Debug)]
+pub struct Raw {
+    /// The first slot: `depth` of 64 bytes, each aligned to 64.
+    pub slots: *mut u64,
+    /// A power of two.
+    pub depth: usize,
+    /// The doorbell record: descriptors posted so far.
+    pub posted: *mut u64,
+    /// Descriptors taken so far: their slots may be written again.
+    pub taken: *mut u64,
+    /// Operations done so far.
+    pub done: *mut u64,
+    /// Completions written so far.
+    pub written: *mut u64,
+    /// The first of `depth` completions of [`COMPLETION_WORDS`] words.
+    pub completions: *mut u64,
+}
+
 /// The queue is full. Nothing was posted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
@@ -117,6 +140,28 @@ impl Initiator {
     /// Slots.
     pub fn depth(&self) -> usize {
         self.rings.slots.len()
+    }
+
+    /// The memory of its rings. Who writes there is the initiator instead of this one: from then on nothing is to be
+    /// posted or polled here.
+    #[cfg(not(loom))]
+    pub fn raw(&self) -> Raw {
+        let r = &*self.rings;
+        Raw {
+            slots: r.slots.as_ptr().cast::<u64>().cast_mut(),
+            depth: r.slots.len(),
+            posted: r.posted.as_ptr(),
+            taken: r.taken.as_ptr(),
+            done: r.done.operations.as_ptr(),
+            written: r.done.written.as_ptr(),
+            completions: r.completions.as_ptr().cast::<u64>().cast_mut(),
+        }
+    }
+
+    /// Operations done so far (acquire).
+    #[inline]
+    pub fn done(&self) -> u64 {
+        self.rings.done.operations.load(Ordering::Acquire)
     }
 
     /// The keys and the number in its templates.

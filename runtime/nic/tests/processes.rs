@@ -6,6 +6,8 @@
 use hetmp_nic::descriptor::{
     Atomic, AtomicOp, CounterId, Fetch, Remote, Signal, SignalOp, Status, Width, Work,
 };
+use hetmp_nic::device_memory::board::{site, Board, Kind, BOARD_BYTES};
+use hetmp_nic::device_memory::DeviceMemory;
 use hetmp_nic::engine::emulated::{self, Emulated, Model};
 use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
 use hetmp_nic::keys::{Memory, Rights};
@@ -14,9 +16,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes of each rank's heap. The first page of the file tells both where the other one sees its heap.
+/// Bytes of each rank's heap.
 const HEAP: usize = 1 << 20;
-const HEAD: usize = 4096;
+/// The first page of the file tells both where the other one sees its heap; the boards follow.
+const HEAD: usize = 4096 + 2 * BOARD_BYTES;
 const FILE: &str = "HETMP_NIC_TEST_FILE";
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -74,6 +77,7 @@ struct Rank {
     keys: TemplateKeys,
     /// First address of each heap, as its owner sees it.
     heaps: [u64; 2],
+    boards: Arc<[Board]>,
 }
 
 impl Rank {
@@ -86,8 +90,8 @@ impl Rank {
         let mut heaps = [0; 2];
         let mut domains = Vec::new();
         let mut keys = TemplateKeys::default();
-        for r in 0..2 {
-            heaps[r] = shared.await_word(r * 8, |v| v != 0);
+        for (r, base) in heaps.iter_mut().enumerate() {
+            *base = shared.await_word(r * 8, |v| v != 0);
             let domain = if r == rank {
                 Domain::new(Sizes::default())
             } else {
@@ -96,7 +100,7 @@ impl Rank {
             let memory = Memory {
                 here: heap(r),
                 len: HEAP,
-                base: heaps[r],
+                base: *base,
             };
             // SAFETY: the mapping is never unmapped; the test accesses it by atomic words.
             let key = unsafe { domain.keys().register(memory, Rights::ALL, None) }.expect("room");
@@ -107,6 +111,11 @@ impl Rank {
             domains.push(Arc::new(domain));
         }
         let engine = emulated::start_one(rank as u32, domains.into(), model).expect("a thread");
+        let boards = (0..2)
+            // SAFETY: within the mapping, which was zero and is never unmapped.
+            .map(|r| unsafe { Board::at(shared.start.add(4096 + r * BOARD_BYTES)) })
+            .collect();
+        let engine = engine.checking(Arc::clone(&boards));
         assert_eq!((engine.rank(), engine.ranks()), (rank as u32, 2));
         Rank {
             rank,
@@ -114,6 +123,7 @@ impl Rank {
             engine,
             keys,
             heaps,
+            boards,
         }
     }
 
@@ -268,9 +278,78 @@ fn so_they_do_over_a_link_that_reorders() {
         bytes_per_us: 10_000,
         jitter_ns: 5_000,
         seed: 3,
-        ..Model::default()
+        device: None,
     };
     two("so_they_do_over_a_link_that_reorders", model, exchange);
+}
+
+fn device() -> Model {
+    Model {
+        device: Some(DeviceMemory {
+            seed: 11,
+            hold_ns: 3_000,
+            ..DeviceMemory::default()
+        }),
+        ..Model::default()
+    }
+}
+
+#[test]
+fn a_program_that_orders_is_right_on_device_memory() {
+    two(
+        "a_program_that_orders_is_right_on_device_memory",
+        device(),
+        exchange,
+    );
+}
+
+/// Rank 0 writes data and a flag, with a fence and without; rank 1 waits and asks what was left unordered.
+#[test]
+fn a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it() {
+    two(
+        "a_flag_without_a_fence_is_named_at_the_rank_that_waited_for_it",
+        device(),
+        |r| {
+            let mut qp = r.queue_pair();
+            assert!(qp.is_checked());
+            // The same in both processes, wherever they loaded this program.
+            let code = site(exchange as *const () as usize);
+            for (round, fenced) in [(1u64, true), (2, false), (3, true), (4, false)] {
+                if r.rank == 0 {
+                    qp.at_site(code + round)
+                        .put(1, r.at(1, 4096), r.at(0, 0), 1000);
+                    if fenced {
+                        qp.fence(1);
+                    }
+                    qp.at_site(code + 200 + round)
+                        .put_inline(1, r.at(1, 64), &round.to_le_bytes())
+                        .expect("fits");
+                    qp.quiet().expect("valid");
+                    // Rank 1 has looked.
+                    r.await_word(64, round);
+                    continue;
+                }
+                r.await_word(64, round);
+                let races = r.boards[1].observe(r.at(1, 64), 8);
+                let sites: Vec<_> = races
+                    .iter()
+                    .map(|x| (x.initiator, x.first.kind, x.first.site, x.flag.site))
+                    .collect();
+                if fenced {
+                    assert_eq!(sites, []);
+                } else {
+                    assert_eq!(sites, [(0, Kind::Put, code + round, code + 200 + round)]);
+                    assert_eq!(races[0].first.address, r.at(1, 4096));
+                    assert_eq!(races[0].first.len, 1000);
+                }
+                // Internal traffic: nobody's, so not looked at.
+                qp.at_site(0)
+                    .put_inline(0, r.at(0, 64), &round.to_le_bytes())
+                    .expect("fits");
+                qp.quiet().expect("valid");
+            }
+        },
+    );
 }
 
 #[test]

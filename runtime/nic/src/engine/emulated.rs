@@ -6,12 +6,17 @@
 //! asleep costs its initiator a wake-up.
 
 pub mod adapter;
+mod device;
+#[cfg(test)]
+mod device_tests;
 
 use super::{ends, Abilities, Bell, Domain, Engine, Fabric, QueuePair, TemplateKeys};
+use crate::device_memory::board::{Board, Tracker};
 use crate::queue_pair::Consumer;
 use adapter::Adapter;
 pub use adapter::Model;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use device::Invalidations;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
@@ -55,6 +60,9 @@ struct Shared {
     queue_pairs: AtomicU32,
     /// Queue pairs in the list so far: grows after each was put in.
     joined: AtomicU32,
+    /// Writes are held at their targets ([`Model::device`]).
+    combining: bool,
+    invalidations: Arc<Invalidations>,
 }
 
 impl Shared {
@@ -72,6 +80,7 @@ struct Card {
 
 impl Card {
     fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Card> {
+        let invalidations = Arc::new(Invalidations::new(domains.len()));
         let fabric = Fabric { domains };
         let shared = Arc::new(Shared {
             fabric: fabric.clone(),
@@ -84,11 +93,13 @@ impl Card {
             stop: AtomicBool::new(false),
             queue_pairs: AtomicU32::new(0),
             joined: AtomicU32::new(0),
+            combining: model.device.is_some(),
+            invalidations: invalidations.clone(),
         });
         let of_thread = shared.clone();
         let thread = std::thread::Builder::new()
             .name("hetmp-nic".into())
-            .spawn(move || serve(&of_thread, Adapter::new(fabric, model)))?;
+            .spawn(move || serve(&of_thread, Adapter::new(fabric, model, invalidations)))?;
         Ok(Card {
             shared,
             thread: Some(thread),
@@ -111,6 +122,19 @@ impl Drop for Card {
 pub struct Emulated {
     rank: u32,
     card: Arc<Card>,
+    boards: Option<Arc<[Board]>>,
+}
+
+impl Emulated {
+    /// With the [boards](crate::device_memory::board) of all ranks: queue pairs made from now on pin what
+    /// they leave unordered, where they are told [sites](QueuePair::at_site).
+    #[must_use]
+    pub fn checking(self, boards: Arc<[Board]>) -> Emulated {
+        Emulated {
+            boards: Some(boards),
+            ..self
+        }
+    }
 }
 
 impl core::fmt::Debug for Emulated {
@@ -132,6 +156,7 @@ pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<E
         .map(|rank| Emulated {
             rank,
             card: card.clone(),
+            boards: None,
         })
         .collect())
 }
@@ -154,8 +179,17 @@ pub fn start_one(
             format!("rank {rank} of {}", domains.len()),
         ));
     }
+    let mut model = model;
+    if let Some(device) = &mut model.device {
+        // The processes of a job share the setting, but should not hold alike.
+        device.seed ^= u64::from(rank) << 32;
+    }
     let card = Arc::new(Card::start(domains, model)?);
-    Ok(Emulated { rank, card })
+    Ok(Emulated {
+        rank,
+        card,
+        boards: None,
+    })
 }
 
 fn serve(shared: &Shared, mut adapter: Adapter) {
@@ -226,17 +260,34 @@ impl Engine for Emulated {
         shared.joining.with(|list| list.push((self.rank, consumer)));
         shared.joined.fetch_add(1, Ordering::Release);
         shared.bell();
-        let bell = Doorbell(self.card.clone());
-        QueuePair::new(initiator, Box::new(bell))
+        let bell = Doorbell {
+            rank: self.rank,
+            card: self.card.clone(),
+        };
+        let mut qp = QueuePair::new(initiator, Box::new(bell));
+        if shared.combining {
+            qp.flushing(self.ranks());
+        }
+        if let Some(boards) = &self.boards {
+            qp.tracked(Tracker::new(self.rank, boards.clone()));
+        }
+        qp
     }
 }
 
-struct Doorbell(Arc<Card>);
+struct Doorbell {
+    rank: u32,
+    card: Arc<Card>,
+}
 
 impl Bell for Doorbell {
     #[inline]
     fn rung(&mut self) {
-        self.0.shared.bell();
+        self.card.shared.bell();
+    }
+
+    fn invalidate(&mut self) {
+        self.card.shared.invalidations.add(self.rank);
     }
 
     fn drive(&mut self) -> bool {

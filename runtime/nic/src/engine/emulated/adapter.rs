@@ -5,13 +5,18 @@
 //! operations of one queue pair overtake each other, as they may on a real fabric, and only a fence
 //! keeps their order: the floor it sets is kept per target, so that a fence never waits for another target.
 
+use super::device::Device;
+use super::device::Invalidations;
 use crate::descriptor::{Descriptor, Failure, Status, Work};
+use crate::device_memory::combiner::{Piece, Way};
+use crate::device_memory::DeviceMemory;
 use crate::engine::front::Front;
 use crate::engine::{Fabric, Outcome};
 use crate::execute;
 use crate::queue_pair::Consumer;
 use crate::trigger::Triggers;
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
 /// What the emulated link costs. All zero: operations take effect as soon as they are seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +29,9 @@ pub struct Model {
     pub jitter_ns: u64,
     /// Of the random delays.
     pub seed: u64,
+    /// The memory of both ends is that of a device. Operations then complete when the target's side has taken
+    /// them; [`QueuePair::quiet`](crate::engine::QueuePair::quiet) and fences make them visible.
+    pub device: Option<DeviceMemory>,
 }
 
 /// How long until a full inbox is looked at again, nanoseconds.
@@ -75,11 +83,16 @@ pub struct Adapter {
     /// Paths with messages that were refused, and when to try again.
     blocked: Vec<(usize, u32)>,
     retry_at: u64,
+    device: Option<Device>,
 }
 
 impl Adapter {
-    pub(super) fn new(fabric: Fabric, model: Model) -> Adapter {
+    pub(super) fn new(fabric: Fabric, model: Model, invalidations: Arc<Invalidations>) -> Adapter {
+        let device = model
+            .device
+            .map(|setting| Device::new(setting, fabric.clone(), invalidations));
         Adapter {
+            device,
             fabric,
             model,
             random: model.seed ^ 0x9e37_79b9_7f4a_7c15,
@@ -132,13 +145,27 @@ impl Adapter {
             self.arrive(operation, now);
             worked = true;
         }
+        while let Some((way, piece)) = self.device.as_mut().and_then(|d| d.due(now)) {
+            self.apply(&way, &piece, now);
+            worked = true;
+        }
         worked
+    }
+
+    /// A write that was held takes effect.
+    fn apply(&mut self, way: &Way, piece: &Piece, now: u64) {
+        if let Some(d) = &self.device {
+            if d.apply(way, piece) {
+                self.release(way.peer, now);
+            }
+        }
     }
 
     /// True while operations take effect as soon as they are taken; no clock is needed then.
     pub(super) fn is_immediate(&self) -> bool {
         let m = &self.model;
         m.latency_ns | m.bytes_per_us | m.jitter_ns == 0
+            && self.device.is_none()
             && self.under_way.is_empty()
             && self.blocked.is_empty()
     }
@@ -147,11 +174,16 @@ impl Adapter {
     pub(super) fn next_due(&self) -> Option<u64> {
         let first = self.under_way.first_key_value().map(|(k, _)| k.0);
         let retry = (!self.blocked.is_empty()).then_some(self.retry_at);
-        [first, retry].into_iter().flatten().min()
+        let held = self.device.as_ref().and_then(Device::next_due);
+        [first, retry, held].into_iter().flatten().min()
     }
 
-    /// Gives up everything that has not taken effect, with an error.
+    /// Gives up everything that has not arrived, with an error. What was held has completed, and takes
+    /// effect.
     pub(super) fn stop(&mut self) {
+        for (way, piece) in self.device.as_mut().map_or(Vec::new(), Device::take_all) {
+            self.apply(&way, &piece, 0);
+        }
         let mut left: Vec<Operation> = core::mem::take(&mut self.under_way).into_values().collect();
         for t in self.triggers.values_mut() {
             left.extend(t.take_all());
@@ -282,7 +314,22 @@ impl Adapter {
         let Some(rank) = self.queues[operation.queue].as_ref().map(|q| q.rank) else {
             return true;
         };
-        let Some(outcome) = self.fabric.run(rank, d) else {
+        let way = Way {
+            queue: operation.queue,
+            rank,
+            peer: d.peer,
+        };
+        if d.work == Work::Fence {
+            let flushed = self.device.as_mut().map_or(Vec::new(), |x| x.flush(&way));
+            for (way, piece) in flushed {
+                self.apply(&way, &piece, now);
+            }
+        }
+        let outcome = match &mut self.device {
+            Some(device) => device.take(now, way, d),
+            None => self.fabric.run(rank, d),
+        };
+        let Some(outcome) = outcome else {
             return false;
         };
         self.complete(operation, outcome);

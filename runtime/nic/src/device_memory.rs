@@ -1,0 +1,216 @@
+//! What the memory of a GPU does to one-sided communication, on a CPU: the three hazards of the seed paper
+//! (Hamidouche and LeBeane, "GPU Initiated OpenSHMEM", section 4.2), and a checker for programs.
+//!
+//! * [`cached`]: the device's L2. The adapter reads and writes an image of *cached* memory, which the program
+//!   sees, and which sees the program, only at a kernel boundary or flush. *Uncached* memory is the image
+//!   itself: register it as it is.
+//! * [`read_cache`]: the path block between device and adapter (PPB) answers reads of a source from lines
+//!   it kept, until the initiator invalidates them.
+//! * [`combiner`]: at the target, writes are held for a bounded random time and applied in pieces and in
+//!   any order, until a fence flushes them.
+//! * [`board`]: which writes an initiator left unordered, for the target that waits for one of them.
+//!
+//! All of it is pure or plain memory; the [emulated adapter](crate::engine::emulated) drives it where
+//! [`Model::device`](crate::engine::emulated::Model) is set.
+
+pub mod board;
+pub mod cached;
+pub mod combiner;
+pub mod read_cache;
+
+/// How long a write may be held, nanoseconds, where nothing else is said.
+pub const HOLD_NS: u64 = 50_000;
+/// Longest hold that is accepted, nanoseconds: a second.
+pub const LONGEST_HOLD_NS: u64 = 1_000_000_000;
+
+/// What `HETMP_NIC_MODEL` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMemory {
+    /// Of the holds and of the cuts.
+    pub seed: u64,
+    /// Longest hold, nanoseconds.
+    pub hold_ns: u64,
+    /// Unordered writes that a target waits for are reported.
+    pub check: bool,
+    /// Every post invalidates the read cache first. Without, the initiator has to.
+    pub invalidate: bool,
+}
+
+impl Default for DeviceMemory {
+    fn default() -> Self {
+        DeviceMemory {
+            seed: 0,
+            hold_ns: HOLD_NS,
+            check: false,
+            invalidate: true,
+        }
+    }
+}
+
+/// Why a value of `HETMP_NIC_MODEL` means nothing: the part at fault, and what is accepted there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    part: String,
+    accepted: &'static str,
+}
+
+impl core::fmt::Display for Refused {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "HETMP_NIC_MODEL {}: {}", self.part, self.accepted)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl DeviceMemory {
+    /// Of the notation `gpu[,seed=N][,hold=NANOSECONDS][,check][,noinval]`; blanks and the case of letters
+    /// count for nothing.
+    ///
+    /// # Errors
+    /// The first part that is not accepted.
+    pub fn parse(text: &str) -> Result<DeviceMemory, Refused> {
+        let refuse = |part: &str, accepted| {
+            Err(Refused {
+                // One line, whatever the environment held.
+                part: part.escape_debug().to_string(),
+                accepted,
+            })
+        };
+        let lower = text.to_ascii_lowercase();
+        let mut parts = lower.split(',').map(str::trim);
+        let kind = parts.next().unwrap_or_default();
+        if kind != "gpu" {
+            return refuse(
+                kind,
+                "gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted is accepted",
+            );
+        }
+        let mut model = DeviceMemory::default();
+        let mut seen: Vec<&str> = Vec::new();
+        for part in parts {
+            let (name, value) = match part.split_once('=') {
+                Some((name, value)) => (name.trim(), Some(value.trim())),
+                None => (part, None),
+            };
+            if seen.contains(&name) {
+                return refuse(part, "each part once is accepted");
+            }
+            seen.push(name);
+            match (name, value) {
+                ("seed", Some(v)) => match number(v) {
+                    Some(n) => model.seed = n,
+                    None => return refuse(part, "a seed of 0 to 18446744073709551615 is accepted"),
+                },
+                ("hold", Some(v)) => match number(v).filter(|n| *n <= LONGEST_HOLD_NS) {
+                    Some(n) => model.hold_ns = n,
+                    None => {
+                        return refuse(part, "a hold of 0 to 1000000000 nanoseconds is accepted")
+                    }
+                },
+                ("check", None) => model.check = true,
+                ("noinval", None) => model.invalidate = false,
+                _ => {
+                    return refuse(
+                        part,
+                        "after gpu, seed=N, hold=NANOSECONDS, check and noinval are accepted",
+                    )
+                }
+            }
+        }
+        Ok(model)
+    }
+}
+
+/// Digits only: `+7` and the like are slips.
+fn number(text: &str) -> Option<u64> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+/// A sequence of random numbers (xorshift64*): any sequence does, as long as its seed gives it back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        // Spread first (the finish of splitmix64), or neighbouring seeds would begin alike.
+        let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        // The state 0 would stay 0.
+        Random((z ^ z >> 31).max(1))
+    }
+
+    /// Of 0 to `most`.
+    pub(crate) fn up_to(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let r = self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 24;
+        match most.checked_add(1) {
+            Some(n) => r % n,
+            None => r,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_notation_means_what_the_table_of_variables_says() {
+        assert_eq!(DeviceMemory::parse("gpu"), Ok(DeviceMemory::default()));
+        assert_eq!(
+            DeviceMemory::parse(" GPU , Seed=7,check, noinval,hold = 300"),
+            Ok(DeviceMemory {
+                seed: 7,
+                hold_ns: 300,
+                check: true,
+                invalidate: false
+            })
+        );
+        let all = DeviceMemory::parse("gpu,seed=18446744073709551615,hold=1000000000");
+        assert_eq!(
+            all.map(|m| (m.seed, m.hold_ns)),
+            Ok((u64::MAX, LONGEST_HOLD_NS))
+        );
+    }
+
+    #[test]
+    fn what_is_not_accepted_is_said_in_one_line() {
+        for (text, part) in [
+            ("", ""),
+            ("cpu", "cpu"),
+            ("check", "check"),
+            ("gpu,", ""),
+            ("gpu,sed=1", "sed=1"),
+            ("gpu,seed", "seed"),
+            ("gpu,seed=", "seed="),
+            ("gpu,seed=-1", "seed=-1"),
+            ("gpu,seed=+1", "seed=+1"),
+            ("gpu,seed=18446744073709551616", "seed=18446744073709551616"),
+            ("gpu,seed=1,seed=2", "seed=2"),
+            ("gpu,hold=1000000001", "hold=1000000001"),
+            ("gpu,check=1", "check=1"),
+            ("gpu,a\nb", "a\\nb"),
+        ] {
+            let line = DeviceMemory::parse(text).expect_err(text).to_string();
+            let start = format!("HETMP_NIC_MODEL {part}: ");
+            assert!(line.starts_with(&start), "{text:?}: {line}");
+            assert!(
+                line.ends_with(" accepted") && !line.contains('\n'),
+                "{line}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_understood_or_refused(text in "(gpu)?[,=a-z0-9 ]{0,40}|\\PC{0,40}") {
+            if let Err(refused) = DeviceMemory::parse(&text) {
+                proptest::prop_assert!(!refused.to_string().contains('\n'));
+            }
+        }
+    }
+}

@@ -1,0 +1,511 @@
+//! The checker: which two writes of an initiator nothing orders, told to the target that waits for the second.
+//!
+//! Every rank has a [`Board`] in memory that its peers have mapped. An initiator remembers, for every target,
+//! what it wrote since its last fence to it ([`Tracker`]). With a write that comes behind such a write it
+//! pins the two to the target's board, *before* it announces the second to its adapter. Once a wait or test of
+//! the target has succeeded, it asks its board about the word it looked at ([`Board::observe`]). So a report
+//! needs no luck: it does not matter which of the two arrived first this time.
+//!
+//! **What is reported** is an order that is missing: the target waited for the second write, and what the
+//! first one wrote need not be there. Where the target looks at the first only after a barrier or after a
+//! flag that is ordered, nothing is wrong, and a fence between the two costs little.
+//!
+//! **What is not**: a put's data before its own signal (ordered), an atomic before one on the same word (either order
+//! gives the same, or is not for fences to decide), operations that fetch (their result says that they took
+//! effect), pairs on different queue pairs, what is posted without a site, memory that the target polls
+//! without a wait.
+
+use crate::descriptor::{Fetch, Signal, Work};
+use core::sync::atomic::{fence, AtomicU64, Ordering};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Words of an entry.
+const WORDS: usize = 8;
+/// Entries of a board, after one that counts.
+const ENTRIES: usize = 255;
+/// Bytes of a board in shared memory.
+pub const BOARD_BYTES: usize = (ENTRIES + 1) * WORDS * 8;
+/// Writes to one target that are remembered.
+const REMEMBERED: usize = 8;
+/// A stamp while its entry is written.
+const BUSY: u64 = u64::MAX;
+
+/// What kind of write it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Kind {
+    /// Data of a put.
+    Put = 0,
+    /// An atomic.
+    Atomic = 1,
+    /// The signal of a put.
+    Signal = 2,
+}
+
+/// A write, as it is named in a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What it was.
+    pub kind: Kind,
+    /// Where in the program: the number that the initiator gave, such as [`site`]'s.
+    pub site: u64,
+    /// First address, the target's own.
+    pub address: u64,
+    /// Bytes.
+    pub len: u32,
+}
+
+impl Access {
+    fn overlaps(&self, address: u64, len: u32) -> bool {
+        self.address < address.saturating_add(u64::from(len))
+            && address < self.address.saturating_add(u64::from(self.len))
+    }
+}
+
+/// Two writes of one initiator that nothing orders, the second of which was waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Race {
+    /// Who wrote.
+    pub initiator: u32,
+    /// The first.
+    pub first: Access,
+    /// The one that was waited for.
+    pub flag: Access,
+}
+
+impl core::fmt::Display for Race {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let name = |k: Kind| match k {
+            Kind::Put => "put",
+            Kind::Atomic => "atomic",
+            Kind::Signal => "signal",
+        };
+        write!(
+            f,
+            "{} of {} bytes to {:#x} by PE {} at {:#x}, then {} to the flag {:#x} at {:#x}: \
+             a fence between the two is what orders them",
+            name(self.first.kind),
+            self.first.len,
+            self.first.address,
+            self.initiator,
+            self.first.site,
+            name(self.flag.kind),
+            self.flag.address,
+            self.flag.site,
+        )
+    }
+}
+
+/// The board of one rank, as this process sees it.
+///
+/// # Memory ordering
+/// A writer takes an entry by swapping its stamp to `BUSY`, and releases it with the new stamp after the
+/// words. A reader acquires the stamp, reads the words, and looks (behind a fence) whether the stamp is still
+/// the same: else the words may be of two reports. That a report is there before the flag is seen holds
+/// because the initiator pins it before it rings, and the adapter writes the flag after it took the
+/// descriptor (release and acquire on the doorbell, then on the flag).
+#[derive(Debug)]
+pub struct Board {
+    start: *const AtomicU64,
+    /// Pairs of sites that were reported here.
+    reported: Mutex<BTreeSet<(u64, u64)>>,
+}
+
+// SAFETY: the memory is accessed by atomics only, and outlives the board by the promise made to `at`.
+unsafe impl Send for Board {}
+// SAFETY: as above.
+unsafe impl Sync for Board {}
+
+impl Board {
+    /// The board at `start`: [`BOARD_BYTES`] bytes that were zero when the first of its users came.
+    ///
+    /// # Safety
+    /// `start` is aligned to 8 and valid for that many bytes while the result is used, and nobody accesses
+    /// them but through boards.
+    pub unsafe fn at(start: *mut u8) -> Board {
+        Board {
+            start: start.cast::<AtomicU64>().cast_const(),
+            reported: Mutex::new(BTreeSet::new()),
+        }
+    }
+
+    fn word(&self, entry: usize, word: usize) -> &AtomicU64 {
+        debug_assert!(entry <= ENTRIES && word < WORDS);
+        // SAFETY: within the memory of the board, which is valid by the promise made to `at`.
+        unsafe { &*self.start.add(entry * WORDS + word) }
+    }
+
+    /// Pins a pair.
+    pub fn pin(&self, race: &Race) {
+        let n = self.word(0, 0).fetch_add(1, Ordering::Relaxed);
+        let entry = 1 + (n % ENTRIES as u64) as usize;
+        let stamp = self.word(entry, 0);
+        // Somebody a whole round behind is writing it: one report less, rather than a mixture of two.
+        if stamp.swap(BUSY, Ordering::Acquire) == BUSY {
+            return;
+        }
+        let lens = u64::from(race.first.len) | u64::from(race.flag.len) << 32;
+        let who = u64::from(race.initiator)
+            | (race.first.kind as u64) << 32
+            | (race.flag.kind as u64) << 40;
+        let words = [
+            who,
+            race.first.site,
+            race.first.address,
+            race.flag.site,
+            race.flag.address,
+            lens,
+        ];
+        for (i, w) in words.into_iter().enumerate() {
+            self.word(entry, i + 1).store(w, Ordering::Relaxed);
+        }
+        stamp.store(n + 1, Ordering::Release);
+    }
+
+    /// What is pinned about the `len` bytes at `address` (the owner's own) that a wait or test of the owner
+    /// just saw; each pair of sites once.
+    pub fn observe(&self, address: u64, len: u32) -> Vec<Race> {
+        let mut races = Vec::new();
+        for entry in 1..=ENTRIES {
+            let stamp = self.word(entry, 0).load(Ordering::Acquire);
+            if stamp == 0 || stamp == BUSY {
+                continue;
+            }
+            let w: [u64; 6] =
+                core::array::from_fn(|i| self.word(entry, i + 1).load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
+            if self.word(entry, 0).load(Ordering::Relaxed) != stamp {
+                continue;
+            }
+            let kind = |code: u64| match code & 0xff {
+                0 => Kind::Put,
+                1 => Kind::Atomic,
+                _ => Kind::Signal,
+            };
+            let race = Race {
+                initiator: w[0] as u32,
+                first: Access {
+                    kind: kind(w[0] >> 32),
+                    site: w[1],
+                    address: w[2],
+                    len: w[5] as u32,
+                },
+                flag: Access {
+                    kind: kind(w[0] >> 40),
+                    site: w[3],
+                    address: w[4],
+                    len: (w[5] >> 32) as u32,
+                },
+            };
+            let pair = (race.first.site, race.flag.site);
+            if race.flag.overlaps(address, len)
+                && self
+                    .reported
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(pair)
+            {
+                races.push((stamp, race));
+            }
+        }
+        races.sort_unstable_by_key(|(stamp, _)| *stamp);
+        races.into_iter().map(|(_, race)| race).collect()
+    }
+}
+
+/// What one queue pair wrote and did not fence.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    rank: u32,
+    boards: Arc<[Board]>,
+    /// By target, oldest first.
+    unfenced: HashMap<u32, VecDeque<Access>>,
+    /// Where the program is; 0: not to be reported.
+    pub(crate) site: u64,
+}
+
+impl Tracker {
+    pub(crate) fn new(rank: u32, boards: Arc<[Board]>) -> Tracker {
+        Tracker {
+            rank,
+            boards,
+            unfenced: HashMap::new(),
+            site: 0,
+        }
+    }
+
+    /// Called before the descriptor is announced.
+    pub(crate) fn posted(&mut self, peer: u32, work: &Work) {
+        match work {
+            Work::Put {
+                source,
+                remote,
+                signal,
+            } => {
+                let data = (Kind::Put, remote.address, source.len());
+                self.wrote(peer, data, signal.is_none());
+                if let Some(Signal { remote, .. }) = signal {
+                    self.wrote(peer, (Kind::Signal, remote.address, 8), false);
+                }
+            }
+            Work::Atomic(a) => {
+                let word = (Kind::Atomic, a.remote.address, a.width.bytes());
+                self.wrote(peer, word, a.fetch == Fetch::No);
+            }
+            Work::Fence => {
+                self.unfenced.remove(&peer);
+            }
+            Work::Nop
+            | Work::Get { .. }
+            | Work::Send { .. }
+            | Work::Wait { .. }
+            | Work::Count { .. } => {}
+        }
+    }
+
+    /// `open`: what comes behind it is not ordered by anything that belongs to it.
+    pub(crate) fn wrote(&mut self, peer: u32, write: (Kind, u64, u32), open: bool) {
+        let (kind, address, len) = write;
+        if self.site == 0 || len == 0 {
+            return;
+        }
+        let flag = Access {
+            kind,
+            site: self.site,
+            address,
+            len,
+        };
+        let before = self.unfenced.entry(peer).or_default();
+        // The latest is the likeliest to be what the flag announces.
+        let first = before.iter().rev().find(|a| {
+            let same_word = a.overlaps(address, len);
+            !(same_word && a.kind == Kind::Atomic && kind == Kind::Atomic)
+        });
+        if let (Some(first), Some(board)) = (first, self.boards.get(peer as usize)) {
+            board.pin(&Race {
+                initiator: self.rank,
+                first: *first,
+                flag,
+            });
+        }
+        if open {
+            if before.len() == REMEMBERED {
+                before.pop_front();
+            }
+            before.push_back(flag);
+        }
+    }
+
+    /// After quiet: everything is in order.
+    pub(crate) fn quiet(&mut self) {
+        self.unfenced.clear();
+    }
+}
+
+/// A code address as an offset in the file it comes from, so that processes that loaded the file at different
+/// addresses agree about it, and `addr2line` knows it. As it is if it belongs to no file.
+pub fn site(address: usize) -> u64 {
+    // SAFETY: a plain struct of pointers, for which zero is a value.
+    let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };
+    // SAFETY: any address may be asked about; the struct lives through the call.
+    let found = unsafe { libc::dladdr(address as *const libc::c_void, &mut info) };
+    let base = info.dli_fbase as usize;
+    if found != 0 && base != 0 && base <= address {
+        (address - base) as u64
+    } else {
+        address as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::{
+        Atomic, AtomicOp, Inline, Key, Local, Remote, SignalOp, Source, Width,
+    };
+
+    const DATA: u64 = 0x1000;
+    const FLAG: u64 = 0x2000;
+
+    fn boards(n: usize) -> Arc<[Board]> {
+        (0..n)
+            .map(|_| {
+                let words = Box::leak(vec![0u64; BOARD_BYTES / 8].into_boxed_slice());
+                // SAFETY: leaked, aligned, of that length, and used by this board only.
+                unsafe { Board::at(words.as_mut_ptr().cast()) }
+            })
+            .collect()
+    }
+
+    fn remote(address: u64) -> Remote {
+        Remote {
+            address,
+            key: Key(1),
+        }
+    }
+
+    fn put(address: u64, len: u32, signal: bool) -> Work {
+        Work::Put {
+            source: Source::Memory(Local::default(), len),
+            remote: remote(address),
+            signal: signal.then_some(Signal {
+                remote: remote(FLAG),
+                op: SignalOp::Set,
+                value: 1,
+            }),
+        }
+    }
+
+    fn flag() -> Work {
+        Work::Put {
+            source: Source::Inline(Inline::new(&[1; 8]).expect("fits")),
+            remote: remote(FLAG),
+            signal: None,
+        }
+    }
+
+    fn add(address: u64, fetch: Fetch) -> Work {
+        Work::Atomic(Atomic {
+            op: AtomicOp::Add,
+            width: Width::W8,
+            fetch,
+            remote: remote(address),
+            operand: 1,
+            comparand: 0,
+        })
+    }
+
+    /// Pairs of sites (the places in the list, from 1) that rank 1 hears of when it waited for the flag.
+    fn heard(works: &[(u32, Work)]) -> Vec<(u64, u64)> {
+        let boards = boards(3);
+        let mut t = Tracker::new(0, boards.clone());
+        for (n, (peer, work)) in works.iter().enumerate() {
+            t.site = n as u64 + 1;
+            t.posted(*peer, work);
+        }
+        let races = boards[1].observe(FLAG, 8);
+        assert!(boards[1].observe(FLAG, 8).is_empty(), "each pair once");
+        assert!(races.iter().all(|r| r.initiator == 0));
+        races.iter().map(|r| (r.first.site, r.flag.site)).collect()
+    }
+
+    #[test]
+    fn a_put_and_a_flag_that_no_fence_orders_are_named() {
+        assert_eq!(heard(&[(1, put(DATA, 64, false)), (1, flag())]), [(1, 2)]);
+        // A flag may be an atomic, or the signal of another put.
+        let atomic = add(FLAG, Fetch::No);
+        assert_eq!(heard(&[(1, put(DATA, 64, false)), (1, atomic)]), [(1, 2)]);
+        let other = put(0x3000, 8, true);
+        assert_eq!(heard(&[(1, put(DATA, 64, false)), (1, other)]), [(1, 2)]);
+        // A fence to another target, or one before the data, orders nothing here.
+        let works = [
+            (1, Work::Fence),
+            (1, put(DATA, 64, false)),
+            (2, Work::Fence),
+            (1, flag()),
+        ];
+        assert_eq!(heard(&works), [(2, 4)]);
+        // The latest of several is named.
+        let works = [
+            (1, put(DATA, 8, false)),
+            (1, put(0x1100, 8, false)),
+            (1, flag()),
+        ];
+        assert_eq!(heard(&works), [(2, 3)]);
+    }
+
+    #[test]
+    fn what_is_ordered_or_needs_no_order_is_not() {
+        let fenced = [(1, put(DATA, 64, false)), (1, Work::Fence), (1, flag())];
+        assert_eq!(heard(&fenced), []);
+        assert_eq!(heard(&[(1, put(DATA, 64, true))]), [], "its own signal");
+        assert_eq!(heard(&[(1, put(DATA, 64, true)), (1, flag())]), []);
+        assert_eq!(heard(&[(2, put(DATA, 64, false)), (1, flag())]), []);
+        assert_eq!(heard(&[(1, put(DATA, 0, false)), (1, flag())]), []);
+        let count = || (1, add(FLAG, Fetch::No));
+        assert_eq!(heard(&[count(), count(), count()]), [], "a counter");
+        let fetched = (1, add(DATA, Fetch::Completion));
+        assert_eq!(heard(&[fetched, (1, flag())]), [], "it has taken effect");
+        // A wait for something else.
+        let elsewhere = (1, put(0x3000, 8, false));
+        assert_eq!(heard(&[(1, put(DATA, 64, false)), elsewhere]), []);
+    }
+
+    #[test]
+    fn quiet_orders_everything_and_no_site_is_no_report() {
+        let boards = boards(2);
+        let mut t = Tracker::new(1, boards.clone());
+        t.site = 1;
+        t.posted(0, &put(DATA, 8, false));
+        t.quiet();
+        t.posted(0, &flag());
+        t.quiet();
+        t.site = 0;
+        t.posted(0, &put(DATA, 8, false));
+        t.site = 2;
+        t.posted(0, &flag());
+        assert_eq!(boards[0].observe(FLAG, 8), []);
+    }
+
+    #[test]
+    fn a_board_that_ran_over_keeps_the_latest() {
+        let boards = boards(2);
+        let mut t = Tracker::new(0, boards.clone());
+        for n in 1..=1000 {
+            t.site = n;
+            t.posted(1, &put(DATA, 8, false));
+        }
+        t.site = 2000;
+        t.posted(1, &flag());
+        let races = boards[1].observe(FLAG + 4, 4);
+        assert_eq!(races.len(), 1);
+        assert_eq!((races[0].first.site, races[0].flag.site), (1000, 2000));
+        assert_eq!(
+            races[0].to_string(),
+            "put of 8 bytes to 0x1000 by PE 0 at 0x3e8, then put to the flag 0x2000 at 0x7d0: \
+             a fence between the two is what orders them"
+        );
+    }
+
+    #[test]
+    fn writers_at_once_never_mix_two_reports() {
+        let boards = boards(1);
+        std::thread::scope(|s| {
+            for rank in 1..4u32 {
+                let boards = &boards;
+                s.spawn(move || {
+                    for n in 0..3000u64 {
+                        let access = Access {
+                            kind: Kind::Put,
+                            site: n << 8 | u64::from(rank),
+                            address: FLAG + u64::from(rank),
+                            len: rank,
+                        };
+                        boards[0].pin(&Race {
+                            initiator: rank,
+                            first: access,
+                            flag: access,
+                        });
+                    }
+                });
+            }
+            for _ in 0..200 {
+                for r in boards[0].observe(FLAG, 64) {
+                    let rank = u64::from(r.initiator);
+                    assert_eq!((r.first.address, r.first.site & 255), (FLAG + rank, rank));
+                    assert_eq!(r.first, r.flag);
+                }
+            }
+        });
+        assert!(!boards[0].observe(0, u32::MAX).is_empty());
+    }
+
+    #[test]
+    fn a_site_is_an_offset_in_its_file() {
+        let here = site as fn(usize) -> u64 as usize;
+        let offset = site(here);
+        assert!(offset > 0 && offset < here as u64);
+        assert_eq!(site(7), 7);
+    }
+}

@@ -1,0 +1,265 @@
+//! The write combiner at the target, and the fabric before it that keeps no order.
+//!
+//! A write that has arrived is held for a random time, at most as long as the setting says. Data is cut at lines
+//! (no aligned word is torn) into a few pieces with a time each; a signal and the counting of an arrival
+//! come when the last piece of their own data is applied, and know nothing of other writes. A flush,
+//! which is what a fence does, applies everything that one queue has on its way to one peer.
+
+use super::Random;
+use crate::descriptor::{Atomic, Remote, Signal};
+use std::collections::BTreeMap;
+
+/// Where data may be cut: lines, so that a word that a program may poll is never torn.
+const LINE: u64 = 64;
+/// Most pieces of one write.
+const PIECES: u64 = 8;
+
+/// Something that is applied at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Bytes to be written.
+    Bytes(Remote, Box<[u8]>),
+    /// The data of a put is there, this much of it.
+    Arrived(Remote, u32, Option<Signal>),
+    /// An atomic that fetches nothing.
+    Atomic(Atomic),
+}
+
+/// Where a piece belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The queue it was posted to.
+    pub queue: usize,
+    /// The initiator.
+    pub rank: u32,
+    /// The target.
+    pub peer: u32,
+}
+
+/// What is held.
+#[derive(Debug)]
+pub struct Combiner {
+    random: Random,
+    hold_ns: u64,
+    /// By the time at which each is applied, and then in order.
+    held: BTreeMap<(u64, u64), (Way, Piece)>,
+    order: u64,
+}
+
+impl Combiner {
+    /// Holds up to `hold_ns` nanoseconds.
+    pub fn new(seed: u64, hold_ns: u64) -> Combiner {
+        Combiner {
+            random: Random::new(seed),
+            hold_ns,
+            held: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    /// Takes a put that has arrived. `counted`: the target counts arrivals there.
+    pub fn put(
+        &mut self,
+        now: u64,
+        way: Way,
+        remote: Remote,
+        bytes: &[u8],
+        signal: Option<Signal>,
+        counted: bool,
+    ) {
+        let mut last = now;
+        let mut from = 0;
+        for end in self.cuts(remote.address, bytes.len()) {
+            let part = Remote {
+                address: remote.address + from as u64,
+                ..remote
+            };
+            let due = now + self.hold();
+            last = last.max(due);
+            self.keep(due, way, Piece::Bytes(part, bytes[from..end].into()));
+            from = end;
+        }
+        if signal.is_some() || counted {
+            // With a hold of its own: a signal is slow at times, too.
+            let due = last.max(now + self.hold());
+            let piece = Piece::Arrived(remote, bytes.len() as u32, signal);
+            self.keep(due, way, piece);
+        }
+    }
+
+    /// Takes an atomic that fetches nothing.
+    pub fn atomic(&mut self, now: u64, way: Way, atomic: Atomic) {
+        let due = now + self.hold();
+        self.keep(due, way, Piece::Atomic(atomic));
+    }
+
+    /// The next piece that is due.
+    pub fn due(&mut self, now: u64) -> Option<(Way, Piece)> {
+        let first = self.held.first_entry()?;
+        (first.key().0 <= now).then(|| first.remove())
+    }
+
+    /// When the next piece is due.
+    pub fn next_due(&self) -> Option<u64> {
+        self.held.first_key_value().map(|(k, _)| k.0)
+    }
+
+    /// Everything of one queue to one peer, in the order in which it has to be applied.
+    pub fn flush(&mut self, queue: usize, peer: u32) -> Vec<(Way, Piece)> {
+        let keys: Vec<_> = self
+            .held
+            .iter()
+            .filter(|(_, (w, _))| w.queue == queue && w.peer == peer)
+            .map(|(k, _)| *k)
+            .collect();
+        keys.iter().filter_map(|k| self.held.remove(k)).collect()
+    }
+
+    /// Everything.
+    pub fn take_all(&mut self) -> Vec<(Way, Piece)> {
+        core::mem::take(&mut self.held).into_values().collect()
+    }
+
+    fn keep(&mut self, due: u64, way: Way, piece: Piece) {
+        self.held.insert((due, self.order), (way, piece));
+        self.order += 1;
+    }
+
+    /// Some writes pass at once, as those that find the combiner empty.
+    fn hold(&mut self) -> u64 {
+        if self.random.up_to(3) == 0 {
+            0
+        } else {
+            self.random.up_to(self.hold_ns)
+        }
+    }
+
+    /// Ends of the pieces of `len` bytes at `address`.
+    fn cuts(&mut self, address: u64, len: usize) -> Vec<usize> {
+        let mut ends = Vec::new();
+        if len == 0 {
+            return ends;
+        }
+        // Line boundaries strictly inside.
+        let first = (LINE - address % LINE) as usize;
+        let inside = len.saturating_sub(first).div_ceil(LINE as usize) as u64;
+        if inside > 0 {
+            for _ in 0..self.random.up_to(PIECES - 1) {
+                ends.push(first + self.random.up_to(inside - 1) as usize * LINE as usize);
+            }
+        }
+        ends.push(len);
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::{Key, SignalOp};
+
+    const WAY: Way = Way {
+        queue: 0,
+        rank: 0,
+        peer: 1,
+    };
+
+    fn remote(address: u64) -> Remote {
+        Remote {
+            address,
+            key: Key(1),
+        }
+    }
+
+    fn signal() -> Option<Signal> {
+        Some(Signal {
+            remote: remote(0),
+            op: SignalOp::Set,
+            value: 1,
+        })
+    }
+
+    /// Every byte once, cut at lines only, never later than the hold, and the signal last.
+    fn whole(seed: u64, address: u64, len: usize) {
+        let bytes: Vec<u8> = (0..len).map(|i| i as u8 ^ 0x5a).collect();
+        let mut c = Combiner::new(seed, 1000);
+        c.put(7, WAY, remote(address), &bytes, signal(), false);
+        let mut written = vec![None; len];
+        let mut signalled = false;
+        let mut pieces = 0;
+        let mut times = Vec::new();
+        for now in 7..=1007 {
+            while let Some((way, piece)) = c.due(now) {
+                assert_eq!(way, WAY);
+                assert!(!signalled, "nothing comes after the signal");
+                times.push(now);
+                match piece {
+                    Piece::Bytes(r, b) => {
+                        pieces += 1;
+                        let from = (r.address - address) as usize;
+                        assert!(from == 0 || r.address % LINE == 0);
+                        for (w, b) in written[from..].iter_mut().zip(b.iter()) {
+                            assert_eq!(w.replace(*b), None);
+                        }
+                    }
+                    Piece::Arrived(r, n, s) => {
+                        assert_eq!((r, n as usize, s), (remote(address), len, signal()));
+                        signalled = true;
+                    }
+                    Piece::Atomic(_) => unreachable!(),
+                }
+            }
+        }
+        assert!(signalled && c.next_due().is_none());
+        assert!(pieces <= PIECES);
+        assert!(written.iter().zip(&bytes).all(|(w, b)| *w == Some(*b)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_write_arrives_whole_and_in_time_and_its_signal_behind_it(
+            seed in 0..u64::MAX, address in 0..200u64, len in 0..1500usize
+        ) {
+            whole(seed, address, len);
+        }
+
+        #[test]
+        fn a_flush_takes_one_way_only_and_keeps_signals_behind_their_data(
+            seed in 0..u64::MAX, puts in proptest::collection::vec((0..2usize, 0..3u32, 0..300usize), 1..12)
+        ) {
+            let mut c = Combiner::new(seed, 1000);
+            for (i, (queue, peer, len)) in puts.iter().enumerate() {
+                let way = Way { queue: *queue, rank: 0, peer: *peer };
+                c.put(i as u64, way, remote(i as u64 * 4096), &vec![1; *len], signal(), false);
+            }
+            let before = c.held.len();
+            let flushed = c.flush(0, 1);
+            assert_eq!(c.held.len() + flushed.len(), before);
+            assert!(flushed.iter().all(|(w, _)| w.queue == 0 && w.peer == 1));
+            assert!(c.held.values().all(|(w, _)| w.queue != 0 || w.peer != 1));
+            let mut missing: Vec<usize> = puts.iter().map(|p| p.2).collect();
+            for (_, piece) in flushed {
+                match piece {
+                    Piece::Bytes(r, b) => missing[(r.address / 4096) as usize] -= b.len(),
+                    Piece::Arrived(r, ..) => assert_eq!(missing[(r.address / 4096) as usize], 0),
+                    Piece::Atomic(_) => unreachable!(),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn one_seed_gives_one_order() {
+        let play = |seed| {
+            let mut c = Combiner::new(seed, 1000);
+            for n in 0..20 {
+                c.put(n, WAY, remote(n * 4096), &[n as u8; 300], signal(), false);
+            }
+            core::iter::from_fn(|| c.due(u64::MAX)).collect::<Vec<_>>()
+        };
+        assert_eq!(play(5), play(5));
+        assert_ne!(play(5), play(6));
+    }
+}

@@ -1,0 +1,253 @@
+//! The adapter of a device: sources through the read cache, writes through the combiner at the target.
+
+use crate::descriptor::{AtomicOp, Descriptor, Failure, Fetch, Source, Status, Work};
+use crate::device_memory::combiner::{Combiner, Piece, Way};
+use crate::device_memory::read_cache::ReadCache;
+use crate::device_memory::DeviceMemory;
+use crate::engine::{Domain, Fabric, Outcome};
+use crate::execute::{self, LocalPart, RemotePart};
+use crate::inbox::Message;
+use crate::keys::{Rights, Side};
+use crate::memory;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How often each rank invalidated: what a write to a register of its device would be.
+#[derive(Debug)]
+pub(super) struct Invalidations(Box<[AtomicU64]>);
+
+impl Invalidations {
+    pub(super) fn new(ranks: usize) -> Invalidations {
+        Invalidations((0..ranks).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    pub(super) fn add(&self, rank: u32) {
+        if let Some(n) = self.0.get(rank as usize) {
+            n.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    fn of(&self, rank: u32) -> u64 {
+        self.0
+            .get(rank as usize)
+            .map_or(0, |n| n.load(Ordering::Acquire))
+    }
+}
+
+/// The devices of the ranks that this adapter serves.
+#[derive(Debug)]
+pub(super) struct Device {
+    setting: DeviceMemory,
+    fabric: Fabric,
+    combiner: Combiner,
+    /// By rank, with the number of invalidations that it has seen.
+    caches: HashMap<u32, (u64, ReadCache)>,
+    invalidations: Arc<Invalidations>,
+    /// Of the source under way; kept for its room.
+    gathered: Vec<u8>,
+}
+
+impl Device {
+    pub(super) fn new(
+        setting: DeviceMemory,
+        fabric: Fabric,
+        invalidations: Arc<Invalidations>,
+    ) -> Device {
+        Device {
+            setting,
+            fabric,
+            combiner: Combiner::new(setting.seed, setting.hold_ns),
+            caches: HashMap::new(),
+            invalidations,
+            gathered: Vec::new(),
+        }
+    }
+
+    pub(super) fn due(&mut self, now: u64) -> Option<(Way, Piece)> {
+        self.combiner.due(now)
+    }
+
+    pub(super) fn next_due(&self) -> Option<u64> {
+        self.combiner.next_due()
+    }
+
+    pub(super) fn flush(&mut self, way: &Way) -> Vec<(Way, Piece)> {
+        self.combiner.flush(way.queue, way.peer)
+    }
+
+    pub(super) fn take_all(&mut self) -> Vec<(Way, Piece)> {
+        self.combiner.take_all()
+    }
+
+    /// An operation arrives at its target: plain writes are held there, all else takes effect.
+    /// `None`: the target's inbox is full; nothing was done.
+    pub(super) fn take(&mut self, now: u64, way: Way, d: &Descriptor) -> Option<Outcome> {
+        let held = match &d.work {
+            Work::Put { .. } => true,
+            Work::Atomic(a) => a.fetch == Fetch::No && a.op != AtomicOp::Read,
+            _ => false,
+        };
+        if held {
+            return Some(self.hold(now, way, d).unwrap_or_else(Outcome::failed));
+        }
+        if let Work::Send {
+            source: Source::Memory(..),
+            ..
+        } = d.work
+        {
+            // A message is short and its order is promised; only its source may be stale.
+            if !self.setting.invalidate {
+                return self.send(way, d);
+            }
+        }
+        self.fabric.run(way.rank, d)
+    }
+
+    fn hold(&mut self, now: u64, way: Way, d: &Descriptor) -> Result<Outcome, Failure> {
+        let fabric = self.fabric.clone();
+        let me = &fabric.domains[way.rank as usize];
+        let Some(peer) = fabric.domains.get(way.peer as usize) else {
+            return Err(Failure {
+                status: Status::Peer,
+                value: u64::from(way.peer),
+            });
+        };
+        let local = execute::local(d, me.keys(), me.counters())?;
+        let target = execute::remote(d, peer.keys(), peer.counters())?;
+        match (&d.work, &target) {
+            (Work::Put { remote, signal, .. }, RemotePart::Write(to, word)) => {
+                self.gather(way.rank, &local);
+                let counted = to.counter().is_some()
+                    || word.as_ref().is_some_and(|s| s.word.counter().is_some());
+                self.combiner
+                    .put(now, way, *remote, &self.gathered, *signal, counted);
+            }
+            (Work::Atomic(a), _) => self.combiner.atomic(now, way, *a),
+            _ => debug_assert!(false, "only writes are held"),
+        }
+        Ok(self.arrived(me, d))
+    }
+
+    /// What the initiator hears.
+    fn arrived(&self, me: &Domain, d: &Descriptor) -> Outcome {
+        if let Some(c) = d.count {
+            me.counters().add(c, 1);
+        }
+        Outcome {
+            status: Status::Ok,
+            bytes: execute::bytes(d),
+            value: 0,
+            counted: d.count.is_some(),
+        }
+    }
+
+    fn send(&mut self, way: Way, d: &Descriptor) -> Option<Outcome> {
+        let fabric = self.fabric.clone();
+        let me = &fabric.domains[way.rank as usize];
+        let local = match execute::local(d, me.keys(), me.counters()) {
+            Ok(local) => local,
+            Err(f) => return Some(Outcome::failed(f)),
+        };
+        self.gather(way.rank, &local);
+        drop(local);
+        let (Some(peer), Work::Send { tag, .. }) = (fabric.domains.get(way.peer as usize), &d.work)
+        else {
+            return Some(Outcome::failed(Failure {
+                status: Status::Peer,
+                value: u64::from(way.peer),
+            }));
+        };
+        let Some(inbox) = peer.inbox() else {
+            return Some(Outcome::failed(Failure {
+                status: Status::Unsupported,
+                value: u64::from(way.peer),
+            }));
+        };
+        // Parsing has limited the length.
+        let message = Message::new(way.rank, *tag, &self.gathered)?;
+        if !inbox.deliver(&message) {
+            return None;
+        }
+        Some(self.arrived(me, d))
+    }
+
+    /// Reads a source as the adapter of `rank` does.
+    fn gather(&mut self, rank: u32, local: &LocalPart<'_>) {
+        self.gathered.clear();
+        match local {
+            LocalPart::Inline(i) => {
+                let (bytes, n) = i.bytes();
+                self.gathered.extend_from_slice(&bytes[..n]);
+            }
+            LocalPart::Read(span) => {
+                self.gathered.resize(span.len(), 0);
+                let fetch = |at: usize, into: &mut [u8]| {
+                    // SAFETY: the cache asks for parts of the region only, which the span keeps
+                    // registered; the owner promised that it stays valid.
+                    unsafe { memory::copy(at as *const u8, into.as_mut_ptr(), into.len()) }
+                };
+                let start = span.start() as usize;
+                if self.setting.invalidate {
+                    // The post wrote the register: there is no line to be found.
+                    fetch(start, &mut self.gathered);
+                    return;
+                }
+                let invalidated = self.invalidations.of(rank);
+                let (seen, cache) = self.caches.entry(rank).or_default();
+                if *seen != invalidated {
+                    *seen = invalidated;
+                    cache.invalidate();
+                }
+                cache.read(start, &mut self.gathered, span.region(), fetch);
+            }
+            LocalPart::Nothing | LocalPart::Write(_) => {}
+        }
+    }
+
+    /// A piece takes effect, unless its region was taken out meanwhile: then there is no memory to write.
+    /// True if counters moved.
+    pub(super) fn apply(&self, way: &Way, piece: &Piece) -> bool {
+        let Some(peer) = self.fabric.domains.get(way.peer as usize) else {
+            return false;
+        };
+        let find = |r: &crate::descriptor::Remote, n: usize, rights| {
+            peer.keys().find(Side::Remote, r.key, r.address, n, rights)
+        };
+        let count = |span: &crate::keys::Span<'_>| {
+            span.counter().is_some_and(|c| {
+                peer.counters().add(c, 1);
+                true
+            })
+        };
+        match piece {
+            Piece::Bytes(remote, bytes) => {
+                if let Ok(to) = find(remote, bytes.len(), Rights::REMOTE_WRITE) {
+                    // SAFETY: found in bounds, of that length.
+                    unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len()) };
+                }
+                false
+            }
+            Piece::Arrived(data, len, signal) => {
+                let mut counted = false;
+                if let Some(s) = signal {
+                    if let Ok(word) = find(&s.remote, 8, Rights::REMOTE_ATOMIC) {
+                        memory::signal(&word, s.op, s.value);
+                        counted |= count(&word);
+                    }
+                }
+                if let Ok(to) = find(data, *len as usize, Rights::REMOTE_WRITE) {
+                    counted |= count(&to);
+                }
+                counted
+            }
+            Piece::Atomic(a) => {
+                let bytes = a.width.bytes() as usize;
+                find(&a.remote, bytes, Rights::REMOTE_ATOMIC).is_ok_and(|word| {
+                    memory::atomic(&word, a);
+                    count(&word)
+                })
+            }
+        }
+    }
+}
