@@ -22,6 +22,7 @@ pub mod elf;
 pub mod exec;
 pub mod library;
 pub mod selector;
+pub mod shmem_surface;
 pub mod suite;
 pub mod symbols;
 pub mod tcl;

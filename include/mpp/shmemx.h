@@ -1,0 +1,2 @@
+/* The deprecated place of shmemx.h. */
+#include <shmemx.h>
