@@ -14,7 +14,7 @@
 //!
 //! [`sched`] measures loop schedules on nodes of unlike speed, with the kernels of
 //! `c-tests/kernels/`; [`simd`] kernels in `hetmp/simd.h` beside intrinsics; [`mq`] message queues
-//! beside what programs write without them.
+//! beside what programs write without them; [`shmem`] OpenSHMEM operations beside another library.
 
 mod floor;
 mod load;
@@ -26,6 +26,7 @@ mod process;
 mod programs;
 mod report;
 mod sched;
+mod shmem;
 mod simd;
 mod startup;
 mod stats;
@@ -41,6 +42,7 @@ pub use mq::{mq, MqArgs};
 use process::{Runtime, System};
 use programs::Programs;
 pub use sched::{sched, SchedArgs};
+pub use shmem::{shmem, ShmemArgs};
 pub use simd::{simd, SimdArgs};
 
 /// A group of rows that is measured together.

@@ -31,6 +31,8 @@ enum What {
     Simd(bench::SimdArgs),
     /// Message queues beside hand-written copies, rtrb and ArrayQueue, and the paper's figures
     Mq(bench::MqArgs),
+    /// OpenSHMEM operations beside another library's, and beside plain memory
+    Shmem(bench::ShmemArgs),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         What::Sched(args) => bench::sched(&args),
         What::Simd(args) => bench::simd(&args),
         What::Mq(args) => bench::mq(&args),
+        What::Shmem(args) => bench::shmem(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("hetmp: {error:#}");
