@@ -26,6 +26,7 @@ pub mod world;
 
 mod control;
 mod fail;
+mod link;
 mod segment;
 mod settings;
 mod statics;

@@ -107,7 +107,7 @@ fn start(f: &'static str, requested: c_int) {
     };
     let settings = Settings::read();
     let data = statics::range();
-    let layout = Layout::new(size_of::<Control>(), data.len(), settings.heap);
+    let layout = Layout::new(crate::control::bytes(job.size()), data.len(), settings.heap);
     let own = match Segment::create(layout) {
         Ok(segment) => segment,
         Err(e) => job.abort(

@@ -60,7 +60,7 @@ pub(crate) fn ring(bell: &Bell) {
 }
 
 #[cold]
-fn awaken(bell: &Bell) {
+pub(crate) fn awaken(bell: &Bell) {
     bell.rings.fetch_add(1, Ordering::Release);
     // SAFETY: a live word of a mapped segment.
     unsafe {

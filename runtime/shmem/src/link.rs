@@ -1,0 +1,110 @@
+//! What PEs tell each other below the program's operations: bytes and flags in a peer's segment.
+//!
+//! Collectives are written against these few functions, so that the same algorithm runs over mapped memory and
+//! through an engine. Places are offsets in a peer's [segment](crate::segment), the same for every PE.
+//!
+//! # Memory ordering
+//! Whoever sees a flag (an acquire load that finds what [`tell`] or [`add`] wrote) sees everything that the same
+//! PE [put](put) to it before, and what that PE had seen itself. On the direct way these are a release store
+//! and plain copies; through an engine the flag is posted so that it stays behind the data.
+//!
+//! No fence lies between a flag and the look at the peer's sleepers: a full fence would wait for the flag's line
+//! to travel, on every hop. The look may so miss a peer that goes to sleep within the time a store needs to become
+//! visible (some 0.1 us). It then naps once, 50 us, and looks again by itself: see [`crate::wait`]; and it counts
+//! itself as a sleeper until its wait ends, so that only the first nap can be affected.
+
+use crate::control::{Bell, Control};
+use crate::way::{self, Way};
+use crate::world::World;
+use core::sync::atomic::{fence, AtomicU64, Ordering};
+
+/// The start of a peer's segment where its memory may be accessed by loads and stores of this PE, else null.
+pub(crate) fn reach(world: &'static World, pe: u32) -> *mut u8 {
+    match way::to(world, pe, 0) {
+        Way::Here(at) => at,
+    }
+}
+
+/// Copies `bytes` at `source` to `offset` in the segment of `pe`; the source can be used again on return.
+///
+/// # Safety
+/// `source` is readable; the place is in bounds, and the algorithm or the program orders accesses to it.
+#[inline]
+pub(crate) unsafe fn put(
+    world: &'static World,
+    pe: u32,
+    offset: u64,
+    source: *const u8,
+    bytes: usize,
+) {
+    match way::to(world, pe, offset) {
+        // SAFETY: the caller's promise.
+        Way::Here(to) => unsafe { copy(source, to, bytes) },
+    }
+}
+
+/// Copies `bytes` at `offset` in the segment of `pe` to `dest`; they are here on return.
+///
+/// # Safety
+/// `dest` is writable; the place is in bounds, and the algorithm or the program orders accesses to it.
+#[inline]
+pub(crate) unsafe fn get(world: &'static World, pe: u32, offset: u64, dest: *mut u8, bytes: usize) {
+    match way::to(world, pe, offset) {
+        // SAFETY: the caller's promise.
+        Way::Here(from) => unsafe { copy(from, dest, bytes) },
+    }
+}
+
+/// Writes the flag at `offset` in the segment of `pe`, behind what was put there before, and wakes it.
+///
+/// # Safety
+/// An aligned word in bounds that is accessed only as a flag.
+#[inline]
+pub(crate) unsafe fn tell(world: &'static World, pe: u32, offset: u64, value: u64) {
+    match way::to(world, pe, offset) {
+        Way::Here(at) => {
+            // SAFETY: the caller's promise.
+            unsafe { AtomicU64::from_ptr(at.cast()) }.store(value, Ordering::Release);
+            wake_here(reach(world, pe));
+        }
+    }
+}
+
+/// Adds to the flag at `offset` in the segment of `pe`, behind what was put there before, and wakes it.
+///
+/// # Safety
+/// As [`tell`].
+#[inline]
+pub(crate) unsafe fn add(world: &'static World, pe: u32, offset: u64, value: u64) {
+    match way::to(world, pe, offset) {
+        Way::Here(at) => {
+            // SAFETY: the caller's promise.
+            unsafe { AtomicU64::from_ptr(at.cast()) }.fetch_add(value, Ordering::Release);
+            wake_here(reach(world, pe));
+        }
+    }
+}
+
+/// Copies within mapped memory; what is written after it is seen after it.
+///
+/// # Safety
+/// As [`put`].
+#[inline(always)]
+pub(crate) unsafe fn copy(source: *const u8, to: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { core::ptr::copy(source, to, bytes) };
+    if bytes >= crate::rma::STREAMING {
+        // Stores that bypass the cache are not ordered by a release store.
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// Wakes the PE whose segment is mapped at `base`, if it sleeps.
+#[inline(always)]
+pub(crate) fn wake_here(base: *mut u8) {
+    // SAFETY: every segment begins with a control block of atomics and stays mapped.
+    let bell: &Bell = unsafe { &(*base.cast::<Control>()).bell };
+    if bell.sleepers.load(Ordering::Relaxed) != 0 {
+        crate::wait::awaken(bell);
+    }
+}
