@@ -163,7 +163,7 @@ fn start(f: &'static str, requested: c_int) {
     // SAFETY: handlers of ours that live as long as the library, which is never unloaded.
     unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
-        libc::atexit(at_exit);
+        on_exit(at_exit, core::ptr::null_mut());
     }
     reopen(world);
     say(world);
@@ -299,11 +299,26 @@ extern "C" fn in_child() {
     }
 }
 
-/// Leaves the job when the process ends, not in `shmem_finalize`: the library may be initialised again, and a program
-/// that ends without finalize must not look like an accident to the launcher.
-extern "C" fn at_exit() {
-    if world::state() == State::Forked {
-        return;
+extern "C" {
+    fn on_exit(
+        function: unsafe extern "C" fn(status: c_int, argument: *mut core::ffi::c_void),
+        argument: *mut core::ffi::c_void,
+    ) -> c_int;
+}
+
+/// Leaves the job when the process ends, not in `shmem_finalize`: the library may be initialised again.
+///
+/// A program that ends well without `shmem_finalize` gets it here, so that its peers can end, too; one that ends with
+/// another status has failed, which the launcher sees.
+unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
+    match world::state() {
+        State::Forked => return,
+        State::Running if status != 0 => return,
+        State::Running => {
+            OPEN.store(1, Ordering::Relaxed);
+            finalize("exit");
+        }
+        State::New | State::Finished => {}
     }
     if let Some(world) = world::earlier() {
         if let Ok(mut job) = world.job.try_lock() {
