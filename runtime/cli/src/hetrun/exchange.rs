@@ -49,6 +49,8 @@ pub(crate) enum Action {
     AskAgain(u32),
     /// End the job: the text says why, the number is the exit status.
     Fail(i32, String),
+    /// End the job because a rank asked for that (`shmem_global_exit(0)`): no error, status 0.
+    Stop,
 }
 
 #[derive(Debug, Default)]
@@ -150,6 +152,12 @@ impl Exchange {
             Request::Get { rank: whose, key } => {
                 let value = self.values.get(&(whose, key)).cloned();
                 actions.push(Action::Reply(rank, Reply::Value(value)));
+            }
+            Request::Abort { status: 0, .. } => {
+                if !self.failed {
+                    self.failed = true;
+                    actions.push(Action::Stop);
+                }
             }
             Request::Abort { status, message } => {
                 let line: String = message
@@ -335,6 +343,13 @@ mod tests {
         assert_eq!(job.handle(0, Event::Left), [Action::AskAgain(0)]);
         fails(&job.handle(0, Event::Again), 1, "its connection ended");
         let mut job = Exchange::new(2);
+        let stop = Request::Abort {
+            status: 0,
+            message: String::new(),
+        };
+        assert_eq!(job.handle(1, Event::Request(stop)), [Action::Stop]);
+        assert_eq!(job.handle(0, Event::Ended(End::Signal(15))), []);
+        let mut job = Exchange::new(2);
         let abort = Request::Abort {
             status: 256,
             message: "no\nroom".to_owned(),
@@ -376,7 +391,7 @@ mod tests {
                     asked[rank as usize] = true;
                 }
                 let actions = job.handle(rank, event);
-                failures += actions.iter().filter(|a| matches!(a, Action::Fail(..))).count();
+                failures += actions.iter().filter(|a| matches!(a, Action::Fail(..) | Action::Stop)).count();
                 let fenced = actions.iter().filter(|a| matches!(a, Action::Reply(_, Reply::Fenced))).count();
                 prop_assert!(fenced == 0 || fenced == 3);
                 if fenced == 3 {

@@ -354,18 +354,21 @@ impl Job {
                     }
                 }
                 Action::AskAgain(rank) => self.again.push((Instant::now() + AGAIN, rank)),
-                Action::Fail(status, text) => self.fail(status, &text),
+                Action::Fail(status, text) => self.fail(status, Some(&text)),
+                Action::Stop => self.fail(0, None),
             }
         }
     }
 
-    fn fail(&mut self, status: i32, text: &str) {
+    fn fail(&mut self, status: i32, text: Option<&str>) {
         if self.asked.is_some() {
             // What was asked for is no accident, but the others must not wait for ever.
             self.kill_at.get_or_insert(Instant::now() + FAREWELL);
             return;
         }
-        warn(format_args!("{text}"));
+        if let Some(text) = text {
+            warn(format_args!("{text}"));
+        }
         self.status = Some(status);
         self.kill_at = Some(Instant::now() + GRACE);
         self.everywhere(libc::SIGTERM);
