@@ -16,8 +16,8 @@ pub mod shm;
 pub mod tcp;
 
 use crate::descriptor::{
-    Atomic, Completion, CounterId, Descriptor, Failure, Fetch, Inline, Key, Local, Remote, Signal,
-    Source, Status, Work, MESSAGE_BYTES,
+    Atomic, AtomicOp, Completion, CounterId, Descriptor, Failure, Fetch, Inline, Key, Local,
+    Remote, Signal, Source, Status, Work, MESSAGE_BYTES,
 };
 use crate::device_memory::board::{Kind, Tracker};
 use crate::execute::{self, LocalPart, RemotePart};
@@ -51,6 +51,15 @@ impl Default for Sizes {
     }
 }
 
+/// Called after something was written to a rank's memory: see [`Domain::on_arrival`].
+struct Arrival(Box<dyn Fn() + Send + Sync>);
+
+impl core::fmt::Debug for Arrival {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Arrival")
+    }
+}
+
 /// What a rank offers to its peers.
 #[derive(Debug)]
 pub struct Domain {
@@ -58,6 +67,7 @@ pub struct Domain {
     /// None for the view of a rank of another process.
     inbox: Option<Inbox>,
     counters: Counters,
+    arrival: Option<Arrival>,
 }
 
 impl Domain {
@@ -67,6 +77,25 @@ impl Domain {
             keys: KeyTable::new(sizes.regions),
             inbox: Some(Inbox::new(sizes.messages, MESSAGE_BYTES)),
             counters: Counters::new(sizes.counters),
+            arrival: None,
+        }
+    }
+
+    /// Calls `ring` after each put, signal or atomic that changed the memory of this rank, on the thread of the engine
+    /// that did it (of this process: for a [view](Domain::view), what this process writes there). For waking
+    /// who waits for memory to change; it should be short.
+    #[must_use]
+    pub fn on_arrival(self, ring: Box<dyn Fn() + Send + Sync>) -> Domain {
+        Domain {
+            arrival: Some(Arrival(ring)),
+            ..self
+        }
+    }
+
+    #[inline]
+    pub(crate) fn arrived(&self) {
+        if let Some(Arrival(ring)) = &self.arrival {
+            ring();
         }
     }
 
@@ -585,6 +614,7 @@ fn attempt(
                     counted = true;
                 }
             }
+            peer.arrived();
         }
         RemotePart::Read(from) => {
             if let LocalPart::Write(to) = &local {
@@ -605,6 +635,9 @@ fn attempt(
             if let Some(c) = word.counter() {
                 peer.counters.add(c, 1);
                 counted = true;
+            }
+            if a.op != AtomicOp::Read {
+                peer.arrived();
             }
         }
         RemotePart::Message(tag) => {

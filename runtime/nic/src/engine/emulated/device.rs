@@ -225,6 +225,7 @@ impl Device {
                 if let Ok(to) = find(remote, bytes.len(), Rights::REMOTE_WRITE) {
                     // SAFETY: found in bounds, of that length.
                     unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len()) };
+                    peer.arrived();
                 }
                 false
             }
@@ -233,6 +234,7 @@ impl Device {
                 if let Some(s) = signal {
                     if let Ok(word) = find(&s.remote, 8, Rights::REMOTE_ATOMIC) {
                         memory::signal(&word, s.op, s.value);
+                        peer.arrived();
                         counted |= count(&word);
                     }
                 }
@@ -245,6 +247,7 @@ impl Device {
                 let bytes = a.width.bytes() as usize;
                 find(&a.remote, bytes, Rights::REMOTE_ATOMIC).is_ok_and(|word| {
                     memory::atomic(&word, a);
+                    peer.arrived();
                     count(&word)
                 })
             }

@@ -566,6 +566,7 @@ impl Port {
                             counted = true;
                         }
                     }
+                    domain.arrived();
                 }
             }
             RemotePart::Read(span) => {
@@ -583,6 +584,7 @@ impl Port {
                     domain.counters().add(c, 1);
                     counted = true;
                 }
+                domain.arrived();
             }
             RemotePart::Message(tag) => {
                 let expected = match &d.work {
