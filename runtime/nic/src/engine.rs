@@ -226,6 +226,11 @@ impl QueuePair {
         self.holding = ranks;
     }
 
+    /// At how many ranks quiet has to flush held writes, by a fence to each: 0 where none holds any.
+    pub fn holding(&self) -> u32 {
+        self.holding
+    }
+
     pub(crate) fn tracked(&mut self, tracker: Tracker) {
         self.tracker = Some(Box::new(tracker));
     }

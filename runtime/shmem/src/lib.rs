@@ -16,6 +16,7 @@
 pub mod amo;
 pub mod collective;
 pub mod context;
+pub mod device;
 pub mod heap;
 pub mod lock;
 pub mod rma;

@@ -1,0 +1,560 @@
+/* Posting from where the data are made (hetmp/device.h): one-sided operations of OpenSHMEM from inside of a kernel.
+ *
+ * A hetmp_device_queue is a send queue of 64-byte descriptors in memory that a device can map. The library fills it with
+ * templates when it is opened; posting stores the words that change (target, two addresses, length) and nothing else,
+ * ringing stores one word. No lock, no call into the library on the way, no help by a CPU thread: Hamidouche and
+ * LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), section 5.3. The functions here are inline and compile as C99 and
+ * later, C++11 and later, CUDA and HIP (there as __host__ __device__ functions).
+ *
+ *     hetmp_device_queue q[THREADS];                          // one for each initiator
+ *     hetmp_device_queue_open(SHMEM_TEAM_WORLD, 64, &q[i]);   // on the host, any PE, not collective
+ *     #pragma omp parallel                                    // a kernel; a workgroup is a thread here
+ *     {
+ *         hetmp_device_queue *mine = &q[omp_get_thread_num()];
+ *         hetmp_put_signal(mine, right, halo, row, bytes, &arrived, step);
+ *         hetmp_ring(mine);                                   // what was posted is on its way
+ *         ... compute ...
+ *         hetmp_quiet(mine);                                  // it has arrived, its sources may be changed
+ *     }
+ *     hetmp_device_queue_close(&q[i]);
+ *
+ * Rules
+ *   - A queue has one initiator at a time: a thread, or the leader of a workgroup. It may be handed on with whatever
+ *     synchronisation hands on ordinary data; a device may copy the structure to faster memory while it uses it and
+ *     copies it back. Queues are opened after shmem_init, and closed (or given up) before shmem_finalize.
+ *   - Operations are nonblocking. A source must keep its content until hetmp_quiet; the `inline` forms (p, signals,
+ *     atomics) carry their value in the descriptor. They are not ordered among each other: hetmp_fence orders those to
+ *     one PE, put_signal orders its signal after its own data.
+ *   - PE numbers are those of the team that the queue was opened with. `dest` of puts, atomics and signals, and `source`
+ *     of gets, are symmetric addresses (symmetric heap or static data) as in shmem.h; the other end is any memory of
+ *     this process that the library can read or write.
+ *   - A full queue waits for room (what was posted is rung first): nothing is dropped. Zero bytes are nothing.
+ *   - hetmp_ring announces; posting alone does not. hetmp_quiet and waiting for room ring by themselves.
+ *
+ * Errors
+ *   Functions return HETMP_DEVICE_OK or a negative HETMP_DEVICE_ constant, with nothing posted. What the engine found
+ *   wrong comes back from the next hetmp_quiet as the positive status of the first failed operation.
+ *   hetmp_device_error_text gives the words (on the host).
+ *
+ * Workgroups
+ *   The _wg forms are called by every thread of a workgroup with the same arguments: a barrier, so that what they wrote
+ *   is there; one leader posts, rings or waits; a barrier. Only the leader's return value means something. HETMP_WG_LEADER()
+ *   and HETMP_WG_BARRIER() are the workgroup: threadIdx and __syncthreads in CUDA and HIP; on the CPU a workgroup is one
+ *   OpenMP thread, and both are nothing. Define them before including this file for groups of another kind.
+ *
+ * Doorbells
+ *   On the CPU hetmp_ring also calls the library, which wakes its engine if it sleeps. On a device it stores the doorbell
+ *   record and nothing else; open the queue with HETMP_DEVICE_POLLED and the engine keeps looking at it.
+ *   hetmp_device_queue_range names the memory to be mapped (for instance with cudaHostRegister).
+ */
+#ifndef HETMP_DEVICE_H
+#define HETMP_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <shmem.h>
+
+#if defined(__CUDACC__) || defined(__HIP__) || defined(__CUDA__)
+#define HETMP_DEVICE_FN static __host__ __device__ inline
+#define HETMP_DEVICE_IS_GPU_LANGUAGE 1
+#else
+#define HETMP_DEVICE_FN static inline
+#endif
+/* The pass of a GPU compiler that makes device code. */
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define HETMP_DEVICE_PASS 1
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Layout of hetmp_device_queue; the library refuses another one. */
+#define HETMP_DEVICE_LAYOUT 1
+
+enum {
+    HETMP_DEVICE_OK = 0,
+    HETMP_DEVICE_BAD_PE = -1,      /* not a PE of the team */
+    HETMP_DEVICE_BAD_ADDRESS = -2, /* not symmetric, or beyond its end */
+    HETMP_DEVICE_MISALIGNED = -3,  /* the word of an atomic, a signal or a p */
+    HETMP_DEVICE_BAD_QUEUE = -4,   /* not open */
+    HETMP_DEVICE_BAD_VALUE = -5,   /* signal operation, depth, flags */
+    HETMP_DEVICE_NO_MEMORY = -6,   /* no more queues */
+    HETMP_DEVICE_BAD_TEAM = -7     /* SHMEM_TEAM_INVALID */
+};
+
+/* Flags of hetmp_device_queue_open_flags. */
+#define HETMP_DEVICE_POLLED 1 /* the engine looks at the doorbell by itself, as a device needs it */
+
+typedef struct hetmp_device_queue {
+    /* The rings, in memory that a device can map. */
+    uint64_t *slots;             /* mask + 1 of eight words */
+    uint64_t *posted;            /* the doorbell record */
+    const uint64_t *done;        /* operations done */
+    const uint64_t *written;     /* completions written */
+    const uint64_t *completions; /* mask + 1 of four words */
+    uint64_t mask;
+    /* The words that every descriptor of this queue shares. */
+    uint64_t number;    /* of the queue pair, in the high half: word 0 */
+    uint64_t keys;      /* of the targets, in both halves: word 3 */
+    uint64_t local_key; /* of this process's memory, in the high half: word 4 */
+    /* Symmetric memory of this PE, and where it lies in the region of the targets. */
+    uint64_t heap, heap_bytes, heap_at;
+    uint64_t data, data_bytes, data_at;
+    const uint32_t *members; /* number in the job of each PE of the team */
+    uint32_t pes;            /* in the team */
+    uint32_t host_only;      /* the doorbell is a call */
+    uint64_t flush;          /* PEs of the job whose memory holds writes back (HETMP_NIC_MODEL=gpu), else 0 */
+    /* The initiator's own. */
+    uint64_t staged;     /* descriptors written */
+    uint64_t rung;       /* of them announced */
+    uint64_t credits;    /* posts before the next look at what the engine tells */
+    uint64_t read;       /* completions read */
+    uint64_t plain_from; /* from this position on slots hold untouched templates */
+    uint64_t error;      /* status of the first operation that failed since the last quiet */
+    uint64_t error_value;
+    uint64_t awaited; /* ticket of the fetching operation that is waited for, plus 1 */
+    uint64_t fetched;
+    void *host; /* the library's end; NULL: not open */
+} hetmp_device_queue;
+
+/* Opens a queue of `depth` descriptors (rounded up to a power of two, 2 to 65536) on the host, for operations on the PEs
+ * of `team`. Not collective. 0, or a negative HETMP_DEVICE_ constant and *queue is closed. */
+int hetmp_device_queue_open_layout(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue, int layout,
+                                   size_t bytes);
+/* The library's half of hetmp_device_queue_close. */
+int hetmp_device_queue_drop(hetmp_device_queue *queue);
+/* The i-th range of memory that a device has to map for this queue: 0, or HETMP_DEVICE_BAD_VALUE behind the last. */
+int hetmp_device_queue_range(const hetmp_device_queue *queue, unsigned i, void **base, size_t *bytes);
+/* Words for a return value of these functions; never NULL. */
+const char *hetmp_device_error_text(int status);
+/* Used by the functions below on the host. */
+void hetmp_device_doorbell(void *host);
+void hetmp_device_wait(void *host, uint64_t done);
+
+/* As hetmp_device_queue_open, with HETMP_DEVICE_ flags. */
+static inline int hetmp_device_queue_open_flags(shmem_team_t team, size_t depth, unsigned flags, hetmp_device_queue *queue) {
+    return hetmp_device_queue_open_layout(team, depth, flags, queue, HETMP_DEVICE_LAYOUT, sizeof *queue);
+}
+static inline int hetmp_device_queue_open(shmem_team_t team, size_t depth, hetmp_device_queue *queue) {
+    return hetmp_device_queue_open_flags(team, depth, 0, queue);
+}
+
+/* ---- Memory: single-copy atomic 64-bit words, and order towards the engine (system scope on devices). */
+
+#if defined(HETMP_DEVICE_PASS)
+HETMP_DEVICE_FN void hetmp_word_set(uint64_t *at, uint64_t value) { *(volatile uint64_t *)at = value; }
+HETMP_DEVICE_FN uint64_t hetmp_word_get(const uint64_t *at) { return *(const volatile uint64_t *)at; }
+/* What this thread wrote before is seen before what it writes after, by the engine and by peers. */
+HETMP_DEVICE_FN void hetmp_word_release(uint64_t *at, uint64_t value) {
+    __threadfence_system();
+    *(volatile uint64_t *)at = value;
+}
+HETMP_DEVICE_FN uint64_t hetmp_word_acquire(const uint64_t *at) {
+    uint64_t value = *(const volatile uint64_t *)at;
+    __threadfence_system();
+    return value;
+}
+HETMP_DEVICE_FN void hetmp_word_publish(void) { __threadfence_system(); }
+#else
+HETMP_DEVICE_FN void hetmp_word_set(uint64_t *at, uint64_t value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
+HETMP_DEVICE_FN uint64_t hetmp_word_get(const uint64_t *at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+HETMP_DEVICE_FN void hetmp_word_release(uint64_t *at, uint64_t value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+HETMP_DEVICE_FN uint64_t hetmp_word_acquire(const uint64_t *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
+HETMP_DEVICE_FN void hetmp_word_publish(void) { __atomic_thread_fence(__ATOMIC_RELEASE); }
+#endif
+
+/* ---- Workgroups. */
+
+#ifndef HETMP_WG_LEADER
+#if defined(HETMP_DEVICE_PASS)
+#define HETMP_WG_LEADER() (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0)
+#define HETMP_WG_BARRIER() __syncthreads()
+#else
+#define HETMP_WG_LEADER() 1
+#define HETMP_WG_BARRIER() ((void)0)
+#endif
+#endif
+
+/* ---- Descriptors: eight words (runtime/nic/src/descriptor.rs). Word 0: opcode, flags, inline bytes, detail (8 bits each),
+ * queue pair (32 bits). 1: PE. 2: remote address. 3: keys. 4: length, local key. 5: local address, or inline data from
+ * here. 6: operand, or address of the signal. 7: comparand, or value of the signal. */
+
+#define HETMP_D_WORDS 8
+#define HETMP_D_COMPLETION_WORDS 4
+#define HETMP_D_PUT 1
+#define HETMP_D_PUT_SIGNAL 2
+#define HETMP_D_GET 3
+#define HETMP_D_ATOMIC 4
+#define HETMP_D_FENCE 6
+#define HETMP_D_SIGNALLED (1u << 8)
+#define HETMP_D_INLINE (2u << 8)
+#define HETMP_D_FETCH (4u << 8)
+#define HETMP_D_INLINE_BYTES(n) ((uint64_t)(n) << 16)
+#define HETMP_D_DETAIL(d) ((uint64_t)(d) << 24)
+#define HETMP_D_WIDE 0x80u
+#define HETMP_D_READ 0u
+#define HETMP_D_WRITE 1u
+#define HETMP_D_SWAP 2u
+#define HETMP_D_COMPARE_SWAP 3u
+#define HETMP_D_ADD 4u
+#define HETMP_D_AND 5u
+#define HETMP_D_OR 6u
+#define HETMP_D_XOR 7u
+/* Longest transfer of one descriptor; longer ones are cut. */
+#define HETMP_D_LONGEST ((uint64_t)1 << 30)
+
+/* Announces what was posted. */
+HETMP_DEVICE_FN void hetmp_ring(hetmp_device_queue *q) {
+    if (q->rung == q->staged) return;
+    q->rung = q->staged;
+    hetmp_word_release(q->posted, q->staged);
+#if !defined(HETMP_DEVICE_PASS)
+    hetmp_device_doorbell(q->host);
+#endif
+}
+
+/* Reads the completions: errors, and the value of a fetching operation. */
+HETMP_DEVICE_FN void hetmp_device_drain(hetmp_device_queue *q) {
+    uint64_t written = hetmp_word_acquire(q->written);
+    while (q->read != written) {
+        const uint64_t *c = q->completions + (q->read & q->mask) * HETMP_D_COMPLETION_WORDS;
+        uint64_t status = hetmp_word_get(c + 1) & 0xffffffffu;
+        if (status != 0) {
+            if (q->error == 0) {
+                q->error = status;
+                q->error_value = hetmp_word_get(c + 2);
+            }
+        } else if (hetmp_word_get(c) + 1 == q->awaited) {
+            q->fetched = hetmp_word_get(c + 2);
+        }
+        q->read++;
+    }
+}
+
+/* Waits until so many operations are done in all. */
+HETMP_DEVICE_FN void hetmp_device_wait_done(hetmp_device_queue *q, uint64_t done) {
+#if defined(HETMP_DEVICE_PASS)
+    while (hetmp_word_acquire(q->done) < done) {}
+#else
+    if (hetmp_word_acquire(q->done) < done) hetmp_device_wait(q->host, done);
+#endif
+}
+
+/* The next slot. An operation turns from under way into at most one completion that is not read yet, so that the sum of
+ * both only grows by posting: as long as it is below the depth, neither ring can overrun. */
+HETMP_DEVICE_FN uint64_t *hetmp_device_slot(hetmp_device_queue *q) {
+    if (q->credits == 0) {
+        uint64_t done = hetmp_word_acquire(q->done);
+        if (q->staged - done > q->mask) {
+            hetmp_ring(q);
+            hetmp_device_wait_done(q, q->staged - q->mask);
+            done = hetmp_word_acquire(q->done);
+        }
+        /* What is done has its completion written; what is written from here on counts as under way. */
+        hetmp_device_drain(q);
+        q->credits = q->mask + 1 - (q->staged - done);
+    }
+    q->credits--;
+    return q->slots + (q->staged & q->mask) * HETMP_D_WORDS;
+}
+
+/* True when nothing waits for hetmp_quiet. */
+HETMP_DEVICE_FN int hetmp_is_quiet(const hetmp_device_queue *q) { return hetmp_word_acquire(q->done) == q->staged; }
+
+/* Where `bytes` at a symmetric address of this PE lie in the region of a target; all ones: nowhere. */
+HETMP_DEVICE_FN uint64_t hetmp_device_place(const hetmp_device_queue *q, const void *address, uint64_t bytes) {
+    uint64_t off = (uint64_t)(uintptr_t)address - q->heap;
+    if (off < q->heap_bytes && bytes <= q->heap_bytes - off) return off + q->heap_at;
+    off = (uint64_t)(uintptr_t)address - q->data;
+    if (off < q->data_bytes && bytes <= q->data_bytes - off) return off + q->data_at;
+    return ~(uint64_t)0;
+}
+
+/* The number in the job of a PE of the team; all ones: there is none. */
+HETMP_DEVICE_FN uint64_t hetmp_device_member(const hetmp_device_queue *q, int pe) {
+    if ((uint32_t)pe >= q->pes) return ~(uint64_t)0;
+    return q->members ? q->members[pe] : (uint64_t)(uint32_t)pe;
+}
+
+/* A descriptor of another kind than the template was stored at this position. */
+HETMP_DEVICE_FN void hetmp_device_spoilt(hetmp_device_queue *q) { q->plain_from = q->staged + q->mask + 2; }
+
+/* Four words into a template; six where the slot held something else. `opcode`: put or get. */
+HETMP_DEVICE_FN void hetmp_device_patch(hetmp_device_queue *q, uint64_t opcode, uint64_t pe, uint64_t remote, const void *local,
+                                        uint64_t bytes) {
+    uint64_t *slot = hetmp_device_slot(q);
+    if (q->staged < q->plain_from || opcode != HETMP_D_PUT) {
+        hetmp_word_set(slot + 0, q->number | opcode);
+        hetmp_word_set(slot + 3, q->keys);
+        if (opcode != HETMP_D_PUT) hetmp_device_spoilt(q);
+    }
+    hetmp_word_set(slot + 1, pe);
+    hetmp_word_set(slot + 2, remote);
+    hetmp_word_set(slot + 4, q->local_key | bytes);
+    hetmp_word_set(slot + 5, (uint64_t)(uintptr_t)local);
+    q->staged++;
+}
+
+HETMP_DEVICE_FN int hetmp_device_transfer(hetmp_device_queue *q, uint64_t opcode, int pe, const void *symmetric,
+                                          const void *local, size_t bytes) {
+    uint64_t to = hetmp_device_member(q, pe), at, left = bytes;
+    const char *here = (const char *)local;
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (bytes == 0) return HETMP_DEVICE_OK;
+    at = hetmp_device_place(q, symmetric, bytes);
+    if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
+    while (left > HETMP_D_LONGEST) {
+        hetmp_device_patch(q, opcode, to, at, here, HETMP_D_LONGEST);
+        at += HETMP_D_LONGEST;
+        here += HETMP_D_LONGEST;
+        left -= HETMP_D_LONGEST;
+    }
+    hetmp_device_patch(q, opcode, to, at, here, left);
+    return HETMP_DEVICE_OK;
+}
+
+/* Posts all eight words. */
+HETMP_DEVICE_FN void hetmp_device_post(hetmp_device_queue *q, uint64_t w0, uint64_t pe, uint64_t remote, uint64_t w3, uint64_t w4,
+                                       uint64_t w5, uint64_t w6, uint64_t w7) {
+    uint64_t *slot = hetmp_device_slot(q);
+    hetmp_word_set(slot + 0, q->number | w0);
+    hetmp_word_set(slot + 1, pe);
+    hetmp_word_set(slot + 2, remote);
+    hetmp_word_set(slot + 3, w3);
+    hetmp_word_set(slot + 4, w4);
+    hetmp_word_set(slot + 5, w5);
+    hetmp_word_set(slot + 6, w6);
+    hetmp_word_set(slot + 7, w7);
+    hetmp_device_spoilt(q);
+    q->staged++;
+}
+
+/* ---- Operations. All nonblocking; see "Rules". */
+
+/* Writes `bytes` from `source` to `dest` at `pe`. */
+HETMP_DEVICE_FN int hetmp_put(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
+    return hetmp_device_transfer(q, HETMP_D_PUT, pe, dest, source, bytes);
+}
+
+/* Reads `bytes` from `source` at `pe` into `dest`. */
+HETMP_DEVICE_FN int hetmp_get(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
+    return hetmp_device_transfer(q, HETMP_D_GET, pe, source, dest, bytes);
+}
+
+/* As hetmp_put, with the whole descriptor built: what the template saves, for comparison. */
+HETMP_DEVICE_FN int hetmp_put_built(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
+    uint64_t to = hetmp_device_member(q, pe), at;
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (bytes == 0) return HETMP_DEVICE_OK;
+    at = hetmp_device_place(q, dest, bytes);
+    if (at == ~(uint64_t)0 || bytes > HETMP_D_LONGEST) return HETMP_DEVICE_BAD_ADDRESS;
+    hetmp_device_post(q, HETMP_D_PUT, to, at, q->keys, q->local_key | bytes, (uint64_t)(uintptr_t)source, 0, 0);
+    return HETMP_DEVICE_OK;
+}
+
+/* Writes a value of 1, 2, 4 or 8 bytes (`bytes`, of the low end of `value`), which travels in the descriptor. */
+HETMP_DEVICE_FN int hetmp_p(hetmp_device_queue *q, int pe, void *dest, uint64_t value, unsigned bytes) {
+    uint64_t to = hetmp_device_member(q, pe), at;
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (bytes == 0 || bytes > 8 || (bytes & (bytes - 1)) != 0) return HETMP_DEVICE_BAD_VALUE;
+    if (((uintptr_t)dest & (bytes - 1)) != 0) return HETMP_DEVICE_MISALIGNED;
+    at = hetmp_device_place(q, dest, bytes);
+    if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
+    hetmp_device_post(q, HETMP_D_PUT | HETMP_D_INLINE | HETMP_D_INLINE_BYTES(bytes), to, at, q->keys, bytes, value, 0, 0);
+    return HETMP_DEVICE_OK;
+}
+HETMP_DEVICE_FN int hetmp_p32(hetmp_device_queue *q, int pe, uint32_t *dest, uint32_t value) { return hetmp_p(q, pe, dest, value, 4); }
+HETMP_DEVICE_FN int hetmp_p64(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) { return hetmp_p(q, pe, dest, value, 8); }
+
+HETMP_DEVICE_FN int hetmp_device_signal_place(const hetmp_device_queue *q, const uint64_t *signal, int op, uint64_t *at) {
+    if (op != SHMEM_SIGNAL_SET && op != SHMEM_SIGNAL_ADD) return HETMP_DEVICE_BAD_VALUE;
+    if (((uintptr_t)signal & 7) != 0) return HETMP_DEVICE_MISALIGNED;
+    *at = hetmp_device_place(q, signal, 8);
+    return *at == ~(uint64_t)0 ? HETMP_DEVICE_BAD_ADDRESS : HETMP_DEVICE_OK;
+}
+
+/* Writes `bytes` (at most 1 GiB), then sets or adds to `signal` at the same PE, which never shows before the data. */
+HETMP_DEVICE_FN int hetmp_put_signal_op(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes,
+                                        uint64_t *signal, uint64_t value, int op) {
+    uint64_t to = hetmp_device_member(q, pe), at = 0, signal_at = 0;
+    int bad;
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    bad = hetmp_device_signal_place(q, signal, op, &signal_at);
+    if (bad) return bad;
+    if (bytes != 0) at = hetmp_device_place(q, dest, bytes);
+    if (at == ~(uint64_t)0 || bytes > HETMP_D_LONGEST) return HETMP_DEVICE_BAD_ADDRESS;
+    if (bytes == 0) /* the signal alone; an address that moves nothing must still lie in the region */
+        hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_DETAIL(op), to, signal_at, q->keys, 0, 0, signal_at,
+                          value);
+    else
+        hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_DETAIL(op), to, at, q->keys, q->local_key | bytes,
+                          (uint64_t)(uintptr_t)source, signal_at, value);
+    return HETMP_DEVICE_OK;
+}
+HETMP_DEVICE_FN int hetmp_put_signal(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                     uint64_t value) {
+    return hetmp_put_signal_op(q, pe, dest, source, bytes, signal, value, SHMEM_SIGNAL_SET);
+}
+
+/* The same with a 64-bit value that travels in the descriptor: data and signal in one. */
+HETMP_DEVICE_FN int hetmp_p64_signal(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value, uint64_t *signal,
+                                     uint64_t signal_value) {
+    uint64_t to = hetmp_device_member(q, pe), at, signal_at = 0;
+    int bad;
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (((uintptr_t)dest & 7) != 0) return HETMP_DEVICE_MISALIGNED;
+    bad = hetmp_device_signal_place(q, signal, SHMEM_SIGNAL_SET, &signal_at);
+    if (bad) return bad;
+    at = hetmp_device_place(q, dest, 8);
+    if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
+    hetmp_device_post(q, HETMP_D_PUT_SIGNAL | HETMP_D_INLINE | HETMP_D_INLINE_BYTES(8) | HETMP_D_DETAIL(SHMEM_SIGNAL_SET), to, at,
+                      q->keys, 8, value, signal_at, signal_value);
+    return HETMP_DEVICE_OK;
+}
+
+HETMP_DEVICE_FN int hetmp_device_atomic(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes, uint64_t flags,
+                                        uint64_t operand, uint64_t comparand) {
+    uint64_t to = hetmp_device_member(q, pe), at;
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    if (((uintptr_t)dest & (bytes - 1)) != 0) return HETMP_DEVICE_MISALIGNED;
+    at = hetmp_device_place(q, dest, bytes);
+    if (at == ~(uint64_t)0) return HETMP_DEVICE_BAD_ADDRESS;
+    hetmp_device_post(q, HETMP_D_ATOMIC | flags | HETMP_D_DETAIL(op | (bytes == 8 ? HETMP_D_WIDE : 0)), to, at, q->keys, bytes, 0,
+                      operand, comparand);
+    return HETMP_DEVICE_OK;
+}
+
+/* Atomic updates; nothing comes back. */
+HETMP_DEVICE_FN int hetmp_atomic_add(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) {
+    return hetmp_device_atomic(q, pe, dest, HETMP_D_ADD, 8, 0, value, 0);
+}
+HETMP_DEVICE_FN int hetmp_atomic_add32(hetmp_device_queue *q, int pe, uint32_t *dest, uint32_t value) {
+    return hetmp_device_atomic(q, pe, dest, HETMP_D_ADD, 4, 0, value, 0);
+}
+HETMP_DEVICE_FN int hetmp_atomic_set(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) {
+    return hetmp_device_atomic(q, pe, dest, HETMP_D_WRITE, 8, 0, value, 0);
+}
+
+/* Waits for what was posted so far. 0, or the status of the first operation that failed since the last quiet (positive;
+ * the others took effect), with the value at fault in `error_value`. */
+HETMP_DEVICE_FN int hetmp_quiet(hetmp_device_queue *q) {
+    int status;
+    uint64_t pe;
+    for (pe = 0; pe < q->flush; pe++) hetmp_device_post(q, HETMP_D_FENCE, pe, 0, 0, 0, 0, 0, 0);
+    hetmp_ring(q);
+    hetmp_device_wait_done(q, q->staged);
+    hetmp_device_drain(q);
+    q->credits = q->mask + 1;
+    status = (int)q->error;
+    q->error = 0;
+    return status;
+}
+
+/* Atomics that bring the old value back in *old; they wait for it (and for what was posted before). A failure of the
+ * operation is returned as by hetmp_quiet. */
+HETMP_DEVICE_FN int hetmp_device_fetch(hetmp_device_queue *q, int pe, const void *dest, unsigned op, unsigned bytes,
+                                       uint64_t operand, uint64_t comparand, uint64_t *old) {
+    int bad = hetmp_device_atomic(q, pe, dest, op, bytes, HETMP_D_SIGNALLED | HETMP_D_FETCH, operand, comparand);
+    if (bad) return bad;
+    q->awaited = q->staged; /* its ticket plus 1 */
+    q->fetched = 0;
+    bad = hetmp_quiet(q);
+    q->awaited = 0;
+    *old = q->fetched;
+    return bad;
+}
+HETMP_DEVICE_FN int hetmp_atomic_fetch_add(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value, uint64_t *old) {
+    return hetmp_device_fetch(q, pe, dest, HETMP_D_ADD, 8, value, 0, old);
+}
+HETMP_DEVICE_FN int hetmp_atomic_compare_swap(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t condition, uint64_t value,
+                                              uint64_t *old) {
+    return hetmp_device_fetch(q, pe, dest, HETMP_D_COMPARE_SWAP, 8, value, condition, old);
+}
+HETMP_DEVICE_FN int hetmp_atomic_fetch(hetmp_device_queue *q, int pe, const uint64_t *source, uint64_t *value) {
+    return hetmp_device_fetch(q, pe, source, HETMP_D_READ, 8, 0, 0, value);
+}
+
+/* Later operations of this queue on `pe` take effect after earlier ones on it. Other PEs are not concerned. */
+HETMP_DEVICE_FN int hetmp_fence_pe(hetmp_device_queue *q, int pe) {
+    uint64_t to = hetmp_device_member(q, pe);
+    if (to == ~(uint64_t)0) return HETMP_DEVICE_BAD_PE;
+    hetmp_device_post(q, HETMP_D_FENCE, to, 0, 0, 0, 0, 0, 0);
+    return HETMP_DEVICE_OK;
+}
+/* The same for every PE of the team. */
+HETMP_DEVICE_FN int hetmp_fence(hetmp_device_queue *q) {
+    uint32_t pe;
+    for (pe = 0; pe < q->pes; pe++) hetmp_fence_pe(q, (int)pe);
+    return HETMP_DEVICE_OK;
+}
+
+/* Waits for what was posted and closes the queue, on the host. The status as of hetmp_quiet, or
+ * HETMP_DEVICE_BAD_QUEUE for one that is not open. */
+static inline int hetmp_device_queue_close(hetmp_device_queue *q) {
+    int status, dropped;
+    if (q->host == NULL) return HETMP_DEVICE_BAD_QUEUE;
+    status = hetmp_quiet(q);
+    dropped = hetmp_device_queue_drop(q);
+    return status ? status : dropped;
+}
+
+/* ---- Workgroup forms. */
+
+HETMP_DEVICE_FN int hetmp_put_wg(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
+    int status = HETMP_DEVICE_OK;
+    hetmp_word_publish();
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) status = hetmp_put(q, pe, dest, source, bytes);
+    HETMP_WG_BARRIER();
+    return status;
+}
+HETMP_DEVICE_FN int hetmp_get_wg(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes) {
+    int status = HETMP_DEVICE_OK;
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) status = hetmp_get(q, pe, dest, source, bytes);
+    HETMP_WG_BARRIER();
+    return status;
+}
+HETMP_DEVICE_FN int hetmp_put_signal_wg(hetmp_device_queue *q, int pe, void *dest, const void *source, size_t bytes,
+                                        uint64_t *signal, uint64_t value) {
+    int status = HETMP_DEVICE_OK;
+    hetmp_word_publish();
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) status = hetmp_put_signal(q, pe, dest, source, bytes, signal, value);
+    HETMP_WG_BARRIER();
+    return status;
+}
+HETMP_DEVICE_FN int hetmp_atomic_add_wg(hetmp_device_queue *q, int pe, uint64_t *dest, uint64_t value) {
+    int status = HETMP_DEVICE_OK;
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) status = hetmp_atomic_add(q, pe, dest, value);
+    HETMP_WG_BARRIER();
+    return status;
+}
+HETMP_DEVICE_FN int hetmp_fence_wg(hetmp_device_queue *q) {
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) hetmp_fence(q);
+    HETMP_WG_BARRIER();
+    return HETMP_DEVICE_OK;
+}
+HETMP_DEVICE_FN void hetmp_ring_wg(hetmp_device_queue *q) {
+    hetmp_word_publish();
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) hetmp_ring(q);
+    HETMP_WG_BARRIER();
+}
+/* What the operations brought is visible to every thread of the group afterwards. */
+HETMP_DEVICE_FN int hetmp_quiet_wg(hetmp_device_queue *q) {
+    int status = HETMP_DEVICE_OK;
+    HETMP_WG_BARRIER();
+    if (HETMP_WG_LEADER()) status = hetmp_quiet(q);
+    HETMP_WG_BARRIER();
+    return status;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,445 @@
+//! Device-side posting (`hetmp/device.h`): queue pairs whose send queue is written by someone else.
+//!
+//! [`open`] makes a queue pair of the job's engine and tells where its memory lies and what its templates hold; the
+//! inline functions of the header do the rest, on the CPU or on a device: they are the initiator. What comes back here
+//! is a [doorbell] that the CPU rings and a [wait] that gives the core away.
+//!
+//! **Who executes.** Where the job has an engine (`HETMP_NIC=emulated`, `tcp`, peers that are not mapped), that one. Where
+//! every peer is mapped there is none: a queue then gets the engine that executes in whoever rings.
+//!
+//! **Polled queues.** A device cannot call. For [`POLLED`] queues one thread looks at the doorbell records and rings on
+//! behalf of the devices; it runs while there is such a queue.
+//!
+//! # Memory ordering
+//! The rules of [`Rings`](hetmp_nic::queue_pair::Rings), whose one side the header implements.
+
+use crate::world::{self, World};
+use core::ffi::{c_int, c_uint, c_void, CStr};
+use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::park::Spinner;
+use hetmp_core::sys;
+use hetmp_nic::completion::Status;
+use hetmp_nic::engine::shm::Shm;
+use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
+use hetmp_nic::keys::{Memory, Rights};
+use hetmp_nic::queue_pair::Raw;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+/// `HETMP_DEVICE_LAYOUT`.
+const LAYOUT: c_int = 1;
+/// `HETMP_DEVICE_OK`.
+pub const OK: c_int = 0;
+/// `HETMP_DEVICE_BAD_PE`.
+pub const BAD_PE: c_int = -1;
+/// `HETMP_DEVICE_BAD_ADDRESS`.
+pub const BAD_ADDRESS: c_int = -2;
+/// `HETMP_DEVICE_MISALIGNED`.
+pub const MISALIGNED: c_int = -3;
+/// `HETMP_DEVICE_BAD_QUEUE`.
+pub const BAD_QUEUE: c_int = -4;
+/// `HETMP_DEVICE_BAD_VALUE`.
+pub const BAD_VALUE: c_int = -5;
+/// `HETMP_DEVICE_NO_MEMORY`.
+pub const NO_MEMORY: c_int = -6;
+/// `HETMP_DEVICE_BAD_TEAM`.
+pub const BAD_TEAM: c_int = -7;
+/// `HETMP_DEVICE_POLLED`.
+pub const POLLED: c_uint = 1;
+/// Most descriptors of a queue.
+const DEEPEST: usize = 1 << 16;
+/// A look of the polling thread at idle doorbells, once it has given up spinning.
+const NAP: Duration = Duration::from_micros(20);
+
+/// `hetmp_device_queue`, field by field.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Queue {
+    slots: *mut u64,
+    posted: *mut u64,
+    done: *const u64,
+    written: *const u64,
+    completions: *const u64,
+    mask: u64,
+    number: u64,
+    keys: u64,
+    local_key: u64,
+    heap: u64,
+    heap_bytes: u64,
+    heap_at: u64,
+    data: u64,
+    data_bytes: u64,
+    data_at: u64,
+    members: *const u32,
+    pes: u32,
+    host_only: u32,
+    flush: u64,
+    staged: u64,
+    rung: u64,
+    credits: u64,
+    read: u64,
+    plain_from: u64,
+    error: u64,
+    error_value: u64,
+    awaited: u64,
+    fetched: u64,
+    host: *mut c_void,
+}
+
+const _: () = assert!(size_of::<Queue>() == 28 * 8);
+
+/// The library's end of a queue.
+struct Host {
+    raw: Raw,
+    /// World numbers of the team's PEs; empty for the world.
+    members: Box<[u32]>,
+    polled: bool,
+    /// Of a queue that is not polled: used by its initiator alone. Of a polled one, by the polling thread, under
+    /// the lock of [`POLLING`].
+    pair: QueuePair,
+    /// Doorbell record that was last passed on.
+    seen: u64,
+}
+
+/// The polled queues.
+struct Polling {
+    queues: Vec<*mut Host>,
+    running: bool,
+}
+
+// SAFETY: hosts are only touched under the lock of `POLLING` while they are in its list.
+unsafe impl Send for Polling {}
+
+static POLLING: Mutex<Polling> = Mutex::new(Polling {
+    queues: Vec::new(),
+    running: false,
+});
+
+/// The engine for jobs in which every peer is mapped, and the keys of its regions.
+static MAPPED: OnceLock<Option<(Shm, TemplateKeys)>> = OnceLock::new();
+
+/// `shmem_team_t`, until teams are there: 1 is the world.
+pub type Team = *mut c_void;
+
+mod team {
+    pub(super) fn world_numbers(team: super::Team) -> Option<Option<Box<[u32]>>> {
+        (team as usize == 1).then_some(None)
+    }
+}
+
+/// A lock that a dead thread cannot hold: panics abort.
+fn polling() -> std::sync::MutexGuard<'static, Polling> {
+    match POLLING.lock() {
+        Ok(guard) => guard,
+        Err(poisoned) => poisoned.into_inner(),
+    }
+}
+
+/// The engine that executes in its callers, over the segments that are mapped here.
+fn mapped(world: &'static World) -> Option<(Shm, TemplateKeys)> {
+    let sizes = Sizes {
+        regions: 4,
+        messages: 2,
+        counters: 1,
+    };
+    let mut keys = TemplateKeys::default();
+    let mut domains = Vec::new();
+    for (pe, peer) in world.peers.iter().enumerate() {
+        let own = pe == world.me as usize;
+        let domain = if own {
+            Domain::new(sizes)
+        } else {
+            Domain::view(sizes)
+        };
+        let segment = peer.mapped.as_ref()?;
+        let memory = Memory {
+            here: segment.base,
+            len: segment.layout.len(),
+            base: 0,
+        };
+        // SAFETY: segments stay mapped as long as the process lives; programs know that peers write there.
+        keys.remote = unsafe { domain.keys().register(memory, Rights::ALL, None) }.ok()?;
+        if own {
+            let all = Memory {
+                here: core::ptr::null_mut(),
+                len: isize::MAX as usize,
+                base: 0,
+            };
+            let rights = Rights::LOCAL_READ | Rights::LOCAL_WRITE;
+            // SAFETY: the program promises for each address that it posts.
+            keys.local = unsafe { domain.keys().register(all, rights, None) }.ok()?;
+        }
+        domains.push(Arc::new(domain));
+    }
+    Shm::new(world.me, domains.into()).map(|engine| (engine, keys))
+}
+
+/// A new queue pair of the engine that the job has, or of the one over mapped memory.
+fn pair(world: &'static World, depth: usize) -> Option<QueuePair> {
+    let (engine, keys) = MAPPED.get_or_init(|| mapped(world)).as_ref()?;
+    Some(engine.queue_pair(depth, *keys))
+}
+
+/// `hetmp_device_queue_open`.
+///
+/// # Safety
+/// `out` points to a `hetmp_device_queue` of `bytes`.
+pub unsafe fn open(
+    f: &'static str,
+    team: Team,
+    depth: usize,
+    flags: c_uint,
+    out: *mut Queue,
+    layout: c_int,
+    bytes: usize,
+) -> c_int {
+    let world = world::need(f);
+    if out.is_null() || layout != LAYOUT || bytes != size_of::<Queue>() {
+        return BAD_QUEUE;
+    }
+    // SAFETY: the caller's promise; zero is a closed queue, every field is a number or a pointer.
+    unsafe { out.write_bytes(0, 1) };
+    if flags & !POLLED != 0 || !(2..=DEEPEST).contains(&depth) {
+        return BAD_VALUE;
+    }
+    let Some(members) = team::world_numbers(team) else {
+        return BAD_TEAM;
+    };
+    let Some(mut pair) = pair(world, depth) else {
+        return NO_MEMORY;
+    };
+    let flush = u64::from(pair.holding());
+    let statics = pair.initiator().statics();
+    let raw = pair.initiator().raw();
+    let pes = match &members {
+        Some(list) => list.len() as u32,
+        None => world.n,
+    };
+    let host = Box::into_raw(Box::new(Host {
+        raw,
+        members: members.unwrap_or_default(),
+        polled: flags & POLLED != 0,
+        pair,
+        seen: 0,
+    }));
+    if flags & POLLED != 0 && !poll(host) {
+        // SAFETY: made above, and in nobody's list.
+        drop(unsafe { Box::from_raw(host) });
+        return NO_MEMORY;
+    }
+    // SAFETY: made above and alive until `close`. The list is not changed.
+    let members: &[u32] = unsafe { &(*host).members };
+    let place = &world.own().layout;
+    let queue = Queue {
+        slots: raw.slots,
+        posted: raw.posted,
+        done: raw.done,
+        written: raw.written,
+        completions: raw.completions,
+        mask: raw.depth as u64 - 1,
+        number: u64::from(statics.queue_pair) << 32,
+        keys: u64::from(statics.remote.0) | u64::from(statics.remote.0) << 32,
+        local_key: u64::from(statics.local.0) << 32,
+        heap: world.heap_range.start as u64,
+        heap_bytes: world.heap_range.len() as u64,
+        heap_at: place.heap_at() as u64,
+        data: world.data.start as u64,
+        data_bytes: world.data.len() as u64,
+        data_at: place.data_at() as u64,
+        members: if members.is_empty() {
+            core::ptr::null()
+        } else {
+            members.as_ptr()
+        },
+        pes,
+        host_only: c_uint::from(flags & POLLED == 0),
+        flush,
+        staged: 0,
+        rung: 0,
+        credits: raw.depth as u64,
+        read: 0,
+        plain_from: 0,
+        error: 0,
+        error_value: 0,
+        awaited: 0,
+        fetched: 0,
+        host: host.cast(),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { out.write(queue) };
+    OK
+}
+
+/// `hetmp_device_queue_close`, after the header has waited for what was posted.
+///
+/// # Safety
+/// `queue` was filled by [`open`]; nobody uses it.
+pub unsafe fn close(_f: &'static str, queue: *mut Queue) -> c_int {
+    // SAFETY: the caller's promise.
+    let Some(queue) = (unsafe { queue.as_mut() }) else {
+        return BAD_QUEUE;
+    };
+    let host = queue.host.cast::<Host>();
+    if host.is_null() {
+        return BAD_QUEUE;
+    }
+    let mut list = polling();
+    list.queues.retain(|h| *h != host);
+    drop(list);
+    queue.host = core::ptr::null_mut();
+    // SAFETY: made by `open`; the polling thread has let go of it, and the initiator is the caller.
+    drop(unsafe { Box::from_raw(host) });
+    OK
+}
+
+/// The words of the rings that a device has to map, as ranges.
+///
+/// # Safety
+/// `queue` was filled by [`open`].
+pub unsafe fn range(
+    _f: &'static str,
+    queue: *const Queue,
+    i: c_uint,
+    base: *mut *mut c_void,
+    bytes: *mut usize,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let Some(host) = (unsafe { queue.as_ref().and_then(|q| q.host.cast::<Host>().as_ref()) })
+    else {
+        return BAD_QUEUE;
+    };
+    let raw = &host.raw;
+    let line = 64;
+    let ranges = [
+        (raw.slots as usize, raw.depth * 64),
+        (raw.completions as usize, raw.depth * 32),
+        (raw.posted as usize, line),
+        (raw.done as usize, line),
+        (host.members.as_ptr() as usize, size_of_val(&*host.members)),
+    ];
+    match ranges.into_iter().filter(|r| r.1 != 0).nth(i as usize) {
+        Some((at, n)) if !base.is_null() && !bytes.is_null() => {
+            // SAFETY: the program passes places for both.
+            unsafe {
+                *base = at as *mut c_void;
+                *bytes = n;
+            }
+            OK
+        }
+        _ => BAD_VALUE,
+    }
+}
+
+/// The doorbell of a queue that is not polled was rung.
+///
+/// # Safety
+/// `host` is an open queue's, and the caller its initiator.
+#[inline]
+pub unsafe fn doorbell(host: *mut c_void) {
+    // SAFETY: the caller's promise.
+    let host = unsafe { &mut *host.cast::<Host>() };
+    if !host.polled {
+        host.pair.doorbell();
+    }
+}
+
+/// Waits until so many operations of the queue are done.
+///
+/// # Safety
+/// `host` is an open queue's, and the caller its initiator.
+pub unsafe fn wait(host: *mut c_void, operations: u64) {
+    let host = host.cast::<Host>();
+    // SAFETY: the caller's promise; `polled` and `raw` do not change.
+    let (polled, done) = unsafe { ((*host).polled, (*host).raw.done) };
+    if !polled {
+        // SAFETY: not polled: the initiator alone uses it.
+        unsafe { (*host).pair.wait_done(operations) };
+        return;
+    }
+    // SAFETY: the word lives as long as the queue pair.
+    let done = unsafe { AtomicU64::from_ptr(done) };
+    let mut spinner = Spinner::new();
+    while done.load(Ordering::Acquire) < operations {
+        if !spinner.turn() {
+            sys::yield_now();
+        }
+    }
+}
+
+/// Puts a queue into the polling thread's list; false if there is no thread.
+fn poll(host: *mut Host) -> bool {
+    let mut list = polling();
+    if !list.running {
+        let started = std::thread::Builder::new()
+            .name("hetmp-doorbell".into())
+            .spawn(serve);
+        if started.is_err() {
+            return false;
+        }
+        list.running = true;
+    }
+    list.queues.push(host);
+    true
+}
+
+/// Rings for the devices, until the last polled queue is closed.
+fn serve() {
+    let mut spinner = Spinner::new();
+    loop {
+        let mut worked = false;
+        let mut list = polling();
+        if list.queues.is_empty() {
+            list.running = false;
+            return;
+        }
+        for host in &list.queues {
+            // SAFETY: hosts in the list live; the lock is held.
+            let host = unsafe { &mut **host };
+            // SAFETY: the word lives as long as the queue pair.
+            let posted = unsafe { AtomicU64::from_ptr(host.raw.posted) }.load(Ordering::Acquire);
+            if posted != host.seen {
+                host.seen = posted;
+                host.pair.doorbell();
+                worked = true;
+            }
+        }
+        drop(list);
+        if worked {
+            spinner = Spinner::new();
+        } else if !spinner.turn() {
+            std::thread::sleep(NAP);
+        }
+    }
+}
+
+/// Words for a status.
+pub fn error_text(status: c_int) -> &'static CStr {
+    match status {
+        OK => c"no error",
+        BAD_PE => c"not a PE of the queue's team",
+        BAD_ADDRESS => c"not a symmetric address, or beyond the end of its region",
+        MISALIGNED => c"the address is not aligned to the size of the word",
+        BAD_QUEUE => c"not an open queue, or hetmp/device.h of another version",
+        BAD_VALUE => {
+            c"a depth of 2 to 65536, a known flag, size or signal operation, or an existing range is accepted"
+        }
+        NO_MEMORY => c"no more queues can be opened",
+        BAD_TEAM => c"not a team",
+        _ => match u8::try_from(status).ok().and_then(Status::of) {
+            Some(Status::Ok) | None => c"unknown status",
+            Some(Status::Malformed) => c"the engine could not read the descriptor",
+            Some(Status::Peer) => c"the engine knows no such PE",
+            Some(Status::LocalKey | Status::LocalBounds | Status::LocalRight) => {
+                c"memory of this process that the engine may not use"
+            }
+            Some(Status::RemoteKey | Status::RemoteBounds | Status::RemoteRight) => {
+                c"memory of the target that the engine may not use"
+            }
+            Some(Status::Misaligned) => c"the word of an atomic or a signal is not aligned",
+            Some(Status::Counter) => c"no such counter",
+            Some(Status::PeerLost) => c"the target PE is gone",
+            Some(Status::Unsupported) => c"the engine does not do that",
+            Some(Status::Stopped) => c"the engine was stopped",
+        },
+    }
+}
