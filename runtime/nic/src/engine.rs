@@ -159,6 +159,13 @@ pub trait Engine: Send + Sync {
     /// A new queue pair with `depth` slots (rounded up to a power of two), filled with put templates.
     fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair;
 
+    /// Works on what arrives and leaves, where the engine can do that in its callers; true if there was
+    /// something. A rank that waits for memory which a peer will write calls this in its loop: the
+    /// bytes then need no other thread to get there.
+    fn progress(&self) -> bool {
+        false
+    }
+
     /// Registers memory of this rank.
     ///
     /// # Errors
@@ -184,6 +191,11 @@ pub trait Bell: Send {
     /// Called while the initiator waits. An engine that runs in its callers works here; true if it did
     /// something.
     fn drive(&mut self) -> bool;
+    /// Waits until `until` holds; not asked again once it did. An engine that sleeps somewhere else than where completions wake the
+    /// initiator has a way of its own.
+    fn wait(&mut self, initiator: &mut Initiator, until: &mut dyn FnMut(&mut Initiator) -> bool) {
+        initiator.wait(&mut || self.drive(), until);
+    }
     /// Sources must be read afresh: see [`QueuePair::invalidate`].
     fn invalidate(&mut self) {}
 }
@@ -292,8 +304,7 @@ impl QueuePair {
         if until(&mut self.initiator) {
             return;
         }
-        let bell = &mut self.bell;
-        self.initiator.wait(&mut || bell.drive(), until);
+        self.bell.wait(&mut self.initiator, until);
     }
 
     /// Calls `post` until there is room; what was posted before is announced, or room would never come.

@@ -351,6 +351,15 @@ impl Initiator {
     }
 }
 
+#[cfg(not(loom))]
+impl Initiator {
+    /// Waits as [`Initiator::wait`] does, for some `ns` nanoseconds at most. False: the time is over.
+    pub fn wait_within(&mut self, ns: u64, until: &mut dyn FnMut(&mut Initiator) -> bool) -> bool {
+        let rings = self.rings.clone();
+        rings.progress.wait_nudged(ns, &mut || until(self))
+    }
+}
+
 /// The executing end.
 #[derive(Debug)]
 pub struct Consumer {

@@ -1,12 +1,14 @@
 //! What only shows with sockets: strangers, ranks that do not come, lost peers.
 #![cfg(not(loom))]
 
-use hetmp_nic::descriptor::Status;
+use hetmp_core::park::Policy;
+use hetmp_nic::descriptor::{Atomic, AtomicOp, Fetch, Remote, Status, Width, Work};
 use hetmp_nic::engine::tcp::{connect, Tcp};
 use hetmp_nic::engine::{Domain, Engine, Sizes, TemplateKeys};
 use hetmp_nic::keys::{Memory, Rights};
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -85,4 +87,131 @@ fn a_peer_that_is_gone_ends_the_wait_for_it() {
         qp.put(0, memory.base, memory.base, 8);
         assert_eq!(qp.quiet(), Ok(()), "itself it still reaches");
     });
+}
+
+/// Two ranks in this process, each with a heap of `words` words, all registered under one key.
+fn pair(words: usize) -> ([Tcp; 2], [Vec<u64>; 2], TemplateKeys) {
+    let (l, addresses) = listeners(2);
+    let within = Duration::from_secs(10);
+    let mut heaps = [vec![0u64; words], vec![0u64; words]];
+    let mut keys = TemplateKeys::default();
+    let engines = std::thread::scope(|s| {
+        let other = s.spawn(|| connect::mesh(1, &l[1], &addresses, &[2; 32], within));
+        let mine = connect::mesh(0, &l[0], &addresses, &[2; 32], within).expect("connected");
+        let theirs = other.join().expect("no panic").expect("connected");
+        let mut start = |rank: usize, streams| {
+            let domain = Arc::new(Domain::new(Sizes::default()));
+            let engine = Tcp::start(rank as u32, domain, streams).expect("started");
+            let memory = Memory::here(heaps[rank].as_mut_ptr().cast(), words * 8);
+            // SAFETY: callers drop the engines before the heaps, and read these by atomics.
+            let key = unsafe { engine.register(memory, Rights::ALL, None) }.expect("room");
+            keys = TemplateKeys {
+                local: key,
+                remote: key,
+            };
+            engine
+        };
+        [start(0, mine), start(1, theirs)]
+    });
+    (engines, heaps, keys)
+}
+
+/// Who waits works on the wires itself, and leaves them to nobody when it goes on to compute: the engine's
+/// thread must notice.
+#[test]
+fn a_rank_that_computes_after_it_waited_serves_its_peers() {
+    let (engines, heaps, keys) = pair(8);
+    let at = |rank: usize| heaps[rank].as_ptr() as u64;
+    let mut mine = engines[0].queue_pair(8, keys);
+    let mut theirs = engines[1].queue_pair(8, keys);
+    for round in 1..=20u64 {
+        for _ in 0..50 {
+            mine.put(1, at(1), at(0), 8);
+            mine.quiet().expect("valid");
+        }
+        // Rank 0 makes no call now.
+        let start = Instant::now();
+        theirs
+            .put_inline(0, at(0) + 8, &round.to_le_bytes())
+            .expect("fits");
+        theirs.quiet().expect("valid");
+        let took = start.elapsed();
+        // SAFETY: a word of a live heap.
+        let word = unsafe { AtomicU64::from_ptr(heaps[0].as_ptr().cast_mut().add(1)) };
+        assert_eq!(word.load(Ordering::Acquire), round);
+        assert!(took < Duration::from_secs(2), "{took:?}");
+    }
+    drop((mine, theirs, engines));
+}
+
+/// One of them has the wires, the others sleep beside it; when it is done, another one must take them.
+fn beside() {
+    const THREADS: u64 = 4;
+    const ROUNDS: u64 = 150;
+    let (engines, heaps, keys) = pair(8);
+    let word = Remote {
+        address: heaps[1].as_ptr() as u64,
+        key: keys.remote,
+    };
+    std::thread::scope(|s| {
+        for thread in 0..THREADS {
+            let mut qp = engines[0].queue_pair(4, keys);
+            s.spawn(move || {
+                for round in 0..ROUNDS {
+                    let add = Atomic {
+                        op: AtomicOp::Add,
+                        width: Width::W8,
+                        fetch: Fetch::No,
+                        remote: word,
+                        operand: 1,
+                        comparand: 0,
+                    };
+                    if (round + thread) % 3 == 0 {
+                        assert!(qp.fetch(1, add).expect("valid") < THREADS * ROUNDS);
+                    } else {
+                        qp.post(1, false, Work::Atomic(add));
+                        qp.ring();
+                    }
+                    if round % 2 == 0 {
+                        qp.quiet().expect("valid");
+                    }
+                }
+                qp.quiet().expect("valid");
+            });
+        }
+    });
+    // SAFETY: a word of a live heap.
+    let sum = unsafe { AtomicU64::from_ptr(heaps[1].as_ptr().cast_mut()) };
+    assert_eq!(sum.load(Ordering::Acquire), THREADS * ROUNDS);
+    drop(engines);
+}
+
+#[test]
+fn initiators_that_wait_beside_each_other_all_get_on() {
+    // Spinning first, then as under a passive waiting policy. Other tests of this program wait either way.
+    for spins in [300_000, 0] {
+        Policy::set_spins(spins, spins.min(100));
+        beside();
+    }
+    Policy::set_spins(300_000, 100);
+}
+
+/// The loop of a rank that waits for memory: with it, bytes arrive although the thread is left out.
+#[test]
+fn a_rank_that_looks_for_progress_takes_what_arrives() {
+    let (engines, heaps, keys) = pair(8);
+    let mut qp = engines[1].queue_pair(8, keys);
+    // SAFETY: a word of a live heap.
+    let word = unsafe { AtomicU64::from_ptr(heaps[0].as_ptr().cast_mut()) };
+    for round in 1..=200u64 {
+        qp.put_inline(0, heaps[0].as_ptr() as u64, &round.to_le_bytes())
+            .expect("fits");
+        let until = Instant::now() + Duration::from_secs(10);
+        while word.load(Ordering::Acquire) != round {
+            engines[0].progress();
+            assert!(Instant::now() < until, "round {round}");
+        }
+    }
+    qp.quiet().expect("valid");
+    drop((qp, engines));
 }

@@ -135,6 +135,11 @@ impl Port {
             || !self.peers[self.rank as usize].waiting.is_empty()
     }
 
+    /// Requests without a reply.
+    pub(super) fn requests(&self) -> usize {
+        self.requests.len()
+    }
+
     /// Bytes to be sent to a peer.
     pub(super) fn output(&self, peer: usize) -> &[u8] {
         let p = &self.peers[peer];

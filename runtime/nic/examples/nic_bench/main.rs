@@ -1,0 +1,114 @@
+//! What posting and putting costs, every floor in the same run: `scripts/bench nic` runs this.
+//!
+//! * `posting`: descriptors from templates against whole descriptors, in instructions and nanoseconds.
+//! * `latency`: put and quiet by size through the emulated adapter, awake and asleep.
+//! * `tcp`: put and quiet of 4 bytes between two processes beside a bare exchange of messages that waits alike.
+//!
+//! Rows of one part are measured in turns, round by round, so that whatever else the machine does meets all of
+//! them; a row is the median of its rounds, with the least and the most.
+
+#[cfg(loom)]
+fn main() {}
+
+#[cfg(not(loom))]
+mod latency;
+#[cfg(not(loom))]
+mod posting;
+#[cfg(not(loom))]
+mod rows;
+#[cfg(not(loom))]
+mod tcp;
+
+#[cfg(not(loom))]
+fn main() {
+    bench::run();
+}
+
+#[cfg(not(loom))]
+mod bench {
+    use super::{latency, posting, rows::Report, tcp};
+
+    const HELP: &str = "\
+scripts/bench nic [--quick] [--rounds N] [--parts LIST] [--json FILE]
+
+posting   from templates and whole, instructions (by valgrind) and nanoseconds,
+          at 1, 2, 4 and 8 initiators
+latency   put and quiet through the emulated adapter, by size, awake and asleep
+tcp       put and quiet of 4 bytes beside a bare exchange, spinning and blocking
+
+--quick   3 short rounds instead of 9
+--rounds N    1 to 99
+--parts LIST  some of posting,latency,tcp
+--json FILE   the medians, least and most as JSON";
+
+    pub(crate) struct Options {
+        pub(crate) rounds: usize,
+        pub(crate) quick: bool,
+    }
+
+    fn refuse(what: &str, value: &str, accepted: &str) -> ! {
+        eprintln!("hetmp: {what} {value}: {accepted}");
+        std::process::exit(2);
+    }
+
+    pub(crate) fn run() {
+        let mut args = std::env::args().skip(1);
+        let mut parts: Vec<String> = ["posting", "latency", "tcp"].map(String::from).into();
+        let mut options = Options {
+            rounds: 9,
+            quick: false,
+        };
+        let mut json = None;
+        while let Some(arg) = args.next() {
+            let mut value = |accepted: &str| match args.next() {
+                Some(v) => v,
+                None => refuse("option", &arg, accepted),
+            };
+            match arg.as_str() {
+                "--quick" => {
+                    options.quick = true;
+                    options.rounds = 3;
+                }
+                "--rounds" => {
+                    let v = value("a number follows");
+                    options.rounds = match v.parse() {
+                        Ok(n @ 1..=99) => n,
+                        _ => refuse("rounds", &v, "1 to 99 is accepted"),
+                    };
+                }
+                "--parts" => {
+                    let v = value("a list follows");
+                    parts = v.split(',').map(String::from).collect();
+                    for p in &parts {
+                        if !["posting", "latency", "tcp"].contains(&p.as_str()) {
+                            refuse("part", p, "posting, latency and tcp are accepted");
+                        }
+                    }
+                }
+                "--json" => json = Some(value("a file follows")),
+                "--help" | "-h" => {
+                    println!("{HELP}");
+                    return;
+                }
+                // What this program starts of itself.
+                "--post" => return posting::alone(&mut args),
+                "--pong" => return tcp::pong(&mut args),
+                "--target" => return tcp::target(&mut args),
+                other => refuse("option", other, "see --help"),
+            }
+        }
+        let mut report = Report::default();
+        for part in parts {
+            match part.as_str() {
+                "posting" => posting::measure(&options, &mut report),
+                "latency" => latency::measure(&options, &mut report),
+                _ => tcp::measure(&options, &mut report),
+            }
+        }
+        if let Some(file) = json {
+            if let Err(e) = std::fs::write(&file, report.json()) {
+                refuse("file", &file, &format!("{e}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The sockets of one rank around its [`Port`].
+
+use super::port::Port;
+use hetmp_core::sys;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, RawFd};
+use std::time::{Duration, Instant};
+
+/// How soon a full inbox is looked at again, milliseconds.
+const RETRY_MS: i32 = 1;
+/// How long the last bytes may take to leave when the engine stops.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Bytes read at once.
+const BUFFER: usize = 128 * 1024;
+/// With more streams than this, one system call first asks which of them have something.
+const FEW: usize = 2;
+
+/// What is to be polled, kept so that polling allocates nothing.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    fds: Vec<libc::pollfd>,
+    ms: i32,
+}
+
+impl Watch {
+    /// Sleeps until something can be done or `wake` is written to, which is then emptied.
+    pub(super) fn sleep(&mut self, wake: RawFd) {
+        self.fds.push(libc::pollfd {
+            fd: wake,
+            events: libc::POLLIN,
+            revents: 0,
+        });
+        let mut rung = 0u64;
+        // SAFETY: the array is live and of the length given; eight bytes of a live word.
+        unsafe {
+            libc::poll(
+                self.fds.as_mut_ptr(),
+                self.fds.len() as libc::nfds_t,
+                self.ms,
+            );
+            if self.fds.last().is_some_and(|w| w.revents != 0) {
+                libc::read(wake, (&raw mut rung).cast(), 8);
+            }
+        }
+    }
+}
+
+pub(super) struct Wires {
+    pub(super) port: Port,
+    streams: Vec<Option<TcpStream>>,
+    buffer: Box<[u8]>,
+    ready: Watch,
+}
+
+impl Wires {
+    pub(super) fn new(port: Port, streams: Vec<Option<TcpStream>>) -> Wires {
+        Wires {
+            port,
+            streams,
+            buffer: vec![0; BUFFER].into(),
+            ready: Watch::default(),
+        }
+    }
+
+    /// One look at everything; what arrived is answered at once. False: there was nothing to do.
+    pub(super) fn turn(&mut self) -> bool {
+        let mut worked = self.push();
+        if self.receive() {
+            self.push();
+            worked = true;
+        }
+        worked
+    }
+
+    /// Takes what was posted, and writes what the sockets take.
+    pub(super) fn push(&mut self) -> bool {
+        let stepped = self.port.step();
+        self.send() || stepped
+    }
+
+    /// True while somebody has to look again although nothing arrives and nobody posts.
+    pub(super) fn needs_care(&self) -> bool {
+        self.port.is_held_up() || !self.is_flushed()
+    }
+
+    /// Fills in what has to be watched.
+    pub(super) fn watch(&self, watch: &mut Watch) {
+        watch.fds.clear();
+        for (peer, stream) in self.streams.iter().enumerate() {
+            if let Some(s) = stream {
+                let more = !self.port.output(peer).is_empty();
+                watch.fds.push(libc::pollfd {
+                    fd: s.as_raw_fd(),
+                    events: libc::POLLIN | if more { libc::POLLOUT } else { 0 },
+                    revents: 0,
+                });
+            }
+        }
+        watch.ms = if self.port.is_held_up() { RETRY_MS } else { -1 };
+    }
+
+    fn lose(&mut self, peer: usize) {
+        self.streams[peer] = None;
+        self.port.lose(peer);
+    }
+
+    /// Reads what is there.
+    fn receive(&mut self) -> bool {
+        let mut ready = core::mem::take(&mut self.ready);
+        let asked = self.streams.len() > FEW + 1;
+        if asked {
+            self.watch(&mut ready);
+            // SAFETY: the array is live and of the length given.
+            let n =
+                unsafe { libc::poll(ready.fds.as_mut_ptr(), ready.fds.len() as libc::nfds_t, 0) };
+            if n <= 0 {
+                self.ready = ready;
+                return false;
+            }
+        }
+        let mut worked = false;
+        let mut place = 0;
+        for peer in 0..self.streams.len() {
+            let Some(stream) = &mut self.streams[peer] else {
+                continue;
+            };
+            let skip = asked && ready.fds[place].revents & !libc::POLLOUT == 0;
+            place += 1;
+            if skip {
+                continue;
+            }
+            match stream.read(&mut self.buffer) {
+                Ok(n) if n > 0 => {
+                    worked = true;
+                    if !self.port.feed(peer, &self.buffer[..n]) {
+                        self.lose(peer);
+                    }
+                }
+                Err(e) if is_later(&e) => {}
+                Ok(_) | Err(_) => {
+                    worked = true;
+                    self.lose(peer);
+                }
+            }
+        }
+        self.ready = ready;
+        worked
+    }
+
+    /// Writes what the sockets take.
+    fn send(&mut self) -> bool {
+        let mut worked = false;
+        for peer in 0..self.streams.len() {
+            while let Some(stream) = &mut self.streams[peer] {
+                let output = self.port.output(peer);
+                if output.is_empty() {
+                    break;
+                }
+                match stream.write(output) {
+                    Ok(n) => {
+                        worked = true;
+                        self.port.sent(peer, n);
+                    }
+                    Err(e) if is_later(&e) => break,
+                    Err(_) => {
+                        worked = true;
+                        self.lose(peer);
+                    }
+                }
+            }
+        }
+        worked
+    }
+
+    fn is_flushed(&self) -> bool {
+        (0..self.streams.len()).all(|p| self.streams[p].is_none() || self.port.output(p).is_empty())
+    }
+
+    /// Peers may still wait for answers that are on their way out.
+    pub(super) fn finish(&mut self) {
+        let deadline = Instant::now() + LAST_WORDS;
+        while !self.is_flushed() && Instant::now() < deadline {
+            if !self.send() {
+                sys::yield_now();
+            }
+        }
+        self.port.stop();
+    }
+}
+
+fn is_later(e: &io::Error) -> bool {
+    matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
