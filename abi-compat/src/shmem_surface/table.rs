@@ -915,7 +915,7 @@ fn waits(t: &mut Vec<Family>) {
             SOME_VECTOR,
             "some_vector until_some",
         ),
-        (Set::Wait, "test", "test", "int", ONE, "test"),
+        (Set::Wait, "test", "test", "int", ONE, "test_one"),
         (
             Set::Amo,
             "test",
@@ -982,7 +982,7 @@ fn waits(t: &mut Vec<Family>) {
         Family::new("wait_old", Names::Typed(Set::WaitOld, "wait"))
             .of("void", "TYPE *ivar, TYPE cmp_value")
             .instead("shmem_TYPENAME_wait_until")
-            .entry("wait", "wait"),
+            .entry("wait", "until_changed"),
         one(
             "wait_old",
             "void",

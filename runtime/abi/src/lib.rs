@@ -3,9 +3,9 @@
 //! * **What it is**: a thin skin. An entry converts its arguments, calls one function of the
 //!   engine, and converts back. One module per header and construct family; no logic, no state.
 //! * **What it owns**: the exported names, their version nodes, and the layouts of C types.
-//! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`.
+//! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`, `hetmp-mq` and `hetmp-shmem`.
 //!
-//! Modules that come with their parts: `kmpc` (clang's ABI), `shmem`, `goal`, `mq`.
+//! Modules that come with their parts: `kmpc` (clang's ABI), `goal`.
 
 mod acc;
 mod entry;
@@ -13,6 +13,7 @@ mod gomp;
 mod mq;
 mod nodes;
 mod omp;
+mod shmem;
 mod variadic;
 
 /// `OMP_DISPLAY_ENV` shows the control variables when the program starts, even one that never opens a
