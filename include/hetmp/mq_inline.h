@@ -3,12 +3,11 @@
  * What is here is part of the library's binary interface: the layout of a ring, and the steps by which a
  * message goes through it. The library runs the same steps (runtime/mq/src/ring.rs).
  *
- * A ring is a row of slots, each with a 64-bit word directly before the message: how often the ring has gone
- * round (its lap) in the upper half, the message's length in the lower. That word is the slot's state as
- * the receiver reads it: the lap it waits for means Ready. What the sender needs to know, how far the receiver
- * is, is one address that only the receiver writes, and that the sender looks at when it has used up what it saw
- * last. Every other field belongs to one side alone. So no step is a read-modify-write, and in the steady
- * state a small message costs the line that it lies in and nothing else.
+ * A ring is a row of slots that hold messages and nothing else, and two addresses: how far the sender has sent, which
+ * only it writes, and how far the receiver has released, which only that writes. Each side keeps what it saw of the
+ * other's beside its own positions, and looks again only when it has used that up. Every other field belongs to one side
+ * alone. So no step is a read-modify-write, and in the steady state many messages share one look.
+ * Messages that are shorter than the queue's have their lengths beside the ring, from the first one on.
  *
  * A thread finds its rings in tables of its own, one for each thing it may do with them; whatever is not there (no such
  * queue, another thread's end, a queue of two stages) is the library's business.
@@ -27,16 +26,20 @@ extern "C" {
 /* One side of a ring; touched by that side's thread. */
 struct hetmp_mq_end {
     uint32_t handle;   /* all ones once the queue is destroyed */
-    uint32_t lap;      /* sender: of `oldest`; receiver: of `next` */
+    uint32_t shift;    /* a message's length lies at its offset shifted right by this */
     char *next;        /* what the next allocate or receive returns */
     char *oldest;      /* what the next send or release must be given */
     char *first;       /* the first message of the ring ... */
     char *last;        /* ... and the address after the last slot */
-    char *limit;       /* sender: `next` may not reach this before a look at `released` */
+    char *limit;       /* the other side's position as last seen; sender: `next` may not reach it, receiver: not pass */
     uint64_t stride;   /* bytes from slot to slot */
     uint64_t msg_bytes;
     uint64_t owner;
-    uint64_t reserved[7];
+    uint64_t fresh;    /* bits that are 0 in the addresses at which the sender begins a line */
+    uint64_t usual;    /* sender: msg_bytes while every message had that length, then a length that none has */
+    uint32_t patience; /* pauses between two looks: many while a look brings many messages */
+    uint32_t reserved_half;
+    uint64_t reserved[4];
 } __attribute__((aligned(128)));
 
 struct hetmp_mq_ring {
@@ -44,7 +47,11 @@ struct hetmp_mq_ring {
     struct hetmp_mq_end receiver;
     char *released;    /* the receiver's `oldest`, on a line of its own */
     char *padding[15];
+    char *sent;        /* the sender's, likewise */
+    char *padding_too[15];
     uint32_t waits[2]; /* not 0: the sender (the receiver) sleeps */
+    uint32_t varied;   /* not 0: a message was shorter than msg_bytes, and `missing` counts */
+    uint32_t *missing; /* how many bytes each message has less than msg_bytes */
 };
 
 /* What a thread may do with its rings: 256 slaves of 4096 entries, and for slaves 4096. */
@@ -73,72 +80,98 @@ void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
 #endif
 
 #define HETMP_MQ_LIKELY(x) __builtin_expect(!!(x), 1)
+/* A slot's address is not NULL; so the caller's check costs nothing. */
+#define HETMP_MQ_NOT_NULL(p) \
+    do \
+        if (!(p)) __builtin_unreachable(); \
+    while (0)
+#define HETMP_MQ_SLOW static __attribute__((noinline, cold, unused))
 #define HETMP_MQ_INLINE static inline __attribute__((always_inline, unused))
 
-/* Fetched once by each thread for each file. */
+/* Fetched once by each thread for each file, by the slow paths; NULL before. */
 static __thread const struct hetmp_mq_caller *hetmp_mq_me __attribute__((unused));
 
-HETMP_MQ_INLINE const struct hetmp_mq_caller *hetmp_mq_get_caller(void) {
-    const struct hetmp_mq_caller *me = hetmp_mq_me;
-    if (!HETMP_MQ_LIKELY(me)) hetmp_mq_me = me = hetmp_mq_caller();
-    return me;
-}
-
-/* The ring of an entry if it is the handle's, else NULL. */
+/* The ring of an entry if it is the handle's, else NULL. Entries are made by this thread; another one may take a queue
+ * away meanwhile, which is noticed at the latest after the next call into the library, where waits and failures
+ * lead: so these loads need no order, and one may serve a receive and the release after it. */
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_entry(struct hetmp_mq_ring *const *entry, int handle, int send) {
-    struct hetmp_mq_ring *r = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+    struct hetmp_mq_ring *r = *entry;
     if (!HETMP_MQ_LIKELY(r)) return NULL;
-    uint32_t theirs = __atomic_load_n(send ? &r->sender.handle : &r->receiver.handle, __ATOMIC_RELAXED);
-    return HETMP_MQ_LIKELY(theirs == (uint32_t)handle) ? r : NULL;
+    return HETMP_MQ_LIKELY((send ? r->sender.handle : r->receiver.handle) == (uint32_t)handle) ? r : NULL;
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_m(int slave, int handle, int send) {
-    const struct hetmp_mq_caller *me = hetmp_mq_get_caller();
-    if (!HETMP_MQ_LIKELY((unsigned)slave < 256)) return NULL;
+    const struct hetmp_mq_caller *me = hetmp_mq_me;
+    if (!HETMP_MQ_LIKELY(me != NULL && (unsigned)slave < 256)) return NULL;
     return hetmp_mq_entry((send ? me->m_send : me->m_recv) + (size_t)slave * 4096 + ((unsigned)handle & 4095), handle,
                           send);
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_s(int handle, int send) {
-    const struct hetmp_mq_caller *me = hetmp_mq_get_caller();
+    const struct hetmp_mq_caller *me = hetmp_mq_me;
+    if (!HETMP_MQ_LIKELY(me)) return NULL;
     return hetmp_mq_entry((send ? me->s_send : me->s_recv) + ((unsigned)handle & 4095), handle, send);
 }
 
-/* May `next` become n? */
-HETMP_MQ_INLINE int hetmp_mq_room(struct hetmp_mq_ring *r, char *n) {
-    if (HETMP_MQ_LIKELY(n != r->sender.limit)) return 1;
-    r->sender.limit = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE);
-    return n != r->sender.limit;
+/* Stores a position of this thread's end. Others may look, for status queries. Not an atomic store, which compilers
+ * take for a reason to load everything anew. */
+HETMP_MQ_INLINE void hetmp_mq_put(char **position, char *p) { *(char *volatile *)position = p; }
+
+/* Is the other side elsewhere than here? `limit` is what was last seen of it. */
+HETMP_MQ_INLINE int hetmp_mq_look(struct hetmp_mq_end *e, char *const *other, const char *here) {
+    if (HETMP_MQ_LIKELY(here != e->limit)) return 1;
+    e->limit = __atomic_load_n(other, __ATOMIC_ACQUIRE);
+    return here != e->limit;
+}
+
+/* The sender will soon write this line, which the receiver has. A hint: the address need not exist. */
+HETMP_MQ_INLINE void hetmp_mq_soon(const char *line) {
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw (%0)" : : "r"(line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+#define HETMP_MQ_AHEAD 256
+
+HETMP_MQ_INLINE char *hetmp_mq_after(const struct hetmp_mq_end *e, char *p) {
+    p += e->stride;
+    return HETMP_MQ_LIKELY(p != e->last) ? p : e->first;
+}
+/* The same for n slots. */
+HETMP_MQ_INLINE char *hetmp_mq_after_n(const struct hetmp_mq_end *e, char *p, int n) {
+    p += (size_t)n * e->stride;
+    return HETMP_MQ_LIKELY(p < e->last) ? p : p - (e->last - e->first);
 }
 
 HETMP_MQ_INLINE void *hetmp_mq_try_allocate(struct hetmp_mq_ring *r) {
     struct hetmp_mq_end *e = &r->sender;
-    char *p = e->next, *n = p + e->stride;
-    if (n == e->last) n = e->first;
-    if (!HETMP_MQ_LIKELY(hetmp_mq_room(r, n))) return NULL;
-    /* Only this thread stores here; others may look, for status queries. */
-    __atomic_store_n(&e->next, n, __ATOMIC_RELAXED);
+    char *p = e->next, *n = hetmp_mq_after(e, p);
+    if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->released, n))) return NULL;
+    if (((uintptr_t)p & e->fresh) == 0) hetmp_mq_soon(p + HETMP_MQ_AHEAD);
+    hetmp_mq_put(&e->next, n);
+    HETMP_MQ_NOT_NULL(p);
     return p;
-}
-
-HETMP_MQ_INLINE void hetmp_mq_received_to(struct hetmp_mq_end *e, char *n) {
-    if (!HETMP_MQ_LIKELY(n != e->last)) {
-        n = e->first;
-        e->lap++;
-    }
-    __atomic_store_n(&e->next, n, __ATOMIC_RELAXED);
-}
-
-HETMP_MQ_INLINE uint64_t hetmp_mq_state(const char *message) {
-    return __atomic_load_n((const uint64_t *)(const void *)message - 1, __ATOMIC_ACQUIRE);
 }
 
 HETMP_MQ_INLINE void *hetmp_mq_try_receive(struct hetmp_mq_ring *r, int *bytes) {
     struct hetmp_mq_end *e = &r->receiver;
     char *p = e->next;
-    uint64_t word = hetmp_mq_state(p);
-    if (!HETMP_MQ_LIKELY((uint32_t)(word >> 32) == e->lap)) return NULL;
-    hetmp_mq_received_to(e, p + e->stride);
-    if (bytes) *bytes = (int)(uint32_t)word;
+    if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->sent, p))) return NULL;
+    hetmp_mq_put(&e->next, hetmp_mq_after(e, p));
+    if (bytes) {
+        *bytes = (int)e->msg_bytes;
+        if (!HETMP_MQ_LIKELY(__atomic_load_n(&r->varied, __ATOMIC_RELAXED) == 0))
+            *bytes -= (int)__atomic_load_n(r->missing + ((size_t)(p - e->first) >> e->shift), __ATOMIC_RELAXED);
+    }
+    HETMP_MQ_NOT_NULL(p);
     return p;
+}
+
+HETMP_MQ_INLINE void hetmp_mq_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("isb" ::: "memory");
+#endif
 }
 
 /* After a store that the other side may wait for. */
@@ -148,60 +181,51 @@ HETMP_MQ_INLINE void hetmp_mq_published(struct hetmp_mq_ring *r, int sender) {
     if (!HETMP_MQ_LIKELY(__atomic_load_n(&r->waits[sender], __ATOMIC_RELAXED) == 0)) hetmp_mq_wake(r, sender);
 }
 
+/* Before the messages are sent: their length, where not all messages have msg_bytes. */
+HETMP_MQ_INLINE void hetmp_mq_note_lengths(struct hetmp_mq_ring *r, char *p, int n, uint32_t missing) {
+    struct hetmp_mq_end *e = &r->sender;
+    e->usual = ~(uint64_t)0;
+    __atomic_store_n(&r->varied, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < n; i++, p = hetmp_mq_after(e, p))
+        __atomic_store_n(r->missing + ((size_t)(p - e->first) >> e->shift), missing, __ATOMIC_RELAXED);
+}
+
 /* Marks the n oldest allocated messages as ready. The caller has checked them. */
 HETMP_MQ_INLINE void hetmp_mq_send(struct hetmp_mq_ring *r, int n, int bytes) {
     struct hetmp_mq_end *e = &r->sender;
-    /* Read anew: it is the program's pointer by value, but the ring's by right. */
-    char *p = __atomic_load_n(&e->oldest, __ATOMIC_RELAXED);
-    for (int i = 0; i < n; i++) {
-        __atomic_store_n((uint64_t *)(void *)p - 1, (uint64_t)e->lap << 32 | (uint32_t)bytes, __ATOMIC_RELEASE);
-        p += e->stride;
-        if (!HETMP_MQ_LIKELY(p != e->last)) {
-            p = e->first;
-            e->lap++;
-        }
-    }
-    __atomic_store_n(&e->oldest, p, __ATOMIC_RELAXED);
+    char *p = e->oldest;
+    if (!HETMP_MQ_LIKELY((uint32_t)bytes == e->usual))
+        hetmp_mq_note_lengths(r, p, n, (uint32_t)e->msg_bytes - (uint32_t)bytes);
+    p = hetmp_mq_after_n(e, p, n);
+    hetmp_mq_put(&e->oldest, p);
+    __atomic_store_n(&r->sent, p, __ATOMIC_RELEASE);
     hetmp_mq_published(r, 1);
 }
 
 HETMP_MQ_INLINE void hetmp_mq_release(struct hetmp_mq_ring *r, int n) {
     struct hetmp_mq_end *e = &r->receiver;
-    char *p = e->oldest + (size_t)n * e->stride;
-    if (!HETMP_MQ_LIKELY(p < e->last)) p -= e->last - e->first;
-    __atomic_store_n(&e->oldest, p, __ATOMIC_RELAXED);
+    char *p = hetmp_mq_after_n(e, e->oldest, n);
+    hetmp_mq_put(&e->oldest, p);
     __atomic_store_n(&r->released, p, __ATOMIC_RELEASE);
     hetmp_mq_published(r, 0);
 }
 
-/* How many slots lie between two positions of an end. */
+/* Bytes from one position of an end to another, going forward. */
 HETMP_MQ_INLINE uint64_t hetmp_mq_between(const struct hetmp_mq_end *e, const char *from, const char *to) {
-    return (uint64_t)(to >= from ? to - from : to - from + (e->last - e->first)) / e->stride;
+    return (uint64_t)(to >= from ? to - from : to - from + (e->last - e->first));
 }
 
 /* `first` is the oldest of at least n held messages. */
 HETMP_MQ_INLINE int hetmp_mq_holds(const struct hetmp_mq_end *e, const void *first, int n) {
     if (first != e->oldest || e->oldest == e->next) return 0;
-    return n == 1 || (n > 1 && hetmp_mq_between(e, e->oldest, e->next) >= (uint64_t)n);
+    return n == 1 || (n > 1 && hetmp_mq_between(e, e->oldest, e->next) >= (uint64_t)(unsigned)n * e->stride);
 }
 HETMP_MQ_INLINE int hetmp_mq_may_send(const struct hetmp_mq_ring *r, const void *first, int n, int bytes) {
-    return r && hetmp_mq_holds(&r->sender, first, n) && (uint32_t)bytes <= r->sender.msg_bytes;
+    return r && hetmp_mq_holds(&r->sender, first, n) &&
+           (HETMP_MQ_LIKELY((uint32_t)bytes == r->sender.usual) || (uint32_t)bytes <= r->sender.msg_bytes);
 }
 HETMP_MQ_INLINE int hetmp_mq_may_release(const struct hetmp_mq_ring *r, const void *first, int n) {
     return r && hetmp_mq_holds(&r->receiver, first, n);
-}
-
-/* A pause between two looks: the other side gets ahead by a few messages meanwhile, which then cost
- * one look together. 0 when it is time to wait in the library, which knows how many threads share
- * the cores, and when to sleep. */
-HETMP_MQ_INLINE int hetmp_mq_spin(int turn) {
-    if (turn >= (int)__atomic_load_n(&hetmp_mq_me->pauses, __ATOMIC_RELAXED)) return 0;
-#if defined(__x86_64__) || defined(__i386__)
-    for (int i = 0; i < 4; i++) __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb" ::: "memory");
-#endif
-    return 1;
 }
 
 HETMP_MQ_INLINE void hetmp_mq_ok(int *err) {
@@ -209,98 +233,153 @@ HETMP_MQ_INLINE void hetmp_mq_ok(int *err) {
 }
 
 /* Batches: as many as there are without a second look, up to the end of the ring. */
+HETMP_MQ_INLINE int hetmp_mq_in_a_row(const struct hetmp_mq_end *e, const char *p, uint64_t all, int want) {
+    uint64_t here = (uint64_t)(e->last - p), bytes = all < here ? all : here;
+    return HETMP_MQ_LIKELY(bytes >= (uint64_t)(unsigned)want * e->stride) ? want : (int)(bytes / e->stride);
+}
 HETMP_MQ_INLINE void *hetmp_mq_try_allocate_batch(struct hetmp_mq_ring *r, int want, int *got, size_t *stride) {
     struct hetmp_mq_end *e = &r->sender;
-    char *p = e->next, *n = p + e->stride;
-    if (n == e->last) n = e->first;
-    if (!HETMP_MQ_LIKELY(hetmp_mq_room(r, n))) return NULL;
-    uint64_t size = (uint64_t)(e->last - e->first), here = (uint64_t)(e->last - p);
-    /* Bytes up to the slot that must stay empty. */
-    uint64_t most = (e->limit > p ? (uint64_t)(e->limit - p) : (uint64_t)(e->limit - p) + size) - e->stride;
-    uint64_t bytes = (uint64_t)(unsigned)want * e->stride;
-    if (bytes > most) bytes = most;
-    if (bytes > here) bytes = here;
-    __atomic_store_n(&e->next, bytes == here ? e->first : p + bytes, __ATOMIC_RELAXED);
-    *got = (int)(bytes / e->stride);
+    char *p = e->next;
+    if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->released, hetmp_mq_after(e, p)))) return NULL;
+    /* Up to the slot that must stay empty. */
+    uint64_t all = (e->limit > p ? 0 : (uint64_t)(e->last - e->first)) + (uint64_t)(e->limit - p) - e->stride;
+    int n = hetmp_mq_in_a_row(e, p, all, want);
+    char *end = p + (size_t)(unsigned)n * e->stride;
+    if (e->fresh == 63) {
+        const char *most = end - p < 1024 ? end : p + 1024;
+        for (const char *line = p; line < most; line += 64) hetmp_mq_soon(line);
+    }
+    hetmp_mq_put(&e->next, HETMP_MQ_LIKELY(end != e->last) ? end : e->first);
+    *got = n;
     *stride = e->stride;
     return p;
 }
 HETMP_MQ_INLINE void *hetmp_mq_try_receive_batch(struct hetmp_mq_ring *r, int want, int *got, size_t *stride) {
     struct hetmp_mq_end *e = &r->receiver;
-    char *p = e->next, *q = p;
-    int n = 0;
-    while (n < want && q != e->last && (uint32_t)(hetmp_mq_state(q) >> 32) == e->lap) {
-        q += e->stride;
-        n++;
-    }
-    if (n == 0) return NULL;
-    hetmp_mq_received_to(e, q);
+    char *p = e->next;
+    if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->sent, p))) return NULL;
+    int n = hetmp_mq_in_a_row(e, p, (uint64_t)((e->limit > p ? e->limit : e->last) - p), want);
+    char *end = p + (size_t)(unsigned)n * e->stride;
+    hetmp_mq_put(&e->next, HETMP_MQ_LIKELY(end != e->last) ? end : e->first);
     *got = n;
     *stride = e->stride;
     return p;
 }
 
+/* -- Slow paths: once for each file, out of the way ------------------------------------------------------ */
+
+/* Any of the calls below that take something, waiting if need be, for a thread that may not have asked for its ring
+ * yet. `got`: NULL for single messages, whose length then goes to `bytes`. NULL: nothing was done, and the library's
+ * own function is to be called if *again is 1. */
+HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, int want, int *got, size_t *stride,
+                                       int *bytes, int *err, int *again) {
+    if (!hetmp_mq_me) hetmp_mq_me = hetmp_mq_caller();
+    struct hetmp_mq_ring *r = m ? hetmp_mq_m(slave, handle, send) : hetmp_mq_s(handle, send);
+    if (!r) r = hetmp_mq_first_use(m ? slave : -1, handle, send);
+    *again = 1;
+    if (!r || want < 1) return NULL;
+    *again = 0;
+    struct hetmp_mq_end *e = send ? &r->sender : &r->receiver;
+    for (uint32_t turn = 0;; turn++) {
+        void *p = got    ? send ? hetmp_mq_try_allocate_batch(r, want, got, stride)
+                                : hetmp_mq_try_receive_batch(r, want, got, stride)
+                  : send ? hetmp_mq_try_allocate(r)
+                         : hetmp_mq_try_receive(r, bytes);
+        if (p) {
+            /* What one look brings says whether the next pays off soon: a long pause lets the other side get ahead
+             * by many messages, which then cost one look together; a message that somebody waits for comes alone. */
+            uint64_t more = hetmp_mq_between(e, e->next, e->limit);
+            if (turn > 0 && more >= 32 * e->stride && e->patience < 16) e->patience *= 2;
+            if (turn > 0 && more <= 2 * e->stride && e->patience > 2) e->patience /= 2;
+            if (err) *err = MQ_OK;
+            return p;
+        }
+        /* The library knows how many threads share the cores, and when to sleep. */
+        if (turn >= __atomic_load_n(&hetmp_mq_me->pauses, __ATOMIC_RELAXED)) {
+            if (hetmp_mq_wait(m ? slave : -1, handle, send, err) != MQ_OK) return NULL;
+            continue;
+        }
+        for (uint32_t i = 0; i < e->patience; i++) hetmp_mq_pause();
+    }
+}
+
+/* The ring of a Try, send or release whose thread may not have asked for it yet. */
+HETMP_MQ_SLOW struct hetmp_mq_ring *hetmp_mq_slow_ring(int m, int slave, int handle, int send) {
+    if (!hetmp_mq_me) hetmp_mq_me = hetmp_mq_caller();
+    return hetmp_mq_first_use(m ? slave : -1, handle, send);
+}
+
+/* -- The calls ------------------------------------------------------------------------------------------ */
+
 HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateMsg(int slave, int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) return mAllocateMsg(slave, handle, err);
     void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate(r)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(slave, handle, 1, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
+    int again;
+    if (HETMP_MQ_LIKELY(r != NULL) && HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate(r)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    p = hetmp_mq_slow_take(1, slave, handle, 1, 1, NULL, NULL, NULL, err, &again);
+    return p || !again ? p : mAllocateMsg(slave, handle, err);
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mTryAllocateMsg(int slave, int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 1);
     if (!HETMP_MQ_LIKELY(r)) return mTryAllocateMsg(slave, handle, err);
     void *p = hetmp_mq_try_allocate(r);
     if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(slave, handle, 1, err);
     hetmp_mq_ok(err);
     return p;
 }
+HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride,
+                                                 int *err) {
+    struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
+    void *p = NULL;
+    int again = 1;
+    if (HETMP_MQ_LIKELY(r && want > 0 && got && stride) &&
+        HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate_batch(r, want, got, stride)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    if (got && stride) p = hetmp_mq_slow_take(1, slave, handle, 1, want, got, stride, NULL, err, &again);
+    return p || !again ? p : mAllocateBatch(slave, handle, want, got, stride, err);
+}
 HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvMsg(int slave, int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) return mRecvMsg(slave, handle, bytes, err);
     void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive(r, bytes)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(slave, handle, 0, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
+    int again;
+    if (HETMP_MQ_LIKELY(r != NULL) && HETMP_MQ_LIKELY((p = hetmp_mq_try_receive(r, bytes)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    p = hetmp_mq_slow_take(1, slave, handle, 0, 1, NULL, NULL, bytes, err, &again);
+    return p || !again ? p : mRecvMsg(slave, handle, bytes, err);
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_mTryRecvMsg(int slave, int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 0);
     if (!HETMP_MQ_LIKELY(r)) return mTryRecvMsg(slave, handle, bytes, err);
     void *p = hetmp_mq_try_receive(r, bytes);
     if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(slave, handle, 0, err);
     hetmp_mq_ok(err);
     return p;
 }
-HETMP_MQ_INLINE void *hetmp_mq_inline_mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err) {
-    struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return mAllocateBatch(slave, handle, want, got, stride, err);
-    void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate_batch(r, want, got, stride)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(slave, handle, 1, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
-}
-HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err) {
+HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvBatch(int slave, int handle, int want, int *got, size_t *stride,
+                                                 int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return mRecvBatch(slave, handle, want, got, stride, err);
-    void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive_batch(r, want, got, stride)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(slave, handle, 0, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
+    void *p = NULL;
+    int again = 1;
+    if (HETMP_MQ_LIKELY(r && want > 0 && got && stride) &&
+        HETMP_MQ_LIKELY((p = hetmp_mq_try_receive_batch(r, want, got, stride)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    if (got && stride) p = hetmp_mq_slow_take(1, slave, handle, 0, want, got, stride, NULL, err, &again);
+    return p || !again ? p : mRecvBatch(slave, handle, want, got, stride, err);
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mSendMsg(int slave, int handle, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, msg, 1, bytes))) {
         mSendMsg(slave, handle, msg, bytes, err);
         return;
@@ -310,7 +389,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mSendMsg(int slave, int handle, void *msg, 
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseMsg(int slave, int handle, void *msg, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, msg, 1))) {
         mReleaseMsg(slave, handle, msg, err);
         return;
@@ -320,7 +399,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseMsg(int slave, int handle, void *ms
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, first, n, bytes))) {
         mSendBatch(slave, handle, first, n, bytes, err);
         return;
@@ -330,7 +409,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mSendBatch(int slave, int handle, void *fir
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseBatch(int slave, int handle, void *first, int n, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(slave, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, first, n))) {
         mReleaseBatch(slave, handle, first, n, err);
         return;
@@ -340,65 +419,73 @@ HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseBatch(int slave, int handle, void *
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateMsg(int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) return sAllocateMsg(handle, err);
     void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate(r)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(-1, handle, 1, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
+    int again;
+    if (HETMP_MQ_LIKELY(r != NULL) && HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate(r)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    p = hetmp_mq_slow_take(0, -1, handle, 1, 1, NULL, NULL, NULL, err, &again);
+    return p || !again ? p : sAllocateMsg(handle, err);
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sTryAllocateMsg(int handle, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 1);
     if (!HETMP_MQ_LIKELY(r)) return sTryAllocateMsg(handle, err);
     void *p = hetmp_mq_try_allocate(r);
     if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(-1, handle, 1, err);
     hetmp_mq_ok(err);
     return p;
 }
+HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateBatch(int handle, int want, int *got, size_t *stride,
+                                                 int *err) {
+    struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
+    void *p = NULL;
+    int again = 1;
+    if (HETMP_MQ_LIKELY(r && want > 0 && got && stride) &&
+        HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate_batch(r, want, got, stride)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    if (got && stride) p = hetmp_mq_slow_take(0, -1, handle, 1, want, got, stride, NULL, err, &again);
+    return p || !again ? p : sAllocateBatch(handle, want, got, stride, err);
+}
 HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvMsg(int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) return sRecvMsg(handle, bytes, err);
     void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive(r, bytes)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(-1, handle, 0, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
+    int again;
+    if (HETMP_MQ_LIKELY(r != NULL) && HETMP_MQ_LIKELY((p = hetmp_mq_try_receive(r, bytes)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    p = hetmp_mq_slow_take(0, -1, handle, 0, 1, NULL, NULL, bytes, err, &again);
+    return p || !again ? p : sRecvMsg(handle, bytes, err);
 }
 HETMP_MQ_INLINE void *hetmp_mq_inline_sTryRecvMsg(int handle, int *bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 0);
     if (!HETMP_MQ_LIKELY(r)) return sTryRecvMsg(handle, bytes, err);
     void *p = hetmp_mq_try_receive(r, bytes);
     if (!HETMP_MQ_LIKELY(p)) return hetmp_mq_try_failed(-1, handle, 0, err);
     hetmp_mq_ok(err);
     return p;
 }
-HETMP_MQ_INLINE void *hetmp_mq_inline_sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err) {
-    struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
-    if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return sAllocateBatch(handle, want, got, stride, err);
-    void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_allocate_batch(r, want, got, stride)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(-1, handle, 1, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
-}
-HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvBatch(int handle, int want, int *got, size_t *stride, int *err) {
+HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvBatch(int handle, int want, int *got, size_t *stride,
+                                                 int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
-    if (!HETMP_MQ_LIKELY(r && want > 0 && got && stride)) return sRecvBatch(handle, want, got, stride, err);
-    void *p;
-    for (int turn = 0; !HETMP_MQ_LIKELY((p = hetmp_mq_try_receive_batch(r, want, got, stride)) != NULL); turn++)
-        if (!hetmp_mq_spin(turn) && hetmp_mq_wait(-1, handle, 0, err) != MQ_OK) return NULL;
-    hetmp_mq_ok(err);
-    return p;
+    void *p = NULL;
+    int again = 1;
+    if (HETMP_MQ_LIKELY(r && want > 0 && got && stride) &&
+        HETMP_MQ_LIKELY((p = hetmp_mq_try_receive_batch(r, want, got, stride)) != NULL)) {
+        hetmp_mq_ok(err);
+        return p;
+    }
+    if (got && stride) p = hetmp_mq_slow_take(0, -1, handle, 0, want, got, stride, NULL, err, &again);
+    return p || !again ? p : sRecvBatch(handle, want, got, stride, err);
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sSendMsg(int handle, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, msg, 1, bytes))) {
         sSendMsg(handle, msg, bytes, err);
         return;
@@ -408,7 +495,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sSendMsg(int handle, void *msg, int bytes, 
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseMsg(int handle, void *msg, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, msg, 1))) {
         sReleaseMsg(handle, msg, err);
         return;
@@ -418,7 +505,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseMsg(int handle, void *msg, int *err
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sSendBatch(int handle, void *first, int n, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 1);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 1);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, first, n, bytes))) {
         sSendBatch(handle, first, n, bytes, err);
         return;
@@ -428,7 +515,7 @@ HETMP_MQ_INLINE void hetmp_mq_inline_sSendBatch(int handle, void *first, int n, 
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseBatch(int handle, void *first, int n, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_first_use(-1, handle, 0);
+    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 0);
     if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, first, n))) {
         sReleaseBatch(handle, first, n, err);
         return;

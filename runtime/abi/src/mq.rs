@@ -68,19 +68,52 @@ fn tell<T>(
     }
 }
 
-/// What a fast path took, as C gets it.
+/// Takes one message, by `slow` where the fast path does not know how.
 #[inline(always)]
-fn done((at, length): (usize, u32), bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-    if !bytes.is_null() {
-        // SAFETY: the program passes null or an int.
-        unsafe { *bytes = length as c_int };
+fn take(
+    from: From,
+    handle: c_int,
+    send: bool,
+    bytes: *mut c_int,
+    err: *mut c_int,
+    slow: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    // SAFETY: the program passes null or an int.
+    match api::quick_take(from, handle, send, unsafe { bytes.as_mut() }) {
+        Some(at) => {
+            ok(err);
+            at as *mut c_void
+        }
+        None => slow(),
     }
-    ok(err);
-    at as *mut c_void
 }
 
-#[cold]
-#[inline(never)]
+/// Sends or releases, likewise.
+#[inline(always)]
+fn give(
+    from: From,
+    handle: c_int,
+    send: bool,
+    (first, n, bytes): (*mut c_void, c_int, c_int),
+    err: *mut c_int,
+    slow: impl FnOnce(),
+) {
+    let done = || ok(err);
+    if !api::quick_give(from, handle, send, (first as usize, n), bytes, done) {
+        slow();
+    }
+}
+
+/// Defines what an entry calls when its fast path does not know how: a function of the same arguments, so that the call
+/// is a jump and the fast path needs no room on the stack.
+macro_rules! cold {
+    ($name:ident($($a:ident : $t:ty),*) $(-> $r:ty)? $body:block) => {
+        #[cold]
+        #[inline(never)]
+        extern "C" fn $name($($a: $t),*) $(-> $r)? $body
+    };
+}
+
 fn slow_take(
     from: From,
     handle: c_int,
@@ -90,7 +123,14 @@ fn slow_take(
     call: &str,
 ) -> *mut c_void {
     match api::take(from, handle, send, 1, block) {
-        Ok(taken) => done((taken.at, taken.bytes), bytes, err),
+        Ok(taken) => {
+            if !bytes.is_null() {
+                // SAFETY: the program passes null or an int.
+                unsafe { *bytes = taken.bytes as c_int };
+            }
+            ok(err);
+            taken.at as *mut c_void
+        }
         Err(error) => {
             failed(err, error, call, from, handle);
             core::ptr::null_mut()
@@ -98,18 +138,16 @@ fn slow_take(
     }
 }
 
-#[cold]
-#[inline(never)]
 fn slow_give(
     from: From,
     handle: c_int,
     send: bool,
-    (msg, bytes): (*mut c_void, c_int),
+    (first, n, bytes): (*mut c_void, c_int, c_int),
     err: *mut c_int,
     call: &str,
 ) {
     tell(
-        api::give(from, handle, send, msg as usize, 1, bytes),
+        api::give(from, handle, send, first as usize, n, bytes),
         (),
         err,
         call,
@@ -118,32 +156,58 @@ fn slow_give(
     );
 }
 
+/// What a batch took, as C gets it. The places are not null.
+#[inline(always)]
+fn done_batch(
+    taken: &Taken,
+    (got, stride): (*mut c_int, *mut usize),
+    err: *mut c_int,
+) -> *mut c_void {
+    // SAFETY: the program's own, and not null.
+    unsafe {
+        *got = taken.n as c_int;
+        *stride = taken.stride;
+    }
+    ok(err);
+    taken.at as *mut c_void
+}
+
+#[inline(always)]
 fn batch(
-    result: Result<Taken, Error>,
+    (from, handle): (From, c_int),
+    send: bool,
+    want: c_int,
+    to: (*mut c_int, *mut usize),
+    err: *mut c_int,
+    slow: impl FnOnce() -> *mut c_void,
+) -> *mut c_void {
+    if !to.0.is_null() && !to.1.is_null() {
+        if let Some(taken) = api::quick_take_batch(from, handle, send, want) {
+            return done_batch(&taken, to, err);
+        }
+    }
+    slow()
+}
+
+fn slow_batch(
+    (from, handle): (From, c_int),
+    send: bool,
+    want: c_int,
     (got, stride): (*mut c_int, *mut usize),
     err: *mut c_int,
     call: &str,
-    from: From,
-    handle: c_int,
 ) -> *mut c_void {
+    // Nothing is taken where the answer has no place to go.
     let result = if got.is_null() || stride.is_null() {
         Err(Error::BadAddress)
     } else {
-        result
+        api::take(from, handle, send, want, true)
     };
     match result {
-        Ok(taken) => {
-            // SAFETY: not null, so the program's own.
-            unsafe {
-                *got = taken.n as c_int;
-                *stride = taken.stride;
-            }
-            ok(err);
-            taken.at as *mut c_void
-        }
+        Ok(taken) => done_batch(&taken, (got, stride), err),
         Err(error) => {
             if !got.is_null() {
-                // SAFETY: as above.
+                // SAFETY: not null, so the program's own.
                 unsafe { *got = 0 };
             }
             failed(err, error, call, from, handle);
@@ -411,92 +475,64 @@ export_c! {
 
     /// Waits for a message to fill.
     fn mAllocateMsg(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Master(slave), handle, true) {
-            Some(quick) => done(quick, core::ptr::null_mut(), err),
-            None => slow_take(From::Master(slave), handle, (true, true), core::ptr::null_mut(), err, "mAllocateMsg"),
-        }
+        cold!(slow(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (true, true), core::ptr::null_mut(), err, "mAllocateMsg") });
+        take(From::Master(slave), handle, true, core::ptr::null_mut(), err, || slow(slave, handle, err))
     }
     /// A message to fill, if there is one.
     fn mTryAllocateMsg(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Master(slave), handle, true) {
-            Some(quick) => done(quick, core::ptr::null_mut(), err),
-            None => slow_take(From::Master(slave), handle, (true, false), core::ptr::null_mut(), err, "mTryAllocateMsg"),
-        }
+        cold!(slow(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (true, false), core::ptr::null_mut(), err, "mTryAllocateMsg") });
+        take(From::Master(slave), handle, true, core::ptr::null_mut(), err, || slow(slave, handle, err))
     }
     /// Sends a message.
     fn mSendMsg(slave: c_int, handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) {
-        if api::quick_give(From::Master(slave), handle, true, msg as usize, bytes) {
-            ok(err);
-        } else {
-            slow_give(From::Master(slave), handle, true, (msg, bytes), err, "mSendMsg");
-        }
+        cold!(slow(slave: c_int, handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) { slow_give(From::Master(slave), handle, true, (msg, 1, bytes), err, "mSendMsg"); });
+        give(From::Master(slave), handle, true, (msg, 1, bytes), err, || slow(slave, handle, msg, bytes, err));
     }
     /// Waits for a message.
     fn mRecvMsg(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Master(slave), handle, false) {
-            Some(quick) => done(quick, bytes, err),
-            None => slow_take(From::Master(slave), handle, (false, true), bytes, err, "mRecvMsg"),
-        }
+        cold!(slow(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (false, true), bytes, err, "mRecvMsg") });
+        take(From::Master(slave), handle, false, bytes, err, || slow(slave, handle, bytes, err))
     }
     /// A message, if there is one.
     fn mTryRecvMsg(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Master(slave), handle, false) {
-            Some(quick) => done(quick, bytes, err),
-            None => slow_take(From::Master(slave), handle, (false, false), bytes, err, "mTryRecvMsg"),
-        }
+        cold!(slow(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (false, false), bytes, err, "mTryRecvMsg") });
+        take(From::Master(slave), handle, false, bytes, err, || slow(slave, handle, bytes, err))
     }
     /// Gives a message back.
     fn mReleaseMsg(slave: c_int, handle: c_int, msg: *mut c_void, err: *mut c_int) {
-        if api::quick_give(From::Master(slave), handle, false, msg as usize, 0) {
-            ok(err);
-        } else {
-            slow_give(From::Master(slave), handle, false, (msg, 0), err, "mReleaseMsg");
-        }
+        cold!(slow(slave: c_int, handle: c_int, msg: *mut c_void, err: *mut c_int) { slow_give(From::Master(slave), handle, false, (msg, 1, 0), err, "mReleaseMsg"); });
+        give(From::Master(slave), handle, false, (msg, 1, 0), err, || slow(slave, handle, msg, err));
     }
 
     /// Waits for a message to fill.
     fn sAllocateMsg(handle: c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Slave, handle, true) {
-            Some(quick) => done(quick, core::ptr::null_mut(), err),
-            None => slow_take(From::Slave, handle, (true, true), core::ptr::null_mut(), err, "sAllocateMsg"),
-        }
+        cold!(slow(handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (true, true), core::ptr::null_mut(), err, "sAllocateMsg") });
+        take(From::Slave, handle, true, core::ptr::null_mut(), err, || slow(handle, err))
     }
     /// A message to fill, if there is one.
     fn sTryAllocateMsg(handle: c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Slave, handle, true) {
-            Some(quick) => done(quick, core::ptr::null_mut(), err),
-            None => slow_take(From::Slave, handle, (true, false), core::ptr::null_mut(), err, "sTryAllocateMsg"),
-        }
+        cold!(slow(handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (true, false), core::ptr::null_mut(), err, "sTryAllocateMsg") });
+        take(From::Slave, handle, true, core::ptr::null_mut(), err, || slow(handle, err))
     }
     /// Sends a message.
     fn sSendMsg(handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) {
-        if api::quick_give(From::Slave, handle, true, msg as usize, bytes) {
-            ok(err);
-        } else {
-            slow_give(From::Slave, handle, true, (msg, bytes), err, "sSendMsg");
-        }
+        cold!(slow(handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) { slow_give(From::Slave, handle, true, (msg, 1, bytes), err, "sSendMsg"); });
+        give(From::Slave, handle, true, (msg, 1, bytes), err, || slow(handle, msg, bytes, err));
     }
     /// Waits for a message.
     fn sRecvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Slave, handle, false) {
-            Some(quick) => done(quick, bytes, err),
-            None => slow_take(From::Slave, handle, (false, true), bytes, err, "sRecvMsg"),
-        }
+        cold!(slow(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (false, true), bytes, err, "sRecvMsg") });
+        take(From::Slave, handle, false, bytes, err, || slow(handle, bytes, err))
     }
     /// A message, if there is one.
     fn sTryRecvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        match api::quick_take(From::Slave, handle, false) {
-            Some(quick) => done(quick, bytes, err),
-            None => slow_take(From::Slave, handle, (false, false), bytes, err, "sTryRecvMsg"),
-        }
+        cold!(slow(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (false, false), bytes, err, "sTryRecvMsg") });
+        take(From::Slave, handle, false, bytes, err, || slow(handle, bytes, err))
     }
     /// Gives a message back.
     fn sReleaseMsg(handle: c_int, msg: *mut c_void, err: *mut c_int) {
-        if api::quick_give(From::Slave, handle, false, msg as usize, 0) {
-            ok(err);
-        } else {
-            slow_give(From::Slave, handle, false, (msg, 0), err, "sReleaseMsg");
-        }
+        cold!(slow(handle: c_int, msg: *mut c_void, err: *mut c_int) { slow_give(From::Slave, handle, false, (msg, 1, 0), err, "sReleaseMsg"); });
+        give(From::Slave, handle, false, (msg, 1, 0), err, || slow(handle, msg, err));
     }
     /// The paper's other spelling of `sRecvMsg`.
     fn sResvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
@@ -509,41 +545,44 @@ export_c! {
 
     /// Several messages to fill.
     fn mAllocateBatch(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        let from = From::Master(slave);
-        batch(checked(got, stride, || api::take(from, handle, true, want, true)), (got, stride), err, "mAllocateBatch", from, handle)
+        cold!(slow(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Master(slave), handle), true, want, (got, stride), err, "mAllocateBatch") });
+        batch((From::Master(slave), handle), true, want, (got, stride), err, || slow(slave, handle, want, got, stride, err))
     }
     /// Sends several.
     fn mSendBatch(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) {
-        let from = From::Master(slave);
-        tell(api::give(from, handle, true, first as usize, n, bytes), (), err, "mSendBatch", from, handle);
+        cold!(slow(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) { slow_give(From::Master(slave), handle, true, (first, n, bytes), err, "mSendBatch"); });
+        give(From::Master(slave), handle, true, (first, n, bytes), err, || slow(slave, handle, first, n, bytes, err));
     }
     /// Several messages.
     fn mRecvBatch(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        let from = From::Master(slave);
-        batch(checked(got, stride, || api::take(from, handle, false, want, true)), (got, stride), err, "mRecvBatch", from, handle)
+        cold!(slow(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Master(slave), handle), false, want, (got, stride), err, "mRecvBatch") });
+        batch((From::Master(slave), handle), false, want, (got, stride), err, || slow(slave, handle, want, got, stride, err))
     }
     /// Gives several back.
     fn mReleaseBatch(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) {
-        let from = From::Master(slave);
-        tell(api::give(from, handle, false, first as usize, n, 0), (), err, "mReleaseBatch", from, handle);
+        cold!(slow(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) { slow_give(From::Master(slave), handle, false, (first, n, 0), err, "mReleaseBatch"); });
+        give(From::Master(slave), handle, false, (first, n, 0), err, || slow(slave, handle, first, n, err));
     }
+
     /// Several messages to fill.
     fn sAllocateBatch(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        let from = From::Slave;
-        batch(checked(got, stride, || api::take(from, handle, true, want, true)), (got, stride), err, "sAllocateBatch", from, handle)
+        cold!(slow(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Slave, handle), true, want, (got, stride), err, "sAllocateBatch") });
+        batch((From::Slave, handle), true, want, (got, stride), err, || slow(handle, want, got, stride, err))
     }
     /// Sends several.
     fn sSendBatch(handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) {
-        tell(api::give(From::Slave, handle, true, first as usize, n, bytes), (), err, "sSendBatch", From::Slave, handle);
+        cold!(slow(handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) { slow_give(From::Slave, handle, true, (first, n, bytes), err, "sSendBatch"); });
+        give(From::Slave, handle, true, (first, n, bytes), err, || slow(handle, first, n, bytes, err));
     }
     /// Several messages.
     fn sRecvBatch(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        let from = From::Slave;
-        batch(checked(got, stride, || api::take(from, handle, false, want, true)), (got, stride), err, "sRecvBatch", from, handle)
+        cold!(slow(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Slave, handle), false, want, (got, stride), err, "sRecvBatch") });
+        batch((From::Slave, handle), false, want, (got, stride), err, || slow(handle, want, got, stride, err))
     }
     /// Gives several back.
     fn sReleaseBatch(handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) {
-        tell(api::give(From::Slave, handle, false, first as usize, n, 0), (), err, "sReleaseBatch", From::Slave, handle);
+        cold!(slow(handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) { slow_give(From::Slave, handle, false, (first, n, 0), err, "sReleaseBatch"); });
+        give(From::Slave, handle, false, (first, n, 0), err, || slow(handle, first, n, err));
     }
 
     /// Memory of the slave's store.
@@ -631,19 +670,6 @@ export_c! {
     fn hetmp_mq_wake(ring: *const c_void, sender: c_int) {
         // SAFETY: the header passes a ring that it found in a table of this thread.
         unsafe { api::wake_from(ring, sender != 0) }
-    }
-}
-
-/// Nothing is taken where the answer has no place to go.
-fn checked(
-    got: *mut c_int,
-    stride: *mut usize,
-    take: impl FnOnce() -> Result<Taken, Error>,
-) -> Result<Taken, Error> {
-    if got.is_null() || stride.is_null() {
-        Err(Error::BadAddress)
-    } else {
-        take()
     }
 }
 

@@ -151,37 +151,69 @@ fn ring(from: From, handle: i32, send: bool) -> Option<&'static Queue> {
     (queue.ring_end(send).handle.load(Ordering::Relaxed) == handle as u32).then_some(queue)
 }
 
-/// [`take`] of one message where nothing is unusual; its address and length.
+/// [`take`] of one message where nothing is unusual; its address. `bytes` is told a received message's length.
 #[inline(always)]
 #[must_use]
-pub fn quick_take(from: From, handle: i32, send: bool) -> Option<(usize, u32)> {
+pub fn quick_take(from: From, handle: i32, send: bool, bytes: Option<&mut i32>) -> Option<usize> {
     let queue = ring(from, handle, send)?;
+    let end = queue.ring_end(send);
     if send {
-        queue.ring_end(true).try_allocate(queue).map(|at| (at, 0))
-    } else {
-        queue.ring_end(false).try_receive(queue)
+        return end.try_allocate(queue);
     }
+    let at = end.try_receive(queue)?;
+    if let Some(bytes) = bytes {
+        *bytes = end.length(at, queue) as i32;
+    }
+    Some(at)
 }
 
-/// [`give`] of one message where nothing is unusual; false where it is.
+/// [`take`] of several where nothing is unusual.
 #[inline(always)]
 #[must_use]
-pub fn quick_give(from: From, handle: i32, send: bool, at: usize, bytes: i32) -> bool {
+pub fn quick_take_batch(from: From, handle: i32, send: bool, want: i32) -> Option<Taken> {
+    let queue = ring(from, handle, send)?;
+    if want < 1 {
+        return None;
+    }
+    let end = queue.ring_end(send);
+    let (at, n) = if send {
+        end.try_allocate_batch(want as u32, queue)?
+    } else {
+        end.try_receive_batch(want as u32, queue)?
+    };
+    Some(Taken {
+        at,
+        n,
+        stride: end.stride(),
+        bytes: 0,
+    })
+}
+
+/// [`give`] where nothing is unusual; else false, and nothing is done. A sleeper across is woken after `done`.
+#[inline(always)]
+#[must_use]
+pub fn quick_give(
+    from: From,
+    handle: i32,
+    send: bool,
+    (first, n): (usize, i32),
+    bytes: i32,
+    done: impl FnOnce(),
+) -> bool {
     let Some(queue) = ring(from, handle, send) else {
         return false;
     };
     let end = queue.ring_end(send);
-    if at != end.oldest()
-        || !end.holds_some()
-        || (send && u64::from(bytes as u32) > end.msg_bytes())
-    {
+    if !end.holds_at_least(n, first) || (send && !end.is_usual(bytes as u32)) {
         return false;
     }
     if send {
-        end.send(1, bytes as u32, queue);
+        end.send_usual(n as u32, queue);
     } else {
-        end.release(1, queue);
+        end.release(n as u32, queue);
     }
+    // Before the look at the sleeper, so that waking is the last thing an entry does.
+    done();
     queue.notify_across(send);
     true
 }

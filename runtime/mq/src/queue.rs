@@ -46,7 +46,8 @@ pub(crate) struct Queue {
     sender: End,
     receiver: End,
     released: CacheLine<AtomicUsize>,
-    sleeps: CacheLine<[Sleep; 2]>,
+    sent: CacheLine<AtomicUsize>,
+    seldom: CacheLine<Seldom>,
     pub(crate) cluster: u32,
     pub(crate) slave: u32,
     pub(crate) handle: i32,
@@ -63,6 +64,27 @@ pub(crate) struct Queue {
     block: usize,
     body: Body,
 }
+
+/// What both sides read often and seldom store.
+#[derive(Debug)]
+#[repr(C)]
+struct Seldom {
+    /// The sender's and the receiver's.
+    sleeps: [Sleep; 2],
+    /// Not 0 once a message was shorter than the largest.
+    varied: AtomicU32,
+    /// A ring's row of what its messages lack.
+    missing: *const AtomicU32,
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(Queue, receiver) == 128);
+    assert!(core::mem::offset_of!(Queue, released) == 256);
+    assert!(core::mem::offset_of!(Queue, sent) == 384);
+    assert!(core::mem::offset_of!(Queue, seldom) == 512);
+    assert!(core::mem::offset_of!(Seldom, varied) == 8);
+    assert!(core::mem::offset_of!(Seldom, missing) == 16);
+};
 
 #[derive(Debug)]
 enum Body {
@@ -130,14 +152,32 @@ fn map(len: usize) -> Result<usize, Error> {
 
 impl Memory for Queue {
     #[inline(always)]
-    fn word(&self, message: usize) -> &AtomicU64 {
-        // SAFETY: `End` gives addresses of its ring's slots only, and each has its word before it, 8-byte
-        // aligned, in memory that lives as long as the queue.
-        unsafe { &*((message - 8) as *const AtomicU64) }
+    fn sent(&self) -> &AtomicUsize {
+        &self.sent
     }
     #[inline(always)]
     fn released(&self) -> &AtomicUsize {
         &self.released
+    }
+    #[inline(always)]
+    fn varied(&self) -> &AtomicU32 {
+        &self.seldom.varied
+    }
+    #[inline(always)]
+    fn missing(&self, index: usize) -> &AtomicU32 {
+        // SAFETY: `End` gives places of its ring's slots only, for each of which the row has one, in memory that lives
+        // as long as the queue.
+        unsafe { &*self.seldom.missing.add(index) }
+    }
+    #[inline(always)]
+    fn soon(&self, address: usize) {
+        #[cfg(all(target_arch = "x86_64", not(miri)))]
+        // SAFETY: a hint that reads and writes nothing and faults nowhere.
+        unsafe {
+            core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+        let _ = address;
     }
 }
 
@@ -201,13 +241,13 @@ impl Queue {
         };
         let staged = registry.platform.staged() || request.master_addr != 0;
         let shape = Shape {
-            first: Shape::alignment(msg_bytes) as usize,
+            first: 0,
             stride: Shape::stride(msg_bytes),
             // One stays empty.
             slots: m_slots + s_slots + 1,
             msg_bytes,
         };
-        let (body, shape) = if staged {
+        let (body, shape, missing) = if staged {
             let mut stages = Stages {
                 list: (0..m_slots).map(|_| AtomicU64::new(0)).collect(),
                 master: UnsafeCell::new(MasterSide::new(direction)),
@@ -236,23 +276,35 @@ impl Queue {
                 (stages.shown, stages.master_base) = (memory, memory);
                 stages.mapping = Some((memory, len));
             }
-            (Body::Staged(Box::new(stages)), Shape { slots: 1, ..shape })
+            (
+                Body::Staged(Box::new(stages)),
+                Shape { slots: 1, ..shape },
+                0,
+            )
         } else {
-            let len = shape.first + shape.stride as usize * shape.slots as usize;
+            // The lengths after the messages, both zero at first and no memory until they are used.
+            let messages = (shape.stride as usize * shape.slots as usize).next_multiple_of(128);
+            let len = messages + shape.lengths() * size_of::<AtomicU32>();
             let memory = map(len).map_err(give_back)?;
             (
                 Body::Ring(Ring { memory, len }),
                 Shape {
-                    first: memory + shape.first,
+                    first: memory,
                     ..shape
                 },
+                memory + messages,
             )
         };
         let queue = Box::new(Queue {
             sender: End::new(shape),
             receiver: End::new(shape),
             released: CacheLine(AtomicUsize::new(shape.first)),
-            sleeps: CacheLine([Sleep::new(), Sleep::new()]),
+            sent: CacheLine(AtomicUsize::new(shape.first)),
+            seldom: CacheLine(Seldom {
+                sleeps: [Sleep::new(), Sleep::new()],
+                varied: AtomicU32::new(0),
+                missing: missing as *const AtomicU32,
+            }),
             cluster,
             slave,
             handle,
@@ -323,11 +375,11 @@ impl Queue {
     }
 
     fn master_sleep(&self) -> &Sleep {
-        &self.sleeps[usize::from(self.direction == Direction::SlaveToMaster)]
+        &self.seldom.sleeps[usize::from(self.direction == Direction::SlaveToMaster)]
     }
 
     fn slave_sleep(&self) -> &Sleep {
-        &self.sleeps[usize::from(self.direction == Direction::MasterToSlave)]
+        &self.seldom.sleeps[usize::from(self.direction == Direction::MasterToSlave)]
     }
 
     pub(crate) fn sleep_of(&self, side: Side) -> &Sleep {
@@ -348,7 +400,7 @@ impl Queue {
     /// Tells the side across from an end that it has stored something.
     #[inline(always)]
     pub(crate) fn notify_across(&self, sender: bool) {
-        self.sleeps[usize::from(sender)].notify();
+        self.seldom.sleeps[usize::from(sender)].notify();
     }
 
     /// The thread that uses the master's end, 0 for nobody yet.
@@ -538,13 +590,12 @@ impl Queue {
                 bytes: self.msg_bytes,
             })
         } else {
-            end.try_receive_batch(want, self)
-                .map(|(at, n, bytes)| Taken {
-                    at,
-                    n,
-                    stride: end.stride(),
-                    bytes,
-                })
+            end.try_receive_batch(want, self).map(|(at, n)| Taken {
+                at,
+                n,
+                stride: end.stride(),
+                bytes: end.length(at, self),
+            })
         }
     }
 
@@ -684,7 +735,7 @@ impl Queue {
         } else {
             end.release(n, self);
         }
-        self.sleeps[usize::from(sender)].notify();
+        self.seldom.sleeps[usize::from(sender)].notify();
         Ok(())
     }
 

@@ -4,28 +4,39 @@
 //! that loom and the property tests run the same steps. `include/hetmp/mq_inline.h` has them
 //! once more in C, on the same layout, which is asserted below.
 //!
-//! It follows FastForward (Giacomoni, Moseley, Vachharajani, PPoPP 2008) in keeping a slot's state beside its
-//! data, so that a small message costs the line it lies in, and Lamport's queue in the position that
-//! goes back. A slot's state is the number of the lap in which it was filled: the receiver, which
-//! waits for one lap, needs nothing else, and nobody has to reset it. Idle and Locked slots are told
-//! apart by private positions alone: a side's slots from `oldest` to `next` are Locked. One slot more than the
-//! queue's stays empty, so that equal positions mean that nothing is held.
+//! It is Lamport's queue, with what each side knows of the other kept beside its own position, as in MCRingBuffer
+//! (Lee, Bu, Chandranmenon, ANCS 2010): the sender stores how far it has sent, the receiver how far it has released, and
+//! each looks at the other's word only when it has used up what it saw last. So the slots hold nothing but messages, eight
+//! of 8 bytes to a cache line, and a look brings all that was sent or released meanwhile. (State words beside the messages,
+//! as in FastForward, were tried first: half as many messages to a line, and where the cores are far apart, twice the
+//! time.) Idle and Locked slots are told apart by private positions alone: a side's slots from `oldest` to `next` are
+//! Locked. One slot more than the queue's stays empty, so that equal positions mean that nothing is there.
+//!
+//! Lengths are apart from the messages, too, since most queues have messages of one length: they are kept (as what is
+//! missing to the largest) only from the first shorter message on, which sets `varied`.
 //!
 //! # Memory ordering
-//! * The state word is stored with release after the message was filled, and loaded with acquire before
-//!   it is used: the receiver sees the whole message.
+//! * `sent` is stored with release after the message was filled, and loaded with acquire before
+//!   it is used: the receiver sees the whole message. `varied` and the message's length are stored before it.
 //! * `released` is stored with release after the receiver's last use, and loaded with acquire before the
-//!   sender fills the slot again: the receiver's reads are over when the sender writes.
+//!   sender fills the slot again: the receiver's reads, of the length too, are over when the sender writes.
 
 use core::cell::Cell;
-use hetmp_core::sync::{AtomicU64, AtomicUsize, Ordering};
+use hetmp_core::sync::{AtomicU32, AtomicUsize, Ordering};
 
 /// Where the words of a ring lie.
 pub trait Memory {
-    /// The state word of the slot whose message is at address `message`.
-    fn word(&self, message: usize) -> &AtomicU64;
+    /// The address of the sender's oldest message that is not sent, or of the next it will allocate.
+    fn sent(&self) -> &AtomicUsize;
     /// The address of the receiver's oldest held message, or of the next it will receive.
     fn released(&self) -> &AtomicUsize;
+    /// Not 0 from the first message on that is shorter than the largest.
+    fn varied(&self) -> &AtomicU32;
+    /// By how many bytes a message is shorter than the largest, at its offset shifted by [`Shape::shift`]; 0 at first.
+    fn missing(&self, index: usize) -> &AtomicU32;
+    /// The sender will soon write the line at this address, which need not exist.
+    #[inline(always)]
+    fn soon(&self, _address: usize) {}
 }
 
 /// An address that one thread stores and others may look at, for status queries (relaxed: it orders nothing). Never
@@ -55,25 +66,31 @@ impl Position {
 pub struct End {
     /// The queue's handle; all ones when destroyed. Any thread may look.
     pub handle: core::sync::atomic::AtomicU32,
-    /// Sender: of `oldest`; receiver: of `next`.
-    lap: Cell<u32>,
+    /// A slot's length lies at its offset shifted right by this.
+    shift: Cell<u32>,
     /// What the next allocate or receive returns.
     next: Position,
     /// What the next send or release is to be given.
     oldest: Position,
     first: Cell<usize>,
     last: Cell<usize>,
-    /// Sender: `next` may not reach this before a look at `released`.
+    /// The other side's position as last seen. Sender: `next` may not reach it; receiver: may not pass it.
     limit: Cell<usize>,
     stride: Cell<usize>,
     msg_bytes: Cell<u64>,
     /// The thread that uses this end, 0 for nobody. Any thread may look.
     pub owner: core::sync::atomic::AtomicU64,
+    /// Bits that are 0 in the addresses at which the sender begins a line; all ones where nothing is gained by that.
+    fresh: Cell<usize>,
+    /// Sender: the largest length while every message had that, then one that none has.
+    usual: Cell<u64>,
+    /// How long to pause between two looks; many pauses while a look brings many messages.
+    patience: Cell<u32>,
 }
 
 const _: () = {
     assert!(core::mem::size_of::<End>() == 128);
-    assert!(core::mem::offset_of!(End, lap) == 4);
+    assert!(core::mem::offset_of!(End, shift) == 4);
     assert!(core::mem::offset_of!(End, next) == 8);
     assert!(core::mem::offset_of!(End, oldest) == 16);
     assert!(core::mem::offset_of!(End, first) == 24);
@@ -82,12 +99,15 @@ const _: () = {
     assert!(core::mem::offset_of!(End, stride) == 48);
     assert!(core::mem::offset_of!(End, msg_bytes) == 56);
     assert!(core::mem::offset_of!(End, owner) == 64);
+    assert!(core::mem::offset_of!(End, fresh) == 72);
+    assert!(core::mem::offset_of!(End, usual) == 80);
+    assert!(core::mem::offset_of!(End, patience) == 88);
 };
 
 /// The shape of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Address of the first message; its state word lies before it.
+    /// Address of the first message.
     pub first: usize,
     /// Bytes from message to message.
     pub stride: u32,
@@ -108,13 +128,27 @@ impl Shape {
         }
     }
 
-    /// Bytes from slot to slot: the state word, padding, and the message.
+    /// Bytes from slot to slot: the message and padding.
     #[must_use]
     pub fn stride(bytes: u32) -> u32 {
-        let align = Self::alignment(bytes);
-        (bytes + 8).div_ceil(align) * align
+        bytes.next_multiple_of(Self::alignment(bytes))
+    }
+
+    /// By how much a slot's offset is shifted for the place of its length: different for different slots, and no division.
+    #[must_use]
+    pub fn shift(self) -> u32 {
+        self.stride.ilog2()
+    }
+
+    /// Places of lengths that a ring has.
+    #[must_use]
+    pub fn lengths(self) -> usize {
+        ((self.stride as usize * self.slots as usize - 1) >> self.shift()) + 1
     }
 }
+
+/// How far ahead of its messages the sender asks for lines.
+const AHEAD: usize = 256;
 
 impl End {
     /// A side of a ring of this shape, before its first message.
@@ -122,8 +156,7 @@ impl End {
     pub fn new(shape: Shape) -> End {
         End {
             handle: core::sync::atomic::AtomicU32::new(u32::MAX),
-            // Memory is zero at first, so laps count from 1.
-            lap: Cell::new(1),
+            shift: Cell::new(shape.shift()),
             next: Position::new(shape.first),
             oldest: Position::new(shape.first),
             first: Cell::new(shape.first),
@@ -132,6 +165,17 @@ impl End {
             stride: Cell::new(shape.stride as usize),
             msg_bytes: Cell::new(u64::from(shape.msg_bytes)),
             owner: core::sync::atomic::AtomicU64::new(0),
+            // A line that many small messages share is asked for once; large ones the processor foresees itself. In a small
+            // ring what lies ahead is still the receiver's.
+            fresh: Cell::new(
+                if shape.stride <= 64 && shape.stride as usize * shape.slots as usize >= 4 * AHEAD {
+                    63
+                } else {
+                    usize::MAX
+                },
+            ),
+            usual: Cell::new(u64::from(shape.msg_bytes)),
+            patience: Cell::new(4),
         }
     }
 
@@ -154,6 +198,25 @@ impl End {
     #[inline(always)]
     pub fn holds_some(&self) -> bool {
         self.oldest.get() != self.next.get()
+    }
+
+    /// Does it hold `n`, of which `first` is the oldest?
+    #[inline(always)]
+    pub fn holds_at_least(&self, n: i32, first: usize) -> bool {
+        let from = self.oldest.get();
+        if first != from {
+            return false;
+        }
+        let to = self.next.get();
+        if n == 1 {
+            return from != to;
+        }
+        let bytes = if to >= from {
+            to - from
+        } else {
+            to + (self.last.get() - self.first.get()) - from
+        };
+        n > 1 && bytes >= n as usize * self.stride.get()
     }
 
     /// Messages that lie from this side's oldest to the other's: with the sender's end, what was sent and is not
@@ -218,61 +281,108 @@ impl End {
     pub fn try_allocate(&self, memory: &impl Memory) -> Option<usize> {
         let at = self.next.get();
         let next = self.after(at);
-        if next == self.limit.get() && !self.look(next, memory) {
+        if next == self.limit.get() && !self.look(next, memory.released()) {
             return None;
+        }
+        if at & self.fresh.get() == 0 {
+            memory.soon(at + AHEAD);
         }
         self.next.set(next);
         Some(at)
     }
 
-    /// Looks how far the receiver is; true if `next` may be reached.
+    /// Looks how far the other side is; true if that is not `here`.
     #[inline(always)]
-    fn look(&self, next: usize, memory: &impl Memory) -> bool {
-        // The receiver's reads of the slots before it are over (acquire).
-        self.limit.set(memory.released().load(Ordering::Acquire));
-        next != self.limit.get()
+    fn look(&self, here: usize, other: &AtomicUsize) -> bool {
+        // What it did with the slots before that is over (acquire).
+        self.limit.set(other.load(Ordering::Acquire));
+        here != self.limit.get()
     }
 
-    /// Sender: up to `want` slots in a row, as address and number.
+    /// How many slots in a row there are from `at` on, if from there `all` bytes may be used; at most `want`.
+    #[inline(always)]
+    fn in_a_row(&self, at: usize, all: usize, want: u32) -> u32 {
+        let bytes = all.min(self.last.get() - at);
+        if bytes >= want as usize * self.stride.get() {
+            want
+        } else {
+            (bytes / self.stride.get()) as u32
+        }
+    }
+
+    #[inline(always)]
+    fn wrapped(&self, at: usize) -> usize {
+        if at >= self.last.get() {
+            at - (self.last.get() - self.first.get())
+        } else {
+            at
+        }
+    }
+
+    /// Sender: up to `want` slots in a row, as address and number; no second look for more.
+    #[inline(always)]
     pub fn try_allocate_batch(&self, want: u32, memory: &impl Memory) -> Option<(usize, u32)> {
         let at = self.next.get();
         let next = self.after(at);
-        if next == self.limit.get() && !self.look(next, memory) {
+        if next == self.limit.get() && !self.look(next, memory.released()) {
             return None;
         }
-        let all = match self.slots_between(at, self.limit.get()) {
-            0 => self.slots(),
-            n => n - 1,
-        };
-        let here = (self.last.get() - at) / self.stride.get();
-        let n = all.min(here).min(want as usize);
-        let next = at + n * self.stride.get();
-        self.next.set(if next == self.last.get() {
-            self.first.get()
+        let limit = self.limit.get();
+        // Up to the slot that must stay empty, or the end of the ring.
+        let all = if limit > at {
+            limit - at
         } else {
-            next
-        });
-        Some((at, n as u32))
+            limit + (self.last.get() - self.first.get()) - at
+        } - self.stride.get();
+        let n = self.in_a_row(at, all, want);
+        let next = at + n as usize * self.stride.get();
+        if self.fresh.get() == 63 {
+            let mut line = at;
+            while line < next.min(at + 1024) {
+                memory.soon(line);
+                line += 64;
+            }
+        }
+        self.next.set(self.wrapped(next));
+        Some((at, n))
     }
 
     /// Sender: marks the `n` oldest held messages as ready, each of `bytes`. The caller has checked that it
-    /// holds them.
+    /// holds them, and that `bytes` is at most the largest length.
     #[inline(always)]
     pub fn send(&self, n: u32, bytes: u32, memory: &impl Memory) {
+        if !self.is_usual(bytes) {
+            self.note_lengths(n, self.msg_bytes.get() as u32 - bytes, memory);
+        }
+        self.send_usual(n, memory);
+    }
+
+    /// Is this the length that all messages had so far?
+    #[inline(always)]
+    pub fn is_usual(&self, bytes: u32) -> bool {
+        u64::from(bytes) == self.usual.get()
+    }
+
+    /// [`End::send`] of messages whose length [is usual](End::is_usual).
+    #[inline(always)]
+    pub fn send_usual(&self, n: u32, memory: &impl Memory) {
+        let at = self.wrapped(self.oldest.get() + n as usize * self.stride.get());
+        self.oldest.set(at);
+        // After the messages were filled (release).
+        memory.sent().store(at, Ordering::Release);
+    }
+
+    #[cold]
+    fn note_lengths(&self, n: u32, missing: u32, memory: &impl Memory) {
+        self.usual.set(u64::MAX);
+        memory.varied().store(1, Ordering::Relaxed);
         let mut at = self.oldest.get();
         for _ in 0..n {
-            // After the message was filled (release).
-            memory.word(at).store(
-                u64::from(self.lap.get()) << 32 | u64::from(bytes),
-                Ordering::Release,
-            );
-            at += self.stride.get();
-            if at == self.last.get() {
-                at = self.first.get();
-                self.lap.set(self.lap.get().wrapping_add(1));
-            }
+            memory
+                .missing((at - self.first.get()) >> self.shift.get())
+                .store(missing, Ordering::Relaxed);
+            at = self.after(at);
         }
-        self.oldest.set(at);
     }
 
     /// Sender: is there a slot?
@@ -284,63 +394,59 @@ impl End {
 
     /// Receiver: is there a message?
     pub fn has_message(&self, memory: &impl Memory) -> bool {
-        (memory.word(self.next.get()).load(Ordering::Acquire) >> 32) as u32 == self.lap.get()
+        let next = self.next.get();
+        next != self.limit.get() || next != memory.sent().load(Ordering::Acquire)
     }
 
-    /// Receiver: the next message and its length, if there is one.
+    /// The length of a message that the receiver holds.
     #[inline(always)]
-    pub fn try_receive(&self, memory: &impl Memory) -> Option<(usize, u32)> {
-        let at = self.next.get();
-        // The whole message is there (acquire).
-        let word = memory.word(at).load(Ordering::Acquire);
-        if (word >> 32) as u32 != self.lap.get() {
-            return None;
-        }
-        self.received_to(at + self.stride.get());
-        Some((at, word as u32))
-    }
-
-    #[inline(always)]
-    fn received_to(&self, next: usize) {
-        if next == self.last.get() {
-            self.next.set(self.first.get());
-            self.lap.set(self.lap.get().wrapping_add(1));
+    pub fn length(&self, at: usize, memory: &impl Memory) -> u32 {
+        let missing = if memory.varied().load(Ordering::Relaxed) == 0 {
+            0
         } else {
-            self.next.set(next);
-        }
+            memory
+                .missing((at - self.first.get()) >> self.shift.get())
+                .load(Ordering::Relaxed)
+        };
+        self.msg_bytes.get() as u32 - missing
     }
 
-    /// Receiver: up to `want` messages in a row, as address and number, and the first one's length.
-    pub fn try_receive_batch(&self, want: u32, memory: &impl Memory) -> Option<(usize, u32, u32)> {
+    /// Receiver: the next message, if there is one; [`End::length`] tells its length.
+    #[inline(always)]
+    pub fn try_receive(&self, memory: &impl Memory) -> Option<usize> {
         let at = self.next.get();
-        let word = memory.word(at).load(Ordering::Acquire);
-        if (word >> 32) as u32 != self.lap.get() {
+        if at == self.limit.get() && !self.look(at, memory.sent()) {
             return None;
         }
-        let (mut n, mut next) = (1, at + self.stride.get());
-        while n < want
-            && next != self.last.get()
-            && (memory.word(next).load(Ordering::Acquire) >> 32) as u32 == self.lap.get()
-        {
-            n += 1;
-            next += self.stride.get();
+        self.next.set(self.after(at));
+        Some(at)
+    }
+
+    /// Receiver: up to `want` messages in a row, as address and number; no second look for more.
+    #[inline(always)]
+    pub fn try_receive_batch(&self, want: u32, memory: &impl Memory) -> Option<(usize, u32)> {
+        let at = self.next.get();
+        if at == self.limit.get() && !self.look(at, memory.sent()) {
+            return None;
         }
-        self.received_to(next);
-        Some((at, n, word as u32))
+        let limit = self.limit.get();
+        let all = if limit > at {
+            limit - at
+        } else {
+            self.last.get() - at
+        };
+        let n = self.in_a_row(at, all, want);
+        self.next
+            .set(self.wrapped(at + n as usize * self.stride.get()));
+        Some((at, n))
     }
 
     /// Receiver: gives the `n` oldest held messages back. The caller has checked that it holds them.
     #[inline(always)]
     pub fn release(&self, n: u32, memory: &impl Memory) {
-        let next = self.oldest.get() + n as usize * self.stride.get();
-        self.oldest.set(if next >= self.last.get() {
-            next - (self.last.get() - self.first.get())
-        } else {
-            next
-        });
+        let at = self.wrapped(self.oldest.get() + n as usize * self.stride.get());
+        self.oldest.set(at);
         // After the last use of the messages (release).
-        memory
-            .released()
-            .store(self.oldest.get(), Ordering::Release);
+        memory.released().store(at, Ordering::Release);
     }
 }

@@ -2,7 +2,7 @@
 //! `scripts/model mq` runs it.
 #![cfg(loom)]
 
-use hetmp_core::sync::{AtomicU64, AtomicUsize};
+use hetmp_core::sync::{AtomicU32, AtomicU64, AtomicUsize};
 use hetmp_mq::ring::{End, Memory, Shape};
 use hetmp_mq::sleep::Sleep;
 use hetmp_mq::staged::{Direction, MasterSide, Mover, SlaveSide};
@@ -16,15 +16,17 @@ fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     model.check(f);
 }
 
-/// Addresses of the modelled ring: slots of 16 bytes from here.
+/// Addresses of the modelled ring: slots of 8 bytes from here.
 const FIRST: usize = 0x1000;
-const STRIDE: u32 = 16;
+const STRIDE: u32 = 8;
 
-/// A ring's memory: state words, and messages that loom watches for unordered access.
+/// A ring's memory: the words of both sides, and messages that loom watches for unordered access.
 struct Model {
-    words: Vec<AtomicU64>,
     messages: Vec<UnsafeCell<u64>>,
+    sent: AtomicUsize,
     released: AtomicUsize,
+    varied: AtomicU32,
+    missing: Vec<AtomicU32>,
     sleeps: [Sleep; 2],
 }
 // SAFETY: loom's cells find unordered accesses; that is what is tested.
@@ -33,8 +35,14 @@ unsafe impl Sync for Model {}
 unsafe impl Send for Model {}
 
 impl Memory for Model {
-    fn word(&self, message: usize) -> &AtomicU64 {
-        &self.words[(message - FIRST) / STRIDE as usize]
+    fn sent(&self) -> &AtomicUsize {
+        &self.sent
+    }
+    fn varied(&self) -> &AtomicU32 {
+        &self.varied
+    }
+    fn missing(&self, index: usize) -> &AtomicU32 {
+        &self.missing[index]
     }
     fn released(&self) -> &AtomicUsize {
         &self.released
@@ -44,8 +52,10 @@ impl Memory for Model {
 impl Model {
     fn new(slots: usize) -> Model {
         Model {
-            words: (0..slots).map(|_| AtomicU64::new(0)).collect(),
             messages: (0..slots).map(|_| UnsafeCell::new(0)).collect(),
+            sent: AtomicUsize::new(FIRST),
+            varied: AtomicU32::new(0),
+            missing: (0..slots).map(|_| AtomicU32::new(0)).collect(),
             released: AtomicUsize::new(FIRST),
             sleeps: [Sleep::new(), Sleep::new()],
         }
@@ -64,21 +74,21 @@ fn shape(slots: u32) -> Shape {
     }
 }
 
-/// `n` messages through a ring of `slots` usable slots, each side sleeping when it must.
-fn through_ring(slots: u32, n: u64) {
+/// `n` messages through a ring of `slots` usable slots, each side sleeping when it must. Message i has `length(i)` bytes.
+fn through_ring(slots: u32, n: u64, length: fn(u64) -> u32) {
     let model = Arc::new(Model::new(slots as usize + 1));
     let receiver = {
         let model = Arc::clone(&model);
         thread::spawn(move || {
             let end = End::new(shape(slots + 1));
             for i in 0..n {
-                let (at, bytes) = loop {
+                let at = loop {
                     match end.try_receive(&*model) {
                         Some(got) => break got,
                         None => model.sleeps[1].sleep(&mut || end.has_message(&*model), 100),
                     }
                 };
-                assert_eq!(u64::from(bytes), i + 1);
+                assert_eq!(end.length(at, &*model), length(i));
                 // SAFETY: loom checks that nobody writes the cell.
                 model.at(at).with(|p| assert_eq!(unsafe { *p }, i * 7));
                 assert!(end.holds_some() && end.held() == 1);
@@ -98,7 +108,7 @@ fn through_ring(slots: u32, n: u64) {
         };
         // SAFETY: loom checks that nobody else accesses the cell.
         model.at(at).with_mut(|p| unsafe { *p = i * 7 });
-        end.send(1, i as u32 + 1, &*model);
+        end.send(1, length(i), &*model);
         model.sleeps[1].notify();
     }
     receiver.join().unwrap();
@@ -106,12 +116,18 @@ fn through_ring(slots: u32, n: u64) {
 
 #[test]
 fn a_ring_of_one_slot_passes_messages_and_nobody_oversleeps() {
-    bounded(3, || through_ring(1, 3));
+    bounded(3, || through_ring(1, 3, |_| 8));
 }
 
 #[test]
 fn a_ring_of_two_slots_goes_round() {
-    bounded(2, || through_ring(2, 4));
+    bounded(2, || through_ring(2, 4, |_| 8));
+}
+
+#[test]
+fn lengths_come_with_their_messages() {
+    bounded(2, || through_ring(1, 3, |i| 8 - i as u32 % 3));
+    bounded(2, || through_ring(2, 4, |i| if i == 1 { 3 } else { 8 }));
 }
 
 #[test]
@@ -124,7 +140,7 @@ fn batches_are_whole() {
                 let end = End::new(shape(4));
                 let mut next = 0;
                 while next < 5 {
-                    let Some((at, n, _)) = end.try_receive_batch(3, &*model) else {
+                    let Some((at, n)) = end.try_receive_batch(3, &*model) else {
                         model.sleeps[1].sleep(&mut || end.has_message(&*model), 100);
                         continue;
                     };

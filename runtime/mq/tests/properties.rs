@@ -2,7 +2,7 @@
 //! order, refused and accepted at the same moments.
 #![cfg(not(loom))]
 
-use core::sync::atomic::{AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use hetmp_mq::ring::{End, Memory, Shape};
 use hetmp_mq::staged::{at_master, master_at_rest, Direction, MasterSide, Mover, SlaveSide};
 use proptest::prelude::*;
@@ -12,15 +12,21 @@ use std::collections::VecDeque;
 const FIRST: usize = 64;
 
 struct Ring {
-    words: Vec<AtomicU64>,
+    sent: AtomicUsize,
     released: AtomicUsize,
-    stride: usize,
+    varied: AtomicU32,
+    missing: Vec<AtomicU32>,
 }
 
 impl Memory for Ring {
-    fn word(&self, message: usize) -> &AtomicU64 {
-        assert_eq!((message - FIRST) % self.stride, 0);
-        &self.words[(message - FIRST) / self.stride]
+    fn sent(&self) -> &AtomicUsize {
+        &self.sent
+    }
+    fn varied(&self) -> &AtomicU32 {
+        &self.varied
+    }
+    fn missing(&self, index: usize) -> &AtomicU32 {
+        &self.missing[index]
     }
     fn released(&self) -> &AtomicUsize {
         &self.released
@@ -50,18 +56,24 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
 
 proptest! {
     #[test]
-    fn a_ring_is_a_bounded_queue(slots in 1..9u32, bytes in 1..200u32, calls in calls()) {
+    fn a_ring_is_a_bounded_queue(
+        slots in 1..9u32,
+        bytes in 1..200u32,
+        calls in calls(),
+        lengths in prop::collection::vec(prop_oneof![4 => Just(u32::MAX), 1 => 0..200u32], 1..40),
+    ) {
         let stride = Shape::stride(bytes);
-        prop_assert!(stride >= bytes + 8 && stride % Shape::alignment(bytes) == 0 && Shape::alignment(bytes) >= 8);
+        prop_assert!(stride >= bytes && stride < bytes + Shape::alignment(bytes) && stride % Shape::alignment(bytes) == 0 && Shape::alignment(bytes) >= 8);
         let shape = Shape { first: FIRST, stride, slots: slots + 1, msg_bytes: bytes };
         let ring = Ring {
-            words: (0..=slots).map(|_| AtomicU64::new(0)).collect(),
+            sent: AtomicUsize::new(FIRST),
             released: AtomicUsize::new(FIRST),
-            stride: stride as usize,
+            varied: AtomicU32::new(0),
+            missing: (0..shape.lengths()).map(|_| AtomicU32::new(0)).collect(),
         };
         let (sender, receiver) = (End::new(shape), End::new(shape));
         prop_assert_eq!(sender.slots(), slots as usize);
-        let mut count = 0u32;
+        let mut lengths = lengths.into_iter().cycle();
         let (mut allocated, mut sent, mut received) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         for call in calls {
             let free = slots as usize - allocated.len() - sent.len() - received.len();
@@ -79,19 +91,19 @@ proptest! {
                     if n as usize <= allocated.len() {
                         prop_assert_eq!(sender.oldest(), allocated[0]);
                         prop_assert!(sender.holds(allocated[n as usize - 1]));
-                        sender.send(n, count, &ring);
+                        let length = lengths.next().expect("a cycle").min(bytes);
+                        sender.send(n, length, &ring);
                         for _ in 0..n {
-                            sent.push_back((allocated.pop_front().expect("held"), count));
+                            sent.push_back((allocated.pop_front().expect("held"), length));
                         }
-                        count += 1;
                     }
                 }
                 Call::Receive(want) => match receiver.try_receive_batch(want, &ring) {
-                    Some((at, n, length)) => {
-                        prop_assert_eq!(Some(&(at, length)), sent.front());
+                    Some((at, n)) => {
                         for k in 0..n as usize {
-                            let (message, _) = sent.pop_front().expect("sent");
+                            let (message, length) = sent.pop_front().expect("sent");
                             prop_assert_eq!(message, at + k * stride as usize);
+                            prop_assert_eq!(receiver.length(message, &ring), length);
                             received.push_back(message);
                         }
                     }
