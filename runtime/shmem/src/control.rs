@@ -24,10 +24,6 @@ pub(crate) struct Control {
     pub(crate) cpus: [AtomicU64; CPU_WORDS],
     /// Sleeping and waking of this PE: see [`crate::wait`].
     pub(crate) bell: CacheLine<Bell>,
-    /// Barriers of the world that this PE has begun; nobody else looks.
-    pub(crate) barriers: CacheLine<AtomicU64>,
-    /// By round: the last barrier that the peer of that round has told.
-    pub(crate) rounds: [CacheLine<AtomicU64>; 20],
 }
 
 /// A PE that waits for its peers may sleep on this.

@@ -13,6 +13,7 @@
 //! [`way`], which checks, names the function in its messages, and chooses the transport. All functions take
 //! the name of the C function first, for those messages.
 
+pub mod active;
 pub mod amo;
 pub mod collective;
 pub mod context;
@@ -22,9 +23,11 @@ pub mod lock;
 pub mod rma;
 pub mod setup;
 pub mod signal;
+pub mod team;
 pub mod wait;
 pub mod world;
 
+mod check;
 mod control;
 mod fail;
 mod link;

@@ -334,6 +334,7 @@ pub fn finalize(f: &'static str) {
     collective::barrier_all(f);
     let _one = STARTING.lock();
     if OPEN.fetch_sub(1, Ordering::Relaxed) == 1 {
+        crate::team::end_all();
         world::close(State::Finished);
     }
 }

@@ -1,53 +1,384 @@
-//! Collective operations (specification 1.5, section 9.11).
+//! Collective operations of teams (specification 1.5, section 9.11; scans: 1.6).
+//!
+//! The functions here take the C arguments; [`algorithms`] and [`reduce`] move and combine the data, for teams and
+//! for [active sets](crate::active) alike.
 
+pub(crate) mod algorithms;
+pub(crate) mod combine;
+pub(crate) mod group;
+pub(crate) mod reduce;
+
+pub use combine::{Reduction, Type};
+
+use crate::check;
 use crate::context;
-use crate::wait;
-use crate::world::{self, World};
-use core::sync::atomic::Ordering;
+use crate::fail;
+use crate::team::{self, Team, TeamState};
+use crate::world;
+use algorithms::Strides;
+use core::ffi::c_int;
+use group::{Place, PHASES};
+use reduce::{Scan, Work};
 
-/// Under `HETMP_CHECK`, ends the job if the PEs call a collective with different values.
-pub(crate) fn same(f: &'static str, _what: &str, _value: u64) {
-    world::need(f);
+/// Under `HETMP_CHECK`, ends the job if the PEs call a collective of all with different values.
+pub(crate) fn same(f: &'static str, what: &'static str, value: u64) {
+    check::agree(team::predefined(f, team::WORLD_ID), f, &[(what, value)]);
 }
 
-/// Waits until all PEs of the world are here.
-///
-/// Dissemination: in round `r`, PE `i` tells PE `i + 2^r` and hears from PE `i - 2^r`; after all rounds it has heard,
-/// directly or not, from everybody. Rounds are counted, never reset: a peer that is a barrier ahead has stored a
-/// number above the one waited for.
-fn dissemination(world: &World) {
-    let control = world.control();
-    let number = control.barriers.load(Ordering::Relaxed) + 1;
-    control.barriers.store(number, Ordering::Relaxed);
-    let mut distance = 1;
-    for heard in &control.rounds {
-        if distance >= world.n {
-            break;
-        }
-        let to = (world.me + distance) % world.n;
-        let Some(peer) = &world.peer(to).mapped else {
-            unreachable!("peers that are not mapped are refused by init")
-        };
-        // SAFETY: every segment begins with a control block of atomics and stays mapped.
-        let peer = unsafe { &*peer.base.cast::<crate::control::Control>() };
-        let round = distance.trailing_zeros() as usize;
-        peer.rounds[round].store(number, Ordering::Release);
-        wait::ring(&peer.bell);
-        if heard.load(Ordering::Acquire) < number {
-            wait::until_true(world, &mut || heard.load(Ordering::Acquire) >= number);
-        }
-        distance *= 2;
-    }
+/// Waits until all members of a team are here.
+#[inline(always)]
+pub(crate) fn sync(f: &'static str, team: &TeamState) {
+    check::agree(team, f, &[]);
+    algorithms::sync(&team.begin(PHASES));
 }
 
 /// `shmem_barrier_all`: quiet, and everybody is here.
+#[inline]
 pub fn barrier_all(f: &'static str) {
-    let world = world::need(f);
-    context::quiet_all(f);
-    dissemination(world);
+    let team = team::predefined(f, team::WORLD_ID);
+    // On the direct way everything was done when it was called, and the flags of the barrier come behind it.
+    if !world::is_direct() {
+        context::quiet_all(f);
+    }
+    sync(f, team);
 }
 
 /// `shmem_sync_all`: everybody is here.
+#[inline]
 pub fn sync_all(f: &'static str) {
-    dissemination(world::need(f));
+    sync(f, team::predefined(f, team::WORLD_ID));
+}
+
+/// The root's number, or the job ends.
+#[inline(always)]
+pub(crate) fn root_rank(f: &'static str, root: c_int, size: usize) -> usize {
+    if root < 0 || root as usize >= size {
+        bad_root(f, root, size);
+    }
+    root as usize
+}
+
+#[cold]
+fn bad_root(f: &'static str, root: c_int, size: usize) -> ! {
+    let me = world::need(f).me;
+    fail::die(
+        f,
+        format_args!("PE {me}: root {root}: 0 to {} is accepted", size - 1),
+    )
+}
+
+/// `bytes` for each of `size` members, or the job ends.
+#[inline(always)]
+pub(crate) fn total(f: &'static str, bytes: usize, size: usize) -> usize {
+    match bytes.checked_mul(size) {
+        Some(total) => total,
+        None => {
+            let me = world::need(f).me;
+            fail::die(
+                f,
+                format_args!("PE {me}: {bytes} bytes of each of {size} PEs: a size that fits into memory is accepted"),
+            )
+        }
+    }
+}
+
+/// The strides of an alltoalls, or the job ends.
+pub(crate) fn strides(
+    f: &'static str,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    nelems: usize,
+) -> Strides {
+    if dst < 1 || sst < 1 {
+        let me = world::need(f).me;
+        fail::die(
+            f,
+            format_args!("PE {me}: strides {dst} and {sst}: 1 and more are accepted"),
+        );
+    }
+    Strides {
+        dest: dst as usize,
+        source: sst as usize,
+        elem,
+        count: nelems,
+    }
+}
+
+/// The work of a reduction, or the job ends.
+#[inline(always)]
+pub(crate) fn work(f: &'static str, op: Reduction, t: Type, n: usize) -> Work {
+    match combine::combine(op, t) {
+        Some(combine) => Work {
+            combine,
+            elem: t.size(),
+            n,
+        },
+        None => {
+            let me = world::need(f).me;
+            fail::die(
+                f,
+                format_args!(
+                    "PE {me}: {op:?} of {t:?}: an operation of C on this machine is accepted"
+                ),
+            )
+        }
+    }
+}
+
+/// Team form of `shmem_broadcast`: 0.
+///
+/// # Safety
+/// The C function's contract: `dest` and `source` are symmetric, hold `bytes`, and nobody uses them otherwise
+/// meanwhile.
+pub unsafe fn broadcast(
+    f: &'static str,
+    team: Team,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    root: c_int,
+) -> c_int {
+    let team = team::resolve(f, team);
+    let root = root_rank(f, root, team.size());
+    check::call(
+        team,
+        f,
+        check::Buffers::apart_or_same(dest, bytes, source, bytes),
+        &[("bytes", bytes as u64), ("root", root as u64)],
+    );
+    if bytes == 0 {
+        return 0;
+    }
+    let dest = Place::new(f, team.world, dest, bytes);
+    let from = Place::new(f, team.world, source, bytes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        algorithms::broadcast(&team.begin(PHASES), dest, from, bytes, root);
+        if root == team.rank as usize {
+            core::ptr::copy(source, dest.at, bytes);
+        }
+    }
+    0
+}
+
+/// Team form of `shmem_collect`: 0. `bytes` is this PE's contribution.
+///
+/// # Safety
+/// As [`broadcast`]; `dest` holds everybody's.
+pub unsafe fn collect(
+    f: &'static str,
+    team: Team,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+) -> c_int {
+    let team = team::resolve(f, team);
+    check::call(
+        team,
+        f,
+        check::Buffers::apart(dest, bytes, source, bytes),
+        &[],
+    );
+    // SAFETY: the caller's promise.
+    unsafe {
+        algorithms::collect(
+            &team.begin(PHASES),
+            |all| Place::new(f, team.world, dest, all),
+            source,
+            bytes,
+        );
+    }
+    0
+}
+
+/// Team form of `shmem_fcollect`: 0. `bytes` is each PE's contribution.
+///
+/// # Safety
+/// As [`collect`].
+pub unsafe fn fcollect(
+    f: &'static str,
+    team: Team,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+) -> c_int {
+    let team = team::resolve(f, team);
+    let all = total(f, bytes, team.size());
+    check::call(
+        team,
+        f,
+        check::Buffers::apart(dest, all, source, bytes),
+        &[("bytes", bytes as u64)],
+    );
+    if bytes == 0 {
+        return 0;
+    }
+    let dest = Place::new(f, team.world, dest, all);
+    // SAFETY: the caller's promise.
+    unsafe { algorithms::fcollect(&team.begin(PHASES), dest, source, bytes) };
+    0
+}
+
+/// Team form of `shmem_alltoall`: 0. `bytes` goes from each PE to each.
+///
+/// # Safety
+/// As [`broadcast`], of `bytes` for each PE.
+pub unsafe fn alltoall(
+    f: &'static str,
+    team: Team,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+) -> c_int {
+    let team = team::resolve(f, team);
+    let all = total(f, bytes, team.size());
+    check::call(
+        team,
+        f,
+        check::Buffers::apart(dest, all, source, all),
+        &[("bytes", bytes as u64)],
+    );
+    if bytes == 0 {
+        return 0;
+    }
+    let dest = Place::new(f, team.world, dest, all);
+    // SAFETY: the caller's promise.
+    unsafe { algorithms::alltoall(&team.begin(PHASES), dest, source, bytes) };
+    0
+}
+
+/// Team form of `shmem_alltoalls`: 0. Strides count elements of `elem` bytes; `nelems` go from each PE to each.
+///
+/// # Safety
+/// As [`alltoall`], for the strides.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn alltoalls(
+    f: &'static str,
+    team: Team,
+    dest: *mut u8,
+    source: *const u8,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    nelems: usize,
+) -> c_int {
+    let team = team::resolve(f, team);
+    let s = strides(f, dst, sst, elem, nelems);
+    let items = [
+        ("elements", nelems as u64),
+        ("dst", dst as u64),
+        ("sst", sst as u64),
+    ];
+    if nelems == 0 {
+        check::agree(team, f, &items);
+        return 0;
+    }
+    let span = s.span(s.dest, team.size());
+    check::call(
+        team,
+        f,
+        check::Buffers::apart(dest, span, source, s.span(s.source, team.size())),
+        &items,
+    );
+    let dest = Place::new(f, team.world, dest, span);
+    // SAFETY: the caller's promise.
+    unsafe { algorithms::alltoalls(&team.begin(PHASES), dest, source, s) };
+    0
+}
+
+/// Team form of a reduction: 0. `dest` may be `source`.
+///
+/// # Safety
+/// As [`broadcast`], for `nelems` elements.
+pub unsafe fn reduce(
+    f: &'static str,
+    team: Team,
+    op: Reduction,
+    t: Type,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+) -> c_int {
+    let team = team::resolve(f, team);
+    let w = work(f, op, t, nelems);
+    let bytes = total(f, nelems, w.elem);
+    check::call(
+        team,
+        f,
+        check::Buffers::apart_or_same(dest, bytes, source, bytes),
+        &[("elements", nelems as u64)],
+    );
+    if nelems == 0 {
+        return 0;
+    }
+    let dest = Place::new(f, team.world, dest, bytes);
+    let source = Place::new(f, team.world, source, bytes);
+    // SAFETY: the caller's promise.
+    unsafe { reduce::reduce(team, w, dest, source) };
+    0
+}
+
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+unsafe fn scan(
+    f: &'static str,
+    team: Team,
+    op: Reduction,
+    t: Type,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+    kind: Scan,
+) -> c_int {
+    let team = team::resolve(f, team);
+    let w = work(f, op, t, nelems);
+    let bytes = total(f, nelems, w.elem);
+    check::call(
+        team,
+        f,
+        check::Buffers::apart_or_same(dest, bytes, source, bytes),
+        &[("elements", nelems as u64)],
+    );
+    if nelems == 0 {
+        return 0;
+    }
+    let dest = Place::new(f, team.world, dest, bytes);
+    let source = Place::new(f, team.world, source, bytes);
+    // SAFETY: the caller's promise.
+    unsafe { reduce::scan(team, w, dest, source, kind) };
+    0
+}
+
+/// Inclusive scan (1.6): 0. As [`reduce`], over the members up to this one.
+///
+/// # Safety
+/// As [`reduce`].
+pub unsafe fn inscan(
+    f: &'static str,
+    team: Team,
+    op: Reduction,
+    t: Type,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { scan(f, team, op, t, dest, source, nelems, Scan::Inclusive) }
+}
+
+/// Exclusive scan (1.6): 0. As [`reduce`], over the members before this one; the first gets zeros.
+///
+/// # Safety
+/// As [`reduce`].
+pub unsafe fn exscan(
+    f: &'static str,
+    team: Team,
+    op: Reduction,
+    t: Type,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: usize,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { scan(f, team, op, t, dest, source, nelems, Scan::Exclusive) }
 }

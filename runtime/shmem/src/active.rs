@@ -1,0 +1,498 @@
+//! The deprecated collectives of active sets (specification 1.5, section 9.11 and its deprecated forms).
+//!
+//! A set of PEs has no state of the library's: its members tell each other in the `pSync` array that the program
+//! gives, by counts. A member adds 1 to a word of the peer's array; the peer waits until so many as it expects have
+//! been counted, and subtracts them, so that the array is zero again when everybody has returned, and a barrier may
+//! use the same array at once: a peer that is one ahead leaves a count for the next call.
+//!
+//! The set of all PEs, the usual one, goes by the cells of a [team](crate::team) of its own, without `pSync`.
+
+use crate::check;
+use crate::collective::algorithms;
+use crate::collective::combine::{Reduction, Type};
+use crate::collective::group::{Group, Place, PHASES};
+use crate::collective::reduce as reductions;
+use crate::collective::{root_rank, strides, total, work};
+use crate::context;
+use crate::fail;
+use crate::link;
+use crate::team::{self, await_flag, TeamState};
+use crate::world::{self, World};
+use core::ffi::{c_int, c_long};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// An active set, as the program gives it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// `PE_start`.
+    pub start: c_int,
+    /// `logPE_stride`.
+    pub log_stride: c_int,
+    /// `PE_size`.
+    pub size: c_int,
+}
+
+/// Words of a `pSync` array: `SHMEM_*_SYNC_SIZE`. The first [`PHASES`] are counts of phases.
+const WORDS: usize = 64;
+/// The word in which a member tells the next one what all before it contribute, plus 1.
+const CHAIN: usize = 40;
+
+const _: () = assert!((PHASES as usize) < CHAIN && CHAIN < WORDS);
+
+/// Who takes part in a call.
+enum Members {
+    /// Everybody.
+    All(&'static TeamState),
+    /// Some, with the program's array.
+    Some(Active),
+}
+
+/// A set that is not all PEs, in one call.
+struct Active {
+    world: &'static World,
+    start: u32,
+    stride: u32,
+    size: u32,
+    rank: u32,
+    psync: Place,
+    direct: bool,
+}
+
+/// The number in the set of PE `me`, if the set is one of a world of `n`.
+fn rank_in(set: Set, me: u32, n: u32) -> Option<Result<u32, &'static str>> {
+    let (start, size) = (
+        u32::try_from(set.start).ok()?,
+        u32::try_from(set.size).ok()?,
+    );
+    let stride = 1u32.checked_shl(u32::try_from(set.log_stride).ok()?)?;
+    let last = u64::from(start) + u64::from(size.checked_sub(1)?) * u64::from(stride);
+    if last >= u64::from(n) {
+        return None;
+    }
+    let Some(distance) = me.checked_sub(start) else {
+        return Some(Err("before"));
+    };
+    let rank = distance / stride;
+    Some(if distance % stride == 0 && rank < size {
+        Ok(rank)
+    } else {
+        Err("between or behind")
+    })
+}
+
+#[cold]
+fn bad_set(f: &'static str, world: &World, set: Set, what: &str) -> ! {
+    fail::die(
+        f,
+        format_args!(
+            "PE {}: active set of {} PEs from {} with log stride {}: {what} is accepted",
+            world.me, set.size, set.start, set.log_stride
+        ),
+    )
+}
+
+fn members(f: &'static str, set: Set, psync: *mut c_long) -> Members {
+    let world = world::need(f);
+    if world.settings.check {
+        check_psync(f, world, psync);
+    }
+    if set.start == 0 && set.size as u32 == world.n && (set.log_stride == 0 || set.size == 1) {
+        return Members::All(team::predefined(f, team::ACTIVE_ID));
+    }
+    let rank = match rank_in(set, world.me, world.n) {
+        Some(Ok(rank)) => rank,
+        Some(Err(_)) => bad_set(f, world, set, "a set that has the calling PE as a member"),
+        None => bad_set(
+            f,
+            world,
+            set,
+            &format!("a set of at least one PE within 0 to {}", world.n - 1),
+        ),
+    };
+    let mut active = Active {
+        world,
+        start: set.start as u32,
+        stride: 1 << set.log_stride,
+        size: set.size as u32,
+        rank,
+        psync: Place::new(f, world, psync.cast(), WORDS * size_of::<c_long>()),
+        direct: false,
+    };
+    active.direct = (0..active.size()).all(|rank| !active.base(rank).is_null());
+    Members::Some(active)
+}
+
+/// Under `HETMP_CHECK`: an array that is not symmetric, or that cannot have been zero before.
+#[cold]
+fn check_psync(f: &'static str, world: &World, psync: *mut c_long) {
+    let bytes = WORDS * size_of::<c_long>();
+    if psync as usize % align_of::<c_long>() != 0 || world.offset(psync as usize, bytes).is_none() {
+        fail::bad_address(f, psync as usize, bytes, world.me as c_int);
+    }
+    for i in 0..WORDS {
+        // SAFETY: within symmetric memory; peers may be counting in it.
+        let value = unsafe { AtomicU64::from_ptr(psync.add(i).cast()) }.load(Ordering::Relaxed);
+        let most = if i == CHAIN {
+            i64::MAX as u64
+        } else {
+            2 * u64::from(world.n)
+        };
+        if value > most {
+            fail::die(
+                f,
+                format_args!(
+                    "PE {}: pSync[{i}] {}: SHMEM_SYNC_VALUE (0) is accepted",
+                    world.me, value as i64
+                ),
+            );
+        }
+    }
+}
+
+impl Active {
+    /// This PE's word.
+    fn word(&self, index: usize) -> &AtomicU64 {
+        // SAFETY: within the array, aligned; only counts are in it during the call.
+        unsafe { AtomicU64::from_ptr(self.psync.at.cast::<u64>().add(index)) }
+    }
+
+    fn await_count(&self, phase: u32, count: u64) {
+        let word = self.word(phase as usize);
+        await_flag(self.world, self.direct, word, count);
+        word.fetch_sub(count, Ordering::Relaxed);
+    }
+}
+
+impl Group for Active {
+    fn world(&self) -> &'static World {
+        self.world
+    }
+    fn rank(&self) -> usize {
+        self.rank as usize
+    }
+    fn size(&self) -> usize {
+        self.size as usize
+    }
+    fn pe(&self, rank: usize) -> u32 {
+        self.start + rank as u32 * self.stride
+    }
+    fn base(&self, rank: usize) -> *mut u8 {
+        link::reach(self.world, self.pe(rank))
+    }
+    fn direct(&self) -> bool {
+        self.direct
+    }
+    fn tell(&self, phase: u32, rank: usize) {
+        let offset = self.psync.offset + u64::from(phase) * size_of::<u64>() as u64;
+        // SAFETY: a word of the peer's array.
+        unsafe { link::add(self.world, self.pe(rank), offset, 1) };
+    }
+    fn await_from(&self, phase: u32, _rank: usize) {
+        self.await_count(phase, 1);
+    }
+    fn await_all(&self, phase: u32) {
+        if self.size > 1 {
+            self.await_count(phase, u64::from(self.size) - 1);
+        }
+    }
+    fn prefix(&self, mine: u64) -> u64 {
+        let mut before = 0;
+        if self.rank > 0 {
+            let word = self.word(CHAIN);
+            await_flag(self.world, self.direct, word, 1);
+            before = word.swap(0, Ordering::AcqRel) - 1;
+        }
+        if self.rank + 1 < self.size {
+            let offset = self.psync.offset + (CHAIN * size_of::<u64>()) as u64;
+            let next = self.pe(self.rank() + 1);
+            // SAFETY: a word of the peer's array.
+            unsafe { link::tell(self.world, next, offset, before + mine + 1) };
+        }
+        before
+    }
+}
+
+/// Runs an algorithm for whoever takes part.
+macro_rules! among {
+    ($members:expr, $g:ident => $run:expr) => {
+        match $members {
+            Members::All(team) => {
+                let $g = &team.begin(PHASES);
+                $run
+            }
+            Members::Some(active) => {
+                let $g = active;
+                $run
+            }
+        }
+    };
+}
+
+impl Members {
+    fn world(&self) -> &'static World {
+        match self {
+            Members::All(team) => team.world,
+            Members::Some(active) => active.world,
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Members::All(team) => team.size(),
+            Members::Some(active) => active.size(),
+        }
+    }
+
+    /// What `HETMP_CHECK` does: of a set that is not all PEs, it sees one PE's arguments only.
+    fn check(&self, f: &'static str, buffers: check::Buffers, items: &[(&'static str, u64)]) {
+        if !self.world().settings.check {
+            return;
+        }
+        match self {
+            Members::All(team) => check::call(team, f, buffers, items),
+            Members::Some(_) => check::arrays(f, buffers),
+        }
+    }
+}
+
+/// `shmem_barrier`: quiet, and all members are here.
+///
+/// # Safety
+/// As the C function: `psync` is zero before the first call and used for nothing else meanwhile.
+pub unsafe fn barrier(f: &'static str, set: Set, psync: *mut c_long) {
+    if !world::is_direct() {
+        context::quiet_all(f);
+    }
+    // SAFETY: passed on.
+    unsafe { sync(f, set, psync) };
+}
+
+/// `shmem_sync` of an active set: all members are here.
+///
+/// # Safety
+/// As [`barrier`].
+pub unsafe fn sync(f: &'static str, set: Set, psync: *mut c_long) {
+    let members = members(f, set, psync);
+    if let Members::All(team) = &members {
+        check::agree(team, f, &[]);
+    }
+    among!(&members, g => algorithms::sync(g));
+}
+
+/// `shmem_broadcast32` and `64`: to everybody's `dest` but the root's. `root` counts within the set.
+///
+/// # Safety
+/// As [`barrier`]; `dest` and `source` hold `bytes`, and the program orders its accesses.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn broadcast(
+    f: &'static str,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    root: c_int,
+    set: Set,
+    psync: *mut c_long,
+) {
+    let members = members(f, set, psync);
+    let root = root_rank(f, root, members.size());
+    members.check(
+        f,
+        check::Buffers::apart_or_same(dest, bytes, source, bytes),
+        &[("bytes", bytes as u64), ("root", root as u64)],
+    );
+    if bytes == 0 {
+        return;
+    }
+    let dest = Place::new(f, members.world(), dest, bytes);
+    let source = Place::new(f, members.world(), source, bytes);
+    // SAFETY: the caller's promise.
+    unsafe { among!(&members, g => algorithms::broadcast(g, dest, source, bytes, root)) };
+}
+
+/// `shmem_collect32` and `64`; `bytes` is this PE's contribution.
+///
+/// # Safety
+/// As [`broadcast`]; `dest` holds everybody's.
+pub unsafe fn collect(
+    f: &'static str,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    set: Set,
+    psync: *mut c_long,
+) {
+    let members = members(f, set, psync);
+    members.check(f, check::Buffers::apart(dest, bytes, source, bytes), &[]);
+    let world = members.world();
+    let place = |all| Place::new(f, world, dest, all);
+    // SAFETY: the caller's promise.
+    unsafe { among!(&members, g => algorithms::collect(g, place, source, bytes)) };
+}
+
+/// `shmem_fcollect32` and `64`; `bytes` is each PE's contribution.
+///
+/// # Safety
+/// As [`collect`].
+pub unsafe fn fcollect(
+    f: &'static str,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    set: Set,
+    psync: *mut c_long,
+) {
+    let members = members(f, set, psync);
+    let all = total(f, bytes, members.size());
+    members.check(
+        f,
+        check::Buffers::apart(dest, all, source, bytes),
+        &[("bytes", bytes as u64)],
+    );
+    if bytes == 0 {
+        return;
+    }
+    let dest = Place::new(f, members.world(), dest, all);
+    // SAFETY: the caller's promise.
+    unsafe { among!(&members, g => algorithms::fcollect(g, dest, source, bytes)) };
+}
+
+/// `shmem_alltoall32` and `64`; `bytes` goes from each PE to each.
+///
+/// # Safety
+/// As [`broadcast`], of `bytes` for each PE.
+pub unsafe fn alltoall(
+    f: &'static str,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    set: Set,
+    psync: *mut c_long,
+) {
+    let members = members(f, set, psync);
+    let all = total(f, bytes, members.size());
+    members.check(
+        f,
+        check::Buffers::apart(dest, all, source, all),
+        &[("bytes", bytes as u64)],
+    );
+    if bytes == 0 {
+        return;
+    }
+    let dest = Place::new(f, members.world(), dest, all);
+    // SAFETY: the caller's promise.
+    unsafe { among!(&members, g => algorithms::alltoall(g, dest, source, bytes)) };
+}
+
+/// `shmem_alltoalls32` and `64`: strides count elements of `elem` bytes; `nelems` go from each PE to each.
+///
+/// # Safety
+/// As [`alltoall`], for the strides.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn alltoalls(
+    f: &'static str,
+    dest: *mut u8,
+    source: *const u8,
+    dst: isize,
+    sst: isize,
+    elem: usize,
+    nelems: usize,
+    set: Set,
+    psync: *mut c_long,
+) {
+    let members = members(f, set, psync);
+    let s = strides(f, dst, sst, elem, nelems);
+    if nelems == 0 {
+        return;
+    }
+    let span = s.span(s.dest, members.size());
+    members.check(
+        f,
+        check::Buffers::apart(dest, span, source, s.span(s.source, members.size())),
+        &[
+            ("elements", nelems as u64),
+            ("dst", dst as u64),
+            ("sst", sst as u64),
+        ],
+    );
+    let dest = Place::new(f, members.world(), dest, span);
+    // SAFETY: the caller's promise.
+    unsafe { among!(&members, g => algorithms::alltoalls(g, dest, source, s)) };
+}
+
+/// The `shmem_*_to_all` reductions. `dest` may be `source`; `pWrk` is not needed.
+///
+/// # Safety
+/// As [`broadcast`], for `nelems` elements.
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+pub unsafe fn reduce(
+    f: &'static str,
+    op: Reduction,
+    t: Type,
+    dest: *mut u8,
+    source: *const u8,
+    nelems: c_int,
+    set: Set,
+    _pwrk: *mut u8,
+    psync: *mut c_long,
+) {
+    let members = members(f, set, psync);
+    let Ok(n) = usize::try_from(nelems) else {
+        fail::die(
+            f,
+            format_args!(
+                "PE {}: {nelems} elements: 0 and more are accepted",
+                members.world().me
+            ),
+        )
+    };
+    let w = work(f, op, t, n);
+    let bytes = w.bytes();
+    members.check(
+        f,
+        check::Buffers::apart_or_same(dest, bytes, source, bytes),
+        &[("elements", n as u64)],
+    );
+    if n == 0 {
+        return;
+    }
+    let dest = Place::new(f, members.world(), dest, bytes);
+    let source = Place::new(f, members.world(), source, bytes);
+    // SAFETY: the caller's promise.
+    unsafe {
+        match &members {
+            Members::All(team) => reductions::reduce(team, w, dest, source),
+            Members::Some(active) => reductions::sliced(active, w, dest, source),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_name_their_members() {
+        let set = |start, log_stride, size| Set {
+            start,
+            log_stride,
+            size,
+        };
+        assert_eq!(rank_in(set(0, 0, 4), 3, 4), Some(Ok(3)));
+        assert_eq!(rank_in(set(1, 1, 3), 5, 6), Some(Ok(2)));
+        assert_eq!(rank_in(set(1, 1, 2), 5, 6), Some(Err("between or behind")));
+        assert_eq!(rank_in(set(1, 1, 2), 2, 6), Some(Err("between or behind")));
+        assert_eq!(rank_in(set(1, 1, 2), 0, 6), Some(Err("before")));
+        for bad in [
+            set(0, 0, 7),
+            set(-1, 0, 1),
+            set(0, -1, 1),
+            set(0, 32, 1),
+            set(0, 0, 0),
+            set(0, 0, -2),
+            set(3, 1, 3),
+            set(1, 31, c_int::MAX),
+        ] {
+            assert_eq!(rank_in(bad, 0, 6), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! What `HETMP_CHECK=1` looks for in collectives: members that disagree, buffers that overlap, places that are not
+//! symmetric.
+//!
+//! Members tell each other what they call, and with which values, before every collective; so that a checked
+//! collective always waits for all, whatever the unchecked one does.
+
+use crate::fail;
+use crate::team::{self, TeamState};
+
+/// Bytes of a function's name that are told.
+const NAME: usize = 64;
+/// Values that are told.
+const VALUES: usize = 8;
+
+/// What a member calls.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Record {
+    name: [u8; NAME],
+    count: u64,
+    values: [u64; VALUES],
+}
+
+impl Record {
+    fn new(f: &str, items: &[(&'static str, u64)]) -> Record {
+        let mut record = Record {
+            name: [0; NAME],
+            count: items.len() as u64,
+            values: [0; VALUES],
+        };
+        for (to, from) in record.name.iter_mut().zip(f.bytes()) {
+            *to = from;
+        }
+        for (to, (_, from)) in record.values.iter_mut().zip(items) {
+            *to = *from;
+        }
+        record
+    }
+
+    fn name(&self) -> String {
+        let end = self.name.iter().position(|&b| b == 0).unwrap_or(NAME);
+        String::from_utf8_lossy(&self.name[..end]).into_owned()
+    }
+}
+
+/// How two records differ, in words.
+fn difference(
+    mine: &Record,
+    theirs: &Record,
+    items: &[(&'static str, u64)],
+    pe: u32,
+    other: u32,
+) -> Option<String> {
+    if mine.name != theirs.name {
+        return Some(format!(
+            "PE {pe}: called while PE {other} calls {}: the same collective of a team by all its members is accepted",
+            theirs.name()
+        ));
+    }
+    let (i, (what, value)) = items
+        .iter()
+        .enumerate()
+        .find(|(i, _)| mine.values[*i] != theirs.values[*i])?;
+    Some(format!(
+        "PE {pe}: {what} {}: the same as of PE {other}, {}, is accepted",
+        *value as i64, theirs.values[i] as i64
+    ))
+}
+
+/// Ends the job if the members of a team call different collectives, or with different values.
+#[inline(always)]
+pub(crate) fn agree(team: &TeamState, f: &'static str, items: &[(&'static str, u64)]) {
+    if team.world.settings.check {
+        compare(team, f, items);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn compare(team: &TeamState, f: &'static str, items: &[(&'static str, u64)]) {
+    debug_assert!(items.len() <= VALUES);
+    let mine = Record::new(f, items);
+    let mut wrong = None;
+    // SAFETY: plain words and bytes, written whole by every member.
+    unsafe {
+        let exchange = team.exchange((&raw const mine).cast(), size_of::<Record>());
+        // By rank, so that most members name the same one.
+        for rank in 0..team.size() {
+            if rank == team.rank as usize {
+                continue;
+            }
+            let theirs = exchange.from(rank).cast::<Record>().read_unaligned();
+            let (pe, other) = (team.world.me, team.members[rank].pe);
+            if wrong.is_none() {
+                wrong = difference(&mine, &theirs, items, pe, other);
+            }
+        }
+    }
+    if let Some(text) = wrong {
+        fail::die(f, format_args!("{text}"));
+    }
+}
+
+/// The arrays of a collective.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffers {
+    dest: usize,
+    dest_bytes: usize,
+    source: usize,
+    source_bytes: usize,
+    /// They may be the same.
+    same: bool,
+}
+
+impl Buffers {
+    /// Arrays that may not overlap.
+    #[inline(always)]
+    pub(crate) fn apart(dest: *mut u8, m: usize, source: *const u8, n: usize) -> Buffers {
+        Buffers {
+            dest: dest as usize,
+            dest_bytes: m,
+            source: source as usize,
+            source_bytes: n,
+            same: false,
+        }
+    }
+
+    /// Arrays that may be the same, but not overlap otherwise.
+    #[inline(always)]
+    pub(crate) fn apart_or_same(dest: *mut u8, m: usize, source: *const u8, n: usize) -> Buffers {
+        Buffers {
+            same: true,
+            ..Buffers::apart(dest, m, source, n)
+        }
+    }
+
+    fn overlap(&self) -> bool {
+        let apart = self.dest + self.dest_bytes <= self.source
+            || self.source + self.source_bytes <= self.dest
+            || self.dest_bytes == 0
+            || self.source_bytes == 0;
+        !apart && !(self.same && self.dest == self.source)
+    }
+}
+
+/// As [`agree`], with what is to be said about arrays.
+#[inline(always)]
+pub(crate) fn call(
+    team: &TeamState,
+    f: &'static str,
+    buffers: Buffers,
+    items: &[(&'static str, u64)],
+) {
+    if team.world.settings.check {
+        check_call(team, f, buffers, items);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn check_call(team: &TeamState, f: &'static str, buffers: Buffers, items: &[(&'static str, u64)]) {
+    arrays(f, buffers);
+    let world = team.world;
+    let mut all = items.to_vec();
+    for (what, at) in [
+        ("offset of dest", buffers.dest),
+        ("offset of source", buffers.source),
+    ] {
+        if let Some(offset) = world.offset(at, 0) {
+            all.push((what, offset));
+        }
+    }
+    compare(team, f, &all);
+}
+
+/// Ends the job if arrays overlap that may not, or are not symmetric.
+pub(crate) fn arrays(f: &'static str, b: Buffers) {
+    let world = crate::world::need(f);
+    let me = world.me;
+    for (at, bytes) in [(b.dest, b.dest_bytes), (b.source, b.source_bytes)] {
+        if bytes > 0 && world.offset(at, bytes).is_none() {
+            fail::bad_address(f, at, bytes, me as i32);
+        }
+    }
+    if b.overlap() {
+        let accepted = if b.same {
+            "the same array, or arrays that do not overlap, are accepted"
+        } else {
+            "arrays that do not overlap are accepted"
+        };
+        fail::die(
+            f,
+            format_args!(
+                "PE {me}: dest {:#x} of {} bytes and source {:#x} of {} bytes: {accepted}",
+                b.dest, b.dest_bytes, b.source, b.source_bytes
+            ),
+        );
+    }
+}
+
+/// For callers that have a handle only: under `HETMP_CHECK`, ends the job if the members disagree on `value`.
+#[allow(dead_code, reason = "contexts of teams use it")]
+pub(crate) fn same(f: &'static str, team: team::Team, what: &'static str, value: u64) {
+    agree(team::resolve(f, team), f, &[(what, value)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_name_the_value_and_the_other() {
+        let items = [("bytes", 8), ("root", 1)];
+        let mine = Record::new("shmem_broadcastmem", &items);
+        assert_eq!(difference(&mine, &mine, &items, 0, 1), None);
+        let theirs = Record::new("shmem_broadcastmem", &[("bytes", 8), ("root", 0)]);
+        let text = difference(&mine, &theirs, &items, 2, 3).expect("they differ");
+        assert_eq!(text, "PE 2: root 1: the same as of PE 3, 0, is accepted");
+        let theirs = Record::new("shmem_sync_all", &[]);
+        let text = difference(&mine, &theirs, &items, 2, 3).expect("they differ");
+        assert!(text.starts_with("PE 2: called while PE 3 calls shmem_sync_all:"));
+    }
+
+    #[test]
+    fn arrays_may_touch_but_not_overlap() {
+        let at = |n: usize| core::ptr::without_provenance_mut::<u8>(n);
+        assert!(!Buffers::apart(at(100), 8, at(108), 8).overlap());
+        assert!(Buffers::apart(at(100), 9, at(108), 8).overlap());
+        assert!(Buffers::apart(at(100), 8, at(100), 8).overlap());
+        assert!(!Buffers::apart_or_same(at(100), 8, at(100), 8).overlap());
+        assert!(Buffers::apart_or_same(at(101), 8, at(100), 8).overlap());
+        assert!(!Buffers::apart(at(100), 0, at(100), 8).overlap());
+    }
+}

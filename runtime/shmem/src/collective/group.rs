@@ -1,0 +1,155 @@
+//! Those who take part in a collective, and how they tell each other: a [team](crate::team), by steps in its cells,
+//! or an [active set](crate::active), by counts in the program's `pSync`.
+
+use crate::fail;
+use crate::link;
+use crate::team::{self, Step};
+use crate::world::World;
+use core::ffi::c_int;
+
+/// Phases that a collective may have.
+pub(crate) const PHASES: u32 = 32;
+
+/// The members of one collective operation.
+pub(crate) trait Group {
+    fn world(&self) -> &'static World;
+    /// This PE's number among the members.
+    fn rank(&self) -> usize;
+    fn size(&self) -> usize;
+    /// A member's number in the world.
+    fn pe(&self, rank: usize) -> u32;
+    /// A member's segment as it is mapped here; null if it is not.
+    fn base(&self, rank: usize) -> *mut u8;
+    /// All members are mapped: the same answer in all of them.
+    fn direct(&self) -> bool;
+    /// Tells a member that this PE did a phase, and put what it puts there in it.
+    fn tell(&self, phase: u32, rank: usize);
+    /// Waits until a member has told about a phase in which it alone tells this PE.
+    fn await_from(&self, phase: u32, rank: usize);
+    /// Waits until all other members have told about a phase.
+    fn await_all(&self, phase: u32);
+    /// The sum of `mine` over the members before this one. Everybody calls it, once.
+    fn prefix(&self, mine: u64) -> u64;
+
+    /// The other members, beginning behind this one.
+    fn others(&self) -> impl Iterator<Item = usize> {
+        team::others(self.rank(), self.size())
+    }
+
+    /// Tells everybody, and waits for everybody.
+    fn meet(&self, phase: u32) {
+        for rank in self.others() {
+            self.tell(phase, rank);
+        }
+        self.await_all(phase);
+    }
+
+    /// Copies to `offset` in a member's segment.
+    ///
+    /// # Safety
+    /// As [`link::put`].
+    #[inline(always)]
+    unsafe fn put(&self, rank: usize, offset: u64, source: *const u8, bytes: usize) {
+        let base = self.base(rank);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if base.is_null() {
+                link::put(self.world(), self.pe(rank), offset, source, bytes);
+            } else {
+                link::copy(source, base.wrapping_add(offset as usize), bytes);
+            }
+        }
+    }
+
+    /// Copies from `offset` in a member's segment.
+    ///
+    /// # Safety
+    /// As [`link::get`].
+    #[inline(always)]
+    unsafe fn get(&self, rank: usize, offset: u64, dest: *mut u8, bytes: usize) {
+        let base = self.base(rank);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if base.is_null() {
+                link::get(self.world(), self.pe(rank), offset, dest, bytes);
+            } else {
+                link::copy(base.wrapping_add(offset as usize), dest, bytes);
+            }
+        }
+    }
+}
+
+impl Group for Step<'_> {
+    fn world(&self) -> &'static World {
+        self.team.world
+    }
+    #[inline(always)]
+    fn rank(&self) -> usize {
+        self.team.rank as usize
+    }
+    #[inline(always)]
+    fn size(&self) -> usize {
+        self.team.size()
+    }
+    fn pe(&self, rank: usize) -> u32 {
+        self.team.members[rank].pe
+    }
+    #[inline(always)]
+    fn base(&self, rank: usize) -> *mut u8 {
+        self.team.members[rank].base
+    }
+    fn direct(&self) -> bool {
+        self.team.direct
+    }
+    #[inline(always)]
+    fn tell(&self, phase: u32, rank: usize) {
+        Step::tell(self, phase, rank);
+    }
+    #[inline(always)]
+    fn await_from(&self, phase: u32, rank: usize) {
+        Step::await_from(self, phase, rank);
+    }
+    #[inline(always)]
+    fn await_all(&self, phase: u32) {
+        for rank in self.others() {
+            Step::await_from(self, phase, rank);
+        }
+    }
+    fn prefix(&self, mine: u64) -> u64 {
+        let team = self.team;
+        // SAFETY: a word of this stack; contributions are words.
+        unsafe {
+            let exchange = team.exchange((&raw const mine).cast(), size_of::<u64>());
+            let mut before = 0;
+            // An exchange waits for all, also for those whose contributions do not count here.
+            for rank in self.others() {
+                let theirs = exchange.from(rank).cast::<u64>().read();
+                if rank < self.rank() {
+                    before += theirs;
+                }
+            }
+            before
+        }
+    }
+}
+
+/// A symmetric object: where it is here, and at which offset in every segment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) at: *mut u8,
+    pub(crate) offset: u64,
+}
+
+impl Place {
+    /// Ends the job if it is not symmetric.
+    #[inline]
+    pub(crate) fn new(f: &'static str, world: &World, at: *const u8, bytes: usize) -> Place {
+        match world.offset(at as usize, bytes) {
+            Some(offset) => Place {
+                at: at.cast_mut(),
+                offset,
+            },
+            None => fail::bad_address(f, at as usize, bytes, world.me as c_int),
+        }
+    }
+}

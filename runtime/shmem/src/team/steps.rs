@@ -1,0 +1,204 @@
+//! How members of a team tell each other: steps, and exchanges of small contributions.
+//!
+//! A team counts its steps; every member takes the same ones. A member tells another by writing the number of the
+//! step into the cell that is its own there, so that a flag is never reset, and a member that runs ahead only
+//! writes a larger number.
+//!
+//! An *exchange* is a step at which everybody contributes bytes to everybody. They lie beside their flag, or in a
+//! page, and there are two of each, used by turns: a member that writes for the second time after now has ended
+//! the exchange after this one, so that everybody has begun that one, and ended this one.
+
+use super::TeamState;
+use crate::control::{self, Line, SMALL};
+use crate::link;
+use crate::wait;
+use crate::world::World;
+use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::park::Policy;
+use hetmp_core::sync::pause;
+use hetmp_core::sys;
+
+/// Looks at a flag before the general way to wait, with a core for every PE: some 50 us.
+const LOOKS: u32 = 1000;
+/// Of these, without a pause between.
+const QUICK: u32 = 64;
+/// Hand-overs of the core before the general way to wait, where PEs share cores.
+const YIELDS: u32 = 64;
+
+/// Waits until `flag` is at least `value`. `direct`: it is written by stores of PEs of this machine.
+#[inline(always)]
+pub(crate) fn await_flag(world: &'static World, direct: bool, flag: &AtomicU64, value: u64) {
+    if flag.load(Ordering::Acquire) < value {
+        await_longer(world, direct, flag, value);
+    }
+}
+
+#[inline(never)]
+fn await_longer(world: &'static World, direct: bool, flag: &AtomicU64, value: u64) {
+    if direct && Policy::oversubscribed() {
+        // The PE waited for is likely without a core: every look without giving this one away is lost.
+        for _ in 0..YIELDS {
+            sys::yield_now();
+            if flag.load(Ordering::Acquire) >= value {
+                return;
+            }
+        }
+    } else if direct {
+        for i in 0..LOOKS {
+            if flag.load(Ordering::Acquire) >= value {
+                return;
+            }
+            if i >= QUICK {
+                pause();
+            }
+        }
+    }
+    wait::until_true(world, &mut || flag.load(Ordering::Acquire) >= value);
+}
+
+/// The steps of one collective of a team.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    pub(crate) team: &'a TeamState,
+    first: u64,
+}
+
+impl TeamState {
+    /// Takes the next `count` steps.
+    #[inline(always)]
+    pub(crate) fn begin(&self, count: u32) -> Step<'_> {
+        let first = self.steps.load(Ordering::Relaxed) + 1;
+        self.steps
+            .store(first - 1 + u64::from(count), Ordering::Relaxed);
+        Step { team: self, first }
+    }
+
+    /// The last step taken.
+    pub(super) fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    /// Gives `bytes` (at most a page) at `data` to every member.
+    ///
+    /// # Safety
+    /// `data` is readable.
+    #[inline]
+    pub(crate) unsafe fn exchange(&self, data: *const u8, bytes: usize) -> Exchange<'_> {
+        debug_assert!(bytes <= control::PAGE_BYTES);
+        let step = self.begin(1).first;
+        let turn = self.turn.load(Ordering::Relaxed) as usize;
+        self.turn.store(turn as u64 ^ 1, Ordering::Relaxed);
+        let exchange = Exchange {
+            team: self,
+            step,
+            turn,
+            small: bytes <= SMALL,
+        };
+        for rank in others(self.rank as usize, self.size()) {
+            // SAFETY: the cells and pages are this PE's to write, and were read by the exchange before the last.
+            unsafe { exchange.give(rank, data, bytes) };
+        }
+        exchange
+    }
+}
+
+/// An exchange that has begun.
+pub(crate) struct Exchange<'a> {
+    team: &'a TeamState,
+    step: u64,
+    turn: usize,
+    small: bool,
+}
+
+impl Exchange<'_> {
+    #[inline(always)]
+    unsafe fn give(&self, rank: usize, data: *const u8, bytes: usize) {
+        let (team, turn) = (self.team, self.turn);
+        let (n, id, me) = (team.world.n, team.id, team.rank);
+        let to = &team.members[rank];
+        // SAFETY: in bounds, and ordered as described above.
+        unsafe {
+            if to.base.is_null() {
+                let line = control::cell_at(n, id, me)
+                    + (core::mem::offset_of!(control::Cell, lines) + turn * size_of::<Line>())
+                        as u64;
+                let place = if self.small {
+                    line + core::mem::offset_of!(Line, data) as u64
+                } else {
+                    control::page_at(n, id, me, turn)
+                };
+                link::put(team.world, to.pe, place, data, bytes);
+                link::tell(team.world, to.pe, line, self.step);
+                return;
+            }
+            let line = &raw mut (*to.cell).lines[turn];
+            let place = if self.small {
+                (&raw mut (*line).data).cast()
+            } else {
+                to.base
+                    .wrapping_add(control::page_at(n, id, me, turn) as usize)
+            };
+            if bytes == 8 {
+                place
+                    .cast::<u64>()
+                    .write(data.cast::<u64>().read_unaligned());
+            } else {
+                core::ptr::copy_nonoverlapping(data, place, bytes);
+            }
+            (*line).step.store(self.step, Ordering::Release);
+            link::wake_here(to.base);
+        }
+    }
+
+    /// Waits for the contribution of another member, and returns where it lies until the exchange after the next
+    /// begins.
+    #[inline(always)]
+    pub(crate) fn from(&self, rank: usize) -> *const u8 {
+        let team = self.team;
+        // SAFETY: this PE's own cells, one for each rank.
+        unsafe {
+            let line = &raw mut (*team.cells.add(rank)).lines[self.turn];
+            await_flag(team.world, team.direct, &(*line).step, self.step);
+            if self.small {
+                (&raw const (*line).data).cast()
+            } else {
+                let page = control::page_at(team.world.n, team.id, rank as u32, self.turn);
+                team.world.own().base.wrapping_add(page as usize)
+            }
+        }
+    }
+}
+
+impl Step<'_> {
+    /// Tells a member that this PE did phase `phase` of the collective.
+    #[inline(always)]
+    pub(crate) fn tell(&self, phase: u32, rank: usize) {
+        let (team, step) = (self.team, self.first + u64::from(phase));
+        let to = &team.members[rank];
+        // SAFETY: cells of mapped segments, or in bounds of a segment; this PE is their writer.
+        unsafe {
+            if to.base.is_null() {
+                let at = control::cell_at(team.world.n, team.id, team.rank);
+                link::tell(team.world, to.pe, at, step);
+                return;
+            }
+            (*to.cell).told.store(step, Ordering::Release);
+            link::wake_here(to.base);
+        }
+    }
+
+    /// Waits until a member has told that it did `phase`.
+    #[inline(always)]
+    pub(crate) fn await_from(&self, phase: u32, rank: usize) {
+        let team = self.team;
+        // SAFETY: this PE's own cells, one for each rank.
+        let told = unsafe { &(*team.cells.add(rank)).told };
+        await_flag(team.world, team.direct, told, self.first + u64::from(phase));
+    }
+}
+
+/// All ranks but `me`, beginning behind it, so that not everybody turns to the same member first.
+#[inline(always)]
+pub(crate) fn others(me: usize, n: usize) -> impl Iterator<Item = usize> {
+    (me + 1..n).chain(0..me)
+}
