@@ -8,6 +8,7 @@
 //! Modules that come with their parts: `kmpc` (clang's ABI), `goal`.
 
 mod acc;
+mod device;
 mod entry;
 mod gomp;
 mod mq;

@@ -1,0 +1,277 @@
+/* The four ways to communicate of Hamidouche and LeBeane, "GPU Initiated OpenSHMEM" (PPoPP 2020), for the programs here.
+ *
+ *   gio      the initiator, a workgroup, posts from templates to its own queue (hetmp/device.h)
+ *   ikn      it hands the request through a queue in memory to a CPU thread, which builds the whole descriptor and posts:
+ *            intra-kernel networking as it was
+ *   interk   no communication inside of a kernel: the main thread does it between two kernels
+ *   overlap  the same, nonblocking: the part that neighbours need is a kernel of its own, and travels while the rest
+ *            is computed
+ *
+ * A kernel is a parallel region and a workgroup is an OpenMP thread. Starting a region costs a microsecond, where starting
+ * a GPU kernel costs twenty: --launch adds a time to every region (busy, in the main thread), to see what that does. */
+#ifndef GIO_H
+#define GIO_H
+
+#include <hetmp/device.h>
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum gio_mode { GIO, IKN, INTER_K, OVERLAP };
+static const char *const gio_modes[] = {"gio", "ikn", "interk", "overlap"};
+
+#define GIO_REQUESTS 256 /* a power of two */
+#define GIO_LINE 64
+#if defined(__x86_64__)
+#define GIO_PAUSE() __builtin_ia32_pause()
+#else
+#define GIO_PAUSE() ((void)0)
+#endif
+
+/* A request to the CPU thread of ikn. */
+struct gio_request {
+    uint64_t turn; /* who may use the slot: its position when empty, position + 1 when full */
+    int workgroup, pe;
+    void *dest;
+    const void *source; /* NULL: `value` itself, 8 bytes */
+    uint64_t value;
+    size_t bytes;
+    uint64_t *signal; /* or NULL */
+    uint64_t signal_value;
+};
+
+/* What one workgroup counts; on a line of its own. */
+struct gio_count {
+    _Alignas(GIO_LINE) uint64_t submitted; /* by the workgroup */
+    _Alignas(GIO_LINE) uint64_t completed; /* by the CPU thread */
+    uint64_t taken;                        /* by the CPU thread alone */
+};
+
+struct gio {
+    enum gio_mode mode;
+    int workgroups;
+    double launch; /* seconds */
+    hetmp_device_queue *queues;
+    /* ikn */
+    struct gio_request *requests;
+    struct gio_count *counts;
+    pthread_t helper;
+    _Alignas(GIO_LINE) uint64_t head; /* next free position */
+    _Alignas(GIO_LINE) int stop;
+};
+
+static inline double gio_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* One line, and the end of all PEs. */
+__attribute__((format(printf, 1, 2), noreturn)) static inline void gio_die(const char *format, ...) {
+    char line[512];
+    va_list rest;
+    va_start(rest, format);
+    vsnprintf(line, sizeof line, format, rest);
+    va_end(rest);
+    fprintf(stderr, "hetmp: %s\n", line);
+    exit(2);
+}
+
+static inline void gio_check(const char *what, int pe, int status) {
+    if (status == 0) return;
+    fprintf(stderr, "hetmp: %s PE %d: %s\n", what, pe, hetmp_device_error_text(status));
+    shmem_global_exit(1);
+}
+
+/* A turn of a wait: the one that is waited for may need this core. */
+static inline void gio_turn(unsigned *turns) {
+    if (++*turns % 64 == 0) sched_yield();
+    else GIO_PAUSE();
+}
+
+/* Waits until a word that a peer or another thread sets is `value` or more. */
+static inline void gio_await(const uint64_t *word, uint64_t value) {
+    unsigned turns = 0;
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) gio_turn(&turns);
+}
+
+/* Before a parallel region. */
+static inline void gio_launch(const struct gio *g) {
+    if (g->launch > 0)
+        for (double until = gio_now() + g->launch; gio_now() < until;) GIO_PAUSE();
+}
+
+/* The CPU thread of ikn. What it has posted is complete for its workgroups when its own queue is quiet. */
+static void *gio_help(void *argument) {
+    struct gio *g = argument;
+    hetmp_device_queue *q = &g->queues[0];
+    uint64_t position = 0;
+    unsigned turns = 0;
+    int owing = 0;
+    for (;;) {
+        int batch = 0;
+        while (batch < 32) {
+            struct gio_request *r = &g->requests[position & (GIO_REQUESTS - 1)];
+            if (__atomic_load_n(&r->turn, __ATOMIC_ACQUIRE) != position + 1) break;
+            int bad;
+            if (r->signal && r->source)
+                bad = hetmp_put_signal(q, r->pe, r->dest, r->source, r->bytes, r->signal, r->signal_value);
+            else if (r->signal)
+                bad = hetmp_p64_signal(q, r->pe, r->dest, r->value, r->signal, r->signal_value);
+            else
+                bad = hetmp_put_built(q, r->pe, r->dest, r->source, r->bytes);
+            gio_check("request", r->pe, bad);
+            g->counts[r->workgroup].taken++;
+            __atomic_store_n(&r->turn, position + GIO_REQUESTS, __ATOMIC_RELEASE);
+            position++;
+            batch++;
+        }
+        if (batch) {
+            hetmp_ring(q);
+            owing = 1;
+            turns = 0;
+        }
+        if (owing && hetmp_is_quiet(q)) {
+            gio_check("request", shmem_my_pe(), hetmp_quiet(q));
+            for (int w = 0; w < g->workgroups; w++)
+                __atomic_store_n(&g->counts[w].completed, g->counts[w].taken, __ATOMIC_RELEASE);
+            owing = 0;
+        } else if (!batch) {
+            if (!owing && __atomic_load_n(&g->stop, __ATOMIC_ACQUIRE)) return NULL;
+            gio_turn(&turns);
+        }
+    }
+}
+
+/* Opens what the mode needs for so many workgroups. */
+static inline void gio_open(struct gio *g, enum gio_mode mode, int workgroups, size_t depth) {
+    double launch = g->launch;
+    memset(g, 0, sizeof *g);
+    g->mode = mode;
+    g->workgroups = workgroups;
+    g->launch = launch;
+    if (mode != GIO && mode != IKN) return;
+    int queues = mode == GIO ? workgroups : 1;
+    g->queues = calloc((size_t)queues, sizeof *g->queues);
+    if (!g->queues) gio_die("workgroups %d: no memory", workgroups);
+    for (int i = 0; i < queues; i++)
+        gio_check("hetmp_device_queue_open", shmem_my_pe(), hetmp_device_queue_open(SHMEM_TEAM_WORLD, depth, &g->queues[i]));
+    if (mode == GIO) return;
+    g->requests = calloc(GIO_REQUESTS, sizeof *g->requests);
+    g->counts = aligned_alloc(GIO_LINE, sizeof *g->counts * (size_t)workgroups);
+    if (!g->requests || !g->counts) gio_die("workgroups %d: no memory", workgroups);
+    memset(g->counts, 0, sizeof *g->counts * (size_t)workgroups);
+    for (uint64_t i = 0; i < GIO_REQUESTS; i++) g->requests[i].turn = i;
+    if (pthread_create(&g->helper, NULL, gio_help, g) != 0) gio_die("helper thread: cannot be started");
+}
+
+static inline void gio_close(struct gio *g) {
+    if (g->mode == IKN) {
+        __atomic_store_n(&g->stop, 1, __ATOMIC_RELEASE);
+        pthread_join(g->helper, NULL);
+        free(g->requests);
+        free(g->counts);
+    }
+    if (g->queues) {
+        int queues = g->mode == GIO ? g->workgroups : 1;
+        for (int i = 0; i < queues; i++) gio_check("hetmp_device_queue_close", shmem_my_pe(), hetmp_device_queue_close(&g->queues[i]));
+        free(g->queues);
+        g->queues = NULL;
+    }
+}
+
+/* Hands a request to the CPU thread; waits while the queue is full. */
+static inline void gio_submit(struct gio *g, struct gio_request request) {
+    uint64_t position = __atomic_fetch_add(&g->head, 1, __ATOMIC_RELAXED);
+    struct gio_request *r = &g->requests[position & (GIO_REQUESTS - 1)];
+    unsigned turns = 0;
+    while (__atomic_load_n(&r->turn, __ATOMIC_ACQUIRE) != position) gio_turn(&turns);
+    request.turn = position;
+    *r = request;
+    g->counts[request.workgroup].submitted++;
+    __atomic_store_n(&r->turn, position + 1, __ATOMIC_RELEASE);
+}
+
+/* Inside of a kernel, by workgroup `w`. Sources must keep their content until gio_quiet, or until the target has answered. */
+static inline void gio_put(struct gio *g, int w, int pe, void *dest, const void *source, size_t bytes) {
+    if (g->mode == IKN)
+        gio_submit(g, (struct gio_request){.workgroup = w, .pe = pe, .dest = dest, .source = source, .bytes = bytes});
+    else
+        gio_check("hetmp_put", pe, hetmp_put(&g->queues[w], pe, dest, source, bytes));
+}
+
+static inline void gio_put_signal(struct gio *g, int w, int pe, void *dest, const void *source, size_t bytes, uint64_t *signal,
+                                  uint64_t value) {
+    if (g->mode == IKN)
+        gio_submit(g, (struct gio_request){.workgroup = w,
+                                           .pe = pe,
+                                           .dest = dest,
+                                           .source = source,
+                                           .bytes = bytes,
+                                           .signal = signal,
+                                           .signal_value = value});
+    else
+        gio_check("hetmp_put_signal", pe, hetmp_put_signal(&g->queues[w], pe, dest, source, bytes, signal, value));
+}
+
+static inline void gio_p64_signal(struct gio *g, int w, int pe, void *dest, uint64_t value, uint64_t *signal,
+                                  uint64_t signal_value) {
+    if (g->mode == IKN)
+        gio_submit(g, (struct gio_request){.workgroup = w,
+                                           .pe = pe,
+                                           .dest = dest,
+                                           .value = value,
+                                           .signal = signal,
+                                           .signal_value = signal_value});
+    else
+        gio_check("hetmp_p64_signal", pe, hetmp_p64_signal(&g->queues[w], pe, dest, value, signal, signal_value));
+}
+
+static inline void gio_ring(struct gio *g, int w) {
+    if (g->mode == GIO) hetmp_ring(&g->queues[w]);
+}
+
+/* Waits until what workgroup `w` has put has arrived. */
+static inline void gio_quiet(struct gio *g, int w) {
+    if (g->mode == IKN) gio_await(&g->counts[w].completed, g->counts[w].submitted);
+    else gio_check("hetmp_quiet", shmem_my_pe(), hetmp_quiet(&g->queues[w]));
+}
+
+/* Command lines: --NAME VALUE pairs. */
+static inline long gio_number(const char *what, const char *text, long lowest, long highest) {
+    char *end = NULL;
+    long n = text ? strtol(text, &end, 10) : 0;
+    if (!text || *end || end == text || n < lowest || n > highest)
+        gio_die("%s %s: a number from %ld to %ld is accepted", what, text ? text : "(none)", lowest, highest);
+    return n;
+}
+
+static inline double gio_real(const char *what, const char *text, double lowest, double highest) {
+    char *end = NULL;
+    double n = text ? strtod(text, &end) : 0;
+    if (!text || *end || end == text || !(n >= lowest && n <= highest))
+        gio_die("%s %s: a number from %g to %g is accepted", what, text ? text : "(none)", lowest, highest);
+    return n;
+}
+
+/* A mode, or 4 for all of them. */
+static inline int gio_mode_of(const char *text) {
+    for (int m = 0; text && m < 4; m++)
+        if (strcmp(text, gio_modes[m]) == 0) return m;
+    if (text && strcmp(text, "all") == 0) return 4;
+    gio_die("--mode %s: gio, ikn, interk, overlap and all are accepted", text ? text : "(none)");
+}
+
+/* shmem_init for threads. */
+static inline void gio_init(void) {
+    int provided;
+    if (shmem_init_thread(SHMEM_THREAD_MULTIPLE, &provided) != 0 || provided < SHMEM_THREAD_MULTIPLE)
+        gio_die("thread level %d: a library with SHMEM_THREAD_MULTIPLE is accepted", provided);
+}
+
+#endif

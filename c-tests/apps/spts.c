@@ -1,0 +1,252 @@
+/* Solves L x = b for a sparse lower triangular L, its rows dealt to PEs in blocks.
+ *
+ *     oshrun -n PES spts [--mode gio|ikn|interk|overlap|all] [--matrix FILE | --road N | --banded N] [--band B] [--each E]
+ *                        [--seed S] [--block R] [--threads T] [--solves K] [--launch US] [--levels]
+ *
+ * gio and ikn solve without synchronisation (after Liu, Li, Hogg, Duff and Vinter, "A synchronization-free algorithm for
+ * parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in rising order, waits for each unsolved
+ * value that the row needs, and pushes the solved one to the PEs that need it, value and flag in one descriptor. No deadlock:
+ * whoever has the lowest unsolved row of all waits for nothing. interk and overlap go by level sets: the rows that need only
+ * earlier levels are one kernel, and the main thread exchanges values between two kernels (gio.h).
+ *
+ * A row is summed up in the same order everywhere, so that the solution is that of a serial solve in every bit, which is
+ * checked. Standard output: the result; times go to standard error. Status 0: right; 1: not; 2: bad use. */
+#include "gio.h"
+#include "matrix.h"
+
+struct problem {
+    struct matrix m;
+    double *b;
+    double *x;        /* symmetric: every PE has room for all of it */
+    uint64_t *solved; /* symmetric: the solve in which x is right */
+    uint64_t *needed; /* by row: the PEs that need its value */
+    int *owner;
+    int me, pes;
+    long *mine, mines; /* this PE's rows, rising */
+    /* Level sets: this PE's rows of each, those that others need first. */
+    long levels, *level_start, *level_sent, *level_row;
+    unsigned char *level_talks; /* somebody sends something */
+};
+
+static double solve_row(const struct problem *p, long i, uint64_t epoch) {
+    double sum = p->b[i];
+    for (size_t k = p->m.start[i]; k < p->m.start[i + 1]; k++) {
+        int j = p->m.column[k];
+        if (epoch) gio_await(&p->solved[j], epoch);
+        sum -= p->m.value[k] * p->x[j];
+    }
+    return sum / p->m.diagonal[i];
+}
+
+static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t epoch) {
+    gio_launch(o);
+#pragma omp parallel num_threads(threads)
+    {
+        int w = omp_get_thread_num(), n = omp_get_num_threads();
+        for (long k = w; k < p->mines; k += n) {
+            long i = p->mine[k];
+            double x = solve_row(p, i, epoch);
+            uint64_t bits, to = p->needed[i];
+            memcpy(&bits, &x, sizeof bits);
+            if (to) {
+                for (int pe = 0; to; pe++, to >>= 1)
+                    if (to & 1) gio_p64_signal(o, w, pe, &p->x[i], bits, &p->solved[i], epoch);
+                gio_ring(o, w);
+            }
+            p->x[i] = x;
+            __atomic_store_n(&p->solved[i], epoch, __ATOMIC_RELEASE);
+        }
+        gio_quiet(o, w);
+    }
+}
+
+static void solve_rows(struct gio *o, struct problem *p, int threads, long from, long to) {
+    gio_launch(o);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (long k = from; k < to; k++) p->x[p->level_row[k]] = solve_row(p, p->level_row[k], 0);
+}
+
+static void send_rows(struct problem *p, long from, long to) {
+    for (long k = from; k < to; k++) {
+        long i = p->level_row[k];
+        uint64_t pes = p->needed[i];
+        for (int pe = 0; pes; pe++, pes >>= 1)
+            if (pes & 1) shmem_putmem_nbi(&p->x[i], &p->x[i], sizeof *p->x, pe);
+    }
+}
+
+static void solve_outside(struct gio *o, struct problem *p, int threads) {
+    for (long level = 0; level < p->levels; level++) {
+        long from = p->level_start[level], sent = p->level_sent[level], to = p->level_start[level + 1];
+        if (o->mode == OVERLAP && sent > from && to > sent) {
+            solve_rows(o, p, threads, from, sent);
+            send_rows(p, from, sent);
+            solve_rows(o, p, threads, sent, to);
+        } else {
+            if (to > from) solve_rows(o, p, threads, from, to);
+            send_rows(p, from, sent);
+        }
+        if (p->level_talks[level]) shmem_barrier_all();
+    }
+}
+
+static void *memory(size_t count, size_t size) {
+    void *at = calloc(count ? count : 1, size);
+    if (!at) gio_die("matrix: no memory for %zu more bytes", count * size);
+    return at;
+}
+
+static void *symmetric(size_t bytes) {
+    void *at = shmem_calloc(bytes, 1);
+    if (!at) gio_die("symmetric heap: %zu more bytes: a larger SHMEM_SYMMETRIC_SIZE is accepted", bytes);
+    return at;
+}
+
+/* Who owns what and who needs what; the level sets. */
+static void divide(struct problem *p, long block) {
+    long n = p->m.n, *level = memory((size_t)n, sizeof *level);
+    p->owner = memory((size_t)n, sizeof *p->owner);
+    p->needed = memory((size_t)n, sizeof *p->needed);
+    p->mine = memory((size_t)n, sizeof *p->mine);
+    for (long i = 0; i < n; i++) {
+        p->owner[i] = (int)(i / block % p->pes);
+        if (p->owner[i] == p->me) p->mine[p->mines++] = i;
+    }
+    for (long i = 0; i < n; i++)
+        for (size_t k = p->m.start[i]; k < p->m.start[i + 1]; k++) {
+            int j = p->m.column[k];
+            if (p->owner[j] != p->owner[i]) p->needed[j] |= (uint64_t)1 << p->owner[i];
+            if (level[j] + 1 > level[i]) level[i] = level[j] + 1;
+        }
+    for (long i = 0; i < n; i++)
+        if (level[i] + 1 > p->levels) p->levels = level[i] + 1;
+    p->level_start = memory((size_t)p->levels + 2, sizeof *p->level_start);
+    p->level_sent = memory((size_t)p->levels + 1, sizeof *p->level_sent);
+    p->level_row = memory((size_t)p->mines, sizeof *p->level_row);
+    p->level_talks = memory((size_t)p->levels + 1, 1);
+    for (long i = 0; i < n; i++)
+        if (p->needed[i]) p->level_talks[level[i]] = 1;
+    for (long k = 0; k < p->mines; k++) p->level_start[level[p->mine[k]] + 1]++;
+    for (long l = 0; l < p->levels; l++) p->level_start[l + 1] += p->level_start[l];
+    long *next = memory((size_t)p->levels + 1, sizeof *next);
+    memcpy(next, p->level_start, (size_t)p->levels * sizeof *next);
+    for (int sent = 1; sent >= 0; sent--) {
+        for (long k = 0; k < p->mines; k++) {
+            long i = p->mine[k];
+            if ((p->needed[i] != 0) == sent) p->level_row[next[level[i]]++] = i;
+        }
+        if (sent) memcpy(p->level_sent, next, (size_t)p->levels * sizeof *next);
+    }
+    free(next);
+    free(level);
+}
+
+int main(int argc, char **argv) {
+    const char *file = NULL;
+    int mode = 4, threads = omp_get_max_threads(), levels = 0;
+    long road = 0, banded = 0, band = 64, each = 4, block = 32, solves = 1, seed = 1;
+    struct problem p = {.me = 0};
+    struct gio o = {.launch = 0};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(name, "--levels") == 0) {
+            levels = 1;
+            continue;
+        }
+        i++;
+        if (strcmp(name, "--mode") == 0) mode = gio_mode_of(value);
+        else if (strcmp(name, "--matrix") == 0 && value) file = value;
+        else if (strcmp(name, "--road") == 0) road = gio_number(name, value, 1, 100000000);
+        else if (strcmp(name, "--banded") == 0) banded = gio_number(name, value, 1, 100000000);
+        else if (strcmp(name, "--band") == 0) band = gio_number(name, value, 1, 1000000);
+        else if (strcmp(name, "--each") == 0) each = gio_number(name, value, 1, 1000);
+        else if (strcmp(name, "--seed") == 0) seed = gio_number(name, value, 0, 1000000000);
+        else if (strcmp(name, "--block") == 0) block = gio_number(name, value, 1, 100000000);
+        else if (strcmp(name, "--threads") == 0) threads = (int)gio_number(name, value, 1, 1024);
+        else if (strcmp(name, "--solves") == 0) solves = gio_number(name, value, 1, 1000000);
+        else if (strcmp(name, "--launch") == 0) o.launch = 1e-6 * gio_real(name, value, 0, 10000);
+        else
+            gio_die("argument %s %s: --mode, --matrix, --road, --banded, --band, --each, --seed, --block, --threads, --solves, "
+                    "--launch and --levels are accepted",
+                    name, value ? value : "");
+    }
+    if (!file && !road && !banded) road = 10000;
+    if ((file != NULL) + (road != 0) + (banded != 0) != 1) gio_die("matrix: one of --matrix, --road and --banded is accepted");
+
+    /* Before shmem_init: a file that is wrong is said once by every PE that reads it, and nobody waits for it. */
+    int made = 1;
+    if (file) {
+        char why[256];
+        FILE *from = fopen(file, "r");
+        if (!from) gio_die("--matrix %s: %s", file, strerror(errno));
+        made = matrix_read(&p.m, from, why, sizeof why);
+        fclose(from);
+        if (!made) gio_die("--matrix %s: %s", file, why);
+    } else if (road) {
+        made = matrix_road(&p.m, road, (uint64_t)seed);
+    } else {
+        made = matrix_banded(&p.m, banded, band, each, (uint64_t)seed);
+    }
+    if (!made) gio_die("matrix: no memory");
+
+    omp_set_dynamic(0);
+    gio_init();
+    p.me = shmem_my_pe();
+    p.pes = shmem_n_pes();
+    if (p.pes > 64) gio_die("PEs %d: 1 to 64 are accepted", p.pes);
+    long n = p.m.n;
+    divide(&p, block);
+    p.x = symmetric((size_t)n * sizeof *p.x);
+    p.solved = symmetric((size_t)n * sizeof *p.solved);
+    p.b = memory((size_t)n, sizeof *p.b);
+    double *serial = memory((size_t)n, sizeof *serial);
+    uint64_t state = (uint64_t)seed ^ 0xb;
+    for (long i = 0; i < n; i++) p.b[i] = matrix_uniform(&state) - 0.5;
+    double began = gio_now();
+    double *symmetric_x = p.x;
+    p.x = serial;
+    for (long i = 0; i < n; i++) serial[i] = solve_row(&p, i, 0);
+    p.x = symmetric_x;
+    double serial_seconds = gio_now() - began;
+    long sent = 0;
+    for (long i = 0; i < n; i++)
+        for (uint64_t pes = p.needed[i]; pes; pes &= pes - 1) sent++;
+    if (p.me == 0) {
+        printf("spts %ld rows, %zu entries, %ld levels", n, p.m.start[n] + (size_t)n, p.levels);
+        printf(levels ? ", %ld values sent\n" : "\n", sent);
+        fprintf(stderr, "time spts serial pes 1 threads 1 seconds %.6f\n", serial_seconds);
+    }
+
+    int *bad = symmetric(2 * sizeof *bad);
+    uint64_t epoch = 0;
+    for (int m = mode == 4 ? 0 : mode; m <= (mode == 4 ? OVERLAP : mode); m++) {
+        int wrong = 0;
+        double seconds = 0;
+        gio_open(&o, (enum gio_mode)m, threads, 256);
+#pragma omp parallel num_threads(threads)
+        { (void)omp_get_thread_num(); }
+        for (long solve = 0; solve < solves; solve++) {
+            for (long i = 0; i < n; i++) p.x[i] = NAN;
+            epoch++;
+            shmem_barrier_all();
+            began = gio_now();
+            if (m == GIO || m == IKN) solve_inside(&o, &p, threads, epoch);
+            else solve_outside(&o, &p, threads);
+            shmem_barrier_all();
+            seconds += gio_now() - began;
+            for (long k = 0; k < p.mines; k++)
+                wrong |= memcmp(&p.x[p.mine[k]], &serial[p.mine[k]], sizeof *serial) != 0;
+        }
+        gio_close(&o);
+        bad[0] = wrong;
+        shmem_int_max_reduce(SHMEM_TEAM_WORLD, &bad[1], &bad[0], 1);
+        if (p.me == 0) {
+            printf("%s\n", bad[1] ? "wrong" : "right");
+            fprintf(stderr, "time spts %s pes %d threads %d seconds %.6f\n", gio_modes[m], p.pes, threads, seconds / (double)solves);
+        }
+        if (bad[1]) break;
+    }
+    int status = bad[1];
+    shmem_finalize();
+    return status;
+}
