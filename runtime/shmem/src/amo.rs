@@ -5,7 +5,6 @@
 
 use crate::context::{self, Ctx};
 use crate::way::{self, Way};
-use crate::world;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -104,11 +103,9 @@ pub unsafe fn fetching<W: Word>(
     condition: W,
     pe: c_int,
 ) -> W {
-    if context::is_default(ctx) {
-        if let Some(at) = world::direct(dest as usize, size_of::<W>(), pe) {
-            // SAFETY: found in bounds; alignment carries over.
-            return unsafe { W::run(at, op, operand, condition) };
-        }
+    if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
+        // SAFETY: found in bounds; alignment carries over.
+        return unsafe { W::run(at, op, operand, condition) };
     }
     // SAFETY: passed on.
     unsafe { fetching_cold(f, ctx, op, dest, operand, condition, pe) }
@@ -128,6 +125,7 @@ unsafe fn fetching_cold<W: Word>(
     match way::find(f, ctx, dest as usize, size_of::<W>(), pe).way {
         // SAFETY: as in `fetching`.
         Way::Here(at) => unsafe { W::run(at, op, operand, condition) },
+        Way::Queue(to) => to.fetching(f, ctx, op, operand, condition),
     }
 }
 
@@ -144,12 +142,10 @@ pub unsafe fn update<W: Word>(
     operand: W,
     pe: c_int,
 ) {
-    if context::is_default(ctx) {
-        if let Some(at) = world::direct(dest as usize, size_of::<W>(), pe) {
-            // SAFETY: found in bounds; alignment carries over.
-            unsafe { W::run(at, op, operand, operand) };
-            return;
-        }
+    if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
+        // SAFETY: found in bounds; alignment carries over.
+        unsafe { W::run(at, op, operand, operand) };
+        return;
     }
     // SAFETY: passed on.
     unsafe { update_cold(f, ctx, op, dest, operand, pe) }
@@ -171,6 +167,7 @@ unsafe fn update_cold<W: Word>(
             // SAFETY: as in `update`.
             unsafe { W::run(at, op, operand, operand) };
         }
+        Way::Queue(to) => to.update(f, ctx, op, operand),
     }
 }
 
@@ -190,6 +187,32 @@ pub unsafe fn fetching_nbi<W: Word>(
     condition: W,
     pe: c_int,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { *fetch = fetching(f, ctx, op, dest, operand, condition, pe) };
+    if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
+        // SAFETY: found in bounds; alignment carries over; `fetch` is the caller's promise.
+        unsafe { *fetch = W::run(at, op, operand, condition) };
+        return;
+    }
+    // SAFETY: passed on.
+    unsafe { fetching_nbi_cold(f, ctx, fetch, op, dest, operand, condition, pe) }
+}
+
+#[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+#[cold]
+#[inline(never)]
+unsafe fn fetching_nbi_cold<W: Word>(
+    f: &'static str,
+    ctx: Ctx,
+    fetch: *mut W,
+    op: Op,
+    dest: *mut W,
+    operand: W,
+    condition: W,
+    pe: c_int,
+) {
+    match way::find(f, ctx, dest as usize, size_of::<W>(), pe).way {
+        // SAFETY: as in `fetching_nbi`.
+        Way::Here(at) => unsafe { *fetch = W::run(at, op, operand, condition) },
+        // SAFETY: as in `fetching_nbi`.
+        Way::Queue(to) => unsafe { to.fetching_nbi(f, ctx, fetch, op, operand, condition) },
+    }
 }

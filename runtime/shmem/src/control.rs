@@ -11,17 +11,12 @@
 use core::sync::atomic::{AtomicU32, AtomicU64};
 use hetmp_core::sync::CacheLine;
 
-/// Words of a set of CPUs.
-pub(crate) const CPU_WORDS: usize = 16;
-
 /// Teams that a PE can be in at a time, with those that are there from the start.
 pub(crate) const TEAMS: usize = 512;
 
 /// What peers know of a PE.
 #[repr(C)]
 pub(crate) struct Control {
-    /// CPUs that this PE may use, written before the first fence of the job.
-    pub(crate) cpus: [AtomicU64; CPU_WORDS],
     /// Sleeping and waking of this PE: see [`crate::wait`].
     pub(crate) bell: CacheLine<Bell>,
 }

@@ -31,6 +31,7 @@ mod check;
 mod control;
 mod fail;
 mod link;
+mod queue;
 mod segment;
 mod settings;
 mod statics;

@@ -13,6 +13,7 @@
 //! visible (some 0.1 us). It then naps once, 50 us, and looks again by itself: see [`crate::wait`]; and it counts
 //! itself as a sleeper until its wait ends, so that only the first nap can be affected.
 
+use crate::amo::Op;
 use crate::control::{Bell, Control};
 use crate::way::{self, Way};
 use crate::world::World;
@@ -22,6 +23,7 @@ use core::sync::atomic::{fence, AtomicU64, Ordering};
 pub(crate) fn reach(world: &'static World, pe: u32) -> *mut u8 {
     match way::to(world, pe, 0) {
         Way::Here(at) => at,
+        Way::Queue(_) => core::ptr::null_mut(),
     }
 }
 
@@ -40,6 +42,8 @@ pub(crate) unsafe fn put(
     match way::to(world, pe, offset) {
         // SAFETY: the caller's promise.
         Way::Here(to) => unsafe { copy(source, to, bytes) },
+        // SAFETY: the caller's promise.
+        Way::Queue(to) => unsafe { to.send(source, bytes) },
     }
 }
 
@@ -52,6 +56,8 @@ pub(crate) unsafe fn get(world: &'static World, pe: u32, offset: u64, dest: *mut
     match way::to(world, pe, offset) {
         // SAFETY: the caller's promise.
         Way::Here(from) => unsafe { copy(from, dest, bytes) },
+        // SAFETY: the caller's promise.
+        Way::Queue(from) => unsafe { from.fetch(dest, bytes) },
     }
 }
 
@@ -67,6 +73,7 @@ pub(crate) unsafe fn tell(world: &'static World, pe: u32, offset: u64, value: u6
             unsafe { AtomicU64::from_ptr(at.cast()) }.store(value, Ordering::Release);
             wake_here(reach(world, pe));
         }
+        Way::Queue(to) => to.flag(Op::Set, value),
     }
 }
 
@@ -82,6 +89,7 @@ pub(crate) unsafe fn add(world: &'static World, pe: u32, offset: u64, value: u64
             unsafe { AtomicU64::from_ptr(at.cast()) }.fetch_add(value, Ordering::Release);
             wake_here(reach(world, pe));
         }
+        Way::Queue(to) => to.flag(Op::Add, value),
     }
 }
 

@@ -27,12 +27,10 @@ pub unsafe fn put(
     bytes: usize,
     pe: c_int,
 ) {
-    if context::is_default(ctx) {
-        if let Some(to) = world::direct(dest as usize, bytes, pe) {
-            // SAFETY: the caller's promise; the target was found in bounds. `copy` since a program may put
-            // to itself.
-            return unsafe { core::ptr::copy(source, to, bytes) };
-        }
+    if let Some(to) = context::direct(ctx, dest as usize, bytes, pe) {
+        // SAFETY: the caller's promise; the target was found in bounds. `copy` since a program may put
+        // to itself.
+        return unsafe { core::ptr::copy(source, to, bytes) };
     }
     // SAFETY: passed on.
     unsafe { put_cold(f, ctx, dest, source, bytes, pe) }
@@ -51,6 +49,8 @@ unsafe fn put_cold(
     match way::find(f, ctx, dest as usize, bytes, pe).way {
         // SAFETY: as in `put`.
         Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
+        // SAFETY: as in `put`.
+        Way::Queue(to) => unsafe { to.put(f, ctx, source, bytes) },
     }
 }
 
@@ -67,8 +67,30 @@ pub unsafe fn put_nbi(
     bytes: usize,
     pe: c_int,
 ) {
+    if let Some(to) = context::direct(ctx, dest as usize, bytes, pe) {
+        // SAFETY: as in `put`.
+        return unsafe { core::ptr::copy(source, to, bytes) };
+    }
     // SAFETY: passed on.
-    unsafe { put(f, ctx, dest, source, bytes, pe) }
+    unsafe { put_nbi_cold(f, ctx, dest, source, bytes, pe) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn put_nbi_cold(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    match way::find(f, ctx, dest as usize, bytes, pe).way {
+        // SAFETY: as in `put`.
+        Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
+        // SAFETY: as in `put_nbi`.
+        Way::Queue(to) => unsafe { to.put_nbi(f, ctx, source, bytes) },
+    }
 }
 
 /// Copies `bytes` from `source` of `pe` to `dest` of this PE.
@@ -84,11 +106,9 @@ pub unsafe fn get(
     bytes: usize,
     pe: c_int,
 ) {
-    if context::is_default(ctx) {
-        if let Some(from) = world::direct(source as usize, bytes, pe) {
-            // SAFETY: the caller's promise; the source was found in bounds.
-            return unsafe { core::ptr::copy(from, dest, bytes) };
-        }
+    if let Some(from) = context::direct(ctx, source as usize, bytes, pe) {
+        // SAFETY: the caller's promise; the source was found in bounds.
+        return unsafe { core::ptr::copy(from, dest, bytes) };
     }
     // SAFETY: passed on.
     unsafe { get_cold(f, ctx, dest, source, bytes, pe) }
@@ -107,6 +127,8 @@ unsafe fn get_cold(
     match way::find(f, ctx, source as usize, bytes, pe).way {
         // SAFETY: as in `get`.
         Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
+        // SAFETY: as in `get`.
+        Way::Queue(from) => unsafe { from.get(f, ctx, dest, bytes) },
     }
 }
 
@@ -123,8 +145,30 @@ pub unsafe fn get_nbi(
     bytes: usize,
     pe: c_int,
 ) {
+    if let Some(from) = context::direct(ctx, source as usize, bytes, pe) {
+        // SAFETY: as in `get`.
+        return unsafe { core::ptr::copy(from, dest, bytes) };
+    }
     // SAFETY: passed on.
-    unsafe { get(f, ctx, dest, source, bytes, pe) }
+    unsafe { get_nbi_cold(f, ctx, dest, source, bytes, pe) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn get_nbi_cold(
+    f: &'static str,
+    ctx: Ctx,
+    dest: *mut u8,
+    source: *const u8,
+    bytes: usize,
+    pe: c_int,
+) {
+    match way::find(f, ctx, source as usize, bytes, pe).way {
+        // SAFETY: as in `get`.
+        Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
+        // SAFETY: as in `get_nbi`.
+        Way::Queue(from) => unsafe { from.get_nbi(f, ctx, dest, bytes) },
+    }
 }
 
 /// Stores one value, in one piece, at `dest` of `pe`. `T` is a plain type of 1, 2, 4 or 8 bytes.
@@ -133,11 +177,9 @@ pub unsafe fn get_nbi(
 /// `dest` is aligned for `T`.
 #[inline(always)]
 pub unsafe fn p<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: c_int) {
-    if context::is_default(ctx) {
-        if let Some(to) = world::direct(dest as usize, size_of::<T>(), pe) {
-            // SAFETY: found in bounds; regions begin at pages, so that alignment carries over.
-            return unsafe { to.cast::<T>().write_volatile(value) };
-        }
+    if let Some(to) = context::direct(ctx, dest as usize, size_of::<T>(), pe) {
+        // SAFETY: found in bounds; regions begin at pages, so that alignment carries over.
+        return unsafe { to.cast::<T>().write_volatile(value) };
     }
     // SAFETY: passed on; the value lies on this stack through the call.
     unsafe { p_cold(f, ctx, dest, value, pe) }
@@ -149,6 +191,10 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
     match way::find(f, ctx, dest as usize, size_of::<T>(), pe).way {
         // SAFETY: as in `p`.
         Way::Here(to) => unsafe { to.cast::<T>().write_volatile(value) },
+        // SAFETY: the value lies on this stack; a short put takes it along.
+        Way::Queue(to) => unsafe {
+            to.put(f, ctx, (&raw const value).cast(), size_of::<T>());
+        },
     }
 }
 
@@ -158,11 +204,9 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
 /// `source` is aligned for `T`.
 #[inline(always)]
 pub unsafe fn g<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
-    if context::is_default(ctx) {
-        if let Some(from) = world::direct(source as usize, size_of::<T>(), pe) {
-            // SAFETY: found in bounds and aligned, as in `p`.
-            return unsafe { from.cast::<T>().read_volatile() };
-        }
+    if let Some(from) = context::direct(ctx, source as usize, size_of::<T>(), pe) {
+        // SAFETY: found in bounds and aligned, as in `p`.
+        return unsafe { from.cast::<T>().read_volatile() };
     }
     // SAFETY: passed on.
     unsafe { g_cold(f, ctx, source, pe) }
@@ -174,6 +218,14 @@ unsafe fn g_cold<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int
     match way::find(f, ctx, source as usize, size_of::<T>(), pe).way {
         // SAFETY: as in `g`.
         Way::Here(from) => unsafe { from.cast::<T>().read_volatile() },
+        Way::Queue(from) => {
+            let mut value = core::mem::MaybeUninit::<T>::uninit();
+            // SAFETY: room for one value, which is there when `get` returns; any bits are one of these plain types.
+            unsafe {
+                from.get(f, ctx, value.as_mut_ptr().cast(), size_of::<T>());
+                value.assume_init()
+            }
+        }
     }
 }
 
@@ -311,7 +363,7 @@ pub unsafe fn ibget(
 /// Orders this context's puts, atomics and stores before the call, to each PE, before those after it.
 #[inline(always)]
 pub fn fence(f: &'static str, ctx: Ctx) {
-    if world::is_direct() && context::is_default(ctx) {
+    if world::is_direct() && !ctx.is_null() {
         cpu_fence(Ordering::Release);
     } else {
         context::fence(f, ctx);
@@ -321,7 +373,7 @@ pub fn fence(f: &'static str, ctx: Ctx) {
 /// Waits until this context's operations are done and visible to all.
 #[inline(always)]
 pub fn quiet(f: &'static str, ctx: Ctx) {
-    if world::is_direct() && context::is_default(ctx) {
+    if world::is_direct() && !ctx.is_null() {
         cpu_fence(Ordering::SeqCst);
     } else {
         context::quiet(f, ctx);

@@ -1,9 +1,10 @@
 //! Starting and ending (specification 1.5, section 9.1): who is in the job, and where everybody's memory is.
 
 use crate::collective;
-use crate::control::{Control, CPU_WORDS};
+use crate::context;
 use crate::fail;
 use crate::heap::Heap;
+use crate::queue;
 use crate::segment::{Layout, Segment};
 use crate::settings::Settings;
 use crate::statics;
@@ -13,11 +14,15 @@ use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::park::Policy;
 use hetmp_core::{quota, report, topo};
+use hetmp_nic::device_memory::board::BOARD_BYTES;
 use std::os::fd::AsRawFd;
 use std::sync::Mutex;
 
 /// `SHMEM_THREAD_SINGLE` to `SHMEM_THREAD_MULTIPLE`.
 pub const THREAD_LEVELS: core::ops::RangeInclusive<c_int> = 0..=3;
+
+/// Words of a set of CPUs.
+const CPU_WORDS: usize = 16;
 
 /// The key under which a PE tells where its segment is.
 const KEY: &str = "shmem.segment";
@@ -35,13 +40,24 @@ struct Card {
     layout: Layout,
     /// Bytes of static data, to notice another executable.
     data: usize,
+    /// CPUs that the PE may use.
+    cpus: [u64; CPU_WORDS],
 }
 
 impl Card {
     fn encode(&self) -> String {
+        // The set in hexadecimal, its highest words left out where they are empty.
+        let used = self.cpus.iter().rposition(|w| *w != 0).map_or(1, |i| i + 1);
+        let cpus: Vec<String> = self.cpus[..used].iter().map(|w| format!("{w:x}")).collect();
         format!(
-            "{} {} {} {} {} {}",
-            self.pid, self.fd, self.layout.control, self.layout.data, self.layout.heap, self.data
+            "{} {} {} {} {} {} {}",
+            self.pid,
+            self.fd,
+            self.layout.control,
+            self.layout.data,
+            self.layout.heap,
+            self.data,
+            cpus.join(",")
         )
     }
 
@@ -57,6 +73,13 @@ impl Card {
                 heap: next()?.parse().ok()?,
             },
             data: next()?.parse().ok()?,
+            cpus: {
+                let mut cpus = [0; CPU_WORDS];
+                for (i, word) in next()?.split(',').enumerate() {
+                    *cpus.get_mut(i)? = u64::from_str_radix(word, 16).ok()?;
+                }
+                cpus
+            },
         };
         words.next().is_none().then_some(card)
     }
@@ -96,7 +119,7 @@ pub fn init_thread(f: &'static str, requested: c_int) -> c_int {
 
 fn reopen(world: &'static World) {
     let all_mapped = world.peers.iter().all(|p| p.mapped.is_some());
-    let direct = all_mapped && !world.settings.check && world.is_coherent();
+    let direct = all_mapped && world.net.is_none() && !world.settings.check && world.is_coherent();
     world::open(world, direct);
 }
 
@@ -107,7 +130,15 @@ fn start(f: &'static str, requested: c_int) {
     };
     let settings = Settings::read();
     let data = statics::range();
-    let layout = Layout::new(crate::control::bytes(job.size()), data.len(), settings.heap);
+    let layout = Layout::new(
+        crate::control::bytes(job.size()) + BOARD_BYTES,
+        data.len(),
+        settings.heap,
+    );
+    let plan = match queue::start::plan(&settings, job.as_mut()) {
+        Ok(plan) => plan,
+        Err(e) => job.abort(1, &format!("{f} {e}")),
+    };
     let own = match Segment::create(layout) {
         Ok(segment) => segment,
         Err(e) => job.abort(
@@ -126,12 +157,16 @@ fn start(f: &'static str, requested: c_int) {
     if let Err(e) = unsafe { statics::share(&data, own.data(), file, layout.data_at()) } {
         job.abort(1, &format!("{f} static data at {:#x}: {e}", data.start));
     }
-    tell_cpus(&own);
+    let mut cpus = [0; CPU_WORDS];
+    for (place, word) in cpus.iter_mut().zip(topo::affinity().words()) {
+        *place = *word;
+    }
     let card = Card {
         pid: std::process::id(),
         fd: file,
         layout,
         data: data.len(),
+        cpus,
     };
     let exchanged = job
         .put(KEY, card.encode().as_bytes())
@@ -139,11 +174,17 @@ fn start(f: &'static str, requested: c_int) {
     if let Err(e) = exchanged {
         job.abort(1, &format!("{f} {e}"));
     }
-    let peers = map_peers(f, job.as_mut(), &card, own);
+    let (peers, cpus) = map_peers(f, job.as_mut(), &card, own, plan.maps());
     // Nobody may end, and take its segment's file along, before all have opened it.
     if let Err(e) = job.fence() {
         job.abort(1, &format!("{f} {e}"));
     }
+    // Its threads wait as everybody does.
+    set_policy(&peers, &cpus);
+    let net = match plan.start(job.as_mut(), &peers) {
+        Ok(net) => net,
+        Err(e) => job.abort(1, &format!("{f} {e}")),
+    };
     let (me, n) = (job.rank(), job.size());
     let world: &'static World = Box::leak(Box::new(World {
         me,
@@ -158,8 +199,8 @@ fn start(f: &'static str, requested: c_int) {
         job: Mutex::new(job),
         threads: AtomicI32::new(requested),
         settings,
+        net,
     }));
-    set_policy(world);
     // SAFETY: handlers of ours that live as long as the library, which is never unloaded.
     unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
@@ -169,12 +210,20 @@ fn start(f: &'static str, requested: c_int) {
     say(world);
 }
 
-/// Opens the segments of all PEs of this machine; ends the job if one cannot be.
-fn map_peers(f: &'static str, job: &mut dyn Job, card: &Card, own: Segment) -> Vec<Peer> {
+/// Opens the segments of all PEs of this machine, if they are to be mapped; ends the job if one cannot be. Also gives
+/// the CPUs that these PEs may use, all together.
+fn map_peers(
+    f: &'static str,
+    job: &mut dyn Job,
+    card: &Card,
+    own: Segment,
+    maps: bool,
+) -> (Vec<Peer>, [u64; CPU_WORDS]) {
     let (me, n) = (job.rank(), job.size());
     let local: Vec<u32> = job.local_ranks().to_vec();
     let mut own = Some(own);
-    (0..n)
+    let mut cpus = card.cpus;
+    let peers = (0..n)
         .map(|pe| {
             if pe == me {
                 return Peer {
@@ -197,8 +246,16 @@ fn map_peers(f: &'static str, job: &mut dyn Job, card: &Card, own: Segment) -> V
                 job.abort(1, &format!("{f} PE {pe}: symmetric heap of {} bytes: the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes, is accepted", theirs.layout.heap, card.layout.heap));
             }
             let is_local = local.contains(&pe);
-            if !is_local {
-                job.abort(1, &format!("{f} PE {pe}: on another machine: PEs of one machine are accepted"));
+            if is_local {
+                for (sum, word) in cpus.iter_mut().zip(&theirs.cpus) {
+                    *sum |= word;
+                }
+            }
+            if !(maps && is_local) {
+                return Peer {
+                    mapped: None,
+                    local: is_local,
+                };
             }
             match Segment::open(theirs.pid, theirs.fd, theirs.layout) {
                 Ok(segment) => Peer {
@@ -208,35 +265,15 @@ fn map_peers(f: &'static str, job: &mut dyn Job, card: &Card, own: Segment) -> V
                 Err(e) => job.abort(1, &format!("{f} PE {pe}: memory of process {}: {e}", theirs.pid)),
             }
         })
-        .collect()
-}
-
-/// Writes down which CPUs this PE may use.
-fn tell_cpus(own: &Segment) {
-    // SAFETY: the segment begins with a control block, and is this PE's own.
-    let control = unsafe { &*own.base.cast::<Control>() };
-    for (place, word) in control.cpus.iter().zip(topo::affinity().words()) {
-        place.store(*word, Ordering::Relaxed);
-    }
+        .collect();
+    (peers, cpus)
 }
 
 /// Tells the waiting policy how many PEs share how many CPUs. A launcher that binds every PE to a core of its own has
 /// not crowded them, so that the CPUs of all count.
-fn set_policy(world: &World) {
-    let mut words = [0u64; CPU_WORDS];
-    let mut pes = 0;
-    for peer in world.peers.iter().filter(|p| p.local) {
-        let Some(segment) = &peer.mapped else {
-            continue;
-        };
-        pes += 1;
-        // SAFETY: every segment begins with a control block of atomics and stays mapped.
-        let control = unsafe { &*segment.base.cast::<Control>() };
-        for (sum, word) in words.iter_mut().zip(&control.cpus) {
-            *sum |= word.load(Ordering::Relaxed);
-        }
-    }
-    let cpus: u32 = words.iter().map(|w| w.count_ones()).sum();
+fn set_policy(peers: &[Peer], cpus: &[u64; CPU_WORDS]) {
+    let pes = peers.iter().filter(|p| p.local).count() as isize;
+    let cpus: u32 = cpus.iter().map(|w| w.count_ones()).sum();
     let cpus = match quota::cpus() {
         Some(quota) => quota.min(cpus as usize),
         None => cpus as usize,
@@ -273,8 +310,13 @@ fn say(world: &World) {
         );
     }
     if s.debug {
+        let way = match &world.net {
+            Some(net) => net.engine.name(),
+            None if world::is_direct() => "direct",
+            None => "checked",
+        };
         report::warn(format_args!(
-            "PE {} of {}: process {}, heap {:#x}..{:#x}, static data {:#x}..{:#x}, {}",
+            "PE {} of {}: process {}, heap {:#x}..{:#x}, static data {:#x}..{:#x}, {way}",
             world.me,
             world.n,
             std::process::id(),
@@ -282,11 +324,6 @@ fn say(world: &World) {
             world.heap_range.end,
             world.data.start,
             world.data.end,
-            if world::is_direct() {
-                "direct"
-            } else {
-                "checked"
-            },
         ));
     }
 }
@@ -331,9 +368,22 @@ unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
 /// `shmem_finalize`: a barrier of all, then the library is closed (at the last of nested ones).
 pub fn finalize(f: &'static str) {
     let world = world::need(f);
+    context::quiet_every(f);
     collective::barrier_all(f);
     let _one = STARTING.lock();
     if OPEN.fetch_sub(1, Ordering::Relaxed) == 1 {
+        if let Some(net) = &world.net {
+            // Peers wait for what is still on its way to them, and end once they have it.
+            net.internal.drain(net);
+            if world.settings.debug {
+                report::warn(format_args!(
+                    "PE {} {}: {}",
+                    world.me,
+                    net.engine.name(),
+                    net.counts
+                ));
+            }
+        }
         crate::team::end_all();
         world::close(State::Finished);
     }
@@ -402,10 +452,24 @@ mod tests {
             fd: 5,
             layout: Layout::new(100, 8192, 1 << 20),
             data: 8192,
+            cpus: {
+                let mut cpus = [0; CPU_WORDS];
+                (cpus[0], cpus[2]) = (0xff, 1);
+                cpus
+            },
         };
         let text = card.encode();
         assert_eq!(Card::parse(text.as_bytes()), Some(card));
-        for bad in ["", "1 2 3", "a b c d e f", "1 2 3 4 5 6 7", "-1 2 3 4 5 6"] {
+        for bad in [
+            "",
+            "1 2 3",
+            "a b c d e f 3",
+            "1 2 3 4 5 6",
+            "1 2 3 4 5 6 7 8",
+            "-1 2 3 4 5 6 7",
+            "1 2 3 4 5 6 x",
+            "1 2 3 4 5 6 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+        ] {
             assert_eq!(Card::parse(bad.as_bytes()), None, "{bad}");
         }
     }

@@ -1,14 +1,15 @@
 //! Signalling operations (specification 1.5, section 9.8): a put and an update of a 64-bit word at the target that
 //! is never seen before the data.
 
-use crate::amo::{self, Op};
+use crate::amo::{self, Op, Word};
 use crate::context::{self, Ctx};
 use crate::fail;
 use crate::rma;
 use crate::wait;
-use crate::world;
+use crate::way::{self, Way};
 use core::ffi::c_int;
 use core::sync::atomic::{fence, AtomicU64, Ordering};
+use hetmp_nic::descriptor::SignalOp;
 
 /// `SHMEM_SIGNAL_SET`.
 pub const SET: c_int = 0;
@@ -46,10 +47,10 @@ pub unsafe fn put(
     pe: c_int,
     nbi: bool,
 ) {
-    if context::is_default(ctx) {
+    {
         if let (Some(to), Some(at)) = (
-            world::direct(dest as usize, bytes, pe),
-            world::direct(sig as usize, 8, pe),
+            context::direct(ctx, dest as usize, bytes, pe),
+            context::direct(ctx, sig as usize, 8, pe),
         ) {
             // SAFETY: both found in bounds; the source is the caller's promise.
             unsafe {
@@ -88,14 +89,34 @@ unsafe fn put_cold(
     sig: *mut u64,
     (value, sig_op): (u64, c_int),
     pe: c_int,
-    _nbi: bool,
+    nbi: bool,
 ) {
     let op = op(f, sig_op, pe);
-    // SAFETY: passed on.
-    unsafe {
-        rma::put(f, ctx, dest, source, bytes, pe);
-        context::fence(f, ctx);
-        amo::update(f, ctx, op, sig, value, pe);
+    let signal = way::find(f, ctx, sig as usize, 8, pe).way;
+    // Where no bytes are put, the signal is all, and an address of them need not be right.
+    let data = match way::find(f, ctx, dest as usize, bytes, pe).way {
+        Way::Here(_) if bytes == 0 => signal,
+        data => data,
+    };
+    match (data, signal) {
+        (Way::Queue(to), Way::Queue(word)) => {
+            let how = if op == Op::Set {
+                SignalOp::Set
+            } else {
+                SignalOp::Add
+            };
+            // SAFETY: as in `put`.
+            unsafe { to.put_signal(f, ctx, source, bytes, word.offset, how, value, nbi) };
+        }
+        (Way::Here(to), Way::Here(at)) => {
+            // SAFETY: as in `put`.
+            unsafe {
+                core::ptr::copy(source, to, bytes);
+                fence(Ordering::SeqCst);
+                u64::run(at, op, value, 0);
+            }
+        }
+        _ => unreachable!("one PE is reached one way"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::context::{self, Ctx};
 use crate::fail;
+use crate::queue::{Reach, Remote};
 use crate::world::{self, World};
 use core::ffi::c_int;
 
@@ -10,13 +11,12 @@ use core::ffi::c_int;
 pub(crate) enum Way {
     /// It is mapped here.
     Here(*mut u8),
+    /// Through a queue pair.
+    Queue(Remote),
 }
 
 /// An operation that was found to be right: where it goes.
 pub(crate) struct Found {
-    pub(crate) world: &'static World,
-    /// The PE in the world.
-    pub(crate) pe: u32,
     pub(crate) way: Way,
 }
 
@@ -27,8 +27,6 @@ pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: 
     if bytes == 0 {
         // Moves nothing, so that its address does not matter (specification 1.5, section 9.5).
         return Found {
-            world,
-            pe,
             way: Way::Here(core::ptr::NonNull::<u64>::dangling().as_ptr().cast()),
         };
     }
@@ -36,16 +34,26 @@ pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: 
         fail::bad_address(f, address, bytes, pe as c_int)
     };
     Found {
-        world,
-        pe,
         way: to(world, pe, offset),
     }
 }
 
 /// The way to `offset` in the segment of `pe`.
 pub(crate) fn to(world: &'static World, pe: u32, offset: u64) -> Way {
-    match &world.peer(pe).mapped {
-        Some(segment) => Way::Here(segment.base.wrapping_add(offset as usize)),
-        None => unreachable!("peers that are not mapped are refused by init"),
+    let mapped = world.peer(pe).mapped.as_ref();
+    let queued = world.net.as_ref().filter(|net| match net.reach {
+        Reach::All => true,
+        Reach::Others => pe != world.me,
+        Reach::Unmapped => mapped.is_none(),
+    });
+    match (queued, mapped) {
+        (Some(net), _) => Way::Queue(Remote {
+            world,
+            net,
+            pe,
+            offset,
+        }),
+        (None, Some(segment)) => Way::Here(segment.base.wrapping_add(offset as usize)),
+        (None, None) => unreachable!("without an engine, all peers are mapped"),
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::control::Control;
 use crate::heap::Heap;
+use crate::queue::Net;
 use crate::segment::Segment;
 use crate::settings::Settings;
 use core::ffi::c_int;
@@ -52,6 +53,17 @@ pub(crate) struct World {
     pub(crate) job: Mutex<Box<dyn Job>>,
     /// `SHMEM_THREAD_*` provided.
     pub(crate) threads: AtomicI32,
+    /// Reaches the peers that are not accessed by loads and stores.
+    pub(crate) net: Option<Net>,
+}
+
+impl core::fmt::Debug for World {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("World")
+            .field("me", &self.me)
+            .field("n", &self.n)
+            .finish_non_exhaustive()
+    }
 }
 
 impl World {
@@ -74,6 +86,12 @@ impl World {
     pub(crate) fn control(&self) -> &Control {
         // SAFETY: every segment begins with one, which stays mapped; all of it is atomics.
         unsafe { &*self.own().base.cast::<Control>() }
+    }
+
+    /// True where several threads may call at a time.
+    pub(crate) fn is_multithreaded(&self) -> bool {
+        // SHMEM_THREAD_MULTIPLE.
+        self.threads.load(Ordering::Relaxed) >= 3
     }
 
     /// True where a peer's memory may be accessed by loads and stores of this PE: mapped, and not behind a

@@ -1,0 +1,553 @@
+//! One queue pair of a context, owned by one thread at a time.
+//!
+//! **Sources.** A blocking put may return once its source can be written again. Up to [`INLINE_BYTES`] bytes
+//! travel in the descriptor, up to [`COPIED`] from a copy in the lane's own memory; larger ones wait until the
+//! operation is done. Nonblocking puts and gets are posted from the templates.
+
+use super::{failed, site, Net};
+use core::sync::atomic::Ordering;
+use hetmp_nic::descriptor::{
+    Atomic, AtomicOp, Fetch, Inline, Signal, SignalOp, Source, Status, Width, Work, INLINE_BYTES,
+    INLINE_BYTES_WITH_SIGNAL,
+};
+use hetmp_nic::engine::QueuePair;
+use hetmp_nic::template::{Dynamic, Shape};
+
+/// Longest source that a blocking put copies rather than waits for, bytes.
+const COPIED: usize = 8 << 10;
+/// Room for such copies, bytes.
+const COPIES: usize = 128 << 10;
+/// Longest operation of one descriptor, bytes: its length has 32 bits.
+const PIECE: usize = 1 << 30;
+
+/// The targets of a lane since its last fence.
+#[derive(Debug, Default)]
+struct Targets {
+    list: Vec<u32>,
+    bits: Vec<u64>,
+}
+
+impl Targets {
+    #[inline]
+    fn add(&mut self, pe: u32) {
+        let (word, bit) = ((pe / 64) as usize, 1u64 << (pe % 64));
+        match self.bits.get_mut(word) {
+            Some(w) if *w & bit != 0 => {}
+            Some(w) => {
+                *w |= bit;
+                self.list.push(pe);
+            }
+            None => {
+                self.bits.resize(word + 1, 0);
+                self.bits[word] |= bit;
+                self.list.push(pe);
+            }
+        }
+    }
+
+    fn remove(&mut self, pe: u32) -> bool {
+        let at = self.list.iter().position(|p| *p == pe);
+        if let Some(i) = at {
+            self.list.swap_remove(i);
+            self.bits[(pe / 64) as usize] &= !(1 << (pe % 64));
+        }
+        at.is_some()
+    }
+
+    fn clear(&mut self) {
+        for pe in self.list.drain(..) {
+            self.bits[(pe / 64) as usize] = 0;
+        }
+    }
+}
+
+/// What a lane has done since it was last counted.
+#[derive(Debug, Default)]
+struct Done {
+    puts: u64,
+    gets: u64,
+    atomics: u64,
+    fences: u64,
+    bytes: u64,
+}
+
+/// A queue pair and what is owed on it.
+pub(crate) struct Lane {
+    qp: QueuePair,
+    /// Written to since the last fence: the only ones that the next fence concerns.
+    targets: Targets,
+    /// Something was posted since the last quiet.
+    owed: bool,
+    /// Some of it from the program's own memory.
+    borrowed: bool,
+    copies: Box<[u8]>,
+    copied: usize,
+    /// Doorbells are rung at the next fence, quiet or wait: a session of the program.
+    batching: bool,
+    done: Done,
+}
+
+impl core::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Lane")
+            .field("qp", &self.qp)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Lane {
+    pub(crate) fn new(net: &Net, depth: usize) -> Lane {
+        Lane {
+            qp: net.queue_pair(depth),
+            targets: Targets::default(),
+            owed: false,
+            borrowed: false,
+            copies: Box::new([]),
+            copied: 0,
+            batching: false,
+            done: Done::default(),
+        }
+    }
+
+    /// True if nothing was posted since the last quiet.
+    pub(crate) fn is_idle(&self) -> bool {
+        !self.owed
+    }
+
+    /// Batches doorbells from now on, or no more.
+    pub(crate) fn batch(&mut self, on: bool) {
+        self.batching = on;
+        self.qp.ring();
+    }
+
+    /// Before a write to `pe`: notes it, and where in the program it comes from if a checker wants to know.
+    #[inline]
+    fn write_to(&mut self, pe: u32, bytes: usize) {
+        self.owed = true;
+        self.targets.add(pe);
+        self.done.bytes += bytes as u64;
+    }
+
+    #[inline]
+    fn ring(&mut self) {
+        if !self.batching {
+            self.qp.ring();
+        }
+    }
+
+    /// The checker's name for the place in the program that called.
+    pub(crate) fn mark(&mut self, own: bool) {
+        if self.qp.is_checked() {
+            let site = if own { 0 } else { site::caller() };
+            self.qp.at_site(site);
+        }
+    }
+
+    /// Posts from the slot's template.
+    #[inline]
+    fn template(&mut self, shape: Shape, pe: u32, remote: u64, local: u64, length: u32) -> u64 {
+        let d = Dynamic {
+            peer: pe,
+            remote,
+            local,
+            length,
+        };
+        // The checker reads what is posted as a whole.
+        if !self.qp.is_checked() {
+            if let Ok(ticket) = self.qp.initiator().post_template(shape, d) {
+                return ticket;
+            }
+        }
+        let signalled = matches!(shape, Shape::PutSignalled | Shape::GetSignalled);
+        let work = match shape {
+            Shape::Get | Shape::GetSignalled => Work::Get {
+                local: self.qp.local(local),
+                length,
+                remote: self.qp.remote(remote),
+            },
+            _ => Work::Put {
+                source: Source::Memory(self.qp.local(local), length),
+                remote: self.qp.remote(remote),
+                signal: None,
+            },
+        };
+        self.qp.post(pe, signalled, work)
+    }
+
+    /// Waits for one operation that writes a completion.
+    fn wait(&mut self, f: &'static str, ticket: u64) -> u64 {
+        match self.qp.wait_for(ticket) {
+            Some(done) if done.status == Status::Ok => done.value,
+            Some(done) => failed(f, &done),
+            None => {
+                unreachable!("a signalled operation writes a completion, which nobody else reads")
+            }
+        }
+    }
+
+    /// Waits until all that was posted is done, whether it can be seen at its targets yet or not.
+    fn settle(&mut self, f: &'static str) {
+        if let Err(errors) = self.qp.quiet() {
+            if let Some(first) = errors.0.first() {
+                failed(f, first);
+            }
+        }
+        self.borrowed = false;
+        self.copied = 0;
+    }
+
+    /// A copy of the source that lives until the operation is done.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`, at most [`COPIED`].
+    unsafe fn copy(&mut self, f: &'static str, source: *const u8, bytes: usize) -> u64 {
+        if self.copies.is_empty() {
+            self.copies = vec![0; COPIES].into();
+        }
+        if self.copied + bytes > COPIES {
+            self.settle(f);
+        }
+        let at = self.copies[self.copied..].as_mut_ptr();
+        // SAFETY: the source by the caller's promise; the room was made above, and is not in use: `settle`
+        // starts over only when all is done.
+        unsafe { core::ptr::copy_nonoverlapping(source, at, bytes) };
+        // Copies of one value each must not share what the adapter reads at once.
+        self.copied += bytes.next_multiple_of(64);
+        at as u64
+    }
+
+    /// Blocking put.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`.
+    pub(crate) unsafe fn put(
+        &mut self,
+        f: &'static str,
+        pe: u32,
+        remote: u64,
+        source: *const u8,
+        bytes: usize,
+    ) {
+        self.write_to(pe, bytes);
+        self.done.puts += 1;
+        if bytes <= INLINE_BYTES {
+            // SAFETY: the caller's promise.
+            let source = unsafe { inline(source, bytes) };
+            let remote = self.qp.remote(remote);
+            self.qp.post(
+                pe,
+                false,
+                Work::Put {
+                    source,
+                    remote,
+                    signal: None,
+                },
+            );
+            self.ring();
+        } else if bytes <= COPIED {
+            // SAFETY: passed on.
+            let local = unsafe { self.copy(f, source, bytes) };
+            self.template(Shape::Put, pe, remote, local, bytes as u32);
+            self.ring();
+        } else {
+            let mut last = 0;
+            for (at, n) in pieces(bytes) {
+                last = self.template(
+                    Shape::PutSignalled,
+                    pe,
+                    remote + at as u64,
+                    source as u64 + at as u64,
+                    n,
+                );
+                if at + (n as usize) < bytes {
+                    self.wait(f, last);
+                }
+            }
+            self.wait(f, last);
+        }
+    }
+
+    /// Nonblocking put.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`, and stays as it is until quiet.
+    pub(crate) unsafe fn put_nbi(&mut self, pe: u32, remote: u64, source: *const u8, bytes: usize) {
+        self.write_to(pe, bytes);
+        self.done.puts += 1;
+        self.borrowed = true;
+        for (at, n) in pieces(bytes) {
+            let at = at as u64;
+            self.template(Shape::Put, pe, remote + at, source as u64 + at, n);
+            self.ring();
+        }
+    }
+
+    /// Blocking get.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes`.
+    pub(crate) unsafe fn get(
+        &mut self,
+        f: &'static str,
+        pe: u32,
+        remote: u64,
+        dest: *mut u8,
+        bytes: usize,
+    ) {
+        self.done.gets += 1;
+        self.done.bytes += bytes as u64;
+        for (at, n) in pieces(bytes) {
+            let at = at as u64;
+            let ticket = self.template(Shape::GetSignalled, pe, remote + at, dest as u64 + at, n);
+            self.wait(f, ticket);
+        }
+    }
+
+    /// Nonblocking get.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes` until quiet.
+    pub(crate) unsafe fn get_nbi(&mut self, pe: u32, remote: u64, dest: *mut u8, bytes: usize) {
+        self.owed = true;
+        self.borrowed = true;
+        self.done.gets += 1;
+        self.done.bytes += bytes as u64;
+        for (at, n) in pieces(bytes) {
+            let at = at as u64;
+            self.template(Shape::Get, pe, remote + at, dest as u64 + at, n);
+            self.ring();
+        }
+    }
+
+    /// An atomic that fetches nothing yet.
+    pub(crate) fn atomic(
+        &self,
+        remote: u64,
+        op: AtomicOp,
+        width: Width,
+        operand: u64,
+        comparand: u64,
+    ) -> Atomic {
+        Atomic {
+            op,
+            width,
+            fetch: Fetch::No,
+            remote: self.qp.remote(remote),
+            operand,
+            comparand,
+        }
+    }
+
+    /// Runs an atomic and waits for the old value.
+    pub(crate) fn fetch(&mut self, f: &'static str, pe: u32, atomic: Atomic) -> u64 {
+        self.done.atomics += 1;
+        match self.qp.fetch(pe, atomic) {
+            Ok(old) => old,
+            Err(done) => failed(f, &done),
+        }
+    }
+
+    /// Starts an atomic that fetches nothing.
+    pub(crate) fn update(&mut self, pe: u32, atomic: Atomic) {
+        self.write_to(pe, 0);
+        self.done.atomics += 1;
+        self.qp.post(pe, false, Work::Atomic(atomic));
+        self.ring();
+    }
+
+    /// Starts an atomic that delivers the old value.
+    ///
+    /// # Safety
+    /// `fetch` is writable until quiet.
+    pub(crate) unsafe fn fetch_to(&mut self, pe: u32, mut atomic: Atomic, fetch: *mut u8) {
+        self.write_to(pe, 0);
+        self.done.atomics += 1;
+        self.borrowed = true;
+        atomic.fetch = Fetch::Memory(self.qp.local(fetch as u64));
+        self.qp.post(pe, false, Work::Atomic(atomic));
+        self.ring();
+    }
+
+    /// A put and its signal: offset, operation, value.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`, until quiet if `nbi`.
+    #[allow(clippy::too_many_arguments, reason = "a put and a signal")]
+    pub(crate) unsafe fn put_signal(
+        &mut self,
+        f: &'static str,
+        pe: u32,
+        mut remote: u64,
+        mut source: *const u8,
+        mut bytes: usize,
+        (signal, op, value): (u64, SignalOp, u64),
+        nbi: bool,
+    ) {
+        self.write_to(pe, bytes);
+        self.done.puts += 1;
+        if bytes > PIECE {
+            // All but the last piece go before it, the signal with it.
+            let head = (bytes - 1) / PIECE * PIECE;
+            // SAFETY: passed on.
+            unsafe { self.put_nbi(pe, remote, source, head) };
+            self.qp.fence(pe);
+            remote += head as u64;
+            source = source.wrapping_add(head);
+            bytes -= head;
+        }
+        let from = if bytes <= INLINE_BYTES_WITH_SIGNAL {
+            // SAFETY: the caller's promise.
+            unsafe { inline(source, bytes) }
+        } else {
+            let local = if nbi || bytes > COPIED {
+                self.borrowed = true;
+                source as u64
+            } else {
+                // SAFETY: passed on.
+                unsafe { self.copy(f, source, bytes) }
+            };
+            Source::Memory(self.qp.local(local), bytes as u32)
+        };
+        let work = Work::Put {
+            source: from,
+            remote: self.qp.remote(remote),
+            signal: Some(Signal {
+                remote: self.qp.remote(signal),
+                op,
+                value,
+            }),
+        };
+        let waits = !nbi && bytes > COPIED;
+        let ticket = self.qp.post(pe, waits, work);
+        if waits {
+            self.wait(f, ticket);
+        } else {
+            self.ring();
+        }
+    }
+
+    /// What was posted to each target takes effect before what will be. Other targets are not concerned, and
+    /// nobody waits.
+    pub(crate) fn fence(&mut self) {
+        for i in 0..self.targets.list.len() {
+            self.qp.fence(self.targets.list[i]);
+            self.done.fences += 1;
+        }
+        if !self.targets.list.is_empty() {
+            self.qp.ring();
+            self.targets.clear();
+        }
+    }
+
+    /// As [`Lane::fence`], for one target, announced with what follows.
+    pub(crate) fn fence_to(&mut self, pe: u32) {
+        if self.targets.remove(pe) {
+            self.qp.fence(pe);
+            self.done.fences += 1;
+        }
+    }
+
+    /// True if there is something that a fence would order.
+    pub(crate) fn has_written(&self) -> bool {
+        !self.targets.list.is_empty()
+    }
+
+    /// Waits until all is done and visible.
+    pub(crate) fn quiet(&mut self, f: &'static str, net: &Net) {
+        if !self.owed {
+            return;
+        }
+        self.settle(f);
+        self.owed = false;
+        self.targets.clear();
+        self.count(net);
+    }
+
+    /// As [`Lane::quiet`] where peers may have ended already.
+    pub(crate) fn drain(&mut self, net: &Net) {
+        if core::mem::take(&mut self.owed) {
+            // Who has ended has got what it waited for.
+            let _ = self.qp.quiet();
+            self.targets.clear();
+            self.copied = 0;
+            self.count(net);
+        }
+    }
+
+    /// Waits until sources and destinations of nonblocking operations are the program's again.
+    pub(crate) fn give_back(&mut self, f: &'static str) {
+        if self.borrowed {
+            self.settle(f);
+        }
+    }
+
+    fn count(&mut self, net: &Net) {
+        let d = core::mem::take(&mut self.done);
+        let c = &net.counts;
+        for (sum, n) in [
+            (&c.puts, d.puts),
+            (&c.gets, d.gets),
+            (&c.atomics, d.atomics),
+            (&c.fences, d.fences),
+            (&c.bytes, d.bytes),
+        ] {
+            sum.fetch_add(n, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The bytes of a short source.
+///
+/// # Safety
+/// `source` is readable for `bytes`.
+unsafe fn inline(source: *const u8, bytes: usize) -> Source {
+    // SAFETY: the caller's promise; a slice of no bytes needs an address all the same.
+    let bytes = unsafe {
+        if bytes == 0 {
+            &[]
+        } else {
+            core::slice::from_raw_parts(source, bytes)
+        }
+    };
+    match Inline::new(bytes) {
+        Some(inline) => Source::Inline(inline),
+        None => unreachable!("callers pass no more than fits"),
+    }
+}
+
+/// Start and length of the descriptors of an operation.
+fn pieces(bytes: usize) -> impl Iterator<Item = (usize, u32)> {
+    (0..bytes)
+        .step_by(PIECE)
+        .map(move |at| (at, (bytes - at).min(PIECE) as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_everything_once() {
+        assert_eq!(pieces(0).count(), 0);
+        assert_eq!(pieces(7).collect::<Vec<_>>(), [(0, 7)]);
+        let long = 5usize << 30 | 3;
+        let mut end = 0;
+        for (at, n) in pieces(long) {
+            assert_eq!(at, end);
+            end = at + n as usize;
+        }
+        assert_eq!(end, long);
+    }
+
+    #[test]
+    fn targets_are_listed_once_until_they_are_cleared() {
+        let mut t = Targets::default();
+        for pe in [3, 200, 3, 64, 200] {
+            t.add(pe);
+        }
+        assert_eq!(t.list, [3, 200, 64]);
+        t.clear();
+        t.add(200);
+        assert_eq!(t.list, [200]);
+    }
+}

@@ -1,0 +1,246 @@
+//! The queue pairs of one context.
+//!
+//! A private or serialized context has exactly one, used without a lock: the program promised that one thread at a
+//! time calls. A shared one has one for each thread that uses it: a small table where a thread tries the place
+//! that its number hashes to and moves on if another thread is in it. A lock here is held through one call of
+//! the program, and taken with one exchange on a line that nobody else writes.
+//!
+//! **Fences.** A fence must order what *any* thread posted on the context before it (and told this one about) with
+//! what any thread posts after it. On one queue pair a fence descriptor for each target does that. Two
+//! queue pairs know nothing of each other: once a second one was made, a fence completes what was written.
+//! To leave no gap, the thread that makes a further queue pair first completes what the others have.
+
+use super::lane::Lane;
+use super::Net;
+use crate::world::World;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use hetmp_core::park::Spinner;
+use hetmp_core::sys;
+use std::sync::OnceLock;
+
+/// Queue pairs of a shared context at most.
+const PLACES: usize = 64;
+
+/// # Memory ordering
+/// `busy` is taken with acquire and given back with release: the lane is one thread's in between.
+#[repr(align(64))]
+struct Place {
+    busy: AtomicBool,
+    lane: UnsafeCell<Option<Lane>>,
+}
+
+/// Unlocks when the caller's closure is done.
+struct Held<'a>(&'a Place);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.busy.store(false, Ordering::Release);
+    }
+}
+
+impl Place {
+    fn try_lock(&self) -> Option<Held<'_>> {
+        (!self.busy.load(Ordering::Relaxed) && !self.busy.swap(true, Ordering::Acquire))
+            .then_some(Held(self))
+    }
+
+    fn lock(&self) -> Held<'_> {
+        let mut spinner = Spinner::new();
+        loop {
+            if let Some(held) = self.try_lock() {
+                return held;
+            }
+            if !spinner.turn() {
+                sys::yield_now();
+            }
+        }
+    }
+}
+
+impl Held<'_> {
+    #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
+    fn lane(&mut self) -> &mut Option<Lane> {
+        // SAFETY: `busy` was taken, so that nobody else has a reference.
+        unsafe { &mut *self.0.lane.get() }
+    }
+}
+
+/// The queue pairs of a context.
+pub(crate) struct Lanes {
+    /// Slots of each.
+    depth: usize,
+    /// One for all threads, without a lock.
+    exclusive: bool,
+    /// The library's own: no checker looks at what it posts.
+    library: bool,
+    places: OnceLock<Box<[Place]>>,
+    /// Bit `i`: place `i` has a queue pair.
+    used: AtomicU64,
+}
+
+// SAFETY: a lane is only touched by who holds its place; in an exclusive context the program lets one thread at
+// a time call (SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED).
+unsafe impl Sync for Lanes {}
+// SAFETY: a lane may change threads.
+unsafe impl Send for Lanes {}
+
+impl core::fmt::Debug for Lanes {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Lanes")
+            .field("exclusive", &self.exclusive)
+            .field("used", &self.used)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A number of this thread, spread.
+fn thread() -> usize {
+    // SAFETY: no preconditions. The address of the thread's control block: no word of thread-local storage
+    // of ours is needed.
+    let own = unsafe { libc::pthread_self() } as u64;
+    (own >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 40
+}
+
+impl Lanes {
+    /// None yet: they are made when they are needed.
+    pub(crate) fn new(depth: usize, exclusive: bool) -> Lanes {
+        Lanes {
+            depth,
+            exclusive,
+            library: false,
+            places: OnceLock::new(),
+            used: AtomicU64::new(0),
+        }
+    }
+
+    /// Those of the library itself.
+    pub(crate) fn of_library(depth: usize) -> Lanes {
+        Lanes {
+            library: true,
+            ..Lanes::new(depth, false)
+        }
+    }
+
+    fn places(&self) -> &[Place] {
+        self.places.get_or_init(|| {
+            (0..if self.exclusive { 1 } else { PLACES })
+                .map(|_| Place {
+                    busy: AtomicBool::new(false),
+                    lane: UnsafeCell::new(None),
+                })
+                .collect()
+        })
+    }
+
+    /// Runs `post` on the calling thread's queue pair.
+    pub(crate) fn with<R>(
+        &self,
+        f: &'static str,
+        world: &World,
+        net: &Net,
+        post: impl FnOnce(&mut Lane) -> R,
+    ) -> R {
+        let places = self.places();
+        if self.exclusive {
+            // SAFETY: see `Sync`.
+            let lane = unsafe { &mut *places[0].lane.get() };
+            let lane = lane.get_or_insert_with(|| {
+                self.used.store(1, Ordering::Relaxed);
+                Lane::new(net, self.depth)
+            });
+            lane.mark(self.library);
+            return post(lane);
+        }
+        let first = if world.is_multithreaded() {
+            thread() % PLACES
+        } else {
+            0
+        };
+        let mut i = first;
+        let mut spinner = Spinner::new();
+        loop {
+            if let Some(mut held) = places[i].try_lock() {
+                if let Some(lane) = held.lane() {
+                    lane.mark(self.library);
+                    return post(lane);
+                }
+                *held.lane() = Some(Lane::new(net, self.depth));
+                drop(held);
+                self.join(f, net, i);
+                continue;
+            }
+            i = (i + 1) % PLACES;
+            if i == first && !spinner.turn() {
+                sys::yield_now();
+            }
+        }
+    }
+
+    /// Place `i` has a queue pair from now on. Called without holding it: the others are taken one by one.
+    #[cold]
+    fn join(&self, f: &'static str, net: &Net, i: usize) {
+        let before = self.used.fetch_or(1 << i, Ordering::SeqCst);
+        self.each(before & !(1 << i), |lane| lane.quiet(f, net));
+    }
+
+    fn each(&self, which: u64, mut visit: impl FnMut(&mut Lane)) {
+        let places = self.places();
+        let mut left = which;
+        while left != 0 {
+            let i = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.exclusive {
+                // SAFETY: see `Sync`.
+                if let Some(lane) = unsafe { &mut *places[i].lane.get() } {
+                    visit(lane);
+                }
+            } else if let Some(lane) = places[i].lock().lane() {
+                visit(lane);
+            }
+        }
+    }
+
+    /// See the module's text.
+    pub(crate) fn fence(&self, f: &'static str, net: &Net) {
+        let used = self.used.load(Ordering::SeqCst);
+        if used & used.wrapping_sub(1) == 0 {
+            let mut alone = true;
+            self.each(used, |lane| {
+                // A second one that is made now finds the lock held and completes this one's afterwards.
+                alone = self.used.load(Ordering::SeqCst) == used;
+                if alone {
+                    lane.fence();
+                }
+            });
+            if alone {
+                return;
+            }
+        }
+        self.each(self.used.load(Ordering::SeqCst), |lane| {
+            if lane.has_written() {
+                lane.quiet(f, net);
+            }
+        });
+    }
+
+    /// Completes what all threads posted.
+    pub(crate) fn quiet(&self, f: &'static str, net: &Net) {
+        self.each(self.used.load(Ordering::SeqCst), |lane| lane.quiet(f, net));
+    }
+
+    /// Completes it where peers may have ended already: what they no longer take is dropped.
+    pub(crate) fn drain(&self, net: &Net) {
+        self.each(self.used.load(Ordering::SeqCst), |lane| lane.drain(net));
+    }
+
+    /// Waits until what nonblocking operations borrowed is the program's again.
+    pub(crate) fn give_back(&self, f: &'static str) {
+        self.each(self.used.load(Ordering::SeqCst), |lane| lane.give_back(f));
+    }
+
+    /// Doorbells of all are batched from now on, or no more.
+    pub(crate) fn batch(&self, on: bool) {
+        self.each(self.used.load(Ordering::SeqCst), |lane| lane.batch(on));
+    }
+}

@@ -1,0 +1,330 @@
+//! The way to a peer through queue pairs: the engines of [`hetmp_nic`].
+//!
+//! * [`start`] decides which engine is needed, tells the peers where it is reached, and connects.
+//! * [`lane`] is one queue pair with what a context needs to know of it.
+//! * [`lanes`] are those of one context: one, or one for each thread that uses it.
+//!
+//! **Addresses.** A PE registers its segment first, with base 0: the key is the same at every PE, and an address
+//! in a descriptor is an offset into the target's segment. Local buffers may lie anywhere in the process: a
+//! second region spans the address space, with the rights of the owner's own operations alone.
+
+pub(crate) mod lane;
+pub(crate) mod lanes;
+pub(crate) mod site;
+pub(crate) mod start;
+
+use crate::amo::{Op, Word};
+use crate::context::{self, Ctx};
+use crate::fail;
+use crate::world::World;
+use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_nic::descriptor::{AtomicOp, Completion, SignalOp, Status, Width};
+use hetmp_nic::engine::{Engine, QueuePair, TemplateKeys};
+use lane::Lane;
+use lanes::Lanes;
+
+/// Which PEs are reached through queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Those whose memory is not mapped here.
+    Unmapped,
+    /// All but this one.
+    Others,
+    /// All, this one too: the modelled memory is behind the adapter.
+    All,
+}
+
+/// The engine of this PE, and the queue pairs that belong to no context of the program.
+pub(crate) struct Net {
+    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) keys: TemplateKeys,
+    pub(crate) reach: Reach,
+    /// Of `SHMEM_CTX_DEFAULT`.
+    pub(crate) default: Lanes,
+    /// Of the library itself: what collectives tell each other.
+    pub(crate) internal: Lanes,
+    pub(crate) counts: Counts,
+}
+
+impl core::fmt::Debug for Net {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Net")
+            .field("engine", &self.engine.name())
+            .field("reach", &self.reach)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was done, for `SHMEM_DEBUG`. Lanes add theirs when they are quiet.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) lanes: AtomicU64,
+    pub(crate) puts: AtomicU64,
+    pub(crate) gets: AtomicU64,
+    pub(crate) atomics: AtomicU64,
+    pub(crate) fences: AtomicU64,
+    pub(crate) bytes: AtomicU64,
+}
+
+impl core::fmt::Display for Counts {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let n = |c: &AtomicU64| c.load(Ordering::Relaxed);
+        write!(
+            f,
+            "{} queue pairs, {} puts, {} gets, {} atomics, {} fences, {} bytes",
+            n(&self.lanes),
+            n(&self.puts),
+            n(&self.gets),
+            n(&self.atomics),
+            n(&self.fences),
+            n(&self.bytes)
+        )
+    }
+}
+
+impl Net {
+    /// A new queue pair with `depth` slots.
+    pub(crate) fn queue_pair(&self, depth: usize) -> QueuePair {
+        self.counts.lanes.fetch_add(1, Ordering::Relaxed);
+        self.engine.queue_pair(depth, self.keys)
+    }
+
+    /// The queue pairs of a context.
+    fn lanes(&self, ctx: Ctx) -> &Lanes {
+        if context::is_default(ctx) {
+            return &self.default;
+        }
+        // SAFETY: `way::find` accepted the context: the program passes what was made and not destroyed. What
+        // the reference is used for ends before the call of the program does.
+        unsafe { &(*ctx).lanes }
+    }
+}
+
+/// A place of a peer that is reached through a queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remote {
+    pub(crate) world: &'static World,
+    pub(crate) net: &'static Net,
+    pub(crate) pe: u32,
+    /// In its segment.
+    pub(crate) offset: u64,
+}
+
+impl Remote {
+    fn on<R>(&self, f: &'static str, ctx: Ctx, post: impl FnOnce(&mut Lane) -> R) -> R {
+        self.net.lanes(ctx).with(f, self.world, self.net, post)
+    }
+
+    /// # Safety
+    /// `source` is readable for `bytes`.
+    pub(crate) unsafe fn put(&self, f: &'static str, ctx: Ctx, source: *const u8, bytes: usize) {
+        self.on(f, ctx, |lane| {
+            // SAFETY: passed on.
+            unsafe { lane.put(f, self.pe, self.offset, source, bytes) }
+        });
+    }
+
+    /// # Safety
+    /// `source` is readable for `bytes`, and stays as it is until quiet.
+    pub(crate) unsafe fn put_nbi(
+        &self,
+        f: &'static str,
+        ctx: Ctx,
+        source: *const u8,
+        bytes: usize,
+    ) {
+        self.on(f, ctx, |lane| {
+            // SAFETY: passed on.
+            unsafe { lane.put_nbi(self.pe, self.offset, source, bytes) }
+        });
+    }
+
+    /// # Safety
+    /// `dest` is writable for `bytes`.
+    pub(crate) unsafe fn get(&self, f: &'static str, ctx: Ctx, dest: *mut u8, bytes: usize) {
+        self.on(f, ctx, |lane| {
+            // SAFETY: passed on.
+            unsafe { lane.get(f, self.pe, self.offset, dest, bytes) }
+        });
+    }
+
+    /// # Safety
+    /// `dest` is writable for `bytes` until quiet.
+    pub(crate) unsafe fn get_nbi(&self, f: &'static str, ctx: Ctx, dest: *mut u8, bytes: usize) {
+        self.on(f, ctx, |lane| {
+            // SAFETY: passed on.
+            unsafe { lane.get_nbi(self.pe, self.offset, dest, bytes) }
+        });
+    }
+
+    /// Runs an atomic and waits for the old value.
+    pub(crate) fn fetching<W: Word>(
+        &self,
+        f: &'static str,
+        ctx: Ctx,
+        op: Op,
+        operand: W,
+        condition: W,
+    ) -> W {
+        let (op, operand) = atomic(op, operand);
+        let old = self.on(f, ctx, |lane| {
+            let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
+            lane.fetch(f, self.pe, a)
+        });
+        W::from_bits(old)
+    }
+
+    /// Starts an atomic that fetches nothing.
+    pub(crate) fn update<W: Word>(&self, f: &'static str, ctx: Ctx, op: Op, operand: W) {
+        let (op, operand) = atomic(op, operand);
+        self.on(f, ctx, |lane| {
+            let a = lane.atomic(self.offset, op, width::<W>(), operand, 0);
+            lane.update(self.pe, a);
+        });
+    }
+
+    /// Starts an atomic whose old value is at `fetch` after quiet.
+    ///
+    /// # Safety
+    /// `fetch` is writable until then.
+    pub(crate) unsafe fn fetching_nbi<W: Word>(
+        &self,
+        f: &'static str,
+        ctx: Ctx,
+        fetch: *mut W,
+        op: Op,
+        operand: W,
+        condition: W,
+    ) {
+        let (op, operand) = atomic(op, operand);
+        self.on(f, ctx, |lane| {
+            let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
+            // SAFETY: passed on.
+            unsafe { lane.fetch_to(self.pe, a, fetch.cast()) };
+        });
+    }
+
+    /// A put and its signal, the word at offset `signal`.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`, until quiet if `nbi`.
+    #[allow(clippy::too_many_arguments, reason = "a put and a signal")]
+    pub(crate) unsafe fn put_signal(
+        &self,
+        f: &'static str,
+        ctx: Ctx,
+        source: *const u8,
+        bytes: usize,
+        signal: u64,
+        op: SignalOp,
+        value: u64,
+        nbi: bool,
+    ) {
+        self.on(f, ctx, |lane| {
+            // SAFETY: passed on.
+            unsafe {
+                lane.put_signal(
+                    f,
+                    self.pe,
+                    self.offset,
+                    source,
+                    bytes,
+                    (signal, op, value),
+                    nbi,
+                )
+            }
+        });
+    }
+}
+
+/// What the library itself sends: on its own queue pairs, whatever the program's contexts do. The engine rings for the
+/// target when something arrives.
+impl Remote {
+    fn on_own<R>(&self, post: impl FnOnce(&mut Lane) -> R) -> R {
+        self.net.internal.with(OWN, self.world, self.net, post)
+    }
+
+    /// Writes bytes; the source can be used again on return.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`.
+    pub(crate) unsafe fn send(&self, source: *const u8, bytes: usize) {
+        if bytes != 0 {
+            // SAFETY: passed on.
+            self.on_own(|lane| unsafe { lane.put(OWN, self.pe, self.offset, source, bytes) });
+        }
+    }
+
+    /// Reads bytes.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes`.
+    pub(crate) unsafe fn fetch(&self, dest: *mut u8, bytes: usize) {
+        if bytes != 0 {
+            // SAFETY: passed on.
+            self.on_own(|lane| unsafe { lane.get(OWN, self.pe, self.offset, dest, bytes) });
+        }
+    }
+
+    /// Changes a flag behind what this PE sent there before.
+    pub(crate) fn flag(&self, op: Op, value: u64) {
+        let (op, value) = atomic(op, value);
+        self.on_own(|lane| {
+            lane.fence_to(self.pe);
+            let a = lane.atomic(self.offset, op, Width::W8, value, 0);
+            lane.update(self.pe, a);
+        });
+    }
+}
+
+/// Whom messages about the library's own operations name.
+const OWN: &str = "shmem_barrier";
+
+fn width<W>() -> Width {
+    if size_of::<W>() == 4 {
+        Width::W4
+    } else {
+        Width::W8
+    }
+}
+
+/// The adapter's operation and operand.
+fn atomic<W: Word>(op: Op, operand: W) -> (AtomicOp, u64) {
+    let operand = operand.bits();
+    match op {
+        Op::Fetch => (AtomicOp::Read, 0),
+        Op::Set => (AtomicOp::Write, operand),
+        Op::Swap => (AtomicOp::Swap, operand),
+        Op::CompareSwap => (AtomicOp::CompareSwap, operand),
+        Op::Add => (AtomicOp::Add, operand),
+        Op::Inc => (AtomicOp::Add, 1),
+        Op::And => (AtomicOp::And, operand),
+        Op::Or => (AtomicOp::Or, operand),
+        Op::Xor => (AtomicOp::Xor, operand),
+    }
+}
+
+/// Ends the job: an operation that was checked before it was posted failed all the same.
+#[cold]
+pub(crate) fn failed(f: &'static str, done: &Completion) -> ! {
+    match done.status {
+        Status::PeerLost => fail::die(
+            f,
+            format_args!(
+                "PE {}: its connection is lost: a PE that has not ended is accepted",
+                done.value
+            ),
+        ),
+        Status::Stopped => fail::die(
+            f,
+            format_args!("operation {}: the engine has stopped", done.ticket),
+        ),
+        status => fail::die(
+            f,
+            format_args!(
+                "value {:#x}: refused by the adapter ({status:?})",
+                done.value
+            ),
+        ),
+    }
+}

@@ -1,0 +1,143 @@
+//! Jobs of several PEs on every engine: this program starts itself under `hetrun`.
+//!
+//! A role (in `HETMP_SHMEM_ROLE`) is a function that every PE of a job runs; it panics (which ends the job) where
+//! something is wrong.
+
+mod roles;
+
+use std::io::Read as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const ROLE: &str = "HETMP_SHMEM_ROLE";
+/// Long enough for a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Engine settings: a name for people, and variables.
+const ENGINES: &[(&str, &[(&str, &str)])] = &[
+    ("direct", &[]),
+    ("check", &[("HETMP_CHECK", "1")]),
+    ("emulated", &[("HETMP_NIC", "emulated")]),
+    ("tcp", &[("HETMP_NIC", "tcp")]),
+    ("gpu", &[("HETMP_NIC_MODEL", "gpu,seed=7,hold=20000")]),
+    (
+        "gpu-check",
+        &[("HETMP_NIC_MODEL", "gpu,seed=3,check,hold=20000")],
+    ),
+];
+
+/// `hetrun` of this build, built now if it is not there.
+fn hetrun() -> PathBuf {
+    let own = std::env::current_exe().expect("a path");
+    let folder = own
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("tests lie in a target folder");
+    let path = folder.join("hetrun");
+    if !path.exists() {
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args(["build", "-q", "-p", "hetmp-cli", "--bin", "hetrun"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        if folder.ends_with("release") {
+            build.arg("--release");
+        }
+        assert!(build.status().expect("cargo runs").success());
+    }
+    path
+}
+
+/// Runs a role on `n` PEs; the text says what went wrong.
+fn job(n: u32, role: &str, variables: &[(&str, &str)]) -> Result<String, String> {
+    let mut command = Command::new(hetrun());
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy().into_owned();
+        if name.starts_with("HETMP_") || name.starts_with("SHMEM_") {
+            command.env_remove(name);
+        }
+    }
+    let mut child = command
+        .args(["-n", &n.to_string()])
+        .arg(std::env::current_exe().expect("a path"))
+        .env(ROLE, role)
+        .env("SHMEM_SYMMETRIC_SIZE", "32M")
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("hetrun: {e}"))?;
+    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let reader = std::thread::spawn(move || {
+        let mut text = String::new();
+        if let Some(out) = &mut out {
+            let _ = out.read_to_string(&mut text);
+        }
+        text
+    });
+    let complaints = std::thread::spawn(move || {
+        let mut text = String::new();
+        if let Some(err) = &mut err {
+            let _ = err.read_to_string(&mut text);
+        }
+        text
+    });
+    let began = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(|e| e.to_string())? {
+            break Some(status);
+        }
+        if began.elapsed() > LIMIT {
+            let _ = child.kill();
+            let _ = child.wait();
+            break None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let text = format!(
+        "{}{}",
+        reader.join().unwrap_or_default(),
+        complaints.join().unwrap_or_default()
+    );
+    match status {
+        Some(status) if status.success() => Ok(text),
+        Some(status) => Err(format!("{status}\n{text}")),
+        None => Err(format!("not over after {LIMIT:?}\n{text}")),
+    }
+}
+
+fn main() -> ExitCode {
+    if let Ok(role) = std::env::var(ROLE) {
+        roles::play(&role);
+        return ExitCode::SUCCESS;
+    }
+    let only: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
+    let mut failed = 0;
+    for (engine, variables) in ENGINES {
+        for (role, n, fits) in roles::ALL {
+            let name = format!("{role}-{n}-{engine}");
+            if !fits.contains(engine) || !only.iter().all(|part| name.contains(part.as_str())) {
+                continue;
+            }
+            let began = Instant::now();
+            let verdict = job(*n, role, variables);
+            let ms = began.elapsed().as_millis();
+            match verdict {
+                Ok(_) => println!("{name}: ok, {ms} ms"),
+                Err(text) => {
+                    println!("{name}: FAILED, {ms} ms\n{text}");
+                    failed += 1;
+                }
+            }
+        }
+    }
+    if failed > 0 {
+        println!("{failed} failed");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}
