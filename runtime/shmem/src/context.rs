@@ -7,6 +7,7 @@
 use crate::fail;
 use crate::queue::lanes::Lanes;
 use crate::queue::start::CONTEXT_DEPTH;
+use crate::team::{self, Team};
 use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::{fence as cpu_fence, Ordering};
@@ -29,8 +30,8 @@ pub struct Context {
     pub(crate) members: Option<Box<[u32]>>,
     /// `SHMEM_CTX_*`.
     pub(crate) options: c_long,
-    /// The `shmem_team_t` that it was made from, as the program has it.
-    pub(crate) team: usize,
+    /// What it was made from, as the program has it.
+    pub(crate) team: Team,
     /// Where engines are used.
     pub(crate) lanes: Lanes,
 }
@@ -42,9 +43,6 @@ pub type Ctx = *mut Context;
 pub const DEFAULT: Ctx = core::ptr::without_provenance_mut(1);
 /// `SHMEM_CTX_INVALID`.
 pub const INVALID: Ctx = core::ptr::null_mut();
-
-/// `SHMEM_TEAM_WORLD`.
-const TEAM_WORLD: usize = 1;
 
 /// Contexts that were made and not destroyed, by address.
 static ALL: Mutex<Vec<usize>> = Mutex::new(Vec::new());
@@ -72,7 +70,7 @@ pub(crate) fn direct(ctx: Ctx, address: usize, bytes: usize, pe: c_int) -> Optio
 
 /// Makes a context. `members`: world numbers of the PEs of its team, `None` for the world; `team`: its handle.
 /// `None` for options that do not exist.
-pub(crate) fn make(members: Option<Box<[u32]>>, options: c_long, team: usize) -> Option<Ctx> {
+fn make(members: Option<Box<[u32]>>, options: c_long, team: Team) -> Option<Ctx> {
     if options & !(PRIVATE | SERIALIZED | NOSTORE) != 0 {
         return None;
     }
@@ -135,10 +133,46 @@ pub(crate) fn world_pe(f: &'static str, world: &World, ctx: Ctx, pe: c_int) -> u
 /// `ctx` is writable.
 pub unsafe fn create(f: &'static str, options: c_long, ctx: *mut Ctx) -> c_int {
     world::need(f);
-    let made = make(None, options, TEAM_WORLD);
+    let made = make(None, options, team::WORLD);
     // SAFETY: the caller's promise.
     unsafe { *ctx = made.unwrap_or(INVALID) };
     c_int::from(made.is_none())
+}
+
+/// `shmem_team_create_ctx`: as [`create`], for PE numbers of a team; for `SHMEM_TEAM_INVALID` it fails. A team's
+/// `num_contexts` is a promise of the program; there are as many as are asked for.
+///
+/// # Safety
+/// `ctx` is writable; `team` is a team of the program.
+pub unsafe fn team_create(f: &'static str, team: Team, options: c_long, ctx: *mut Ctx) -> c_int {
+    world::need(f);
+    let made = if team.is_null() {
+        None
+    } else {
+        make(team::members(f, team), options, team)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { *ctx = made.unwrap_or(INVALID) };
+    c_int::from(made.is_none())
+}
+
+/// `shmem_ctx_get_team`: 0 and the team that the context was made from; for `SHMEM_CTX_INVALID` another value and
+/// `SHMEM_TEAM_INVALID`.
+///
+/// # Safety
+/// `team` is writable; `ctx` is a context of the program.
+pub unsafe fn get_team(f: &'static str, ctx: Ctx, team: *mut Team) -> c_int {
+    let world = world::need(f);
+    let found = if ctx.is_null() {
+        team::INVALID
+    } else if is_default(ctx) {
+        team::WORLD
+    } else {
+        need(f, world, ctx).team
+    };
+    // SAFETY: the caller's promise.
+    unsafe { *team = found };
+    c_int::from(found.is_null())
 }
 
 /// `shmem_ctx_destroy`: quiet, then its queue pairs are given back. Nothing for `SHMEM_CTX_INVALID`.
@@ -174,7 +208,7 @@ pub unsafe fn destroy(f: &'static str, ctx: Ctx) {
 
 /// Ends the contexts of a team that is destroyed, but for those that belong to one thread (specification 1.5,
 /// section 9.4.5: the thread itself has to).
-pub(crate) fn destroy_of_team(f: &'static str, team: usize) {
+pub(crate) fn destroy_of_team(f: &'static str, team: Team) {
     let of_team: Vec<usize> = all()
         .iter()
         .copied()
@@ -187,18 +221,6 @@ pub(crate) fn destroy_of_team(f: &'static str, team: usize) {
     for ctx in of_team {
         // SAFETY: the program has given the team up, and with it its contexts.
         unsafe { destroy(f, ctx as Ctx) };
-    }
-}
-
-/// The handle of the team that the context was made from; `None` for `SHMEM_CTX_INVALID`.
-pub(crate) fn team_of(f: &'static str, ctx: Ctx) -> Option<usize> {
-    let world = world::need(f);
-    if ctx.is_null() {
-        None
-    } else if is_default(ctx) {
-        Some(TEAM_WORLD)
-    } else {
-        Some(need(f, world, ctx).team)
     }
 }
 

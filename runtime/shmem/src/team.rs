@@ -208,7 +208,6 @@ fn valid(f: &'static str, team: Team) -> Option<&'static TeamState> {
 }
 
 /// World numbers of a team's members; `None`: the world's own numbers. Ends the job for `SHMEM_TEAM_INVALID`.
-#[allow(dead_code, reason = "contexts of teams use it")]
 pub(crate) fn members(f: &'static str, team: Team) -> Option<Box<[u32]>> {
     let t = resolve(f, team);
     (t.id != WORLD_ID).then(|| t.members.iter().map(|m| m.pe).collect())

@@ -109,11 +109,6 @@ impl Lane {
         }
     }
 
-    /// True if nothing was posted since the last quiet.
-    pub(crate) fn is_idle(&self) -> bool {
-        !self.owed
-    }
-
     /// Batches doorbells from now on, or no more.
     pub(crate) fn batch(&mut self, on: bool) {
         self.batching = on;

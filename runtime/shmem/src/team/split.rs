@@ -291,6 +291,7 @@ pub fn destroy(f: &'static str, team: Team) {
             ),
         );
     }
+    crate::context::destroy_of_team(f, team);
     // Afterwards nobody writes to cells of this team any more: all that was told was waited for.
     collective::sync(f, t);
     end(t.id);
