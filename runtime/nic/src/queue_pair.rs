@@ -95,10 +95,12 @@ pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
     });
     let initiator = Initiator {
         templates: Templates::new(statics, depth),
+        slots: rings.slots.as_ptr(),
+        mask: depth as u64 - 1,
         rings: rings.clone(),
         staged: 0,
         rung: 0,
-        credits: depth as u64,
+        limit: depth as u64,
         read: 0,
         backlog: VecDeque::new(),
     };
@@ -125,16 +127,25 @@ impl Slot for Shared<'_> {
 pub struct Initiator {
     rings: Arc<Rings>,
     templates: Templates,
+    /// The slots of `rings`, and their number less one: what every post needs, within reach.
+    slots: *const Line,
+    mask: u64,
     /// Descriptors written; those from `rung` on are not announced yet.
     staged: u64,
     rung: u64,
-    /// Posts before the next look at what the consumer publishes: a post rarely touches its cache line.
-    credits: u64,
+    /// Descriptors that may be written before the next look at what the consumer publishes: a post rarely
+    /// touches its cache line.
+    limit: u64,
     /// Completions read from the ring.
     read: u64,
     /// Completions read to make room, not yet given out.
     backlog: VecDeque<Completion>,
 }
+
+// SAFETY: `slots` points into `rings`, which may change threads.
+unsafe impl Send for Initiator {}
+// SAFETY: a shared initiator only reads, atomics of `rings` among it.
+unsafe impl Sync for Initiator {}
 
 impl Initiator {
     /// Slots.
@@ -184,13 +195,22 @@ impl Initiator {
         Ok(())
     }
 
+    /// The next slot, and its number.
+    #[inline(always)]
+    fn next(&self) -> (usize, &'static [AtomicU64; WORDS]) {
+        let index = (self.staged & self.mask) as usize;
+        // SAFETY: the mask keeps the number within the slots, which `rings` keeps alive and in place; the
+        // reference is used by the caller's post only, which borrows `self`.
+        (index, unsafe { &(*self.slots.add(index)).0 })
+    }
+
+    /// The same, once there is room.
     #[inline]
-    fn slot(&mut self) -> Result<usize, Full> {
-        if self.credits == 0 {
+    fn slot(&mut self) -> Result<(usize, &'static [AtomicU64; WORDS]), Full> {
+        if self.staged == self.limit {
             self.refill()?;
         }
-        self.credits -= 1;
-        Ok((self.staged & (self.depth() as u64 - 1)) as usize)
+        Ok(self.next())
     }
 
     /// Looks how many descriptors may be posted before the next look.
@@ -213,7 +233,7 @@ impl Initiator {
             // operations that count as under way here.
             unread = 0;
         }
-        self.credits = depth - under_way - unread;
+        self.limit = self.staged + depth - under_way - unread;
         Ok(())
     }
 
@@ -223,10 +243,10 @@ impl Initiator {
     /// # Errors
     /// [`Full`], and nothing was written.
     pub fn post(&mut self, descriptor: &Descriptor) -> Result<u64, Full> {
-        let index = self.slot()?;
+        let (index, slot) = self.slot()?;
         self.templates.overwritten(index);
-        for (word, value) in descriptor.encode().into_iter().enumerate() {
-            self.rings.slots[index].0[word].store(value, Ordering::Relaxed);
+        for (word, value) in slot.iter().zip(descriptor.encode()) {
+            word.store(value, Ordering::Relaxed);
         }
         self.staged += 1;
         Ok(self.staged - 1)
@@ -236,29 +256,73 @@ impl Initiator {
     ///
     /// # Errors
     /// [`Full`], and nothing was written.
+    #[inline]
     pub fn post_words(&mut self, words: &Words) -> Result<u64, Full> {
-        let index = self.slot()?;
+        self.post_with(|| *words)
+    }
+
+    /// The same, with the words built once there is room: straight into the slot, where the compiler can.
+    ///
+    /// # Errors
+    /// [`Full`], and nothing was written.
+    #[inline(always)]
+    pub fn post_with(&mut self, build: impl Fn() -> Words) -> Result<u64, Full> {
+        if self.staged == self.limit {
+            return self.post_slowly(&build());
+        }
+        let (index, slot) = self.next();
         self.templates.overwritten(index);
-        for (slot, value) in self.rings.slots[index].0.iter().zip(words) {
-            slot.store(*value, Ordering::Relaxed);
+        for (word, value) in slot.iter().zip(build()) {
+            word.store(value, Ordering::Relaxed);
         }
         self.staged += 1;
         Ok(self.staged - 1)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn post_slowly(&mut self, words: &Words) -> Result<u64, Full> {
+        self.refill()?;
+        self.post_with(|| *words)
     }
 
     /// As [`Initiator::post`], from the slot's template: only the changing words are stored.
     ///
     /// # Errors
     /// [`Full`], and nothing was written.
-    #[inline]
-    pub fn post_template(&mut self, shape: Shape, dynamic: Dynamic) -> Result<u64, Full> {
-        let index = self.slot()?;
-        self.templates.patch(
-            index,
-            shape,
-            dynamic,
-            &mut Shared(&self.rings.slots[index].0),
-        );
+    #[inline(always)]
+    pub fn post_template(&mut self, shape: Shape, d: Dynamic) -> Result<u64, Full> {
+        let (index, slot) = self.next();
+        // SAFETY: the templates have as many slots as the queue, and `next` keeps within them.
+        let prepared = unsafe { self.templates.shape_unchecked(index) };
+        // One way out for all that is rare, so that the usual way keeps no registers for it.
+        if self.staged == self.limit || prepared != shape {
+            return self.post_template_slowly(shape, d.peer, d.remote, d.local, d.length);
+        }
+        self.templates.change(d, &mut Shared(slot));
+        self.staged += 1;
+        Ok(self.staged - 1)
+    }
+
+    /// By its parts: they stay in registers.
+    #[cold]
+    #[inline(never)]
+    fn post_template_slowly(
+        &mut self,
+        shape: Shape,
+        peer: u32,
+        remote: u64,
+        local: u64,
+        length: u32,
+    ) -> Result<u64, Full> {
+        let (index, slot) = self.slot()?;
+        let d = Dynamic {
+            peer,
+            remote,
+            local,
+            length,
+        };
+        self.templates.patch(index, shape, d, &mut Shared(slot));
         self.staged += 1;
         Ok(self.staged - 1)
     }

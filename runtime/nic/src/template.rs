@@ -112,6 +112,10 @@ impl Templates {
     }
 
     /// Stores the template of `shape` into a slot, before or after its use.
+    ///
+    /// Out of line: it happens when a queue pair is made, and where shapes alternate.
+    #[cold]
+    #[inline(never)]
     pub fn prepare(&mut self, index: usize, shape: Shape, slot: &mut dyn Slot) {
         let nothing = Dynamic {
             peer: 0,
@@ -127,13 +131,35 @@ impl Templates {
         self.shapes[index] = shape;
     }
 
+    /// What a slot is prepared for.
+    #[inline]
+    pub fn shape(&self, index: usize) -> Shape {
+        self.shapes.get(index).copied().unwrap_or(Shape::Other)
+    }
+
+    /// The same, without a look at how many slots there are.
+    ///
+    /// # Safety
+    /// `index` is below the depth that the templates were made with.
+    #[inline(always)]
+    pub unsafe fn shape_unchecked(&self, index: usize) -> Shape {
+        // SAFETY: the caller's promise.
+        unsafe { *self.shapes.get_unchecked(index) }
+    }
+
     /// Makes the slot the descriptor of `shape` and `d`: four words where it is prepared for that, all of
     /// them where another shape was posted into it last.
     #[inline]
     pub fn patch<S: Slot>(&mut self, index: usize, shape: Shape, d: Dynamic, slot: &mut S) {
-        if self.shapes[index] != shape {
+        if self.shape(index) != shape {
             self.prepare(index, shape, slot);
         }
+        self.change(d, slot);
+    }
+
+    /// Stores the four words that change into a slot that is prepared.
+    #[inline(always)]
+    pub fn change<S: Slot>(&self, d: Dynamic, slot: &mut S) {
         slot.set(1, pair(d.peer, 0));
         slot.set(2, d.remote);
         slot.set(4, pair(d.length, self.statics.local.0));
@@ -141,9 +167,11 @@ impl Templates {
     }
 
     /// Says that a descriptor of another kind was stored into the slot.
-    #[inline]
+    #[inline(always)]
     pub fn overwritten(&mut self, index: usize) {
-        self.shapes[index] = Shape::Other;
+        if let Some(shape) = self.shapes.get_mut(index) {
+            *shape = Shape::Other;
+        }
     }
 }
 

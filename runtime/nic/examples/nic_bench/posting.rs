@@ -1,8 +1,8 @@
 //! The ablation: a put posted from its slot's template, against building its whole descriptor.
 //!
 //! Three ways to post the same put. *template* stores the four words that change; *whole* builds a
-//! [`Descriptor`], encodes and stores it; *words* stores the eight words as a library would that has the
-//! layout written out by hand, which is the least that rebuilding can cost.
+//! [`Descriptor`], encodes and stores it, as everything but puts and gets is posted; *words* stores the eight words
+//! as a library would that has the layout of a put written out by hand, which is the least that rebuilding costs.
 
 use crate::bench::Options;
 use crate::rows::{median, Report, Rounds};
@@ -51,18 +51,20 @@ fn post_from_template(i: &mut Initiator, peer: u32, remote: u64, local: u64, len
 #[inline(never)]
 fn post_all_words(i: &mut Initiator, peer: u32, remote: u64, local: u64, length: u32) {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    let words: Words = [
-        // Opcode 1, a put.
-        pair(1, STATICS.queue_pair),
-        pair(peer, 0),
-        remote,
-        pair(STATICS.remote.0, 0),
-        pair(length, STATICS.local.0),
-        local,
-        0,
-        0,
-    ];
-    i.post_words(&words).expect("room");
+    let words = || -> Words {
+        [
+            // Opcode 1, a put.
+            pair(1, STATICS.queue_pair),
+            pair(peer, 0),
+            remote,
+            pair(STATICS.remote.0, 0),
+            pair(length, STATICS.local.0),
+            local,
+            0,
+            0,
+        ]
+    };
+    i.post_with(words).expect("room");
 }
 
 fn descriptor(peer: u32, remote: u64, local: u64, length: u32) -> Descriptor {
