@@ -8,11 +8,16 @@ mod library;
 mod long_double;
 mod routine;
 mod shapes;
+mod team_shapes;
+mod teams;
 
+mod active_set;
 mod atomic;
 mod atomic_nbi;
 mod atomic_old;
+mod collective;
 mod put_signal;
+mod reduce;
 mod rma;
 mod rma_nbi;
 mod strided;

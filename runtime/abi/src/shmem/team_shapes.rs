@@ -132,5 +132,6 @@ macro_rules! to_all {
 }
 
 pub(super) use {
-    active_block, alltoalls, alltoalls_old, broadcast, broadcast_old, reduce, scan, team_block, to_all,
+    active_block, alltoalls, alltoalls_old, broadcast, broadcast_old, reduce, scan, team_block,
+    to_all,
 };

@@ -3,7 +3,6 @@
 use super::shapes::Ctx;
 use super::team_shapes::*;
 use hetmp_shmem::context::{self, SessionConfig};
-use hetmp_shmem::heap;
 use hetmp_shmem::team::{self, Config};
 
 const _: () = assert!(size_of::<Config>() == 4 && size_of::<SessionConfig>() == 8);
@@ -11,7 +10,7 @@ const _: () = assert!(size_of::<Config>() == 4 && size_of::<SessionConfig>() == 
 routines! {
     fn shmem_team_ptr(team: Team, dest: *const u8, pe: c_int) -> *mut u8 {
         // SAFETY: the program's team.
-        unsafe { heap::team_ptr(F, team, dest, pe) }
+        unsafe { team::ptr(F, team, dest, pe) }
     }
 
     fn shmem_team_my_pe(team: Team) -> c_int {
