@@ -246,6 +246,47 @@ fn strict_platforms_say_who_touched_what_and_where() {
 }
 
 #[test]
+fn a_slave_that_crashes_is_named() {
+    let program = build("crash.c", "inline", &[]);
+    for (what, signal, name) in [
+        ("segv", libc::SIGSEGV, "SIGSEGV at address 0x0"),
+        ("fpe", libc::SIGFPE, "SIGFPE"),
+        ("abort", libc::SIGABRT, "SIGABRT"),
+        ("stack", libc::SIGSEGV, "SIGSEGV at address 0x"),
+        ("sent", libc::SIGSEGV, "SIGSEGV"),
+    ] {
+        for platform in ["x86", "sw26010,strict"] {
+            let env = [("HETMP_PLATFORM", platform)];
+            let (ending, text) = run(&program, &strings(&[what]), &env);
+            assert_eq!(ending, exec::Ending::Signal(signal), "{what}: {text}");
+            assert_eq!(text.lines().count(), 1, "{what}: {text}");
+            let start = format!("hetmp: slave 1 of cluster 0: {name}");
+            assert!(text.starts_with(&start), "{what}: {text}");
+            assert!(text.contains(", instruction "), "{what}: {text}");
+        }
+    }
+    // The instruction is where addr2line finds it.
+    let (_, text) = run(&program, &strings(&["segv"]), &[]);
+    let offset = text.split_once("+0x").expect("an offset").1;
+    let offset = offset.split_once(':').expect("an end").0;
+    let args = strings(&["-e", &program.display().to_string(), offset]);
+    let (_, place) = run(&tool("addr2line"), &args, &[]);
+    let source = fs::read_to_string(library::root().join("c-tests/mq/crash.c")).unwrap();
+    let line = 1 + source
+        .lines()
+        .position(|l| l.contains("LINE segv"))
+        .unwrap();
+    assert!(place.contains(&format!("crash.c:{line}")), "{text}{place}");
+    // Not a slave: nothing to say. The program's own handler: not ours.
+    let (ending, text) = run(&program, &strings(&["master"]), &[]);
+    assert_eq!(
+        (ending, text.as_str()),
+        (exec::Ending::Signal(libc::SIGSEGV), "")
+    );
+    passes(&program, &["own"], &[]);
+}
+
+#[test]
 fn sanitizers_find_nothing() {
     // The inline paths are compiled into the program, so the thread sanitizer sees every access to the ring.
     for (kind, flag) in [

@@ -1,22 +1,25 @@
 //! One queue: its two ends, its memory, and what a call does to it.
 //!
-//! The steps are in [`crate::ring`] and [`crate::staged`]; here they meet the memory and the threads.
+//! The steps are in [`crate::ring`] and [`crate::staged`]; here they meet the memory and the threads: [`users`] says which
+//! thread may call, [`stages`] what a call does to a queue of two stages.
 //! Who may touch what: the master's side belongs to the thread in `owner` of the master's end, the slave's to the slave in
 //! `user`. Each is taken by the first call and checked by every later one, and that is what the `SAFETY`
 //! comments below rely on.
 
-use crate::callers;
+mod stages;
+mod users;
+
 use crate::error::Error;
 use crate::registry::{Registry, Request};
 use crate::ring::{End, Memory, Shape};
-use crate::slaves::{self, Slave};
+use crate::slaves::Slave;
 use crate::sleep::Sleep;
-use crate::staged::{self, Direction, MasterSide, Mover, SlaveSide};
+use crate::staged::{self, Direction, MasterSide, SlaveSide};
 use crate::strict::Guarded;
-use crate::thread;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use hetmp_core::sync::{AtomicU64, AtomicUsize, CacheLine};
+use stages::Copier;
 
 /// The side that a call comes from.
 #[derive(Clone, Copy, Debug)]
@@ -125,11 +128,6 @@ unsafe impl Sync for Queue {}
 // SAFETY: nothing in it belongs to the thread that made it.
 unsafe impl Send for Queue {}
 
-/// Marks `user` while the master moves messages of a slave that has ended.
-fn stand_in() -> *mut Slave {
-    core::ptr::without_provenance_mut(1)
-}
-
 fn map(len: usize) -> Result<usize, Error> {
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: a new anonymous mapping.
@@ -178,46 +176,6 @@ impl Memory for Queue {
         }
         #[cfg(not(all(target_arch = "x86_64", not(miri))))]
         let _ = address;
-    }
-}
-
-/// Copies messages of a staged queue on behalf of a slave, or of the master for a slave that has ended.
-struct Copier<'a> {
-    stages: &'a Stages,
-    slave: Option<&'a Slave>,
-}
-
-impl Mover for Copier<'_> {
-    fn start(
-        &mut self,
-        master_slot: u32,
-        slave_slot: u32,
-        bytes: u32,
-        direction: Direction,
-    ) -> u64 {
-        let m = self.stages.master_base + master_slot as usize * self.stages.master_stride;
-        let s = self.stages.slave_base + slave_slot as usize * self.stages.slave_stride;
-        let (from, to) = match direction {
-            Direction::MasterToSlave => (m, s),
-            Direction::SlaveToMaster => (s, m),
-        };
-        // SAFETY: both slots are in state Tran: neither the master nor the slave program touches them. `bytes` is at
-        // most the queue's message size, which both slots have.
-        unsafe {
-            core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes as usize);
-        }
-        self.slave
-            .map_or(0, |slave| slave.engine.start(bytes as usize))
-    }
-
-    fn done(&mut self, ticket: u64) -> bool {
-        ticket == 0 || hetmp_core::sys::monotonic_ns() >= ticket
-    }
-
-    fn direct_access(&mut self) {
-        if let Some(slave) = self.slave {
-            slave.engine.direct_access();
-        }
     }
 }
 
@@ -403,130 +361,6 @@ impl Queue {
         self.seldom.sleeps[usize::from(sender)].notify();
     }
 
-    /// The thread that uses the master's end, 0 for nobody yet.
-    pub(crate) fn master_thread(&self) -> u64 {
-        self.master_end().owner.load(Ordering::Relaxed)
-    }
-
-    /// Makes the calling thread the user of the master's end.
-    pub(crate) fn adopt(&self) {
-        self.hide();
-        self.master_end()
-            .owner
-            .store(thread::pointer(), Ordering::Release);
-        self.show_to_master();
-    }
-
-    /// Takes the queue out of the table of the master's thread.
-    fn hide(&self) {
-        let entry = self.shown.swap(core::ptr::null_mut(), Ordering::AcqRel);
-        if !entry.is_null() {
-            // SAFETY: the table lives until its thread has ended, which takes its queues out first.
-            unsafe { &*entry }.store(core::ptr::null_mut(), Ordering::Release);
-        }
-    }
-
-    fn show_to_master(&self) {
-        let caller = callers::mine();
-        if matches!(self.body, Body::Ring(_)) {
-            let entry = caller.show(self, self.direction == Direction::MasterToSlave);
-            self.shown.store(entry.cast_mut(), Ordering::Release);
-        }
-    }
-
-    /// The thread of these tables ends: another may use what it used as the master.
-    pub(crate) fn master_leaves(&self, tables: [callers::Table; 2], len: usize) {
-        let entry = self.shown.load(Ordering::Acquire).cast_const();
-        if tables
-            .iter()
-            .any(|&table| entry >= table && entry < table.wrapping_add(len))
-            || self.master_thread() == thread::pointer()
-        {
-            self.hide();
-            self.master_end().owner.store(0, Ordering::Release);
-        }
-    }
-
-    /// Sees to it that the caller's thread is the one that uses this side.
-    #[inline(always)]
-    pub(crate) fn enter(&'static self, side: Side) -> Result<(), Error> {
-        match side {
-            Side::Master if self.master_thread() == thread::pointer() => Ok(()),
-            Side::Slave(slave) if core::ptr::eq(self.user.load(Ordering::Relaxed), slave) => Ok(()),
-            _ => self.first_use(side),
-        }
-    }
-
-    #[cold]
-    fn first_use(&'static self, side: Side) -> Result<(), Error> {
-        match side {
-            Side::Master => {
-                if slaves::current().is_some() {
-                    return Err(Error::NotTheMaster);
-                }
-                let me = thread::pointer();
-                match self.master_end().owner.compare_exchange(
-                    0,
-                    me,
-                    Ordering::AcqRel,
-                    Ordering::Acquire,
-                ) {
-                    Ok(_) => {
-                        self.show_to_master();
-                        Ok(())
-                    }
-                    Err(_) => Err(Error::SecondUser),
-                }
-            }
-            Side::Slave(slave) => {
-                // On a machine with one memory the clusters' slaves of one number reach the same queues.
-                if self.cluster != slave.cluster && matches!(self.body, Body::Staged(_)) {
-                    return Err(Error::NoSuchQueue);
-                }
-                let me = core::ptr::from_ref(slave).cast_mut();
-                loop {
-                    match self.user.compare_exchange(
-                        core::ptr::null_mut(),
-                        me,
-                        Ordering::AcqRel,
-                        Ordering::Acquire,
-                    ) {
-                        Ok(_) => break,
-                        Err(p) if p == stand_in() => hetmp_core::sys::yield_now(),
-                        Err(_) => return Err(Error::SecondUser),
-                    }
-                }
-                slave.uses(self);
-                if matches!(self.body, Body::Ring(_)) {
-                    callers::mine().show(self, self.direction == Direction::SlaveToMaster);
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// The slave's thread ends: another may use its end.
-    pub(crate) fn slave_leaves(&self, slave: &Slave) {
-        let me = core::ptr::from_ref(slave).cast_mut();
-        let _ = self.user.compare_exchange(
-            me,
-            core::ptr::null_mut(),
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
-    }
-
-    /// Does a slave use, or could one use, the other end?
-    pub(crate) fn has_slave(&self) -> bool {
-        let user = self.user.load(Ordering::Acquire);
-        if user.is_null() || user == stand_in() {
-            let cluster = matches!(self.body, Body::Staged(_)).then_some(self.cluster);
-            return slaves::find(cluster, self.slave).is_some();
-        }
-        // The record may be going away: ask the list, not the pointer.
-        slaves::find(None, self.slave).is_some()
-    }
-
     /// Moves what can be moved, for the slave. True while transfers are under way. Rings have nothing to move.
     pub(crate) fn pump(&self, slave: &Slave) -> bool {
         let Body::Staged(stages) = &self.body else {
@@ -545,33 +379,6 @@ impl Queue {
         }
         stages.note(side);
         side.transferring()
-    }
-
-    /// Moves messages that an ended slave left in its store.
-    fn pump_for_ended(&self, stages: &Stages) {
-        if stages.used.load(Ordering::Acquire) == 0 {
-            return;
-        }
-        let taken = self.user.compare_exchange(
-            core::ptr::null_mut(),
-            stand_in(),
-            Ordering::AcqRel,
-            Ordering::Relaxed,
-        );
-        if taken.is_err() {
-            return;
-        }
-        // SAFETY: no slave uses the queue while `user` is the stand-in, which only one thread gets.
-        let side = unsafe { &mut *stages.slave.get() };
-        side.pump(
-            &stages.list,
-            &mut Copier {
-                stages,
-                slave: None,
-            },
-        );
-        stages.note(side);
-        self.user.store(core::ptr::null_mut(), Ordering::Release);
     }
 
     /// Takes up to `want` messages or slots.
@@ -596,47 +403,6 @@ impl Queue {
                 stride: end.stride(),
                 bytes: end.length(at, self),
             })
-        }
-    }
-
-    fn try_take_staged(&'static self, side: Side) -> Option<Taken> {
-        let Body::Staged(stages) = &self.body else {
-            return None;
-        };
-        match side {
-            Side::Master => {
-                if self.direction == Direction::SlaveToMaster
-                    && self.user.load(Ordering::Acquire).is_null()
-                {
-                    self.pump_for_ended(stages);
-                }
-                // SAFETY: the caller is the thread that uses the master's end (`enter`).
-                let (slot, bytes) = unsafe { &mut *stages.master.get() }.take(&stages.list)?;
-                let offset = slot as usize * stages.master_stride;
-                if let Some(guard) = &stages.guard {
-                    guard.allow(offset, stages.master_stride, true);
-                }
-                Some(Taken {
-                    at: stages.shown + offset,
-                    n: 1,
-                    stride: stages.master_stride,
-                    bytes,
-                })
-            }
-            Side::Slave(slave) => {
-                slave.pump_all();
-                // SAFETY: the caller is the slave that uses this queue (`enter`).
-                let mine = unsafe { &mut *stages.slave.get() };
-                let (slot, bytes) = mine.take()?;
-                stages.note(mine);
-                let at = stages.slave_base + slot as usize * stages.slave_stride;
-                Some(Taken {
-                    at,
-                    n: 1,
-                    stride: stages.slave_stride,
-                    bytes,
-                })
-            }
         }
     }
 
@@ -739,55 +505,6 @@ impl Queue {
         Ok(())
     }
 
-    fn give_staged(&'static self, side: Side, at: usize, n: u32, bytes: u32) -> Result<(), Error> {
-        let Body::Staged(stages) = &self.body else {
-            return Ok(());
-        };
-        if at == 0 {
-            return Err(Error::BadAddress);
-        }
-        // Batches of staged queues have one message.
-        if n != 1 {
-            return Err(Error::BadCount);
-        }
-        match side {
-            Side::Master => {
-                // SAFETY: as in `try_take_staged`.
-                let mine = unsafe { &mut *stages.master.get() };
-                stages.check(
-                    at,
-                    stages.shown,
-                    stages.master_stride,
-                    stages.list.len(),
-                    mine.oldest(),
-                    mine.held(),
-                )?;
-                if let Some(guard) = &stages.guard {
-                    // Before the slot is passed on.
-                    guard.allow(at - stages.shown, stages.master_stride, false);
-                }
-                mine.give(bytes, &stages.list);
-                self.slave_sleep().notify();
-            }
-            Side::Slave(slave) => {
-                // SAFETY: as above.
-                let mine = unsafe { &mut *stages.slave.get() };
-                stages.check(
-                    at,
-                    stages.slave_base,
-                    stages.slave_stride,
-                    mine.slots(),
-                    mine.oldest(),
-                    mine.held(),
-                )?;
-                mine.give(bytes);
-                stages.note(mine);
-                slave.pump_all();
-            }
-        }
-        Ok(())
-    }
-
     /// When the oldest transfer under way ends.
     pub(crate) fn transfer_ends(&self) -> Option<u64> {
         let Body::Staged(stages) = &self.body else {
@@ -829,38 +546,6 @@ impl Queue {
         self.receiver.handle.store(u32::MAX, Ordering::Release);
         self.wake_slave();
         self.wake_master();
-    }
-}
-
-impl Stages {
-    /// Tells the master what is in the store.
-    fn note(&self, side: &SlaveSide) {
-        self.messages.store(side.messages(), Ordering::Release);
-        self.held.store(side.held(), Ordering::Release);
-        self.used.store(side.used(), Ordering::Release);
-    }
-
-    fn check(
-        &self,
-        at: usize,
-        base: usize,
-        stride: usize,
-        slots: usize,
-        oldest: u32,
-        held: u32,
-    ) -> Result<(), Error> {
-        let slot = at.wrapping_sub(base) / stride;
-        if at < base || slot >= slots || (at - base) % stride != 0 {
-            return Err(Error::ForeignMessage);
-        }
-        let back = (slot + slots - oldest as usize) % slots;
-        if back >= held as usize {
-            Err(Error::ForeignMessage)
-        } else if back != 0 {
-            Err(Error::OutOfOrder)
-        } else {
-            Ok(())
-        }
     }
 }
 

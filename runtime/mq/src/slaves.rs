@@ -38,6 +38,8 @@ struct Mine {
     blocks: Vec<usize>,
     /// Transfers of its own that are under way: when they end, and what they count up.
     transfers: Vec<(u64, *mut i32)>,
+    /// Its stack for signals, 0 for none.
+    signal_stack: usize,
 }
 
 // SAFETY: `mine` and `engine` are touched by the slave's own thread only (`own` checks it), the rest is
@@ -216,6 +218,8 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         return core::ptr::null_mut();
     }
     drop(gate);
+    // SAFETY: this thread is the slave's, and the only one that touches its own part.
+    unsafe { (*slave.mine.get()).signal_stack = crate::crash::begin_thread() };
     callers::begin(Arc::into_raw(slave));
     // SAFETY: the program's slave function, of the type that the header asks for. Nothing that needs
     // dropping is on this frame: pthread_exit may unwind it.
@@ -238,6 +242,7 @@ pub(crate) fn over(slave: *const Slave) {
     }
     // SAFETY: this thread's own part; the lists end with it.
     let mine = unsafe { core::mem::take(&mut *slave.mine.get()) };
+    crate::crash::end_thread(mine.signal_stack);
     for queue in &mine.queues {
         queue.slave_leaves(&slave);
     }
@@ -272,6 +277,7 @@ pub fn start(
     }
     let function = function.ok_or(Error::BadAddress)?;
     callers::end_key();
+    crate::crash::install();
     let mut all = state();
     if all
         .running

@@ -144,29 +144,40 @@ extern "C" fn on_fault(
     context: *mut libc::c_void,
 ) {
     // SAFETY: the kernel passes a filled structure.
-    let address = unsafe { (*info).si_addr() } as usize;
-    let what = describe(address);
+    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    // A signal that a program sent has no address.
+    let what = if code > 0 { describe(address) } else { None };
     if let Some(what) = what {
-        let pc = program_counter(context);
+        let pc = crate::crash::program_counter(context);
         let who = crate::slaves::current()
             .map_or("the master".to_owned(), |s| format!("slave {}", s.number));
         hetmp_core::report::warn(format_args!(
             "{who} address {address:#x}: {what}; at {}",
             source_line(pc)
         ));
+    } else if !had_handler() {
+        crate::crash::say(
+            signal,
+            (code > 0).then_some(address),
+            crate::crash::program_counter(context),
+        );
     }
     // SAFETY: puts the earlier action back and returns; the instruction faults again under it.
     unsafe {
-        if what_is_none_and_has_handler() {
+        if had_handler() {
             libc::sigaction(signal, (&raw const BEFORE).cast(), core::ptr::null_mut());
         } else {
             libc::signal(signal, libc::SIG_DFL);
+        }
+        if code <= 0 {
+            // No instruction will fault again.
+            libc::raise(signal);
         }
     }
 }
 
 /// Did somebody else handle faults before?
-fn what_is_none_and_has_handler() -> bool {
+fn had_handler() -> bool {
     // SAFETY: BEFORE was written before the handler was installed.
     let before = unsafe {
         (&raw const BEFORE)
@@ -193,19 +204,6 @@ fn describe(address: usize) -> Option<String> {
     crate::store::owner_of(address).map(|(cluster, slave)| {
         format!("outside of the local store of slave {slave} of cluster {cluster}: its blocks are accepted")
     })
-}
-
-fn program_counter(context: *mut libc::c_void) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: the kernel passes the interrupted thread's context.
-    unsafe {
-        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as usize
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = context;
-        0
-    }
 }
 
 /// `file:line` of an instruction, by addr2line where that is installed, else object and offset. The process is

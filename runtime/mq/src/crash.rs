@@ -1,0 +1,278 @@
+//! The line that names a slave whose program crashes.
+//!
+//! The process ends by the signal as it would without this; but with 64 slaves that run one function, "Segmentation fault"
+//! does not say whose arguments to look at. The handler is installed with the first slaves, for signals that have no
+//! handler yet, and gives the signal its default action back before it returns. A stack of its own lets it
+//! speak after a slave has used up its stack, too.
+//!
+//! A crash may come inside of `malloc` or of the loader, so nothing here takes a lock or allocates: the line is put together on
+//! the stack, and the object of the instruction is looked up in `/proc/self/maps`.
+
+use core::fmt::Write;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Once;
+
+const SIGNALS: [(libc::c_int, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGABRT, "SIGABRT"),
+];
+
+/// Bytes of a slave's stack for signals.
+const STACK: usize = 64 << 10;
+
+/// Installs the handler where the program has none, once.
+pub(crate) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for (signal, _) in SIGNALS {
+            // SAFETY: both actions are live; the handler follows the rules for handlers, see above.
+            unsafe {
+                let mut before: libc::sigaction = core::mem::zeroed();
+                libc::sigaction(signal, core::ptr::null(), &mut before);
+                if before.sa_sigaction != libc::SIG_DFL {
+                    continue;
+                }
+                let mut action: libc::sigaction = core::mem::zeroed();
+                action.sa_sigaction = on_crash as *const () as usize;
+                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+                libc::sigemptyset(&mut action.sa_mask);
+                libc::sigaction(signal, &action, core::ptr::null_mut());
+            }
+        }
+    });
+}
+
+/// Gives the calling thread a stack for signals; its address, 0 if it has one already.
+pub(crate) fn begin_thread() -> usize {
+    // SAFETY: asks only; then hands over a new mapping that lives until `end_thread`.
+    unsafe {
+        let mut now: libc::stack_t = core::mem::zeroed();
+        if libc::sigaltstack(core::ptr::null(), &mut now) != 0
+            || now.ss_flags & libc::SS_DISABLE == 0
+        {
+            return 0;
+        }
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let rw = libc::PROT_READ | libc::PROT_WRITE;
+        let p = libc::mmap(core::ptr::null_mut(), STACK, rw, flags, -1, 0);
+        if p == libc::MAP_FAILED {
+            return 0;
+        }
+        let mut stack: libc::stack_t = core::mem::zeroed();
+        (stack.ss_sp, stack.ss_size) = (p, STACK);
+        libc::sigaltstack(&stack, core::ptr::null_mut());
+        p as usize
+    }
+}
+
+/// Takes back what [`begin_thread`] gave.
+pub(crate) fn end_thread(stack: usize) {
+    if stack == 0 {
+        return;
+    }
+    // SAFETY: the thread's own mapping, which no handler runs on: this is called by the thread itself. A stack that the program
+    // has put in its place meanwhile stays.
+    unsafe {
+        let mut now: libc::stack_t = core::mem::zeroed();
+        if libc::sigaltstack(core::ptr::null(), &mut now) == 0 && now.ss_sp as usize == stack {
+            let mut off: libc::stack_t = core::mem::zeroed();
+            (off.ss_flags, off.ss_size) = (libc::SS_DISABLE, STACK);
+            libc::sigaltstack(&off, core::ptr::null_mut());
+        }
+        libc::munmap(stack as *mut libc::c_void, STACK);
+    }
+}
+
+extern "C" fn on_crash(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    // SAFETY: the kernel passes a filled structure.
+    let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
+    say(
+        signal,
+        (code > 0).then_some(address),
+        program_counter(context),
+    );
+    // SAFETY: the default action ends the process: when the instruction faults again or abort goes on, or, for a signal that
+    // somebody sent, by sending it again, which waits until this handler has returned.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        if code <= 0 {
+            libc::raise(signal);
+        }
+    }
+}
+
+/// Says which slave the calling thread is, if it is one, and what it did. `address`: none where a program sent the signal.
+pub(crate) fn say(signal: libc::c_int, address: Option<usize>, pc: usize) {
+    // The first one: others may crash while the process ends.
+    static SAID: AtomicBool = AtomicBool::new(false);
+    let Some(slave) = crate::slaves::current() else {
+        return;
+    };
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let mut line = Line::<1024>::new();
+    let name = SIGNALS.iter().find(|s| s.0 == signal).map_or("?", |s| s.1);
+    // Writing to a `Line` cannot fail.
+    let _ = write!(
+        line,
+        "hetmp: slave {} of cluster {}: {name}",
+        slave.number, slave.cluster
+    );
+    if let Some(address) = address.filter(|_| signal == libc::SIGSEGV || signal == libc::SIGBUS) {
+        let _ = write!(line, " at address {address:#x}");
+    }
+    let _ = write!(line, ", instruction ");
+    object_of(pc, &mut line);
+    let _ = line.write_str(": the process ends by this signal\n");
+    hetmp_core::report::write_all(libc::STDERR_FILENO, line.bytes());
+}
+
+pub(crate) fn program_counter(context: *mut libc::c_void) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the kernel passes the interrupted thread's context.
+    unsafe {
+        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as usize
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        0
+    }
+}
+
+/// A text of at most `N` bytes; what is more is cut off.
+struct Line<const N: usize> {
+    bytes: [u8; N],
+    len: usize,
+}
+
+impl<const N: usize> Line<N> {
+    fn new() -> Line<N> {
+        Line {
+            bytes: [0; N],
+            len: 0,
+        }
+    }
+    fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+    fn push(&mut self, byte: u8) {
+        if self.len < N {
+            self.bytes[self.len] = byte;
+            self.len += 1;
+        }
+    }
+}
+
+impl<const N: usize> Write for Line<N> {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        text.bytes().for_each(|b| self.push(b));
+        Ok(())
+    }
+}
+
+/// Writes `object+0xoffset`, as addr2line takes it, or the address where it is in no object.
+fn object_of(pc: usize, out: &mut impl Write) {
+    let mut found = false;
+    // SAFETY: the name is a C string; the buffer is live and as long as said.
+    unsafe {
+        let fd = libc::open(
+            c"/proc/self/maps".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
+        let mut chunk = [0u8; 2048];
+        let mut line = Line::<512>::new();
+        // The object's path and where it begins.
+        let mut object = Line::<256>::new();
+        let mut base = 0;
+        while fd >= 0 && !found {
+            let n = libc::read(fd, chunk.as_mut_ptr().cast(), chunk.len());
+            if n <= 0 {
+                break;
+            }
+            for &byte in &chunk[..n as usize] {
+                if byte != b'\n' {
+                    line.push(byte);
+                    continue;
+                }
+                if let Some((begin, end, path)) = mapping(line.bytes()) {
+                    if path != object.bytes() {
+                        object = Line::new();
+                        path.iter().for_each(|&b| object.push(b));
+                        base = begin;
+                    }
+                    if (begin..end).contains(&pc) && path.starts_with(b"/") {
+                        if let Ok(path) = core::str::from_utf8(path) {
+                            let _ = write!(out, "{path}+{:#x}", pc - base);
+                            found = true;
+                            break;
+                        }
+                    }
+                }
+                line.len = 0;
+            }
+        }
+        if fd >= 0 {
+            libc::close(fd);
+        }
+    }
+    if !found {
+        let _ = write!(out, "{pc:#x}");
+    }
+}
+
+/// Begin, end and path of a line of `/proc/self/maps`: `begin-end rights offset device inode path`.
+fn mapping(line: &[u8]) -> Option<(usize, usize, &[u8])> {
+    let text = core::str::from_utf8(line).ok()?;
+    let (range, rest) = text.split_once(' ')?;
+    let (begin, end) = range.split_once('-')?;
+    let path = rest.splitn(5, ' ').nth(4).unwrap_or("").trim_start();
+    Some((
+        usize::from_str_radix(begin, 16).ok()?,
+        usize::from_str_radix(end, 16).ok()?,
+        path.as_bytes(),
+    ))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps_are_understood() {
+        let line = b"7f0100-7f0200 r-xp 00001000 08:01 1234     /usr/lib/with space.so";
+        assert_eq!(
+            mapping(line),
+            Some((0x7f0100, 0x7f0200, &b"/usr/lib/with space.so"[..]))
+        );
+        assert_eq!(mapping(b"1-2 rw-p 0 00:00 0"), Some((1, 2, &b""[..])));
+        assert_eq!(mapping(b"x"), None);
+    }
+
+    #[test]
+    fn instructions_are_found_in_their_objects() {
+        let mut line = Line::<512>::new();
+        object_of(mapping as *const () as usize, &mut line);
+        let text = String::from_utf8_lossy(line.bytes()).into_owned();
+        let exe = std::env::current_exe().expect("a path");
+        assert!(text.starts_with(&format!("{}+0x", exe.display())), "{text}");
+        let mut line = Line::<512>::new();
+        object_of(16, &mut line);
+        assert_eq!(line.bytes(), b"0x10");
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let mut line = Line::<4>::new();
+        let _ = write!(line, "{}", 123_456);
+        assert_eq!(line.bytes(), b"1234");
+    }
+}

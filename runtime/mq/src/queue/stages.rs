@@ -1,0 +1,206 @@
+//! What a call does to a queue of two stages: it takes and gives slots of [`crate::staged`], copies messages on behalf of
+//! the slave, and keeps the program away from slots on strict platforms.
+
+use super::users::stand_in;
+use super::{Body, Queue, Side, Stages, Taken};
+use crate::error::Error;
+use crate::slaves::Slave;
+use crate::staged::{Direction, Mover, SlaveSide};
+use core::sync::atomic::Ordering;
+
+/// Copies messages of a staged queue on behalf of a slave, or of the master for a slave that has ended.
+pub(super) struct Copier<'a> {
+    pub(super) stages: &'a Stages,
+    pub(super) slave: Option<&'a Slave>,
+}
+
+impl Mover for Copier<'_> {
+    fn start(
+        &mut self,
+        master_slot: u32,
+        slave_slot: u32,
+        bytes: u32,
+        direction: Direction,
+    ) -> u64 {
+        let m = self.stages.master_base + master_slot as usize * self.stages.master_stride;
+        let s = self.stages.slave_base + slave_slot as usize * self.stages.slave_stride;
+        let (from, to) = match direction {
+            Direction::MasterToSlave => (m, s),
+            Direction::SlaveToMaster => (s, m),
+        };
+        // SAFETY: both slots are in state Tran: neither the master nor the slave program touches them. `bytes` is at
+        // most the queue's message size, which both slots have.
+        unsafe {
+            core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes as usize);
+        }
+        self.slave
+            .map_or(0, |slave| slave.engine.start(bytes as usize))
+    }
+
+    fn done(&mut self, ticket: u64) -> bool {
+        ticket == 0 || hetmp_core::sys::monotonic_ns() >= ticket
+    }
+
+    fn direct_access(&mut self) {
+        if let Some(slave) = self.slave {
+            slave.engine.direct_access();
+        }
+    }
+}
+
+impl Queue {
+    /// Moves messages that an ended slave left in its store.
+    pub(super) fn pump_for_ended(&self, stages: &Stages) {
+        if stages.used.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let taken = self.user.compare_exchange(
+            core::ptr::null_mut(),
+            stand_in(),
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+        if taken.is_err() {
+            return;
+        }
+        // SAFETY: no slave uses the queue while `user` is the stand-in, which only one thread gets.
+        let side = unsafe { &mut *stages.slave.get() };
+        side.pump(
+            &stages.list,
+            &mut Copier {
+                stages,
+                slave: None,
+            },
+        );
+        stages.note(side);
+        self.user.store(core::ptr::null_mut(), Ordering::Release);
+    }
+
+    pub(super) fn try_take_staged(&'static self, side: Side) -> Option<Taken> {
+        let Body::Staged(stages) = &self.body else {
+            return None;
+        };
+        match side {
+            Side::Master => {
+                if self.direction == Direction::SlaveToMaster
+                    && self.user.load(Ordering::Acquire).is_null()
+                {
+                    self.pump_for_ended(stages);
+                }
+                // SAFETY: the caller is the thread that uses the master's end (`enter`).
+                let (slot, bytes) = unsafe { &mut *stages.master.get() }.take(&stages.list)?;
+                let offset = slot as usize * stages.master_stride;
+                if let Some(guard) = &stages.guard {
+                    guard.allow(offset, stages.master_stride, true);
+                }
+                Some(Taken {
+                    at: stages.shown + offset,
+                    n: 1,
+                    stride: stages.master_stride,
+                    bytes,
+                })
+            }
+            Side::Slave(slave) => {
+                slave.pump_all();
+                // SAFETY: the caller is the slave that uses this queue (`enter`).
+                let mine = unsafe { &mut *stages.slave.get() };
+                let (slot, bytes) = mine.take()?;
+                stages.note(mine);
+                let at = stages.slave_base + slot as usize * stages.slave_stride;
+                Some(Taken {
+                    at,
+                    n: 1,
+                    stride: stages.slave_stride,
+                    bytes,
+                })
+            }
+        }
+    }
+
+    pub(super) fn give_staged(
+        &'static self,
+        side: Side,
+        at: usize,
+        n: u32,
+        bytes: u32,
+    ) -> Result<(), Error> {
+        let Body::Staged(stages) = &self.body else {
+            return Ok(());
+        };
+        if at == 0 {
+            return Err(Error::BadAddress);
+        }
+        // Batches of staged queues have one message.
+        if n != 1 {
+            return Err(Error::BadCount);
+        }
+        match side {
+            Side::Master => {
+                // SAFETY: as in `try_take_staged`.
+                let mine = unsafe { &mut *stages.master.get() };
+                stages.check(
+                    at,
+                    stages.shown,
+                    stages.master_stride,
+                    stages.list.len(),
+                    mine.oldest(),
+                    mine.held(),
+                )?;
+                if let Some(guard) = &stages.guard {
+                    // Before the slot is passed on.
+                    guard.allow(at - stages.shown, stages.master_stride, false);
+                }
+                mine.give(bytes, &stages.list);
+                self.slave_sleep().notify();
+            }
+            Side::Slave(slave) => {
+                // SAFETY: as above.
+                let mine = unsafe { &mut *stages.slave.get() };
+                stages.check(
+                    at,
+                    stages.slave_base,
+                    stages.slave_stride,
+                    mine.slots(),
+                    mine.oldest(),
+                    mine.held(),
+                )?;
+                mine.give(bytes);
+                stages.note(mine);
+                slave.pump_all();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Stages {
+    /// Tells the master what is in the store.
+    pub(super) fn note(&self, side: &SlaveSide) {
+        self.messages.store(side.messages(), Ordering::Release);
+        self.held.store(side.held(), Ordering::Release);
+        self.used.store(side.used(), Ordering::Release);
+    }
+
+    fn check(
+        &self,
+        at: usize,
+        base: usize,
+        stride: usize,
+        slots: usize,
+        oldest: u32,
+        held: u32,
+    ) -> Result<(), Error> {
+        let slot = at.wrapping_sub(base) / stride;
+        if at < base || slot >= slots || (at - base) % stride != 0 {
+            return Err(Error::ForeignMessage);
+        }
+        let back = (slot + slots - oldest as usize) % slots;
+        if back >= held as usize {
+            Err(Error::ForeignMessage)
+        } else if back != 0 {
+            Err(Error::OutOfOrder)
+        } else {
+            Ok(())
+        }
+    }
+}

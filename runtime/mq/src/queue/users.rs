@@ -1,0 +1,141 @@
+//! Who uses a queue's ends: taking an end by the first call, checking it at every later one, and giving it up when a
+//! thread ends.
+
+use super::{Body, Queue, Side};
+use crate::callers;
+use crate::error::Error;
+use crate::slaves::{self, Slave};
+use crate::staged::Direction;
+use crate::thread;
+use core::sync::atomic::Ordering;
+
+/// Marks `user` while the master moves messages of a slave that has ended.
+pub(super) fn stand_in() -> *mut Slave {
+    core::ptr::without_provenance_mut(1)
+}
+
+impl Queue {
+    /// The thread that uses the master's end, 0 for nobody yet.
+    pub(crate) fn master_thread(&self) -> u64 {
+        self.master_end().owner.load(Ordering::Relaxed)
+    }
+
+    /// Makes the calling thread the user of the master's end.
+    pub(crate) fn adopt(&self) {
+        self.hide();
+        self.master_end()
+            .owner
+            .store(thread::pointer(), Ordering::Release);
+        self.show_to_master();
+    }
+
+    /// Takes the queue out of the table of the master's thread.
+    pub(super) fn hide(&self) {
+        let entry = self.shown.swap(core::ptr::null_mut(), Ordering::AcqRel);
+        if !entry.is_null() {
+            // SAFETY: the table lives until its thread has ended, which takes its queues out first.
+            unsafe { &*entry }.store(core::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
+    fn show_to_master(&self) {
+        let caller = callers::mine();
+        if matches!(self.body, Body::Ring(_)) {
+            let entry = caller.show(self, self.direction == Direction::MasterToSlave);
+            self.shown.store(entry.cast_mut(), Ordering::Release);
+        }
+    }
+
+    /// The thread of these tables ends: another may use what it used as the master.
+    pub(crate) fn master_leaves(&self, tables: [callers::Table; 2], len: usize) {
+        let entry = self.shown.load(Ordering::Acquire).cast_const();
+        if tables
+            .iter()
+            .any(|&table| entry >= table && entry < table.wrapping_add(len))
+            || self.master_thread() == thread::pointer()
+        {
+            self.hide();
+            self.master_end().owner.store(0, Ordering::Release);
+        }
+    }
+
+    /// Sees to it that the caller's thread is the one that uses this side.
+    #[inline(always)]
+    pub(crate) fn enter(&'static self, side: Side) -> Result<(), Error> {
+        match side {
+            Side::Master if self.master_thread() == thread::pointer() => Ok(()),
+            Side::Slave(slave) if core::ptr::eq(self.user.load(Ordering::Relaxed), slave) => Ok(()),
+            _ => self.first_use(side),
+        }
+    }
+
+    #[cold]
+    fn first_use(&'static self, side: Side) -> Result<(), Error> {
+        match side {
+            Side::Master => {
+                if slaves::current().is_some() {
+                    return Err(Error::NotTheMaster);
+                }
+                let me = thread::pointer();
+                match self.master_end().owner.compare_exchange(
+                    0,
+                    me,
+                    Ordering::AcqRel,
+                    Ordering::Acquire,
+                ) {
+                    Ok(_) => {
+                        self.show_to_master();
+                        Ok(())
+                    }
+                    Err(_) => Err(Error::SecondUser),
+                }
+            }
+            Side::Slave(slave) => {
+                // On a machine with one memory the clusters' slaves of one number reach the same queues.
+                if self.cluster != slave.cluster && matches!(self.body, Body::Staged(_)) {
+                    return Err(Error::NoSuchQueue);
+                }
+                let me = core::ptr::from_ref(slave).cast_mut();
+                loop {
+                    match self.user.compare_exchange(
+                        core::ptr::null_mut(),
+                        me,
+                        Ordering::AcqRel,
+                        Ordering::Acquire,
+                    ) {
+                        Ok(_) => break,
+                        Err(p) if p == stand_in() => hetmp_core::sys::yield_now(),
+                        Err(_) => return Err(Error::SecondUser),
+                    }
+                }
+                slave.uses(self);
+                if matches!(self.body, Body::Ring(_)) {
+                    callers::mine().show(self, self.direction == Direction::SlaveToMaster);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The slave's thread ends: another may use its end.
+    pub(crate) fn slave_leaves(&self, slave: &Slave) {
+        let me = core::ptr::from_ref(slave).cast_mut();
+        let _ = self.user.compare_exchange(
+            me,
+            core::ptr::null_mut(),
+            Ordering::AcqRel,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Does a slave use, or could one use, the other end?
+    pub(crate) fn has_slave(&self) -> bool {
+        let user = self.user.load(Ordering::Acquire);
+        if user.is_null() || user == stand_in() {
+            let cluster = matches!(self.body, Body::Staged(_)).then_some(self.cluster);
+            return slaves::find(cluster, self.slave).is_some();
+        }
+        // The record may be going away: ask the list, not the pointer.
+        slaves::find(None, self.slave).is_some()
+    }
+}
