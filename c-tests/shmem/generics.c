@@ -1,5 +1,5 @@
 /* The type-generic forms of C11, with and without a context, for every type of the tables.
- * shmem-test: flags=-std=c11 */
+ * shmem-test: flags=-std=c11 -D_POSIX_C_SOURCE=200809L */
 #include "shtest.h"
 #include "types.h"
 

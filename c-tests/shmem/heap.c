@@ -73,8 +73,8 @@ static void resized(void) {
         }
         CHECKF(wrong == 0, "%zu of %zu at %zu", wrong, kept, now);
         /* The other PEs may still be looking at theirs. */
-        shmem_barrier_all();
         unsigned char held = block[0];
+        shmem_barrier_all();
         symmetric(block, now);
         block[0] = held;
         kept = kept < now ? kept : now - 1;

@@ -1,6 +1,6 @@
 /* The profiling interface: every routine has a second name, pshmem_..., and a program may define the first one itself
  * ("Profiling Interface"). Here the program is its own tool.
- * shmem-test: builds=default static-locals-O0 */
+ * shmem-test: builds=default O0 */
 #include "shtest.h"
 #ifndef PSHMEM_DECLARED
 #include <pshmem.h>

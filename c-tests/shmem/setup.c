@@ -1,5 +1,6 @@
 /* Setup and queries: "Library Setup, Exit, and Query Routines" of OpenSHMEM 1.6. The first argument, if
  * there is one, is the number of PEs that the launcher was asked for.
+ * shmem-test: args=@pes
  * shmem-test: peer=yes */
 #include "shtest.h"
 

@@ -1,7 +1,7 @@
 /* Global and static variables are symmetric objects, whether initialized or not, in executables that are
  * position-independent and in those that are not ("Memory Model"). What they held before shmem_init they hold after.
  * shmem-test: peer=yes
- * shmem-test: builds=pie nopie static-locals-O0 */
+ * shmem-test: builds=pie nopie O0 */
 #include "shtest.h"
 
 int initialized[16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

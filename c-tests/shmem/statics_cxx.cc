@@ -41,6 +41,7 @@ int main() {
     CHECK(name == "a name too long to be kept in place!?");
     CHECK(numbers.size() == 101 && numbers[50] == 9 && numbers.back() == 4);
     CHECK(Holder<long>::value == 31 && local().x == 3 && local().y == 2.5);
+    shmem_barrier_all();
     shmem_double_p(&point.x, 100 + me, next);
     shmem_long_p(&Holder<long>::value, 200 + me, next);
     shmem_double_p(&local().y, 300 + me, next);

@@ -1,0 +1,164 @@
+//! How jobs end: statuses of programs, `shmem_global_exit`, and PEs that die.
+
+use super::launch::{self, Ending, Launcher, Outcome};
+use super::program::{self, Library};
+use super::shown;
+use libtest_mimic::{Failed, Trial};
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(2);
+
+fn job(pes: u32, args: &[&str], env: &[(&str, &str)]) -> Result<Outcome, Failed> {
+    let path = program::named("exit_status").build("default", Library::Ours)?;
+    let mut command = Launcher::Oshrun
+        .start(pes, &path)
+        .args(args)
+        .limit(Duration::from_secs(20));
+    for (name, value) in env {
+        command = command.env(name, value);
+    }
+    Ok(command.run())
+}
+
+/// Ends with `status`, says `lines` lines that hold `part`, leaves nothing, and is quick.
+fn ends(
+    args: &[&str],
+    env: &[(&str, &str)],
+    status: i32,
+    part: Option<&str>,
+) -> Result<(), Failed> {
+    let mut took = Duration::MAX;
+    for _ in 0..3 {
+        let out = job(3, args, env)?;
+        let lines: Vec<&str> = out.stderr.lines().collect();
+        let right = match part {
+            None => lines.is_empty(),
+            Some(part) => {
+                lines.len() == 1 && lines[0].starts_with("hetmp: ") && lines[0].contains(part)
+            }
+        };
+        if out.ending != Ending::Exit(status) || !right || out.stdout.contains("came") {
+            return Err(format!(
+                "{args:?} with {env:?}: {status} was to come: {}",
+                shown(&out)
+            )
+            .into());
+        }
+        if !out.left.is_empty() {
+            return Err(format!("{args:?}: left running: {:?}", out.left).into());
+        }
+        took = out.took;
+        if took < LIMIT {
+            return Ok(());
+        }
+    }
+    Err(format!("{args:?} with {env:?}: ended after {took:?}").into())
+}
+
+/// SIGKILL for one PE from outside, while the others wait for it in every way there is.
+fn killed(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
+    for place in ["wait", "barrier", "lock", "compute"] {
+        let path = program::named("exit_status").build("default", Library::Ours)?;
+        let text = path.display().to_string();
+        let what = format!("stay-{place}");
+        let mut command = Launcher::Oshrun
+            .start(3, &path)
+            // No PE 9: all of them stay.
+            .args([what.as_str(), "9"])
+            .limit(Duration::from_secs(20));
+        for (name, value) in env {
+            command = command.env(name, value);
+        }
+        let killed_at = std::sync::Mutex::new(None);
+        let out = command.run_watched(|launcher, mark| {
+            let end = std::time::Instant::now() + Duration::from_secs(10);
+            loop {
+                let mut pes: Vec<i32> = launch::marked(mark)
+                    .into_iter()
+                    .filter(|(pid, line)| line.starts_with(&text) && *pid != launcher as i32)
+                    .map(|(pid, _)| pid)
+                    .collect();
+                pes.sort_unstable();
+                if pes.len() == 3 {
+                    // Let them get where they wait.
+                    std::thread::sleep(Duration::from_millis(400));
+                    // SAFETY: kill(2) takes no pointers; the process is this run's.
+                    unsafe { libc::kill(pes[1], libc::SIGKILL) };
+                    *killed_at.lock().expect("a lock") = Some(std::time::Instant::now());
+                    return;
+                }
+                if std::time::Instant::now() > end {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let Some(at) = *killed_at.lock().expect("a lock") else {
+            return Err(format!("{what}: three PEs were to run: {}", shown(&out)).into());
+        };
+        let lines: Vec<&str> = out.stderr.lines().collect();
+        let named = lines.len() == 1 && lines[0].contains("SIGKILL");
+        if out.ending != Ending::Exit(137) || !named || !out.left.is_empty() {
+            return Err(format!("{what} with {env:?}: {:?} {}", out.left, shown(&out)).into());
+        }
+        if at.elapsed() > Duration::from_secs(3) {
+            return Err(format!("{what}: ended {:?} after the kill", at.elapsed()).into());
+        }
+    }
+    Ok(())
+}
+
+/// Tests of ends.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = vec![
+        Trial::test("ends/statuses", || {
+            ends(&["finalized", "1", "0"], &[], 0, None)?;
+            ends(&["implicit"], &[], 0, None)?;
+            for status in ["1", "42", "255"] {
+                let number = status.parse().expect("a number");
+                ends(&["finalized", "1", status], &[], number, Some("rank 1"))?;
+            }
+            Ok(())
+        }),
+        Trial::test("ends/global-exit", || {
+            for place in ["barrier", "wait", "lock", "compute"] {
+                let what = format!("global-{place}");
+                ends(&[&what, "1", "7"], &[], 7, None)
+                    .or_else(|_| ends(&[&what, "1", "7"], &[], 7, Some("rank 1")))?;
+                ends(&[&what, "0", "0"], &[], 0, None)?;
+            }
+            Ok(())
+        }),
+        Trial::test("ends/exit-in-the-middle", || {
+            for place in ["barrier", "wait", "compute"] {
+                let what = format!("exit-{place}");
+                ends(&[&what, "2", "5"], &[], 5, Some("rank 2"))?;
+            }
+            Ok(())
+        }),
+        Trial::test("ends/abort", || {
+            ends(&["abort-barrier", "1", "0"], &[], 134, Some("SIGABRT"))
+        }),
+    ];
+    for (name, env) in [
+        ("auto", &[][..]),
+        ("emulated", &[("HETMP_NIC", "emulated")]),
+        ("tcp", &[("HETMP_NIC", "tcp")]),
+    ] {
+        trials.push(Trial::test(format!("ends/killed-{name}"), move || {
+            killed(env)
+        }));
+    }
+    for engine in ["emulated", "tcp"] {
+        trials.push(Trial::test(
+            format!("ends/global-exit-{engine}"),
+            move || {
+                let env = [("HETMP_NIC", engine)];
+                ends(&["global-barrier", "1", "7"], &env, 7, None)
+                    .or_else(|_| ends(&["global-barrier", "1", "7"], &env, 7, Some("rank 1")))?;
+                ends(&["die-wait", "1", "0"], &env, 137, Some("SIGKILL"))
+            },
+        ));
+    }
+    trials
+}

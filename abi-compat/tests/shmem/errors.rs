@@ -1,0 +1,250 @@
+//! Mistakes of a program: each costs one line that names the function and the value, and ends the whole job within two
+//! seconds with a status that is not zero.
+
+use super::launch::{Ending, Launcher, Outcome};
+use super::program::{self, Library};
+use super::{shown, Setting};
+use libtest_mimic::{Failed, Trial};
+use std::time::Duration;
+
+/// Number of PEs of these jobs.
+const PES: u32 = 3;
+/// How long a job that fails may take, start included.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// A mistake that `c-tests/shmem/errors.c` makes, and what the line has to hold.
+struct Mistake {
+    case: &'static str,
+    /// Found only where `HETMP_CHECK=1` asks for it.
+    checked: bool,
+    /// Parts of the line.
+    parts: &'static [&'static str],
+}
+
+const fn always(case: &'static str, parts: &'static [&'static str]) -> Mistake {
+    Mistake {
+        case,
+        checked: false,
+        parts,
+    }
+}
+
+const fn checked(case: &'static str, parts: &'static [&'static str]) -> Mistake {
+    Mistake {
+        case,
+        checked: true,
+        parts,
+    }
+}
+
+const MISTAKES: &[Mistake] = &[
+    always("put-pe", &["shmem_long_put ", "PE 3", "0 to 2 is accepted"]),
+    always(
+        "put-pe-negative",
+        &["shmem_long_put ", "PE -1", "0 to 2 is accepted"],
+    ),
+    always("put-pe-huge", &["shmem_long_put ", "PE 1073741824"]),
+    always("put-address", &["shmem_long_put ", "PE 0", "address 0x"]),
+    always("put-null", &["shmem_putmem ", "address 0x0"]),
+    always("put-malloc", &["shmem_int_put ", "address 0x"]),
+    always("put-end", &["shmem_putmem ", "1099511627776 bytes"]),
+    always("put-128", &["shmem_put128 ", "PE 3"]),
+    always("putmem-nbi-pe", &["shmem_putmem_nbi ", "PE 3"]),
+    always("get-pe", &["shmem_long_get ", "PE 3"]),
+    always("get-address", &["shmem_long_get ", "PE 0", "address 0x"]),
+    always("get-nbi-address", &["shmem_getmem_nbi ", "address 0x"]),
+    always("p-pe", &["shmem_long_p ", "PE 3"]),
+    always("p-address", &["shmem_double_p ", "address 0x"]),
+    always("g-pe", &["shmem_long_g ", "PE 3"]),
+    always("g-address", &["shmem_short_g ", "address 0x"]),
+    always("p-longdouble-pe", &["shmem_longdouble_p ", "PE 3"]),
+    always("iput-pe", &["shmem_int_iput ", "PE 3"]),
+    always("iput-range", &["shmem_long_iput "]),
+    always("iget-pe", &["shmem_iget64 ", "PE -3"]),
+    always("add-pe", &["shmem_long_atomic_add ", "PE 3"]),
+    always("add-address", &["shmem_long_atomic_add ", "address 0x"]),
+    always("fetch-pe", &["shmem_int_atomic_fetch ", "PE 3"]),
+    always("swap-address", &["shmem_double_atomic_swap ", "address 0x"]),
+    always(
+        "fetch-add-nbi-pe",
+        &["shmem_long_atomic_fetch_add_nbi ", "PE 3"],
+    ),
+    always("signal-pe", &["shmem_putmem_signal ", "PE 3"]),
+    always("signal-address", &["shmem_putmem_signal ", "address 0x"]),
+    always("signal-op", &["shmem_putmem_signal ", "77"]),
+    always("wait-cmp", &["shmem_long_wait_until ", "99"]),
+    always("ctx-invalid", &["shmem_ctx_long_p ", "SHMEM_CTX_INVALID"]),
+    always("before-init", &["shmem_long_p ", "before shmem_init"]),
+    always("my-pe-before-init", &["shmem_my_pe ", "before shmem_init"]),
+    always("free-address", &["shmem_free ", "address 0x"]),
+    always("free-twice", &["shmem_free ", "address 0x"]),
+    always("free-inside", &["shmem_free ", "address 0x"]),
+    always("root", &["shmem_long_broadcast ", "3"]),
+    always("root-negative", &["shmem_broadcastmem ", "-1"]),
+    always(
+        "team-invalid",
+        &["shmem_long_sum_reduce ", "SHMEM_TEAM_INVALID"],
+    ),
+    always("team-ctx-pe", &["shmem_ctx_long_p ", "PE 1"]),
+    always("after-finalize", &["shmem_long_p ", "after shmem_finalize"]),
+    always(
+        "finalize-twice",
+        &["shmem_finalize ", "after shmem_finalize"],
+    ),
+    always("barrier-set", &["shmem_barrier "]),
+    checked("wait-address", &["shmem_long_wait_until ", "address 0x"]),
+    checked("lock-address", &["shmem_set_lock ", "address 0x"]),
+    checked("clear-free-lock", &["shmem_clear_lock ", "not held"]),
+    checked("ctx-destroyed", &["shmem_ctx_long_p ", "context"]),
+    checked("ctx-destroy-default", &["shmem_ctx_destroy "]),
+    checked("ctx-private", &["shmem_ctx_long_p ", "SHMEM_CTX_PRIVATE"]),
+    checked("team-destroy-world", &["shmem_team_destroy "]),
+    checked("team-destroyed", &["shmem_team_sync ", "team"]),
+    checked("reduce-address", &["shmem_long_sum_reduce ", "address 0x"]),
+    checked("reduce-overlap", &["shmem_long_sum_reduce ", "overlap"]),
+    checked("collect-overlap", &["shmem_long_fcollect ", "overlap"]),
+    checked("reduce-counts", &["shmem_long_sum_reduce ", "4", "5"]),
+    checked("reduce-targets", &["shmem_long_sum_reduce "]),
+    checked("roots", &["shmem_long_broadcast ", "0", "1"]),
+    checked("kinds", &["shmem_long_sum_reduce", "shmem_long_max_reduce"]),
+    checked(
+        "barrier-and-reduce",
+        &["shmem_barrier_all", "shmem_long_max_reduce"],
+    ),
+    checked("malloc-sizes", &["shmem_malloc", "100", "200"]),
+    checked("malloc-and-barrier", &["shmem_malloc", "shmem_barrier_all"]),
+    checked("use-after-free", &["shmem_long_p ", "address 0x"]),
+];
+
+/// Lines of standard error that are hetmp's.
+fn said(out: &Outcome) -> Vec<&str> {
+    out.stderr
+        .lines()
+        .filter(|l| l.starts_with("hetmp: "))
+        .collect()
+}
+
+fn judge(out: &Outcome, parts: &[&str]) -> Result<(), String> {
+    match out.ending {
+        Ending::Exit(status) if status != 0 => {}
+        _ => return Err(format!("a status was to be there: {}", shown(out))),
+    }
+    if out.stdout.contains("not noticed") || out.stdout.contains("no such case") {
+        return Err(format!("went on: {}", shown(out)));
+    }
+    let lines = said(out);
+    let [line] = lines[..] else {
+        return Err(format!("one line of hetmp's was to come: {}", shown(out)));
+    };
+    if out.stderr.lines().count() != 1 {
+        return Err(format!("others talked, too: {}", shown(out)));
+    }
+    for part in parts {
+        if !line.contains(part) {
+            return Err(format!("`{part}` is not in the line: {}", shown(out)));
+        }
+    }
+    if !line.ends_with("accepted") {
+        return Err(format!(
+            "the line does not say what is accepted: {}",
+            shown(out)
+        ));
+    }
+    if !out.left.is_empty() {
+        return Err(format!("left running: {:?}", out.left));
+    }
+    Ok(())
+}
+
+/// One mistake in one setting.
+fn noticed(case: &str, parts: &[&str], env: &[(&str, &str)]) -> Result<(), Failed> {
+    let path = program::named("errors").build("default", Library::Ours)?;
+    let mut slowest = Duration::MAX;
+    // Only the time may be another one on a second try: this machine may be busy with something else.
+    for _ in 0..3 {
+        let mut command = Launcher::Oshrun
+            .start(PES, &path)
+            .args([case])
+            .limit(Duration::from_secs(20));
+        for (name, value) in env {
+            command = command.env(name, value);
+        }
+        let out = command.run();
+        judge(&out, parts).map_err(|why| format!("errors {case} with {env:?}: {why}"))?;
+        slowest = out.took;
+        if slowest < LIMIT {
+            return Ok(());
+        }
+    }
+    Err(format!("errors {case} with {env:?}: the job ended after {slowest:?}").into())
+}
+
+/// A variable that is not understood: one line for the job, and the program runs with the default.
+fn bad_variable(name: &str, value: &str) -> Result<(), Failed> {
+    let path = program::named("errors").build("default", Library::Ours)?;
+    let out = Launcher::Oshrun
+        .start(PES, &path)
+        .args(["none"])
+        .env(name, value)
+        .run();
+    let lines = said(&out);
+    let begins = format!("hetmp: {name} {value}: ");
+    let all_of_it = lines
+        .iter()
+        .all(|l| l.starts_with(&begins) && l.ends_with("accepted"));
+    if lines.is_empty() || lines.len() > PES as usize || !all_of_it {
+        return Err(format!("not lines that begin with `{begins}`: {}", shown(&out)).into());
+    }
+    Ok(())
+}
+
+/// Tests of mistakes.
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials: Vec<Trial> = MISTAKES
+        .iter()
+        .map(|mistake| {
+            Trial::test(format!("errors/{}", mistake.case), move || {
+                if !mistake.checked {
+                    noticed(mistake.case, mistake.parts, &[])?;
+                }
+                noticed(mistake.case, mistake.parts, &[("HETMP_CHECK", "1")])?;
+                Ok(())
+            })
+        })
+        .collect();
+    // The same lines where operations go through an engine.
+    for engine in ["emulated", "tcp"] {
+        trials.push(Trial::test(format!("errors/through-{engine}"), move || {
+            for mistake in MISTAKES.iter().filter(|m| !m.checked).step_by(4) {
+                noticed(mistake.case, mistake.parts, &[("HETMP_NIC", engine)])?;
+            }
+            Ok(())
+        }));
+    }
+    for (name, value) in [
+        ("SHMEM_SYMMETRIC_SIZE", "much"),
+        ("SHMEM_SYMMETRIC_SIZE", "-5M"),
+        ("HETMP_NIC", "pigeon"),
+        ("HETMP_NIC_MODEL", "gpu,seed=x"),
+        ("HETMP_CHECK", "perhaps"),
+    ] {
+        trials.push(Trial::test(
+            format!("errors/variable-{name}-{value}"),
+            move || bad_variable(name, value),
+        ));
+    }
+    trials.push(Trial::test("errors/none", || {
+        let program = program::named("errors");
+        let mut setting = Setting::new("default", PES);
+        setting.env = vec![("HETMP_CHECK".to_owned(), "1".to_owned())];
+        let path = program.build(&setting.build, Library::Ours)?;
+        let out = Launcher::Oshrun
+            .start(setting.pes, &path)
+            .args(["none"])
+            .envs(&setting.env)
+            .run();
+        super::verdict(&program, setting.pes, &out, false)?;
+        Ok(())
+    }));
+    trials
+}

@@ -1,0 +1,145 @@
+//! PEs on two hosts: network name spaces joined by a pair of virtual interfaces, where this user may make them.
+
+use super::launch::Command;
+use super::program::{self, Library};
+use super::{verdict, Setting};
+use libtest_mimic::{Failed, Trial};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+const PROGRAMS: &[&str] = &[
+    "setup",
+    "put_get",
+    "contended",
+    "collectives",
+    "signals",
+    "ordering",
+    "locks",
+    "heap",
+];
+
+const ADDRESSES: [&str; 2] = ["10.213.9.1", "10.213.9.2"];
+
+struct Network {
+    spaces: [String; 2],
+    ssh: PathBuf,
+    hosts: PathBuf,
+}
+
+fn ip(arguments: &str) -> bool {
+    Command::new("/usr/sbin/ip")
+        .args(arguments.split(' '))
+        .run()
+        .ending
+        == super::launch::Ending::Exit(0)
+}
+
+impl Network {
+    fn new() -> Option<Self> {
+        if !PathBuf::from("/usr/sbin/ip").is_file() {
+            return None;
+        }
+        let id = std::process::id();
+        let spaces = [format!("osha{id}"), format!("oshb{id}")];
+        let [a, b] = &spaces;
+        let folder = program::scratch();
+        fs::create_dir_all(&folder).ok()?;
+        let network = Self {
+            ssh: folder.join(format!("ssh-{id}")),
+            hosts: folder.join(format!("hosts-{id}")),
+            spaces: spaces.clone(),
+        };
+        // What hetrun runs instead of ssh: the host's address tells the name space.
+        fs::write(
+            &network.ssh,
+            format!(
+                "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\n\
+                 case $1 in {}) space={a} ;; {}) space={b} ;; *) exit 255 ;; esac\n\
+                 shift\nexec ip netns exec $space sh -c \"$*\"\n",
+                ADDRESSES[0], ADDRESSES[1]
+            ),
+        )
+        .ok()?;
+        fs::write(
+            &network.hosts,
+            format!("{} slots=2\n{} slots=2\n", ADDRESSES[0], ADDRESSES[1]),
+        )
+        .ok()?;
+        let made = ip(&format!("netns add {a}"))
+            && ip(&format!("netns add {b}"))
+            && ip(&format!(
+                "link add v0 netns {a} type veth peer name v0 netns {b}"
+            ))
+            && ip(&format!("-n {a} addr add {}/24 dev v0", ADDRESSES[0]))
+            && ip(&format!("-n {b} addr add {}/24 dev v0", ADDRESSES[1]))
+            && ip(&format!("-n {a} link set v0 up"))
+            && ip(&format!("-n {b} link set v0 up"))
+            && ip(&format!("-n {a} link set lo up"))
+            && ip(&format!("-n {b} link set lo up"));
+        made.then_some(network)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for space in &self.spaces {
+            ip(&format!("netns del {space}"));
+        }
+        let _ = fs::remove_file(&self.ssh);
+        let _ = fs::remove_file(&self.hosts);
+    }
+}
+
+/// One network at a time: they have the same addresses.
+static ONE: Mutex<()> = Mutex::new(());
+
+fn on_two_hosts(name: &str) -> Result<(), Failed> {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let network = Network::new().ok_or("no network name spaces can be made")?;
+    let program = program::named(name);
+    let path = program.build(&program.builds[0], Library::Ours)?;
+    for pes in [2_u32, 4] {
+        let setting = Setting::new(&program.builds[0], pes);
+        // One PE on each host, or two.
+        if pes == 2 {
+            fs::write(
+                &network.hosts,
+                format!("{} slots=1\n{} slots=1\n", ADDRESSES[0], ADDRESSES[1]),
+            )?;
+        } else {
+            fs::write(
+                &network.hosts,
+                format!("{} slots=2\n{} slots=2\n", ADDRESSES[0], ADDRESSES[1]),
+            )?;
+        }
+        let args = program.args[0]
+            .iter()
+            .map(|a| a.replace("@pes", &pes.to_string()));
+        let out = Command::new(program::prefix().join("bin/hetrun"))
+            .args(["--ssh", &format!("sh {} -T", network.ssh.display())])
+            .args(["--hosts", &network.hosts.display().to_string()])
+            .args(["-x", "SHTEST_RUN", "-n", &pes.to_string()])
+            .args([path.as_os_str()])
+            .args(args)
+            .envs(&program.env)
+            .limit(Duration::from_secs(120))
+            .run();
+        verdict(&program, setting.pes, &out, false)
+            .map_err(|why| format!("{name} on two hosts, {pes} PEs: {why}"))?;
+    }
+    Ok(())
+}
+
+/// Tests on two hosts; shown as ignored where no network can be made.
+pub(crate) fn trials() -> Vec<Trial> {
+    let possible = Network::new().is_some();
+    PROGRAMS
+        .iter()
+        .map(|name| {
+            Trial::test(format!("hosts/{name}"), move || on_two_hosts(name))
+                .with_ignored_flag(!possible)
+        })
+        .collect()
+}

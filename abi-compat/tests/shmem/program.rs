@@ -1,0 +1,252 @@
+//! The programs of `c-tests/shmem`: what their header lines say, and how they are built.
+
+use super::launch::{self, Command};
+use hetmp_abi_compat::library;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// A program and its header lines (`shmem-test: NAME=VALUE`, described in `c-tests/shmem/README.md`).
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    /// The file's name without its ending; what the program calls itself, too.
+    pub(crate) name: String,
+    source: PathBuf,
+    /// Names of the ways to build it; the first one is the way that most tests use.
+    pub(crate) builds: Vec<String>,
+    flags: Vec<String>,
+    /// Variables for its runs.
+    pub(crate) env: Vec<(String, String)>,
+    /// Argument lists of its runs; `@pes` stands for the number of PEs.
+    pub(crate) args: Vec<Vec<String>>,
+    /// Numbers of PEs, where not all will do.
+    pub(crate) pes: Vec<u32>,
+    /// Also runs under Open MPI's OpenSHMEM, with the same output.
+    pub(crate) peer: bool,
+    /// Not run as it is: the runner has tests of its own for it.
+    pub(crate) manual: bool,
+    /// Takes seconds by what it is: not repeated for every setting.
+    pub(crate) slow: bool,
+}
+
+fn folder() -> PathBuf {
+    library::root().join("c-tests/shmem")
+}
+
+/// All programs, by name.
+pub(crate) fn all() -> Vec<Program> {
+    let mut programs: Vec<Program> = fs::read_dir(folder())
+        .expect("hetmp: folder c-tests/shmem: is needed")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c" || e == "cc"))
+        .map(|path| read(&path))
+        .collect();
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    assert!(!programs.is_empty(), "hetmp: folder c-tests/shmem: empty");
+    programs
+}
+
+/// The program of a name.
+pub(crate) fn named(name: &str) -> Program {
+    let found = all().into_iter().find(|p| p.name == name);
+    found.unwrap_or_else(|| panic!("hetmp: program {name}: one of c-tests/shmem is accepted"))
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn read(path: &Path) -> Program {
+    let text = fs::read_to_string(path).expect("a readable program");
+    let mut program = Program {
+        name: path
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned(),
+        source: path.to_owned(),
+        builds: vec![],
+        flags: vec![],
+        env: vec![],
+        args: vec![],
+        pes: vec![],
+        peer: false,
+        manual: false,
+        slow: false,
+    };
+    for line in text.lines().take(12) {
+        let Some((_, setting)) = line.split_once("shmem-test: ") else {
+            continue;
+        };
+        let setting = setting.trim_end().trim_end_matches("*/").trim_end();
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        match name {
+            "builds" => program.builds = words(value),
+            "flags" => program.flags = words(value),
+            "args" => program.args.push(words(value)),
+            "env" => {
+                let (name, value) = value.split_once('=').expect("env=NAME=VALUE");
+                program.env.push((name.to_owned(), value.to_owned()));
+            }
+            "pes" => {
+                let numbers = value.split_whitespace().map(|n| n.parse().expect("PEs"));
+                program.pes = numbers.collect();
+            }
+            "peer" => program.peer = value == "yes",
+            "manual" => program.manual = true,
+            "slow" => program.slow = true,
+            _ => panic!("hetmp: line {line}: the settings of c-tests/shmem/README.md are accepted"),
+        }
+    }
+    if program.builds.is_empty() {
+        program.builds.push("default".to_owned());
+    }
+    if program.args.is_empty() {
+        program.args.push(vec![]);
+    }
+    program
+}
+
+/// Where this runner keeps what it builds.
+pub(crate) fn scratch() -> PathBuf {
+    library::target_dir().join("shmem-tests")
+}
+
+/// The library under test as `scripts/install` lays it down, or what `HETMP_TEST_PREFIX` names.
+pub(crate) fn prefix() -> &'static Path {
+    static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+    INSTALLED.get_or_init(|| {
+        if let Some(there) = std::env::var_os("HETMP_TEST_PREFIX") {
+            return PathBuf::from(there);
+        }
+        let prefix = scratch().join("prefix");
+        let _ = fs::remove_dir_all(&prefix);
+        let lib = library::fresh().display().to_string();
+        let target = library::target_dir().display().to_string();
+        let out = Command::new(library::root().join("scripts/install"))
+            .args(["--prefix", &prefix.display().to_string()])
+            .env("HETMP_LIB", &lib)
+            .env("CARGO_TARGET_DIR", &target)
+            .limit(Duration::from_secs(600))
+            .run();
+        assert_eq!(
+            out.ending,
+            launch::Ending::Exit(0),
+            "{}{}",
+            out.stdout,
+            out.stderr
+        );
+        prefix
+    })
+}
+
+/// Which library a program is built for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Library {
+    /// Ours, by the compiler wrapper that is installed.
+    Ours,
+    /// Open MPI's.
+    OpenMpi,
+}
+
+fn flags_of(build: &str, cxx: bool) -> Vec<String> {
+    let standard = match build {
+        "c++11" => "-std=c++11",
+        "c++20" => "-std=c++20",
+        _ if cxx => "-std=c++17",
+        _ => "-std=gnu11",
+    };
+    let of_build: &[&str] = match build {
+        "default" | "c++11" | "c++20" => &["-O1"],
+        "O0" => &["-O0"],
+        "pie" => &["-O1", "-fPIE", "-pie"],
+        "nopie" => &["-O1", "-fno-pie", "-no-pie"],
+        "asan" => &[
+            "-O1",
+            "-fsanitize=address,undefined",
+            "-fno-omit-frame-pointer",
+        ],
+        other => {
+            panic!("hetmp: build {other}: default, O0, pie, nopie, asan, c++11, c++20 are accepted")
+        }
+    };
+    std::iter::once(standard)
+        .chain(of_build.iter().copied())
+        .map(str::to_owned)
+        .collect()
+}
+
+type Made = Arc<OnceLock<Result<PathBuf, String>>>;
+
+impl Program {
+    /// The executable of one way to build it, made when it is first asked for.
+    pub(crate) fn build(&self, build: &str, library: Library) -> Result<PathBuf, String> {
+        static MADE: Mutex<BTreeMap<(String, String, Library), Made>> = Mutex::new(BTreeMap::new());
+        let made = {
+            let mut all = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = (self.name.clone(), build.to_owned(), library);
+            Arc::clone(all.entry(key).or_default())
+        };
+        made.get_or_init(|| self.make(build, library)).clone()
+    }
+
+    fn make(&self, build: &str, library: Library) -> Result<PathBuf, String> {
+        let cxx = self.source.extension().is_some_and(|e| e == "cc");
+        let (wrapper, of) = match library {
+            Library::Ours => (
+                prefix().join(if cxx { "bin/oshc++" } else { "bin/oshcc" }),
+                "ours",
+            ),
+            Library::OpenMpi => (PathBuf::from("/usr/bin/oshcc"), "openmpi"),
+        };
+        let bin = scratch().join("bin");
+        fs::create_dir_all(&bin).map_err(|e| format!("folder {}: {e}", bin.display()))?;
+        let out = bin.join(format!("{}-{build}-{of}", self.name));
+        if current(&out, &self.source) {
+            return Ok(out);
+        }
+        let mut command = Command::new(wrapper)
+            .args(flags_of(build, cxx))
+            .args(["-g", "-Wall", "-Wextra"])
+            .args(&self.flags)
+            .args([
+                self.source.display().to_string(),
+                "-o".to_owned(),
+                out.display().to_string(),
+            ])
+            .limit(Duration::from_secs(240));
+        if library == Library::Ours {
+            command = command.args(["-Werror"]);
+        }
+        let result = command.run();
+        if result.ending == launch::Ending::Exit(0) {
+            return Ok(out);
+        }
+        Err(format!(
+            "program {}, build {build}, library {of}: {}\n{}{}",
+            self.name, result.ending, result.stdout, result.stderr
+        ))
+    }
+}
+
+/// Whether a program that an earlier run built is newer than all that it was made of.
+fn current(program: &Path, source: &Path) -> bool {
+    let time = |path: &Path| path.metadata().and_then(|m| m.modified()).ok();
+    let Some(built) = time(program) else {
+        return false;
+    };
+    let mut parts = vec![
+        source.to_owned(),
+        folder().join("shtest.h"),
+        folder().join("types.h"),
+    ];
+    for header in ["shmem.h", "pshmem.h", "shmemx.h"] {
+        parts.push(library::root().join("include").join(header));
+    }
+    parts.push(library::root().join("scripts/install"));
+    parts
+        .iter()
+        .all(|p| time(p).unwrap_or(SystemTime::UNIX_EPOCH) < built)
+}
