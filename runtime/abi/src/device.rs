@@ -1,7 +1,8 @@
 //! `hetmp/device.h`: the host's part of device-side posting. The rest are inline functions of the header.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
-use hetmp_shmem::device::{self, Queue, Team};
+use hetmp_shmem::device::{self, Queue};
+use hetmp_shmem::team::Team;
 
 /// `hetmp_device_queue_open`, with the layout that the program was compiled with.
 #[no_mangle]

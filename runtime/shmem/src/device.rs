@@ -13,6 +13,7 @@
 //! # Memory ordering
 //! The rules of [`Rings`](hetmp_nic::queue_pair::Rings), whose one side the header implements.
 
+use crate::team::{self, Team};
 use crate::world::{self, World};
 use core::ffi::{c_int, c_uint, c_void, CStr};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -118,15 +119,6 @@ static POLLING: Mutex<Polling> = Mutex::new(Polling {
 /// The engine for jobs in which every peer is mapped, and the keys of its regions.
 static MAPPED: OnceLock<Option<(Shm, TemplateKeys)>> = OnceLock::new();
 
-/// `shmem_team_t`, until teams are there: 1 is the world.
-pub type Team = *mut c_void;
-
-mod team {
-    pub(super) fn world_numbers(team: super::Team) -> Option<Option<Box<[u32]>>> {
-        (team as usize == 1).then_some(None)
-    }
-}
-
 /// A lock that a dead thread cannot hold: panics abort.
 fn polling() -> std::sync::MutexGuard<'static, Polling> {
     match POLLING.lock() {
@@ -176,6 +168,9 @@ fn mapped(world: &'static World) -> Option<(Shm, TemplateKeys)> {
 
 /// A new queue pair of the engine that the job has, or of the one over mapped memory.
 fn pair(world: &'static World, depth: usize) -> Option<QueuePair> {
+    if let Some(net) = &world.net {
+        return Some(net.queue_pair(depth));
+    }
     let (engine, keys) = MAPPED.get_or_init(|| mapped(world)).as_ref()?;
     Some(engine.queue_pair(depth, *keys))
 }
@@ -202,9 +197,10 @@ pub unsafe fn open(
     if flags & !POLLED != 0 || !(2..=DEEPEST).contains(&depth) {
         return BAD_VALUE;
     }
-    let Some(members) = team::world_numbers(team) else {
+    if team.is_null() {
         return BAD_TEAM;
-    };
+    }
+    let members = team::members(f, team);
     let Some(mut pair) = pair(world, depth) else {
         return NO_MEMORY;
     };
