@@ -88,8 +88,24 @@ void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
 #define HETMP_MQ_SLOW static __attribute__((noinline, cold, unused))
 #define HETMP_MQ_INLINE static inline __attribute__((always_inline, unused))
 
-/* Fetched once by each thread for each file, by the slow paths; NULL before. */
-static __thread const struct hetmp_mq_caller *hetmp_mq_me __attribute__((unused));
+/* The calling thread's tables, and where they are from: fetched once by each thread for each file, by the slow paths;
+ * NULL before. */
+static __thread struct {
+    struct hetmp_mq_ring *const *m_send;
+    struct hetmp_mq_ring *const *m_recv;
+    struct hetmp_mq_ring *const *s_send;
+    struct hetmp_mq_ring *const *s_recv;
+    const struct hetmp_mq_caller *caller;
+} hetmp_mq_me __attribute__((unused));
+
+HETMP_MQ_SLOW void hetmp_mq_fetch(void) {
+    const struct hetmp_mq_caller *me = hetmp_mq_caller();
+    hetmp_mq_me.m_send = me->m_send;
+    hetmp_mq_me.m_recv = me->m_recv;
+    hetmp_mq_me.s_send = me->s_send;
+    hetmp_mq_me.s_recv = me->s_recv;
+    hetmp_mq_me.caller = me;
+}
 
 /* The ring of an entry if it is the handle's, else NULL. Entries are made by this thread; another one may take a queue
  * away meanwhile, which is noticed at the latest after the next call into the library, where waits and failures
@@ -100,15 +116,14 @@ HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_entry(struct hetmp_mq_ring *const
     return HETMP_MQ_LIKELY((send ? r->sender.handle : r->receiver.handle) == (uint32_t)handle) ? r : NULL;
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_m(int slave, int handle, int send) {
-    const struct hetmp_mq_caller *me = hetmp_mq_me;
-    if (!HETMP_MQ_LIKELY(me != NULL && (unsigned)slave < 256)) return NULL;
-    return hetmp_mq_entry((send ? me->m_send : me->m_recv) + (size_t)slave * 4096 + ((unsigned)handle & 4095), handle,
-                          send);
+    struct hetmp_mq_ring *const *table = send ? hetmp_mq_me.m_send : hetmp_mq_me.m_recv;
+    if (!HETMP_MQ_LIKELY(table != NULL && (unsigned)slave < 256)) return NULL;
+    return hetmp_mq_entry(table + (size_t)slave * 4096 + ((unsigned)handle & 4095), handle, send);
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_s(int handle, int send) {
-    const struct hetmp_mq_caller *me = hetmp_mq_me;
-    if (!HETMP_MQ_LIKELY(me)) return NULL;
-    return hetmp_mq_entry((send ? me->s_send : me->s_recv) + ((unsigned)handle & 4095), handle, send);
+    struct hetmp_mq_ring *const *table = send ? hetmp_mq_me.s_send : hetmp_mq_me.s_recv;
+    if (!HETMP_MQ_LIKELY(table != NULL)) return NULL;
+    return hetmp_mq_entry(table + ((unsigned)handle & 4095), handle, send);
 }
 
 /* Stores a position of this thread's end. Others may look, for status queries. Not an atomic store, which compilers
@@ -273,7 +288,7 @@ HETMP_MQ_INLINE void *hetmp_mq_try_receive_batch(struct hetmp_mq_ring *r, int wa
  * own function is to be called if *again is 1. */
 HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, int want, int *got, size_t *stride,
                                        int *bytes, int *err, int *again) {
-    if (!hetmp_mq_me) hetmp_mq_me = hetmp_mq_caller();
+    if (!hetmp_mq_me.caller) hetmp_mq_fetch();
     struct hetmp_mq_ring *r = m ? hetmp_mq_m(slave, handle, send) : hetmp_mq_s(handle, send);
     if (!r) r = hetmp_mq_first_use(m ? slave : -1, handle, send);
     *again = 1;
@@ -295,7 +310,7 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
             return p;
         }
         /* The library knows how many threads share the cores, and when to sleep. */
-        if (turn >= __atomic_load_n(&hetmp_mq_me->pauses, __ATOMIC_RELAXED)) {
+        if (turn >= __atomic_load_n(&hetmp_mq_me.caller->pauses, __ATOMIC_RELAXED)) {
             if (hetmp_mq_wait(m ? slave : -1, handle, send, err) != MQ_OK) return NULL;
             continue;
         }
@@ -305,7 +320,7 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
 
 /* The ring of a Try, send or release whose thread may not have asked for it yet. */
 HETMP_MQ_SLOW struct hetmp_mq_ring *hetmp_mq_slow_ring(int m, int slave, int handle, int send) {
-    if (!hetmp_mq_me) hetmp_mq_me = hetmp_mq_caller();
+    if (!hetmp_mq_me.caller) hetmp_mq_fetch();
     return hetmp_mq_first_use(m ? slave : -1, handle, send);
 }
 
