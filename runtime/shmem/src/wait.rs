@@ -179,7 +179,25 @@ unsafe fn until_cold<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value:
         seen = unsafe { load(ivar) };
         compare(f, seen, cmp, value)
     });
+    observed(f, ivar, 1);
     seen
+}
+
+/// Tells the checker of the modelled memory, if there is one, what was just seen as it was waited for.
+#[inline(always)]
+fn observed<T>(f: &'static str, ivar: *const T, n: usize) {
+    if !world::is_direct() {
+        tell_checker(f, ivar as usize, n * size_of::<T>());
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn tell_checker(f: &'static str, address: usize, bytes: usize) {
+    let world = world::need(f);
+    if let Some(net) = &world.net {
+        net.observed(f, world, address, bytes);
+    }
 }
 
 /// Under `HETMP_CHECK`, a variable that nobody else can write is an error: the wait would never end.
@@ -294,6 +312,7 @@ pub unsafe fn until_all<T: Value>(
             until_true(world, &mut || a.all());
         }
     }
+    observed(f, ivars, n);
 }
 
 /// `shmem_wait_until_any` and `_vector`: an index, or `SIZE_MAX` for an empty set.
@@ -330,7 +349,9 @@ pub unsafe fn until_any<T: Value>(
                 found.is_some()
             });
         }
-        found.unwrap_or(usize::MAX)
+        let found = found.unwrap_or(usize::MAX);
+        observed(f, ivars.wrapping_add(found), 1);
+        found
     }
 }
 
@@ -369,6 +390,9 @@ pub unsafe fn until_some<T: Value>(
                 found != 0
             });
         }
+        for i in 0..found {
+            observed(f, ivars.wrapping_add(*indices.add(i)), 1);
+        }
         found
     }
 }
@@ -381,7 +405,9 @@ pub unsafe fn until_some<T: Value>(
 pub unsafe fn test<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T) -> c_int {
     // SAFETY: the caller's promise.
     let held = compare(f, unsafe { load(ivar) }, cmp, value);
-    if !held {
+    if held {
+        observed(f, ivar, 1);
+    } else {
         looked_in_vain(f);
     }
     c_int::from(held)
@@ -424,7 +450,9 @@ pub unsafe fn test_all<T: Value>(
     };
     // SAFETY: the caller's promise.
     let held = unsafe { a.all() };
-    if !held {
+    if held {
+        observed(f, ivars, n);
+    } else {
         looked_in_vain(f);
     }
     c_int::from(held)
@@ -455,8 +483,9 @@ pub unsafe fn test_any<T: Value>(
     }
     // SAFETY: the caller's promise.
     let found = unsafe { a.any(turn()) };
-    if found.is_none() {
-        looked_in_vain(f);
+    match found {
+        Some(i) => observed(f, ivars.wrapping_add(i), 1),
+        None => looked_in_vain(f),
     }
     found.unwrap_or(usize::MAX)
 }
@@ -487,6 +516,10 @@ pub unsafe fn test_some<T: Value>(
     let found = unsafe { a.some(indices) };
     if found == 0 {
         looked_in_vain(f);
+    }
+    for i in 0..found {
+        // SAFETY: so many were written.
+        observed(f, ivars.wrapping_add(unsafe { *indices.add(i) }), 1);
     }
     found
 }

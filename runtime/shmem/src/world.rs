@@ -100,6 +100,20 @@ impl World {
         self.settings.model.is_empty()
     }
 
+    /// The address of this PE's own at an offset in its segment: what [`World::offset`] undoes.
+    pub(crate) fn address(&self, offset: u64) -> Option<usize> {
+        let layout = &self.own().layout;
+        [
+            (&self.heap_range, layout.heap_at()),
+            (&self.data, layout.data_at()),
+        ]
+        .into_iter()
+        .find_map(|(range, at)| {
+            let inside = usize::try_from(offset).ok()?.checked_sub(at)?;
+            (inside < range.len()).then_some(range.start + inside)
+        })
+    }
+
     /// The offset of `bytes` at a symmetric address of this PE in its segment.
     pub(crate) fn offset(&self, address: usize, bytes: usize) -> Option<u64> {
         let layout = &self.own().layout;

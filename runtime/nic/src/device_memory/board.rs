@@ -10,7 +10,7 @@
 //! first one wrote need not be there. Where the target looks at the first only after a barrier or after a
 //! flag that is ordered, nothing is wrong, and a fence between the two costs little.
 //!
-//! **What is not**: a put's data before its own signal (ordered), an atomic before one on the same word (either order
+//! **What is not**: a put's data before its own signal (ordered), an atomic or signal before one on the same word (either order
 //! gives the same, or is not for fences to decide), operations that fetch (their result says that they took
 //! effect), pairs on different queue pairs, what is posted without a site, memory that the target polls
 //! without a wait.
@@ -280,7 +280,8 @@ impl Tracker {
         // The latest is the likeliest to be what the flag announces.
         let first = before.iter().rev().find(|a| {
             let same_word = a.overlaps(address, len);
-            !(same_word && a.kind == Kind::Atomic && kind == Kind::Atomic)
+            // A signal changes its word atomically, too.
+            !(same_word && a.kind != Kind::Put && kind != Kind::Put)
         });
         if let (Some(first), Some(board)) = (first, self.boards.get(peer as usize)) {
             board.pin(&Race {

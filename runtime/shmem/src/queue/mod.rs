@@ -19,9 +19,11 @@ use crate::fail;
 use crate::world::World;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_nic::descriptor::{AtomicOp, Completion, SignalOp, Status, Width};
+use hetmp_nic::device_memory::board::{Access, Board, Kind};
 use hetmp_nic::engine::{Engine, QueuePair, TemplateKeys};
 use lane::Lane;
 use lanes::Lanes;
+use std::sync::Arc;
 
 /// Which PEs are reached through queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub(crate) struct Net {
     /// Of the library itself: what collectives tell each other.
     pub(crate) internal: Lanes,
     pub(crate) counts: Counts,
+    /// Where a checker of the modelled memory pins what it finds, one of each PE.
+    pub(crate) boards: Option<Arc<[Board]>>,
 }
 
 impl core::fmt::Debug for Net {
@@ -87,6 +91,43 @@ impl Net {
     pub(crate) fn queue_pair(&self, depth: usize) -> QueuePair {
         self.counts.lanes.fetch_add(1, Ordering::Relaxed);
         self.engine.queue_pair(depth, self.keys)
+    }
+
+    /// After a wait or test has seen what it looked for in `bytes` at `address`: ends the job if what made it
+    /// so may have overtaken a write that was meant to be there.
+    pub(crate) fn observed(&self, f: &'static str, world: &World, address: usize, bytes: usize) {
+        let Some(board) = self.boards.as_ref().and_then(|b| b.get(world.me as usize)) else {
+            return;
+        };
+        let Some(offset) = world.offset(address, bytes) else {
+            return;
+        };
+        let text = |a: &Access| {
+            let what = match a.kind {
+                Kind::Put => "put",
+                Kind::Atomic => "atomic",
+                Kind::Signal => "signal",
+            };
+            format!(
+                "{what} of {} bytes to {:#x} at {}",
+                a.len,
+                world.address(a.address).unwrap_or(0),
+                site::name(a.site)
+            )
+        };
+        if let Some(race) = board.observe(offset, bytes as u32).first() {
+            fail::die(
+                f,
+                format_args!(
+                    "PE {}: the flag at {address:#x} may be seen before the data: by PE {}, {}, then {}: \
+                     shmem_fence or shmem_quiet between the two, or a put with signal, is accepted",
+                    world.me,
+                    race.initiator,
+                    text(&race.first),
+                    text(&race.flag)
+                ),
+            );
+        }
     }
 
     /// The queue pairs of a context.

@@ -2,17 +2,14 @@
 //!
 //! Only looked for while a checker runs: walking the stack costs a microsecond.
 
-use core::ffi::{c_char, c_int, c_void, CStr};
+use crate::statics::PAGE;
+use core::ffi::{c_int, c_void};
+use hetmp_nic::device_memory::board;
 
 /// Frames that are looked at.
 const FRAMES: usize = 12;
 
-extern "C" {
-    /// glibc's walk of the calling thread's stack (execinfo.h).
-    fn backtrace(buffer: *mut *mut c_void, size: c_int) -> c_int;
-}
-
-/// The object that holds an address, and the nearest symbol before it.
+/// The object that holds an address.
 fn info(at: *mut c_void) -> Option<libc::Dl_info> {
     let mut info = libc::Dl_info {
         dli_fname: core::ptr::null(),
@@ -24,44 +21,52 @@ fn info(at: *mut c_void) -> Option<libc::Dl_info> {
     (unsafe { libc::dladdr(at, &raw mut info) } != 0).then_some(info)
 }
 
-/// The return address of the innermost frame outside of this library; 0 if there is none.
+/// The call in the innermost frame outside of this library, as an offset in the file it belongs to, which all PEs
+/// agree about; 0 if there is none.
 #[inline(never)]
 pub(crate) fn caller() -> u64 {
     let mut frames = [core::ptr::null_mut(); FRAMES];
     // SAFETY: room for as many as said.
-    let n = unsafe { backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
+    let n = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
+    let frames = &frames[..n.max(0) as usize];
     let own = info(caller as fn() -> u64 as *mut c_void).map(|i| i.dli_fbase);
+    // A program that this library was linked into: some frame above this one has to do.
+    let linked = frames.get(FRAMES / 2).or(frames.last());
     frames
         .iter()
-        .take(n.max(0) as usize)
         .find(|at| info(**at).map(|i| i.dli_fbase) != own)
-        .map_or(0, |at| *at as u64)
+        .or(linked)
+        // The return address may belong to the line after the call.
+        .map_or(0, |at| board::site((*at as usize).wrapping_sub(1)))
 }
 
-/// A place in the program for people: function and offset if the program exports its names, else the file
-/// and the address that `addr2line` takes.
+/// A place in the program for people: what `addr2line` takes. Sites of a library of the program are offsets in that
+/// library, which the number alone does not say: then the names do not fit.
 pub(crate) fn name(site: u64) -> String {
-    // The return address may belong to the line after the call, or to the next function.
-    let at = site.wrapping_sub(1);
-    let Some(i) = info(core::ptr::without_provenance_mut(at as usize)) else {
-        return format!("{site:#x}");
+    let program = std::env::current_exe().unwrap_or_default();
+    let program = program.display();
+    let at = site.wrapping_add(first_address());
+    format!("{program}+{site:#x} (addr2line -fe {program} {at:#x})")
+}
+
+/// The address that the executable's file gives to its first byte: 0 if it is position-independent.
+fn first_address() -> u64 {
+    // SAFETY: no preconditions.
+    let (headers, entry) = unsafe {
+        (
+            libc::getauxval(libc::AT_PHDR),
+            libc::getauxval(libc::AT_ENTRY),
+        )
     };
-    let text = |p: *const c_char| {
-        if p.is_null() {
-            return None;
-        }
-        // SAFETY: the loader's own strings.
-        Some(unsafe { CStr::from_ptr(p) }.to_string_lossy().into_owned())
-    };
-    let file = text(i.dli_fname).unwrap_or_default();
-    let inside = at.wrapping_sub(i.dli_fbase as u64);
-    match text(i.dli_sname) {
-        Some(symbol) => format!(
-            "{symbol}+{:#x} (addr2line -e {file} {inside:#x})",
-            at.wrapping_sub(i.dli_saddr as u64)
-        ),
-        None => format!("{file}+{inside:#x} (addr2line -e {file} {inside:#x})"),
+    // The program headers lie in the first page, behind the header of the file.
+    let start = headers & !(PAGE as u64 - 1);
+    if start == 0 {
+        return 0;
     }
+    // SAFETY: the executable's own header, mapped as long as the process lives.
+    let named = unsafe { (start as *const libc::Elf64_Ehdr).read_unaligned() }.e_entry;
+    // How far the file was moved from where it names its entry.
+    start.wrapping_sub(entry.wrapping_sub(named))
 }
 
 #[cfg(test)]
@@ -69,12 +74,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_function_of_the_c_library_is_named() {
-        let at = libc::getpid as unsafe extern "C" fn() -> i32 as usize as u64;
-        let text = name(at + 1);
-        assert!(
-            text.contains("libc") && text.contains("addr2line -e"),
-            "{text}"
-        );
+    fn a_call_of_this_program_is_found_and_named() {
+        let site = caller();
+        assert_ne!(site, 0);
+        let text = name(site);
+        assert!(text.contains("(addr2line -fe /"), "{text}");
+        // Test programs are position-independent.
+        assert_eq!(first_address(), 0);
     }
 }

@@ -13,6 +13,7 @@ use crate::segment::Segment;
 use crate::settings::{Nic, Settings};
 use crate::world::Peer;
 use hetmp_core::bootstrap::Job;
+use hetmp_nic::device_memory::board::{Board, BOARD_BYTES};
 use hetmp_nic::device_memory::DeviceMemory;
 use hetmp_nic::engine::emulated::{self, Model};
 use hetmp_nic::engine::tcp::{connect, Tcp};
@@ -149,6 +150,7 @@ impl Plan {
             remote,
             local: local.unwrap_or_default(),
         };
+        let mut boards = None;
         let (engine, reach): (Box<dyn Engine>, Reach) = match self {
             Plan::Mapped => return Ok(None),
             Plan::Emulated(model) => {
@@ -170,8 +172,14 @@ impl Plan {
                 } else {
                     Reach::Others
                 };
-                let engine = emulated::start_one(me, domains.into(), model)
+                let checks = model.device.is_some_and(|d| d.check);
+                let mut engine = emulated::start_one(me, domains.into(), model)
                     .map_err(|e| format!("thread of the software adapter: {e}"))?;
+                if checks {
+                    let all: Arc<[Board]> = peers.iter().filter_map(board).collect();
+                    engine = engine.checking(all.clone());
+                    boards = Some(all);
+                }
                 (Box::new(engine), reach)
             }
             Plan::Tcp(listener, reach) => {
@@ -192,8 +200,19 @@ impl Plan {
             default: Lanes::new(DEPTH, false),
             internal: Lanes::of_library(DEPTH),
             counts: Counts::default(),
+            boards,
         }))
     }
+}
+
+/// A peer's board: the last part of its control block.
+fn board(peer: &Peer) -> Option<Board> {
+    let segment = peer.mapped.as_ref()?;
+    let at = segment
+        .base
+        .wrapping_add(segment.layout.control - BOARD_BYTES);
+    // SAFETY: room for it was added to the control block, which stays mapped; a new file is zero.
+    Some(unsafe { Board::at(at) })
 }
 
 /// What arrives wakes the PE that the segment belongs to, if it sleeps.

@@ -25,6 +25,20 @@ pub(crate) const ALL: &[(&str, u32, &str)] = &[
     ("abandoned", 2, COHERENT),
 ];
 
+/// Roles that must end the job, PEs, the engine, and what the line about it says.
+pub(crate) const WRONG: &[(&str, u32, &str, &str)] = &[
+    ("race", 2, "gpu-check", "test PE 1: the flag at 0x"),
+    ("bad-pe", 2, "tcp", "test PE 2: 0 to 1 is accepted"),
+    ("bad-address", 2, "emulated", "test PE 1: address 0x"),
+    (
+        "bad-context",
+        2,
+        "tcp",
+        "test PE 0: context SHMEM_CTX_INVALID: ",
+    ),
+    ("gone", 3, "tcp", "rank 1: ended by signal 9"),
+];
+
 const F: &str = "test";
 
 struct Job {
@@ -60,6 +74,9 @@ pub(crate) fn play(role: &str) {
         "locks" => locks(&job),
         "flood" => flood(&job),
         "abandoned" => return abandoned(&job),
+        "race" => race(&job),
+        "gone" => gone(&job),
+        "bad-pe" | "bad-address" | "bad-context" => bad(&job, role),
         other => panic!("no role {other}"),
     }
     collective::barrier_all(F);
@@ -460,9 +477,8 @@ fn threads(job: &Job) {
                     unsafe {
                         rma::p(F, DEFAULT, words.at(t * 8), i, to);
                         amo::update(F, DEFAULT, Op::Add, words.at(THREADS * 8), 1, to);
-                        if i % 16 == 0 {
-                            rma::fence(F, DEFAULT);
-                        }
+                        // Without it, the next value may arrive before this one.
+                        rma::fence(F, DEFAULT);
                         if i % 50 == 0 {
                             rma::quiet(F, DEFAULT);
                             assert_eq!(rma::g(F, DEFAULT, words.at(t * 8), to), i);
@@ -602,5 +618,54 @@ fn abandoned(job: &Job) {
     unsafe {
         context::create(F, 0, &raw mut ctx);
         rma::put_nbi(F, ctx, word.cast(), SEVEN.as_ptr().cast(), 8, job.next());
+    }
+}
+
+/// Data and flag without a fence between them.
+fn race(job: &Job) {
+    let words: *mut u64 = room(100);
+    // SAFETY: in bounds and aligned.
+    unsafe {
+        if job.me == 0 {
+            rma::p(F, DEFAULT, words, 1, 1);
+            rma::p(F, DEFAULT, words.add(64), 1, 1);
+            rma::quiet(F, DEFAULT);
+        } else {
+            wait::until(F, words.add(64), 0, 1);
+        }
+    }
+}
+
+/// Arguments that cannot be.
+fn bad(job: &Job, role: &str) {
+    let word: *mut u64 = room(1);
+    collective::barrier_all(F);
+    if job.me == 0 {
+        let mut elsewhere = Box::new(0u64);
+        // SAFETY: found out before anything is touched.
+        unsafe {
+            match role {
+                "bad-pe" => rma::p(F, DEFAULT, word, 1, job.n),
+                "bad-address" => rma::p(F, DEFAULT, &raw mut *elsewhere, 1, 1),
+                _ => rma::p(F, INVALID, word, 1, 1),
+            }
+        }
+    }
+}
+
+/// One ends in the middle; who waits for it does not wait for ever.
+fn gone(job: &Job) {
+    let word: *mut u64 = room(1);
+    collective::barrier_all(F);
+    if job.me == 1 {
+        // SAFETY: ends this very process.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    }
+    // SAFETY: in bounds.
+    unsafe {
+        for i in 0..1_000_000u64 {
+            rma::p(F, DEFAULT, word, i, 1);
+            rma::quiet(F, DEFAULT);
+        }
     }
 }
