@@ -10,7 +10,9 @@
 #endif
 
 #define SHAPES 6
+#ifndef MESSAGES
 #define MESSAGES 1000
+#endif
 
 static const struct {
     int bytes, master, slave;
