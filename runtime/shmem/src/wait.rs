@@ -3,8 +3,8 @@
 //! **Waiting.** A PE first spins, under the policy of [`hetmp_core::park`] (short if the PEs of this machine
 //! outnumber its CPUs). Then it gives its core away for a while: the PE it waits for may be next in line on this
 //! very core, and handing over costs half a microsecond. Then it sleeps: peers that change something through
-//! the library's own flags wake it through its [bell](crate::control::Bell); a plain store by a peer cannot, so
-//! that a sleep ends by itself after [`NAP_NS`].
+//! the library's own flags, and engines that write what arrives, wake it through its [bell](crate::control::Bell); a
+//! plain store by a peer cannot, so that a sleep ends by itself after [`NAP_NS`].
 
 use crate::control::Bell;
 use crate::fail;
@@ -23,15 +23,18 @@ const NAP_NS: (u64, u64) = (50_000, 1_000_000);
 #[cold]
 #[inline(never)]
 pub(crate) fn until_true(world: &World, done: &mut dyn FnMut() -> bool) {
+    let engine = world.net.as_ref().map(|net| &*net.engine);
+    // What arrives need not go through another thread while this one has nothing else to do.
+    let mut look = || done() || engine.is_some_and(|e| e.progress() && done());
     let mut spinner = Spinner::new();
     while spinner.turn() {
-        if done() {
+        if look() {
             return;
         }
     }
     for _ in 0..YIELDS {
         sys::yield_now();
-        if done() {
+        if look() {
             return;
         }
     }

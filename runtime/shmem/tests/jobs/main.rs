@@ -112,6 +112,16 @@ fn main() -> ExitCode {
         roles::play(&role);
         return ExitCode::SUCCESS;
     }
+    // Not a test: how long small operations take on one engine.
+    if std::env::args().nth(1).as_deref() == Some("--times") {
+        for (engine, variables) in ENGINES {
+            if std::env::args().nth(2).is_none_or(|e| e == *engine) {
+                let text = job(2, "times", variables).unwrap_or_else(|e| e);
+                println!("{engine}\n{text}");
+            }
+        }
+        return ExitCode::SUCCESS;
+    }
     let only: Vec<String> = std::env::args()
         .skip(1)
         .filter(|a| !a.starts_with('-'))
