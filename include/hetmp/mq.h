@@ -40,6 +40,8 @@
  *   Every function with `err` stores MQ_OK or an MQ_ constant there; mqErrorText gives the words and
  *   mqErrorName the name. With a null `err` an error other than MQ_WOULD_BLOCK is one line on standard error.
  *   Failing functions return NULL, or -1, or 0 for sizes and counts.
+ *   A slave that crashes (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT) is named in one line before the process
+ *   ends, unless the program handles that signal itself.
  *
  * Platforms
  *   HETMP_PLATFORM chooses x86 (the default), sw26010, mt3000 or a TOML file; ",strict" maps the local stores
@@ -216,8 +218,8 @@ void sReleaseMsg(int handle, void *msg, int *err);
 void *sResvMsg(int handle, int *bytes, int *err);
 void *sTryResvMsg(int handle, int *bytes, int *err);
 
-/* Several messages at once. Allocate and receive wait for the first one and take what more there is, up to
- * `want` and up to the end of the ring; `*got` says how many, and message i lies at the returned address plus
+/* Several messages at once. Allocate and receive wait for the first one and take what more the last look at the other
+ * side showed, up to `want` and up to the end of the ring; `*got` says how many, and message i lies at the returned address plus
  * i times `*stride`. Send gives all of them the same length. Send and release take the oldest n held. */
 void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
 void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
