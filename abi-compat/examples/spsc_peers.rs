@@ -77,12 +77,13 @@ fn allowed_cpus() -> libc::cpu_set_t {
 /// Runs both threads; the seconds from the first message to the last one's receipt, and the sum.
 fn both(send: impl FnOnce() + Send, receive: impl FnOnce() -> u64 + Send + 'static) -> (f64, u64) {
     let allowed = allowed_cpus();
-    pin(&allowed, 0);
     let receiver = std::thread::spawn(move || {
         pin(&allowed, 1);
         let sum = receive();
         (Instant::now(), sum)
     });
+    // Not before: the receiver would begin on this CPU, behind a sender that spins.
+    pin(&allowed, 0);
     let began = Instant::now();
     send();
     let (ended, sum) = receiver.join().expect("the receiver does not panic");

@@ -16,8 +16,9 @@ const SIDES: [(&str, &str, &str); 7] = [
 ];
 
 pub(super) fn measure(bench: &mut Bench) -> Result<()> {
-    let many = if bench.quick { 2_000_000 } else { 5_000_000 };
-    let large = if bench.quick { 5_000 } else { 20_000 };
+    // So many that starting the threads is nothing beside them.
+    let many = if bench.quick { 5_000_000 } else { 20_000_000 };
+    let large = if bench.quick { 20_000 } else { 80_000 };
     println!("\n## One sender, one receiver, two CPUs\n");
     println!(
         "ns a message of 8 bytes (less is better), GB/s of messages of 16 KiB (more is better).\n"
