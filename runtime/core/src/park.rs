@@ -510,9 +510,15 @@ impl Flag {
                 return true;
             }
             if !spinner.turn() {
-                break;
+                return self.sleep_nudged(ns, done);
             }
         }
+    }
+
+    /// The same without spinning: for who shares its core with the one that it waits for.
+    #[cfg(not(loom))]
+    #[cold]
+    pub fn sleep_nudged(&self, ns: u64, done: &mut dyn FnMut() -> bool) -> bool {
         let deadline = sys::monotonic_ns().saturating_add(ns);
         loop {
             let cur = self.word.load(Ordering::Acquire);

@@ -364,6 +364,42 @@ pub(crate) const fn high(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
+/// A put from memory that asks for nothing else: no completion, no count, no signal. What most descriptors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlainPut {
+    /// Target.
+    pub peer: u32,
+    /// Bytes.
+    pub length: u32,
+    /// Where from.
+    pub local: Local,
+    /// Where to.
+    pub remote: Remote,
+}
+
+impl PlainPut {
+    /// What the words mean, if they are one; [`Descriptor::parse`] says the same, and of all others.
+    #[inline]
+    pub fn of(w: &Words) -> Option<PlainPut> {
+        // The detail byte means nothing in a put.
+        if low(w[0]) & 0x00ff_ffff != u32::from(PUT) {
+            return None;
+        }
+        Some(PlainPut {
+            peer: low(w[1]),
+            length: low(w[4]),
+            local: Local {
+                address: w[5],
+                key: Key(high(w[4])),
+            },
+            remote: Remote {
+                address: w[2],
+                key: Key(low(w[3])),
+            },
+        })
+    }
+}
+
 impl Descriptor {
     /// Its 64 bytes as words. An inline source longer than fits beside a signal is cut by nobody: the
     /// result then does not [parse](Descriptor::parse).

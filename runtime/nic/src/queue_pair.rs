@@ -368,6 +368,9 @@ impl Initiator {
     pub fn take_errors(&mut self) -> Vec<Completion> {
         use crate::descriptor::Status;
         self.drain();
+        if self.backlog.is_empty() {
+            return Vec::new();
+        }
         let (good, bad) = core::mem::take(&mut self.backlog)
             .into_iter()
             .partition(|c: &Completion| c.status == Status::Ok);

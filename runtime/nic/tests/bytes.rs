@@ -104,6 +104,30 @@ fn work() -> impl Strategy<Value = Work> {
     ]
 }
 
+/// What the short way to read a put must say of a parsed descriptor.
+fn plain(parsed: &Result<Descriptor, Malformed>) -> Option<PlainPut> {
+    match *parsed {
+        Ok(Descriptor {
+            peer,
+            signalled: false,
+            count: None,
+            work:
+                Work::Put {
+                    source: Source::Memory(local, length),
+                    remote,
+                    signal: None,
+                },
+            ..
+        }) => Some(PlainPut {
+            peer,
+            length,
+            local,
+            remote,
+        }),
+        _ => None,
+    }
+}
+
 fn may_count(work: &Work) -> bool {
     !matches!(
         work,
@@ -143,9 +167,16 @@ proptest! {
         if head[1] & 64 != 0 {
             words[4] = words[4] & !0xffff_ffff | u64::from(low[2]);
         }
-        if let Ok(d) = Descriptor::parse(&words) {
+        let parsed = Descriptor::parse(&words);
+        if let Ok(d) = parsed {
             prop_assert_eq!(Descriptor::parse(&d.encode()), Ok(d));
         }
+        prop_assert_eq!(PlainPut::of(&words), plain(&parsed));
+        // Its opcode is rare among any words.
+        words[0] = words[0] & !0xffff_ff00 | 1;
+        let put = PlainPut::of(&words);
+        prop_assert!(put.is_some());
+        prop_assert_eq!(put, plain(&Descriptor::parse(&words)));
     }
 
     #[test]

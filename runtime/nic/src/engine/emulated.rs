@@ -15,7 +15,7 @@ use crate::device_memory::board::{Board, Tracker};
 use crate::queue_pair::Consumer;
 use adapter::Adapter;
 pub use adapter::Model;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use device::Invalidations;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Flag;
@@ -23,6 +23,11 @@ use hetmp_core::sync::CacheLine;
 use hetmp_core::sys;
 use std::cell::UnsafeCell;
 use std::sync::Arc;
+
+/// No processor.
+const NOWHERE: i32 = -2;
+/// How often an initiator gives its core away after it had to wake the thread.
+const YIELDS: u32 = 4;
 
 /// Queue pairs that were made and that the thread has not taken over yet.
 struct Joining {
@@ -56,6 +61,8 @@ struct Shared {
     joining: Joining,
     bells: CacheLine<AtomicU64>,
     wake: CacheLine<Flag>,
+    /// Where the latest initiator ran that had to wake the thread.
+    waker: AtomicI32,
     stop: AtomicBool,
     queue_pairs: AtomicU32,
     /// Queue pairs in the list so far: grows after each was put in.
@@ -66,10 +73,22 @@ struct Shared {
 }
 
 impl Shared {
-    fn bell(&self) {
+    /// True if the thread slept and has to be scheduled first.
+    #[inline]
+    fn bell(&self) -> bool {
         self.bells.fetch_add(1, Ordering::Release);
-        self.wake.nudge();
+        let slept = self.wake.nudge();
+        if slept {
+            self.waker.store(cpu(), Ordering::Relaxed);
+        }
+        slept
     }
+}
+
+/// The processor that this thread runs on.
+fn cpu() -> i32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::sched_getcpu() }
 }
 
 /// The adapter; stops when the last rank and the last queue pair are gone.
@@ -90,6 +109,7 @@ impl Card {
             },
             bells: CacheLine(AtomicU64::new(0)),
             wake: CacheLine(Flag::new()),
+            waker: AtomicI32::new(NOWHERE),
             stop: AtomicBool::new(false),
             queue_pairs: AtomicU32::new(0),
             joined: AtomicU32::new(0),
@@ -221,11 +241,18 @@ fn serve(shared: &Shared, mut adapter: Adapter) {
         }
         let due = adapter.next_due();
         let ns = due.map_or(u64::MAX, |d| d.saturating_sub(sys::monotonic_ns()));
-        shared.wake.wait_nudged(ns, &mut || {
+        let mut done = || {
             shared.bells.load(Ordering::Acquire) != seen
                 || shared.stop.load(Ordering::Acquire)
                 || due.is_some_and(|d| sys::monotonic_ns() >= d)
-        });
+        };
+        // Schedulers like to put who was woken beside who woke it. To spin there would keep the initiator
+        // from the core that it needs to ring again: a hand-over is what is left.
+        if shared.waker.swap(NOWHERE, Ordering::Relaxed) == cpu() {
+            shared.wake.sleep_nudged(ns, &mut done);
+        } else {
+            shared.wake.wait_nudged(ns, &mut done);
+        }
     }
 }
 
@@ -263,6 +290,7 @@ impl Engine for Emulated {
         let bell = Doorbell {
             rank: self.rank,
             card: self.card.clone(),
+            yields: 0,
         };
         let mut qp = QueuePair::new(initiator, Box::new(bell));
         if shared.combining {
@@ -278,12 +306,16 @@ impl Engine for Emulated {
 struct Doorbell {
     rank: u32,
     card: Arc<Card>,
+    /// Turns of the next wait that give the core away: the thread may have been put on it.
+    yields: u32,
 }
 
 impl Bell for Doorbell {
     #[inline]
     fn rung(&mut self) {
-        self.card.shared.bell();
+        if self.card.shared.bell() {
+            self.yields = YIELDS;
+        }
     }
 
     fn invalidate(&mut self) {
@@ -291,6 +323,10 @@ impl Bell for Doorbell {
     }
 
     fn drive(&mut self) -> bool {
+        if self.yields != 0 {
+            self.yields -= 1;
+            sys::yield_now();
+        }
         false
     }
 }

@@ -2,7 +2,7 @@
 //! holds back.
 
 use super::parse;
-use crate::descriptor::{CounterId, Descriptor, Failure, Malformed, Status, Work};
+use crate::descriptor::{CounterId, Descriptor, Failure, Malformed, PlainPut, Status, Work};
 use crate::queue_pair::Consumer;
 use crate::trigger::Counters;
 
@@ -28,6 +28,18 @@ impl Front {
             consumer,
             aside: None,
         }
+    }
+
+    /// Takes the next descriptor if it is a plain put, which waits for nothing.
+    #[inline]
+    pub(crate) fn take_put(&mut self) -> Option<(u64, PlainPut)> {
+        if self.aside.is_some() {
+            return None;
+        }
+        let (ticket, words) = self.consumer.peek()?;
+        let put = PlainPut::of(&words)?;
+        self.consumer.advance();
+        Some((ticket, put))
     }
 
     /// Takes the next descriptor of a rank with these counters.

@@ -6,7 +6,7 @@
 use super::{
     ends, parse, Abilities, Bell, Domain, Engine, Fabric, Outcome, QueuePair, TemplateKeys,
 };
-use crate::descriptor::{Failure, Status, Work};
+use crate::descriptor::{Failure, PlainPut, Status, Work};
 use crate::queue_pair::Consumer;
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
@@ -82,6 +82,18 @@ impl Bell for Direct {
     fn drive(&mut self) -> bool {
         let mut worked = false;
         while let Some((ticket, words)) = self.consumer.peek() {
+            if let Some(put) = PlainPut::of(&words) {
+                let failed = self
+                    .fabric
+                    .put(self.rank, &put)
+                    .map_err(Outcome::failed)
+                    .err();
+                self.consumer.advance();
+                self.consumer
+                    .complete(failed.and_then(|f| f.completion(ticket, false)));
+                worked = true;
+                continue;
+            }
             let parsed = parse(&words);
             let signalled = parsed.is_ok_and(|d| d.signalled);
             let outcome = match parsed {

@@ -124,7 +124,7 @@ impl Adapter {
         let mut worked = false;
         for q in 0..self.queues.len() {
             for _ in 0..BURST {
-                if !self.take(q, now) {
+                if !(self.take_put(q, now) || self.take(q, now)) {
                     break;
                 }
                 worked = true;
@@ -145,6 +145,16 @@ impl Adapter {
             self.arrive(operation, now);
             worked = true;
         }
+        if self.device.is_some() {
+            worked |= self.apply_due(now);
+        }
+        worked
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn apply_due(&mut self, now: u64) -> bool {
+        let mut worked = false;
         while let Some((way, piece)) = self.device.as_mut().and_then(|d| d.due(now)) {
             self.apply(&way, &piece, now);
             worked = true;
@@ -200,6 +210,30 @@ impl Adapter {
             });
             self.complete(&operation, stopped);
         }
+    }
+
+    /// A plain put that takes effect at once is what an idle adapter mostly sees.
+    #[inline]
+    fn take_put(&mut self, q: usize, now: u64) -> bool {
+        if !self.is_immediate() {
+            return false;
+        }
+        let Some(queue) = &mut self.queues[q] else {
+            return false;
+        };
+        let Some((ticket, put)) = queue.front.take_put() else {
+            return false;
+        };
+        let rank = queue.rank;
+        let result = self.fabric.put(rank, &put);
+        let failed = result.map_err(Outcome::failed).err();
+        let consumer = &mut queue.front.consumer;
+        consumer.complete(failed.and_then(|f| f.completion(ticket, false)));
+        consumer.notify();
+        if result == Ok(true) {
+            self.release(put.peer, now);
+        }
+        true
     }
 
     fn take(&mut self, q: usize, now: u64) -> bool {
@@ -309,25 +343,41 @@ impl Adapter {
         }
     }
 
-    /// False: the target's inbox is full.
-    fn execute(&mut self, operation: &Operation, d: &Descriptor, now: u64) -> bool {
-        let Some(rank) = self.queues[operation.queue].as_ref().map(|q| q.rank) else {
-            return true;
-        };
+    #[cold]
+    #[inline(never)]
+    fn execute_on_device(
+        &mut self,
+        queue: usize,
+        rank: u32,
+        d: &Descriptor,
+        now: u64,
+    ) -> Option<Outcome> {
         let way = Way {
-            queue: operation.queue,
+            queue,
             rank,
             peer: d.peer,
         };
-        if d.work == Work::Fence {
+        if matches!(d.work, Work::Fence) {
             let flushed = self.device.as_mut().map_or(Vec::new(), |x| x.flush(&way));
             for (way, piece) in flushed {
                 self.apply(&way, &piece, now);
             }
         }
-        let outcome = match &mut self.device {
+        match &mut self.device {
             Some(device) => device.take(now, way, d),
             None => self.fabric.run(rank, d),
+        }
+    }
+
+    /// False: the target's inbox is full.
+    fn execute(&mut self, operation: &Operation, d: &Descriptor, now: u64) -> bool {
+        let Some(rank) = self.queues[operation.queue].as_ref().map(|q| q.rank) else {
+            return true;
+        };
+        let outcome = if self.device.is_some() {
+            self.execute_on_device(operation.queue, rank, d, now)
+        } else {
+            self.fabric.run(rank, d)
         };
         let Some(outcome) = outcome else {
             return false;
