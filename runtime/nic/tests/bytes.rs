@@ -173,7 +173,7 @@ proptest! {
         }
         prop_assert_eq!(PlainPut::of(&words), plain(&parsed));
         // Its opcode is rare among any words.
-        words[0] = words[0] & !0xffff_ff00 | 1;
+        words[0] = words[0] & !0x00ff_ffff | 1;
         let put = PlainPut::of(&words);
         prop_assert!(put.is_some());
         prop_assert_eq!(put, plain(&Descriptor::parse(&words)));

@@ -139,7 +139,7 @@ fn a_rank_that_computes_after_it_waited_serves_its_peers() {
         // SAFETY: a word of a live heap.
         let word = unsafe { AtomicU64::from_ptr(heaps[0].as_ptr().cast_mut().add(1)) };
         assert_eq!(word.load(Ordering::Acquire), round);
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        assert!(took < Duration::from_secs(60), "{took:?}");
     }
     drop((mine, theirs, engines));
 }
@@ -206,7 +206,7 @@ fn a_rank_that_looks_for_progress_takes_what_arrives() {
     for round in 1..=200u64 {
         qp.put_inline(0, heaps[0].as_ptr() as u64, &round.to_le_bytes())
             .expect("fits");
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_secs(60);
         while word.load(Ordering::Acquire) != round {
             engines[0].progress();
             assert!(Instant::now() < until, "round {round}");
