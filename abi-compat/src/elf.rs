@@ -18,6 +18,8 @@ pub struct Symbol {
     pub default: bool,
     /// It is a function.
     pub function: bool,
+    /// Its binding is weak.
+    pub weak: bool,
 }
 
 /// A shared library's outside.
@@ -136,6 +138,7 @@ fn parse(data: &[u8]) -> object::Result<SharedLibrary> {
             node,
             default,
             function,
+            weak: symbol.st_bind() == elf::STB_WEAK,
         });
     }
     library.symbols.sort();

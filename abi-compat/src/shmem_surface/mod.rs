@@ -8,6 +8,7 @@
 
 pub mod entries;
 pub mod header;
+pub mod programs;
 pub mod table;
 pub mod types;
 
