@@ -46,6 +46,7 @@ int main() {
         CHECK(shmem_double_sum_reduce(SHMEM_TEAM_WORLD, sums.get(), values.get(), 1) == 0);
         CHECK(sums[0] == npes * (npes - 1) / 2.0);
         CHECK(shmem_long_atomic_fetch_inc(&counter, me) == 0);
+        shmem_barrier_all();
         shmem_ctx_t ctx = SHMEM_CTX_INVALID;
         CHECK(shmem_ctx_create(SHMEM_CTX_SERIALIZED, &ctx) == 0);
         shmem_ctx_long_p(ctx, &counter, 70 + me, next);

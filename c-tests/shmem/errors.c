@@ -179,8 +179,8 @@ int main(int argc, char **argv) {
         if (me == (npes > 1)) {
             mistake(what);
         }
-        shmem_barrier_all();
     }
+    shmem_barrier_all();
     printf("not noticed\n");
     fflush(stdout);
     return 0;

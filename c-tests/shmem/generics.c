@@ -50,12 +50,12 @@ static shmem_ctx_t ctx;
         for (int i = 0; i < 4; i++) CHECK(target[i] == VALUE(TYPE, prev, i + 1)); \
         shmem_ctx_quiet(ctx); \
         shmem_barrier_all(); \
-        CHECK(shmem_broadcast(SHMEM_TEAM_WORLD, target, source, 2, npes - 1) == 0); \
-        CHECK(target[1] == VALUE(TYPE, npes - 1, 1)); \
-        shmem_barrier_all(); \
         TYPE *wide = shmem_malloc((size_t)npes * 2 * sizeof(TYPE)); \
         TYPE *wide_source = shmem_malloc((size_t)npes * 2 * sizeof(TYPE)); \
         for (int i = 0; i < npes * 2; i++) wide_source[i] = VALUE(TYPE, me, i); \
+        CHECK(shmem_broadcast(SHMEM_TEAM_WORLD, wide, wide_source, 2, npes - 1) == 0); \
+        CHECK(wide[1] == VALUE(TYPE, npes - 1, 1)); \
+        shmem_barrier_all(); \
         CHECK(shmem_collect(SHMEM_TEAM_WORLD, wide, wide_source, 1) == 0); \
         CHECK(wide[npes - 1] == VALUE(TYPE, npes - 1, 0)); \
         shmem_barrier_all(); \
