@@ -166,8 +166,10 @@ impl Lanes {
                     return post(lane);
                 }
                 *held.lane() = Some(Lane::new(net, self.depth));
+                // Before anybody else can post there: a quiet must not miss it.
+                let before = self.used.fetch_or(1 << i, Ordering::SeqCst);
                 drop(held);
-                self.join(f, net, i);
+                self.join(f, net, before);
                 continue;
             }
             i = (i + 1) % PLACES;
@@ -177,11 +179,10 @@ impl Lanes {
         }
     }
 
-    /// Place `i` has a queue pair from now on. Called without holding it: the others are taken one by one.
+    /// A queue pair was added to those `before`. Called without holding it: the others are taken one by one.
     #[cold]
-    fn join(&self, f: &'static str, net: &Net, i: usize) {
-        let before = self.used.fetch_or(1 << i, Ordering::SeqCst);
-        self.each(before & !(1 << i), |lane| lane.quiet(f, net));
+    fn join(&self, f: &'static str, net: &Net, before: u64) {
+        self.each(before, |lane| lane.quiet(f, net));
     }
 
     fn each(&self, which: u64, mut visit: impl FnMut(&mut Lane)) {

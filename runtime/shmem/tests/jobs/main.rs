@@ -3,6 +3,7 @@
 //! A role (in `HETMP_SHMEM_ROLE`) is a function that every PE of a job runs; it panics (which ends the job) where
 //! something is wrong.
 
+mod hosts;
 mod roles;
 
 use std::io::Read as _;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const ROLE: &str = "HETMP_SHMEM_ROLE";
 /// Long enough for a loaded machine.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// Engine settings: a name for people, and variables.
 const ENGINES: &[(&str, &[(&str, &str)])] = &[
@@ -50,7 +51,16 @@ fn hetrun() -> PathBuf {
 
 /// Runs a role on `n` PEs; the text says what went wrong.
 fn job(n: u32, role: &str, variables: &[(&str, &str)]) -> Result<String, String> {
-    let mut command = Command::new(hetrun());
+    job_by(Command::new(hetrun()), n, role, variables)
+}
+
+/// The same with the start of another command line.
+fn job_by(
+    mut command: Command,
+    n: u32,
+    role: &str,
+    variables: &[(&str, &str)],
+) -> Result<String, String> {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy().into_owned();
         if name.starts_with("HETMP_") || name.starts_with("SHMEM_") {
@@ -105,6 +115,54 @@ fn job(n: u32, role: &str, variables: &[(&str, &str)]) -> Result<String, String>
         Some(status) => Err(format!("{status}\n{text}")),
         None => Err(format!("not over after {LIMIT:?}\n{text}")),
     }
+}
+
+/// Two PEs on each of two machines: mapped memory on one, sockets between. How many failed.
+fn across_hosts(only: &[String]) -> u32 {
+    let wanted = |name: &str| only.iter().all(|part| name.contains(part.as_str()));
+    let wanted: Vec<(&str, String)> = roles::ACROSS
+        .iter()
+        .map(|role| (*role, format!("{role}-4-hosts")))
+        .filter(|(_, name)| wanted(name))
+        .collect();
+    if wanted.is_empty() {
+        return 0;
+    }
+    let Some(network) = hosts::Network::new() else {
+        return 0;
+    };
+    let mut failed = 0;
+    let mut verdict = |name: &str, right: Result<(), String>| match right {
+        Ok(()) => println!("{name}: ok"),
+        Err(text) => {
+            println!("{name}: FAILED\n{text}");
+            failed += 1;
+        }
+    };
+    for (role, name) in wanted {
+        let run = job_by(network.hetrun(&hetrun()), 4, role, &[("SHMEM_DEBUG", "1")]);
+        // The line of its engine: it had one.
+        let right = run.and_then(|text| {
+            if text.contains(" PE 3 tcp: ") {
+                Ok(())
+            } else {
+                Err(text)
+            }
+        });
+        verdict(&name, right);
+    }
+    for (nic, line) in [
+        ("shm", "HETMP_NIC shm: auto or tcp is accepted"),
+        ("emulated", "HETMP_NIC emulated: auto or tcp is accepted"),
+    ] {
+        let run = job_by(network.hetrun(&hetrun()), 4, "locks", &[("HETMP_NIC", nic)]);
+        let right = match run {
+            Err(text) if text.contains(line) => Ok(()),
+            Ok(text) | Err(text) => Err(text),
+        };
+        verdict(&format!("{nic}-4-hosts"), right);
+    }
+    failed
 }
 
 fn main() -> ExitCode {
@@ -167,6 +225,7 @@ fn main() -> ExitCode {
             }
         }
     }
+    failed += across_hosts(&only);
     if failed > 0 {
         println!("{failed} failed");
         return ExitCode::FAILURE;

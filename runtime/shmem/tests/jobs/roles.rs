@@ -39,6 +39,17 @@ pub(crate) const WRONG: &[(&str, u32, &str, &str)] = &[
     ("gone", 3, "tcp", "rank 1: ended by signal 9"),
 ];
 
+/// Roles for two machines.
+pub(crate) const ACROSS: &[&str] = &[
+    "transfers",
+    "atomics",
+    "signals",
+    "ordering",
+    "threads",
+    "locks",
+    "flood",
+];
+
 const F: &str = "test";
 
 struct Job {
@@ -49,6 +60,11 @@ struct Job {
 impl Job {
     fn next(&self) -> i32 {
         (self.me + 1) % self.n
+    }
+
+    /// The other one where two play.
+    fn last(&self) -> i32 {
+        self.n - 1
     }
 
     fn previous(&self) -> i32 {
@@ -316,11 +332,11 @@ fn signals(job: &Job) {
                     flag,
                     value,
                     op,
-                    1,
+                    job.last(),
                     nbi,
                 );
                 wait::until(F, back, 0, round);
-            } else {
+            } else if job.me == job.last() {
                 assert_eq!(signal::wait_until(F, flag, 0, round), round);
                 for i in 0..n {
                     assert_eq!(*data.add(i), round as u8, "byte {i} of {n}");
@@ -344,13 +360,13 @@ fn signals(job: &Job) {
                     flag.add(1),
                     1,
                     signal::ADD,
-                    1,
+                    job.last(),
                     true,
                 );
-                signal::add(F, DEFAULT, flag.add(1), 1, 1);
+                signal::add(F, DEFAULT, flag.add(1), 1, job.last());
             }
             rma::quiet(F, DEFAULT);
-        } else {
+        } else if job.me == job.last() {
             assert_eq!(signal::wait_until(F, flag.add(1), 3, 100), 100);
         }
     }
@@ -367,16 +383,16 @@ fn ordering(job: &Job) {
         unsafe {
             if job.me == 0 {
                 for i in 0..WORDS {
-                    rma::p(F, DEFAULT, data.add(i), round, 1);
+                    rma::p(F, DEFAULT, data.add(i), round, job.last());
                 }
                 rma::fence(F, DEFAULT);
                 if round % 2 == 0 {
-                    rma::p(F, DEFAULT, flag, round, 1);
+                    rma::p(F, DEFAULT, flag, round, job.last());
                 } else {
-                    amo::update(F, DEFAULT, Op::Set, flag, round, 1);
+                    amo::update(F, DEFAULT, Op::Set, flag, round, job.last());
                 }
                 wait::until(F, back, 0, round);
-            } else {
+            } else if job.me == job.last() {
                 let mut one = [0usize];
                 if round % 5 == 0 {
                     let found = wait::until_some(
@@ -702,7 +718,12 @@ fn times(job: &Job) {
                             print(&format!("{what}, {target}"), n as u32, began.elapsed());
                         }
                     };
-                    for (name, ctx) in [("private", private), ("default", DEFAULT), ("private", private), ("default", DEFAULT)] {
+                    for (name, ctx) in [
+                        ("private", private),
+                        ("default", DEFAULT),
+                        ("private", private),
+                        ("default", DEFAULT),
+                    ] {
                         measure(&format!("put 8 B + quiet, {name}"), ctx, &|i| {
                             rma::p(F, ctx, words, i, job.next());
                             rma::quiet(F, ctx);
