@@ -12,11 +12,12 @@
 //! | `gpu` | `HETMP_NIC_MODEL=gpu` with seeds, with and without its checker |
 //! | `hydra`, `openmpi`, `hosts` | some programs under other launchers, and on two hosts |
 //! | `oshmem` | what 1.4 has, also on Open MPI's library: the output is the same |
+//! | `races` | a program without a fence: what the model shows and its checker reports |
 //! | `errors`, `ends` | what is said, how soon the job ends, and with which status |
 //!
 //! Variables for longer runs: `HETMP_TEST_SEEDS=N` (2), `HETMP_TEST_COMPUTE=SECONDS` of a PE that calls nothing (3),
 //! `HETMP_TEST_TIMES=N` multiplies what programs repeat, `HETMP_TEST_FULL=1` runs `emulated`, `tcp`, `check`, `asan`
-//! with all numbers of PEs.
+//! with all numbers of PEs. `HETMP_TEST_PREFIX=DIR` tests what is installed there.
 
 #[path = "shmem/ends.rs"]
 mod ends;
@@ -28,6 +29,8 @@ mod hosts;
 mod launch;
 #[path = "shmem/program.rs"]
 mod program;
+#[path = "shmem/races.rs"]
+mod races;
 
 use launch::{Ending, Launcher, Outcome};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -329,6 +332,7 @@ fn main() -> ExitCode {
     trials.extend(sample("hydra", Launcher::Hydra, &programs));
     trials.extend(sample("openmpi", Launcher::OpenMpi, &programs));
     trials.extend(hosts::trials());
+    trials.extend(races::trials());
     trials.extend(errors::trials());
     trials.extend(ends::trials());
     libtest_mimic::run(&arguments, trials).exit_code()

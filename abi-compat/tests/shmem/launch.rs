@@ -83,9 +83,11 @@ impl Command {
             .env_clear()
             .envs(scrubbed_environment().into_iter().filter(|(name, _)| {
                 let name = name.to_string_lossy();
-                !["SHMEM_", "PMI", "OMPI_", "HYDRA_", "HETRUN_", "SLURM_"]
-                    .iter()
-                    .any(|p| name.starts_with(p))
+                ![
+                    "SHMEM_", "SMA_", "PMI", "OMPI_", "HYDRA_", "HETRUN_", "SLURM_",
+                ]
+                .iter()
+                .any(|p| name.starts_with(p))
             }))
             .envs(self.env.iter().map(|(n, v)| (n, v)))
             .env("SHTEST_RUN", &mark)

@@ -1,0 +1,111 @@
+//! A program that orders nothing between data and flag, under the model of a GPU's memory: the checker names both
+//! operations without luck, and without the checker some seed shows what goes wrong. With a fence neither happens.
+
+use super::launch::{find, Command, Ending, Launcher, Outcome};
+use super::program::{self, Library};
+use super::{number, shown};
+use hetmp_abi_compat::library;
+use libtest_mimic::{Failed, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn racy(path: &Path, model: &str, args: &[&str]) -> Outcome {
+    Launcher::Oshrun
+        .start(2, path)
+        .args(args)
+        .env("HETMP_NIC_MODEL", model)
+        .limit(Duration::from_secs(30))
+        .run()
+}
+
+/// How often the data were not there.
+fn stale(out: &Outcome) -> Result<u32, Failed> {
+    let line = out.stdout.trim();
+    let count = line
+        .strip_prefix("stale ")
+        .and_then(|rest| rest.strip_suffix(" of 50"));
+    match (out.ending, count.and_then(|c| c.parse().ok())) {
+        (Ending::Exit(0), Some(count)) => Ok(count),
+        _ => Err(format!("a count was to come: {}", shown(out)).into()),
+    }
+}
+
+fn build() -> Result<PathBuf, Failed> {
+    Ok(program::named("racy").build("default", Library::Ours)?)
+}
+
+/// `file:line` of an address that the report gives behind `addr2line -fe PROGRAM`.
+fn place(path: &Path, address: &str) -> String {
+    let Some(tool) = find("addr2line") else {
+        panic!("hetmp: tool addr2line: the one that comes with gcc's linker is needed")
+    };
+    let out = Command::new(tool)
+        .args([Path::new("-e"), path])
+        .args([address])
+        .run();
+    let line = out.stdout.trim().to_owned();
+    // What follows is a note of addr2line's own.
+    let line = line.split(' ').next().unwrap_or_default();
+    line.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+fn reported() -> Result<(), Failed> {
+    let path = build()?;
+    let source = fs::read_to_string(library::root().join("c-tests/shmem/racy.c"))?;
+    let line_of = |mark: &str| -> String {
+        let index = source.lines().position(|l| l.contains(mark));
+        format!("racy.c:{}", 1 + index.expect("a marked line"))
+    };
+    for seed in 1..=number("HETMP_TEST_SEEDS", 3) {
+        let out = racy(&path, &format!("gpu,seed={seed},check"), &[]);
+        let lines: Vec<&str> = out.stderr.lines().collect();
+        let [line] = lines[..] else {
+            return Err(format!("one line was to come: {}", shown(&out)).into());
+        };
+        if matches!(out.ending, Ending::Exit(0) | Ending::TimedOut) || !line.ends_with("accepted") {
+            return Err(format!("a report was to come: {}", shown(&out)).into());
+        }
+        let places: Vec<String> = line
+            .split("addr2line -fe ")
+            .skip(1)
+            .filter_map(|rest| rest.split([' ', ')']).nth(1))
+            .map(|address| place(&path, address))
+            .collect();
+        let expected = [line_of("RACY data"), line_of("RACY flag")];
+        if places != expected {
+            return Err(format!("{expected:?}, not {places:?}: {}", shown(&out)).into());
+        }
+        let out = racy(&path, &format!("gpu,seed={seed},check"), &["fence"]);
+        if stale(&out)? != 0 || !out.stderr.is_empty() {
+            return Err(format!("a right program was complained about: {}", shown(&out)).into());
+        }
+    }
+    Ok(())
+}
+
+fn seen() -> Result<(), Failed> {
+    let path = build()?;
+    let mut wrong = 0;
+    for seed in 1..=16 {
+        let model = format!("gpu,seed={seed},hold=1000000");
+        wrong += stale(&racy(&path, &model, &[]))?;
+        let right = stale(&racy(&path, &model, &["fence"]))?;
+        if right != 0 {
+            return Err(format!("{model}: {right} stale in spite of the fence").into());
+        }
+    }
+    if wrong == 0 {
+        return Err("no seed of 16 showed the missing fence".into());
+    }
+    // Without the model there is nothing to see on this machine: stores are not reordered.
+    Ok(())
+}
+
+/// Tests of races.
+pub(crate) fn trials() -> Vec<Trial> {
+    vec![
+        Trial::test("races/reported", reported),
+        Trial::test("races/seen", seen),
+    ]
+}
