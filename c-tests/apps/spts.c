@@ -4,10 +4,14 @@
  *                        [--seed S] [--block R] [--threads T] [--solves K] [--launch US] [--levels]
  *
  * gio and ikn solve without synchronisation (after Liu, Li, Hogg, Duff and Vinter, "A synchronization-free algorithm for
- * parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in rising order, waits for each unsolved
- * value that the row needs, and pushes the solved one to the PEs that need it, value and flag in one descriptor. No deadlock:
- * whoever has the lowest unsolved row of all waits for nothing. interk and overlap go by level sets: the rows that need only
- * earlier levels are one kernel, and the main thread exchanges values between two kernels (gio.h).
+ * parallel sparse triangular solves", Euro-Par 2016): a workgroup takes its rows in an order in which each comes after those
+ * it needs, waits for each value that is not solved yet, and pushes the solved one to the PEs that need it, value and flag in one
+ * descriptor. No deadlock: whoever has the first unsolved row of all waits for nothing. interk and overlap go by level
+ * sets: the rows that need only earlier levels are one kernel, and the main thread exchanges values between two kernels
+ * (gio.h).
+ *
+ * Rows are dealt in blocks of R in turns; without --block each PE has one: what a road network wants, whose regions
+ * hang together, and what a narrow band does not, whose rows are one chain.
  *
  * A row is summed up in the same order everywhere, so that the solution is that of a serial solve in every bit, which is
  * checked. Standard output: the result; times go to standard error. Status 0: right; 1: not; 2: bad use. */
@@ -23,19 +27,24 @@ struct problem {
     int *owner;
     int me, pes;
     long *mine, mines; /* this PE's rows, rising */
-    /* Level sets: this PE's rows of each, those that others need first. */
+    /* Level sets: this PE's rows by level, of each those that others need first. */
     long levels, *level_start, *level_sent, *level_row;
     unsigned char *level_talks; /* somebody sends something */
 };
 
-static double solve_row(const struct problem *p, long i, uint64_t epoch) {
+static double solve_row(const struct problem *p, long i) {
     double sum = p->b[i];
-    for (size_t k = p->m.start[i]; k < p->m.start[i + 1]; k++) {
-        int j = p->m.column[k];
-        if (epoch) gio_await(&p->solved[j], epoch);
-        sum -= p->m.value[k] * p->x[j];
-    }
+    for (size_t k = p->m.start[i]; k < p->m.start[i + 1]; k++) sum -= p->m.value[k] * p->x[p->m.column[k]];
     return sum / p->m.diagonal[i];
+}
+
+#define BATCH 8 /* pushed values that share a doorbell, at most */
+
+/* What workgroup w pushed is announced before it waits: somebody may wait for that. */
+static void await_value(struct gio *o, const struct problem *p, int w, int j, uint64_t epoch) {
+    if (__atomic_load_n(&p->solved[j], __ATOMIC_ACQUIRE) >= epoch) return;
+    gio_ring(o, w);
+    gio_await(&p->solved[j], epoch);
 }
 
 static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t epoch) {
@@ -43,15 +52,17 @@ static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t
 #pragma omp parallel num_threads(threads)
     {
         int w = omp_get_thread_num(), n = omp_get_num_threads();
+        int waiting = 0;
         for (long k = w; k < p->mines; k += n) {
-            long i = p->mine[k];
-            double x = solve_row(p, i, epoch);
+            long i = p->level_row[k];
+            for (size_t e = p->m.start[i]; e < p->m.start[i + 1]; e++) await_value(o, p, w, p->m.column[e], epoch);
+            double x = solve_row(p, i);
             uint64_t bits, to = p->needed[i];
             memcpy(&bits, &x, sizeof bits);
             if (to) {
                 for (int pe = 0; to; pe++, to >>= 1)
                     if (to & 1) gio_p64_signal(o, w, pe, &p->x[i], bits, &p->solved[i], epoch);
-                gio_ring(o, w);
+                if (++waiting % BATCH == 0) gio_ring(o, w);
             }
             p->x[i] = x;
             __atomic_store_n(&p->solved[i], epoch, __ATOMIC_RELEASE);
@@ -63,7 +74,7 @@ static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t
 static void solve_rows(struct gio *o, struct problem *p, int threads, long from, long to) {
     gio_launch(o);
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (long k = from; k < to; k++) p->x[p->level_row[k]] = solve_row(p, p->level_row[k], 0);
+    for (long k = from; k < to; k++) p->x[p->level_row[k]] = solve_row(p, p->level_row[k]);
 }
 
 static void send_rows(struct problem *p, long from, long to) {
@@ -144,7 +155,7 @@ static void divide(struct problem *p, long block) {
 int main(int argc, char **argv) {
     const char *file = NULL;
     int mode = 4, threads = omp_get_max_threads(), levels = 0;
-    long road = 0, banded = 0, band = 64, each = 4, block = 32, solves = 1, seed = 1;
+    long road = 0, banded = 0, band = 64, each = 4, block = 0, solves = 1, seed = 1;
     struct problem p = {.me = 0};
     struct gio o = {.launch = 0};
     for (int i = 1; i < argc; i++) {
@@ -195,7 +206,7 @@ int main(int argc, char **argv) {
     p.pes = shmem_n_pes();
     if (p.pes > 64) gio_die("PEs %d: 1 to 64 are accepted", p.pes);
     long n = p.m.n;
-    divide(&p, block);
+    divide(&p, block ? block : (n + p.pes - 1) / p.pes);
     p.x = symmetric((size_t)n * sizeof *p.x);
     p.solved = symmetric((size_t)n * sizeof *p.solved);
     p.b = memory((size_t)n, sizeof *p.b);
@@ -205,7 +216,7 @@ int main(int argc, char **argv) {
     double began = gio_now();
     double *symmetric_x = p.x;
     p.x = serial;
-    for (long i = 0; i < n; i++) serial[i] = solve_row(&p, i, 0);
+    for (long i = 0; i < n; i++) serial[i] = solve_row(&p, i);
     p.x = symmetric_x;
     double serial_seconds = gio_now() - began;
     long sent = 0;

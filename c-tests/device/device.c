@@ -151,6 +151,7 @@ static void atomics(void) {
     hetmp_device_queue q = open_queue(2, 0);
     uint64_t old = 0;
     CHECK(hetmp_atomic_set(&q, me, table + 4, 5) == 0);
+    CHECK(hetmp_fence_pe(&q, me) == 0);
     CHECK(hetmp_atomic_compare_swap(&q, me, table + 4, 4, 9, &old) == 0 && old == 5);
     CHECK(hetmp_atomic_compare_swap(&q, me, table + 4, 5, 9, &old) == 0 && old == 5);
     CHECK(hetmp_atomic_fetch(&q, me, table + 4, &old) == 0 && old == 9);

@@ -17,6 +17,7 @@
 //! beside what programs write without them; [`shmem`] OpenSHMEM operations beside another library.
 
 mod floor;
+mod gio;
 mod load;
 mod machine;
 mod micro;
@@ -38,6 +39,7 @@ use anyhow::{bail, Context, Result};
 use clap::{Args, ValueEnum};
 use regex::Regex;
 
+pub use gio::{gio, GioArgs};
 pub use mq::{mq, MqArgs};
 use process::{Runtime, System};
 use programs::Programs;

@@ -33,6 +33,8 @@ enum What {
     Mq(bench::MqArgs),
     /// OpenSHMEM operations beside another library's, and beside plain memory
     Shmem(bench::ShmemArgs),
+    /// Who initiates: the workgroup, a CPU thread for it, or the main thread between kernels
+    Gio(bench::GioArgs),
 }
 
 fn main() -> ExitCode {
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         What::Simd(args) => bench::simd(&args),
         What::Mq(args) => bench::mq(&args),
         What::Shmem(args) => bench::shmem(&args),
+        What::Gio(args) => bench::gio(&args),
     };
     done.unwrap_or_else(|error| {
         eprintln!("hetmp: {error:#}");

@@ -1,0 +1,460 @@
+//! `bench gio`: the comparison of "GPU Initiated OpenSHMEM" (Hamidouche and LeBeane, PPoPP 2020), on CPU threads.
+//!
+//! Four ways to communicate (see `c-tests/apps/gio.h`): the initiator posts from templates (gio), it asks a CPU thread
+//! (ikn), the main thread communicates between kernels, blocking (interk) or overlapped (overlap). A kernel is a
+//! parallel region. All of them go through the same engine. Within a job the modes are measured in turns; a round is one
+//! job of each row; a value is the median of the rounds, with the least and the most, a ratio the median of the
+//! rounds' ratios.
+//!
+//! [`jobs`] compiles and runs the programs, the parts here say which and print tables, [`plot`] draws.
+
+mod jobs;
+mod plot;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+
+use super::machine::Machine;
+use super::stats::{median, range};
+use jobs::Jobs;
+
+/// A group of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// A put by size and mode, and by the number of initiators.
+    Latency,
+    /// Jacobi relaxation.
+    Jacobi,
+    /// Sparse triangular solver.
+    Spts,
+    /// The solver on modelled device memory.
+    Uncached,
+}
+
+/// What `bench gio` accepts.
+#[derive(Args, Debug)]
+pub struct GioArgs {
+    /// Two rounds of small rows: for a look while working, and for tests
+    #[arg(long)]
+    quick: bool,
+    /// Rounds of each row [default: 7, quick: 2]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+    /// Only these parts, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
+    parts: Vec<Part>,
+    /// Numbers of PEs for the applications, separated by commas
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1,2,4",
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    pes: Vec<u32>,
+    /// Workgroups (OpenMP threads) of each PE in the applications
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: u32,
+    /// The engine: emulated (a software adapter) or tcp
+    #[arg(long, value_name = "NAME", default_value = "emulated", value_parser = ["emulated", "tcp"])]
+    engine: String,
+    /// Folder of our installation (scripts/install --prefix) [default: $HETMP_PREFIX]
+    #[arg(long, value_name = "DIR")]
+    prefix: Option<PathBuf>,
+    /// Write everything that was measured to this file
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Draw the times, relative to gio, into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+}
+
+/// One mode in one row, over all rounds.
+#[derive(Debug, serde::Serialize)]
+struct Series {
+    mode: String,
+    /// Of each round, in the row's unit.
+    values: Vec<f64>,
+}
+
+impl Series {
+    fn median(&self) -> f64 {
+        median(self.values.iter().copied())
+    }
+
+    fn shown(&self) -> String {
+        let (least, most) = range(self.values.iter().copied());
+        format!(
+            "{} ({}-{})",
+            short(self.median()),
+            short(least),
+            short(most)
+        )
+    }
+
+    /// The median of the rounds' ratios to another mode.
+    fn over(&self, other: &Series) -> f64 {
+        median(self.values.iter().zip(&other.values).map(|(a, b)| a / b))
+    }
+}
+
+fn short(x: f64) -> String {
+    match x {
+        x if x >= 99.5 => format!("{x:.0}"),
+        x if x >= 9.95 => format!("{x:.1}"),
+        x if x >= 0.995 => format!("{x:.2}"),
+        x => format!("{x:.3}"),
+    }
+}
+
+/// Modes that were measured in turns.
+#[derive(Debug, serde::Serialize)]
+struct Row {
+    part: &'static str,
+    name: String,
+    unit: &'static str,
+    series: Vec<Series>,
+}
+
+impl Row {
+    fn mode(&self, mode: &str) -> Option<&Series> {
+        self.series.iter().find(|s| s.mode == mode)
+    }
+
+    fn shown(&self, mode: &str) -> String {
+        self.mode(mode)
+            .map_or_else(|| "-".to_owned(), Series::shown)
+    }
+
+    /// Median ratio of the times of two modes.
+    fn ratio(&self, above: &str, below: &str) -> String {
+        match (self.mode(above), self.mode(below)) {
+            (Some(a), Some(b)) => format!("{:.2}", a.over(b)),
+            _ => "-".to_owned(),
+        }
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Report {
+    machine: Machine,
+    engine: String,
+    rounds: usize,
+    threads: u32,
+    rows: Vec<Row>,
+}
+
+/// What the parts share.
+struct Bench<'a> {
+    args: &'a GioArgs,
+    jobs: Jobs,
+    report: Report,
+}
+
+impl Bench<'_> {
+    /// Runs the job once a round; it gives (row, mode, value) triples.
+    fn rounds(
+        &mut self,
+        part: &'static str,
+        unit: &'static str,
+        job: impl Fn(&Jobs) -> Result<Vec<(String, String, f64)>>,
+    ) -> Result<Vec<Row>> {
+        let mut rows: Vec<Row> = Vec::new();
+        for _ in 0..self.report.rounds {
+            for (name, mode, value) in job(&self.jobs)? {
+                let at = match rows.iter().position(|r| r.name == name) {
+                    Some(at) => at,
+                    None => {
+                        rows.push(Row {
+                            part,
+                            name,
+                            unit,
+                            series: Vec::new(),
+                        });
+                        rows.len() - 1
+                    }
+                };
+                let series = &mut rows[at].series;
+                match series.iter_mut().find(|s| s.mode == mode) {
+                    Some(s) => s.values.push(value),
+                    None => series.push(Series {
+                        mode,
+                        values: vec![value],
+                    }),
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Measures what `args` asks for and prints tables; the exit status is 0 whatever the times are.
+///
+/// # Errors
+/// A program that cannot be compiled, fails, or gives a wrong result; a file that cannot be written.
+pub fn gio(args: &GioArgs) -> Result<ExitCode> {
+    let prefix = args
+        .prefix
+        .clone()
+        .or_else(|| std::env::var_os("HETMP_PREFIX").map(PathBuf::from))
+        .context("--prefix: missing: the folder of an installation is accepted")?;
+    let rounds = args.rounds.unwrap_or(if args.quick { 2 } else { 7 }) as usize;
+    let mut bench = Bench {
+        args,
+        jobs: Jobs::compile(&prefix)?,
+        report: Report {
+            machine: Machine::look(),
+            engine: args.engine.clone(),
+            rounds,
+            threads: args.threads,
+            rows: Vec::new(),
+        },
+    };
+    let machine = &bench.report.machine;
+    println!("# GPU-initiated OpenSHMEM on CPU threads\n");
+    println!(
+        "{}, {} cores, {}, {}; load {} before; HETMP_NIC={}; {rounds} rounds in turns: median (least-most); ratios: median of the rounds'.",
+        machine.cpu, machine.cores, machine.kernel, machine.compiler, machine.load_before, args.engine
+    );
+    if machine.cores < 4 {
+        println!(
+            "\nA PE of the paper has a GPU, an adapter and CPU cores. Here {} cores carry the workgroups of all PEs, a thread for \
+             each PE's adapter, and ikn's CPU threads: rows with more of them than cores measure taking turns as well.",
+            machine.cores
+        );
+    }
+    let wants = |part| args.parts.is_empty() || args.parts.contains(&part);
+    if wants(Part::Latency) {
+        latency(&mut bench)?;
+    }
+    if wants(Part::Jacobi) {
+        jacobi(&mut bench)?;
+    }
+    if wants(Part::Spts) {
+        spts(&mut bench)?;
+    }
+    if wants(Part::Uncached) {
+        uncached(&mut bench)?;
+    }
+    if let Some(file) = &args.json {
+        let text = serde_json::to_string_pretty(&bench.report)?;
+        std::fs::write(file, text + "\n")
+            .with_context(|| format!("--json {}: a file that can be written", file.display()))?;
+    }
+    if let Some(file) = &args.svg {
+        plot::draw(&bench.report, file)
+            .with_context(|| format!("--svg {}: a file that can be written", file.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn latency(bench: &mut Bench<'_>) -> Result<()> {
+    let engine = bench.args.engine.clone();
+    let more: &[&str] = if bench.args.quick {
+        &["--ms", "20", "--sizes", "4,65536", "--initiators", "1,2"]
+    } else {
+        &["--ms", "60"]
+    };
+    let rows = bench.rounds("latency", "us", |jobs| jobs.put(&engine, more))?;
+    let (others, rows): (Vec<Row>, Vec<Row>) = rows
+        .into_iter()
+        .partition(|r| r.name.contains("initiators"));
+    let (hops, rows): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|r| r.name == "hop");
+    println!("\n## Latency of a put, microseconds\n");
+    println!("Posted, executed by the engine, seen to be done. The paper, 4 B: cpu 2.8 us, gio 5.15 us; gio 2 times below ikn, 3 times below interk with an empty kernel.");
+    if let Some(hop) = hops.first().and_then(|r| r.mode("hop")) {
+        println!(
+            "A cache line's way to the other core and back takes {} us here: the floor.",
+            short(2.0 * hop.median())
+        );
+    }
+    println!("\n| bytes | cpu | gio | built | ikn | interk | launch | ikn / gio | interk / gio | gio / cpu | built / gio |");
+    println!("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for row in &rows {
+        print!("| {} ", row.name);
+        for mode in ["cpu", "gio", "built", "ikn", "interk", "launch"] {
+            print!("| {} ", row.shown(mode));
+        }
+        println!(
+            "| {} | {} | {} | {} |",
+            row.ratio("ikn", "gio"),
+            row.ratio("interk", "gio"),
+            row.ratio("gio", "cpu"),
+            row.ratio("built", "gio")
+        );
+    }
+    println!("\n### By the number of initiators that put at once, microseconds of the first\n");
+    println!("The paper: unaffected by the others until the wire is full.\n");
+    println!("| bytes, initiators | gio | ikn | ikn / gio |");
+    println!("| --- | ---: | ---: | ---: |");
+    for row in &others {
+        println!(
+            "| {} | {} | {} | {} |",
+            row.name,
+            row.shown("gio"),
+            row.shown("ikn"),
+            row.ratio("ikn", "gio")
+        );
+    }
+    bench.report.rows.extend(hops);
+    bench.report.rows.extend(rows);
+    bench.report.rows.extend(others);
+    Ok(())
+}
+
+/// Head and rows of a table of the four modes.
+fn table(rows: &[Row], what: &str) {
+    println!(
+        "\n| {what} | gio | ikn | interk | overlap | interk / gio | overlap / gio | ikn / gio |"
+    );
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
+    for row in rows {
+        print!("| {} ", row.name);
+        for mode in ["gio", "ikn", "interk", "overlap"] {
+            print!("| {} ", row.shown(mode));
+        }
+        println!(
+            "| {} | {} | {} |",
+            row.ratio("interk", "gio"),
+            row.ratio("overlap", "gio"),
+            row.ratio("ikn", "gio")
+        );
+    }
+}
+
+fn jacobi(bench: &mut Bench<'_>) -> Result<()> {
+    println!("\n## Jacobi 2D, milliseconds an iteration\n");
+    println!("N x N points a PE (weak scaling). The paper, 4 nodes: gio 57 / 40 / 18 % faster than interk at 1K / 2K / 4K (ratios 1.57 / 1.40 / 1.18), level with overlap; ikn slowest.");
+    println!("The second table adds 20 us to every kernel's start, as a GPU has them; a parallel region costs about one.");
+    let sizes: &[(u32, u32)] = if bench.args.quick {
+        &[(256, 60)]
+    } else {
+        &[(1024, 100), (2048, 30), (4096, 10)]
+    };
+    let (engine, threads) = (bench.args.engine.clone(), bench.args.threads);
+    for launch in ["0", "20"] {
+        let mut rows = Vec::new();
+        for &pes in &bench.args.pes.clone() {
+            if pes == 1 && !bench.args.quick {
+                continue; // no halo
+            }
+            for &(size, iterations) in sizes {
+                let name = format!("{size} x {size}, {pes} PEs, launch {launch} us");
+                let more = format!(
+                    "--size {size} --iterations {iterations} --threads {threads} --launch {launch} --verify no"
+                );
+                rows.extend(bench.rounds("jacobi", "ms", |jobs| {
+                    let found = jobs.application("jacobi2d", &engine, "", pes, &more)?;
+                    Ok(found
+                        .into_iter()
+                        .map(|(mode, s)| (name.clone(), mode, 1e3 * s / f64::from(iterations)))
+                        .collect())
+                })?);
+            }
+        }
+        table(&rows, "grid");
+        bench.report.rows.extend(rows);
+    }
+    Ok(())
+}
+
+/// The solver's matrices: a name and arguments.
+fn matrices(quick: bool) -> &'static [(&'static str, &'static str)] {
+    if quick {
+        &[("road, 5 thousand rows", "--road 5000 --solves 2")]
+    } else {
+        &[
+            ("road, 5 thousand rows", "--road 5000 --solves 10"),
+            ("road, 1 million rows", "--road 1000000 --solves 1"),
+            (
+                "banded (64, 8), 50 thousand rows",
+                "--banded 50000 --band 64 --each 8 --block 1024 --solves 1",
+            ),
+            (
+                "banded (20000, 8), 200 thousand rows",
+                "--banded 200000 --band 20000 --each 8 --solves 1",
+            ),
+        ]
+    }
+}
+
+fn spts(bench: &mut Bench<'_>) -> Result<()> {
+    println!("\n## Sparse triangular solver, milliseconds a solve\n");
+    println!("The paper: gio 38 / 35 / 44 % faster than ikn (1.38 / 1.35 / 1.44) on road_central at 2 / 3 / 4 nodes, up to 3.7 times on small matrices; 70 % parallel efficiency at 4 nodes.");
+    println!("Efficiency: the time of gio on one PE over PEs times its time. Matrices are made (seeded), like road networks and banded.");
+    let (engine, threads) = (bench.args.engine.clone(), bench.args.threads);
+    let mut rows = Vec::new();
+    let mut efficiencies = Vec::new();
+    for &(matrix, arguments) in matrices(bench.args.quick) {
+        let mut alone: Option<f64> = None;
+        for &pes in &bench.args.pes.clone() {
+            let name = format!("{matrix}, {pes} PEs");
+            let more = format!("{arguments} --threads {threads}");
+            let found = bench.rounds("spts", "ms", |jobs| {
+                let found = jobs.application("spts", &engine, "", pes, &more)?;
+                Ok(found
+                    .into_iter()
+                    .map(|(mode, s)| (name.clone(), mode, 1e3 * s))
+                    .collect())
+            })?;
+            if let Some(ms) = found
+                .first()
+                .and_then(|r| r.mode("gio"))
+                .map(Series::median)
+            {
+                if pes == 1 {
+                    alone = Some(ms);
+                } else if let Some(alone) = alone {
+                    efficiencies.push(format!(
+                        "{name}: {:.0} %",
+                        100.0 * alone / (f64::from(pes) * ms)
+                    ));
+                }
+            }
+            rows.extend(found);
+        }
+    }
+    table(&rows, "matrix");
+    if !efficiencies.is_empty() {
+        println!("\nParallel efficiency of gio: {}.", efficiencies.join("; "));
+    }
+    bench.report.rows.extend(rows);
+    Ok(())
+}
+
+/// The solver with and without modelled device memory.
+fn uncached(bench: &mut Bench<'_>) -> Result<()> {
+    println!("\n## Uncached buffers: the solver on modelled device memory, milliseconds a solve\n");
+    println!("HETMP_NIC_MODEL=gpu holds writes back at the target and applies them in any order, as device memory does; \"plain\" is the same adapter without. The paper: uncached buffers cost the solver at most 9 %. The model's cost is that of holding and flushing, not of a GPU's memory: it bounds nothing, and is shown for completeness.\n");
+    let threads = bench.args.threads;
+    let rows_arguments = if bench.args.quick {
+        "--road 2000 --solves 2 --mode gio"
+    } else {
+        "--road 20000 --solves 3 --mode gio"
+    };
+    let more = format!("{rows_arguments} --threads {threads}");
+    let rows = bench.rounds("uncached", "ms", |jobs| {
+        let mut found = Vec::new();
+        for (mode, model) in [("plain", ""), ("gpu", "gpu,seed=1")] {
+            for (_, s) in jobs.application("spts", "emulated", model, 2, &more)? {
+                found.push((
+                    format!("spts {rows_arguments}, 2 PEs"),
+                    mode.to_owned(),
+                    1e3 * s,
+                ));
+            }
+        }
+        Ok(found)
+    })?;
+    println!("| program | plain | gpu | gpu / plain |");
+    println!("| --- | ---: | ---: | ---: |");
+    for row in &rows {
+        println!(
+            "| {} | {} | {} | {} |",
+            row.name,
+            row.shown("plain"),
+            row.shown("gpu"),
+            row.ratio("gpu", "plain")
+        );
+    }
+    bench.report.rows.extend(rows);
+    Ok(())
+}
