@@ -70,9 +70,11 @@ pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {
     std::env::vars_os()
         .filter(|(name, _)| {
             let name = name.to_string_lossy();
-            !["OMP_", "GOMP_", "KMP_", "ACC_", "HETMP_", "SHMEM_", "LD_"]
-                .iter()
-                .any(|p| name.starts_with(p))
+            ![
+                "OMP_", "GOMP_", "KMP_", "ACC_", "HETMP_", "SHMEM_", "SMA_", "LD_",
+            ]
+            .iter()
+            .any(|p| name.starts_with(p))
         })
         .collect()
 }

@@ -46,53 +46,62 @@ fn text(name: &str) -> Option<String> {
         .map(|v| String::from_utf8_lossy(v).trim().to_owned())
 }
 
-/// A boolean as the specification has it: set and not 0, no, false or off.
-fn flag(name: &str) -> bool {
-    text(name).is_some_and(|v| {
-        !matches!(
-            v.to_ascii_lowercase().as_str(),
-            "" | "0" | "no" | "false" | "off"
-        )
+/// The value of `SHMEM_NAME`, else of `SMA_NAME`, the name that the specification deprecates (1.5, section 8), and
+/// which of the two it is.
+fn shmem(name: &str) -> Option<(String, String)> {
+    ["SHMEM", "SMA"].iter().find_map(|prefix| {
+        let name = format!("{prefix}_{name}");
+        text(&name).map(|value| (name, value))
     })
 }
 
-/// A size: a number, perhaps with a fraction, and a suffix K, M, G or T (powers of 1024), perhaps followed by B.
+/// Set, as the specification has it for `SHMEM_INFO` and others, and not 0, no, false or off.
+fn is_on(value: &str) -> bool {
+    !matches!(
+        value.to_ascii_lowercase().as_str(),
+        "" | "0" | "no" | "false" | "off"
+    )
+}
+
+/// A size: a number, perhaps with a fraction, and a suffix K, M, G or T (powers of 1024). What follows the suffix does
+/// not count.
 pub(crate) fn size(text: &str) -> Option<usize> {
-    let upper = text.trim().to_ascii_uppercase();
-    let number = upper.strip_suffix('B').unwrap_or(&upper);
-    let (number, scale) = match number.chars().last()? {
-        'K' => (&number[..number.len() - 1], 1u64 << 10),
-        'M' => (&number[..number.len() - 1], 1 << 20),
-        'G' => (&number[..number.len() - 1], 1 << 30),
-        'T' => (&number[..number.len() - 1], 1 << 40),
-        _ => (number, 1),
+    let text = text.trim();
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, suffix) = text.split_at(end);
+    let scale = match suffix
+        .trim_start()
+        .chars()
+        .next()
+        .map(|c| c.to_ascii_uppercase())
+    {
+        None | Some('B') => 1u64,
+        Some('K') => 1 << 10,
+        Some('M') => 1 << 20,
+        Some('G') => 1 << 30,
+        Some('T') => 1 << 40,
+        Some(_) => return None,
     };
-    let number = number.trim();
-    if !number.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
-        return None;
-    }
     let value: f64 = number.parse().ok()?;
     let bytes = (value * scale as f64).ceil();
     (bytes.is_finite() && (0.0..=LARGEST).contains(&bytes)).then_some(bytes as usize)
 }
 
 impl Settings {
-    /// Reads them; a bad value is one line, and the default holds.
+    /// Reads them; a bad value is one line, and the default holds, or, for the size of the heap, the program ends.
     pub(crate) fn read() -> Settings {
-        // The second name is what earlier implementations called it (specification 1.5, section 6, Annex F).
-        let heap = ["SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE"]
-            .iter()
-            .find_map(|name| {
-                let v = text(name)?;
-                let bytes = size(&v);
-                if bytes.is_none() {
-                    report::warn(format_args!(
-                        "{name} {v}: a size such as 64M, 1.5G or 1048576 is accepted"
-                    ));
-                }
-                bytes
-            })
-            .unwrap_or(HEAP);
+        let heap = match shmem("SYMMETRIC_SIZE") {
+            None => HEAP,
+            // The specification lets no program run with another size than it asked for.
+            Some((name, value)) => size(&value).unwrap_or_else(|| {
+                report::fatal(format_args!(
+                    "{name} {value}: a size such as 64M, 1.5G or 1048576 is accepted"
+                ))
+            }),
+        };
+        let flag = |name: &str| shmem(name).is_some_and(|(_, value)| is_on(&value));
         let nic = match text("HETMP_NIC").map(|v| v.to_ascii_lowercase()).as_deref() {
             None | Some("" | "auto") => Nic::Auto,
             Some("shm") => Nic::Shm,
@@ -107,10 +116,10 @@ impl Settings {
         };
         Settings {
             heap,
-            info: flag("SHMEM_INFO"),
-            version: flag("SHMEM_VERSION"),
-            debug: flag("SHMEM_DEBUG"),
-            check: flag("HETMP_CHECK"),
+            info: flag("INFO"),
+            version: flag("VERSION"),
+            debug: flag("DEBUG"),
+            check: text("HETMP_CHECK").is_some_and(|v| is_on(&v)),
             nic,
             model: text("HETMP_NIC_MODEL").unwrap_or_default(),
         }
@@ -130,6 +139,9 @@ mod tests {
             ("2 KB", Some(2048)),
             ("0.5k", Some(512)),
             ("1T", Some(1 << 40)),
+            ("3.1M", Some(3_250_586)),
+            (".5m", Some(512 << 10)),
+            ("20kk", Some(20 << 10)),
             ("", None),
             ("M", None),
             ("-1", None),

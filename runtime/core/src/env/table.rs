@@ -157,6 +157,9 @@ const fn hetmp(name: &'static str, kind: Kind) -> Variable {
 const SCHEDULES: &str = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk], \
      hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,... or cross-dynamic[,chunk]";
 
+/// What turns a switch of OpenSHMEM on.
+const SWITCH: &str = "any value; 0, no, false and off are as if it were not set";
+
 /// Every environment variable that hetmp reads, in the order of the documentation.
 pub static TABLE: &[Variable] = &[
     omp("OMP_NUM_THREADS", Kind::IntegerList)
@@ -317,30 +320,50 @@ pub static TABLE: &[Variable] = &[
         .help("Default dimensions of OpenACC compute constructs; without effect on the host.")
         .spec("libgomp manual"),
     shmem("SHMEM_SYMMETRIC_SIZE", Kind::Size)
-        .default("64M")
+        .default("256M")
         .accepts(
             "a number from 0, with a point if need be, and an optional unit K, M, G or T (without \
              unit: bytes)",
         )
-        .help("Bytes of the symmetric heap of each PE.")
+        .help(
+            "Bytes of the symmetric heap of each PE. Memory is taken when it is touched. A value \
+             that is not understood ends the program.",
+        )
         .spec("OpenSHMEM 1.5, 8"),
     shmem("SHMEM_DEBUG", Kind::Text)
         .default("not set")
-        .accepts("any value")
-        .help(
-            "Where it is set: says on standard error what the library found and chose, as \
-             HETMP_VERBOSE does.",
-        )
+        .accepts(SWITCH)
+        .help("Says on standard error what the library found and chose.")
         .spec("OpenSHMEM 1.5, 8"),
     shmem("SHMEM_INFO", Kind::Text)
         .default("not set")
-        .accepts("any value")
-        .help("Where it is set: PE 0 shows these variables and their values when the program starts.")
+        .accepts(SWITCH)
+        .help("PE 0 shows these variables and their values when the program starts.")
         .spec("OpenSHMEM 1.5, 8"),
     shmem("SHMEM_VERSION", Kind::Text)
         .default("not set")
-        .accepts("any value")
-        .help("Where it is set: PE 0 shows the library's version when the program starts.")
+        .accepts(SWITCH)
+        .help("PE 0 shows the library's version when the program starts.")
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SMA_SYMMETRIC_SIZE", Kind::Size)
+        .default("not set")
+        .accepts("as SHMEM_SYMMETRIC_SIZE")
+        .help("Older name of SHMEM_SYMMETRIC_SIZE, which wins over it.")
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SMA_DEBUG", Kind::Text)
+        .default("not set")
+        .accepts(SWITCH)
+        .help("Older name of SHMEM_DEBUG, which wins over it.")
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SMA_INFO", Kind::Text)
+        .default("not set")
+        .accepts(SWITCH)
+        .help("Older name of SHMEM_INFO, which wins over it.")
+        .spec("OpenSHMEM 1.5, 8"),
+    shmem("SMA_VERSION", Kind::Text)
+        .default("not set")
+        .accepts(SWITCH)
+        .help("Older name of SHMEM_VERSION, which wins over it.")
         .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
