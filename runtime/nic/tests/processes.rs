@@ -4,7 +4,7 @@
 #![cfg(not(loom))]
 
 use hetmp_nic::descriptor::{
-    Atomic, AtomicOp, CounterId, Fetch, Remote, Signal, SignalOp, Status, Width, Work,
+    Atomic, AtomicOp, CounterId, Fetch, Key, Remote, Signal, SignalOp, Status, Width, Work,
 };
 use hetmp_nic::device_memory::board::{site, Board, Kind, BOARD_BYTES};
 use hetmp_nic::device_memory::DeviceMemory;
@@ -368,9 +368,15 @@ fn what_does_not_cross_processes_is_refused_and_touches_nothing() {
             qp.post(other, false, count);
             let beyond = r.at(1 - r.rank, HEAP - 4);
             qp.put(other, beyond, r.at(r.rank, 0), 8);
+            // A key that the owner never gave out is none in its view either.
+            let stale = Remote {
+                key: Key(r.keys.remote.0 ^ 1 << 31),
+                ..r.remote(0)
+            };
+            qp.post(other, false, Work::Atomic(add(stale, 1)));
             qp.put_inline(other, r.at(1 - r.rank, 0), &7u64.to_le_bytes())
                 .expect("fits");
-            let failed = qp.quiet().expect_err("three of the four").0;
+            let failed = qp.quiet().expect_err("four of the five").0;
             let seen: Vec<_> = failed
                 .iter()
                 .map(|c| (c.ticket, c.status, c.value))
@@ -381,6 +387,7 @@ fn what_does_not_cross_processes_is_refused_and_touches_nothing() {
                     (0, Status::Unsupported, u64::from(other)),
                     (1, Status::Unsupported, u64::from(other)),
                     (2, Status::RemoteBounds, beyond),
+                    (3, Status::RemoteKey, u64::from(stale.key.0)),
                 ]
             );
             r.await_word(0, 7);

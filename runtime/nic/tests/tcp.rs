@@ -215,3 +215,58 @@ fn a_rank_that_looks_for_progress_takes_what_arrives() {
     qp.quiet().expect("valid");
     drop((qp, engines));
 }
+
+/// With initiators asleep in `poll` and beside it: each hears of the loss, and the third rank is not concerned.
+#[test]
+fn a_peer_that_dies_fails_all_who_wait_for_it_and_nobody_else() {
+    let (l, addresses) = listeners(3);
+    let within = Duration::from_secs(10);
+    let mut heaps = [[0u64; 8]; 2];
+    let spaces: Vec<_> = heaps.iter_mut().map(|h| h.as_mut_ptr() as usize).collect();
+    std::thread::scope(|s| {
+        let mesh = |rank: u32| {
+            let (l, addresses) = (&l[rank as usize], &addresses);
+            move || connect::mesh(rank, l, addresses, &[2; 32], within).expect("connected")
+        };
+        let dying = s.spawn(mesh(1));
+        let other = s.spawn(mesh(2));
+        let mine = mesh(0)();
+        let start = |rank: u32, streams, space: usize| {
+            let domain = Arc::new(Domain::new(Sizes::default()));
+            let engine = Tcp::start(rank, domain, streams).expect("started");
+            let memory = Memory::here(space as *mut u8, 64);
+            // SAFETY: the heaps outlive the engines, which this scope ends.
+            let key = unsafe { engine.register(memory, Rights::ALL, None) }.expect("room");
+            (engine, key)
+        };
+        let (engine, key) = start(0, mine, spaces[0]);
+        let (_other, _) = start(2, other.join().expect("no panic"), spaces[1]);
+        let streams = dying.join().expect("no panic");
+        let keys = TemplateKeys {
+            local: key,
+            remote: key,
+        };
+        let (from, there) = (spaces[0] as u64, spaces[1] as u64);
+        let waiting: Vec<_> = (0..3)
+            .map(|_| {
+                let mut qp = engine.queue_pair(8, keys);
+                s.spawn(move || {
+                    // Rank 1 never answers; its memory is nobody's business here.
+                    qp.put(1, from, from, 8);
+                    qp.put(2, there, from, 8);
+                    let failed = qp.quiet().expect_err("lost").0;
+                    assert_eq!(failed.len(), 1);
+                    assert_eq!((failed[0].status, failed[0].value), (Status::PeerLost, 1));
+                    qp.put(2, there, from, 8);
+                    assert_eq!(qp.quiet(), Ok(()));
+                })
+            })
+            .collect();
+        std::thread::sleep(Duration::from_millis(60));
+        assert!(waiting.iter().all(|w| !w.is_finished()));
+        drop(streams);
+        for w in waiting {
+            w.join().expect("no panic");
+        }
+    });
+}

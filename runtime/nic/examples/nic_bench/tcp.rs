@@ -1,5 +1,5 @@
-//! Put and quiet of 4 bytes over loopback, between two processes, beside a bare exchange of messages of 64 bytes in
-//! the same waiting mode: both ends spin, or both ends block.
+//! Put and quiet over loopback, between two processes, beside a bare exchange in the same waiting mode (both ends
+//! spin, or both ends block): as many bytes one way, 64 at least, and 64 back.
 //!
 //! The other process is started for each row of each round, so that none spins beside the row of another. Each
 //! process has one processor: where the scheduler puts two that block together decides more than what is measured.
@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 const MESSAGE: usize = 64;
 const SECRET: [u8; 32] = [5; 32];
 const WITHIN: Duration = Duration::from_secs(10);
-const BYTES: usize = 4096;
+const BYTES: usize = 1 << 20;
+/// Sizes of the puts that are compared.
+const SIZES: [usize; 4] = [4, 1024, 65536, 1 << 20];
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
@@ -76,9 +78,9 @@ fn pin(last: bool) {
 }
 
 /// False when the other end is gone.
-fn get(s: &mut TcpStream) -> bool {
-    let (mut buffer, mut n) = ([0u8; MESSAGE], 0);
-    while n < MESSAGE {
+fn get(s: &mut TcpStream, buffer: &mut [u8]) -> bool {
+    let mut n = 0;
+    while n < buffer.len() {
         match s.read(&mut buffer[n..]) {
             Ok(0) => return false,
             Ok(m) => n += m,
@@ -89,7 +91,19 @@ fn get(s: &mut TcpStream) -> bool {
     true
 }
 
-/// `--pong MODE`: says where it listens, and answers.
+/// Sends all of it, however little the socket takes at once.
+fn send(s: &mut TcpStream, mut bytes: &[u8]) -> bool {
+    while !bytes.is_empty() {
+        match s.write(bytes) {
+            Ok(n) => bytes = &bytes[n..],
+            Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => std::hint::spin_loop(),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// `--pong MODE BYTES`: says where it listens, and answers so many bytes with a message.
 pub(crate) fn pong(args: &mut dyn Iterator<Item = String>) {
     let mode = Mode::of(&args.next().unwrap_or_default());
     pin(true);
@@ -97,7 +111,9 @@ pub(crate) fn pong(args: &mut dyn Iterator<Item = String>) {
     println!("{}", l.local_addr().expect("bound"));
     let (mut s, _) = l.accept().expect("a client");
     mode.socket(&s);
-    while get(&mut s) && s.write_all(&[0; MESSAGE]).is_ok() {}
+    let bytes = args.next().and_then(|n| n.parse().ok()).unwrap_or(MESSAGE);
+    let mut buffer = vec![0; bytes];
+    while get(&mut s, &mut buffer) && send(&mut s, &[0; MESSAGE]) {}
 }
 
 /// `--target MODE`: rank 0 of 2, which does nothing but to be there, until its input ends.
@@ -132,9 +148,9 @@ fn rank(rank: u32, streams: Vec<Option<TcpStream>>) -> (Tcp, Vec<u8>, TemplateKe
 struct Other(Child, BufReader<std::process::ChildStdout>);
 
 impl Other {
-    fn start(what: &str, mode: Mode) -> Other {
+    fn start(what: &str, mode: Mode, bytes: usize) -> Other {
         let mut child = Command::new(std::env::current_exe().expect("this program"))
-            .args([what, mode.name()])
+            .args([what, mode.name(), &bytes.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -173,21 +189,25 @@ fn each(calls: u32, mut call: impl FnMut()) -> f64 {
     median(&times)
 }
 
-fn bare(mode: Mode, calls: u32) -> f64 {
-    let mut other = Other::start("--pong", mode);
+/// So many bytes one way, a message back.
+fn bare(mode: Mode, bytes: usize, calls: u32) -> f64 {
+    let bytes = bytes.max(MESSAGE);
+    let mut other = Other::start("--pong", mode, bytes);
     pin(false);
     let address: SocketAddr = other.line().parse().expect("an address");
     let mut s = TcpStream::connect(address).expect("listening");
     mode.socket(&s);
+    let content = vec![0; bytes];
+    let mut answer = [0; MESSAGE];
     each(calls, || {
-        s.write_all(&[0; MESSAGE]).expect("room");
-        assert!(get(&mut s), "the other end is there");
+        assert!(send(&mut s, &content), "the other end is there");
+        assert!(get(&mut s, &mut answer), "the other end is there");
     })
 }
 
-fn put(mode: Mode, calls: u32) -> f64 {
+fn put(mode: Mode, bytes: usize, calls: u32) -> f64 {
     mode.set();
-    let mut other = Other::start("--target", mode);
+    let mut other = Other::start("--target", mode, bytes);
     pin(false);
     let address: SocketAddr = other.line().parse().expect("an address");
     let l = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -198,7 +218,7 @@ fn put(mode: Mode, calls: u32) -> f64 {
     let mut qp = engine.queue_pair(64, keys);
     let from = memory.as_ptr() as u64;
     let ns = each(calls, || {
-        qp.put(0, to, from, 4);
+        qp.put(0, to, from, bytes as u32);
         qp.quiet().expect("valid");
     });
     drop((qp, engine));
@@ -219,19 +239,27 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
             mode.name()
         );
         let mut table = Rounds::new(&title, "ns");
+        let floor = |bytes: usize| format!("floor: bare exchange, {} B", bytes.max(MESSAGE));
+        let row = |bytes: usize| format!("put + quiet, {bytes} B");
         for _ in 0..options.rounds {
-            // A thread of its own, so that this process and what it starts keep their processors.
-            let on_one = |row: fn(Mode, u32) -> f64| {
-                std::thread::scope(|s| s.spawn(|| row(mode, calls)).join().expect("no panic"))
-            };
-            table.add("floor: bare exchange, 64 B", on_one(bare));
-            table.add("put + quiet, 4 B", on_one(put));
+            for bytes in SIZES {
+                // Large ones take long, and vary less.
+                let calls = calls / (1 + bytes as u32 / 16384);
+                // A thread of its own, so that this process and what it starts keep their processors.
+                let on_one = |what: fn(Mode, usize, u32) -> f64| {
+                    std::thread::scope(|s| {
+                        let row = s.spawn(|| what(mode, bytes, calls));
+                        row.join().expect("no panic")
+                    })
+                };
+                table.add(&floor(bytes), on_one(bare));
+                table.add(&row(bytes), on_one(put));
+            }
         }
-        table.ratio(
-            "put / bare exchange",
-            "put + quiet, 4 B",
-            "floor: bare exchange, 64 B",
-        );
+        for bytes in SIZES {
+            let name = format!("put / bare exchange, {bytes} B");
+            table.ratio(&name, &row(bytes), &floor(bytes));
+        }
         report.table(table);
     }
     Policy::set_spins(300_000, 100);

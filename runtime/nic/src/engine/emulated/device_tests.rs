@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 const HEAP: usize = 8192;
 const WORDS: usize = HEAP / 8;
+/// Bytes before and behind a heap that nobody may write.
+const GUARD: isize = 4096;
 const SEEDS: u64 = 60;
 const HOLD: u64 = 1000;
 /// Where things lie in a target's heap, in words.
@@ -33,6 +35,10 @@ struct Bench {
 
 impl Bench {
     fn new(device: DeviceMemory) -> Bench {
+        Bench::with(Some(device))
+    }
+
+    fn with(device: Option<DeviceMemory>) -> Bench {
         let ranks = 3;
         let domains: Arc<[Arc<Domain>]> = (0..ranks)
             .map(|_| Arc::new(Domain::new(Sizes::default())))
@@ -41,10 +47,13 @@ impl Bench {
         let mut keys = Vec::new();
         for d in domains.iter() {
             // Aligned to lines, as cuts are.
-            let layout = std::alloc::Layout::from_size_align(HEAP, 4096).expect("a layout");
+            let bytes = HEAP + 2 * GUARD as usize;
+            let layout = std::alloc::Layout::from_size_align(bytes, 4096).expect("a layout");
             // SAFETY: not of size 0. Never given back: a test may leave writes behind.
-            let heap = unsafe { std::alloc::alloc_zeroed(layout) };
-            assert!(!heap.is_null());
+            let start = unsafe { std::alloc::alloc_zeroed(layout) };
+            assert!(!start.is_null());
+            // SAFETY: within the allocation.
+            let heap = unsafe { start.offset(GUARD) };
             // SAFETY: the heap lives for ever; the tests access it by volatile accesses between steps.
             let key = unsafe {
                 d.keys()
@@ -55,7 +64,7 @@ impl Bench {
         }
         let invalidations = Arc::new(Invalidations::new(ranks));
         let model = Model {
-            device: Some(device),
+            device,
             ..Model::default()
         };
         let fabric = Fabric {
@@ -509,4 +518,81 @@ fn cached_memory_meets_the_adapter_at_kernel_boundaries_only() {
     b.flush_all();
     assert_eq!(b.word(1, DATA), 4);
     assert!(b.domains[0].keys().deregister(key));
+}
+
+/// Words that mostly mean something, from bytes that mean nothing.
+fn words_from(seed: &Words, b: &Bench) -> Words {
+    let mut w = *seed;
+    let pick = w[0] >> 32;
+    let [opcode, flags, inline, detail] = (w[0] as u32).to_le_bytes();
+    if pick & 3 != 0 {
+        let head = [opcode % 10, flags & 15 & inline, inline % 26, detail % 9];
+        w[0] = w[0] & !0xffff_ffff | u64::from(u32::from_le_bytes(head));
+    }
+    if pick & 4 != 0 {
+        w[1] %= 5;
+    }
+    // Near the ends of a heap, inside and outside, under its key or another one.
+    let rank = (w[1] % 3) as usize;
+    if pick & 8 != 0 {
+        w[2] = (b.heaps[rank] as u64).wrapping_add(w[2] % (2 * HEAP as u64)) - HEAP as u64 / 2;
+        w[3] = w[3] & !0xffff_ffff | u64::from(b.keys[rank].0);
+    }
+    if pick & 16 != 0 {
+        w[4] = (w[4] % (2 * HEAP as u64)) & 0xffff_ffff | u64::from(b.keys[0].0) << 32;
+        w[5] = (b.heaps[0] as u64).wrapping_add(w[5] % HEAP as u64);
+    }
+    if pick & 32 != 0 {
+        w[6] = b.heaps[rank] as u64 + w[6] % HEAP as u64;
+        w[3] = w[3] & 0xffff_ffff | u64::from(b.keys[rank].0) << 32;
+    }
+    w
+}
+
+proptest::proptest! {
+    /// Whatever lies in a send queue, on device memory or not: every descriptor completes once, in time or when the
+    /// adapter stops, and nothing is written beside the heaps.
+    #[test]
+    fn any_descriptors_complete_and_write_within_the_heaps_only(
+        queue in proptest::collection::vec(
+            proptest::array::uniform8(proptest::num::u64::ANY), 1..60),
+        on_device in proptest::bool::ANY, invalidate in proptest::bool::ANY
+    ) {
+        let device = DeviceMemory { invalidate, hold_ns: HOLD, ..DeviceMemory::default() };
+        let mut b = Bench::with(on_device.then_some(device));
+        for seed in &queue {
+            let words = words_from(seed, &b);
+            b.queues[0].post_words(&words).expect("room");
+            b.queues[0].ring();
+            b.step();
+        }
+        // Messages to a full inbox are tried again for ever; receive them.
+        for _ in 0..40 {
+            b.now += HOLD;
+            for d in b.domains.iter() {
+                while d.inbox().is_some_and(|i| i.receive().is_some()) {}
+            }
+            b.step();
+        }
+        // What waits for counters that nobody moves.
+        b.adapter.stop();
+        proptest::prop_assert!(b.queues[0].is_quiet());
+        let mut tickets = Vec::new();
+        while let Some(c) = b.queues[0].poll() {
+            tickets.push(c.ticket);
+        }
+        tickets.sort_unstable();
+        let all = tickets.len();
+        tickets.dedup();
+        proptest::prop_assert_eq!(tickets.len(), all);
+        for heap in &b.heaps {
+            for at in [-GUARD, HEAP as isize] {
+                // SAFETY: the guards belong to the allocation of the heap.
+                let guard = unsafe {
+                    core::slice::from_raw_parts(heap.cast::<u8>().offset(at), GUARD as usize)
+                };
+                proptest::prop_assert!(guard.iter().all(|b| *b == 0));
+            }
+        }
+    }
 }

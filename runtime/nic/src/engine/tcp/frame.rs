@@ -8,7 +8,7 @@ use crate::descriptor::{Status, Words, DESCRIPTOR_BYTES, WORDS};
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 32;
 /// Longest piece of an operation in one frame.
-pub const PIECE_BYTES: usize = 256 * 1024;
+pub const PIECE_BYTES: usize = 64 * 1024;
 /// First bytes of every frame.
 const MAGIC: u16 = 0x4e48;
 
@@ -106,24 +106,60 @@ pub fn split(content: &[u8]) -> Option<(Words, &[u8])> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoFrame;
 
+/// Bytes that a stream is first read into, and most of them.
+const ROOM: usize = 16 * 1024;
+const MOST_ROOM: usize = 2 * PIECE_BYTES;
+
 /// Cuts a stream into frames, however its bytes arrive.
 #[derive(Debug, Default)]
 pub struct Decoder {
+    /// Only `from..to` was received and not yet given out.
     bytes: Vec<u8>,
     from: usize,
+    to: usize,
+    /// Room that the next bytes get; grows with what arrives at once.
+    room: usize,
 }
 
 impl Decoder {
-    /// Takes received bytes.
-    pub fn push(&mut self, bytes: &[u8]) {
-        if self.from == self.bytes.len() {
-            self.bytes.clear();
+    /// Where received bytes go; [`Decoder::filled`] says how many came.
+    pub fn room(&mut self) -> &mut [u8] {
+        if self.from == self.to {
             self.from = 0;
-        } else if self.from > PIECE_BYTES {
-            self.bytes.drain(..self.from);
-            self.from = 0;
+            self.to = 0;
         }
-        self.bytes.extend_from_slice(bytes);
+        self.room = self.room.max(ROOM);
+        if self.bytes.len() - self.to < self.room {
+            // Less than a frame and its header is left over: moving it is cheap beside what comes.
+            self.bytes.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+            let needed = self.to + self.room;
+            if self.bytes.len() < needed {
+                self.bytes.resize(needed, 0);
+            }
+        }
+        &mut self.bytes[self.to..]
+    }
+
+    /// Takes the first `n` bytes of the [room](Decoder::room).
+    pub fn filled(&mut self, n: usize) {
+        debug_assert!(n <= self.bytes.len() - self.to);
+        if n >= self.room {
+            self.room = (self.room * 2).min(MOST_ROOM);
+        }
+        self.to += n;
+    }
+
+    /// Takes received bytes that lie elsewhere.
+    pub fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let room = self.room();
+            let n = room.len().min(bytes.len());
+            room[..n].copy_from_slice(&bytes[..n]);
+            self.filled(n);
+            bytes = &bytes[n..];
+        }
     }
 
     /// The next whole frame, if there is one.
@@ -131,7 +167,7 @@ impl Decoder {
     /// # Errors
     /// What follows is no frame.
     pub fn frame(&mut self) -> Result<Option<(Header, &[u8])>, NoFrame> {
-        let rest = &self.bytes[self.from..];
+        let rest = &self.bytes[self.from..self.to];
         let Some(head) = rest.first_chunk::<HEADER_BYTES>() else {
             return Ok(None);
         };

@@ -156,13 +156,29 @@ impl Port {
         }
     }
 
-    /// Takes bytes that came from a peer. False: they broke the protocol, and the peer was given up.
+    /// Where bytes of a peer go, for [`Port::filled`].
+    pub(super) fn room(&mut self, peer: usize) -> &mut [u8] {
+        self.peers[peer].decoder.room()
+    }
+
+    /// Takes bytes of a peer that lie elsewhere; see [`Port::filled`].
+    #[cfg(test)]
     pub(super) fn feed(&mut self, peer: usize, bytes: &[u8]) -> bool {
         if self.peers[peer].lost {
             return false;
         }
+        self.peers[peer].decoder.push(bytes);
+        self.filled(peer, 0)
+    }
+
+    /// Takes the first `n` bytes of the room, which came from the peer. False: they broke the protocol, and the
+    /// peer was given up.
+    pub(super) fn filled(&mut self, peer: usize, n: usize) -> bool {
+        if self.peers[peer].lost {
+            return false;
+        }
         let mut decoder = core::mem::take(&mut self.peers[peer].decoder);
-        decoder.push(bytes);
+        decoder.filled(n);
         let result = loop {
             match decoder.frame() {
                 Ok(None) => break Ok(()),
@@ -416,17 +432,8 @@ impl Port {
         if carries {
             with_source(&local, |from, n| {
                 debug_assert!(offset as usize + bytes <= n);
-                let at = peer.out.len();
-                peer.out.resize(at + bytes, 0);
-                // SAFETY: the piece lies within the source, which was found in bounds; the room for it
-                // was made in the line before.
-                unsafe {
-                    memory::copy(
-                        from.add(offset as usize),
-                        peer.out[at..].as_mut_ptr(),
-                        bytes,
-                    )
-                }
+                // SAFETY: the piece lies within the source, which was found in bounds.
+                unsafe { append(&mut peer.out, from.add(offset as usize), bytes) }
             });
         }
         drop(local);
@@ -649,14 +656,26 @@ impl Port {
             return Err(Violation);
         }
         peer.out.extend_from_slice(&header.encode());
-        let at = peer.out.len();
-        peer.out.resize(at + n, 0);
         if let Some((span, offset)) = read.filter(|_| n > 0) {
-            // SAFETY: `n` was cut to what the span has behind the offset; the room was made in the line
-            // before.
-            unsafe { memory::copy(span.start().add(offset), peer.out[at..].as_mut_ptr(), n) };
+            // SAFETY: `n` was cut to what the span has behind the offset.
+            unsafe { append(&mut peer.out, span.start().add(offset), n) };
         }
         Ok(())
+    }
+}
+
+/// Appends `n` bytes of registered memory, as by [`memory::copy`].
+///
+/// # Safety
+/// `from` is valid for reads of `n` bytes.
+unsafe fn append(out: &mut Vec<u8>, from: *const u8, n: usize) {
+    out.reserve(n);
+    let at = out.len();
+    // SAFETY: the room was just made, and is written before the length covers it; the source is the
+    // caller's promise.
+    unsafe {
+        memory::copy(from, out.as_mut_ptr().add(at), n);
+        out.set_len(at + n);
     }
 }
 

@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 const RETRY_MS: i32 = 1;
 /// How long the last bytes may take to leave when the engine stops.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Bytes read at once.
-const BUFFER: usize = 128 * 1024;
 /// With more streams than this, one system call first asks which of them have something.
 const FEW: usize = 2;
 
@@ -49,7 +47,6 @@ impl Watch {
 pub(super) struct Wires {
     pub(super) port: Port,
     streams: Vec<Option<TcpStream>>,
-    buffer: Box<[u8]>,
     ready: Watch,
 }
 
@@ -58,7 +55,6 @@ impl Wires {
         Wires {
             port,
             streams,
-            buffer: vec![0; BUFFER].into(),
             ready: Watch::default(),
         }
     }
@@ -130,10 +126,10 @@ impl Wires {
             if skip {
                 continue;
             }
-            match stream.read(&mut self.buffer) {
+            match stream.read(self.port.room(peer)) {
                 Ok(n) if n > 0 => {
                     worked = true;
-                    if !self.port.feed(peer, &self.buffer[..n]) {
+                    if !self.port.filled(peer, n) {
                         self.lose(peer);
                     }
                 }
