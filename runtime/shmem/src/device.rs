@@ -366,9 +366,7 @@ pub unsafe fn wait(host: *mut c_void, operations: u64) {
 fn poll(host: *mut Host) -> bool {
     let mut list = polling();
     if !list.running {
-        let started = std::thread::Builder::new()
-            .name("hetmp-doorbell".into())
-            .spawn(serve);
+        let started = hetmp_core::thread::start(c"hetmp-doorbell", serve);
         if started.is_err() {
             return false;
         }

@@ -6,7 +6,7 @@
 
 use crate::collective;
 use crate::fail;
-use crate::world;
+use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
 use std::collections::BTreeMap;
 
@@ -122,6 +122,31 @@ fn offset(f: &'static str, at: *mut u8) -> usize {
         );
     }
     off
+}
+
+/// Under `HETMP_CHECK`: an access to the heap that does not lie within one block ends the job. Books are this PE's, and
+/// every PE's are alike.
+#[cold]
+pub(crate) fn check(f: &'static str, world: &World, address: usize, bytes: usize, pe: u32) {
+    if !world.heap_range.contains(&address) {
+        return;
+    }
+    let at = address - world.heap_range.start;
+    let wrong = |what: core::fmt::Arguments<'_>| -> ! {
+        fail::die(
+            f,
+            format_args!("PE {pe}: address {address:#x} of {bytes} bytes: {what}"),
+        )
+    };
+    match with(f, |h| h.block(at)) {
+        None => wrong(format_args!(
+            "it is in no block: memory of the symmetric heap that was allocated and not freed is accepted"
+        )),
+        Some((start, len)) if at - start + bytes > len => wrong(format_args!(
+            "its block of {len} bytes ends before: a range within a block is accepted"
+        )),
+        Some(_) => {}
+    }
 }
 
 /// `shmem_malloc`: null for 0 bytes, or if they are not there.

@@ -61,6 +61,19 @@ pub(crate) struct Segment {
 impl Segment {
     /// Makes this PE's own.
     pub(crate) fn create(layout: Layout) -> io::Result<Segment> {
+        // Beyond the limit for files, the kernel would send a signal that ends the process.
+        // SAFETY: plain data, filled by the call.
+        let limit = unsafe {
+            let mut limit: libc::rlimit = core::mem::zeroed();
+            libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit);
+            limit.rlim_cur
+        };
+        if limit != libc::RLIM_INFINITY && layout.len() as u64 > limit {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("the limit for files (ulimit -f) is {limit} bytes"),
+            ));
+        }
         // SAFETY: a C string; the descriptor is new and ours.
         let file = unsafe {
             let fd = libc::memfd_create(c"hetmp-shmem".as_ptr(), libc::MFD_CLOEXEC);

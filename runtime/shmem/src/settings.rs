@@ -119,7 +119,14 @@ impl Settings {
             info: flag("INFO"),
             version: flag("VERSION"),
             debug: flag("DEBUG"),
-            check: text("HETMP_CHECK").is_some_and(|v| is_on(&v)),
+            check: text("HETMP_CHECK").is_some_and(|v| match v.to_ascii_lowercase().as_str() {
+                "1" | "true" | "yes" | "on" => true,
+                "" | "0" | "false" | "no" | "off" => false,
+                _ => {
+                    report::warn(format_args!("HETMP_CHECK {v}: 1 and 0 are accepted"));
+                    false
+                }
+            }),
             nic,
             model: text("HETMP_NIC_MODEL").unwrap_or_default(),
         }

@@ -2,6 +2,7 @@
 
 use crate::context::{self, Ctx};
 use crate::fail;
+use crate::heap;
 use crate::queue::{Reach, Remote};
 use crate::world::{self, World};
 use core::ffi::c_int;
@@ -33,6 +34,9 @@ pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: 
     let Some(offset) = world.offset(address, bytes) else {
         fail::bad_address(f, address, bytes, pe as c_int)
     };
+    if world.settings.check {
+        heap::check(f, world, address, bytes, pe);
+    }
     Found {
         way: to(world, pe, offset),
     }

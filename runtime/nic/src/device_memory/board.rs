@@ -17,7 +17,8 @@
 
 use crate::descriptor::{Fetch, Signal, Work};
 use core::sync::atomic::{fence, AtomicU64, Ordering};
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use hetmp_core::hash::HashMap;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words of an entry.
@@ -230,7 +231,7 @@ impl Tracker {
         Tracker {
             rank,
             boards,
-            unfenced: HashMap::new(),
+            unfenced: HashMap::default(),
             site: 0,
         }
     }

@@ -3,7 +3,8 @@
 //! A line that was read stays as it was read until it is invalidated, or until others push it out. Whole lines
 //! are read, so that a source that was never sent can be stale too: because of its neighbour.
 
-use std::collections::{HashMap, VecDeque};
+use hetmp_core::hash::HashMap;
+use std::collections::VecDeque;
 
 /// Bytes of a line.
 pub const LINE: usize = 64;

@@ -20,7 +20,7 @@ use device::Invalidations;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
-use hetmp_core::sys;
+use hetmp_core::{sys, thread};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ fn cpu() -> i32 {
 /// The adapter; stops when the last rank and the last queue pair are gone.
 struct Card {
     shared: Arc<Shared>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Option<thread::Thread>,
 }
 
 impl Card {
@@ -117,9 +117,9 @@ impl Card {
             invalidations: invalidations.clone(),
         });
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("hetmp-nic".into())
-            .spawn(move || serve(&of_thread, Adapter::new(fabric, model, invalidations)))?;
+        let thread = thread::start(c"hetmp-nic", move || {
+            serve(&of_thread, Adapter::new(fabric, model, invalidations));
+        })?;
         Ok(Card {
             shared,
             thread: Some(thread),
@@ -133,7 +133,7 @@ impl Drop for Card {
         self.shared.wake.nudge();
         if let Some(t) = self.thread.take() {
             // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
-            let _ = t.join();
+            t.join();
         }
     }
 }

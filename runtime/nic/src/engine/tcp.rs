@@ -14,6 +14,7 @@ use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
 use crate::queue_pair::Initiator;
 use core::sync::atomic::Ordering;
 use drive::Shared;
+use hetmp_core::thread;
 use port::Port;
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -22,7 +23,7 @@ use wires::Wires;
 
 struct Running {
     shared: Arc<Shared>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Option<thread::Thread>,
 }
 
 impl Drop for Running {
@@ -30,7 +31,7 @@ impl Drop for Running {
         self.shared.end();
         if let Some(t) = self.thread.take() {
             // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
-            let _ = t.join();
+            t.join();
         }
     }
 }
@@ -81,9 +82,7 @@ impl Tcp {
         let wires = Wires::new(Port::new(rank, domain.clone(), streams.len()), streams);
         let shared = Arc::new(Shared::new(rank, ranks, domain, wires)?);
         let of_thread = shared.clone();
-        let thread = std::thread::Builder::new()
-            .name("hetmp-tcp".into())
-            .spawn(move || of_thread.serve())?;
+        let thread = thread::start(c"hetmp-tcp", move || of_thread.serve())?;
         Ok(Tcp(Arc::new(Running {
             shared,
             thread: Some(thread),

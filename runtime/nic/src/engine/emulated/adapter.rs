@@ -15,7 +15,8 @@ use crate::engine::{Fabric, Outcome};
 use crate::execute;
 use crate::queue_pair::Consumer;
 use crate::trigger::Triggers;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use hetmp_core::hash::HashMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What the emulated link costs. All zero: operations take effect as soon as they are seen.
@@ -97,10 +98,10 @@ impl Adapter {
             model,
             random: model.seed ^ 0x9e37_79b9_7f4a_7c15,
             queues: Vec::new(),
-            wires: HashMap::new(),
+            wires: HashMap::default(),
             under_way: BTreeMap::new(),
             taken: 0,
-            triggers: HashMap::new(),
+            triggers: HashMap::default(),
             blocked: Vec::new(),
             retry_at: 0,
         }
@@ -110,7 +111,7 @@ impl Adapter {
         let queue = Queue {
             rank,
             front: Front::new(consumer),
-            paths: HashMap::new(),
+            paths: HashMap::default(),
         };
         match self.queues.iter().position(Option::is_none) {
             Some(i) => self.queues[i] = Some(queue),

@@ -10,7 +10,7 @@ use crate::inbox::Message;
 use crate::keys::{Rights, Side};
 use crate::memory;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::collections::HashMap;
+use hetmp_core::hash::HashMap;
 use std::sync::Arc;
 
 /// How often each rank invalidated: what a write to a register of its device would be.
@@ -58,7 +58,7 @@ impl Device {
             setting,
             fabric,
             combiner: Combiner::new(setting.seed, setting.hold_ns),
-            caches: HashMap::new(),
+            caches: HashMap::default(),
             invalidations,
             gathered: Vec::new(),
         }

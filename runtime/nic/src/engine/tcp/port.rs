@@ -14,7 +14,8 @@ use crate::keys::Span;
 use crate::memory;
 use crate::queue_pair::Consumer;
 use crate::trigger::Triggers;
-use std::collections::{HashMap, VecDeque};
+use hetmp_core::hash::HashMap;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes that may be under way to one peer, counting what it will answer.
@@ -85,8 +86,8 @@ impl Port {
             domain,
             queues: Vec::new(),
             peers: (0..ranks).map(|_| Peer::default()).collect(),
-            operations: HashMap::new(),
-            requests: HashMap::new(),
+            operations: HashMap::default(),
+            requests: HashMap::default(),
             next: 0,
             triggers: Triggers::default(),
         }

@@ -1,0 +1,97 @@
+//! Threads of our own inside of somebody else's process.
+//!
+//! Not [`std::thread`], whose `spawn` brings a hundred bytes of static thread-local storage, which is scarce for a
+//! library that is opened late. And the program's signal handlers must not run on our threads: all signals
+//! are blocked there.
+
+use core::ffi::{c_void, CStr};
+use std::io;
+
+type Body = Box<dyn FnOnce() + Send>;
+
+/// A thread that has been started. Dropping this lets it go on by itself.
+#[derive(Debug)]
+pub struct Thread(Option<libc::pthread_t>);
+
+// SAFETY: the id of a thread may be used from any thread; the `Option` is only taken by `&mut`.
+unsafe impl Send for Thread {}
+// SAFETY: as above.
+unsafe impl Sync for Thread {}
+
+extern "C" fn run(body: *mut c_void) -> *mut c_void {
+    // SAFETY: `start` passes a box that it gives away.
+    let body: Box<Body> = unsafe { Box::from_raw(body.cast()) };
+    body();
+    core::ptr::null_mut()
+}
+
+/// Starts a thread named `name` (the kernel keeps 15 bytes of it).
+///
+/// # Errors
+/// The system has no room for another one.
+pub fn start(name: &CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
+    let body: Box<Body> = Box::new(Box::new(body));
+    let body = Box::into_raw(body);
+    // SAFETY: the sets and the id are plain data on this stack, initialised by the calls; the body is given to
+    // the thread, or taken back where there is none. The mask of this thread is put back.
+    unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
+        let mut before: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        let mut id: libc::pthread_t = core::mem::zeroed();
+        let error = libc::pthread_create(&mut id, core::ptr::null(), run, body.cast());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
+        if error != 0 {
+            drop(Box::from_raw(body));
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        // Refused for longer names; a thread without a name works as well.
+        libc::pthread_setname_np(id, name.as_ptr());
+        Ok(Thread(Some(id)))
+    }
+}
+
+impl Thread {
+    /// Waits until it has ended.
+    pub fn join(mut self) {
+        if let Some(id) = self.0.take() {
+            // SAFETY: started joinable, and neither joined nor let go before: the id was still here.
+            unsafe { libc::pthread_join(id, core::ptr::null_mut()) };
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(id) = self.0.take() {
+            // SAFETY: as in `join`.
+            unsafe { libc::pthread_detach(id) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::Arc;
+
+    #[test]
+    fn runs_its_body_with_signals_blocked() {
+        let blocked = Arc::new(AtomicBool::new(false));
+        let seen = blocked.clone();
+        start(c"hetmp-test", move || {
+            // SAFETY: plain data, filled by the call.
+            let mask = unsafe {
+                let mut mask: libc::sigset_t = core::mem::zeroed();
+                libc::pthread_sigmask(libc::SIG_SETMASK, core::ptr::null(), &mut mask);
+                libc::sigismember(&mask, libc::SIGUSR1)
+            };
+            seen.store(mask == 1, Ordering::Release);
+        })
+        .expect("a thread")
+        .join();
+        assert!(blocked.load(Ordering::Acquire));
+    }
+}
