@@ -10,8 +10,9 @@
 use crate::check;
 use crate::collective::algorithms;
 use crate::collective::combine::{Reduction, Type};
-use crate::collective::group::{Group, Place, PHASES};
+use crate::collective::group::{Group, Place};
 use crate::collective::reduce as reductions;
+use crate::collective::rounds::{self, Tell, PHASES};
 use crate::collective::{root_rank, strides, total, work};
 use crate::context;
 use crate::fail;
@@ -163,24 +164,12 @@ impl Active {
     }
 }
 
-impl Group for Active {
-    fn world(&self) -> &'static World {
-        self.world
-    }
+impl Tell for Active {
     fn rank(&self) -> usize {
         self.rank as usize
     }
     fn size(&self) -> usize {
         self.size as usize
-    }
-    fn pe(&self, rank: usize) -> u32 {
-        self.start + rank as u32 * self.stride
-    }
-    fn base(&self, rank: usize) -> *mut u8 {
-        link::reach(self.world, self.pe(rank))
-    }
-    fn direct(&self) -> bool {
-        self.direct
     }
     fn tell(&self, phase: u32, rank: usize) {
         let offset = self.psync.offset + u64::from(phase) * size_of::<u64>() as u64;
@@ -194,6 +183,21 @@ impl Group for Active {
         if self.size > 1 {
             self.await_count(phase, u64::from(self.size) - 1);
         }
+    }
+}
+
+impl Group for Active {
+    fn world(&self) -> &'static World {
+        self.world
+    }
+    fn pe(&self, rank: usize) -> u32 {
+        self.start + rank as u32 * self.stride
+    }
+    fn base(&self, rank: usize) -> *mut u8 {
+        link::reach(self.world, self.pe(rank))
+    }
+    fn direct(&self) -> bool {
+        self.direct
     }
     fn prefix(&self, mine: u64) -> u64 {
         let mut before = 0;
@@ -276,7 +280,7 @@ pub unsafe fn sync(f: &'static str, set: Set, psync: *mut c_long) {
     if let Members::All(team) = &members {
         check::agree(team, f, &[]);
     }
-    among!(&members, g => algorithms::sync(g));
+    among!(&members, g => rounds::sync(g));
 }
 
 /// `shmem_broadcast32` and `64`: to everybody's `dest` but the root's. `root` counts within the set.
@@ -352,6 +356,7 @@ pub unsafe fn fcollect(
         return;
     }
     let dest = Place::new(f, members.world(), dest, all);
+    let source = Place::new(f, members.world(), source, bytes);
     // SAFETY: the caller's promise.
     unsafe { among!(&members, g => algorithms::fcollect(g, dest, source, bytes)) };
 }
@@ -379,6 +384,7 @@ pub unsafe fn alltoall(
         return;
     }
     let dest = Place::new(f, members.world(), dest, all);
+    let source = Place::new(f, members.world(), source, all);
     // SAFETY: the caller's promise.
     unsafe { among!(&members, g => algorithms::alltoall(g, dest, source, bytes)) };
 }

@@ -10,7 +10,7 @@ mod steps;
 
 pub(crate) use split::end_all;
 pub use split::{destroy, split_2d, split_strided};
-pub(crate) use steps::{await_flag, others, Step};
+pub(crate) use steps::{await_flag, Step};
 
 use crate::collective;
 use crate::control::{self, Cell, TEAMS};

@@ -4,59 +4,14 @@
 //! 9.11), so that whoever has data writes them to where they belong at once: one hop, data and a flag behind.
 
 use super::group::{Group, Place};
+use super::rounds::{children, parent, FLAT};
 
-/// Up to so many members, everybody tells everybody: one round, so that PEs that share cores are switched as
-/// rarely as can be, and flags travel at the same time. Beyond, rounds of doubling distance and trees.
-const FLAT: usize = 16;
 /// From this size on, members of a mapped group of more than two read a broadcast themselves, all at a time.
 const READ: usize = 32 << 10;
-
-/// Waits until everybody is here.
-///
-/// Dissemination beyond [`FLAT`]: in round `r`, member `i` tells `i + 2^r` and hears from `i - 2^r`; after all
-/// rounds it has heard, directly or not, from everybody.
-#[inline(always)]
-pub(crate) fn sync<G: Group>(g: &G) {
-    if g.size() <= FLAT {
-        g.meet(0);
-    } else {
-        disseminate(g);
-    }
-}
-
-#[inline(never)]
-fn disseminate<G: Group>(g: &G) {
-    let (me, n) = (g.rank(), g.size());
-    for (round, distance) in rounds(n) {
-        g.tell(round, (me + distance) % n);
-        g.await_from(round, (me + n - distance) % n);
-    }
-}
-
-/// Rounds of a dissemination among `n`, and their distances.
-fn rounds(n: usize) -> impl Iterator<Item = (u32, usize)> {
-    (0..)
-        .map(|r| (r, 1 << r))
-        .take_while(move |&(_, distance)| distance < n)
-}
-
-/// The member that `v` hears from in a binomial tree with root 0.
-fn parent(v: usize) -> usize {
-    v & (v - 1)
-}
-
-/// The members that `v` tells, those with the most to pass on first.
-fn children(v: usize, n: usize) -> impl Iterator<Item = usize> {
-    let low = if v == 0 {
-        n.next_power_of_two()
-    } else {
-        1 << v.trailing_zeros()
-    };
-    (0..low.trailing_zeros())
-        .rev()
-        .map(move |k| v + (1 << k))
-        .filter(move |&c| c < n)
-}
+/// From this size of a block on, they read what others have for them, too: lines of `dest` then stay with their owner,
+/// who had them last and uses them next. That saves a third of the time of copying, and costs a second round of
+/// flags, which takes longer than a small copy where PEs share cores.
+const TAKE: usize = 256 << 10;
 
 /// The root's `source` to `dest` of everybody else.
 ///
@@ -120,10 +75,39 @@ unsafe fn broadcast_read<G: Group>(g: &G, dest: Place, source: Place, bytes: usi
 /// # Safety
 /// `dest` holds `bytes` for each member, `source` holds `bytes`; the program orders its accesses.
 #[inline]
-pub(crate) unsafe fn fcollect<G: Group>(g: &G, dest: Place, source: *const u8, bytes: usize) {
+pub(crate) unsafe fn fcollect<G: Group>(g: &G, dest: Place, source: Place, bytes: usize) {
     let at = g.rank() * bytes;
     // SAFETY: passed on.
-    unsafe { give_all(g, dest, at, source, bytes) };
+    unsafe {
+        if g.direct() && g.size() > 2 && bytes >= TAKE {
+            take_all(g, dest, source, 0, bytes);
+        } else {
+            give_all(g, dest, at, source.at, bytes);
+        }
+    }
+}
+
+/// Block `r` of `dest` from `at` in the source of member `r`, of `bytes` each.
+///
+/// # Safety
+/// `dest` holds a block of each member, sources hold one at `at`.
+#[inline(never)]
+unsafe fn take_all<G: Group>(g: &G, dest: Place, source: Place, at: usize, bytes: usize) {
+    g.meet(0);
+    // SAFETY: passed on; everybody's source is ready, and stays so until the second meeting.
+    unsafe {
+        for rank in g.others() {
+            g.get(
+                rank,
+                source.offset + at as u64,
+                dest.at.add(rank * bytes),
+                bytes,
+            );
+        }
+        let own = g.rank() * bytes;
+        core::ptr::copy(source.at.add(at), dest.at.add(own), bytes);
+    }
+    g.meet(1);
 }
 
 /// As [`fcollect`], with a size of each member's own. `dest` is asked for the place that holds so many bytes.
@@ -161,10 +145,14 @@ unsafe fn give_all<G: Group>(g: &G, dest: Place, at: usize, source: *const u8, b
 /// # Safety
 /// `dest` and `source` hold `bytes` for each member; the program orders its accesses.
 #[inline]
-pub(crate) unsafe fn alltoall<G: Group>(g: &G, dest: Place, source: *const u8, bytes: usize) {
+pub(crate) unsafe fn alltoall<G: Group>(g: &G, dest: Place, source: Place, bytes: usize) {
     let at = g.rank() * bytes;
     // SAFETY: passed on.
     unsafe {
+        if g.direct() && g.size() > 2 && bytes >= TAKE {
+            return take_all(g, dest, source, at, bytes);
+        }
+        let source = source.at;
         for rank in g.others() {
             g.put(
                 rank,
@@ -240,39 +228,6 @@ pub(crate) unsafe fn alltoalls<G: Group>(g: &G, dest: Place, source: *const u8, 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn dissemination_reaches_everybody() {
-        for n in 1..70usize {
-            // Who knows of whom, as bits.
-            let mut knows: Vec<u128> = (0..n).map(|i| 1 << i).collect();
-            let mut last = 0;
-            for (round, distance) in rounds(n) {
-                let before = knows.clone();
-                for (i, k) in knows.iter_mut().enumerate() {
-                    *k |= before[(i + n - distance) % n];
-                }
-                last = round + 1;
-            }
-            assert!(knows.iter().all(|k| k.count_ones() as usize == n), "{n}");
-            assert!(last < super::super::group::PHASES);
-        }
-    }
-
-    #[test]
-    fn trees_reach_everybody_once_and_parents_tell_their_children() {
-        for n in 1..70 {
-            let mut heard = vec![0; n];
-            for v in 0..n {
-                for c in children(v, n) {
-                    assert_eq!(parent(c), v);
-                    heard[c] += 1;
-                }
-            }
-            assert_eq!(heard[0], 0);
-            assert!(heard[1..].iter().all(|&h| h == 1), "{n}: {heard:?}");
-        }
-    }
 
     #[test]
     fn spans_of_strided_blocks() {

@@ -3,46 +3,23 @@
 
 use crate::fail;
 use crate::link;
-use crate::team::{self, Step};
+use crate::team::Step;
+
+use super::rounds::Tell;
 use crate::world::World;
 use core::ffi::c_int;
 
-/// Phases that a collective may have.
-pub(crate) const PHASES: u32 = 32;
-
 /// The members of one collective operation.
-pub(crate) trait Group {
+pub(crate) trait Group: Tell {
     fn world(&self) -> &'static World;
-    /// This PE's number among the members.
-    fn rank(&self) -> usize;
-    fn size(&self) -> usize;
     /// A member's number in the world.
     fn pe(&self, rank: usize) -> u32;
     /// A member's segment as it is mapped here; null if it is not.
     fn base(&self, rank: usize) -> *mut u8;
     /// All members are mapped: the same answer in all of them.
     fn direct(&self) -> bool;
-    /// Tells a member that this PE did a phase, and put what it puts there in it.
-    fn tell(&self, phase: u32, rank: usize);
-    /// Waits until a member has told about a phase in which it alone tells this PE.
-    fn await_from(&self, phase: u32, rank: usize);
-    /// Waits until all other members have told about a phase.
-    fn await_all(&self, phase: u32);
     /// The sum of `mine` over the members before this one. Everybody calls it, once.
     fn prefix(&self, mine: u64) -> u64;
-
-    /// The other members, beginning behind this one.
-    fn others(&self) -> impl Iterator<Item = usize> {
-        team::others(self.rank(), self.size())
-    }
-
-    /// Tells everybody, and waits for everybody.
-    fn meet(&self, phase: u32) {
-        for rank in self.others() {
-            self.tell(phase, rank);
-        }
-        self.await_all(phase);
-    }
 
     /// Copies to `offset` in a member's segment.
     ///
@@ -79,10 +56,7 @@ pub(crate) trait Group {
     }
 }
 
-impl Group for Step<'_> {
-    fn world(&self) -> &'static World {
-        self.team.world
-    }
+impl Tell for Step<'_> {
     #[inline(always)]
     fn rank(&self) -> usize {
         self.team.rank as usize
@@ -90,16 +64,6 @@ impl Group for Step<'_> {
     #[inline(always)]
     fn size(&self) -> usize {
         self.team.size()
-    }
-    fn pe(&self, rank: usize) -> u32 {
-        self.team.members[rank].pe
-    }
-    #[inline(always)]
-    fn base(&self, rank: usize) -> *mut u8 {
-        self.team.members[rank].base
-    }
-    fn direct(&self) -> bool {
-        self.team.direct
     }
     #[inline(always)]
     fn tell(&self, phase: u32, rank: usize) {
@@ -114,6 +78,22 @@ impl Group for Step<'_> {
         for rank in self.others() {
             Step::await_from(self, phase, rank);
         }
+    }
+}
+
+impl Group for Step<'_> {
+    fn world(&self) -> &'static World {
+        self.team.world
+    }
+    fn pe(&self, rank: usize) -> u32 {
+        self.team.members[rank].pe
+    }
+    #[inline(always)]
+    fn base(&self, rank: usize) -> *mut u8 {
+        self.team.members[rank].base
+    }
+    fn direct(&self) -> bool {
+        self.team.direct
     }
     fn prefix(&self, mine: u64) -> u64 {
         let team = self.team;

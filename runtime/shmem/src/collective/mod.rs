@@ -7,6 +7,7 @@ pub(crate) mod algorithms;
 pub(crate) mod combine;
 pub(crate) mod group;
 pub(crate) mod reduce;
+pub(crate) mod rounds;
 
 pub use combine::{Reduction, Type};
 
@@ -17,8 +18,9 @@ use crate::team::{self, Team, TeamState};
 use crate::world;
 use algorithms::Strides;
 use core::ffi::c_int;
-use group::{Place, PHASES};
+use group::Place;
 use reduce::{Scan, Work};
+use rounds::PHASES;
 
 /// Under `HETMP_CHECK`, ends the job if the PEs call a collective of all with different values.
 pub(crate) fn same(f: &'static str, what: &'static str, value: u64) {
@@ -29,7 +31,7 @@ pub(crate) fn same(f: &'static str, what: &'static str, value: u64) {
 #[inline(always)]
 pub(crate) fn sync(f: &'static str, team: &TeamState) {
     check::agree(team, f, &[]);
-    algorithms::sync(&team.begin(PHASES));
+    rounds::sync(&team.begin(PHASES));
 }
 
 /// `shmem_barrier_all`: quiet, and everybody is here.
@@ -215,6 +217,7 @@ pub unsafe fn fcollect(
         return 0;
     }
     let dest = Place::new(f, team.world, dest, all);
+    let source = Place::new(f, team.world, source, bytes);
     // SAFETY: the caller's promise.
     unsafe { algorithms::fcollect(&team.begin(PHASES), dest, source, bytes) };
     0
@@ -243,6 +246,7 @@ pub unsafe fn alltoall(
         return 0;
     }
     let dest = Place::new(f, team.world, dest, all);
+    let source = Place::new(f, team.world, source, all);
     // SAFETY: the caller's promise.
     unsafe { algorithms::alltoall(&team.begin(PHASES), dest, source, bytes) };
     0

@@ -5,6 +5,7 @@
 
 use super::combine::Combine;
 use super::group::{Group, Place};
+use super::rounds::{Tell as _, PHASES};
 use crate::control::PAGE_BYTES;
 use crate::team::{Step, TeamState};
 use core::mem::MaybeUninit;
@@ -43,7 +44,7 @@ pub(crate) unsafe fn reduce(team: &TeamState, w: Work, dest: Place, source: Plac
         if w.bytes() <= PAGE_BYTES {
             small(team, w, dest.at, source.at, None);
         } else {
-            sliced(&team.begin(super::group::PHASES), w, dest, source);
+            sliced(&team.begin(PHASES), w, dest, source);
         }
     }
 }
@@ -136,7 +137,7 @@ pub(crate) unsafe fn scan(team: &TeamState, w: Work, dest: Place, source: Place,
         // SAFETY: passed on.
         return unsafe { small(team, w, dest.at, source.at, Some(kind)) };
     }
-    let g: Step<'_> = team.begin(super::group::PHASES);
+    let g: Step<'_> = team.begin(PHASES);
     g.meet(0);
     let count = counted(g.rank(), g.size(), Some(kind));
     // Others read this PE's source until the second meeting, so that the result waits elsewhere.

@@ -3,6 +3,7 @@
 //! A role (in `HETMP_SHMEM_ROLE`) is a function that every PE of a job runs; it panics (which ends the job) where
 //! something is wrong.
 
+mod collectives;
 mod hosts;
 mod roles;
 
@@ -122,6 +123,7 @@ fn across_hosts(only: &[String]) -> u32 {
     let wanted = |name: &str| only.iter().all(|part| name.contains(part.as_str()));
     let wanted: Vec<(&str, String)> = roles::ACROSS
         .iter()
+        .chain(collectives::ACROSS)
         .map(|role| (*role, format!("{role}-4-hosts")))
         .filter(|(_, name)| wanted(name))
         .collect();
@@ -167,7 +169,9 @@ fn across_hosts(only: &[String]) -> u32 {
 
 fn main() -> ExitCode {
     if let Ok(role) = std::env::var(ROLE) {
-        roles::play(&role);
+        if !collectives::play(&role) {
+            roles::play(&role);
+        }
         return ExitCode::SUCCESS;
     }
     // Not a test: how long small operations take on one engine.
@@ -186,7 +190,7 @@ fn main() -> ExitCode {
         .collect();
     let mut failed = 0;
     for (engine, variables) in ENGINES {
-        for (role, n, fits) in roles::ALL {
+        for (role, n, fits) in roles::ALL.iter().chain(collectives::ALL) {
             let name = format!("{role}-{n}-{engine}");
             if !fits.contains(engine) || !only.iter().all(|part| name.contains(part.as_str())) {
                 continue;

@@ -1,0 +1,124 @@
+//! Who tells whom: barriers and trees, without memory.
+//!
+//! Everything here is generic over how a member tells another, so that the models of `tests/loom.rs` run it as it is.
+
+/// How members tell each other that they did a phase of a collective.
+pub(crate) trait Tell {
+    /// This PE's number among the members.
+    fn rank(&self) -> usize;
+    /// Number of members.
+    fn size(&self) -> usize;
+    /// Tells a member that this PE did a phase, and put what it puts there in it.
+    fn tell(&self, phase: u32, rank: usize);
+    /// Waits until a member has told about a phase in which it alone tells this PE.
+    fn await_from(&self, phase: u32, rank: usize);
+    /// Waits until all other members have told about a phase.
+    fn await_all(&self, phase: u32);
+
+    /// The other members, beginning behind this one, so that not everybody turns to the same one first.
+    #[inline(always)]
+    fn others(&self) -> impl Iterator<Item = usize> {
+        let (me, n) = (self.rank(), self.size());
+        (me + 1..n).chain(0..me)
+    }
+
+    /// Tells everybody, and waits for everybody.
+    #[inline(always)]
+    fn meet(&self, phase: u32) {
+        for rank in self.others() {
+            self.tell(phase, rank);
+        }
+        self.await_all(phase);
+    }
+}
+
+/// Phases that a collective may have.
+pub(crate) const PHASES: u32 = 32;
+
+/// Up to so many members, everybody tells everybody: one round, so that PEs that share cores are switched as
+/// rarely as can be, and flags travel at the same time. Beyond, rounds of doubling distance and trees.
+pub(crate) const FLAT: usize = 16;
+/// Waits until everybody is here.
+///
+/// Dissemination beyond [`FLAT`]: in round `r`, member `i` tells `i + 2^r` and hears from `i - 2^r`; after all
+/// rounds it has heard, directly or not, from everybody.
+#[inline(always)]
+pub(crate) fn sync<G: Tell>(g: &G) {
+    if g.size() <= FLAT {
+        g.meet(0);
+    } else {
+        disseminate(g);
+    }
+}
+
+#[inline(never)]
+pub(crate) fn disseminate<G: Tell>(g: &G) {
+    let (me, n) = (g.rank(), g.size());
+    for (round, distance) in rounds(n) {
+        g.tell(round, (me + distance) % n);
+        g.await_from(round, (me + n - distance) % n);
+    }
+}
+
+/// Rounds of a dissemination among `n`, and their distances.
+fn rounds(n: usize) -> impl Iterator<Item = (u32, usize)> {
+    (0..)
+        .map(|r| (r, 1 << r))
+        .take_while(move |&(_, distance)| distance < n)
+}
+
+/// The member that `v` hears from in a binomial tree with root 0.
+pub(crate) fn parent(v: usize) -> usize {
+    v & (v - 1)
+}
+
+/// The members that `v` tells, those with the most to pass on first.
+pub(crate) fn children(v: usize, n: usize) -> impl Iterator<Item = usize> {
+    let low = if v == 0 {
+        n.next_power_of_two()
+    } else {
+        1 << v.trailing_zeros()
+    };
+    (0..low.trailing_zeros())
+        .rev()
+        .map(move |k| v + (1 << k))
+        .filter(move |&c| c < n)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dissemination_reaches_everybody() {
+        for n in 1..70usize {
+            // Who knows of whom, as bits.
+            let mut knows: Vec<u128> = (0..n).map(|i| 1 << i).collect();
+            let mut last = 0;
+            for (round, distance) in rounds(n) {
+                let before = knows.clone();
+                for (i, k) in knows.iter_mut().enumerate() {
+                    *k |= before[(i + n - distance) % n];
+                }
+                last = round + 1;
+            }
+            assert!(knows.iter().all(|k| k.count_ones() as usize == n), "{n}");
+            assert!(last < PHASES);
+        }
+    }
+
+    #[test]
+    fn trees_reach_everybody_once_and_parents_tell_their_children() {
+        for n in 1..70 {
+            let mut heard = vec![0; n];
+            for v in 0..n {
+                for c in children(v, n) {
+                    assert_eq!(parent(c), v);
+                    heard[c] += 1;
+                }
+            }
+            assert_eq!(heard[0], 0);
+            assert!(heard[1..].iter().all(|&h| h == 1), "{n}: {heard:?}");
+        }
+    }
+}
