@@ -30,6 +30,8 @@ pub struct Context {
     pub(crate) members: Option<Box<[u32]>>,
     /// `SHMEM_CTX_*`.
     pub(crate) options: c_long,
+    /// The thread that made it, as `pthread_self` has it.
+    owner: u64,
     /// What it was made from, as the program has it.
     pub(crate) team: Team,
     /// Where engines are used.
@@ -78,6 +80,8 @@ fn make(members: Option<Box<[u32]>>, options: c_long, team: Team) -> Option<Ctx>
         plain: members.is_none(),
         members,
         options,
+        // SAFETY: no preconditions.
+        owner: unsafe { libc::pthread_self() } as u64,
         team,
         lanes: Lanes::new(CONTEXT_DEPTH, options & (PRIVATE | SERIALIZED) != 0),
     }));
@@ -106,7 +110,19 @@ fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context {
         );
     }
     // SAFETY: the program passes what `make` made and `destroy` has not ended; no reference outlives its call.
-    unsafe { &*ctx }
+    let context = unsafe { &*ctx };
+    // SAFETY: no preconditions.
+    let own = context.owner == unsafe { libc::pthread_self() } as u64;
+    if world.settings.check && context.options & PRIVATE != 0 && !own {
+        fail::die(
+            f,
+            format_args!(
+                "PE {}: context {ctx:p}: made with SHMEM_CTX_PRIVATE by another thread: that thread is accepted",
+                world.me
+            ),
+        );
+    }
+    context
 }
 
 /// The number in the world of a context's PE `pe`, or the job ends.
@@ -292,8 +308,11 @@ pub(crate) fn quiet_all(f: &'static str) {
 /// Completes what was posted on any context: for the end.
 pub(crate) fn quiet_every(f: &'static str) {
     quiet(f, DEFAULT);
-    for ctx in all().clone() {
-        quiet(f, ctx as Ctx);
+    if let Some(net) = &world::need(f).net {
+        for ctx in all().iter() {
+            // SAFETY: what is in the list has not been destroyed; at the end no thread uses its context any more.
+            unsafe { &*(*ctx as Ctx) }.lanes.quiet(f, net);
+        }
     }
 }
 

@@ -41,8 +41,9 @@ impl Drop for Held<'_> {
 
 impl Place {
     fn try_lock(&self) -> Option<Held<'_>> {
+        // Not `then_some`: a guard made for nothing would unlock as it is dropped.
         (!self.busy.load(Ordering::Relaxed) && !self.busy.swap(true, Ordering::Acquire))
-            .then_some(Held(self))
+            .then(|| Held(self))
     }
 
     fn lock(&self) -> Held<'_> {
