@@ -34,9 +34,11 @@ int main(int argc, char **argv) {
         }
         printf("came back\n");
     }
-    /* The others: deep in a barrier, in a wait, or in a computation that calls nothing. */
+    /* The others: deep in a barrier, in a wait, or in a computation that calls nothing. Where all stay, PE 0 does not
+     * enter the barrier. */
     const char *where = strchr(what, '-');
-    if (where && strcmp(where, "-barrier") == 0) {
+    int stays_out = me == 0 && strncmp(what, "stay", 4) == 0;
+    if (where && strcmp(where, "-barrier") == 0 && !stays_out) {
         shmem_barrier_all();
     } else if (where && strcmp(where, "-wait") == 0) {
         shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1);

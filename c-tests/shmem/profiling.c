@@ -34,7 +34,7 @@ int main(void) {
     test_begin();
     CHECK(calls[3] == 1);
     int source[4] = {me, me + 1, me + 2, me + 3};
-    shmem_int_put(box, source, 4, next);
+    shmem_int_put(box, source, 3, next);
     /* Not intercepted, and does not pass through the tool by itself either. */
     shmem_int_p(&box[3], 90 + me, next);
     shmem_barrier_all();

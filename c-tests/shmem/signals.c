@@ -129,20 +129,22 @@ static void stream(void) {
 static void race(void) {
     enum { EACH = 200 };
     static uint64_t sum;
-    static long box[64];
+    static long box[64][EACH];
     sum = 0;
     memset(box, 0, sizeof box);
     shmem_barrier_all();
     for (long i = 1; i <= EACH; i++) {
         if (me % 2 == 0) {
-            shmem_long_put_signal(&box[me % 64], &i, 1, &sum, 1, SHMEM_SIGNAL_ADD, 0);
+            shmem_long_put_signal(&box[me % 64][i - 1], &i, 1, &sum, 1, SHMEM_SIGNAL_ADD, 0);
         } else {
             shmem_uint64_atomic_add(&sum, 1000000, 0);
         }
         if (me == 0 && i % 20 == 0) {
             shmem_quiet();
             CHECK(shmem_signal_fetch(&sum) % 1000000 >= (uint64_t)i);
-            CHECK(box[0] >= i);
+            for (int j = 0; j < i; j++) {
+                CHECK(box[0][j] == j + 1);
+            }
         }
     }
     shmem_barrier_all();
@@ -150,7 +152,9 @@ static void race(void) {
         uint64_t even = (uint64_t)((npes + 1) / 2), odd = (uint64_t)(npes / 2);
         CHECKF(sum == EACH * even + EACH * 1000000 * odd, "%llu", (unsigned long long)sum);
         for (int pe = 0; pe < npes && pe < 64; pe += 2) {
-            CHECK(box[pe] == EACH);
+            for (int j = 0; j < EACH; j++) {
+                CHECK(box[pe][j] == j + 1);
+            }
         }
     }
     shmem_barrier_all();
