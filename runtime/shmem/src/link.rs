@@ -17,7 +17,7 @@ use crate::amo::Op;
 use crate::control::{Bell, Control};
 use crate::way::{self, Way};
 use crate::world::World;
-use core::sync::atomic::{fence, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The start of a peer's segment where its memory may be accessed by loads and stores of this PE, else null.
 pub(crate) fn reach(world: &'static World, pe: u32) -> *mut u8 {
@@ -101,9 +101,12 @@ pub(crate) unsafe fn add(world: &'static World, pe: u32, offset: u64, value: u64
 pub(crate) unsafe fn copy(source: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: the caller's promise.
     unsafe { core::ptr::copy(source, to, bytes) };
+    // Large copies may use stores that bypass the cache, which a release store does not order on this machine. A
+    // full fence would also hold up the loads of the next copy.
+    #[cfg(target_arch = "x86_64")]
     if bytes >= crate::rma::STREAMING {
-        // Stores that bypass the cache are not ordered by a release store.
-        fence(Ordering::SeqCst);
+        // SAFETY: every x86-64 has it.
+        unsafe { core::arch::x86_64::_mm_sfence() };
     }
 }
 
