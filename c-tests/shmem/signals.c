@@ -137,7 +137,7 @@ static void race(void) {
         if (me % 2 == 0) {
             shmem_long_put_signal(&box[me % 64][i - 1], &i, 1, &sum, 1, SHMEM_SIGNAL_ADD, 0);
         } else {
-            shmem_uint64_atomic_add(&sum, 1000000, 0);
+            shmem_signal_add(&sum, 1000000, 0);
         }
         if (me == 0 && i % 20 == 0) {
             shmem_quiet();
