@@ -520,30 +520,41 @@ fn cached_memory_meets_the_adapter_at_kernel_boundaries_only() {
     assert!(b.domains[0].keys().deregister(key));
 }
 
-/// Words that mostly mean something, from bytes that mean nothing.
+/// Words that mostly mean something, from words that mean nothing: keys of the heaps and addresses around their
+/// ends.
 fn words_from(seed: &Words, b: &Bench) -> Words {
     let mut w = *seed;
-    let pick = w[0] >> 32;
+    let mut pick = w[0] >> 32;
+    // Mostly true, and independent.
+    let mut tame = || {
+        pick = pick.rotate_right(3);
+        pick & 7 != 0
+    };
     let [opcode, flags, inline, detail] = (w[0] as u32).to_le_bytes();
-    if pick & 3 != 0 {
-        let head = [opcode % 10, flags & 15 & inline, inline % 26, detail % 9];
+    if tame() {
+        let flags = flags & detail & 15;
+        let inline = if flags & 2 != 0 { inline % 26 } else { 0 };
+        let head = [opcode % 10, flags, inline, (detail >> 4) % 9];
         w[0] = w[0] & !0xffff_ffff | u64::from(u32::from_le_bytes(head));
     }
-    if pick & 4 != 0 {
-        w[1] %= 5;
+    if tame() {
+        w[1] %= 4;
     }
-    // Near the ends of a heap, inside and outside, under its key or another one.
     let rank = (w[1] % 3) as usize;
-    if pick & 8 != 0 {
-        w[2] = (b.heaps[rank] as u64).wrapping_add(w[2] % (2 * HEAP as u64)) - HEAP as u64 / 2;
+    let near = |rank: usize, x: u64| {
+        let end = if x & 1 == 0 { HEAP as u64 } else { 0 };
+        b.heaps[rank] as u64 + end + x / 2 % 160 - 80
+    };
+    if tame() {
+        w[2] = near(rank, w[2]);
         w[3] = w[3] & !0xffff_ffff | u64::from(b.keys[rank].0);
     }
-    if pick & 16 != 0 {
-        w[4] = (w[4] % (2 * HEAP as u64)) & 0xffff_ffff | u64::from(b.keys[0].0) << 32;
-        w[5] = (b.heaps[0] as u64).wrapping_add(w[5] % HEAP as u64);
+    if tame() {
+        w[4] = w[4] % 96 | u64::from(b.keys[0].0) << 32;
+        w[5] = near(0, w[5]);
     }
-    if pick & 32 != 0 {
-        w[6] = b.heaps[rank] as u64 + w[6] % HEAP as u64;
+    if tame() {
+        w[6] = near(rank, w[6]) & !7;
         w[3] = w[3] & 0xffff_ffff | u64::from(b.keys[rank].0) << 32;
     }
     w
