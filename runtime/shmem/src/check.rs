@@ -12,6 +12,9 @@ const NAME: usize = 64;
 /// Values that are told.
 const VALUES: usize = 8;
 
+/// A value that is not compared.
+const UNSAID: u64 = u64::MAX;
+
 /// What a member calls.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -57,10 +60,10 @@ fn difference(
             theirs.name()
         ));
     }
-    let (i, (what, value)) = items
-        .iter()
-        .enumerate()
-        .find(|(i, _)| mine.values[*i] != theirs.values[*i])?;
+    let (i, (what, value)) = items.iter().enumerate().find(|(i, _)| {
+        let (a, b) = (mine.values[*i], theirs.values[*i]);
+        a != b && a != UNSAID && b != UNSAID
+    })?;
     Some(format!(
         "PE {pe}: {what} {}: the same as of PE {other}, {}, is accepted",
         *value as i64, theirs.values[i] as i64
@@ -162,13 +165,13 @@ fn check_call(team: &TeamState, f: &'static str, buffers: Buffers, items: &[(&'s
     arrays(f, buffers);
     let world = team.world;
     let mut all = items.to_vec();
-    for (what, at) in [
-        ("offset of dest", buffers.dest),
-        ("offset of source", buffers.source),
+    for (what, at, bytes) in [
+        ("offset of dest", buffers.dest, buffers.dest_bytes),
+        ("offset of source", buffers.source, buffers.source_bytes),
     ] {
-        if let Some(offset) = world.offset(at, 0) {
-            all.push((what, offset));
-        }
+        // A PE that has nothing to give may pass any address.
+        let offset = world.offset(at, bytes).filter(|_| bytes > 0);
+        all.push((what, offset.unwrap_or(UNSAID)));
     }
     compare(team, f, &all);
 }
@@ -216,6 +219,8 @@ mod tests {
         let theirs = Record::new("shmem_broadcastmem", &[("bytes", 8), ("root", 0)]);
         let text = difference(&mine, &theirs, &items, 2, 3).expect("they differ");
         assert_eq!(text, "PE 2: root 1: the same as of PE 3, 0, is accepted");
+        let unsaid = Record::new("shmem_broadcastmem", &[("bytes", 8), ("root", UNSAID)]);
+        assert_eq!(difference(&mine, &unsaid, &items, 0, 1), None);
         let theirs = Record::new("shmem_sync_all", &[]);
         let text = difference(&mine, &theirs, &items, 2, 3).expect("they differ");
         assert!(text.starts_with("PE 2: called while PE 3 calls shmem_sync_all:"));

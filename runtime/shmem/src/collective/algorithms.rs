@@ -79,7 +79,7 @@ pub(crate) unsafe fn fcollect<G: Group>(g: &G, dest: Place, source: Place, bytes
     let at = g.rank() * bytes;
     // SAFETY: passed on.
     unsafe {
-        if g.direct() && g.size() > 2 && bytes >= TAKE {
+        if g.direct() && bytes >= TAKE {
             take_all(g, dest, source, 0, bytes);
         } else {
             give_all(g, dest, at, source.at, bytes);
@@ -149,7 +149,7 @@ pub(crate) unsafe fn alltoall<G: Group>(g: &G, dest: Place, source: Place, bytes
     let at = g.rank() * bytes;
     // SAFETY: passed on.
     unsafe {
-        if g.direct() && g.size() > 2 && bytes >= TAKE {
+        if g.direct() && bytes >= TAKE {
             return take_all(g, dest, source, at, bytes);
         }
         let source = source.at;
@@ -179,9 +179,14 @@ pub(crate) struct Strides {
 }
 
 impl Strides {
-    /// Bytes from the first to behind the last element, of `members` blocks.
+    /// Bytes from the first to behind the last element, of `members` blocks; more than memory has where that does
+    /// not fit.
     pub(crate) fn span(&self, stride: usize, members: usize) -> usize {
-        ((members * self.count - 1) * stride + 1) * self.elem
+        members
+            .checked_mul(self.count)
+            .and_then(|n| (n - 1).checked_mul(stride))
+            .and_then(|n| n.checked_add(1)?.checked_mul(self.elem))
+            .unwrap_or(usize::MAX)
     }
 }
 
@@ -240,5 +245,6 @@ mod tests {
         // Two members' elements at 0, 3, 6 and 9.
         assert_eq!(s.span(s.dest, 2), 40);
         assert_eq!(s.span(s.source, 2), 16);
+        assert_eq!(s.span(usize::MAX / 2, 2), usize::MAX);
     }
 }
