@@ -427,8 +427,11 @@ fn looked_in_vain(f: &'static str) {
 #[cold]
 #[inline(never)]
 fn cold_look(f: &'static str) {
-    let _running = world::need(f);
-    sys::yield_now();
+    let world = world::need(f);
+    let worked = world.net.as_ref().is_some_and(|net| net.engine.progress());
+    if !worked {
+        sys::yield_now();
+    }
 }
 
 /// `shmem_test_all` and `_vector`.

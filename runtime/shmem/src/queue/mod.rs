@@ -23,7 +23,8 @@ use hetmp_nic::device_memory::board::{Access, Board, Kind};
 use hetmp_nic::engine::{Engine, QueuePair, TemplateKeys};
 use lane::Lane;
 use lanes::Lanes;
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Which PEs are reached through queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,28 @@ pub(crate) struct Net {
     pub(crate) counts: Counts,
     /// Where a checker of the modelled memory pins what it finds, one of each PE.
     pub(crate) boards: Option<Arc<[Board]>>,
+    /// What this PE has waited for, where there are boards.
+    pub(crate) awaited: Mutex<Awaited>,
+}
+
+/// Ranges of this PE's segment that were waited for or tested, start to end. What is written there is a flag: the
+/// order of two flags is nobody's business, since each is waited for.
+#[derive(Debug, Default)]
+pub(crate) struct Awaited(BTreeMap<u64, u64>);
+
+impl Awaited {
+    fn add(&mut self, start: u64, len: u64) {
+        let end = self.0.entry(start).or_insert(0);
+        *end = (*end).max(start + len);
+    }
+
+    fn has(&self, start: u64, len: u64) -> bool {
+        // A range that begins earlier may be shorter than one before it; few programs wait for many.
+        self.0
+            .range(..=start)
+            .rev()
+            .any(|(_, end)| *end >= start + len)
+    }
 }
 
 impl core::fmt::Debug for Net {
@@ -115,7 +138,13 @@ impl Net {
                 site::name(a.site)
             )
         };
-        if let Some(race) = board.observe(offset, bytes as u32).first() {
+        let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+        awaited.add(offset, bytes as u64);
+        let races = board.observe(offset, bytes as u32);
+        let race = races
+            .iter()
+            .find(|r| !awaited.has(r.first.address, u64::from(r.first.len)));
+        if let Some(race) = race {
             fail::die(
                 f,
                 format_args!(
@@ -367,5 +396,20 @@ pub(crate) fn failed(f: &'static str, done: &Completion) -> ! {
                 done.value
             ),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Awaited;
+
+    #[test]
+    fn what_was_waited_for_is_known_whole() {
+        let mut a = Awaited::default();
+        a.add(100, 8);
+        a.add(96, 64);
+        a.add(100, 4);
+        assert!(a.has(100, 8) && a.has(152, 8) && a.has(96, 1));
+        assert!(!a.has(156, 8) && !a.has(92, 8) && !a.has(0, 1));
     }
 }

@@ -21,7 +21,7 @@ use hetmp_nic::engine::{Domain, Engine, Sizes, TemplateKeys};
 use hetmp_nic::keys::{Memory, Rights};
 use std::fmt::Write as _;
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Where a PE listens for its peers.
@@ -201,6 +201,7 @@ impl Plan {
             internal: Lanes::of_library(DEPTH),
             counts: Counts::default(),
             boards,
+            awaited: Mutex::default(),
         }))
     }
 }

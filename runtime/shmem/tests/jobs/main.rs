@@ -184,10 +184,19 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let only: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with('-'))
-        .collect();
+    // What cargo's own harness is told means nothing here, but for names.
+    let mut only = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--list" => return ExitCode::SUCCESS,
+            "--test-threads" | "--skip" | "--format" | "--color" => {
+                arguments.next();
+            }
+            flag if flag.starts_with('-') => {}
+            name => only.push(name.to_owned()),
+        }
+    }
     let mut failed = 0;
     for (engine, variables) in ENGINES {
         for (role, n, fits) in roles::ALL.iter().chain(collectives::ALL) {

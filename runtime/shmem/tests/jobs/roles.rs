@@ -17,6 +17,7 @@ pub(crate) const ALL: &[(&str, u32, &str)] = &[
     ("atomics", 4, EVERY),
     ("signals", 2, EVERY),
     ("ordering", 2, EVERY),
+    ("flags", 2, EVERY),
     ("contexts", 2, EVERY),
     ("threads", 2, EVERY),
     ("progress", 2, COHERENT),
@@ -84,6 +85,7 @@ pub(crate) fn play(role: &str) {
         "atomics" => atomics(&job),
         "signals" => signals(&job),
         "ordering" => ordering(&job),
+        "flags" => flags(&job),
         "contexts" => contexts(&job),
         "threads" => threads(&job),
         "progress" => progress(&job),
@@ -415,6 +417,26 @@ fn ordering(job: &Job) {
                 }
                 rma::p(F, DEFAULT, back, round, 0);
                 rma::quiet(F, DEFAULT);
+            }
+        }
+    }
+}
+
+/// Flags without fences between them: each is waited for, so that their order is nobody's business.
+fn flags(job: &Job) {
+    let there: *mut u64 = room(8);
+    let back: *mut u64 = room(1);
+    for round in 1..60u64 {
+        // SAFETY: in bounds and aligned.
+        unsafe {
+            if job.me == 0 {
+                for i in 0..8 {
+                    amo::update(F, DEFAULT, Op::Set, there.add(i), round, job.last());
+                }
+                wait::until(F, back, 0, round);
+            } else if job.me == job.last() {
+                wait::until_all(F, there, 8, core::ptr::null(), 0, Values::One(round));
+                rma::p(F, DEFAULT, back, round, 0);
             }
         }
     }
