@@ -111,7 +111,18 @@ impl Inline {
         })
     }
 
+    /// The first `len` bytes of the words: those past the length belong to an earlier use of the slot.
+    #[inline]
+    fn kept(mut words: [u64; 3], len: u8) -> Inline {
+        for (i, word) in words.iter_mut().enumerate() {
+            let kept = usize::from(len).saturating_sub(i * 8).min(8) as u32;
+            *word &= 1u64.checked_shl(kept * 8).unwrap_or(0).wrapping_sub(1);
+        }
+        Inline { words, len }
+    }
+
     /// The bytes, and how many of them count.
+    #[inline]
     pub fn bytes(&self) -> ([u8; INLINE_BYTES], usize) {
         let mut raw = [0u8; INLINE_BYTES];
         for (i, w) in self.words.iter().enumerate() {
@@ -364,15 +375,13 @@ pub(crate) const fn high(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
-/// A put from memory that asks for nothing else: no completion, no count, no signal. What most descriptors are.
+/// A put that asks for nothing else: no completion, no count, no signal. What most descriptors are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainPut {
     /// Target.
     pub peer: u32,
-    /// Bytes.
-    pub length: u32,
-    /// Where from.
-    pub local: Local,
+    /// Bytes, and where from.
+    pub source: Source,
     /// Where to.
     pub remote: Remote,
 }
@@ -382,21 +391,56 @@ impl PlainPut {
     #[inline]
     pub fn of(w: &Words) -> Option<PlainPut> {
         // The detail byte means nothing in a put.
-        if low(w[0]) & 0x00ff_ffff != u32::from(PUT) {
-            return None;
-        }
+        let [opcode, flags, inline, _] = low(w[0]).to_le_bytes();
+        let length = low(w[4]);
+        let source = match (opcode, flags) {
+            (PUT, 0) if inline == 0 => Source::Memory(
+                Local {
+                    address: w[5],
+                    key: Key(high(w[4])),
+                },
+                length,
+            ),
+            (PUT, INLINE) if usize::from(inline) <= INLINE_BYTES && length == u32::from(inline) => {
+                Source::Inline(Inline::kept([w[5], w[6], w[7]], inline))
+            }
+            _ => return None,
+        };
         Some(PlainPut {
             peer: low(w[1]),
-            length: low(w[4]),
-            local: Local {
-                address: w[5],
-                key: Key(high(w[4])),
-            },
+            source,
             remote: Remote {
                 address: w[2],
                 key: Key(low(w[3])),
             },
         })
+    }
+
+    /// Its words, as of the descriptor of queue pair `queue_pair` that means the same.
+    #[inline]
+    pub fn encode(&self, queue_pair: u32) -> Words {
+        let head =
+            |flags: u8, inline: u8| pair(u32::from_le_bytes([PUT, flags, inline, 0]), queue_pair);
+        let (first, data) = match &self.source {
+            Source::Memory(local, length) => (
+                head(0, 0),
+                [pair(*length, local.key.0), local.address, 0, 0],
+            ),
+            Source::Inline(i) => (
+                head(INLINE, i.len),
+                [u64::from(i.len), i.words[0], i.words[1], i.words[2]],
+            ),
+        };
+        [
+            first,
+            pair(self.peer, 0),
+            self.remote.address,
+            pair(self.remote.key.0, 0),
+            data[0],
+            data[1],
+            data[2],
+            data[3],
+        ]
     }
 }
 
@@ -551,12 +595,7 @@ impl Descriptor {
             }
             let mut words = [0; 3];
             words[..most / 8].copy_from_slice(&w[5..5 + most / 8]);
-            // Bytes past the length belong to an earlier use of the slot.
-            for (i, word) in words.iter_mut().enumerate() {
-                let kept = usize::from(inline).saturating_sub(i * 8).min(8) as u32;
-                *word &= 1u64.checked_shl(kept * 8).unwrap_or(0).wrapping_sub(1);
-            }
-            Ok(Source::Inline(Inline { words, len: inline }))
+            Ok(Source::Inline(Inline::kept(words, inline)))
         };
         let work = match opcode {
             NOP => Work::Nop,

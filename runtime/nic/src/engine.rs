@@ -323,6 +323,23 @@ impl QueuePair {
     /// Posts any work, announced at the next [`QueuePair::ring`]; waits while the queue is full.
     pub fn post(&mut self, peer: u32, signalled: bool, work: Work) -> u64 {
         self.track(peer, &work);
+        if let (
+            false,
+            Work::Put {
+                source,
+                remote,
+                signal: None,
+            },
+        ) = (signalled, &work)
+        {
+            let put = PlainPut {
+                peer,
+                source: *source,
+                remote: *remote,
+            };
+            let queue_pair = self.initiator.statics().queue_pair;
+            return self.insist(|i| i.post_with(|| put.encode(queue_pair)));
+        }
         let d = self.descriptor(peer, signalled, work);
         self.insist(|i| i.post(&d))
     }
@@ -600,16 +617,31 @@ impl Fabric {
                 value: u64::from(put.peer),
             });
         };
-        let n = put.length as usize;
-        let (from, to) = (put.local, put.remote);
-        let local = me
-            .keys
-            .find(Side::Local, from.key, from.address, n, Rights::LOCAL_READ)?;
+        let n = put.source.len() as usize;
+        // The initiator's side is checked first, as everywhere.
+        let local = match &put.source {
+            Source::Memory(from, _) => {
+                Some(
+                    me.keys
+                        .find(Side::Local, from.key, from.address, n, Rights::LOCAL_READ)?,
+                )
+            }
+            Source::Inline(_) => None,
+        };
+        let to = put.remote;
         let remote = peer
             .keys
             .find(Side::Remote, to.key, to.address, n, Rights::REMOTE_WRITE)?;
-        // SAFETY: both spans are in bounds, of the same length, and registered while they live.
-        unsafe { memory::copy(local.start(), remote.start(), n) };
+        match (&put.source, &local) {
+            (Source::Inline(i), _) => {
+                let (bytes, n) = i.bytes();
+                // SAFETY: the span has as many bytes as the source, and is registered while it lives.
+                unsafe { memory::copy(bytes.as_ptr(), remote.start(), n) };
+            }
+            // SAFETY: both spans are in bounds, of the same length, and registered while they live.
+            (_, Some(from)) => unsafe { memory::copy(from.start(), remote.start(), n) },
+            (_, None) => {}
+        }
         peer.arrived();
         let Some(counter) = remote.counter() else {
             return Ok(false);

@@ -113,15 +113,14 @@ fn plain(parsed: &Result<Descriptor, Malformed>) -> Option<PlainPut> {
             count: None,
             work:
                 Work::Put {
-                    source: Source::Memory(local, length),
+                    source,
                     remote,
                     signal: None,
                 },
             ..
         }) => Some(PlainPut {
             peer,
-            length,
-            local,
+            source,
             remote,
         }),
         _ => None,
@@ -174,9 +173,20 @@ proptest! {
         prop_assert_eq!(PlainPut::of(&words), plain(&parsed));
         // Its opcode is rare among any words.
         words[0] = words[0] & !0x00ff_ffff | 1;
-        let put = PlainPut::of(&words);
-        prop_assert!(put.is_some());
-        prop_assert_eq!(put, plain(&Descriptor::parse(&words)));
+        prop_assert!(PlainPut::of(&words).is_some());
+        for inline in [0, u64::from(head[2] % 26)] {
+            words[0] = words[0] & !0x00ff_0000 | inline << 16;
+            if inline != 0 {
+                words[0] |= 0x200;
+                words[4] = words[4] & !0xffff_ffff | inline;
+            }
+            let parsed = Descriptor::parse(&words);
+            let put = PlainPut::of(&words);
+            prop_assert_eq!(put, plain(&parsed));
+            if let (Some(put), Ok(d)) = (put, parsed) {
+                prop_assert_eq!(put.encode(d.queue_pair), d.encode());
+            }
+        }
     }
 
     #[test]

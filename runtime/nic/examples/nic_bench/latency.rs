@@ -115,9 +115,20 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
             });
             table.add(&format!("the same on shm, {bytes} B"), ns);
         }
+        // As blocking puts and `p` travel.
+        let ns = batches(calls, || {
+            qp.put_inline(1, to, &[1; 4]).expect("fits");
+            qp.quiet().expect("valid");
+        });
+        table.add("put + quiet, 4 B in the descriptor", ns);
     }
     let floor = "floor: cache line round trip";
     table.ratio("put 4 B / line round trip", "put + quiet, 4 B", floor);
+    table.ratio(
+        "the same in the descriptor",
+        "put + quiet, 4 B in the descriptor",
+        floor,
+    );
     for bytes in [65536, 1 << 20] {
         table.ratio(
             &format!("put {bytes} B / memcpy"),

@@ -550,7 +550,7 @@ fn words_from(seed: &Words, b: &Bench) -> Words {
         w[3] = w[3] & !0xffff_ffff | u64::from(b.keys[rank].0);
     }
     if tame() {
-        w[4] = w[4] % 96 | u64::from(b.keys[0].0) << 32;
+        w[4] = (w[4] % 96) | (u64::from(b.keys[0].0) << 32);
         w[5] = near(0, w[5]);
     }
     if tame() {
