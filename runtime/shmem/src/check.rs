@@ -142,7 +142,7 @@ impl Buffers {
             || self.source + self.source_bytes <= self.dest
             || self.dest_bytes == 0
             || self.source_bytes == 0;
-        !apart && !(self.same && self.dest == self.source)
+        !(apart || (self.same && self.dest == self.source))
     }
 }
 
