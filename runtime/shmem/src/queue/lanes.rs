@@ -3,7 +3,8 @@
 //! A private or serialized context has exactly one, used without a lock: the program promised that one thread at a
 //! time calls. A shared one has one for each thread that uses it: a small table where a thread tries the place
 //! that its number hashes to and moves on if another thread is in it. A lock here is held through one call of
-//! the program, and taken with one exchange on a line that nobody else writes.
+//! the program, and taken with one exchange on a line that nobody else writes. In the library's own set a thread waits
+//! for its place instead, so that a flag is on the queue pair of the data before it.
 //!
 //! **Fences.** A fence must order what *any* thread posted on the context before it (and told this one about) with
 //! what any thread posts after it. On one queue pair a fence descriptor for each target does that. Two
@@ -161,7 +162,13 @@ impl Lanes {
         let mut i = first;
         let mut spinner = Spinner::new();
         loop {
-            if let Some(mut held) = places[i].try_lock() {
+            let place = if self.library {
+                // Its own place each time: a flag must go the way its data went.
+                Some(places[i].lock())
+            } else {
+                places[i].try_lock()
+            };
+            if let Some(mut held) = place {
                 if let Some(lane) = held.lane() {
                     lane.mark(self.library);
                     return post(lane);
