@@ -64,6 +64,75 @@ int main(void) {
 }
 "#;
 
+/// Passes a long double to the next PE, and sums the PEs' numbers.
+const OPENSHMEM: &str = r#"
+#include <shmem.h>
+#include <stdio.h>
+static long double word;
+static long mine, sum;
+int main(void) {
+    shmem_init();
+    int me = shmem_my_pe(), n = shmem_n_pes();
+    mine = me + 1;
+    shmem_longdouble_p(&word, me + 0.5L, (me + 1) % n);
+    shmem_barrier_all();
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &mine, 1);
+    if (me == 0) printf("%Lg %Lg %ld\n", word, shmem_longdouble_g(&word, n - 1), sum);
+    shmem_finalize();
+    return 0;
+}
+"#;
+
+/// The wrappers and the launcher of an installation, as a user calls them.
+fn check_openshmem(prefix: &Path, dir: &Path) {
+    let bin = |name: &str| text(&prefix.join("bin").join(name));
+    let source = text(&dir.join("openshmem.c"));
+    fs::write(&source, OPENSHMEM).unwrap();
+    let program = text(&dir.join("openshmem"));
+    // make CC=oshcc puts the wrapper's name into its own environment.
+    let itself = [("CC", "oshcc"), ("CXX", "oshc++")];
+    let small = ("SHMEM_SYMMETRIC_SIZE", "1M");
+    for (wrapper, language) in [("oshcc", "-xc"), ("oshc++", "-xc++"), ("oshcxx", "-xc++")] {
+        let object = format!("{program}.o");
+        succeed(
+            &bin(wrapper),
+            &[language, "-Werror", "-c", &source, "-o", &object],
+            &itself,
+        );
+        succeed(&bin(wrapper), &[&object, "-o", &program], &itself);
+        let out = succeed(&bin("oshrun"), &["-n", "2", &program], &[small]);
+        assert_eq!(out, "1.5 0.5 3\n", "{wrapper}");
+    }
+    // A libgomp of a compiler's module does not come before ours.
+    if let Some(system) = library::system_libgomp() {
+        let folder = text(system.parent().unwrap());
+        let env = [small, ("LD_LIBRARY_PATH", folder.as_str())];
+        let out = succeed(&bin("oshrun"), &["-n", "2", &program], &env);
+        assert_eq!(out, "1.5 0.5 3\n");
+    }
+    let shown = succeed(
+        &bin("oshcc"),
+        &["--show", "-O2", "x.c"],
+        &[("OSHCC_CC", "my-cc")],
+    );
+    let (include, lib) = (text(&prefix.join("include")), text(&prefix.join("lib")));
+    assert!(
+        shown.starts_with(&format!("my-cc -I{include} -O2 x.c -L{lib} ")),
+        "{shown}"
+    );
+    assert!(
+        succeed(&bin("oshcc"), &["--showme:link"], &[]).contains(&format!("-rpath,{lib} -lhetmp"))
+    );
+    assert!(succeed(&bin("oshcc"), &["--help"], &[]).contains("usage: oshcc"));
+    assert!(!succeed(&bin("oshcc"), &["--version"], &[]).is_empty());
+    let pc = fs::read_to_string(prefix.join("lib/pkgconfig/hetmp-shmem.pc")).unwrap();
+    assert!(pc.contains(&format!("prefix={}", text(prefix))), "{pc}");
+    assert!(
+        pc.contains("--disable-new-dtags -Wl,-rpath,${libdir} -lhetmp"),
+        "{pc}"
+    );
+}
+
 #[test]
 fn a_program_runs_on_the_installed_library() {
     let scratch = Scratch(library::target_dir().join(format!("install-{}", std::process::id())));
@@ -112,6 +181,8 @@ fn a_program_runs_on_the_installed_library() {
     let pc = fs::read_to_string(prefix.join("lib/pkgconfig/hetmp.pc")).unwrap();
     assert!(pc.contains(&format!("prefix={}", text(&prefix))), "{pc}");
     assert!(pc.contains("-Wl,-rpath,${libdir}"), "{pc}");
+
+    check_openshmem(&prefix, dir);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The C surface of OpenSHMEM: the table against two readings of the specification, the generated files against the
 //! table, the header in every dialect, each type-generic name with each type, the library's exports, and profiling.
 
-use hetmp_abi_compat::shmem_surface::table::{self, Since};
-use hetmp_abi_compat::shmem_surface::{self, programs};
+use hetmp_abi_compat::shmem_surface::table::Since;
+use hetmp_abi_compat::shmem_surface::{self, families, programs};
 use hetmp_abi_compat::{elf, exec, library, suite};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -86,7 +86,7 @@ fn list(file: &str) -> BTreeSet<String> {
 
 fn ours() -> BTreeMap<String, Since> {
     let mut names = BTreeMap::new();
-    for family in table::table() {
+    for family in families::table() {
         for routine in family.routines() {
             let old = names.insert(routine.name.clone(), family.since);
             assert!(old.is_none(), "{} twice", routine.name);
@@ -247,7 +247,7 @@ fn deprecated_routines_are_told_on_request() {
 
 #[test]
 fn each_generic_name_calls_the_routine_of_the_type() {
-    let table = table::table();
+    let table = families::table();
     let scratch = Scratch::new("shmem-generics");
     let stubs = scratch.file("stubs.c", &programs::stubs(&table));
     let callers = scratch.file("callers.c", &programs::callers(&table));

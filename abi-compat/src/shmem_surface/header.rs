@@ -223,7 +223,7 @@ fn overloads(table: &[Family]) -> String {
                 "shmem_ctx_",
             ));
         }
-        out += &format!("#define HETMP_SHMEM_X_(NAME, TYPE) \\\n");
+        out += "#define HETMP_SHMEM_X_(NAME, TYPE) \\\n";
         let last = forms.len() - 1;
         for (i, (parameter, argument, before)) in forms.iter().enumerate() {
             let end = if i == last { "" } else { " \\" };
@@ -255,7 +255,7 @@ fn overloads(table: &[Family]) -> String {
 pub fn coverage_md(table: &[Family]) -> String {
     let mut out = String::from(
         "# OpenSHMEM coverage\n\n\
-         Generated from the table in `abi-compat/src/shmem_surface/table.rs` by\n\
+         Generated from the table in `abi-compat/src/shmem_surface/families.rs` by\n\
          `cargo run -p hetmp-abi-compat --bin shmem-surface -- --write`. The tests hold the table against the lists of\n\
          names in `abi-compat/symbols/openshmem-*.txt`, and `libhetmp.so` and the headers against the table: every\n\
          routine is exported, as `NAME` (weak) and as `pNAME`. `1.5` and `1.6` say which specification a routine came\n\

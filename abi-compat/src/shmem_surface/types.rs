@@ -108,13 +108,13 @@ static ALL: &[Type] = &[
 /// A table of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Set {
-    /// 1.5, table 6: remote memory access, and collectives that move data.
+    /// The standard RMA types: remote memory access, and collectives that move data.
     Rma,
-    /// Table 7: standard atomics, and point-to-point synchronisation.
+    /// The standard AMO types: arithmetic and comparing atomics, and point-to-point synchronisation.
     Amo,
-    /// Table 8: extended atomics (fetch, set, swap).
+    /// The extended AMO types: fetch, set, swap.
     AmoExtended,
-    /// Table 9: bitwise atomics.
+    /// The bitwise AMO types.
     AmoBitwise,
     /// The types of atomics before they were called so.
     AmoOld,
