@@ -75,6 +75,32 @@ impl Heap {
         true
     }
 
+    /// Makes the block that begins at `at` hold `bytes` without moving it; false if it cannot.
+    pub fn resize(&mut self, at: usize, bytes: usize) -> bool {
+        let (Some(&(had, _)), Some(len)) = (
+            self.taken.get(&at),
+            bytes.max(1).checked_next_multiple_of(ALIGN),
+        ) else {
+            return false;
+        };
+        if len > had {
+            let room = self.free.get(&(at + had)).copied().unwrap_or(0);
+            if had + room < len {
+                return false;
+            }
+            self.free.remove(&(at + had));
+            if had + room > len {
+                self.free.insert(at + len, had + room - len);
+            }
+        } else if len < had {
+            // What is cut off joins the free range behind it.
+            let after = self.free.remove(&(at + had)).unwrap_or(0);
+            self.free.insert(at + len, had - len + after);
+        }
+        self.taken.insert(at, (len, bytes));
+        true
+    }
+
     /// Bytes asked for of the block that begins at `at`.
     pub fn size_of(&self, at: usize) -> Option<usize> {
         self.taken.get(&at).map(|&(_, asked)| asked)
@@ -219,6 +245,11 @@ pub unsafe fn realloc(f: &'static str, old: *mut u8, bytes: usize) -> *mut u8 {
     collective::barrier_all(f);
     let from = offset(f, old);
     let had = with(f, |h| h.size_of(from)).unwrap_or(0);
+    if with(f, |h| h.resize(from, bytes)) {
+        // Nobody goes on into memory that another PE has not given up yet.
+        collective::barrier_all(f);
+        return old;
+    }
     let at = allocate(f, bytes, ALIGN);
     if !at.is_null() {
         // SAFETY: two different blocks, each at least as long.
@@ -280,6 +311,14 @@ mod tests {
         assert_eq!(h.block(b + 128), None);
         assert!(!h.release(1));
         assert!(h.release(a) && h.release(c) && h.release(b));
+        assert_eq!(h.room(), (1 << 16, 1 << 16));
+        let a = h.allocate(128, 1).expect("room");
+        let b = h.allocate(64, 1).expect("room");
+        assert!(h.resize(a, 10) && h.size_of(a) == Some(10));
+        // Back into what was cut off, but not over the next block.
+        assert!(h.resize(a, 128) && !h.resize(a, 129));
+        assert!(h.release(b) && h.resize(a, 1 << 16) && h.room() == (0, 0));
+        assert!(h.resize(a, 1) && h.release(a));
         assert_eq!(h.room(), (1 << 16, 1 << 16));
         assert_eq!(h.allocate((1 << 16) + 1, 1), None);
         assert_eq!(h.allocate(usize::MAX, 1), None);

@@ -9,9 +9,11 @@ use crate::segment::{Layout, Segment};
 use crate::settings::Settings;
 use crate::statics;
 use crate::world::{self, Peer, State, World};
+use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use hetmp_core::bootstrap::{self, Job};
+use hetmp_core::lock::Lock;
 use hetmp_core::park::Policy;
 use hetmp_core::{quota, report, topo};
 use hetmp_nic::device_memory::board::BOARD_BYTES;
@@ -203,7 +205,7 @@ fn start(f: &'static str, requested: c_int) {
     }));
     // SAFETY: handlers of ours that live as long as the library, which is never unloaded.
     unsafe {
-        libc::pthread_atfork(None, None, Some(in_child));
+        libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child));
         on_exit(at_exit, core::ptr::null_mut());
     }
     reopen(world);
@@ -328,12 +330,53 @@ fn say(world: &World) {
     }
 }
 
-extern "C" fn in_child() {
-    if let Some(world) = world::get() {
-        world::close(State::Forked);
-        // SAFETY: shared by `start`; a forked child has one thread.
-        unsafe { statics::make_private(&world.data) };
+/// The snapshot of static data between the two sides of a fork. The lock is held from before the fork until after it,
+/// in both processes: forks of two threads come one after the other.
+struct Fork {
+    lock: Lock,
+    snapshot: UnsafeCell<Option<statics::Snapshot>>,
+}
+
+// SAFETY: the snapshot is only touched while the lock is held.
+unsafe impl Sync for Fork {}
+
+static FORK: Fork = Fork {
+    lock: Lock::new(),
+    snapshot: UnsafeCell::new(None),
+};
+
+extern "C" fn before_fork() {
+    FORK.lock.lock();
+    let Some(world) = world::earlier().filter(|_| world::state() != State::Forked) else {
+        return;
+    };
+    // SAFETY: the lock is held; the world's data were shared by `start`.
+    unsafe { *FORK.snapshot.get() = statics::Snapshot::take(&world.data) };
+}
+
+extern "C" fn in_parent() {
+    // SAFETY: the lock is held, since `before_fork`.
+    if let Some(snapshot) = unsafe { (*FORK.snapshot.get()).take() } {
+        snapshot.drop_it();
     }
+    FORK.lock.unlock();
+}
+
+extern "C" fn in_child() {
+    // SAFETY: the lock is held, since `before_fork`, by the thread that lives on here.
+    let snapshot = unsafe { (*FORK.snapshot.get()).take() };
+    FORK.lock.unlock();
+    if world::earlier().is_none() || world::state() == State::Forked {
+        return;
+    }
+    if !snapshot.is_some_and(statics::Snapshot::put_in_place) {
+        report::warn(format_args!(
+            "fork: no memory for a copy of the static data: as much as they take is needed"
+        ));
+        // SAFETY: no preconditions. A child that wrote to its parent's variables would be worse than none.
+        unsafe { libc::_exit(127) };
+    }
+    world::close(State::Forked);
 }
 
 extern "C" {

@@ -6,7 +6,7 @@
 //! addresses, and peers that map the segment see them. Every PE runs the same file, so that an offset names
 //! the same variable in all of them, wherever the loader put a position-independent executable.
 //!
-//! A forked child gets a private copy, as fork promises ([`make_private`]).
+//! A forked child gets a private copy, as fork promises ([`Snapshot`]).
 
 use core::ffi::c_void;
 use std::ops::Range;
@@ -73,13 +73,37 @@ fn writable(base: usize, headers: impl Iterator<Item = Header>) -> Range<usize> 
     }
 }
 
+/// Copies the pages of `from..from + len` that are not all zero to `to`, which is zero.
+///
+/// Page by page, so that a large `.bss` that nobody has touched takes neither time nor memory; and by plain loads and
+/// stores, because a sanitizer's memcpy refuses to read the gaps between variables.
+///
+/// # Safety
+/// Both are mapped for `len` bytes, a multiple of a page, and page-aligned.
+unsafe fn copy_pages(from: usize, to: *mut u8, len: usize) {
+    const WORDS: usize = PAGE / 8;
+    for at in (0..len).step_by(PAGE) {
+        let source = (from + at) as *const u64;
+        let target = to.wrapping_add(at).cast::<u64>();
+        // SAFETY: the caller's promise; volatile, since other threads of the program may write meanwhile.
+        unsafe {
+            let any = (0..WORDS).fold(0, |any, i| any | source.add(i).read_volatile());
+            if any != 0 {
+                for i in 0..WORDS {
+                    target.add(i).write_volatile(source.add(i).read_volatile());
+                }
+            }
+        }
+    }
+}
+
 /// Copies `range` to `copy` (its place in the mapped segment) and maps the segment's file over it.
 ///
 /// # Errors
 /// The mapping is refused.
 ///
 /// # Safety
-/// `range` is what [`range`] found; `copy` is as long and maps `file` at `offset`, shared. No other thread of
+/// `range` is what [`range`] found; `copy` is as long, zero, and maps `file` at `offset`, shared. No other thread of
 /// the program writes static variables meanwhile: what it writes between the copy and the mapping is lost.
 pub(crate) unsafe fn share(
     range: &Range<usize>,
@@ -93,7 +117,7 @@ pub(crate) unsafe fn share(
     // SAFETY: both are mapped for the whole length, by the caller's promise; the mapping replaces pages by
     // pages of the same content.
     let at = unsafe {
-        core::ptr::copy_nonoverlapping(range.start as *const u8, copy, range.len());
+        copy_pages(range.start, copy, range.len());
         libc::mmap(
             range.start as *mut c_void,
             range.len(),
@@ -109,36 +133,72 @@ pub(crate) unsafe fn share(
     Ok(())
 }
 
-/// Replaces the shared pages by a private copy: in a forked child, whose variables are its own.
-///
-/// # Safety
-/// `range` was [shared](share), and this thread is the only one.
-pub(crate) unsafe fn make_private(range: &Range<usize>) {
-    if range.is_empty() {
-        return;
-    }
-    // SAFETY: a new mapping, filled from the old pages, then moved over them: at no time is the range
-    // without its content.
-    unsafe {
-        let copy = libc::mmap(
-            core::ptr::null_mut(),
-            range.len(),
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        );
-        if copy == libc::MAP_FAILED {
-            return;
+/// A copy of shared static data, made before a fork: the child's variables are what they were at the fork, whatever
+/// the parent and its peers write after it.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    at: *mut c_void,
+    range: Range<usize>,
+}
+
+// SAFETY: plain memory that nobody else knows.
+unsafe impl Send for Snapshot {}
+
+impl Snapshot {
+    /// Copies `range`; `None` if there is no memory for it.
+    ///
+    /// # Safety
+    /// `range` was [shared](share), or is empty.
+    pub(crate) unsafe fn take(range: &Range<usize>) -> Option<Snapshot> {
+        let mut at = core::ptr::null_mut();
+        if !range.is_empty() {
+            // SAFETY: a new mapping, as long as what is copied into it.
+            unsafe {
+                at = libc::mmap(
+                    core::ptr::null_mut(),
+                    range.len(),
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                    -1,
+                    0,
+                );
+                if at == libc::MAP_FAILED {
+                    return None;
+                }
+                copy_pages(range.start, at.cast(), range.len());
+            }
         }
-        core::ptr::copy_nonoverlapping(range.start as *const u8, copy.cast(), range.len());
-        libc::mremap(
-            copy,
-            range.len(),
-            range.len(),
-            libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
-            range.start as *mut c_void,
-        );
+        Some(Snapshot {
+            at,
+            range: range.clone(),
+        })
+    }
+
+    /// In the parent: it is not needed.
+    pub(crate) fn drop_it(self) {
+        if !self.range.is_empty() {
+            // SAFETY: mapped by `take`, and given up here.
+            unsafe { libc::munmap(self.at, self.range.len()) };
+        }
+    }
+
+    /// In the child: puts it in the place of the shared pages. False if the system refuses.
+    pub(crate) fn put_in_place(self) -> bool {
+        if self.range.is_empty() {
+            return true;
+        }
+        let len = self.range.len();
+        // SAFETY: the copy moves over the shared pages in one step: at no time is the range without content.
+        let at = unsafe {
+            libc::mremap(
+                self.at,
+                len,
+                len,
+                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
+                self.range.start as *mut c_void,
+            )
+        };
+        at != libc::MAP_FAILED
     }
 }
 
