@@ -9,6 +9,7 @@ pub mod adapter;
 mod device;
 #[cfg(test)]
 mod device_tests;
+mod place;
 
 use super::{ends, Abilities, Bell, Domain, Engine, Fabric, QueuePair, TemplateKeys};
 use crate::device_memory::board::{Board, Tracker};
@@ -21,6 +22,7 @@ use hetmp_core::lock::Lock;
 use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
 use hetmp_core::{sys, thread};
+use place::{cpu, Place};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
@@ -83,12 +85,6 @@ impl Shared {
         }
         slept
     }
-}
-
-/// The processor that this thread runs on.
-fn cpu() -> i32 {
-    // SAFETY: no preconditions.
-    unsafe { libc::sched_getcpu() }
 }
 
 /// The adapter; stops when the last rank and the last queue pair are gone.
@@ -214,6 +210,7 @@ pub fn start_one(
 
 fn serve(shared: &Shared, mut adapter: Adapter) {
     let mut joined = 0;
+    let mut place = Place::new();
     loop {
         let seen = shared.bells.load(Ordering::Acquire);
         let known = shared.joined.load(Ordering::Acquire);
@@ -246,9 +243,9 @@ fn serve(shared: &Shared, mut adapter: Adapter) {
                 || shared.stop.load(Ordering::Acquire)
                 || due.is_some_and(|d| sys::monotonic_ns() >= d)
         };
-        // Schedulers like to put who was woken beside who woke it. To spin there would keep the initiator
-        // from the core that it needs to ring again: a hand-over is what is left.
-        if shared.waker.swap(NOWHERE, Ordering::Relaxed) == cpu() {
+        // To spin on the initiator's core would keep it from ringing again: a hand-over is what is left.
+        let waker = shared.waker.swap(NOWHERE, Ordering::Relaxed);
+        if waker != NOWHERE && place.shares(waker) {
             shared.wake.sleep_nudged(ns, &mut done);
         } else {
             shared.wake.wait_nudged(ns, &mut done);
