@@ -2,9 +2,18 @@
  * others are in a barrier; mistakes that need several PEs are made by all. The runner knows what has to be said.
  * shmem-test: manual */
 #include "shtest.h"
+#include <pthread.h>
 
 static long box[16], syncs[SHMEM_BARRIER_SYNC_SIZE];
 static uint64_t sig;
+static shmem_ctx_t other_thread_s;
+
+static void *in_thread(void *unused) {
+    (void)unused;
+    shmem_ctx_long_p(other_thread_s, box, 1, 0);
+    return NULL;
+}
+
 static void pause_briefly(void) {
     struct timespec pause = {0, 10000000};
     nanosleep(&pause, NULL);
@@ -60,6 +69,12 @@ static void __attribute__((noinline)) mistake(const char *what) {
         shmem_ctx_long_p(ctx, box, 1, 0);
     }
     CASE("ctx-destroy-default") shmem_ctx_destroy(SHMEM_CTX_DEFAULT);
+    CASE("ctx-private") {
+        pthread_t thread;
+        shmem_ctx_create(SHMEM_CTX_PRIVATE, &other_thread_s);
+        pthread_create(&thread, NULL, in_thread, NULL);
+        pthread_join(thread, NULL);
+    }
     CASE("team-destroy-world") shmem_team_destroy(SHMEM_TEAM_WORLD);
     CASE("barrier-set") shmem_barrier(0, 0, npes + 1, syncs);
     else {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 static long box;
+static volatile int at_fork;
 
 int main(void) {
     test_begin();
@@ -30,6 +31,17 @@ int main(void) {
             exit(4);
         }
         CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 4);
+        /* The child has the static data of the moment of the fork, whatever the parent does next. */
+        at_fork = 5 + r;
+        child = fork();
+        if (child == 0) {
+            struct timespec pause = {0, 20000000};
+            nanosleep(&pause, NULL);
+            _exit(at_fork == 5 + r ? 0 : 9);
+        }
+        at_fork = 100;
+        CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status));
+        CHECKF(WEXITSTATUS(status) == 0, "%d", WEXITSTATUS(status));
         shmem_long_p(&box, me + r * 10, next);
         shmem_barrier_all();
         CHECK(box == prev + r * 10);

@@ -97,6 +97,7 @@ const MISTAKES: &[Mistake] = &[
     checked("clear-free-lock", &["shmem_clear_lock ", "not held"]),
     checked("ctx-destroyed", &["shmem_ctx_long_p ", "context"]),
     checked("ctx-destroy-default", &["shmem_ctx_destroy "]),
+    checked("ctx-private", &["shmem_ctx_long_p ", "SHMEM_CTX_PRIVATE"]),
     checked("team-destroy-world", &["shmem_team_destroy "]),
     checked("team-destroyed", &["shmem_team_sync ", "team"]),
     checked("reduce-address", &["shmem_long_sum_reduce ", "address 0x"]),
