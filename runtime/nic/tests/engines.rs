@@ -489,8 +489,8 @@ fn a_fence_touches_one_target_only() {
         2,
         true,
         Work::Put {
-            // 16 KiB at 1 byte a microsecond: 16 ms.
-            source: Source::Memory(qp.local(job.address(0, 0)), 16384),
+            // 256 KiB at 1 byte a microsecond: a quarter of a second, however busy the machine is.
+            source: Source::Memory(qp.local(job.address(0, 0)), 1 << 18),
             remote: job.remote(2, 0),
             signal: None,
         },
