@@ -16,6 +16,8 @@ use hetmp_core::sys;
 
 /// Hand-overs of the core before a sleep: some 0.1 to 0.3 ms.
 const YIELDS: u32 = 200;
+/// The same where an engine brings what is waited for: its thread takes a while to take over from a PE that sleeps.
+const ENGINE_YIELDS: u32 = 4000;
 /// The shortest and longest sleep while nobody rings, nanoseconds.
 const NAP_NS: (u64, u64) = (50_000, 1_000_000);
 
@@ -32,7 +34,12 @@ pub(crate) fn until_true(world: &World, done: &mut dyn FnMut() -> bool) {
             return;
         }
     }
-    for _ in 0..YIELDS {
+    let yields = if engine.is_some() {
+        ENGINE_YIELDS
+    } else {
+        YIELDS
+    };
+    for _ in 0..yields {
         sys::yield_now();
         if look() {
             return;
