@@ -83,6 +83,8 @@ impl Jobs {
             }
         }
         command.env("HETMP_NIC", engine);
+        // Enough for a million rows, and little enough where files are limited to 64 MiB.
+        command.env("SHMEM_SYMMETRIC_SIZE", "40M");
         if !model.is_empty() {
             command.env("HETMP_NIC_MODEL", model);
         }

@@ -370,7 +370,7 @@ fn matrices(quick: bool) -> &'static [(&'static str, &'static str)] {
             ),
             (
                 "banded (20000, 8), 200 thousand rows",
-                "--banded 200000 --band 20000 --each 8 --solves 1",
+                "--banded 200000 --band 20000 --each 8 --block 256 --solves 1",
             ),
         ]
     }
