@@ -25,6 +25,7 @@ use lane::Lane;
 use lanes::Lanes;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Which PEs are reached through queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -374,17 +375,24 @@ fn atomic<W: Word>(op: Op, operand: W) -> (AtomicOp, u64) {
     }
 }
 
+/// How long a launcher may take to notice that a process has ended.
+const LAUNCHER: Duration = Duration::from_millis(300);
+
 /// Ends the job: an operation that was checked before it was posted failed all the same.
 #[cold]
 pub(crate) fn failed(f: &'static str, done: &Completion) -> ! {
     match done.status {
-        Status::PeerLost => fail::die(
-            f,
-            format_args!(
-                "PE {}: its connection is lost: a PE that has not ended is accepted",
-                done.value
-            ),
-        ),
+        Status::PeerLost => {
+            // Its launcher knows better why it ended, says so, and ends this PE as well.
+            std::thread::sleep(LAUNCHER);
+            fail::die(
+                f,
+                format_args!(
+                    "PE {}: its connection is lost: a PE that has not ended is accepted",
+                    done.value
+                ),
+            )
+        }
         Status::Stopped => fail::die(
             f,
             format_args!("operation {}: the engine has stopped", done.ticket),
