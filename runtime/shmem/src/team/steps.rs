@@ -18,11 +18,12 @@ use hetmp_core::park::Policy;
 use hetmp_core::sync::pause;
 use hetmp_core::sys;
 
-/// Looks at a flag before the general way to wait, with a core for every PE: some 50 us.
-const LOOKS: u32 = 1000;
+/// Looks at a flag before this core is given away, with a core for every PE: some 5 us.
+const LOOKS: u32 = 200;
 /// Of these, without a pause between.
 const QUICK: u32 = 64;
-/// Hand-overs of the core before the general way to wait, where PEs share cores.
+/// Hand-overs of the core before the general way to wait: the PE waited for may be next in line on this very core,
+/// always where PEs outnumber cores, and now and then where the system has put two of them on one.
 const YIELDS: u32 = 64;
 
 /// Waits until `flag` is at least `value`. `direct`: it is written by stores of PEs of this machine.
@@ -35,21 +36,22 @@ pub(crate) fn await_flag(world: &'static World, direct: bool, flag: &AtomicU64, 
 
 #[inline(never)]
 fn await_longer(world: &'static World, direct: bool, flag: &AtomicU64, value: u64) {
-    if direct && Policy::oversubscribed() {
-        // The PE waited for is likely without a core: every look without giving this one away is lost.
+    if direct {
+        // With PEs that share cores, every look without giving this one away is lost.
+        if !Policy::oversubscribed() {
+            for i in 0..LOOKS {
+                if flag.load(Ordering::Acquire) >= value {
+                    return;
+                }
+                if i >= QUICK {
+                    pause();
+                }
+            }
+        }
         for _ in 0..YIELDS {
             sys::yield_now();
             if flag.load(Ordering::Acquire) >= value {
                 return;
-            }
-        }
-    } else if direct {
-        for i in 0..LOOKS {
-            if flag.load(Ordering::Acquire) >= value {
-                return;
-            }
-            if i >= QUICK {
-                pause();
             }
         }
     }
