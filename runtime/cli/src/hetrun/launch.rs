@@ -195,9 +195,16 @@ fn variables(run: &Run, here: bool) -> Vec<(OsString, OsString)> {
     if !here {
         for (name, value) in std::env::vars_os() {
             let bytes = name.as_bytes();
-            let ours = [&b"OMP_"[..], b"GOMP_", b"HETMP_", b"SHMEM_", b"SMA_", b"ACC_"]
-                .iter()
-                .any(|prefix| bytes.starts_with(prefix));
+            let ours = [
+                &b"OMP_"[..],
+                b"GOMP_",
+                b"HETMP_",
+                b"SHMEM_",
+                b"SMA_",
+                b"ACC_",
+            ]
+            .iter()
+            .any(|prefix| bytes.starts_with(prefix));
             if ours && bytes != b"HETMP_JOB" {
                 all.push((name, value));
             }
