@@ -1,7 +1,7 @@
 //! The checker: which two writes of an initiator nothing orders, told to the target that waits for the second.
 //!
 //! Every rank has a [`Board`] in memory that its peers have mapped. An initiator remembers, for every target,
-//! what it wrote since its last fence to it ([`Tracker`]). With a write that comes behind such a write it
+//! what it wrote since its last fence to it (`Tracker`). With a write that comes behind such a write it
 //! pins the two to the target's board, *before* it announces the second to its adapter. Once a wait or test of
 //! the target has succeeded, it asks its board about the word it looked at ([`Board::observe`]). So a report
 //! needs no luck: it does not matter which of the two arrived first this time.
