@@ -13,9 +13,11 @@
  * error. Status 0: right; 1: not; 2: bad use.
  *
  * Halos. Row 1 of the next iteration goes to the upper neighbour's lower halo as soon as it is computed, with the
- * iteration's number as signal, and likewise below. There are two halos a side, used in turns: a neighbour overwrites
- * the one of iteration t - 1 only after it has got this PE's row of t, which was computed from it. For the same reason a
- * row that was put has left before it is overwritten two iterations later. */
+ * iteration's number as signal, and likewise below. There are two halos a side, each with a signal of its own, used in
+ * turns: a neighbour may be one iteration ahead, and two puts are not ordered among each other, so that one signal for both
+ * could say t + 1 while the row of t has not come. A neighbour overwrites the halo of iteration t - 1 only after it has got
+ * this PE's row of t, which was computed from it. For the same reason a row that was put has left before it is
+ * overwritten two iterations later. */
 #include "gio.h"
 
 #include <math.h>
@@ -25,7 +27,7 @@ struct grid {
     size_t width;                   /* doubles from row to row */
     double *u[2];                   /* rows + 2, columns + 2 */
     double *halo[2][2];             /* by iteration and side (0: above): symmetric */
-    uint64_t *arrived;              /* by side: iteration whose row is in the halo */
+    uint64_t *arrived[2];           /* by iteration and side: the iteration whose row is in the halo */
     int me, pes;
 };
 
@@ -87,7 +89,7 @@ static int needs(const struct grid *g, int side) { return side == 0 ? g->me > 0 
 
 /* Waits for the halo of iteration t. */
 static void await_halo(const struct grid *g, long t, int side) {
-    if (needs(g, side)) gio_await(&g->arrived[side], (uint64_t)t);
+    if (needs(g, side)) gio_await(&g->arrived[t & 1][side], (uint64_t)t);
 }
 
 static size_t row_bytes(const struct grid *g) { return (size_t)(g->columns + 2) * sizeof(double); }
@@ -97,7 +99,7 @@ static void send_inside(struct gio *o, const struct grid *g, int w, long t, int 
     if (!needs(g, side)) return;
     int turn = (int)(t & 1);
     gio_put_signal(o, w, side == 0 ? g->me - 1 : g->me + 1, g->halo[turn][!side], row_of(g, turn, side == 0 ? 1 : g->rows),
-                   row_bytes(g), &g->arrived[!side], (uint64_t)t);
+                   row_bytes(g), &g->arrived[turn][!side], (uint64_t)t);
 }
 
 /* The same from the main thread. */
@@ -105,7 +107,7 @@ static void send_outside(const struct grid *g, long t, int side, int blocking) {
     if (!needs(g, side)) return;
     int turn = (int)(t & 1), pe = side == 0 ? g->me - 1 : g->me + 1;
     double *to = g->halo[turn][!side], *from = row_of(g, turn, side == 0 ? 1 : g->rows);
-    uint64_t *signal = &g->arrived[!side];
+    uint64_t *signal = &g->arrived[turn][!side];
     if (blocking) shmem_putmem_signal(to, from, row_bytes(g), signal, (uint64_t)t, SHMEM_SIGNAL_SET, pe);
     else shmem_putmem_signal_nbi(to, from, row_bytes(g), signal, (uint64_t)t, SHMEM_SIGNAL_SET, pe);
 }
@@ -249,7 +251,7 @@ static void start(struct grid *g) {
         fill(g->halo[turn][0], g->first - 1, g->all, g->columns);
         fill(g->halo[turn][1], g->first + g->rows, g->all, g->columns);
     }
-    g->arrived[0] = g->arrived[1] = 0;
+    for (int turn = 0; turn < 2; turn++) memset(g->arrived[turn], 0, 2 * sizeof(uint64_t));
 }
 
 /* True if this PE's rows are those of a serial solution after so many iterations. */
@@ -325,7 +327,7 @@ int main(int argc, char **argv) {
         if (!g.u[turn]) gio_die("--size %ld: no memory", g.columns);
         for (int side = 0; side < 2; side++) g.halo[turn][side] = symmetric(g.width * sizeof(double));
     }
-    g.arrived = symmetric(2 * sizeof *g.arrived);
+    for (int turn = 0; turn < 2; turn++) g.arrived[turn] = symmetric(2 * sizeof(uint64_t));
     struct residuals r = {.values = symmetric(2 * (size_t)g.pes * sizeof(double)),
                           .arrived = symmetric(2 * (size_t)g.pes * sizeof(uint64_t)),
                           .mine = symmetric(sizeof(double)),
