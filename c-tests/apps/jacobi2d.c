@@ -339,7 +339,10 @@ int main(int argc, char **argv) {
         printf("jacobi2d %ld rows of %ld on %d PEs, %ld iterations\n", g.all, g.columns, g.pes, plan.iterations);
 
     int *bad = symmetric(2 * sizeof *bad);
-    for (int m = mode == 4 ? 0 : mode; m <= (mode == 4 ? OVERLAP : mode); m++) {
+    /* Once more at the beginning: the first one finds cold caches, and threads that have not started. */
+    const int first_mode = mode == 4 ? 0 : mode, last_mode = mode == 4 ? OVERLAP : mode;
+    for (int turn = first_mode - 1; turn <= last_mode; turn++) {
+        int warming = turn < first_mode, m = warming ? first_mode : turn;
         double residual = 0;
         start(&g);
         memset(r.arrived, 0, 2 * (size_t)g.pes * sizeof(uint64_t));
@@ -349,16 +352,19 @@ int main(int argc, char **argv) {
         { (void)omp_get_thread_num(); }
         shmem_barrier_all();
         double began = gio_now();
-        long done = m == GIO || m == IKN ? solve_inside(&o, &g, &r, &plan, part, &residual)
-                                         : solve_outside(&o, &g, &r, &plan, part, &residual);
+        struct plan now = plan;
+        if (warming && now.iterations > 3) now.iterations = 3;
+        long done = m == GIO || m == IKN ? solve_inside(&o, &g, &r, &now, part, &residual)
+                                         : solve_outside(&o, &g, &r, &now, part, &residual);
         shmem_barrier_all();
         double seconds = gio_now() - began;
         gio_close(&o);
+        if (warming) continue;
         bad[0] = verify && !is_right(&g, done, residual);
         shmem_int_max_reduce(SHMEM_TEAM_WORLD, &bad[1], &bad[0], 1);
         if (g.me == 0) {
             printf("%s\n", bad[1] ? "wrong" : verify ? "right" : "not verified");
-            if (m == (mode == 4 ? OVERLAP : mode)) printf("%ld iterations, residual %.17g\n", done, residual);
+            if (m == last_mode) printf("%ld iterations, residual %.17g\n", done, residual);
             fprintf(stderr, "time jacobi2d %s pes %d threads %d seconds %.6f Mpoints %.2f\n", gio_modes[m], g.pes, plan.threads,
                     seconds, 1e-6 * (double)g.all * (double)g.columns * (double)done / seconds);
         }
