@@ -27,6 +27,9 @@ struct problem {
     int *owner;
     int me, pes;
     long *mine, mines; /* this PE's rows, rising */
+    /* What row k of level_row needs from other PEs: foreign[foreign_start[k]] and on. */
+    size_t *foreign_start;
+    int *foreign;
     /* Level sets: this PE's rows by level, of each those that others need first. */
     long levels, *level_start, *level_sent, *level_row;
     unsigned char *level_talks; /* somebody sends something */
@@ -55,7 +58,11 @@ static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t
         int waiting = 0;
         for (long k = w; k < p->mines; k += n) {
             long i = p->level_row[k];
-            for (size_t e = p->m.start[i]; e < p->m.start[i + 1]; e++) await_value(o, p, w, p->m.column[e], epoch);
+            /* A PE's only workgroup has its own values by its order; one of several waits for theirs, too. */
+            if (n == 1)
+                for (size_t e = p->foreign_start[k]; e < p->foreign_start[k + 1]; e++) await_value(o, p, w, p->foreign[e], epoch);
+            else
+                for (size_t e = p->m.start[i]; e < p->m.start[i + 1]; e++) await_value(o, p, w, p->m.column[e], epoch);
             double x = solve_row(p, i);
             uint64_t bits, to = p->needed[i];
             memcpy(&bits, &x, sizeof bits);
@@ -65,7 +72,7 @@ static void solve_inside(struct gio *o, struct problem *p, int threads, uint64_t
                 if (++waiting % BATCH == 0) gio_ring(o, w);
             }
             p->x[i] = x;
-            __atomic_store_n(&p->solved[i], epoch, __ATOMIC_RELEASE);
+            if (n > 1) __atomic_store_n(&p->solved[i], epoch, __ATOMIC_RELEASE);
         }
         gio_quiet(o, w);
     }
@@ -147,6 +154,20 @@ static void divide(struct problem *p, long block) {
             if ((p->needed[i] != 0) == sent) p->level_row[next[level[i]]++] = i;
         }
         if (sent) memcpy(p->level_sent, next, (size_t)p->levels * sizeof *next);
+    }
+    p->foreign_start = memory((size_t)p->mines + 1, sizeof *p->foreign_start);
+    for (int storing = 0; storing < 2; storing++) {
+        size_t have = 0;
+        if (storing) p->foreign = memory(p->foreign_start[p->mines], sizeof *p->foreign);
+        for (long k = 0; k < p->mines; k++) {
+            long i = p->level_row[k];
+            for (size_t e = p->m.start[i]; e < p->m.start[i + 1]; e++) {
+                if (p->owner[p->m.column[e]] == p->me) continue;
+                if (storing) p->foreign[have] = p->m.column[e];
+                have++;
+            }
+            p->foreign_start[k + 1] = have;
+        }
     }
     free(next);
     free(level);
