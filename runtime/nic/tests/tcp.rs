@@ -48,6 +48,28 @@ fn strangers_are_turned_away_and_the_job_connects_all_the_same() {
 }
 
 #[test]
+fn callers_who_say_nothing_keep_nobody_waiting() {
+    let (l, addresses) = listeners(2);
+    // More than are heard at a time, all before the rank that is waited for; some say half a greeting.
+    let mut idle: Vec<TcpStream> = (0..100)
+        .map(|_| TcpStream::connect(addresses[0]).expect("listening"))
+        .collect();
+    for stream in idle.iter_mut().step_by(3) {
+        stream.write_all(b"hetmpnic").expect("sent");
+    }
+    let within = Duration::from_secs(30);
+    let start = Instant::now();
+    std::thread::scope(|s| {
+        let real = s.spawn(|| connect::mesh(1, &l[1], &addresses, &[2; 32], within));
+        let mine = connect::mesh(0, &l[0], &addresses, &[2; 32], within).expect("connected");
+        assert!(mine[1].is_some());
+        assert!(real.join().expect("no panic").is_ok());
+    });
+    // One after the other, each given a second, they would take longer than `within`.
+    assert!(start.elapsed() < Duration::from_secs(4));
+}
+
+#[test]
 fn a_rank_that_does_not_come_ends_the_wait() {
     let (l, addresses) = listeners(2);
     let start = Instant::now();

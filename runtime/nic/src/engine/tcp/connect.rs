@@ -1,7 +1,7 @@
 //! Connecting the ranks of a job: who is at the other end, and does it know the job's secret.
 //!
 //! Rank `r` connects to every lower rank and accepts every higher one. Both ends send a greeting with the
-//! secret; a stranger is turned away and costs the job nothing but its time-out. The secret goes over the
+//! secret; a stranger is turned away, and nobody waits for one that says nothing. The secret goes over the
 //! wire as it is: it keeps out who cannot read the wire, not who can.
 
 use std::io::{self, Read, Write};
@@ -14,8 +14,10 @@ pub type Secret = [u8; 32];
 const GREETING: &[u8; 8] = b"hetmpnic";
 const VERSION: u32 = 1;
 const GREETING_BYTES: usize = 48;
-/// How long a stranger may keep others waiting.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a caller may take to say its greeting. Ranks say it as soon as they are connected.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Callers that have not said theirs yet, at most: of more, the first is given up.
+const CALLERS: usize = 64;
 
 fn greeting(rank: u32, secret: &Secret) -> [u8; GREETING_BYTES] {
     let mut b = [0; GREETING_BYTES];
@@ -26,10 +28,8 @@ fn greeting(rank: u32, secret: &Secret) -> [u8; GREETING_BYTES] {
     b
 }
 
-/// The rank at the other end.
-fn greeted(stream: &mut TcpStream, secret: &Secret) -> io::Result<u32> {
-    let mut b = [0; GREETING_BYTES];
-    stream.read_exact(&mut b)?;
+/// The rank that a greeting comes from.
+fn rank_of(b: &[u8; GREETING_BYTES], secret: &Secret) -> io::Result<u32> {
     let refuse = |what| Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
     if &b[..8] != GREETING {
         return refuse("the other end is no rank of a job");
@@ -43,6 +43,51 @@ fn greeted(stream: &mut TcpStream, secret: &Secret) -> io::Result<u32> {
         return refuse("the other end does not know the secret of this job");
     }
     Ok(u32::from_le_bytes([b[12], b[13], b[14], b[15]]))
+}
+
+/// Somebody who has connected, perhaps a stranger.
+struct Caller {
+    stream: TcpStream,
+    said: [u8; GREETING_BYTES],
+    len: usize,
+    until: Instant,
+}
+
+/// What is known of a caller.
+enum Heard {
+    /// It may still say its greeting.
+    Waiting,
+    /// It has ended, is too slow, or is a stranger.
+    Nobody,
+    Rank(u32),
+}
+
+impl Caller {
+    fn new(stream: TcpStream) -> io::Result<Caller> {
+        stream.set_nonblocking(true)?;
+        Ok(Caller {
+            stream,
+            said: [0; GREETING_BYTES],
+            len: 0,
+            until: Instant::now() + PATIENCE,
+        })
+    }
+
+    /// Reads what it has said by now.
+    fn listen(&mut self, secret: &Secret) -> Heard {
+        while self.len < GREETING_BYTES {
+            match self.stream.read(&mut self.said[self.len..]) {
+                Ok(0) => return Heard::Nobody,
+                Ok(n) => self.len += n,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock && Instant::now() < self.until => {
+                    return Heard::Waiting;
+                }
+                Err(_) => return Heard::Nobody,
+            }
+        }
+        rank_of(&self.said, secret).map_or(Heard::Nobody, Heard::Rank)
+    }
 }
 
 /// Connects `rank` with every other rank. `addresses` has an entry for each rank; `listener` listens at this
@@ -81,7 +126,9 @@ pub fn mesh(
         };
         stream.set_read_timeout(Some(left()?))?;
         stream.write_all(&greeting(rank, secret))?;
-        let other = greeted(&mut stream, secret)?;
+        let mut theirs = [0; GREETING_BYTES];
+        stream.read_exact(&mut theirs)?;
+        let other = rank_of(&theirs, secret)?;
         if other as usize != peer {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
@@ -91,29 +138,52 @@ pub fn mesh(
         streams[peer] = Some(stream);
     }
     listener.set_nonblocking(true)?;
+    let mut callers: Vec<Caller> = Vec::new();
     while streams.iter().skip(rank as usize + 1).any(Option::is_none) {
-        let mut stream = match listener.accept() {
-            Ok((s, _)) => s,
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                left()?;
-                std::thread::sleep(Duration::from_millis(1));
-                continue;
+        let left = left()?;
+        match listener.accept() {
+            Ok((stream, _)) => {
+                if callers.len() == CALLERS {
+                    callers.remove(0);
+                }
+                callers.push(Caller::new(stream)?);
             }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // It has given up, or a signal came: the next one.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted
+                ) => {}
             Err(e) => return Err(e),
-        };
-        stream.set_nonblocking(false)?;
-        stream.set_read_timeout(Some(left()?.min(PATIENCE)))?;
-        // A stranger, or a rank that is connected already: turned away, and the job goes on.
-        let Ok(peer) = greeted(&mut stream, secret) else {
-            continue;
-        };
-        let place = (peer > rank)
-            .then(|| streams.get_mut(peer as usize))
-            .flatten()
-            .filter(|s| s.is_none());
-        if let Some(place) = place {
-            stream.write_all(&greeting(rank, secret))?;
-            *place = Some(stream);
+        }
+        let mut i = 0;
+        while i < callers.len() {
+            let peer = match callers[i].listen(secret) {
+                Heard::Waiting => {
+                    i += 1;
+                    continue;
+                }
+                Heard::Nobody => {
+                    callers.remove(i);
+                    continue;
+                }
+                Heard::Rank(peer) => peer,
+            };
+            let mut stream = callers.remove(i).stream;
+            // A rank that is connected already, or none of this job: turned away, and the job goes on.
+            let place = (peer > rank)
+                .then(|| streams.get_mut(peer as usize))
+                .flatten()
+                .filter(|s| s.is_none());
+            if let Some(place) = place {
+                stream.set_nonblocking(false)?;
+                stream.set_write_timeout(Some(left))?;
+                stream.write_all(&greeting(rank, secret))?;
+                *place = Some(stream);
+            }
         }
     }
     Ok(streams)
