@@ -8,7 +8,9 @@
  *
  * BYTES are those of a message (16384), MESSAGES how many every slave gets, SLOTS how many fit on each side.
  * dma is what the chip's transfers reach without messages: the slaves fetch pieces that lie ready.
- * The time is that of steps 2 to 4, after a few messages that touch every buffer. */
+ * The time is that of steps 2 to 4, after a few messages that touch every buffer. Whoever moves the data, the master has
+ * the first CPU and slaves the following ones in turn: where threads lie decides more than how they hand data over. */
+#define _GNU_SOURCE
 #include "hand.h"
 
 struct piece {
@@ -32,6 +34,18 @@ enum { VECTOR = 16384 };
 
 /* Where piece k begins in the vector. */
 static int place(int64_t k, int values) { return (int)(k * 997 % (VECTOR - values + 1)); }
+
+static cpu_set_t allowed;
+
+/* Keeps the calling thread on the n-th of the CPUs that the process may use, counting round. */
+static void pin(int n) {
+    cpu_set_t one;
+    n %= CPU_COUNT(&allowed);
+    CPU_ZERO(&one);
+    for (int c = 0; c < CPU_SETSIZE; c++)
+        if (CPU_ISSET(c, &allowed) && n-- == 0) CPU_SET(c, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
 
 static void fill(const struct test *t, struct piece *p, int64_t k) {
     p->number = k;
@@ -57,6 +71,7 @@ static int64_t check(const struct piece *p, int values, int64_t expected) {
 static void queue_slave(void *arg) {
     const struct test *t = arg;
     int err;
+    pin(1 + sGetSlaveId());
     int in = sGetQueueHandle("Input", &err), out = sGetQueueHandle("Output", &err);
     app_check(err, "queue Output");
     for (int phase = 0; phase < 2; phase++) {
@@ -83,6 +98,7 @@ static int with_queues(struct app *app, struct test *t) {
         out[s] = app_queue("Output", s, sizeof(int64_t), 1, 1, SlaveToMaster);
     }
     ThreadID threads = app_slaves(app, queue_slave, t);
+    pin(0);
     for (int phase = 0; phase < 2; phase++) {
         const int64_t messages = messages_of(t, phase);
         app_start_clock(app);
@@ -111,6 +127,7 @@ static int with_queues(struct app *app, struct test *t) {
 static void *hand_worker(void *arg) {
     struct worker *w = arg;
     const struct test *t = w->arg;
+    pin(1 + w->number);
     for (int phase = 0; phase < 2; phase++) {
         const int values = t->values;
         const int64_t messages = messages_of(t, phase);
@@ -136,6 +153,7 @@ static int by_hand(struct app *app, struct test *t) {
         w[s].arg = t;
     }
     workers_start(app, w, hand_worker);
+    pin(0);
     for (int phase = 0; phase < 2; phase++) {
         const int64_t messages = messages_of(t, phase);
         app_start_clock(app);
@@ -163,6 +181,7 @@ static void dma_slave(void *arg) {
     volatile int reply[16] = {0};
     char *buffer[16];
     int64_t sum = 0;
+    pin(1 + sGetSlaveId());
     for (int i = 0; i < t->slots; i++) {
         buffer[i] = sMalloc(SlaveArrayMem, t->bytes, &err);
         app_check(err, "sMalloc");
@@ -187,6 +206,7 @@ static int with_dma(struct app *app, struct test *t) {
     t->answers = app_memory((size_t)app->slaves * 128);
     for (int64_t k = 0; k < t->messages; k++) fill(t, (struct piece *)(t->ready + (size_t)k * t->bytes), k);
     ThreadID threads = app_slaves(app, dma_slave, t);
+    pin(0);
     app_start_clock(app);
     atomic_store_explicit(&t->go, 1, memory_order_release);
     mWaitSlaveThreads(threads);
@@ -201,6 +221,8 @@ static int with_dma(struct app *app, struct test *t) {
 int main(int argc, char **argv) {
     struct app app = app_begin("bandwidth", argc, argv, 1u << QUEUES | 1u << THREADS | 1u << CONDVAR | 1u << DMA);
     struct test t = {.app = &app, .bytes = 16384};
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) CPU_SET(0, &allowed);
     double *vector = app_memory(VECTOR * sizeof *vector);
     for (int i = 0; i < VECTOR; i++) vector[i] = i;
     t.vector = vector;
