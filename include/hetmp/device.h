@@ -104,7 +104,7 @@ typedef struct hetmp_device_queue {
     uint64_t data, data_bytes, data_at;
     const uint32_t *members; /* number in the job of each PE of the team */
     uint32_t pes;            /* in the team */
-    uint32_t host_only;      /* the doorbell is a call */
+    uint32_t host_only;      /* the doorbell is a call: not POLLED */
     uint64_t flush;          /* PEs of the job whose memory holds writes back (HETMP_NIC_MODEL=gpu), else 0 */
     /* The initiator's own. */
     uint64_t staged;     /* descriptors written */
@@ -211,7 +211,7 @@ HETMP_DEVICE_FN void hetmp_ring(hetmp_device_queue *q) {
     q->rung = q->staged;
     hetmp_word_release(q->posted, q->staged);
 #if !defined(HETMP_DEVICE_PASS)
-    hetmp_device_doorbell(q->host);
+    if (q->host_only) hetmp_device_doorbell(q->host);
 #endif
 }
 
