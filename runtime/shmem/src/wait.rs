@@ -201,6 +201,17 @@ fn observed<T>(f: &'static str, ivar: *const T, n: usize) {
     }
 }
 
+/// Tells it what a wait or test looks at, of which it may see only a part.
+#[inline(always)]
+fn awaits<T>(f: &'static str, ivars: *const T, n: usize) {
+    if !world::is_direct() {
+        let world = world::need(f);
+        if let Some(net) = &world.net {
+            net.awaits(world, ivars as usize, n * size_of::<T>());
+        }
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn tell_checker(f: &'static str, address: usize, bytes: usize) {
@@ -351,6 +362,7 @@ pub unsafe fn until_any<T: Value>(
         if a.is_empty() {
             return usize::MAX;
         }
+        awaits(f, ivars, n);
         let from = turn();
         let mut found = a.any(from);
         if found.is_none() {
@@ -393,6 +405,7 @@ pub unsafe fn until_some<T: Value>(
         if a.is_empty() {
             return 0;
         }
+        awaits(f, ivars, n);
         let mut found = a.some(indices);
         if found == 0 {
             until_true(world, &mut || {
@@ -461,6 +474,7 @@ pub unsafe fn test_all<T: Value>(
         cmp,
         values,
     };
+    awaits(f, ivars, n);
     // SAFETY: the caller's promise.
     let held = unsafe { a.all() };
     if held {
@@ -494,6 +508,7 @@ pub unsafe fn test_any<T: Value>(
     if n == 0 {
         return usize::MAX;
     }
+    awaits(f, ivars, n);
     // SAFETY: the caller's promise.
     let found = unsafe { a.any(turn()) };
     match found {
@@ -525,6 +540,7 @@ pub unsafe fn test_some<T: Value>(
         cmp,
         values,
     };
+    awaits(f, ivars, n);
     // SAFETY: the caller's promise.
     let found = unsafe { a.some(indices) };
     if found == 0 {

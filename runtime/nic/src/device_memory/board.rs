@@ -137,8 +137,19 @@ impl Board {
         unsafe { &*self.start.add(entry * WORDS + word) }
     }
 
-    /// Pins a pair.
-    pub fn pin(&self, race: &Race) {
+    /// All ranks have met and everything was done before: what is pinned from before that is settled. Every rank
+    /// calls it for its own board, equally often.
+    pub fn advance(&self) {
+        self.word(0, 1).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often the board's owner has called [`Board::advance`], in 16 bits.
+    fn epoch(&self) -> u16 {
+        self.word(0, 1).load(Ordering::Relaxed) as u16
+    }
+
+    /// Pins a pair that was posted in the `epoch` of its initiator (of the initiator's own board).
+    fn pin(&self, race: &Race, epoch: u16) {
         let n = self.word(0, 0).fetch_add(1, Ordering::Relaxed);
         let entry = 1 + (n % ENTRIES as u64) as usize;
         let stamp = self.word(entry, 0);
@@ -149,7 +160,8 @@ impl Board {
         let lens = u64::from(race.first.len) | u64::from(race.flag.len) << 32;
         let who = u64::from(race.initiator)
             | (race.first.kind as u64) << 32
-            | (race.flag.kind as u64) << 40;
+            | (race.flag.kind as u64) << 40
+            | u64::from(epoch) << 48;
         let words = [
             who,
             race.first.site,
@@ -199,8 +211,11 @@ impl Board {
                     len: (w[5] >> 32) as u32,
                 },
             };
+            // An initiator may have left a meeting that the owner is still in, never the other way round.
+            let settled = ((w[0] >> 48) as u16).wrapping_sub(self.epoch()) > u16::MAX / 2;
             let pair = (race.first.site, race.flag.site);
-            if race.flag.overlaps(address, len)
+            if !settled
+                && race.flag.overlaps(address, len)
                 && self
                     .reported
                     .lock()
@@ -285,11 +300,13 @@ impl Tracker {
             !(same_word && a.kind != Kind::Put && kind != Kind::Put)
         });
         if let (Some(first), Some(board)) = (first, self.boards.get(peer as usize)) {
-            board.pin(&Race {
+            let epoch = self.boards.get(self.rank as usize).map_or(0, Board::epoch);
+            let race = Race {
                 initiator: self.rank,
                 first: *first,
                 flag,
-            });
+            };
+            board.pin(&race, epoch);
         }
         if open {
             if before.len() == REMEMBERED {
@@ -485,11 +502,12 @@ mod tests {
                             address: FLAG + u64::from(rank),
                             len: rank,
                         };
-                        boards[0].pin(&Race {
+                        let race = Race {
                             initiator: rank,
                             first: access,
                             flag: access,
-                        });
+                        };
+                        boards[0].pin(&race, 0);
                     }
                 });
             }
@@ -504,6 +522,30 @@ mod tests {
         });
         seen += boards[0].observe(FLAG, 64).len();
         assert!(seen > 0);
+    }
+
+    #[test]
+    fn what_was_posted_before_all_met_is_settled() {
+        let boards = boards(2);
+        let mut t = Tracker::new(0, boards.clone());
+        let mut post = |site| {
+            t.site = site;
+            t.posted(1, &put(DATA, 64, false));
+            t.posted(1, &flag());
+            t.quiet();
+        };
+        post(1);
+        boards[0].advance();
+        // The initiator is out of the meeting, the target still in it: what comes now counts.
+        post(2);
+        boards[1].advance();
+        post(3);
+        let heard: Vec<u64> = boards[1]
+            .observe(FLAG, 8)
+            .iter()
+            .map(|r| r.flag.site)
+            .collect();
+        assert_eq!(heard, [2, 3]);
     }
 
     #[test]

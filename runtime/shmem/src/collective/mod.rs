@@ -43,6 +43,18 @@ pub fn barrier_all(f: &'static str) {
         context::quiet_all(f);
     }
     sync(f, team);
+    if !world::is_direct() {
+        met(f);
+    }
+}
+
+/// After a barrier of all: the checker of the modelled memory may forget what was before.
+#[cold]
+fn met(f: &'static str) {
+    let world = world::need(f);
+    if let Some(net) = &world.net {
+        net.met(world);
+    }
 }
 
 /// `shmem_sync_all`: everybody is here.

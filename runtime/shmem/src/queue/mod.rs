@@ -117,6 +117,24 @@ impl Net {
         self.engine.queue_pair(depth, self.keys)
     }
 
+    /// All PEs have met, and what they posted before is done.
+    pub(crate) fn met(&self, world: &World) {
+        if let Some(board) = self.boards.as_ref().and_then(|b| b.get(world.me as usize)) {
+            board.advance();
+        }
+    }
+
+    /// A wait or test looks at `bytes` at `address`: what is written there are flags.
+    pub(crate) fn awaits(&self, world: &World, address: usize, bytes: usize) {
+        if self.boards.is_none() {
+            return;
+        }
+        if let Some(offset) = world.offset(address, bytes) {
+            let mut awaited = self.awaited.lock().unwrap_or_else(PoisonError::into_inner);
+            awaited.add(offset, bytes as u64);
+        }
+    }
+
     /// After a wait or test has seen what it looked for in `bytes` at `address`: ends the job if what made it
     /// so may have overtaken a write that was meant to be there.
     pub(crate) fn observed(&self, f: &'static str, world: &World, address: usize, bytes: usize) {
