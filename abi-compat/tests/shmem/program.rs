@@ -123,9 +123,12 @@ pub(crate) fn prefix() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
     INSTALLED.get_or_init(|| {
         if let Some(there) = std::env::var_os("HETMP_TEST_PREFIX") {
-            return PathBuf::from(there);
+            let prefix = PathBuf::from(there);
+            forget_others(&prefix);
+            return prefix;
         }
         let prefix = scratch().join("prefix");
+        forget_others(&prefix);
         let _ = fs::remove_dir_all(&prefix);
         let lib = library::fresh().display().to_string();
         let target = library::target_dir().display().to_string();
@@ -144,6 +147,20 @@ pub(crate) fn prefix() -> &'static Path {
         );
         prefix
     })
+}
+
+/// Programs that were built for another prefix have that one as their rpath: they go.
+fn forget_others(prefix: &Path) {
+    let bin = scratch().join("bin");
+    let note = bin.join("prefix");
+    let own = prefix.display().to_string();
+    if fs::read_to_string(&note).is_ok_and(|text| text == own) {
+        return;
+    }
+    let _ = fs::remove_dir_all(&bin);
+    fs::create_dir_all(&bin)
+        .and_then(|()| fs::write(&note, own))
+        .expect("a folder to build in");
 }
 
 /// Which library a program is built for.
