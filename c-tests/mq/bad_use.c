@@ -125,6 +125,68 @@ static void two_producers(void) {
     CHECK(mDiscardQueue(3, shared_handle, &err) == 0);
 }
 
+/* A thread goes on finding the queue that it used last, and only as long as it is this thread's. */
+static pthread_barrier_t step;
+static int kept_handle;
+
+static void use_twice(int slave, int handle) {
+    int err = -1;
+    for (int i = 0; i < 2; i++) {
+        int *m = mTryAllocateMsg(slave, handle, &err);
+        CHECK(m != NULL && err == MQ_OK);
+        mSendMsg(slave, handle, m, 4, &err);
+        CHECK(err == MQ_OK);
+    }
+}
+
+static void *keeper(void *arg) {
+    int err = -1;
+    (void)arg;
+    mAdoptQueue(4, kept_handle, &err);
+    use_twice(4, kept_handle);
+    pthread_barrier_wait(&step); /* the first user is refused */
+    pthread_barrier_wait(&step); /* and takes it back */
+    CHECK(mTryAllocateMsg(4, kept_handle, &err) == NULL && err == MQ_SECOND_USER);
+    pthread_barrier_wait(&step);
+    return NULL;
+}
+
+static void kept_rings(void) {
+    int err = -1, many[40];
+    pthread_t t;
+    pthread_barrier_init(&step, NULL, 2);
+    kept_handle = create("kept", 4, 16, 8, 8, 0, &err);
+    use_twice(4, kept_handle);
+    pthread_create(&t, NULL, keeper, NULL);
+    pthread_barrier_wait(&step);
+    CHECK(mTryAllocateMsg(4, kept_handle, &err) == NULL && err == MQ_SECOND_USER);
+    CHECK(mTryAllocateMsg(4 + 256, kept_handle, &err) == NULL && err == MQ_BAD_SLAVE);
+    mAdoptQueue(4, kept_handle, &err);
+    use_twice(4, kept_handle);
+    pthread_barrier_wait(&step);
+    pthread_barrier_wait(&step);
+    use_twice(4, kept_handle);
+    pthread_join(t, NULL);
+    CHECK(mDiscardQueue(4, kept_handle, &err) == 8);
+    CHECK(mTryAllocateMsg(4, kept_handle, &err) == NULL && err == MQ_NO_SUCH_QUEUE);
+    /* Its memory serves the next queue, its handle does not. */
+    many[0] = create("kept", 4, 16, 8, 8, 0, &err);
+    use_twice(4, many[0]);
+    CHECK(mTryAllocateMsg(4, kept_handle, &err) == NULL && err == MQ_NO_SUCH_QUEUE);
+    mSendMsg(4, kept_handle, &err, 4, &err);
+    CHECK(err == MQ_NO_SUCH_QUEUE);
+    CHECK(mDiscardQueue(4, many[0], &err) == 2);
+    /* More than are kept. */
+    for (int i = 0; i < 40; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "k%d", i);
+        many[i] = create(name, i % 5, 16, 4, 4, 0, &err);
+    }
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < 40; i++) use_twice(i % 5, many[i]);
+    for (int i = 0; i < 40; i++) CHECK(mDiscardQueue(i % 5, many[i], &err) == 4);
+}
+
 /* -- with slaves -- */
 
 static void ends_at_once(void *arg) { (void)arg; }
@@ -267,6 +329,7 @@ int main(void) {
     creation();
     messages();
     two_producers();
+    kept_rings();
     with_slaves();
     CHECK(mLoadSlaveImage(0, "/no/such/image") == MQ_BAD_IMAGE && mSlaveFunction("no_such_function") == NULL);
     /* Without err: one line each. */

@@ -67,6 +67,16 @@
 #define HETMP_MQ_NO_INLINE 1
 #endif
 
+/* Calls of a shared library that skip the jump by way of its table. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define HETMP_MQ_CALL __attribute__((noplt))
+#endif
+#endif
+#ifndef HETMP_MQ_CALL
+#define HETMP_MQ_CALL
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -200,35 +210,35 @@ int sGetQueueDirection(int handle, int *err);
 
 /* -- Messages ---------------------------------------------------------------------------------------- */
 
-void *mAllocateMsg(int slave, int handle, int *err);
-void *mTryAllocateMsg(int slave, int handle, int *err);
+HETMP_MQ_CALL void *mAllocateMsg(int slave, int handle, int *err);
+HETMP_MQ_CALL void *mTryAllocateMsg(int slave, int handle, int *err);
 /* bytes: how many of the message count, 0 to the queue's message size. */
-void mSendMsg(int slave, int handle, void *msg, int bytes, int *err);
-void *mRecvMsg(int slave, int handle, int *bytes, int *err);
-void *mTryRecvMsg(int slave, int handle, int *bytes, int *err);
-void mReleaseMsg(int slave, int handle, void *msg, int *err);
+HETMP_MQ_CALL void mSendMsg(int slave, int handle, void *msg, int bytes, int *err);
+HETMP_MQ_CALL void *mRecvMsg(int slave, int handle, int *bytes, int *err);
+HETMP_MQ_CALL void *mTryRecvMsg(int slave, int handle, int *bytes, int *err);
+HETMP_MQ_CALL void mReleaseMsg(int slave, int handle, void *msg, int *err);
 
-void *sAllocateMsg(int handle, int *err);
-void *sTryAllocateMsg(int handle, int *err);
-void sSendMsg(int handle, void *msg, int bytes, int *err);
-void *sRecvMsg(int handle, int *bytes, int *err);
-void *sTryRecvMsg(int handle, int *bytes, int *err);
-void sReleaseMsg(int handle, void *msg, int *err);
+HETMP_MQ_CALL void *sAllocateMsg(int handle, int *err);
+HETMP_MQ_CALL void *sTryAllocateMsg(int handle, int *err);
+HETMP_MQ_CALL void sSendMsg(int handle, void *msg, int bytes, int *err);
+HETMP_MQ_CALL void *sRecvMsg(int handle, int *bytes, int *err);
+HETMP_MQ_CALL void *sTryRecvMsg(int handle, int *bytes, int *err);
+HETMP_MQ_CALL void sReleaseMsg(int handle, void *msg, int *err);
 /* The paper's other spellings. */
-void *sResvMsg(int handle, int *bytes, int *err);
-void *sTryResvMsg(int handle, int *bytes, int *err);
+HETMP_MQ_CALL void *sResvMsg(int handle, int *bytes, int *err);
+HETMP_MQ_CALL void *sTryResvMsg(int handle, int *bytes, int *err);
 
 /* Several messages at once. Allocate and receive wait for the first one and take what more the last look at the other
  * side showed, up to `want` and up to the end of the ring; `*got` says how many, and message i lies at the returned address plus
  * i times `*stride`. Send gives all of them the same length. Send and release take the oldest n held. */
-void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
-void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
-void *mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
-void mReleaseBatch(int slave, int handle, void *first, int n, int *err);
-void *sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err);
-void sSendBatch(int handle, void *first, int n, int bytes, int *err);
-void *sRecvBatch(int handle, int want, int *got, size_t *stride, int *err);
-void sReleaseBatch(int handle, void *first, int n, int *err);
+HETMP_MQ_CALL void *mAllocateBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
+HETMP_MQ_CALL void mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err);
+HETMP_MQ_CALL void *mRecvBatch(int slave, int handle, int want, int *got, size_t *stride, int *err);
+HETMP_MQ_CALL void mReleaseBatch(int slave, int handle, void *first, int n, int *err);
+HETMP_MQ_CALL void *sAllocateBatch(int handle, int want, int *got, size_t *stride, int *err);
+HETMP_MQ_CALL void sSendBatch(int handle, void *first, int n, int bytes, int *err);
+HETMP_MQ_CALL void *sRecvBatch(int handle, int want, int *got, size_t *stride, int *err);
+HETMP_MQ_CALL void sReleaseBatch(int handle, void *first, int n, int *err);
 
 /* -- Local store and DMA of a slave, for code that does without queues --------------------------------- */
 

@@ -10,7 +10,12 @@
  * Messages that are shorter than the queue's have their lengths beside the ring, from the first one on.
  *
  * A thread finds its rings in tables of its own, one for each thing it may do with them; whatever is not there (no such
- * queue, another thread's end, a queue of two stages) is the library's business.
+ * queue, another thread's end, a queue of two stages) is the library's business. The rings that it used last it keeps in
+ * storage of the file, where they are known again by one word, `pass`, that says which thread may use which handle; the
+ * library clears it where a queue goes away, and never uses a ring's memory for anything else.
+ *
+ * One message at a time is the usual case and has a short way: `stop` says up to where the next slot is there and the
+ * ring goes on, and a message that is given back and is the only one held leaves `oldest` where `next` is.
  *
  * Sleeping: a side that goes to sleep sets its `waits` word and has the kernel run a memory barrier on
  * the other side's thread (membarrier) before it looks a last time; so the other side needs none of its own between
@@ -39,7 +44,9 @@ struct hetmp_mq_end {
     uint64_t usual;    /* sender: msg_bytes while every message had that length, then a length that none has */
     uint32_t patience; /* pauses between two looks: many while a look brings many messages */
     uint32_t reserved_half;
-    uint64_t reserved[4];
+    char *stop;        /* up to this slot, `next` goes forward without another test */
+    uint64_t pass;     /* whose end by what handle: see hetmp_mq_me; 0 for nobody's */
+    uint64_t reserved[2];
 } __attribute__((aligned(128)));
 
 struct hetmp_mq_ring {
@@ -61,6 +68,7 @@ struct hetmp_mq_caller {
     struct hetmp_mq_ring *const *s_send;
     struct hetmp_mq_ring *const *s_recv;
     uint32_t pauses; /* before a wait in the library: 0 where threads outnumber cores */
+    uint32_t number; /* of 24 bits, no other thread's; 0 for none */
 };
 
 /* The calling thread's tables; never NULL, valid until the thread ends. */
@@ -86,17 +94,31 @@ void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
         if (!(p)) __builtin_unreachable(); \
     while (0)
 #define HETMP_MQ_SLOW static __attribute__((noinline, cold, unused))
+#define HETMP_MQ_APART static __attribute__((noinline, unused))
 #define HETMP_MQ_INLINE static inline __attribute__((always_inline, unused))
 
-/* The calling thread's tables, and where they are from: fetched once by each thread for each file, by the slow paths;
- * NULL before. */
+/* A ring that is nobody's. */
+static struct hetmp_mq_ring hetmp_mq_none __attribute__((unused));
+#define HETMP_MQ_RECENT 16
+#define HETMP_MQ_NONE_4 &hetmp_mq_none, &hetmp_mq_none, &hetmp_mq_none, &hetmp_mq_none
+#define HETMP_MQ_NONE_16 HETMP_MQ_NONE_4, HETMP_MQ_NONE_4, HETMP_MQ_NONE_4, HETMP_MQ_NONE_4
+/* The rings that the calling thread used last, by some bits of slave and handle. */
 static __thread struct {
+    struct hetmp_mq_ring *send[HETMP_MQ_RECENT];
+    struct hetmp_mq_ring *recv[HETMP_MQ_RECENT];
+} hetmp_mq_recent __attribute__((unused)) = {{HETMP_MQ_NONE_16}, {HETMP_MQ_NONE_16}};
+
+/* The calling thread's tables, and where they are from: fetched once by each thread for each file, by the slow paths;
+ * NULL before. An end's `pass` is `key`, 2^32 times the slave's number (0 on slaves) and the handle; `key` is 2^40 times the
+ * thread's number, at first one that no thread has, so that it is never 0. */
+static __thread struct {
+    uint64_t key;
     struct hetmp_mq_ring *const *m_send;
     struct hetmp_mq_ring *const *m_recv;
     struct hetmp_mq_ring *const *s_send;
     struct hetmp_mq_ring *const *s_recv;
     const struct hetmp_mq_caller *caller;
-} hetmp_mq_me __attribute__((unused));
+} hetmp_mq_me __attribute__((unused)) = {(uint64_t)0xffffff << 40, NULL, NULL, NULL, NULL, NULL};
 
 HETMP_MQ_SLOW void hetmp_mq_fetch(void) {
     const struct hetmp_mq_caller *me = hetmp_mq_caller();
@@ -105,6 +127,7 @@ HETMP_MQ_SLOW void hetmp_mq_fetch(void) {
     hetmp_mq_me.s_send = me->s_send;
     hetmp_mq_me.s_recv = me->s_recv;
     hetmp_mq_me.caller = me;
+    if (me->number) hetmp_mq_me.key = (uint64_t)me->number << 40;
 }
 
 /* The ring of an entry if it is the handle's, else NULL. Entries are made by this thread; another one may take a queue
@@ -115,15 +138,49 @@ HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_entry(struct hetmp_mq_ring *const
     if (!HETMP_MQ_LIKELY(r)) return NULL;
     return HETMP_MQ_LIKELY((send ? r->sender.handle : r->receiver.handle) == (uint32_t)handle) ? r : NULL;
 }
-HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_m(int slave, int handle, int send) {
+/* A `pass` that another thread clears meanwhile may still be seen here, as may the tables' entries above. Not an atomic
+ * load, for the same reason: compilers would not compare it in place. */
+
+/* Of a ring from the tables: keeps it where it is found at once. */
+HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_keep(struct hetmp_mq_ring **recent, struct hetmp_mq_ring *r, uint64_t pass,
+                                                    int send) {
+    if (r && (send ? r->sender.pass : r->receiver.pass) == pass) *recent = r;
+    return r;
+}
+HETMP_MQ_INLINE uint64_t hetmp_mq_pass(int slave, int handle) {
+    return hetmp_mq_me.key | (uint64_t)(unsigned)slave << 32 | (unsigned)handle;
+}
+HETMP_MQ_INLINE struct hetmp_mq_ring **hetmp_mq_at(int slave, int handle, int send) {
+    unsigned i = ((unsigned)slave * 4 + (unsigned)handle) % HETMP_MQ_RECENT;
+    return send ? &hetmp_mq_recent.send[i] : &hetmp_mq_recent.recv[i];
+}
+HETMP_MQ_APART struct hetmp_mq_ring *hetmp_mq_find_m(int slave, int handle, int send) {
     struct hetmp_mq_ring *const *table = send ? hetmp_mq_me.m_send : hetmp_mq_me.m_recv;
     if (!HETMP_MQ_LIKELY(table != NULL && (unsigned)slave < 256)) return NULL;
-    return hetmp_mq_entry(table + (size_t)slave * 4096 + ((unsigned)handle & 4095), handle, send);
+    return hetmp_mq_keep(hetmp_mq_at(slave, handle, send),
+                         hetmp_mq_entry(table + (size_t)slave * 4096 + ((unsigned)handle & 4095), handle, send),
+                         hetmp_mq_pass(slave, handle), send);
 }
-HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_s(int handle, int send) {
+HETMP_MQ_APART struct hetmp_mq_ring *hetmp_mq_find_s(int handle, int send) {
     struct hetmp_mq_ring *const *table = send ? hetmp_mq_me.s_send : hetmp_mq_me.s_recv;
     if (!HETMP_MQ_LIKELY(table != NULL)) return NULL;
-    return hetmp_mq_entry(table + ((unsigned)handle & 4095), handle, send);
+    return hetmp_mq_keep(hetmp_mq_at(0, handle, send),
+                         hetmp_mq_entry(table + ((unsigned)handle & 4095), handle, send), hetmp_mq_pass(0, handle), send);
+}
+HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_m(int slave, int handle, int send) {
+    struct hetmp_mq_ring *r = *hetmp_mq_at(slave, handle, send);
+    if (!HETMP_MQ_LIKELY((unsigned)slave < 256 &&
+                         (send ? r->sender.pass : r->receiver.pass) == hetmp_mq_pass(slave, handle)))
+        return hetmp_mq_find_m(slave, handle, send);
+    HETMP_MQ_NOT_NULL(r);
+    return r;
+}
+HETMP_MQ_INLINE struct hetmp_mq_ring *hetmp_mq_s(int handle, int send) {
+    struct hetmp_mq_ring *r = *hetmp_mq_at(0, handle, send);
+    if (!HETMP_MQ_LIKELY((send ? r->sender.pass : r->receiver.pass) == hetmp_mq_pass(0, handle)))
+        return hetmp_mq_find_s(handle, send);
+    HETMP_MQ_NOT_NULL(r);
+    return r;
 }
 
 /* Stores a position of this thread's end. Others may look, for status queries. Not an atomic store, which compilers
@@ -157,12 +214,40 @@ HETMP_MQ_INLINE char *hetmp_mq_after_n(const struct hetmp_mq_end *e, char *p, in
     return HETMP_MQ_LIKELY(p < e->last) ? p : p - (e->last - e->first);
 }
 
-HETMP_MQ_INLINE void *hetmp_mq_try_allocate(struct hetmp_mq_ring *r) {
+/* Where an end that goes on at `next` has to stop: the sender at the slot before what the receiver has, the receiver at
+ * what the sender has; both at the last slot, after which the ring begins anew. */
+HETMP_MQ_INLINE void hetmp_mq_set_stop(struct hetmp_mq_end *e, const char *next, int send) {
+    if (send)
+        e->stop = (e->limit > next ? e->limit : e->last) - e->stride;
+    else
+        e->stop = e->limit >= next ? e->limit : e->last - e->stride;
+}
+
+/* At the stop: looks, and goes on where there is something. */
+HETMP_MQ_APART void *hetmp_mq_turn_send(struct hetmp_mq_ring *r) {
     struct hetmp_mq_end *e = &r->sender;
     char *p = e->next, *n = hetmp_mq_after(e, p);
-    if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->released, n))) return NULL;
+    if (!hetmp_mq_look(e, &r->released, n)) return NULL;
     if (((uintptr_t)p & e->fresh) == 0) hetmp_mq_soon(p + HETMP_MQ_AHEAD);
     hetmp_mq_put(&e->next, n);
+    hetmp_mq_set_stop(e, n, 1);
+    return p;
+}
+HETMP_MQ_APART void *hetmp_mq_turn_receive(struct hetmp_mq_ring *r) {
+    struct hetmp_mq_end *e = &r->receiver;
+    char *p = e->next, *n = hetmp_mq_after(e, p);
+    if (!hetmp_mq_look(e, &r->sent, p)) return NULL;
+    hetmp_mq_put(&e->next, n);
+    hetmp_mq_set_stop(e, n, 0);
+    return p;
+}
+
+HETMP_MQ_INLINE void *hetmp_mq_try_allocate(struct hetmp_mq_ring *r) {
+    struct hetmp_mq_end *e = &r->sender;
+    char *p = e->next;
+    if (!HETMP_MQ_LIKELY(p != e->stop)) return hetmp_mq_turn_send(r);
+    if (((uintptr_t)p & e->fresh) == 0) hetmp_mq_soon(p + HETMP_MQ_AHEAD);
+    hetmp_mq_put(&e->next, p + e->stride);
     HETMP_MQ_NOT_NULL(p);
     return p;
 }
@@ -170,8 +255,12 @@ HETMP_MQ_INLINE void *hetmp_mq_try_allocate(struct hetmp_mq_ring *r) {
 HETMP_MQ_INLINE void *hetmp_mq_try_receive(struct hetmp_mq_ring *r, int *bytes) {
     struct hetmp_mq_end *e = &r->receiver;
     char *p = e->next;
-    if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->sent, p))) return NULL;
-    hetmp_mq_put(&e->next, hetmp_mq_after(e, p));
+    if (HETMP_MQ_LIKELY(p != e->stop)) {
+        hetmp_mq_put(&e->next, p + e->stride);
+    } else {
+        p = (char *)hetmp_mq_turn_receive(r);
+        if (!p) return NULL;
+    }
     if (bytes) {
         *bytes = (int)e->msg_bytes;
         if (!HETMP_MQ_LIKELY(__atomic_load_n(&r->varied, __ATOMIC_RELAXED) == 0))
@@ -247,6 +336,28 @@ HETMP_MQ_INLINE void hetmp_mq_ok(int *err) {
     if (err) *err = MQ_OK;
 }
 
+/* The short ways of send and release: 1 if done. */
+HETMP_MQ_INLINE int hetmp_mq_send_only(struct hetmp_mq_ring *r, void *msg, int bytes, int *err) {
+    struct hetmp_mq_end *e = &r->sender;
+    char *p = (char *)msg, *n = p + e->stride;
+    if (!HETMP_MQ_LIKELY(p == e->oldest && n == e->next && (uint32_t)bytes == e->usual)) return 0;
+    hetmp_mq_put(&e->oldest, n);
+    __atomic_store_n(&r->sent, n, __ATOMIC_RELEASE);
+    hetmp_mq_published(r, 1);
+    hetmp_mq_ok(err);
+    return 1;
+}
+HETMP_MQ_INLINE int hetmp_mq_release_only(struct hetmp_mq_ring *r, void *msg, int *err) {
+    struct hetmp_mq_end *e = &r->receiver;
+    char *p = (char *)msg, *n = p + e->stride;
+    if (!HETMP_MQ_LIKELY(p == e->oldest && n == e->next)) return 0;
+    hetmp_mq_put(&e->oldest, n);
+    __atomic_store_n(&r->released, n, __ATOMIC_RELEASE);
+    hetmp_mq_published(r, 0);
+    hetmp_mq_ok(err);
+    return 1;
+}
+
 /* Batches: as many as there are without a second look, up to the end of the ring. */
 HETMP_MQ_INLINE int hetmp_mq_in_a_row(const struct hetmp_mq_end *e, const char *p, uint64_t all, int want) {
     uint64_t here = (uint64_t)(e->last - p), bytes = all < here ? all : here;
@@ -264,7 +375,9 @@ HETMP_MQ_INLINE void *hetmp_mq_try_allocate_batch(struct hetmp_mq_ring *r, int w
         const char *most = end - p < 1024 ? end : p + 1024;
         for (const char *line = p; line < most; line += 64) hetmp_mq_soon(line);
     }
-    hetmp_mq_put(&e->next, HETMP_MQ_LIKELY(end != e->last) ? end : e->first);
+    if (!HETMP_MQ_LIKELY(end != e->last)) end = e->first;
+    hetmp_mq_put(&e->next, end);
+    hetmp_mq_set_stop(e, end, 1);
     *got = n;
     *stride = e->stride;
     return p;
@@ -275,7 +388,9 @@ HETMP_MQ_INLINE void *hetmp_mq_try_receive_batch(struct hetmp_mq_ring *r, int wa
     if (!HETMP_MQ_LIKELY(hetmp_mq_look(e, &r->sent, p))) return NULL;
     int n = hetmp_mq_in_a_row(e, p, (uint64_t)((e->limit > p ? e->limit : e->last) - p), want);
     char *end = p + (size_t)(unsigned)n * e->stride;
-    hetmp_mq_put(&e->next, HETMP_MQ_LIKELY(end != e->last) ? end : e->first);
+    if (!HETMP_MQ_LIKELY(end != e->last)) end = e->first;
+    hetmp_mq_put(&e->next, end);
+    hetmp_mq_set_stop(e, end, 0);
     *got = n;
     *stride = e->stride;
     return p;
@@ -322,6 +437,19 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
 HETMP_MQ_SLOW struct hetmp_mq_ring *hetmp_mq_slow_ring(int m, int slave, int handle, int send) {
     if (!hetmp_mq_me.caller) hetmp_mq_fetch();
     return hetmp_mq_first_use(m ? slave : -1, handle, send);
+}
+
+/* Sends and releases that have no short way. 0: the library's own function is to be called, which says what is wrong. */
+HETMP_MQ_APART int hetmp_mq_long_give(int m, int slave, int handle, int send, void *msg, int bytes, int *err) {
+    struct hetmp_mq_ring *r = m ? hetmp_mq_m(slave, handle, send) : hetmp_mq_s(handle, send);
+    if (!r) r = hetmp_mq_slow_ring(m, slave, handle, send);
+    if (!(send ? hetmp_mq_may_send(r, msg, 1, bytes) : hetmp_mq_may_release(r, msg, 1))) return 0;
+    if (send)
+        hetmp_mq_send(r, 1, bytes);
+    else
+        hetmp_mq_release(r, 1);
+    hetmp_mq_ok(err);
+    return 1;
 }
 
 /* -- The calls ------------------------------------------------------------------------------------------ */
@@ -394,23 +522,15 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_mRecvBatch(int slave, int handle, int want
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mSendMsg(int slave, int handle, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 1);
-    if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, msg, 1, bytes))) {
+    if (!(HETMP_MQ_LIKELY(r) && HETMP_MQ_LIKELY(hetmp_mq_send_only(r, msg, bytes, err))) &&
+        !hetmp_mq_long_give(1, slave, handle, 1, msg, bytes, err))
         mSendMsg(slave, handle, msg, bytes, err);
-        return;
-    }
-    hetmp_mq_send(r, 1, bytes);
-    hetmp_mq_ok(err);
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mReleaseMsg(int slave, int handle, void *msg, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(1, slave, handle, 0);
-    if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, msg, 1))) {
+    if (!(HETMP_MQ_LIKELY(r) && HETMP_MQ_LIKELY(hetmp_mq_release_only(r, msg, err))) &&
+        !hetmp_mq_long_give(1, slave, handle, 0, msg, 0, err))
         mReleaseMsg(slave, handle, msg, err);
-        return;
-    }
-    hetmp_mq_release(r, 1);
-    hetmp_mq_ok(err);
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_mSendBatch(int slave, int handle, void *first, int n, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_m(slave, handle, 1);
@@ -500,23 +620,15 @@ HETMP_MQ_INLINE void *hetmp_mq_inline_sRecvBatch(int handle, int want, int *got,
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sSendMsg(int handle, void *msg, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 1);
-    if (!HETMP_MQ_LIKELY(hetmp_mq_may_send(r, msg, 1, bytes))) {
+    if (!(HETMP_MQ_LIKELY(r) && HETMP_MQ_LIKELY(hetmp_mq_send_only(r, msg, bytes, err))) &&
+        !hetmp_mq_long_give(0, -1, handle, 1, msg, bytes, err))
         sSendMsg(handle, msg, bytes, err);
-        return;
-    }
-    hetmp_mq_send(r, 1, bytes);
-    hetmp_mq_ok(err);
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sReleaseMsg(int handle, void *msg, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 0);
-    if (!HETMP_MQ_LIKELY(r)) r = hetmp_mq_slow_ring(0, -1, handle, 0);
-    if (!HETMP_MQ_LIKELY(hetmp_mq_may_release(r, msg, 1))) {
+    if (!(HETMP_MQ_LIKELY(r) && HETMP_MQ_LIKELY(hetmp_mq_release_only(r, msg, err))) &&
+        !hetmp_mq_long_give(0, -1, handle, 0, msg, 0, err))
         sReleaseMsg(handle, msg, err);
-        return;
-    }
-    hetmp_mq_release(r, 1);
-    hetmp_mq_ok(err);
 }
 HETMP_MQ_INLINE void hetmp_mq_inline_sSendBatch(int handle, void *first, int n, int bytes, int *err) {
     struct hetmp_mq_ring *r = hetmp_mq_s(handle, 1);

@@ -204,13 +204,22 @@ pub fn quick_give(
         return false;
     };
     let end = queue.ring_end(send);
-    if !end.holds_at_least(n, first) || (send && !end.is_usual(bytes as u32)) {
+    if send && !end.is_usual(bytes as u32) {
         return false;
     }
-    if send {
-        end.send_usual(n as u32, queue);
-    } else {
-        end.release(n as u32, queue);
+    match if n == 1 { end.after_only(first) } else { None } {
+        Some(at) if send => end.send_only(at, queue),
+        Some(at) => end.release_only(at, queue),
+        None => {
+            if !end.holds_at_least(n, first) {
+                return false;
+            }
+            if send {
+                end.send_usual(n as u32, queue);
+            } else {
+                end.release(n as u32, queue);
+            }
+        }
     }
     // Before the look at the sleeper, so that waking is the last thing an entry does.
     done();

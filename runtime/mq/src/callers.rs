@@ -4,10 +4,15 @@
 //! the thread may do with it, send or receive. So a fast path that finds an entry whose handle matches has nothing
 //! else to check, and whatever is unusual goes through the slow path, which says what it is.
 //!
+//! The header's inline paths keep a few rings of their own beside the tables, in storage that nobody else can clear. These
+//! they know again by [`End::pass`], which is cleared instead; so a queue's memory is never anything but a queue's
+//! (`Registry::remove`).
+//!
 //! The tables are filled by their own thread; another thread only ever clears entries (`mAdoptQueue`).
 
 use crate::queue::Queue;
 use crate::registry::{self, HANDLES, SLAVES};
+use crate::ring::End;
 use crate::slaves::Slave;
 use crate::thread;
 use core::ffi::c_void;
@@ -28,6 +33,8 @@ pub struct Caller {
     /// How often a fast path pauses and looks again before it waits in the library, which keeps this up to date:
     /// not at all where threads outnumber cores. Stored by the thread itself.
     pub(crate) pauses: AtomicU32,
+    /// The thread's number in its ends' [`End::pass`]; 0 where there is none left.
+    number: u32,
     /// The slave that the thread is, or null. Counted.
     pub(crate) slave: *const Slave,
     len: usize,
@@ -35,6 +42,15 @@ pub struct Caller {
 
 const _: () = assert!(core::mem::offset_of!(Caller, s_recv) == 24);
 const _: () = assert!(core::mem::offset_of!(Caller, pauses) == 32);
+const _: () = assert!(core::mem::offset_of!(Caller, number) == 36);
+
+/// A number of 24 bits that no other thread of this process had, 0 when there is none left. The header has a use for the last.
+fn new_number() -> u32 {
+    static LAST: AtomicU32 = AtomicU32::new(0);
+    let next = |last: u32| (last < (1 << 24) - 2).then_some(last + 1);
+    LAST.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next)
+        .map_or(0, |last| last + 1)
+}
 
 /// Pauses where every thread has a core.
 pub(crate) const PAUSES: u32 = 16;
@@ -93,6 +109,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
     };
     let (send, recv) = (table(len).as_ptr(), table(len).as_ptr());
     let none = empty();
+    let number = new_number();
     let caller = if slave.is_null() {
         Caller {
             m_send: send,
@@ -100,6 +117,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
             s_send: none,
             s_recv: none,
             pauses: AtomicU32::new(PAUSES),
+            number,
             slave,
             len,
         }
@@ -110,6 +128,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
             s_send: send,
             s_recv: recv,
             pauses: AtomicU32::new(PAUSES),
+            number,
             slave,
             len,
         }
@@ -172,6 +191,16 @@ impl Caller {
             (false, true) => (self.s_send, index),
             (false, false) => (self.s_recv, index),
         };
+        if self.number != 0 {
+            let slave = if self.slave.is_null() { queue.slave } else { 0 };
+            let pass = End::pass_of(self.number, slave, queue.handle);
+            let word = &queue.ring_end(sends).pass;
+            word.store(pass, Ordering::SeqCst);
+            // Closed meanwhile? Then either `close` or this clears it.
+            if queue.is_closed() {
+                word.store(0, Ordering::Release);
+            }
+        }
         // SAFETY: the index is within the table's `len`.
         let entry = unsafe { &*table.add(at) };
         entry.store(core::ptr::from_ref(queue).cast_mut(), Ordering::Release);

@@ -305,7 +305,7 @@ impl Queue {
 
     #[inline(always)]
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Relaxed)
+        self.closed.load(Ordering::SeqCst)
     }
 
     #[inline(always)]
@@ -540,10 +540,12 @@ impl Queue {
 
     /// Refuses all further calls and wakes who waits.
     pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
+        self.closed.store(true, Ordering::SeqCst);
         self.hide();
-        self.sender.handle.store(u32::MAX, Ordering::Release);
-        self.receiver.handle.store(u32::MAX, Ordering::Release);
+        for end in [&self.sender, &self.receiver] {
+            end.pass.store(0, Ordering::SeqCst);
+            end.handle.store(u32::MAX, Ordering::Release);
+        }
         self.wake_slave();
         self.wake_master();
     }

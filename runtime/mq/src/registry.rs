@@ -37,6 +37,32 @@ struct Rows {
     uses: Vec<Vec<u32>>,
     /// Destroyed while their slave ran: freed when it has ended.
     retired: Vec<*mut Queue>,
+    /// Memory of queues that are no more, for the next ones. It is not given back: an inline path may still ask
+    /// whether the queue that it used last is there.
+    spare: Vec<*mut Queue>,
+}
+
+impl Rows {
+    /// Ends a queue.
+    ///
+    /// # Safety
+    /// Nobody uses it any more, and `create` made it.
+    unsafe fn free(&mut self, p: *mut Queue) {
+        // SAFETY: by the caller's promise. The two ends, which inline paths may look at, have no destructor.
+        unsafe { core::ptr::drop_in_place(p) };
+        self.spare.push(p);
+    }
+}
+
+/// A place for a queue, in spare memory if there is any.
+fn place(spare: &mut Vec<*mut Queue>, queue: Box<Queue>) -> *mut Queue {
+    let Some(p) = spare.pop() else {
+        return Box::into_raw(queue);
+    };
+    // SAFETY: memory of a `Box<Queue>` whose queue is no more. Whoever still looks at its ends' `pass` finds none
+    // of its own, before and after.
+    unsafe { p.write(*queue) };
+    p
 }
 
 // SAFETY: the raw pointers are owned by the registry and only touched under its lock.
@@ -77,6 +103,7 @@ fn set_up() -> &'static Registry {
         if platform.strict {
             crate::strict::install();
         }
+        crate::sleep::prepare();
         let stores = (0..platform.clusters as usize * SLAVES)
             .map(|_| OnceLock::new())
             .collect();
@@ -223,7 +250,8 @@ impl Registry {
         if self.by_name(slave, Some(cluster), request.name).is_some() {
             return Err(Error::NameInUse);
         }
-        let mut rows = self.rows();
+        let mut guard = self.rows();
+        let rows = &mut *guard;
         if rows.uses.len() <= slave as usize {
             rows.uses.resize(slave as usize + 1, Vec::new());
         }
@@ -244,7 +272,7 @@ impl Registry {
         let handle = (uses[index] as usize * HANDLES + index) as i32;
         let made = Queue::new(self, request, cluster, slave, handle, direction);
         let queue = match made {
-            Ok(queue) => Box::into_raw(queue),
+            Ok(queue) => place(&mut rows.spare, queue),
             Err(error) => {
                 if uses[index] == 0 {
                     uses.pop();
@@ -265,9 +293,8 @@ impl Registry {
         if slaves::find(None, queue.slave).is_some() {
             self.rows().retired.push(p);
         } else {
-            // SAFETY: `create` leaked it, the tables have forgotten it, and no slave that could know it
-            // runs.
-            drop(unsafe { Box::from_raw(p) });
+            // SAFETY: `create` made it, the tables have forgotten it, and no slave that could know it runs.
+            unsafe { self.rows().free(p) };
         }
     }
 
@@ -287,15 +314,15 @@ impl Registry {
             queue.wake_master();
         }
         if slaves::find(None, slave).is_none() {
-            self.rows().retired.retain(|&p| {
-                // SAFETY: in the list since `remove`, so the tables have forgotten it.
-                let theirs = unsafe { (*p).slave } == slave;
-                if theirs {
-                    // SAFETY: no slave of that number runs any more.
-                    drop(unsafe { Box::from_raw(p) });
-                }
-                !theirs
-            });
+            let mut rows = self.rows();
+            // SAFETY: in the list since `remove`, so the tables have forgotten it.
+            let theirs = |p: *mut Queue| unsafe { (*p).slave } == slave;
+            let (over, stay) = rows.retired.drain(..).partition(|&p| theirs(p));
+            rows.retired = stay;
+            for p in over as Vec<*mut Queue> {
+                // SAFETY: no slave of that number runs any more.
+                unsafe { rows.free(p) };
+            }
         }
     }
 }

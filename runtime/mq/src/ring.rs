@@ -12,6 +12,9 @@
 //! time.) Idle and Locked slots are told apart by private positions alone: a side's slots from `oldest` to `next` are
 //! Locked. One slot more than the queue's stays empty, so that equal positions mean that nothing is there.
 //!
+//! What a step has to test of this is one word, `stop`: the slot from which on it must do more than to go to the next slot,
+//! because there the ring ends or what was seen of the other side does.
+//!
 //! Lengths are apart from the messages, too, since most queues have messages of one length: they are kept (as what is
 //! missing to the largest) only from the first shorter message on, which sets `varied`.
 //!
@@ -86,6 +89,10 @@ pub struct End {
     usual: Cell<u64>,
     /// How long to pause between two looks; many pauses while a look brings many messages.
     patience: Cell<u32>,
+    /// Up to this slot, `next` goes forward by the stride without another test.
+    stop: Cell<usize>,
+    /// Who may use this end by what handle, as [`End::pass_of`] makes it; 0 for nobody. Any thread may look.
+    pub pass: core::sync::atomic::AtomicU64,
 }
 
 const _: () = {
@@ -102,6 +109,8 @@ const _: () = {
     assert!(core::mem::offset_of!(End, fresh) == 72);
     assert!(core::mem::offset_of!(End, usual) == 80);
     assert!(core::mem::offset_of!(End, patience) == 88);
+    assert!(core::mem::offset_of!(End, stop) == 96);
+    assert!(core::mem::offset_of!(End, pass) == 104);
 };
 
 /// The shape of a ring.
@@ -176,7 +185,36 @@ impl End {
             ),
             usual: Cell::new(u64::from(shape.msg_bytes)),
             patience: Cell::new(4),
+            // The first step looks.
+            stop: Cell::new(shape.first),
+            pass: core::sync::atomic::AtomicU64::new(0),
         }
+    }
+
+    /// The word by which a thread's inline paths know an end again: no two threads, and no two handles of a thread, have
+    /// the same. `thread` is at most 24 bits long and not 0; `slave` is 0 for slaves, who have no other's queues.
+    #[must_use]
+    pub fn pass_of(thread: u32, slave: u32, handle: i32) -> u64 {
+        (u64::from(thread) << 40) ^ (u64::from(slave) << 32) ^ u64::from(handle as u32)
+    }
+
+    /// Where a sender that goes on at `next` has to stop: at the slot before what the receiver has, or at the last one.
+    #[inline(always)]
+    fn stop_sending(&self, next: usize) {
+        let limit = self.limit.get();
+        let end = if limit > next { limit } else { self.last.get() };
+        self.stop.set(end - self.stride.get());
+    }
+
+    /// Where a receiver that goes on at `next` has to stop: at what the sender has, or at the last slot.
+    #[inline(always)]
+    fn stop_receiving(&self, next: usize) {
+        let limit = self.limit.get();
+        self.stop.set(if limit >= next {
+            limit
+        } else {
+            self.last.get() - self.stride.get()
+        });
     }
 
     /// How many slots lie from one position to another, going forward.
@@ -280,10 +318,16 @@ impl End {
     #[inline(always)]
     pub fn try_allocate(&self, memory: &impl Memory) -> Option<usize> {
         let at = self.next.get();
-        let next = self.after(at);
-        if next == self.limit.get() && !self.look(next, memory.released()) {
-            return None;
-        }
+        let next = if at != self.stop.get() {
+            at + self.stride.get()
+        } else {
+            let next = self.after(at);
+            if next == self.limit.get() && !self.look(next, memory.released()) {
+                return None;
+            }
+            self.stop_sending(next);
+            next
+        };
         if at & self.fresh.get() == 0 {
             memory.soon(at + AHEAD);
         }
@@ -343,7 +387,9 @@ impl End {
                 line += 64;
             }
         }
-        self.next.set(self.wrapped(next));
+        let next = self.wrapped(next);
+        self.next.set(next);
+        self.stop_sending(next);
         Some((at, n))
     }
 
@@ -355,6 +401,31 @@ impl End {
             self.note_lengths(n, self.msg_bytes.get() as u32 - bytes, memory);
         }
         self.send_usual(n, memory);
+    }
+
+    /// The position after `first` if that is the only message held and the ring does not end there: the usual case, in
+    /// which `next` says it all.
+    #[inline(always)]
+    pub fn after_only(&self, first: usize) -> Option<usize> {
+        let at = first + self.stride.get();
+        (first == self.oldest.get() && at == self.next.get()).then_some(at)
+    }
+
+    /// [`End::send`] of the message before `at`, which [`End::after_only`] has found and whose length
+    /// [is usual](End::is_usual).
+    #[inline(always)]
+    pub fn send_only(&self, at: usize, memory: &impl Memory) {
+        self.oldest.set(at);
+        // After the message was filled (release).
+        memory.sent().store(at, Ordering::Release);
+    }
+
+    /// [`End::release`] of the message before `at`, which [`End::after_only`] has found.
+    #[inline(always)]
+    pub fn release_only(&self, at: usize, memory: &impl Memory) {
+        self.oldest.set(at);
+        // After the last use of the message (release).
+        memory.released().store(at, Ordering::Release);
     }
 
     /// Is this the length that all messages had so far?
@@ -415,10 +486,16 @@ impl End {
     #[inline(always)]
     pub fn try_receive(&self, memory: &impl Memory) -> Option<usize> {
         let at = self.next.get();
+        if at != self.stop.get() {
+            self.next.set(at + self.stride.get());
+            return Some(at);
+        }
         if at == self.limit.get() && !self.look(at, memory.sent()) {
             return None;
         }
-        self.next.set(self.after(at));
+        let next = self.after(at);
+        self.next.set(next);
+        self.stop_receiving(next);
         Some(at)
     }
 
@@ -436,8 +513,9 @@ impl End {
             self.last.get() - at
         };
         let n = self.in_a_row(at, all, want);
-        self.next
-            .set(self.wrapped(at + n as usize * self.stride.get()));
+        let next = self.wrapped(at + n as usize * self.stride.get());
+        self.next.set(next);
+        self.stop_receiving(next);
         Some((at, n))
     }
 

@@ -80,18 +80,36 @@ impl Sleep {
     }
 }
 
+#[cfg(not(loom))]
+mod membarrier {
+    use std::sync::OnceLock;
+    pub(super) const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+    pub(super) const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+    pub(super) fn command(what: libc::c_int) -> bool {
+        // SAFETY: membarrier reads its three integers and no memory.
+        unsafe { libc::syscall(libc::SYS_membarrier, what, 0, 0) == 0 }
+    }
+
+    /// Registers the process on the first call; false where the kernel cannot.
+    pub(super) fn registered() -> bool {
+        static REGISTERED: OnceLock<bool> = OnceLock::new();
+        *REGISTERED.get_or_init(|| command(REGISTER_PRIVATE_EXPEDITED))
+    }
+}
+
+/// To be called before there are slaves: in a process of one thread the kernel registers it at once, later it waits
+/// for all processors, which takes up to 20 ms.
+#[cfg(not(loom))]
+pub(crate) fn prepare() {
+    membarrier::registered();
+}
+
 /// Runs a full barrier on every thread of this process. False where the kernel cannot.
 #[cfg(not(loom))]
 fn barrier_everywhere() -> bool {
-    use std::sync::OnceLock;
-    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
-    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let command = |what: libc::c_int| {
-        // SAFETY: membarrier reads its three integers and no memory.
-        unsafe { libc::syscall(libc::SYS_membarrier, what, 0, 0) == 0 }
-    };
-    let registered = *REGISTERED.get_or_init(|| command(REGISTER_PRIVATE_EXPEDITED));
+    use membarrier::{command, registered, PRIVATE_EXPEDITED, REGISTER_PRIVATE_EXPEDITED};
+    let registered = registered();
     // Its own side, too, where the kernel does nothing.
     fence(Ordering::SeqCst);
     // After a fork the child has to register again.

@@ -78,7 +78,12 @@ proptest! {
         for call in calls {
             let free = slots as usize - allocated.len() - sent.len() - received.len();
             match call {
-                Call::Allocate(want) => match sender.try_allocate_batch(want, &ring) {
+                // One at a time by the short ways.
+                Call::Allocate(want) => match if want == 1 {
+                    sender.try_allocate(&ring).map(|at| (at, 1))
+                } else {
+                    sender.try_allocate_batch(want, &ring)
+                } {
                     Some((at, n)) => {
                         prop_assert!(n >= 1 && n <= want && n as usize <= free);
                         for k in 0..n as usize {
@@ -92,13 +97,22 @@ proptest! {
                         prop_assert_eq!(sender.oldest(), allocated[0]);
                         prop_assert!(sender.holds(allocated[n as usize - 1]));
                         let length = lengths.next().expect("a cycle").min(bytes);
-                        sender.send(n, length, &ring);
+                        let only = sender.after_only(allocated[0]);
+                        prop_assert!(only.is_none() || allocated.len() == 1);
+                        match only {
+                            Some(at) if sender.is_usual(length) => sender.send_only(at, &ring),
+                            _ => sender.send(n, length, &ring),
+                        }
                         for _ in 0..n {
                             sent.push_back((allocated.pop_front().expect("held"), length));
                         }
                     }
                 }
-                Call::Receive(want) => match receiver.try_receive_batch(want, &ring) {
+                Call::Receive(want) => match if want == 1 {
+                    receiver.try_receive(&ring).map(|at| (at, 1))
+                } else {
+                    receiver.try_receive_batch(want, &ring)
+                } {
                     Some((at, n)) => {
                         for k in 0..n as usize {
                             let (message, length) = sent.pop_front().expect("sent");
@@ -112,7 +126,12 @@ proptest! {
                 Call::Release(n) => {
                     if n as usize <= received.len() {
                         prop_assert_eq!(receiver.oldest(), received[0]);
-                        receiver.release(n, &ring);
+                        let only = receiver.after_only(received[0]);
+                        prop_assert!(only.is_none() || received.len() == 1);
+                        match only {
+                            Some(at) => receiver.release_only(at, &ring),
+                            None => receiver.release(n, &ring),
+                        }
                         received.drain(..n as usize);
                     }
                 }

@@ -31,6 +31,7 @@ impl Queue {
 
     /// Takes the queue out of the table of the master's thread.
     pub(super) fn hide(&self) {
+        self.master_end().pass.store(0, Ordering::Release);
         let entry = self.shown.swap(core::ptr::null_mut(), Ordering::AcqRel);
         if !entry.is_null() {
             // SAFETY: the table lives until its thread has ended, which takes its queues out first.
