@@ -223,11 +223,7 @@ fn gpu(program: &Program) -> Vec<Setting> {
     (1..=number("HETMP_TEST_SEEDS", 2))
         .flat_map(|seed| {
             let numbers = if seed % 2 == 0 { &[3_u32] } else { &[2_u32] };
-            let check = if seed % 2 == 0 && !program.unchecked {
-                ",check"
-            } else {
-                ""
-            };
+            let check = if seed % 2 == 0 { ",check" } else { "" };
             let model = format!("gpu,seed={seed}{check}");
             pes(program, numbers)
                 .into_iter()

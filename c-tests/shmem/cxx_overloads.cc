@@ -1,7 +1,6 @@
 /* The type-generic names in C++, where the header has overloads for them: from templates, for every type of the tables,
  * with and without a context.
- * shmem-test: builds=default c++11
- * shmem-test: unchecked */
+ * shmem-test: builds=default c++11 */
 #include "shtest.h"
 #include "types.h"
 #include <complex>

@@ -1,7 +1,6 @@
 /* Waiting and testing for every type: one, all, any and some, with one value and with a value for each, with and
  * without a status array, with every comparison: "Point-To-Point Synchronization Routines".
- * Words of one array are set without a fence between them, and none announces another.
- * shmem-test: unchecked */
+ * Words of one array are set without a fence between them, and none announces another. */
 #include "shtest.h"
 #include "types.h"
 

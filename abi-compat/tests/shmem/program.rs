@@ -29,8 +29,6 @@ pub(crate) struct Program {
     pub(crate) manual: bool,
     /// Takes seconds by what it is: not repeated for every setting.
     pub(crate) slow: bool,
-    /// The gpu model's checker reports what is no mistake in it: the model is tried without.
-    pub(crate) unchecked: bool,
 }
 
 fn folder() -> PathBuf {
@@ -77,7 +75,6 @@ fn read(path: &Path) -> Program {
         peer: false,
         manual: false,
         slow: false,
-        unchecked: false,
     };
     for line in text.lines().take(12) {
         let Some((_, setting)) = line.split_once("shmem-test: ") else {
@@ -100,7 +97,6 @@ fn read(path: &Path) -> Program {
             "peer" => program.peer = value == "yes",
             "manual" => program.manual = true,
             "slow" => program.slow = true,
-            "unchecked" => program.unchecked = true,
             _ => panic!("hetmp: line {line}: the settings of c-tests/shmem/README.md are accepted"),
         }
     }
