@@ -99,14 +99,15 @@ void hetmp_mq_wake(struct hetmp_mq_ring *ring, int sender);
 
 /* A ring that is nobody's. */
 static struct hetmp_mq_ring hetmp_mq_none __attribute__((unused));
-#define HETMP_MQ_RECENT 16
+#define HETMP_MQ_RECENT 64
 #define HETMP_MQ_NONE_4 &hetmp_mq_none, &hetmp_mq_none, &hetmp_mq_none, &hetmp_mq_none
 #define HETMP_MQ_NONE_16 HETMP_MQ_NONE_4, HETMP_MQ_NONE_4, HETMP_MQ_NONE_4, HETMP_MQ_NONE_4
+#define HETMP_MQ_NONE_64 HETMP_MQ_NONE_16, HETMP_MQ_NONE_16, HETMP_MQ_NONE_16, HETMP_MQ_NONE_16
 /* The rings that the calling thread used last, by some bits of slave and handle. */
 static __thread struct {
     struct hetmp_mq_ring *send[HETMP_MQ_RECENT];
     struct hetmp_mq_ring *recv[HETMP_MQ_RECENT];
-} hetmp_mq_recent __attribute__((unused)) = {{HETMP_MQ_NONE_16}, {HETMP_MQ_NONE_16}};
+} hetmp_mq_recent __attribute__((unused)) = {{HETMP_MQ_NONE_64}, {HETMP_MQ_NONE_64}};
 
 /* The calling thread's tables, and where they are from: fetched once by each thread for each file, by the slow paths;
  * NULL before. An end's `pass` is `key`, 2^32 times the slave's number (0 on slaves) and the handle; `key` is 2^40 times the
@@ -151,7 +152,8 @@ HETMP_MQ_INLINE uint64_t hetmp_mq_pass(int slave, int handle) {
     return hetmp_mq_me.key | (uint64_t)(unsigned)slave << 32 | (unsigned)handle;
 }
 HETMP_MQ_INLINE struct hetmp_mq_ring **hetmp_mq_at(int slave, int handle, int send) {
-    unsigned i = ((unsigned)slave * 4 + (unsigned)handle) % HETMP_MQ_RECENT;
+    /* Apart for 64 slaves with a queue each, and for 64 queues of a slave. */
+    unsigned i = ((unsigned)slave + (unsigned)handle * 17) % HETMP_MQ_RECENT;
     return send ? &hetmp_mq_recent.send[i] : &hetmp_mq_recent.recv[i];
 }
 HETMP_MQ_APART struct hetmp_mq_ring *hetmp_mq_find_m(int slave, int handle, int send) {
