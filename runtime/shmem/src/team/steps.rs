@@ -13,10 +13,10 @@ use crate::control::{self, Line, SMALL};
 use crate::link;
 use crate::wait;
 use crate::world::World;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::sync::pause;
-use hetmp_core::sys;
+use hetmp_core::{sys, topo};
 
 /// Looks at a flag before this core is given away, with a core for every PE: some 5 us.
 const LOOKS: u32 = 200;
@@ -38,9 +38,11 @@ pub(crate) fn await_flag(world: &'static World, direct: bool, flag: &AtomicU64, 
 fn await_longer(world: &'static World, direct: bool, flag: &AtomicU64, value: u64) {
     if direct {
         // With PEs that share cores, every look without giving this one away is lost.
-        if !Policy::oversubscribed() {
+        let crowded = Policy::oversubscribed();
+        if !crowded {
             for i in 0..LOOKS {
                 if flag.load(Ordering::Acquire) >= value {
+                    HANDED_OVER.store(0, Ordering::Relaxed);
                     return;
                 }
                 if i >= QUICK {
@@ -51,11 +53,51 @@ fn await_longer(world: &'static World, direct: bool, flag: &AtomicU64, value: u6
         for _ in 0..YIELDS {
             sys::yield_now();
             if flag.load(Ordering::Acquire) >= value {
+                if !crowded {
+                    handed_over(world);
+                }
                 return;
             }
         }
     }
     wait::until_true(world, &mut || flag.load(Ordering::Acquire) >= value);
+}
+
+/// Waits in a row that ended when the core had been given away, though there is a core for every PE.
+static HANDED_OVER: AtomicU32 = AtomicU32::new(0);
+/// Moves to another core so far.
+static MOVES: AtomicU32 = AtomicU32::new(0);
+
+/// Two PEs that the system has put on one core may stay there for long: each gives it away as soon as it waits, so that
+/// none looks starved. After many such waits in a row this thread moves to another of its CPUs by itself. The
+/// number differs by PE, so that not both move, and doubles, so that where moving does not help (the other CPUs
+/// belong to other programs) it costs nothing.
+fn handed_over(world: &World) {
+    let after = (64 * (1 + world.me % 16)) << MOVES.load(Ordering::Relaxed).min(10);
+    if HANDED_OVER.fetch_add(1, Ordering::Relaxed) + 1 >= after {
+        HANDED_OVER.store(0, Ordering::Relaxed);
+        MOVES.fetch_add(1, Ordering::Relaxed);
+        leave_core();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn leave_core() {
+    let all = topo::affinity();
+    // SAFETY: no preconditions.
+    let here = unsafe { libc::sched_getcpu() };
+    let mut others = all.clone();
+    if let Ok(here) = usize::try_from(here) {
+        others.remove(here);
+    }
+    if others.is_empty() {
+        return;
+    }
+    // Refused in some containers: the thread stays where it is.
+    if topo::set_affinity(&others).is_ok() {
+        let _ = topo::set_affinity(&all);
+    }
 }
 
 /// The steps of one collective of a team.
