@@ -177,7 +177,8 @@ impl End {
             // A line that many small messages share is asked for once; large ones the processor foresees itself. In a small
             // ring what lies ahead is still the receiver's: through 32 slots of 64 bytes, asking takes a fifth longer.
             fresh: Cell::new(
-                if shape.stride <= 64 && shape.stride as usize * shape.slots as usize >= 16 * AHEAD {
+                if shape.stride <= 64 && shape.stride as usize * shape.slots as usize >= 16 * AHEAD
+                {
                     63
                 } else {
                     usize::MAX
