@@ -52,6 +52,7 @@ static void __attribute__((noinline)) mistake(const char *what) {
     CASE("iget-pe") shmem_iget64(local, box, 1, 1, 2, -3);
     CASE("add-pe") shmem_long_atomic_add(box, 1, outside);
     CASE("add-address") shmem_long_atomic_add(on_stack, 1, 0);
+    CASE("add-misaligned") shmem_long_atomic_add((long *)((char *)box + 1), 1, 0);
     CASE("fetch-pe") (void)shmem_int_atomic_fetch((int *)box, outside);
     CASE("swap-address") (void)shmem_double_atomic_swap((double *)on_stack, 1, 0);
     CASE("fetch-add-nbi-pe") shmem_long_atomic_fetch_add_nbi(local, box, 1, outside);
@@ -112,6 +113,7 @@ static int together(const char *what) {
         long *outside = malloc(64);
         (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, outside, source, 1);
     }
+    CASE("reduce-huge") (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, target, source, SIZE_MAX / 4);
     CASE("reduce-overlap") (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, source + 1, source, 8);
     CASE("collect-overlap") (void)shmem_long_fcollect(SHMEM_TEAM_WORLD, source + 1, source, 4);
     CASE("reduce-counts") (void)shmem_long_sum_reduce(SHMEM_TEAM_WORLD, target, source, odd_one_out ? 4 : 5);

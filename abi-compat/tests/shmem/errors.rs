@@ -92,6 +92,14 @@ const MISTAKES: &[Mistake] = &[
         &["shmem_finalize ", "after shmem_finalize"],
     ),
     always("barrier-set", &["shmem_barrier "]),
+    always(
+        "reduce-huge",
+        &["shmem_long_sum_reduce ", "elements of 8 bytes"],
+    ),
+    checked(
+        "add-misaligned",
+        &["shmem_long_atomic_add ", "a multiple of 8"],
+    ),
     checked("wait-address", &["shmem_long_wait_until ", "address 0x"]),
     checked("lock-address", &["shmem_set_lock ", "address 0x"]),
     checked("clear-free-lock", &["shmem_clear_lock ", "not held"]),

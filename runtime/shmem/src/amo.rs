@@ -4,6 +4,7 @@
 //! and floating-point values are only fetched, set and swapped, so that the entries pass bits.
 
 use crate::context::{self, Ctx};
+use crate::fail;
 use crate::way::{self, Way};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -89,6 +90,19 @@ macro_rules! word {
 word!(u32, AtomicU32);
 word!(u64, AtomicU64);
 
+/// The way to the word of an atomic, or the job ends. One that is not aligned is no word: adapters refuse it, and so do
+/// processors other than x86-64's.
+fn find<W: Word>(f: &'static str, ctx: Ctx, dest: *mut W, pe: c_int) -> Way {
+    let (address, bytes) = (dest as usize, size_of::<W>());
+    if address % bytes != 0 {
+        fail::die(
+            f,
+            format_args!("PE {pe}: address {address:#x}: a multiple of {bytes} is accepted"),
+        );
+    }
+    way::find(f, ctx, address, bytes, pe).way
+}
+
 /// Runs `op` on the word `dest` of `pe` and returns what was there before.
 ///
 /// # Safety
@@ -122,7 +136,7 @@ unsafe fn fetching_cold<W: Word>(
     condition: W,
     pe: c_int,
 ) -> W {
-    match way::find(f, ctx, dest as usize, size_of::<W>(), pe).way {
+    match find(f, ctx, dest, pe) {
         // SAFETY: as in `fetching`.
         Way::Here(at) => unsafe { W::run(at, op, operand, condition) },
         Way::Queue(to) => to.fetching(f, ctx, op, operand, condition),
@@ -161,7 +175,7 @@ unsafe fn update_cold<W: Word>(
     operand: W,
     pe: c_int,
 ) {
-    match way::find(f, ctx, dest as usize, size_of::<W>(), pe).way {
+    match find(f, ctx, dest, pe) {
         // SAFETY: as in `update`.
         Way::Here(at) => {
             // SAFETY: as in `update`.
@@ -209,7 +223,7 @@ unsafe fn fetching_nbi_cold<W: Word>(
     condition: W,
     pe: c_int,
 ) {
-    match way::find(f, ctx, dest as usize, size_of::<W>(), pe).way {
+    match find(f, ctx, dest, pe) {
         // SAFETY: as in `fetching_nbi`.
         Way::Here(at) => unsafe { *fetch = W::run(at, op, operand, condition) },
         // SAFETY: as in `fetching_nbi`.

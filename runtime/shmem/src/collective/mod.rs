@@ -96,6 +96,21 @@ pub(crate) fn total(f: &'static str, bytes: usize, size: usize) -> usize {
     }
 }
 
+/// The bytes of `n` elements of `elem` bytes, or the job ends.
+#[inline(always)]
+fn array(f: &'static str, n: usize, elem: usize) -> usize {
+    match n.checked_mul(elem) {
+        Some(bytes) => bytes,
+        None => {
+            let me = world::need(f).me;
+            fail::die(
+                f,
+                format_args!("PE {me}: {n} elements of {elem} bytes: an array that fits into memory is accepted"),
+            )
+        }
+    }
+}
+
 /// The strides of an alltoalls, or the job ends.
 pub(crate) fn strides(
     f: &'static str,
@@ -318,7 +333,7 @@ pub unsafe fn reduce(
 ) -> c_int {
     let team = team::resolve(f, team);
     let w = work(f, op, t, nelems);
-    let bytes = total(f, nelems, w.elem);
+    let bytes = array(f, nelems, w.elem);
     check::call(
         team,
         f,
@@ -348,7 +363,7 @@ unsafe fn scan(
 ) -> c_int {
     let team = team::resolve(f, team);
     let w = work(f, op, t, nelems);
-    let bytes = total(f, nelems, w.elem);
+    let bytes = array(f, nelems, w.elem);
     check::call(
         team,
         f,
