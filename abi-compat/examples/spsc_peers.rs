@@ -6,6 +6,7 @@
 
 use std::mem::MaybeUninit;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crossbeam_queue::ArrayQueue;
@@ -77,12 +78,19 @@ fn allowed_cpus() -> libc::cpu_set_t {
 /// Runs both threads; the seconds from the first message to the last one's receipt, and the sum.
 fn both(send: impl FnOnce() + Send, receive: impl FnOnce() -> u64 + Send + 'static) -> (f64, u64) {
     let allowed = allowed_cpus();
+    // The receiver is on its CPU.
+    static THERE: AtomicBool = AtomicBool::new(false);
     let receiver = std::thread::spawn(move || {
         pin(&allowed, 1);
+        THERE.store(true, Ordering::Release);
         let sum = receive();
         (Instant::now(), sum)
     });
-    // Not before: the receiver would begin on this CPU, behind a sender that spins.
+    // Not before: the receiver may begin on this CPU, behind a sender that spins, and wait for a tick of some
+    // milliseconds.
+    while !THERE.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
     pin(&allowed, 0);
     let began = Instant::now();
     send();

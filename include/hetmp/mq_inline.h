@@ -431,7 +431,9 @@ HETMP_MQ_SLOW void *hetmp_mq_slow_take(int m, int slave, int handle, int send, i
             if (hetmp_mq_wait(m ? slave : -1, handle, send, err) != MQ_OK) return NULL;
             continue;
         }
-        for (uint32_t i = 0; i < e->patience; i++) hetmp_mq_pause();
+        /* A large message is worth a look of its own. */
+        for (uint32_t i = 1; i < e->patience && e->stride < 4096; i++) hetmp_mq_pause();
+        hetmp_mq_pause();
     }
 }
 
