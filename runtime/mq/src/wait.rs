@@ -24,6 +24,11 @@ const LONG: u64 = 10_000_000_000;
 /// How often a wait gives its core away before it spins, where threads outnumber cores: whoever spins there is in
 /// the way of whom it waits for.
 const YIELDS: u32 = 1000;
+/// A yield that comes back after so many ticks of the processor's counter (some 100 us) ran a thread that computes.
+const COMPUTES: u64 = 260_000;
+/// After so many of them a wait sleeps: the answer will take a while, and a thread that was asleep gets a core when it
+/// comes, one that yields only when it is its turn.
+const LONG_YIELDS: u32 = 2;
 /// How many looks in a row must find both sides waiting: a side that was just woken still looks asleep.
 const LOOKS: u32 = 3;
 
@@ -32,6 +37,7 @@ pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
     let mut spinner = Spinner::new();
     let crowded = Policy::oversubscribed();
     let mut yields = if crowded { YIELDS } else { 0 };
+    let mut long_yields = 0;
     let pauses = if crowded { 0 } else { callers::PAUSES };
     callers::mine().pauses.store(pauses, Ordering::Relaxed);
     if !crowded {
@@ -55,7 +61,14 @@ pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
         }
         if yields != 0 {
             yields -= 1;
+            let before = hetmp_core::sys::ticks();
             hetmp_core::sys::yield_now();
+            if hetmp_core::sys::ticks().wrapping_sub(before) > COMPUTES {
+                long_yields += 1;
+                if long_yields == LONG_YIELDS {
+                    break;
+                }
+            }
             continue;
         }
         if !spinner.turn() {
