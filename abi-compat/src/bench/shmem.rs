@@ -5,7 +5,6 @@
 //! (a copy into shared memory, a cache line's way) are measured inside of every job. The second part runs our
 //! library through its queue pairs (`HETMP_NIC=emulated` and `tcp`), which no peer here offers on one machine.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -179,7 +178,7 @@ fn job(
     pes: u32,
     engine: Option<&str>,
     more: &[&str],
-) -> Result<BTreeMap<Key, f64>> {
+) -> Result<Vec<(Key, f64)>> {
     let mut command = Command::new("timeout");
     command
         .arg("300")
@@ -205,7 +204,7 @@ fn job(
         .output()
         .with_context(|| format!("program {}", library.run.display()))?;
     let text = String::from_utf8_lossy(&out.stdout);
-    let mut rows = BTreeMap::new();
+    let mut rows = Vec::new();
     let mut ended = false;
     for line in text.lines() {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -213,7 +212,7 @@ fn job(
             ["end", ..] => ended = true,
             [name, bytes, ns, _, _] => {
                 if let (Ok(bytes), Ok(ns)) = (bytes.parse(), ns.parse()) {
-                    rows.insert(((*name).to_owned(), bytes), ns);
+                    rows.push((((*name).to_owned(), bytes), ns));
                 }
             }
             _ => {}
@@ -242,7 +241,9 @@ fn measure(
     rows: &mut Vec<Row>,
 ) -> Result<bool> {
     let mut failed = false;
-    let mut found: BTreeMap<Key, Row> = BTreeMap::new();
+    // In the order in which the program measures them.
+    let mut found: Vec<Row> = Vec::new();
+    let of = |rows: &[(Key, f64)], key: &Key| rows.iter().find(|(k, _)| k == key).map(|r| r.1);
     for _ in 0..args.rounds() {
         let mine = match job(args, ours, pes, engine, more) {
             Ok(rows) => rows,
@@ -256,24 +257,29 @@ fn measure(
             Some(Ok(rows)) => rows,
             Some(Err(e)) => {
                 eprintln!("hetmp: {e:#}");
-                BTreeMap::new()
+                Vec::new()
             }
-            None => BTreeMap::new(),
+            None => Vec::new(),
         };
         for (key, ns) in &mine {
-            let row = found.entry(key.clone()).or_insert_with(|| Row {
-                name: key.0.clone(),
-                bytes: key.1,
-                pes,
-                engine: engine.unwrap_or_default().to_owned(),
-                ..Row::default()
-            });
+            let at = found
+                .iter()
+                .position(|r| r.name == key.0 && r.bytes == key.1)
+                .unwrap_or_else(|| {
+                    found.push(Row {
+                        name: key.0.clone(),
+                        bytes: key.1,
+                        pes,
+                        engine: engine.unwrap_or_default().to_owned(),
+                        ..Row::default()
+                    });
+                    found.len() - 1
+                });
+            let row = &mut found[at];
             row.ours.push(*ns);
-            if let Some(ns) = theirs.get(key) {
-                row.peer.push(*ns);
-            }
+            row.peer.extend(of(&theirs, key));
             let floor = match key.0.as_str() {
-                "put+quiet" | "get" => mine.get(&("copy".to_owned(), key.1)),
+                "put+quiet" | "get" => of(&mine, &("copy".to_owned(), key.1)),
                 _ => None,
             };
             row.floor.extend(floor);
@@ -281,7 +287,7 @@ fn measure(
         // Two processes of the next round begin on cores that are quiet again.
         std::thread::sleep(Duration::from_millis(50));
     }
-    rows.extend(found.into_values());
+    rows.extend(found);
     Ok(failed)
 }
 
