@@ -19,9 +19,8 @@ use crate::team::{Member, Team};
 use crate::thread::Thread;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
+use hetmp_core::hash::HashMap;
 use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// The kinds of the `depend` clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -324,27 +323,7 @@ struct Site {
 /// The dependences among the children of one task.
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
-    sites: HashMap<usize, Site, BuildHasherDefault<AddressHasher>>,
-}
-
-/// Fibonacci hashing: addresses are not chosen by an adversary, and differ in their middle bits.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct AddressHasher(u64);
-
-impl Hasher for AddressHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = (self.0 ^ u64::from(b)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        }
-    }
-    fn write_usize(&mut self, address: usize) {
-        let h = (address as u64 >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // The table takes its bucket from the low bits and its tag from the high ones.
-        self.0 = h ^ (h >> 32);
-    }
+    sites: HashMap<usize, Site>,
 }
 
 impl Sites {

@@ -17,12 +17,10 @@
 //! Word 5 holds our table from addresses of variables to their place, which includes the tables
 //! of the constructs around.
 
-use super::depend::AddressHasher;
 use super::group::{self, Group};
 use crate::thread::Thread;
+use hetmp_core::hash::HashMap;
 use hetmp_core::report;
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 
 const COUNT: usize = 0;
 const BYTES: usize = 1;
@@ -33,7 +31,7 @@ const END: usize = 6;
 const VARIABLES: usize = 7;
 
 /// Where a variable's private copies are: its descriptor, and its offset there.
-type Table = HashMap<usize, (*const usize, usize), BuildHasherDefault<AddressHasher>>;
+type Table = HashMap<usize, (*const usize, usize)>;
 
 fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
     std::alloc::Layout::from_size_align(bytes.max(1), align.max(core::mem::align_of::<usize>()))
