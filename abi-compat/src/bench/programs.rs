@@ -11,6 +11,20 @@ use anyhow::{bail, Context, Result};
 /// The optimisation of a released program; what is timed is the runtime.
 const FLAGS: [&str; 4] = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-pthread"];
 
+/// The programs of this benchmark, without `.c`; the others of the folder belong to other benchmarks.
+const PROGRAMS: [&str; 10] = [
+    "apibench",
+    "arraybench",
+    "busy",
+    "floor",
+    "loadbench",
+    "plain",
+    "schedbench",
+    "startup",
+    "syncbench",
+    "taskbench",
+];
+
 /// Programs that know nothing of OpenMP: neither compiled nor linked for it.
 const WITHOUT_OPENMP: [&str; 2] = ["plain", "busy"];
 
@@ -25,17 +39,16 @@ impl Programs {
     /// Compiles what is not there yet.
     pub(crate) fn build() -> Result<Self> {
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../c-tests/bench");
-        let mut files: Vec<PathBuf> = fs::read_dir(&sources)
-            .with_context(|| format!("folder {}: a checkout's c-tests/bench", sources.display()))?
-            .map(|entry| entry.map(|entry| entry.path()))
-            .collect::<Result<_, _>>()?;
-        files.retain(|file| matches!(file.extension(), Some(e) if e == "c" || e == "h"));
-        files.sort();
+        let source = |name: &str| sources.join(format!("{name}.c"));
+        let shared = source("harness");
 
         let mut hasher = DefaultHasher::new();
         FLAGS.hash(&mut hasher);
-        for file in &files {
-            fs::read(file)?.hash(&mut hasher);
+        let programs = PROGRAMS.iter().map(|name| source(name));
+        for file in programs.chain([shared.clone(), sources.join("harness.h")]) {
+            fs::read(&file)
+                .with_context(|| format!("file {}: a checkout's c-tests/bench", file.display()))?
+                .hash(&mut hasher);
         }
         let folder = std::env::current_exe()?.with_file_name("bench-programs");
         fs::create_dir_all(&folder)?;
@@ -44,14 +57,9 @@ impl Programs {
             hash: hasher.finish(),
         };
 
-        let shared = sources.join("harness.c");
-        for file in &files {
-            let name = match (file.file_stem(), file.extension()) {
-                (Some(name), Some(extension)) if extension == "c" => name.to_string_lossy(),
-                _ => continue,
-            };
-            if name != "harness" && !programs.path(&name).exists() {
-                programs.compile(&name, file, &shared)?;
+        for name in PROGRAMS {
+            if !programs.path(name).exists() {
+                programs.compile(name, &source(name), &shared)?;
             }
         }
         Ok(programs)
