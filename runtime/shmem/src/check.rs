@@ -5,7 +5,7 @@
 //! collective always waits for all, whatever the unchecked one does.
 
 use crate::fail;
-use crate::team::{self, TeamState};
+use crate::team::TeamState;
 
 /// Bytes of a function's name that are told.
 const NAME: usize = 64;
@@ -199,12 +199,6 @@ pub(crate) fn arrays(f: &'static str, b: Buffers) {
             ),
         );
     }
-}
-
-/// For callers that have a handle only: under `HETMP_CHECK`, ends the job if the members disagree on `value`.
-#[allow(dead_code, reason = "contexts of teams use it")]
-pub(crate) fn same(f: &'static str, team: team::Team, what: &'static str, value: u64) {
-    agree(team::resolve(f, team), f, &[(what, value)]);
 }
 
 #[cfg(test)]
