@@ -66,7 +66,7 @@ pub fn kind_of(node: &Node) -> String {
 impl Calibration {
     /// Reads a file. Errors say what is accepted.
     pub fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path)
+        let text = crate::file::text(path, crate::file::SMALL)
             .map_err(|e| format!("a readable file is accepted ({e})"))?;
         Self::parse(&text)
     }

@@ -363,7 +363,7 @@ struct RecordedNode {
 impl Recorded {
     /// Reads the file. Errors say what is accepted.
     pub fn read(path: &Path) -> Result<Recorded, String> {
-        let text = std::fs::read_to_string(path)
+        let text = crate::file::text(path, crate::file::SMALL)
             .map_err(|e| format!("a readable file is accepted after @ ({e})"))?;
         Recorded::parse(&text)
     }

@@ -19,6 +19,13 @@
 //! sleeps: the one it waits for is likely next in line on this very core, and a hand-over by yielding
 //! costs a tenth of a sleep and a wake-up.
 //!
+//! Beside one other busy process, two threads that meet at barriers soon end up on *one* core: the
+//! kernel gives the other core to that process. A thread that spins there keeps the awaited thread
+//! from running, and sleeping costs two switches for each barrier. So while the machine is
+//! contended, [`Flag::signal`] notes the core of the signaller, and a waiter on that very core yields
+//! at once: one switch a barrier, and the two run as fast as one core can. A yield that takes a time
+//! slice went to the other program instead; then everybody sleeps rather than yields for a while.
+//!
 //! 2 and 3 open a *contended* window in which spins are short; the window doubles while
 //! contention is seen again soon after it closes, so that a machine that stays loaded is probed
 //! ever more rarely, and a machine that becomes quiet is back to spinning within a second.
@@ -40,14 +47,21 @@ pub struct Policy {
     free: AtomicU64,
     /// Turns to spin when threads outnumber cores or the machine is loaded.
     throttled: AtomicU64,
-    /// CPUs this process may use.
+    /// CPUs that the managed threads may use: the larger of the next two.
     cpus: AtomicUsize,
-    /// Threads the runtime manages in this process.
+    /// CPUs that this process may use; 0: nobody has said it.
+    own_cpus: AtomicUsize,
+    /// CPUs that the processes of its job on this machine may use, all together; 0: there is no job.
+    job_cpus: AtomicUsize,
+    /// Threads the runtime manages in this process, and one for each other process of its job on this machine.
     threads: AtomicUsize,
     /// Tick until which spins are throttled because contention was seen.
     contended_until: AtomicU64,
     /// Length of the last contended window in ticks.
     window: AtomicU64,
+    /// Tick until which nobody yields beside other load, because a yield gave the core to another
+    /// program for a time slice.
+    crowded_until: AtomicU64,
 }
 
 #[cfg(not(loom))]
@@ -55,9 +69,12 @@ static POLICY: Policy = Policy {
     free: AtomicU64::new(300_000),
     throttled: AtomicU64::new(100),
     cpus: AtomicUsize::new(usize::MAX),
+    own_cpus: AtomicUsize::new(0),
+    job_cpus: AtomicUsize::new(0),
     threads: AtomicUsize::new(1),
     contended_until: AtomicU64::new(0),
     window: AtomicU64::new(0),
+    crowded_until: AtomicU64::new(0),
 };
 
 /// Two turns this far apart (some 1.5 ms at 2.6 GHz) had a time slice of another program between them.
@@ -73,6 +90,10 @@ const CONTENDED: u64 = 500;
 /// How often a thread that shares its core with others of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 const YIELDS: u32 = 32;
+/// How long nobody yields beside other load, once a yield took a time slice: some 50 ms. That slice
+/// was some milliseconds, so even if each first yield costs one, no more than a tenth is lost.
+#[cfg(not(loom))]
+const CROWDED: u64 = 130_000_000;
 /// First contended window: some 3 ms. A window too short would cost a loaded machine one long
 /// spin per window; one too long would make a quiet machine sleep for no reason.
 #[cfg(not(loom))]
@@ -93,7 +114,22 @@ impl Policy {
 
     /// Sets how many CPUs the process may use (affinity mask and cgroup quota).
     pub fn set_cpus(cpus: usize) {
-        POLICY.cpus.store(cpus.max(1), Ordering::Relaxed);
+        POLICY.own_cpus.store(cpus.max(1), Ordering::Relaxed);
+        Self::settle_cpus();
+    }
+
+    /// Adds a job: `others`, processes besides this one on this machine, and the CPUs that all of them may use. An
+    /// engine of threads and one of processes say what they know in any order.
+    pub fn join_job(others: usize, cpus: usize) {
+        Self::add_threads(others as isize);
+        POLICY.job_cpus.store(cpus.max(1), Ordering::Relaxed);
+        Self::settle_cpus();
+    }
+
+    fn settle_cpus() {
+        let own = POLICY.own_cpus.load(Ordering::Relaxed);
+        let job = POLICY.job_cpus.load(Ordering::Relaxed);
+        POLICY.cpus.store(own.max(job), Ordering::Relaxed);
     }
 
     /// Adds `more` (which may be negative) to the number of managed threads.
@@ -119,11 +155,31 @@ impl Policy {
         until != 0 && sys::ticks() < until
     }
 
-    /// How many turns a wait that begins now may spin, and how often it may yield then.
+    /// True when contention was ever seen in this process.
+    #[inline(always)]
+    fn was_contended() -> bool {
+        POLICY.contended_until.load(Ordering::Relaxed) != 0
+    }
+
+    /// True while yielding is known to give the core to another program.
     #[inline]
-    fn budget() -> (u64, u32) {
+    fn crowded() -> bool {
+        sys::ticks() < POLICY.crowded_until.load(Ordering::Relaxed)
+    }
+
+    /// How many turns a wait that begins now may spin, and how often it may yield then.
+    /// `core` is where the awaited thread was last seen, as [`core_here`] says it.
+    #[inline]
+    fn budget(core: u32) -> (u64, u32) {
         if Self::contended() {
-            (POLICY.free.load(Ordering::Relaxed).min(CONTENDED), 0)
+            if Self::oversubscribed() {
+                // Spinning or yielding would only help the other program.
+                (0, 0)
+            } else if core != NOWHERE && core == core_here() {
+                (0, if Self::crowded() { 0 } else { YIELDS })
+            } else {
+                (POLICY.free.load(Ordering::Relaxed).min(CONTENDED), 0)
+            }
         } else if Self::oversubscribed() {
             (POLICY.throttled.load(Ordering::Relaxed), YIELDS)
         } else {
@@ -170,10 +226,16 @@ pub struct Spinner {
 
 #[cfg(not(loom))]
 impl Spinner {
-    /// Begins a wait.
+    /// Begins a wait for a thread that may be anywhere.
     #[inline]
     pub fn new() -> Spinner {
-        let (left, yields) = Policy::budget();
+        Self::for_thread_on(NOWHERE)
+    }
+
+    /// Begins a wait for a thread that was last seen on `core`.
+    #[inline]
+    fn for_thread_on(core: u32) -> Spinner {
+        let (left, yields) = Policy::budget(core);
         Spinner {
             left,
             yields,
@@ -209,6 +271,7 @@ impl Spinner {
             // a claim to the core.
             self.yields = 0;
             Policy::saw_contention(now);
+            POLICY.crowded_until.store(now + CROWDED, Ordering::Relaxed);
             return false;
         }
         true
@@ -245,6 +308,10 @@ impl Spinner {
         Spinner { left: 1 }
     }
 
+    fn for_thread_on(_core: u32) -> Spinner {
+        Self::new()
+    }
+
     /// One turn, then sleep.
     pub fn turn(&mut self) -> bool {
         pause();
@@ -257,6 +324,19 @@ impl Default for Spinner {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// No core, in a [`Flag`].
+const NOWHERE: u32 = 0;
+
+/// The core that the calling thread runs on, as a number other than [`NOWHERE`].
+#[cfg(not(loom))]
+#[inline]
+fn core_here() -> u32 {
+    // SAFETY: sched_getcpu has no preconditions.
+    let core = unsafe { libc::sched_getcpu() };
+    // An error is -1, which becomes `NOWHERE`.
+    core.wrapping_add(1) as u32
 }
 
 /// True when more threads are runnable in the system than it has CPUs online.
@@ -313,13 +393,23 @@ const STATE: u32 = 3;
 /// whether anybody sleeps: with a plain store followed by a load of a separate "sleeping" word the
 /// two could be reordered, the waiter could announce its sleep in between, and nobody would wake
 /// it. For the same reason a waiter announces its sleep by compare-exchange on the same word.
+///
+/// **`SHARED`.** A flag of one process by default. A [`SharedFlag`] may lie in memory that several processes map:
+/// the kernel then finds its sleepers by the page, which makes a sleep and a wake-up a little dearer. A word of
+/// zeros is a flag at epoch 0.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Flag {
+pub struct Flag<const SHARED: bool = false> {
     word: AtomicU32,
+    /// The core from which the flag was last signalled while the machine was contended, or
+    /// [`NOWHERE`]. A hint: it may be old, and orders nothing.
+    core: core::sync::atomic::AtomicU32,
     #[cfg(loom)]
     kernel: Futex,
 }
+
+/// A [`Flag`] for memory that several processes map.
+pub type SharedFlag = Flag<true>;
 
 impl Default for Flag {
     fn default() -> Self {
@@ -333,6 +423,7 @@ impl Flag {
     pub const fn new() -> Flag {
         Flag {
             word: AtomicU32::new(0),
+            core: core::sync::atomic::AtomicU32::new(NOWHERE),
         }
     }
 
@@ -341,9 +432,46 @@ impl Flag {
     pub fn new() -> Flag {
         Flag {
             word: AtomicU32::new(0),
+            core: core::sync::atomic::AtomicU32::new(NOWHERE),
             kernel: Futex::new(),
         }
     }
+}
+
+impl Default for SharedFlag {
+    fn default() -> Self {
+        Self::shared()
+    }
+}
+
+impl SharedFlag {
+    /// A flag at epoch 0.
+    #[cfg(not(loom))]
+    pub const fn shared() -> SharedFlag {
+        Flag {
+            word: AtomicU32::new(0),
+            core: core::sync::atomic::AtomicU32::new(NOWHERE),
+        }
+    }
+
+    /// A flag at epoch 0.
+    #[cfg(loom)]
+    pub fn shared() -> SharedFlag {
+        Flag {
+            word: AtomicU32::new(0),
+            core: core::sync::atomic::AtomicU32::new(NOWHERE),
+            kernel: Futex::new(),
+        }
+    }
+}
+
+impl<const SHARED: bool> Flag<SHARED> {
+    #[cfg(not(loom))]
+    const SCOPE: sys::Scope = if SHARED {
+        sys::Scope::Machine
+    } else {
+        sys::Scope::Process
+    };
 
     /// Sets the epoch without waking anybody. Only for a flag that nobody waits on.
     pub fn reset(&self, epoch: u32) {
@@ -369,15 +497,20 @@ impl Flag {
     /// # Safety
     /// `this` is a live flag when the call begins.
     #[inline]
-    pub unsafe fn signal_ptr(this: *const Flag, epoch: u32) {
+    pub unsafe fn signal_ptr(this: *const Self, epoch: u32) {
         // SAFETY: live by the caller's promise until the swap has released the waiters.
         let flag = unsafe { &*this };
         #[cfg(not(loom))]
         let word = flag.word.as_ptr();
+        // Before the swap: after it the memory may be somebody else's.
+        #[cfg(not(loom))]
+        if Policy::was_contended() {
+            flag.core.store(core_here(), Ordering::Relaxed);
+        }
         let before = flag.word.swap(epoch << 2, Ordering::AcqRel);
         if before & STATE == SLEEPING {
             #[cfg(not(loom))]
-            sys::futex_wake(word, i32::MAX);
+            sys::futex_wake_in(Self::SCOPE, word, i32::MAX);
             #[cfg(loom)]
             flag.kernel.wake_all();
         }
@@ -388,7 +521,7 @@ impl Flag {
     #[inline(always)]
     pub fn signal(&self, epoch: u32) {
         // SAFETY: a reference is live.
-        unsafe { Flag::signal_ptr(self, epoch) }
+        unsafe { Self::signal_ptr(self, epoch) }
     }
 
     /// Wakes the sleepers without changing the epoch, so that they poll again. True if somebody
@@ -406,7 +539,7 @@ impl Flag {
             ) {
                 Ok(_) => {
                     #[cfg(not(loom))]
-                    sys::futex_wake(self.word.as_ptr(), i32::MAX);
+                    sys::futex_wake_in(Self::SCOPE, self.word.as_ptr(), i32::MAX);
                     #[cfg(loom)]
                     self.kernel.wake_all();
                     return true;
@@ -439,7 +572,7 @@ impl Flag {
         asleep: &mut dyn FnMut(bool),
     ) {
         'again: loop {
-            let mut spinner = Spinner::new();
+            let mut spinner = Spinner::for_thread_on(self.core.load(Ordering::Relaxed));
             loop {
                 if self.reached(epoch) {
                     return;
@@ -492,7 +625,7 @@ impl Flag {
                     }
                 }
                 #[cfg(not(loom))]
-                sys::futex_wait(&self.word, sleeping);
+                sys::futex_wait_in(Self::SCOPE, &self.word, sleeping);
                 #[cfg(loom)]
                 self.kernel.wait(&self.word, sleeping);
             }
@@ -540,7 +673,7 @@ impl Flag {
             if now >= deadline {
                 return false;
             }
-            sys::futex_wait_for(&self.word, sleeping, deadline - now);
+            sys::futex_wait_for_in(Self::SCOPE, &self.word, sleeping, deadline - now);
         }
     }
 }
@@ -627,8 +760,48 @@ mod tests {
         assert!(polls.load(Ordering::Relaxed) > 0);
     }
 
+    /// The policy is the process's: tests that change it take turns.
+    static POLICY_TESTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    #[test]
+    fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
+        let _turn = POLICY_TESTS.lock();
+        let f = Flag::new();
+        POLICY.contended_until.store(0, Ordering::Relaxed);
+        f.signal(1);
+        assert_eq!(f.core.load(Ordering::Relaxed), NOWHERE);
+
+        let free = POLICY.free.load(Ordering::Relaxed);
+        assert_eq!(Policy::budget(core_here()), (free, 0));
+        POLICY.contended_until.store(u64::MAX, Ordering::Relaxed);
+        assert_eq!(Policy::budget(NOWHERE), (CONTENDED, 0));
+        // The test may be moved to another core at any moment, but not each time.
+        let on_core = || {
+            f.signal(2);
+            Policy::budget(f.core.load(Ordering::Relaxed))
+        };
+        assert!((0..1000).any(|_| on_core() == (0, YIELDS)));
+        // A yield went to another program: sleep.
+        POLICY.crowded_until.store(u64::MAX, Ordering::Relaxed);
+        assert!((0..1000).any(|_| on_core() == (0, 0)));
+        POLICY.crowded_until.store(0, Ordering::Relaxed);
+        // More threads than cores, and another program.
+        let (cpus, threads) = (&POLICY.cpus, &POLICY.threads);
+        let before = (
+            cpus.swap(2, Ordering::Relaxed),
+            threads.swap(3, Ordering::Relaxed),
+        );
+        assert_eq!(Policy::budget(NOWHERE), (0, 0));
+        assert!((0..1000).all(|_| on_core() == (0, 0)));
+        cpus.store(before.0, Ordering::Relaxed);
+        threads.store(before.1, Ordering::Relaxed);
+        assert!((0..1000).any(|_| Policy::budget(core_here() + 1) == (CONTENDED, 0)));
+        POLICY.contended_until.store(0, Ordering::Relaxed);
+    }
+
     #[test]
     fn contention_windows_grow_and_close() {
+        let _turn = POLICY_TESTS.lock();
         let now = sys::ticks();
         Policy::saw_contention(now);
         assert!(Policy::contended());

@@ -28,6 +28,40 @@ pub fn fatal(text: core::fmt::Arguments<'_>) -> ! {
     unsafe { libc::exit(1) }
 }
 
+extern "C" {
+    static mut stdout: *mut libc::FILE;
+    fn ftrylockfile(file: *mut libc::FILE) -> libc::c_int;
+    fn funlockfile(file: *mut libc::FILE);
+    fn fflush_unlocked(file: *mut libc::FILE) -> libc::c_int;
+}
+
+/// Writes out what the program's standard output has buffered: to be called before a process ends by `_exit`, which
+/// loses it.
+///
+/// Another thread of the program may hold the stream, and need not ever give it back: it may wait for the very thread
+/// that calls. So this tries for [`PATIENCE`] looks, a millisecond each, and then gives the text up.
+#[cold]
+pub fn flush_output() {
+    /// Looks at a stream that another thread holds.
+    const PATIENCE: u32 = 100;
+    for _ in 0..PATIENCE {
+        // SAFETY: the C library's own stream, which it never frees; the program may have set the variable to another
+        // stream of its own, which is as good. The lock is held while it is flushed.
+        unsafe {
+            let out = stdout;
+            if out.is_null() {
+                return;
+            }
+            if ftrylockfile(out) == 0 {
+                fflush_unlocked(out);
+                funlockfile(out);
+                return;
+            }
+        }
+        std::thread::sleep(core::time::Duration::from_millis(1));
+    }
+}
+
 /// Writes all of `bytes` to `fd`, going on after interrupted and short writes. Errors are dropped:
 /// there is nobody left to tell.
 pub fn write_all(fd: libc::c_int, mut bytes: &[u8]) {

@@ -8,10 +8,35 @@ pub fn errno() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
+/// Who sleeps on a futex, and wakes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Threads of this process.
+    Process,
+    /// Threads of every process that maps the memory of the word.
+    Machine,
+}
+
+impl Scope {
+    #[inline]
+    const fn flag(self) -> libc::c_int {
+        match self {
+            Scope::Process => libc::FUTEX_PRIVATE_FLAG,
+            Scope::Machine => 0,
+        }
+    }
+}
+
 /// Sleeps while `*word == expected`, until [`futex_wake`]. May return early (signals, races): the
 /// caller checks its condition again.
 #[inline]
 pub fn futex_wait(word: &AtomicU32, expected: u32) {
+    futex_wait_in(Scope::Process, word, expected);
+}
+
+/// As [`futex_wait`], for a word that other processes may map.
+#[inline]
+pub fn futex_wait_in(scope: Scope, word: &AtomicU32, expected: u32) {
     // The program's errno must not change under its feet: a barrier is not a libc call to it.
     let saved = errno();
     // SAFETY: the word is a live, aligned u32; a null timeout means none.
@@ -19,7 +44,7 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            libc::FUTEX_WAIT | scope.flag(),
             expected,
             core::ptr::null::<libc::timespec>(),
         );
@@ -29,6 +54,11 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
 
 /// As [`futex_wait`], but returns after `ns` nanoseconds at the latest (by the monotonic clock).
 pub fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
+    futex_wait_for_in(Scope::Process, word, expected, ns);
+}
+
+/// As [`futex_wait_for`], for a word that other processes may map.
+pub fn futex_wait_for_in(scope: Scope, word: &AtomicU32, expected: u32, ns: u64) {
     let saved = errno();
     // SAFETY: timespec is plain data.
     let mut timeout: libc::timespec = unsafe { core::mem::zeroed() };
@@ -39,7 +69,7 @@ pub fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
-            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            libc::FUTEX_WAIT | scope.flag(),
             expected,
             &raw const timeout,
         );
@@ -58,13 +88,23 @@ pub fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
     reason = "the pointer is a key for the kernel, which does not read through it"
 )]
 pub fn futex_wake(word: *const u32, count: i32) {
+    futex_wake_in(Scope::Process, word, count);
+}
+
+/// As [`futex_wake`], for a word that other processes may map.
+#[inline]
+#[allow(
+    clippy::not_unsafe_ptr_arg_deref,
+    reason = "the pointer is a key for the kernel, which does not read through it"
+)]
+pub fn futex_wake_in(scope: Scope, word: *const u32, count: i32) {
     let saved = errno();
-    // SAFETY: the kernel only uses the address as a key for private futexes; it does not read it.
+    // SAFETY: the kernel only uses the address as a key; it does not read what lies there.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
             word,
-            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            libc::FUTEX_WAKE | scope.flag(),
             count,
         );
         *libc::__errno_location() = saved;

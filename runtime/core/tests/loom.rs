@@ -2,8 +2,9 @@
 //! runs it.
 #![cfg(loom)]
 
+use hetmp_core::bell::{Bell, Naps};
 use hetmp_core::lock::{Brief, Lock};
-use hetmp_core::park::{Flag, Poll};
+use hetmp_core::park::{Flag, Poll, SharedFlag};
 use hetmp_core::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
 use loom::{cell::UnsafeCell, thread};
@@ -192,5 +193,79 @@ fn a_brief_lock_excludes() {
             shared.0.unlock();
         }
         other.join().unwrap();
+    });
+}
+
+/// Naps have no end of their own in the model: a ring that is missed is a deadlock, which loom finds.
+const NAPS: Naps = Naps {
+    shortest: 0,
+    longest: 0,
+};
+
+#[test]
+fn a_ring_after_a_relaxed_store_wakes_who_sleeps_on_a_bell() {
+    bounded(3, || {
+        let shared = Arc::new((Bell::new(), AtomicU32::new(0)));
+        let sleepers: Vec<_> = (0..2)
+            .map(|_| {
+                let s = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let held =
+                        s.0.sleep(NAPS, &mut || s.1.load(Ordering::Relaxed) == 1, &mut || true);
+                    assert!(held);
+                })
+            })
+            .collect();
+        shared.1.store(1, Ordering::Relaxed);
+        shared.0.ring();
+        for s in sleepers {
+            s.join().unwrap();
+        }
+    });
+}
+
+/// A ring for something else, and one for what is waited for.
+#[test]
+fn two_peers_ring_one_bell() {
+    bounded(2, || {
+        let shared = Arc::new((Bell::new(), AtomicU32::new(0)));
+        let peer = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                s.1.fetch_add(1, Ordering::Relaxed);
+                s.0.ring();
+            })
+        };
+        let other = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                s.1.fetch_add(1, Ordering::Relaxed);
+                s.0.ring();
+            })
+        };
+        assert!(shared.0.sleep(
+            NAPS,
+            &mut || shared.1.load(Ordering::Relaxed) == 2,
+            &mut || true
+        ));
+        peer.join().unwrap();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_shared_flag_keeps_the_rules_of_a_flag() {
+    bounded(3, || {
+        let shared = Arc::new((SharedFlag::shared(), Data::new()));
+        let waiter = {
+            let s = Arc::clone(&shared);
+            thread::spawn(move || {
+                s.0.wait(1);
+                assert_eq!(s.1.get(), 7);
+            })
+        };
+        shared.1.set(7);
+        shared.0.signal(1);
+        waiter.join().unwrap();
     });
 }

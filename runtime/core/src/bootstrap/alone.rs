@@ -56,7 +56,8 @@ impl Job for Alone {
         Ok(self.values.get(key).cloned())
     }
     fn abort(&mut self, status: i32, message: &str) -> ! {
-        crate::report::warn(format_args!("job aborted with status {status}: {message}"));
+        crate::report::flush_output();
+        crate::report::warn(format_args!("job ended with status {status}: {message}"));
         exit_now(status)
     }
     fn finalize(&mut self) -> Result<(), Error> {

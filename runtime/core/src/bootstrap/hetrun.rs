@@ -146,6 +146,7 @@ impl Job for Hetrun {
         }
     }
     fn abort(&mut self, status: i32, message: &str) -> ! {
+        crate::report::flush_output();
         let told = self.send(&Request::Abort {
             status,
             message: message.to_owned(),

@@ -3,7 +3,8 @@
 //! * **What it is**: [`connect`] finds out which launcher started this process (hetrun, a PMI-1 or
 //!   PMI-2 one, a PMIx one, or none) and returns a [`Job`]: a rank among so many, which ranks share
 //!   this machine, a key-value exchange by which the processes learn each other's addresses, and a
-//!   secret by which they recognise each other's connections.
+//!   secret by which they recognise each other's connections. [`through`] makes one from an exchange
+//!   that the caller has.
 //! * **What it owns**: the connection to the launcher, nothing else; no data of any API travels
 //!   here.
 //! * **Data in**: environment variables and messages of the launcher; the parsers of both are pure
@@ -18,10 +19,13 @@ pub mod wire;
 
 mod alone;
 mod hetrun;
+mod own;
 mod pmi1;
 mod pmi2;
 mod pmix;
 mod values;
+
+pub use own::{through, Exchange};
 
 #[cfg(test)]
 mod tests;
@@ -55,6 +59,8 @@ pub enum Launcher {
     Pmi2,
     /// One that speaks PMIx: Open MPI's `mpirun`, `prterun`, `srun --mpi=pmix`.
     Pmix,
+    /// The caller, with an exchange of its own.
+    Own,
 }
 
 impl fmt::Display for Launcher {
@@ -65,6 +71,7 @@ impl fmt::Display for Launcher {
             Self::Pmi1 => "pmi1",
             Self::Pmi2 => "pmi2",
             Self::Pmix => "pmix",
+            Self::Own => "own",
         })
     }
 }
@@ -152,7 +159,8 @@ pub trait Job: Send {
     /// # Errors
     /// [`Error::Usage`] for a bad key or rank; else what happened to the launcher.
     fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, Error>;
-    /// Ends every process of the job, this one with `status`; `message` is for the user.
+    /// Ends every process of the job, this one with `status`; `message` is for the user. What this process's standard
+    /// output has buffered is written out before.
     fn abort(&mut self, status: i32, message: &str) -> !;
     /// Says that this process is done with the job: that it ends afterwards, even with the others
     /// still running, is no accident. Nothing may be put, got or fenced afterwards.
@@ -185,6 +193,7 @@ pub fn connect() -> Result<Box<dyn Job>, Error> {
         Launcher::Pmi1 => Box::new(pmi1::connect(&text)?),
         Launcher::Pmi2 => Box::new(pmi2::connect(&text)?),
         Launcher::Pmix => Box::new(pmix::Pmix::connect()?),
+        Launcher::Own => unreachable!("no variable speaks of an exchange of the caller's own"),
     })
 }
 

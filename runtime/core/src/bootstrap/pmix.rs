@@ -381,8 +381,9 @@ impl Job for Pmix {
         }
     }
     fn abort(&mut self, status: i32, message: &str) -> ! {
+        crate::report::flush_output();
         crate::report::warn(format_args!(
-            "rank {} aborted the job with status {status}: {message}",
+            "rank {} ended the job with status {status}: {message}",
             self.me.rank
         ));
         let text = CString::new(message.replace('\0', " ")).unwrap_or_default();

@@ -171,8 +171,9 @@ impl<X: Exchange> Job for Texts<X> {
         self.get_pieces(rank, key)
     }
     fn abort(&mut self, status: i32, message: &str) -> ! {
+        crate::report::flush_output();
         crate::report::warn(format_args!(
-            "rank {} aborted the job with status {status}: {message}",
+            "rank {} ended the job with status {status}: {message}",
             self.rank
         ));
         // hydra throws away what is still on its way when it hears of an abort, this line too.

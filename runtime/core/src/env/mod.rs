@@ -5,15 +5,15 @@
 //! from it; `OMP_DISPLAY_ENV=verbose`, `hetmp info --env` and `docs/environment.md`
 //! ([`markdown`]) list it.
 //!
-//! [`snapshot`] copies the values that the table names out of `environ`, once. Programs call
-//! `setenv` while threads run; whoever reads the copy is neither racing with that nor surprised by
-//! it. libgomp reads its variables while it is loaded, so the library asks for the snapshot then
-//! ([`capture`]).
+//! [`snapshot`] copies the values that the table names out of `environ`, once, at the first use: all
+//! parts of the library then agree, whatever the program sets later. libgomp reads its variables while
+//! it is loaded. Under a preload that is before `main`, and what Python programs put into `os.environ`
+//! before they import would not count; so we wait for the first call.
 //!
 //! **Data in**: `environ`. **Data out**: bytes, not strings: a value need not be UTF-8.
 
 mod snapshot;
 mod table;
 
-pub use snapshot::{capture, snapshot, Snapshot};
+pub use snapshot::{snapshot, Snapshot};
 pub use table::{lookup, markdown, Family, Kind, Suffixes, Variable, TABLE};

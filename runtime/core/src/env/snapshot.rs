@@ -67,23 +67,25 @@ impl Snapshot {
         }
         // SAFETY: getauxval has no preconditions.
         let privileged = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
-        // SAFETY: reads one pointer that libc keeps valid for the whole life of the process.
+        // SAFETY: reads one pointer, which the C library has set before any code of the program runs; no
+        // other thread sets it during the first use (see `snapshot`).
         let mut next = unsafe { environ };
         let lines = std::iter::from_fn(move || {
             if next.is_null() {
                 return None;
             }
             // SAFETY: `environ` is an array of pointers that ends with a null pointer, which stops
-            // the iteration. Nobody changes it meanwhile: the library takes the snapshot while it
-            // is loaded, and a later first call is as safe as any `getenv`.
+            // the iteration. It stays as it is until `from_lines` has copied what it needs: this thread is here
+            // and calls no `setenv`, and the program lets no other thread call it during the first use
+            // (see `snapshot`).
             let line = unsafe { *next };
             if line.is_null() {
                 return None;
             }
             // SAFETY: the end was not reached, so the next element exists.
             next = unsafe { next.add(1) };
-            // SAFETY: each element of `environ` is a string with a terminating zero, and it is
-            // copied before anybody can change it (as above).
+            // SAFETY: each element of `environ` is a string with a terminating zero. The program does
+            // not change or free it during the first use (see `snapshot`), and `from_lines` copies it.
             Some(unsafe { CStr::from_ptr(line) }.to_bytes())
         });
         Self::from_lines(lines, privileged)
@@ -108,15 +110,17 @@ fn variable_named(name: &[u8]) -> Option<&'static table::Variable> {
 
 static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
 
-/// The process's snapshot, taken now if it was not taken before.
+/// The process's snapshot, taken now if it was not taken before. One pass over the environment, no
+/// system call but one for who runs the program.
+///
+/// # A program that changes its environment
+/// What it sets before the first use counts, and nothing after. `environ` is the C library's, and
+/// nothing in its interface keeps a reader and a `setenv` of another thread apart (POSIX.1-2017,
+/// `setenv`: the function "need not be thread-safe"). So the rule for every function that may call
+/// `getenv` holds for the first call of this library: no other thread of the program may change the
+/// environment meanwhile. The README says so, under "What differs".
 pub fn snapshot() -> &'static Snapshot {
     SNAPSHOT.get_or_init(Snapshot::of_process)
-}
-
-/// Takes the snapshot now. Called while the library is loaded, so that a program's later `setenv`
-/// has no effect, as with libgomp. One pass over the environment, no system call.
-pub fn capture() {
-    snapshot();
 }
 
 #[cfg(test)]
@@ -167,7 +171,6 @@ mod tests {
 
     #[test]
     fn the_process_has_a_snapshot() {
-        super::capture();
         assert!(std::ptr::eq(super::snapshot(), super::snapshot()));
     }
 }

@@ -155,7 +155,8 @@ const fn hetmp(name: &'static str, kind: Kind) -> Variable {
 
 /// What `OMP_SCHEDULE` and `HETMP_SCHEDULE` take.
 const SCHEDULES: &str = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,chunk], \
-     hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,... or cross-dynamic[,chunk]";
+     hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., \
+     cross-dynamic[,chunk], aid-static[,chunk], aid-hybrid[,part%[,chunk]] or aid-dynamic[,major[,chunk]]";
 
 /// What turns a switch of OpenSHMEM on.
 const SWITCH: &str = "any value; 0, no, false and off are as if it were not set";
@@ -314,6 +315,12 @@ pub static TABLE: &[Variable] = &[
         .accepts("an integer from 0")
         .help("The OpenACC device number.")
         .spec("OpenACC 2.6, 4.2"),
+    acc("ACC_PROFLIB", Kind::Text)
+        .default("not set")
+        .accepts("shared libraries with acc_register_library, separated by ;")
+        .help("Tools that are told of OpenACC events.")
+        .spec("OpenACC 2.6, 5.4")
+        .not_when_privileged(),
     acc("GOMP_OPENACC_DIM", Kind::Notation)
         .default("not set")
         .accepts("gang:worker:vector, each an integer from 0 or empty")
@@ -468,7 +475,8 @@ pub static TABLE: &[Variable] = &[
         .help(
             "The platform that message queues (hetmp/mq.h) model: slaves, local stores, speed of \
              transfers; strict keeps the master's slots out of the slaves' reach, scale makes \
-             modelled times longer.",
+             modelled times longer. A value that is not understood ends the program: on another \
+             platform than asked for, mistakes would pass.",
         )
         .spec("hetmp")
         .not_when_privileged(),
@@ -510,7 +518,8 @@ pub fn markdown() -> String {
         "# Environment variables\n\n\
          Generated from the table in `runtime/core/src/env/table.rs`. Letters may be of either \
          case, and blanks around a value are ignored. A value that is not understood costs one \
-         line on standard error, and the default holds. Names marked with * also exist as \
+         line on standard error, and the default holds, unless its row says otherwise. Values are read \
+         at the first call of a function of the library. Names marked with * also exist as \
          `NAME_ALL`, which the host takes where `NAME` is unset; `NAME_DEV` and `NAME_DEV_n` are \
          for devices and have no effect here.\n",
     );

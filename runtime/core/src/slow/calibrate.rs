@@ -45,11 +45,19 @@ const PROBE_NS: u64 = 100_000;
 /// first good tick where other processes have the cores.)
 const LIMIT_NS: u64 = 40 * PROBE_NS;
 
-/// The constants; measured by the first caller, in about 2 ms. Afterwards a load, which a signal
+/// The constants; measured for the first caller, in about 2 ms. Afterwards a load, which a signal
 /// handler may do.
 pub(super) fn get() -> &'static Calibration {
     static ONCE: OnceLock<Calibration> = OnceLock::new();
-    ONCE.get_or_init(measure)
+    ONCE.get_or_init(|| {
+        let caller = crate::sys::gettid();
+        crate::aside::run(|| {
+            if crate::sys::gettid() != caller {
+                timer::let_ticks_in();
+            }
+            measure()
+        })
+    })
 }
 
 /// The handler of the calibration's own ticks: `mark` and `mark_cpu` hold its first and last
@@ -70,6 +78,15 @@ fn measure() -> Calibration {
     let start_cpu = timer::cpu_ns();
     let (start, start_ns) = both_clocks();
     let works = timer::arm(&account);
+    // At once: other calls set errno, too.
+    let why = if works || timer::signal().is_some() {
+        format!(
+            "no timer could be made ({})",
+            std::io::Error::last_os_error()
+        )
+    } else {
+        timer::NO_SIGNAL.to_owned()
+    };
     let mut seen = account.debt.load(Relaxed);
     let mut before = ticks();
     let mut rounds = 0u32;
@@ -114,9 +131,7 @@ fn measure() -> Calibration {
     };
     if !works {
         crate::report::warn(format_args!(
-            "emulated speed: no timer could be made ({}): threads are slowed at the end of a \
-             region only",
-            std::io::Error::last_os_error()
+            "emulated speed: {why}: threads are slowed at the end of a region only"
         ));
     }
     Calibration {

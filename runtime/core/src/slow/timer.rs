@@ -9,6 +9,11 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
 use std::sync::OnceLock;
 
+/// Said where [`signal`] finds none.
+pub(super) const NO_SIGNAL: &str =
+    "the program has taken every real-time signal from SIGRTMIN+1 to \
+    SIGRTMAX-5, and a timer needs one";
+
 /// The calling thread's CPU clock, in ns.
 pub(super) fn cpu_ns() -> u64 {
     let mut t = libc::timespec {
@@ -85,6 +90,19 @@ fn create(account: &Account, tid: libc::pid_t) -> Option<c_int> {
     (rc == 0).then_some(timer)
 }
 
+/// Lets the timer's signal reach the calling thread, which blocks it if it is one of ours.
+pub(super) fn let_ticks_in() {
+    if let Some(signal) = signal() {
+        // SAFETY: the set is live, and initialised before use.
+        unsafe {
+            let mut ours = MaybeUninit::<libc::sigset_t>::uninit();
+            libc::sigemptyset(ours.as_mut_ptr());
+            libc::sigaddset(ours.as_mut_ptr(), signal);
+            libc::pthread_sigmask(libc::SIG_UNBLOCK, ours.as_ptr(), core::ptr::null_mut());
+        }
+    }
+}
+
 /// Ends the timer. Afterwards no signal that carries the account's address is pending, so that it
 /// may be freed. (A thread that ended without this takes its pending signals with it.)
 pub(super) fn delete(account: &Account) {
@@ -118,7 +136,7 @@ pub(super) fn delete(account: &Account) {
 ///
 /// The first one below `SIGRTMAX - 4` that has its default action: debuggers and language
 /// runtimes take the last few, C libraries the first.
-fn signal() -> Option<c_int> {
+pub(super) fn signal() -> Option<c_int> {
     static ONCE: OnceLock<Option<c_int>> = OnceLock::new();
     *ONCE.get_or_init(|| {
         (libc::SIGRTMIN() + 1..=libc::SIGRTMAX() - 5)

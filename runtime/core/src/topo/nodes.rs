@@ -136,7 +136,8 @@ impl Nodes {
 
     /// Reads a value of `HETMP_NODES`; files are read from the file system.
     pub fn parse(value: &[u8], machine: &Topology) -> Result<Self, NodeError> {
-        parse::value(value, machine, &|path: &Path| std::fs::read_to_string(path)).map(Nodes)
+        let read = |path: &Path| crate::file::text(path, crate::file::SMALL);
+        parse::value(value, machine, &read).map(Nodes)
     }
 
     /// Groups the allowed CPUs by what distinguishes them; one node on a uniform machine.

@@ -1,0 +1,97 @@
+//! Small files that a user names: read whole, never for ever.
+//!
+//! A pipe makes a reader wait for a writer, a device may have no end, and both may be named by a slip
+//! in an environment variable, before the program has begun. So only regular files are read, and only
+//! up to a size that no file of the kind reaches.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// A file that a person wrote, or a tool for a person to read.
+pub const SMALL: u64 = 1 << 20;
+
+/// The bytes of the regular file at `path`, which has at most `most` of them.
+///
+/// # Errors
+/// Those of the system, "not a regular file", and "larger than N bytes".
+pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
+    // Looked at before it is opened: opening a device may do something.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::other("not a regular file"));
+    }
+    // Another file may have taken its place since. Then opening must not wait, and nothing is
+    // read from what is no regular file after all.
+    let file = File::options()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(Error::other("not a regular file"));
+    }
+    // A length of 0 says nothing: files of /proc have it. So what comes is counted.
+    let mut bytes = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(Error::other(format!("larger than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The text of the regular file at `path`, which has at most `most` bytes.
+///
+/// # Errors
+/// As for [`bytes`], and "not UTF-8".
+pub fn text(path: &Path, most: u64) -> Result<String> {
+    String::from_utf8(bytes(path, most)?)
+        .map_err(|_| Error::new(ErrorKind::InvalidData, "not UTF-8"))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn only_regular_files_of_a_bounded_size() {
+        let dir = std::env::temp_dir().join(format!("hetmp-core-file-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let said = |path: &Path, most| text(path, most).unwrap_err().to_string();
+
+        let good = dir.join("good");
+        std::fs::write(&good, "twelve bytes").unwrap();
+        assert_eq!(text(&good, 12).unwrap(), "twelve bytes");
+        assert_eq!(said(&good, 11), "larger than 11 bytes");
+        std::fs::write(&good, [0xff]).unwrap();
+        assert_eq!(said(&good, 12), "not UTF-8");
+        assert_eq!(bytes(&good, u64::MAX).unwrap(), [0xff]);
+        std::fs::write(&good, "").unwrap();
+        assert_eq!(text(&good, 0).unwrap(), "");
+
+        // No writer ever comes.
+        let pipe = dir.join("pipe");
+        let name = CString::new(pipe.as_os_str().as_bytes()).unwrap();
+        // SAFETY: a C string.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        for path in [
+            &*pipe,
+            Path::new("/dev/zero"),
+            Path::new("/dev/full"),
+            &*dir,
+        ] {
+            assert_eq!(said(path, SMALL), "not a regular file", "{path:?}");
+        }
+        let link = dir.join("link");
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        assert_eq!(said(&link, SMALL), "not a regular file");
+        assert!(bytes(&dir.join("none"), 1).is_err());
+
+        // Regular by its kind, and without a length.
+        assert!(text(Path::new("/proc/self/status"), SMALL)
+            .unwrap()
+            .contains("Pid:"));
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+}

@@ -1,0 +1,193 @@
+//! Memory that processes of one machine share: a file in memory, without a name.
+//!
+//! Its owner [creates](Segment::create) it; a peer [opens](Segment::open) it through `/proc/PID/fd/N`, so that nothing is
+//! left behind however a job ends. It stays mapped as long as the process lives: programs hold pointers into it.
+
+use core::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+/// The size of a page, in which lengths are counted.
+pub const PAGE: usize = 4096;
+
+/// A mapped segment, this process' own or a peer's.
+#[derive(Debug)]
+pub struct Segment {
+    base: *mut u8,
+    len: usize,
+    /// Open in the owner only: peers open it again.
+    file: Option<OwnedFd>,
+}
+
+// SAFETY: memory that stays mapped; who accesses it orders the accesses.
+unsafe impl Send for Segment {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Segment {}
+
+impl Segment {
+    /// Makes one of `len` bytes, all zero, mapped at a multiple of `align` (a power of two, at least a page). `name` is
+    /// what `/proc` calls it.
+    ///
+    /// # Errors
+    /// There is no memory, or the limit for files is lower.
+    pub fn create(name: &CStr, len: usize, align: usize) -> io::Result<Segment> {
+        // Beyond the limit for files, the kernel would send a signal that ends the process.
+        // SAFETY: plain data, filled by the call.
+        let limit = unsafe {
+            let mut limit: libc::rlimit = core::mem::zeroed();
+            libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit);
+            limit.rlim_cur
+        };
+        if limit != libc::RLIM_INFINITY && len as u64 > limit {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("the limit for files (ulimit -f) is {limit} bytes"),
+            ));
+        }
+        // SAFETY: a C string; the descriptor is new and ours.
+        let file = unsafe {
+            let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            OwnedFd::from_raw_fd(fd)
+        };
+        // SAFETY: the descriptor is open.
+        if unsafe { libc::ftruncate(file.as_raw_fd(), len as libc::off_t) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let base = map(&file, len, align)?;
+        Ok(Segment {
+            base,
+            len,
+            file: Some(file),
+        })
+    }
+
+    /// Maps the one of `len` bytes that process `pid` has open as `fd`.
+    ///
+    /// # Errors
+    /// It cannot be opened or mapped, or has another length.
+    pub fn open(pid: u32, fd: RawFd, len: usize, align: usize) -> io::Result<Segment> {
+        let path = format!("/proc/{pid}/fd/{fd}");
+        let file: OwnedFd = std::fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(path)?
+            .into();
+        // SAFETY: plain data; the descriptor is open.
+        let size = unsafe {
+            let mut stat: libc::stat = core::mem::zeroed();
+            if libc::fstat(file.as_raw_fd(), &raw mut stat) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            stat.st_size as usize
+        };
+        if size != len {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("{size} bytes where {len} are expected"),
+            ));
+        }
+        let base = map(&file, len, align)?;
+        Ok(Segment {
+            base,
+            len,
+            file: None,
+        })
+    }
+
+    /// Its first byte in this process.
+    #[inline(always)]
+    pub fn base(&self) -> *mut u8 {
+        self.base
+    }
+
+    /// Bytes.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// True for no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The file, by which peers open it; none for a peer's.
+    pub fn file(&self) -> Option<RawFd> {
+        self.file.as_ref().map(AsRawFd::as_raw_fd)
+    }
+}
+
+/// Maps the file at an address that is a multiple of `align`.
+fn map(file: &OwnedFd, len: usize, align: usize) -> io::Result<*mut u8> {
+    debug_assert!(align.is_power_of_two() && align >= PAGE);
+    let refused = || Err(io::Error::last_os_error());
+    // SAFETY: a reservation that nothing else uses, then the file over the aligned part of it, then the ends
+    // given back.
+    unsafe {
+        let room = len + align;
+        let at = libc::mmap(
+            core::ptr::null_mut(),
+            room,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return refused();
+        }
+        let start = at as usize;
+        let base = start.next_multiple_of(align);
+        let mapped = libc::mmap(
+            at.cast::<u8>().add(base - start).cast(),
+            len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE,
+            file.as_raw_fd(),
+            0,
+        );
+        if mapped == libc::MAP_FAILED {
+            let error = refused();
+            libc::munmap(at, room);
+            return error;
+        }
+        if base > start {
+            libc::munmap(at, base - start);
+        }
+        let end = (base + len).next_multiple_of(PAGE);
+        if start + room > end {
+            libc::munmap(
+                core::ptr::with_exposed_provenance_mut(end),
+                start + room - end,
+            );
+        }
+        Ok(mapped.cast())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_mapping_writes_another_one_reads() {
+        let own = Segment::create(c"hetmp-test", 3 * PAGE, 1 << 16).expect("memory");
+        let fd = own.file().expect("its file");
+        let peer = Segment::open(std::process::id(), fd, 3 * PAGE, PAGE).expect("this process");
+        assert_ne!(own.base(), peer.base());
+        assert_eq!(own.base() as usize % (1 << 16), 0);
+        // SAFETY: both are mapped, and nobody else knows them.
+        unsafe {
+            own.base().add(2 * PAGE).write(7);
+            assert_eq!(peer.base().add(2 * PAGE).read(), 7);
+        }
+        let other = Segment::open(std::process::id(), fd, PAGE, PAGE);
+        assert_eq!(
+            other.expect_err("another length").kind(),
+            io::ErrorKind::InvalidData
+        );
+    }
+}

@@ -1,0 +1,237 @@
+//! The executable's static data in memory that other processes can map.
+//!
+//! OpenSHMEM (1.5, section 3) makes global and static variables of the program symmetric objects, and a distributed
+//! shared memory needs them shared, too. The writable pages of the executable (`.data`, `.bss` and what lies with them)
+//! are copied into a [segment](crate::segment), and the segment is mapped in their place: the program goes on with the
+//! same values at the same addresses, and peers that map the segment see them. Where every process runs the same file, an
+//! offset names the same variable in all of them, wherever the loader put a position-independent executable.
+//!
+//! A forked child gets a private copy, as fork promises ([`Snapshot`]).
+
+use crate::segment::PAGE;
+use core::ffi::c_void;
+use std::ops::Range;
+
+/// The page-aligned range of the executable's writable data; empty if it has none.
+pub fn range() -> Range<usize> {
+    let mut found: Range<usize> = 0..0;
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        data: *mut c_void,
+    ) -> libc::c_int {
+        // SAFETY: the loader passes its own description of a loaded object, and our pointer.
+        let (info, found) = unsafe { (&*info, &mut *data.cast::<Range<usize>>()) };
+        // SAFETY: the loader's headers, as many as it says.
+        let headers =
+            unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        *found = writable(
+            info.dlpi_addr as usize,
+            headers.iter().map(|h| Header {
+                kind: h.p_type,
+                flags: h.p_flags,
+                start: h.p_vaddr as usize,
+                len: h.p_memsz as usize,
+            }),
+        );
+        // The first object is the executable: look no further.
+        1
+    }
+    // SAFETY: the callback matches what is passed to it, which lives through the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut found).cast()) };
+    found
+}
+
+struct Header {
+    kind: u32,
+    flags: u32,
+    start: usize,
+    len: usize,
+}
+
+/// The pages of the writable segments, without what becomes read-only after relocation.
+fn writable(base: usize, headers: impl Iterator<Item = Header>) -> Range<usize> {
+    let (mut start, mut end) = (usize::MAX, 0);
+    let mut relro = 0;
+    for h in headers {
+        let at = base.wrapping_add(h.start);
+        if h.kind == libc::PT_LOAD && h.flags & libc::PF_W != 0 {
+            start = start.min(at & !(PAGE - 1));
+            end = end.max((at + h.len).next_multiple_of(PAGE));
+        } else if h.kind == libc::PT_GNU_RELRO {
+            // The loader protects whole pages only, up to the last that is wholly within.
+            relro = (at + h.len) & !(PAGE - 1);
+        }
+    }
+    let start = start.max(relro);
+    if start < end {
+        start..end
+    } else {
+        0..0
+    }
+}
+
+/// Copies the pages of `from..from + len` that are not all zero to `to`, which is zero.
+///
+/// Page by page, so that a large `.bss` that nobody has touched takes neither time nor memory; and by plain loads and
+/// stores, because a sanitizer's memcpy refuses to read the gaps between variables.
+///
+/// # Safety
+/// Both are mapped for `len` bytes, a multiple of a page, and page-aligned.
+unsafe fn copy_pages(from: usize, to: *mut u8, len: usize) {
+    const WORDS: usize = PAGE / 8;
+    for at in (0..len).step_by(PAGE) {
+        let source = (from + at) as *const u64;
+        let target = to.wrapping_add(at).cast::<u64>();
+        // SAFETY: the caller's promise; volatile, since other threads of the program may write meanwhile.
+        unsafe {
+            let any = (0..WORDS).fold(0, |any, i| any | source.add(i).read_volatile());
+            if any != 0 {
+                for i in 0..WORDS {
+                    target.add(i).write_volatile(source.add(i).read_volatile());
+                }
+            }
+        }
+    }
+}
+
+/// Copies `range` to `copy` (its place in the mapped segment) and maps the segment's file over it.
+///
+/// # Errors
+/// The mapping is refused.
+///
+/// # Safety
+/// `range` is what [`range`] found; `copy` is as long, zero, and maps `file` at `offset`, shared. No other thread of
+/// the program writes static variables meanwhile: what it writes between the copy and the mapping is lost.
+pub unsafe fn share(
+    range: &Range<usize>,
+    copy: *mut u8,
+    file: libc::c_int,
+    offset: usize,
+) -> std::io::Result<()> {
+    if range.is_empty() {
+        return Ok(());
+    }
+    // SAFETY: both are mapped for the whole length, by the caller's promise; the mapping replaces pages by
+    // pages of the same content.
+    let at = unsafe {
+        copy_pages(range.start, copy, range.len());
+        libc::mmap(
+            range.start as *mut c_void,
+            range.len(),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_FIXED,
+            file,
+            offset as libc::off_t,
+        )
+    };
+    if at == libc::MAP_FAILED {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// A copy of shared static data, made before a fork: the child's variables are what they were at the fork, whatever
+/// the parent and its peers write after it.
+#[derive(Debug)]
+pub struct Snapshot {
+    at: *mut c_void,
+    range: Range<usize>,
+}
+
+// SAFETY: plain memory that nobody else knows.
+unsafe impl Send for Snapshot {}
+
+impl Snapshot {
+    /// Copies `range`; `None` if there is no memory for it.
+    ///
+    /// # Safety
+    /// `range` was [shared](share), or is empty.
+    pub unsafe fn take(range: &Range<usize>) -> Option<Snapshot> {
+        let mut at = core::ptr::null_mut();
+        if !range.is_empty() {
+            // SAFETY: a new mapping, as long as what is copied into it.
+            unsafe {
+                at = libc::mmap(
+                    core::ptr::null_mut(),
+                    range.len(),
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                    -1,
+                    0,
+                );
+                if at == libc::MAP_FAILED {
+                    return None;
+                }
+                copy_pages(range.start, at.cast(), range.len());
+            }
+        }
+        Some(Snapshot {
+            at,
+            range: range.clone(),
+        })
+    }
+
+    /// In the parent: it is not needed.
+    pub fn drop_it(self) {
+        if !self.range.is_empty() {
+            // SAFETY: mapped by `take`, and given up here.
+            unsafe { libc::munmap(self.at, self.range.len()) };
+        }
+    }
+
+    /// In the child: puts it in the place of the shared pages. False if the system refuses.
+    pub fn put_in_place(self) -> bool {
+        if self.range.is_empty() {
+            return true;
+        }
+        let len = self.range.len();
+        // SAFETY: the copy moves over the shared pages in one step: at no time is the range without content.
+        let at = unsafe {
+            libc::mremap(
+                self.at,
+                len,
+                len,
+                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
+                self.range.start as *mut c_void,
+            )
+        };
+        at != libc::MAP_FAILED
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_become_read_only_are_left_out() {
+        let h = |kind, flags, start, len| Header {
+            kind,
+            flags,
+            start,
+            len,
+        };
+        let w = libc::PF_R | libc::PF_W;
+        let found = writable(
+            0x10000,
+            [
+                h(libc::PT_LOAD, libc::PF_R | libc::PF_X, 0x1000, 0x500),
+                h(libc::PT_LOAD, w, 0x3d98, 0x1300),
+                h(libc::PT_GNU_RELRO, libc::PF_R, 0x3d98, 0x268),
+            ]
+            .into_iter(),
+        );
+        assert_eq!(found, 0x14000..0x16000);
+        assert_eq!(writable(0, core::iter::empty()), 0..0);
+        let no_relro = writable(0, [h(libc::PT_LOAD, w, 0x4010, 8)].into_iter());
+        assert_eq!(no_relro, 0x4000..0x5000);
+    }
+
+    #[test]
+    fn this_executable_has_static_data() {
+        static mut WORD: u64 = 7;
+        let at = (&raw mut WORD) as usize;
+        assert!(range().contains(&at));
+    }
+}
