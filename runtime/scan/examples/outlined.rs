@@ -24,6 +24,9 @@ fn main() {
                 .collect();
         }
         for (name, address) in outlined {
+            if std::env::var("ONLY").is_ok_and(|only| !name.contains(&only)) {
+                continue;
+            }
             let started = cpu_time();
             let scan = hetmp_scan::scan(&image, address);
             let took = cpu_time() - started;
@@ -39,7 +42,7 @@ fn main() {
             let word = verdict.split(' ').next().unwrap_or("").to_string();
             *all.entry(word).or_default() += 1;
             println!(
-                "{path} {name} {address:#x} {verdict} chunks {} calls {}{}{} {} us",
+                "{path} {name} {address:#x} {verdict} chunks {} calls {}{}{}{} {} us{}",
                 scan.chunks,
                 calls.join(","),
                 if scan.calls.foreign { " foreign" } else { "" },
@@ -48,7 +51,17 @@ fn main() {
                 } else {
                     String::new()
                 },
+                if scan.calls.thread_local {
+                    " thread-local"
+                } else {
+                    ""
+                },
                 took / 1000,
+                match (scan.fits(), hetmp_scan::divides_freely(&image, address)) {
+                    (Ok(()), Ok(())) => ", divides freely".to_string(),
+                    (Ok(()), Err(at)) => format!(", division noticed {at:#x}"),
+                    _ => String::new(),
+                },
             );
         }
     }

@@ -227,15 +227,28 @@ impl Tables {
         })
     }
 
+    /// Whether the object asks for the function of this name.
+    pub fn asks_for_name(&self, memory: &dyn Memory, name: &str) -> bool {
+        self.slots.values().any(|slot| match slot {
+            Slot::Symbol(index) => self.name(memory, *index).as_deref() == Some(name),
+            Slot::Relative(_) => false,
+        })
+    }
+
+    fn name(&self, memory: &dyn Memory, index: u32) -> Option<String> {
+        let at = self.symbols.checked_add(u64::from(index) * 24)?;
+        let name_at = u32_at(memory.from(at)?, 0)?;
+        let name = memory.from(self.strings.checked_add(u64::from(name_at))?)?;
+        let end = name.iter().take(4096).position(|&byte| byte == 0)?;
+        Some(String::from_utf8_lossy(&name[..end]).into_owned())
+    }
+
     fn symbol(&self, memory: &dyn Memory, index: u32) -> Option<Callee> {
         let at = self.symbols.checked_add(u64::from(index) * 24)?;
         let bytes = memory.from(at)?;
-        let name_at = u32_at(bytes, 0)?;
         let section = u16::from_le_bytes(bytes.get(6..8)?.try_into().ok()?);
         let value = u64_at(bytes, 8)?;
-        let name = memory.from(self.strings.checked_add(u64::from(name_at))?)?;
-        let end = name.iter().take(4096).position(|&byte| byte == 0)?;
-        let name = String::from_utf8_lossy(&name[..end]).into_owned();
+        let name = self.name(memory, index)?;
         Some(match Entry::of_name(&name) {
             Some(entry) => Callee::Runtime(entry),
             // Defined here: the loader might prefer another definition, but

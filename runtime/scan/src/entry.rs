@@ -189,6 +189,14 @@ impl Entry {
     }
 }
 
+/// Whether the function gives the address of a variable of the calling thread
+/// that is not the C library's own.
+pub(crate) fn tells_thread_local(name: &str) -> bool {
+    let name = base(name);
+    // C++ asks for a variable of another object by a function of its own.
+    name == "__tls_get_addr" || name.starts_with("_ZTW")
+}
+
 fn base(name: &str) -> &str {
     name.split('@').next().unwrap_or(name)
 }
@@ -324,6 +332,7 @@ pub(crate) fn integers(name: &str) -> usize {
     }
     match name {
         "abort"
+        | "__errno_location"
         | "__stack_chk_fail"
         | "_ZSt9terminatev"
         | "__cxa_rethrow"
@@ -345,7 +354,8 @@ pub(crate) fn integers(name: &str) -> usize {
         | "__cxa_allocate_exception"
         | "__cxa_free_exception"
         | "__cxa_guard_acquire"
-        | "__cxa_guard_release" => 1,
+        | "__cxa_guard_release"
+        | "__tls_get_addr" => 1,
         "calloc" | "realloc" | "_ZdlPvm" | "_ZdaPvm" | "strcmp" | "strcpy" | "strchr"
         | "strrchr" | "aligned_alloc" => 2,
         "memcpy" | "memmove" | "memset" | "memcmp" | "memchr" | "strncmp" | "strncpy"
@@ -358,6 +368,30 @@ pub(crate) fn integers(name: &str) -> usize {
         // and for constructors a table.
         _ if name.starts_with("_ZN") && name.ends_with("Ev") => 3,
         _ => 6,
+    }
+}
+
+/// How many vector registers a function of this name takes at most.
+pub(crate) fn vectors(name: &str) -> usize {
+    let name = base(name);
+    if !takes_no_integers(name) {
+        return if integers(name) < 6 { 0 } else { 8 };
+    }
+    let stem = name.strip_suffix(['f', 'l']).unwrap_or(name);
+    match stem {
+        _ if !MATHEMATICS.contains(&name) && !MATHEMATICS.contains(&stem) => 8,
+        "atan2" | "copysign" | "fdim" | "fmax" | "fmin" | "fmod" | "hypot" | "nextafter"
+        | "pow" | "remainder" => 2,
+        "fma" => 3,
+        _ if stem.starts_with('c')
+            && stem != "cos"
+            && stem != "cosh"
+            && stem != "cbrt"
+            && stem != "ceil" =>
+        {
+            4
+        }
+        _ => 1,
     }
 }
 
@@ -398,6 +432,8 @@ pub(crate) fn stays_within_itself(name: &str) -> bool {
         "__cxa_free_exception",
         "__cxa_guard_acquire",
         "__cxa_guard_release",
+        "__tls_get_addr",
+        "__errno_location",
         "__popcountdi2",
         "__ctzdi2",
         "__clzdi2",
@@ -430,5 +466,149 @@ pub(crate) fn stays_within_itself(name: &str) -> bool {
         "__powidf2",
         "__powisf2",
     ];
-    takes_no_integers(name) || NAMES.contains(&base(name))
+    let name = base(name);
+    takes_no_integers(name)
+        || NAMES.contains(&name)
+        || TEXT.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
+
+/// Functions of the C library for text, its conversion and its output, and
+/// others that keep what they share under a lock of their own. Not those that
+/// wait for somebody else's doing (reading, sleeping), nor those that call the
+/// program back (`qsort`, `bsearch`), nor those whose answer depends on the
+/// thread.
+const TEXT: &[&str] = &[
+    "printf",
+    "fprintf",
+    "sprintf",
+    "snprintf",
+    "vprintf",
+    "vfprintf",
+    "vsprintf",
+    "vsnprintf",
+    "__printf_chk",
+    "__fprintf_chk",
+    "__sprintf_chk",
+    "__snprintf_chk",
+    "__vfprintf_chk",
+    "__vsprintf_chk",
+    "__vsnprintf_chk",
+    "puts",
+    "putchar",
+    "putc",
+    "fputs",
+    "fputc",
+    "fwrite",
+    "fflush",
+    "perror",
+    "sscanf",
+    "__isoc99_sscanf",
+    "__isoc23_sscanf",
+    "atoi",
+    "atol",
+    "atoll",
+    "atof",
+    "strtol",
+    "strtoll",
+    "strtoul",
+    "strtoull",
+    "strtof",
+    "strtod",
+    "strtold",
+    "__isoc23_strtol",
+    "__isoc23_strtoll",
+    "__isoc23_strtoul",
+    "__isoc23_strtoull",
+    "strcat",
+    "strncat",
+    "stpcpy",
+    "strcasecmp",
+    "strncasecmp",
+    "strcoll",
+    "strdup",
+    "strndup",
+    "strstr",
+    "strspn",
+    "strcspn",
+    "strpbrk",
+    "strnlen",
+    "strchrnul",
+    "strtok_r",
+    "memrchr",
+    "memmem",
+    "bcmp",
+    "bzero",
+    "__strcpy_chk",
+    "__strncpy_chk",
+    "__strcat_chk",
+    "__strncat_chk",
+    "toupper",
+    "tolower",
+    "isalpha",
+    "isdigit",
+    "isalnum",
+    "isspace",
+    "isupper",
+    "islower",
+    "ispunct",
+    "isxdigit",
+    "__ctype_b_loc",
+    "__ctype_tolower_loc",
+    "__ctype_toupper_loc",
+    "getenv",
+    "time",
+    "clock",
+    "rand",
+    "random",
+    "drand48",
+    "lrand48",
+    "mrand48",
+    "div",
+    "ldiv",
+    "llabs",
+    "memalign",
+    "valloc",
+    "malloc_usable_size",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+    "_ZnamSt11align_val_t",
+    "_ZdlPvSt11align_val_t",
+    "_ZdaPvSt11align_val_t",
+    "_ZdaPvmSt11align_val_t",
+    "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPKSt18_Rb_tree_node_base",
+    "_ZSt18_Rb_tree_decrementPSt18_Rb_tree_node_base",
+    "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_",
+    "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_",
+    "_ZSt11_Hash_bytesPKvmm",
+    "_gfortran_string_len_trim",
+    "_gfortran_string_trim",
+    "_gfortran_string_index",
+    "_gfortran_string_scan",
+    "_gfortran_string_verify",
+    "_gfortran_compare_string",
+    "_gfortran_concat_string",
+    "_gfortran_internal_pack",
+    "_gfortran_internal_unpack",
+    "_gfortran_adjustl",
+    "_gfortran_adjustr",
+    "_gfortran_st_write",
+    "_gfortran_st_write_done",
+];
+
+/// Beginnings of names of the same kind: members of `std::string`, of lists'
+/// nodes and hash tables' policies in libstdc++; what Fortran writes.
+const PREFIXES: &[&str] = &[
+    "_ZNSt7__cxx1112basic_stringI",
+    "_ZNKSt7__cxx1112basic_stringI",
+    "_ZNSt8__detail15_List_node_base",
+    "_ZNKSt8__detail20_Prime_rehash_policy",
+    "_gfortran_pow_",
+    "_gfortran_transfer_integer_write",
+    "_gfortran_transfer_real_write",
+    "_gfortran_transfer_character_write",
+    "_gfortran_transfer_logical_write",
+    "_gfortran_transfer_complex_write",
+];

@@ -1,6 +1,9 @@
 //! What is remembered beyond the state of one point: where the two numbers
 //! escape, and who may see the frame.
 
+use std::collections::BTreeMap;
+
+use crate::operand::Memory;
 use crate::value::{Origin, Place, Value};
 use crate::Why;
 
@@ -11,6 +14,8 @@ pub(crate) struct Findings {
     pub(crate) id: Option<(u64, Why)>,
     /// First escape of the number of threads.
     pub(crate) team: Option<(u64, Why)>,
+    /// First escape of a number from a shared counter.
+    pub(crate) ticket: Option<(u64, Why)>,
     /// The splits whose product was made.
     pub(crate) splits: std::collections::BTreeSet<u64>,
     /// Comparisons of the thread number with 0 that a branch uses.
@@ -20,7 +25,11 @@ pub(crate) struct Findings {
 impl Findings {
     /// Takes in what was found in a called function.
     pub(crate) fn merge(&mut self, other: &Findings) {
-        for (origin, found) in [(Origin::ID, other.id), (Origin::TEAM, other.team)] {
+        for (origin, found) in [
+            (Origin::ID, other.id),
+            (Origin::TEAM, other.team),
+            (Origin::TICKET, other.ticket),
+        ] {
             if let Some((address, why)) = found {
                 self.escape(origin, why, address);
             }
@@ -29,7 +38,11 @@ impl Findings {
     }
 
     pub(crate) fn escape(&mut self, origin: Origin, why: Why, address: u64) {
-        for (which, place) in [(Origin::ID, &mut self.id), (Origin::TEAM, &mut self.team)] {
+        for (which, place) in [
+            (Origin::ID, &mut self.id),
+            (Origin::TEAM, &mut self.team),
+            (Origin::TICKET, &mut self.ticket),
+        ] {
             if origin.has(which) && place.is_none_or(|(first, _)| address < first) {
                 *place = Some((address, why));
             }
@@ -45,8 +58,27 @@ pub(crate) struct Frame {
     pub(crate) exposed: Option<Place>,
     /// Places that hold the numbers, with the storing instruction.
     pub(crate) hidden: Vec<(Place, Origin, u64)>,
+    /// The lowest place from which on the frame is reached with an index.
+    indexed: Option<Place>,
+    /// What each instruction that was executed last reached.
+    pub(crate) touched: BTreeMap<u64, Memory>,
     /// Instructions that made a base of their own.
     bases: Vec<u64>,
+}
+
+/// Lowers `lowest` to the place that `value` points to, if it does.
+fn lower(lowest: &mut Option<Place>, value: Value) {
+    let place = match value {
+        Value::Frame(place) => place,
+        Value::InFrame | Value::StaleFrame => Place {
+            base: u8::MAX,
+            offset: i64::MIN,
+        },
+        _ => return,
+    };
+    if lowest.is_none_or(|low| low.is_at_or_above(place)) {
+        *lowest = Some(place);
+    }
 }
 
 /// More bases than this and the frame is not followed.
@@ -54,20 +86,17 @@ const BASES: usize = 16;
 
 impl Frame {
     pub(crate) fn expose(&mut self, value: Value) {
-        let place = match value {
-            Value::Frame(place) => place,
-            Value::InFrame | Value::StaleFrame => Place {
-                base: u8::MAX,
-                offset: i64::MIN,
-            },
-            _ => return,
-        };
-        if self
-            .exposed
-            .is_none_or(|lowest| lowest.is_at_or_above(place))
-        {
-            self.exposed = Some(place);
-        }
+        lower(&mut self.exposed, value);
+    }
+
+    /// Something at or above this address is reached, by a number that is not
+    /// followed.
+    pub(crate) fn index(&mut self, value: Value) {
+        lower(&mut self.indexed, value);
+    }
+
+    pub(crate) fn is_indexed(&self, place: Place) -> bool {
+        self.indexed.is_some_and(|low| place.is_at_or_above(low))
     }
 
     pub(crate) fn is_exposed(&self, place: Place) -> bool {

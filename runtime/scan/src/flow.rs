@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
+use crate::carried::{self, Interface};
 use crate::entry::{self, Entry};
 use crate::findings::{Findings, Frame};
 use crate::graph::{Graph, Next};
@@ -14,9 +15,9 @@ use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
 
 /// Instructions that one scan decodes, all functions together.
-const DECODED: usize = 16_000;
+const DECODED: usize = 40_000;
 /// Instructions that one scan executes.
-const EXECUTED: usize = 160_000;
+const EXECUTED: usize = 400_000;
 /// How deep calls are followed.
 const DEPTH: usize = 8;
 
@@ -35,6 +36,11 @@ struct Analysis<'a> {
     /// Functions that were followed, by address and by what the registers held.
     known: BTreeMap<u64, Vec<Known>>,
     active: Vec<u64>,
+    /// Whether the results of its loops depend on how they are divided, where
+    /// that was asked for: an instruction that shows it.
+    divided: Option<Result<(), u64>>,
+    /// What the followed functions do with registers.
+    interfaces: BTreeMap<u64, Interface>,
 }
 
 /// A function that was followed from one state of the registers.
@@ -45,18 +51,10 @@ struct Known {
 }
 
 pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
-    let mut analysis = Analysis {
-        image,
-        factory: InstructionInfoFactory::new(),
-        findings: Findings::default(),
-        calls: Calls::default(),
-        asked: (false, false),
-        decoded: DECODED,
-        executed: EXECUTED,
-        known: BTreeMap::new(),
-        active: Vec::new(),
-    };
+    let mut analysis = Analysis::new(image);
     let limit = analysis.function(entry, State::entry()).err();
+    let ticket = analysis.findings.ticket;
+    let limit = limit.or_else(|| ticket.map(|(address, _)| (Why::Counter, address)));
     let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
         Some((address, why)) => Use::Escapes(why, address),
         None if asked => Use::Arithmetic,
@@ -69,6 +67,36 @@ pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
         chunks: u32::try_from(analysis.findings.splits.len()).unwrap_or(u32::MAX),
         limit: limit.map(|(why, _)| why),
         limit_address: limit.map_or(0, |(_, address)| address),
+    }
+}
+
+/// See [`crate::divides_freely`].
+pub(crate) fn divides_freely(image: &dyn Image, entry: u64) -> Result<(), u64> {
+    let mut analysis = Analysis {
+        divided: Some(Ok(())),
+        ..Analysis::new(image)
+    };
+    analysis
+        .function(entry, State::entry())
+        .map_err(|(_, at)| at)?;
+    analysis.divided.unwrap_or(Err(entry))
+}
+
+impl<'a> Analysis<'a> {
+    fn new(image: &'a dyn Image) -> Analysis<'a> {
+        Analysis {
+            image,
+            factory: InstructionInfoFactory::new(),
+            findings: Findings::default(),
+            calls: Calls::default(),
+            asked: (false, false),
+            decoded: DECODED,
+            executed: EXECUTED,
+            known: BTreeMap::new(),
+            active: Vec::new(),
+            divided: None,
+            interfaces: BTreeMap::new(),
+        }
     }
 }
 
@@ -104,6 +132,8 @@ impl Analysis<'_> {
 
     fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
         let graph = Graph::read(self.image, entry, &mut self.decoded)?;
+        self.calls.thread_local |= graph.thread_local;
+        self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
         let mut frame = Frame::default();
         let states = loop {
             let before = frame.exposed;
@@ -139,7 +169,33 @@ impl Analysis<'_> {
                 .is_some_and(|(_, state)| state.general[RBP].is_pointer());
             self.check_zero_branch(&graph, at, has_frame_pointer);
         }
+        self.judge_division(&graph, &frame, entry);
         Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
+    }
+
+    /// Where it was asked for: do the results depend on the division?
+    fn judge_division(&mut self, graph: &Graph, frame: &Frame, entry: u64) {
+        let Some(divided) = self.divided else {
+            return;
+        };
+        let inner = self.active.len() > 1;
+        let here = |at: &&u64| graph.nodes.contains_key(at);
+        let splits: BTreeSet<u64> = self.findings.splits.iter().filter(here).copied().collect();
+        if divided.is_ok() && (!inner || !splits.is_empty()) {
+            let found = carried::check(
+                graph,
+                frame,
+                &splits,
+                &self.interfaces,
+                inner,
+                &mut self.factory,
+            );
+            self.divided = Some(found);
+        }
+        if inner {
+            let interface = Interface::of(graph, frame, &self.interfaces, &mut self.factory);
+            self.interfaces.insert(entry, interface);
+        }
     }
 
     /// `if (id == 0)` is harmless around a block that the others skip: there is
@@ -345,6 +401,7 @@ impl Analysis<'_> {
             }
             Callee::Named(name) => {
                 self.calls.foreign = true;
+                self.calls.thread_local |= entry::tells_thread_local(name);
                 if !entry::stays_within_itself(name) && !entry::never_returns(name) {
                     self.unknown(at);
                 }

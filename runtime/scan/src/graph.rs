@@ -60,13 +60,17 @@ pub(crate) struct Node {
 /// The code that is reachable from a function's entry without leaving it.
 #[derive(Debug, Default)]
 pub(crate) struct Graph {
+    /// Address of the first instruction to be executed.
+    pub(crate) entry: u64,
     pub(crate) nodes: BTreeMap<u64, Node>,
     /// Addresses where paths begin or meet.
     pub(crate) leaders: BTreeSet<u64>,
+    /// Some instruction reaches thread-local variables.
+    pub(crate) thread_local: bool,
 }
 
 /// The longest function that is followed, in instructions.
-const LONGEST: usize = 12_000;
+const LONGEST: usize = 30_000;
 
 impl Graph {
     /// Decodes the function at `entry`; `budget` is what is left for the whole
@@ -79,7 +83,10 @@ impl Graph {
         entry: u64,
         budget: &mut usize,
     ) -> Result<Graph, (Why, u64)> {
-        let mut graph = Graph::default();
+        let mut graph = Graph {
+            entry,
+            ..Graph::default()
+        };
         let mut tables = Tables::default();
         let mut open = vec![entry];
         while let Some(start) = open.pop() {
@@ -105,6 +112,7 @@ impl Graph {
                 if instruction.is_invalid() {
                     return Err((Why::UnknownCode, at));
                 }
+                graph.thread_local |= reaches_thread_local(&instruction);
                 let next = follow(image, &mut tables, &instruction)?;
                 let mut ends = true;
                 match &next {
@@ -319,6 +327,22 @@ impl Graph {
         false
     }
 }
+
+/// Whether an operand lies relative to the thread pointer. Not counted is the
+/// word that the stack protector compares, at a place that the ABI fixes.
+fn reaches_thread_local(i: &Instruction) -> bool {
+    let relative = |register| matches!(register, Register::FS | Register::GS);
+    if !relative(i.segment_prefix()) {
+        return false;
+    }
+    let canary = i.memory_base() == Register::None
+        && i.memory_index() == Register::None
+        && i.memory_displacement64() == CANARY;
+    !canary && i.mnemonic() != Mnemonic::Nop
+}
+
+/// Offset of the stack protector's word from the thread pointer.
+const CANARY: u64 = 0x28;
 
 /// The exception tables that were looked up so far.
 #[derive(Default)]

@@ -24,13 +24,15 @@
 //! **What is assumed.** The code was made by a compiler from a program that
 //! keeps within its arrays: an index into an array of the frame does not reach
 //! another variable of the frame. Code that only a debugger or a signal
-//! handler enters is not seen. Nor are threads that number themselves, by
-//! counting up a shared variable or asking somebody else than the runtime; and
-//! what a function that was not followed does ([`Calls::unknown`]). Two ways
+//! handler enters is not seen. Nor are threads that number themselves by
+//! counting up a shared variable in another way than by `lock xadd`, or by
+//! asking somebody else than the runtime; and what a function that was not followed does ([`Calls::unknown`]). Two ways
 //! chosen by `id < n % threads` may both do anything that does not name a
 //! thread. A static loop with a chunk size is refused: its bounds are not
 //! limited by arithmetic but by comparisons.
 
+#[cfg(target_arch = "x86_64")]
+mod carried;
 pub mod elf;
 pub mod entry;
 #[cfg(target_arch = "x86_64")]
@@ -42,6 +44,8 @@ mod graph;
 pub mod loaded;
 #[cfg(target_arch = "x86_64")]
 mod operand;
+#[cfg(target_arch = "x86_64")]
+mod polls;
 #[cfg(target_arch = "x86_64")]
 mod state;
 #[cfg(target_arch = "x86_64")]
@@ -121,7 +125,8 @@ pub enum Why {
     Argument,
     /// It decides a branch that is not part of the compiler's split.
     Branch,
-    /// A number is taken from a counter that threads share.
+    /// A number that a shared counter gave out is used for more than to tell who was the first or
+    /// the last one.
     Counter,
     /// The function was followed, but has no static loop.
     NoStaticLoop,
@@ -174,6 +179,14 @@ pub struct Calls {
     pub unknown: bool,
     /// Address of the first call that made `unknown` true, else 0.
     pub unknown_address: u64,
+    /// The code that was followed reaches thread-local variables: through the
+    /// thread pointer (`%fs`, apart from the stack protector's canary), or by
+    /// asking the loader for an address. The C library's own (`errno`) are not
+    /// counted.
+    pub thread_local: bool,
+    /// The code that was followed has a loop that does nothing but look at
+    /// memory until another thread has changed it.
+    pub polls: bool,
 }
 
 impl Calls {
@@ -203,6 +216,8 @@ impl Calls {
     pub fn merge(&mut self, other: Calls) {
         self.entries |= other.entries;
         self.foreign |= other.foreign;
+        self.thread_local |= other.thread_local;
+        self.polls |= other.polls;
         if other.unknown && !self.unknown {
             self.unknown = true;
             self.unknown_address = other.unknown_address;
@@ -274,7 +289,7 @@ pub struct Pad {
 /// Follows the function at `entry`.
 ///
 /// Takes bounded time and never panics, whatever the bytes are: mostly less
-/// than a millisecond, about 0.15 s where a function calls so many others that
+/// than a millisecond, about 0.4 s where a function calls so many others that
 /// the limit of followed instructions is reached.
 pub fn scan(image: &dyn Image, entry: u64) -> Scan {
     #[cfg(target_arch = "x86_64")]
@@ -290,6 +305,24 @@ pub fn scan(image: &dyn Image, entry: u64) -> Scan {
             limit: Some(Why::NotX86),
             limit_address: entry,
         }
+    }
+}
+
+/// Whether the static loops of the function at `entry`, which [`Scan::fits`],
+/// give the same results however many chunks they are divided into, even to a
+/// program that asked for a certain number of threads: nothing is carried from
+/// one iteration to the next but sums, and nothing is done once a thread that
+/// could be counted.
+///
+/// # Errors
+/// The address of an instruction that shows why that is not known.
+pub fn divides_freely(image: &dyn Image, entry: u64) -> Result<(), u64> {
+    #[cfg(target_arch = "x86_64")]
+    return flow::divides_freely(image, entry);
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = image;
+        Err(entry)
     }
 }
 

@@ -117,6 +117,11 @@ impl Loaded {
         self.tables.asks_for(&self.memory, entry)
     }
 
+    /// Whether the object calls the function of this name, as far as the loader fills in the call.
+    pub fn asks_for_name(&self, name: &str) -> bool {
+        self.tables.asks_for_name(&self.memory, name)
+    }
+
     /// What is known about the object.
     pub fn object(&self) -> &Object {
         &self.object

@@ -176,6 +176,19 @@ impl Step<'_> {
 
     /// Classifies the memory operand, and checks its address.
     pub(crate) fn memory(&mut self, i: &Instruction) -> Memory {
+        let memory = self.classify(i);
+        if memory == Memory::SomeSlot {
+            let base = general(i.memory_base()).map(|n| self.state.general[n]);
+            self.frame.index(match base {
+                Some(base @ Value::Frame(_)) => base.add_constant(i.memory_displacement64() as i64),
+                _ => Value::InFrame,
+            });
+        }
+        self.frame.touched.insert(i.ip(), memory);
+        memory
+    }
+
+    fn classify(&mut self, i: &Instruction) -> Memory {
         let mut address = Value::Plain;
         let mut known = true;
         for (register, is_index) in [(i.memory_base(), false), (i.memory_index(), true)] {

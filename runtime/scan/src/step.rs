@@ -42,10 +42,6 @@ impl Step<'_> {
     ) -> Result<(), Why> {
         use Mnemonic as M;
         let width = self.width(i);
-        if i.mnemonic() == M::Xadd && i.has_lock_prefix() {
-            // A thread may number itself by it, and index an array by that number.
-            return Err(Why::Counter);
-        }
         match i.mnemonic() {
             M::Endbr64 | M::Nop | M::Pause => {}
             M::Mov if width >= 4 => {
@@ -86,11 +82,13 @@ impl Step<'_> {
             {
                 self.arithmetic(i)?;
             }
+            M::Xadd if i.has_lock_prefix() => self.count(i),
             M::Imul if width >= 4 && i.op_count() >= 2 => self.multiply(i),
             M::Idiv | M::Div if width >= 4 => self.divide(i),
             M::Push => self.push(i)?,
             M::Pop if width == 8 => {
                 let place = self.stack_pointer()?;
+                self.frame.touched.insert(i.ip(), Memory::Slot(place));
                 let value = self.load(Memory::Slot(place), 8);
                 self.state.general[RSP] = Value::Frame(place).add_constant(8);
                 self.write(i, 0, value);
@@ -99,6 +97,7 @@ impl Step<'_> {
                 let Value::Frame(place) = self.state.general[RBP] else {
                     return Err(Why::StackPointer);
                 };
+                self.frame.touched.insert(i.ip(), Memory::Slot(place));
                 self.state.general[RBP] = self.load(Memory::Slot(place), 8);
                 self.state.general[RSP] = Value::Frame(place).add_constant(8);
             }
@@ -161,8 +160,9 @@ impl Step<'_> {
                 OpKind::Register => general(i.op1_register())
                     .filter(|&n| n != RAX)
                     .map(Source::Register),
-                OpKind::Memory => match self.memory(i) {
-                    Memory::Slot(place) if !self.frame.is_exposed(place) => {
+                // As it was before: the address may have been overwritten by now.
+                OpKind::Memory => match self.frame.touched.get(&i.ip()) {
+                    Some(&Memory::Slot(place)) if !self.frame.is_exposed(place) => {
                         Some(Source::Slot(place))
                     }
                     _ => None,
@@ -280,6 +280,15 @@ impl Step<'_> {
         } else {
             None
         };
+        let first_or_last = match mnemonic {
+            M::Test => same,
+            M::Cmp => matches!(constant, Some(-1..=1)),
+            _ => false,
+        };
+        if first_or_last && a == Value::Taint(Origin::TICKET) {
+            self.state.flags = Flags::Plain;
+            return Ok(());
+        }
         if (mnemonic == M::Test && (same || constant == Some(-1))) && a == Value::Id {
             self.state.flags = Flags::IdZero;
             return Ok(());
@@ -393,6 +402,28 @@ impl Step<'_> {
         self.set_flags(dividend.origin().with(divisor.origin()));
     }
 
+    /// Adds to a counter that threads share, and takes what it was. A thread may number itself by
+    /// that, and index an array by the number; not so if all that it asks is whether it was the first
+    /// or the last one (see [`Step::arithmetic`]).
+    fn count(&mut self, i: &Instruction) {
+        let memory = self.memory(i);
+        let added = self.read(i, 1);
+        if let Memory::Slot(_) | Memory::SomeSlot = memory {
+            self.generic_store(memory, i);
+        } else {
+            self.escape(added, Why::Store, i);
+        }
+        self.write(i, 1, Value::Taint(Origin::TICKET));
+        // Of the sum, which nobody has a register for.
+        self.state.flags = Flags::Plain;
+    }
+
+    /// What lies there is not followed any more.
+    fn generic_store(&mut self, memory: Memory, i: &Instruction) {
+        let size = i.memory_size().size() as i64;
+        self.store(memory, size, Value::Plain, i);
+    }
+
     fn push(&mut self, i: &Instruction) -> Result<(), Why> {
         let value = self.read(i, 0);
         // Compilers push what a function must preserve, and arguments.
@@ -403,6 +434,7 @@ impl Step<'_> {
         };
         let place = Place { offset, ..place };
         self.state.general[RSP] = Value::Frame(place);
+        self.frame.touched.insert(i.ip(), Memory::Slot(place));
         self.state.store(place, 8, value);
         Ok(())
     }
@@ -440,13 +472,13 @@ impl Step<'_> {
                             self.escape(value, Why::Address, i);
                             if value.is_pointer() {
                                 memory = Some(Memory::SomeSlot);
+                                self.frame.index(value);
                             }
                         }
                     }
                 }
-                if memory.is_none() {
-                    memory = Some(Memory::Outside);
-                }
+                let reached = *memory.get_or_insert(Memory::Outside);
+                self.frame.touched.insert(i.ip(), reached);
             }
         }
         let is_operand = |register: Register| {

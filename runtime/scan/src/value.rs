@@ -16,7 +16,8 @@
 //! the identifier alone. The picked quotient with an unpicked remainder would
 //! leave `0..=n`, hence the separate names.
 
-/// Which of the two numbers something stems from, as a set.
+/// Which of the two numbers something stems from, or a counter that stands for
+/// them, as a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct Origin(u8);
 
@@ -24,6 +25,9 @@ impl Origin {
     pub(crate) const NONE: Origin = Origin(0);
     pub(crate) const ID: Origin = Origin(1);
     pub(crate) const TEAM: Origin = Origin(2);
+    /// A number that an atomic counter gave out. Threads may number themselves
+    /// by it.
+    pub(crate) const TICKET: Origin = Origin(4);
 
     pub(crate) fn with(self, other: Origin) -> Origin {
         Origin(self.0 | other.0)

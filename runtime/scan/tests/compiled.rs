@@ -4,7 +4,7 @@
 
 mod support;
 
-use hetmp_scan::{scan, Scan};
+use hetmp_scan::{divides_freely, scan, Scan};
 use support::compile;
 
 fn outlined(source: &str, options: &[&str]) -> Vec<(String, Scan)> {
@@ -79,4 +79,83 @@ fn fortran() {
         check("arrays.f90", &[level]);
         check("arrays.f90", &[level, "-march=native"]);
     }
+}
+
+#[test]
+fn loops_that_wait_for_other_threads() {
+    for level in LEVELS {
+        for more in [
+            &[][..],
+            &["-shared", "-fPIC"],
+            &["-march=native"],
+            &["-fno-inline"],
+        ] {
+            let options = [&[level], more].concat();
+            for (name, scan) in outlined("polls.c", &options) {
+                // Unoptimised, what was read is stored in a local variable.
+                let stores = level == "-O0" && name.contains("waits_atomic");
+                let waits = name.contains("waits_") && !stores;
+                assert_eq!(scan.calls.polls, waits, "{name} {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn thread_local_variables() {
+    let options: [&[&str]; 12] = [
+        &["-O0"],
+        &["-O1"],
+        &["-O2"],
+        &["-O3"],
+        &["-O2", "-shared", "-fPIC"],
+        &["-O0", "-shared", "-fPIC"],
+        &["-O2", "-shared", "-fPIC", "-fno-plt"],
+        &["-O2", "-shared", "-fPIC", "-mtls-dialect=gnu2"],
+        &["-O2", "-shared", "-fPIC", "-ftls-model=initial-exec"],
+        &["-O2", "-fstack-protector-all"],
+        &["-O2", "-shared", "-fPIC", "-fstack-protector-all"],
+        &["-O2", "-no-pie", "-fno-pie"],
+    ];
+    for options in options {
+        for (name, scan) in outlined("tls.c", options) {
+            let shares = name.contains("shares_");
+            assert_eq!(scan.calls.thread_local, shares, "{name} {options:?}");
+            if !shares {
+                assert_eq!(scan.fits(), Ok(()), "{name} {options:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn divisions_that_are_noticed() {
+    let mut wrong = Vec::new();
+    let mut options: Vec<Vec<&str>> = LEVELS.iter().map(|level| vec![*level]).collect();
+    options.push(vec!["-O2", "-shared", "-fPIC"]);
+    options.push(vec!["-O3", "-march=x86-64-v3"]);
+    options.push(vec!["-O3", "-march=x86-64-v4", "-ffast-math"]);
+    options.push(vec!["-O3", "-funroll-loops", "-fpeel-loops"]);
+    for options in &options {
+        let file = compile("divided.c", options);
+        let mut seen = 0;
+        for (name, &address) in &file.functions {
+            if !name.contains("._omp_fn.") || name.ends_with(".cold") {
+                continue;
+            }
+            seen += 1;
+            let fits = scan(&file, address).fits();
+            let freely = fits.is_ok() && divides_freely(&file, address).is_ok();
+            let plain = options
+                .iter()
+                .all(|o| !["-O3", "-Os", "-Ofast"].contains(o));
+            let must = plain && name.starts_with("free_");
+            if freely && name.starts_with("counts_") || !freely && must {
+                let found = divides_freely(&file, address);
+                wrong.push(format!("{options:?} {name}: {found:x?} {fits:x?}"));
+            }
+        }
+        assert!(seen > 30, "{options:?}: {seen}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

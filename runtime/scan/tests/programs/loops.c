@@ -299,6 +299,78 @@ void refused_answered_by_callee(int n) {
     for (int i = 0; i < n; i++) best[who()] += a[i];
 }
 
+void fits_count_down(int n) {
+#pragma omp parallel
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+        if (__atomic_fetch_sub(&counts[3], 1, __ATOMIC_ACQ_REL) == 1) chosen = 1;
+    }
+}
+
+void fits_first_come(int n) {
+#pragma omp parallel
+    {
+        int came;
+#pragma omp atomic capture
+        came = counts[2]++;
+        if (came == 0) chosen = 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_numbered_index(int n) {
+#pragma omp parallel
+    {
+        int me;
+#pragma omp atomic capture
+        me = team++;
+        double s = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) s += a[i];
+        best[me] = s;
+    }
+}
+
+void refused_numbered_kept(int n) {
+#pragma omp parallel
+    {
+        int me = __atomic_fetch_add(&team, 1, __ATOMIC_RELAXED);
+#pragma omp for
+        for (int i = 0; i < n; i++) counts[i] = me;
+    }
+}
+
+void refused_numbered_branch(int n) {
+#pragma omp parallel
+    {
+        int me = __atomic_fetch_add(&team, 1, __ATOMIC_RELAXED);
+        if (me < size) chosen = 2;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_numbered_third(int n) {
+#pragma omp parallel
+    {
+        int me = __atomic_fetch_add(&team, 1, __ATOMIC_RELAXED);
+        if (me == 2) chosen = 2;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void refused_numbered_passed(int n) {
+#pragma omp parallel
+    {
+        take(__atomic_fetch_add(&team, 1, __ATOMIC_RELAXED) * 4);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
 void refused_no_loop(void) {
 #pragma omp parallel
 #pragma omp critical

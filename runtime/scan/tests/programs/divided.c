@@ -1,0 +1,373 @@
+/* Loops whose results are the same however many chunks they are divided into
+ * (free_*, and either_* where compilers make it hard to see), and loops of
+ * programs that asked for two threads and would notice (counts_*). Only
+ * compiled, never run. */
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+double *a, *b, total;
+int *counts, *out, shared, many;
+long sum_of;
+static __attribute__((noinline)) double heavy(double x, int k)
+{
+    double s = 0;
+    for (int j = 0; j < k; j++) s += x / (j + 1);
+    return s;
+}
+static __attribute__((noinline)) void put(int *to, int x) { *to = x; }
+
+void free_plain(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) a[i] *= 2;
+}
+
+void free_two_arrays(int n, double k) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) a[i] = b[i] * k + sqrt(b[i]);
+}
+
+void free_floats(int n, float *x, float *y) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) x[i] = y[i] * 2 + x[i];
+}
+
+void free_inner_sum(int n, int m) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) {
+        double s = 0;
+        for (int j = 0; j < m; j++) s += a[i * m + j];
+        b[i] = s;
+    }
+}
+
+void free_triangle(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) {
+        double s = 0;
+        for (int j = 0; j < i; j++) s += a[i * n + j];
+        b[i] = s;
+    }
+}
+
+void free_calls(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) a[i] = heavy(b[i], i);
+}
+
+void free_calls_mathematics(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) a[i] = exp(b[i]) * sin(a[i]);
+}
+
+void free_edges(int n, int m) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) {
+            double left = j == 0 ? a[i * m] : a[i * m + j - 1];
+            double up = i == 0 ? a[j] : a[(i - 1) * m + j];
+            b[i * m + j] = left + up;
+        }
+}
+
+void free_step(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 3; i < n; i += 4) a[i] = b[i] + 1;
+}
+
+void free_down(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = n - 1; i >= 0; i--) a[i] = b[i] + 1;
+}
+
+void free_steps(int n, int steps) {
+#pragma omp parallel num_threads(2)
+    for (int t = 0; t < steps; t++) {
+#pragma omp for
+        for (int i = 1; i < n - 1; i++) b[i] = a[i - 1] + a[i + 1];
+#pragma omp for
+        for (int i = 1; i < n - 1; i++) a[i] = b[i];
+    }
+}
+
+void either_flag(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++)
+        if (a[i] > 3) {
+            b[i] = 1;
+            shared = 1;
+        }
+}
+
+void counts_carried(int n) {
+    int c = 30;
+#pragma omp parallel for firstprivate(c) lastprivate(c) num_threads(2)
+    for (int i = 0; i < n; i++) c = c + i;
+    shared = c;
+}
+
+void counts_carried_constant(void) {
+    int c = 30;
+#pragma omp parallel for firstprivate(c) lastprivate(c) num_threads(2) schedule(static)
+    for (int i = 0; i < 10; i++) c = c + i;
+    shared = c;
+}
+
+void counts_carried_zero(int n) {
+    int c = 0;
+#pragma omp parallel for firstprivate(c) lastprivate(c) num_threads(2)
+    for (int i = 0; i < n; i++) c += out[i];
+    shared = c;
+}
+
+void counts_carried_double(int n) {
+    double c = 0;
+#pragma omp parallel for firstprivate(c) lastprivate(c) num_threads(2)
+    for (int i = 0; i < n; i++) c += a[i];
+    total = c;
+}
+
+void counts_position(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) out[i] = count++;
+    }
+}
+
+void counts_position_and_index(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            out[i] = count + i;
+            count++;
+        }
+    }
+}
+
+void counts_position_less_index(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) out[i] = i - count++;
+    }
+}
+
+void counts_running_sum(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        double s = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            s += a[i];
+            b[i] = s;
+        }
+    }
+}
+
+void counts_some(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int found = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++)
+            if (a[i] > 3 && found++ < 4) out[i] = 1;
+    }
+}
+
+void counts_first(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int first = 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            if (first) out[i] = 7;
+            first = 0;
+        }
+    }
+}
+
+void counts_index_by_count(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] = b[count++];
+    }
+}
+
+void counts_before(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        double last = 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            a[i] = last;
+            last = b[i];
+        }
+    }
+}
+
+void counts_before_loaded(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        double last = b[3];
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            a[i] = last;
+            last = b[i];
+        }
+    }
+}
+
+void counts_threads(int n) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp atomic
+        many += 1;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void counts_threads_by_reduction(int n) {
+    int threads = 0;
+#pragma omp parallel num_threads(2) reduction(+ : threads)
+    {
+        threads++;
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+    shared = threads;
+}
+
+void counts_sum_from(int n) {
+    double s = 5;
+#pragma omp parallel num_threads(2)
+    {
+        double mine = 30;
+#pragma omp for
+        for (int i = 0; i < n; i++) mine += a[i];
+#pragma omp atomic
+        total += mine;
+    }
+    (void)s;
+}
+
+void counts_sum_and_more(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        double mine = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) mine += a[i];
+#pragma omp atomic
+        total += mine + 5;
+    }
+}
+
+void counts_last_of_each(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int last = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) last = out[i];
+#pragma omp atomic
+        sum_of += last;
+    }
+}
+
+void counts_private_array(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int seen[16] = {0};
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            out[i] = seen[counts[i] & 15];
+            seen[counts[i] & 15] = 1;
+        }
+    }
+}
+
+void counts_private_heap(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int *seen = calloc(16, sizeof *seen);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            out[i] = seen[counts[i] & 15];
+            seen[counts[i] & 15] = 1;
+        }
+        free(seen);
+    }
+}
+
+void counts_through_pointer(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+        int *volatile p = &count;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            *p += 1;
+            out[i] = *p;
+        }
+    }
+}
+
+void counts_passed(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) put(&out[i], count++);
+    }
+}
+
+void counts_calls(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        put(&shared, shared + 1);
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+    }
+}
+
+void counts_seed(int n) {
+    unsigned seed = 7;
+#pragma omp parallel num_threads(2) firstprivate(seed)
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            seed = seed * 1103515245 + 12345;
+            out[i] = seed >> 16;
+        }
+    }
+}
+
+void counts_carried_long_double(int n) {
+    long double c = 0;
+#pragma omp parallel for firstprivate(c) lastprivate(c) num_threads(2)
+    for (int i = 0; i < n; i++) c += a[i];
+    total = c;
+}
+
+void counts_swapped(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int even = 1, odd = 2;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            int t = even;
+            even = odd;
+            odd = t;
+            out[i] = t;
+        }
+    }
+}
+
+int main(void) { return 0; }
