@@ -9,8 +9,10 @@
 //! A data structure only: the runtime keeps it under a lock of its own, takes
 //! an [`Arc<Known>`](Known) out for an execution, and brings the record back.
 
+use crate::arms::{self, Arms};
 use crate::decide::Choice;
 use crate::decide::{decide, Decision, NodeInput, Rules, Why};
+use crate::fixed::Form;
 use crate::irregular::CostMap;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
@@ -43,8 +45,13 @@ const LEAST_WEIGHT: f64 = 0.05;
 /// More than this changes nothing any more.
 const MOST_TURNED_DOWN: u32 = 8;
 /// A plan is renewed when a core speed ratio has moved by more than this
-/// factor; smaller moves are balanced at the end of a loop anyway.
-const RENEWAL: f64 = 1.03;
+/// factor; smaller moves make a loop in fixed pieces less than 1 % longer, and
+/// are balanced at the end of others anyway.
+const RENEWAL: f64 = 1.01;
+/// A plan by which fixed pieces are cut holds for so many measured executions:
+/// the times of loops that take a microsecond move by more than that from one
+/// to the next.
+const PLAN_HOLDS: u32 = 32;
 
 /// What tells regions apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,6 +93,11 @@ pub struct Known {
     /// How often faults have sent the region back to one node while it ran:
     /// each time the next try for several takes twice as long to come.
     pub turned_down: u32,
+    /// The next execution by plan runs in fixed pieces (see [`crate::fixed`]).
+    pub fixed: bool,
+    /// The plan sends the loop to where it has not run before: its pages come
+    /// in the next execution.
+    pub moving: bool,
 }
 
 /// Sum of the times of several executions.
@@ -120,6 +132,10 @@ pub struct Entry {
     probes: u32,
     drifts: u32,
     watch: DriftWatch,
+    form: Form,
+    arms: Arms,
+    /// Executions since the plan was made.
+    since_plan: u32,
     first: Timing,
     settled: Timing,
 }
@@ -247,10 +263,15 @@ impl Entry {
                 plan: complete.then(|| Arc::new(decide(&inputs, rules))),
                 map: None,
                 turned_down: 0,
+                fixed: false,
+                moving: false,
             }),
             probes: saved.probes,
             drifts: 0,
             watch: DriftWatch::default(),
+            form: Form::default(),
+            arms: Arms::default(),
+            since_plan: 0,
             first: saved.first,
             settled: saved.settled,
         })
@@ -304,8 +325,13 @@ impl Entry {
             known.alone_ns = vec![None; nodes].into();
         }
 
-        // Compare with what was expected before blending it in.
         let settled = record.learning == Learning::Settled;
+        if Arms::apply(record, rules) {
+            self.update_linked(record, rules, &mut known);
+            self.known = Arc::new(known);
+            return;
+        }
+        // Compare with what was expected before blending it in.
         let drift = if settled {
             self.watch.add(record, &known)
         } else {
@@ -390,20 +416,85 @@ impl Entry {
                 })
                 .collect();
             let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
-            if complete {
+            self.since_plan = self.since_plan.saturating_add(1);
+            if complete && (!record.fixed || self.since_plan >= PLAN_HOLDS) {
                 let new = decide(&inputs, rules);
                 if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
                     known.plan = Some(Arc::new(new));
+                    self.since_plan = 0;
                 }
+            }
+            if settled {
+                let fixed = self
+                    .form
+                    .update(record.fixed, record.span_ns, record.iterations);
+                // Where pages move, and where iterations differ, chunks find out.
+                known.fixed = fixed && known.map.is_none() && counted_no_faults(record);
             }
         } else if known.plan.is_some() {
             known.plan = None;
             known.alone_ns.fill(None);
+            known.fixed = false;
+            self.form = Form::default();
             self.probes = 0;
             self.drifts = 0;
         }
         self.known = Arc::new(known);
     }
+}
+
+impl Entry {
+    /// As [`update`](Self::update) for nodes coupled by a link that is known.
+    fn update_linked(&mut self, record: &LoopRecord, rules: &Rules, known: &mut Known) {
+        let settled = record.learning == Learning::Settled;
+        if settled {
+            self.settled.add(record);
+        } else {
+            self.probes += 1;
+            known.map.clone_from(&record.map);
+        }
+        known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
+        for i in 0..record.nodes.len() {
+            // The newest probe and nothing before: what came for the first time
+            // has come.
+            let fresh = match settled {
+                true => fresh_rate(record, i),
+                false => record.nodes[i].probe,
+            };
+            known.rates[i] = match (known.rates[i], fresh) {
+                (Some(old), Some(fresh)) if settled => Some(old.blend(&fresh, NEW_WEIGHT)),
+                (old, fresh) => fresh.or(old),
+            };
+        }
+        let rates = &known.rates;
+        let inputs = |alone: &[Option<f64>]| -> Vec<NodeInput> {
+            (record.nodes.iter().enumerate())
+                .map(|(i, x)| NodeInput {
+                    threads: x.threads,
+                    rate: rates[i],
+                    alone_ns: alone[i],
+                    power: x.power,
+                })
+                .collect()
+        };
+        let next = (self.arms).learn(record, rules, &mut known.alone_ns, inputs);
+        match next {
+            arms::Next::Probe => known.plan = None,
+            arms::Next::Plan(new) => {
+                if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
+                    known.plan = Some(Arc::new(new));
+                }
+            }
+        }
+        known.moving = known.plan.as_ref().is_some_and(|p| self.arms.moves(p));
+    }
+}
+
+fn counted_no_faults(record: &LoopRecord) -> bool {
+    record
+        .decision
+        .as_ref()
+        .is_none_or(|d| d.fault_period_us.is_none())
 }
 
 /// What an execution says about node `i` of several. Times and counters of
@@ -479,8 +570,39 @@ impl ProbeCache {
     }
 
     /// Learns from an execution of `key`.
-    pub fn update(&mut self, key: Key, record: &LoopRecord, rules: &Rules) {
-        self.entries.entry(key).or_default().update(record, rules);
+    ///
+    /// Returns whether the next execution runs by another plan, or in another
+    /// form.
+    pub fn update(&mut self, key: Key, record: &LoopRecord, rules: &Rules) -> bool {
+        let entry = self.entries.entry(key).or_default();
+        let before = Arc::clone(&entry.known);
+        entry.update(record, rules);
+        if entry.arms.is_harmed() {
+            self.recall(&key, rules);
+        }
+        let entry = self.entries.entry(key).or_default();
+        let now = &entry.known;
+        let same = match (&before.plan, &now.plan) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        !same || before.fixed != now.fixed
+    }
+
+    /// Sends home what harms the loop `key`: of those that are away, the ones whose own pages do
+    /// not rest. Which of them shares data with it is not known.
+    fn recall(&mut self, key: &Key, rules: &Rules) {
+        for (_, entry) in self.entries.iter_mut().filter(|(other, _)| *other != key) {
+            let Some(plan) = entry.known.plan.clone() else {
+                continue;
+            };
+            if let Some(back) = entry.arms.recall(&plan, &entry.known.rates, rules) {
+                let mut known = Known::clone(&entry.known);
+                known.plan = Some(Arc::new(back));
+                known.moving = true;
+                entry.known = Arc::new(known);
+            }
+        }
     }
 
     /// Takes over what another process has learned about `key`, unless this one has learned

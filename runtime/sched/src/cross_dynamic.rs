@@ -108,14 +108,42 @@ impl CrossDynamic {
     #[inline]
     pub fn next(&self, tid: usize) -> Option<Range> {
         let node = self.team.node_of(tid);
-        let chunk = self.take_pooled(node).or_else(|| self.take_cold(node))?;
-        let start = chunk * self.chunk;
-        let r = Range {
-            start,
-            end: start + self.chunk.min(self.n - start),
-        };
+        let chunk = self
+            .take_pooled(node)
+            .or_else(|| self.take_cold(node, None))?;
+        let r = self.range(chunk);
         self.tally.add(tid, r.len());
         Some(r)
+    }
+
+    /// The same where every thread's iterations must ascend: a chunk that begins
+    /// at iteration `after` or later, which is the end of the thread's last
+    /// chunk (0 at first). Not to be mixed with [`next`](Self::next) in one
+    /// execution.
+    ///
+    /// A thread that took a chunk past its node's pool, because another thread
+    /// was about to refill it, leaves the pool's lower chunks alone. They are
+    /// not lost: the leader that brought them has had only the first one, so
+    /// it may take all of them, and leaves the loop when there are none.
+    pub fn next_after(&self, tid: usize, after: u64) -> Option<Range> {
+        let node = self.team.node_of(tid);
+        let least = after.div_ceil(self.chunk);
+        let chunk = self
+            .take_pooled_from(node, least)
+            .or_else(|| self.take_cold(node, Some(least)))?;
+        let r = self.range(chunk);
+        self.tally.add(tid, r.len());
+        Some(r)
+    }
+
+    /// The iterations of a chunk.
+    #[inline]
+    fn range(&self, chunk: u64) -> Range {
+        let start = chunk * self.chunk;
+        Range {
+            start,
+            end: start + self.chunk.min(self.n - start),
+        }
     }
 
     /// Thread `tid` has entered the loop; for the record.
@@ -157,8 +185,40 @@ impl CrossDynamic {
         taken >= pool.refill || (word >> TAKEN_BITS) + taken >= self.chunks
     }
 
+    /// The same for a thread that may have chunk `least` at the earliest. A
+    /// word never comes back, because refills begin at ever higher chunks: so
+    /// what the exchange finds unchanged is what was looked at.
+    fn take_pooled_from(&self, node: usize, least: u64) -> Option<u64> {
+        let pool = &self.nodes[node];
+        let mut word = pool.word.0.load(Ordering::Relaxed);
+        loop {
+            let chunk = (word >> TAKEN_BITS) + (word & TAKEN_MASK);
+            if self.is_empty(pool, word) || chunk < least {
+                return None;
+            }
+            match pool.word.0.compare_exchange_weak(
+                word,
+                word + 1,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return Some(chunk),
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    fn pooled(&self, node: usize, least: Option<u64>) -> Option<u64> {
+        match least {
+            None => self.take_pooled(node),
+            Some(least) => self.take_pooled_from(node, least),
+        }
+    }
+
+    /// A chunk for a thread that found none in its node's pool; `least` where
+    /// its chunks must ascend.
     #[cold]
-    fn take_cold(&self, node: usize) -> Option<u64> {
+    fn take_cold(&self, node: usize, least: Option<u64>) -> Option<u64> {
         let pool = &self.nodes[node];
         loop {
             if pool
@@ -168,7 +228,9 @@ impl CrossDynamic {
                 .is_err()
             {
                 // Someone refills: do not wait, take one chunk past the pool.
-                return self.take_global(1).or_else(|| self.take_elsewhere(node));
+                return self
+                    .take_global(1)
+                    .or_else(|| self.take_elsewhere(node, least));
             }
             // Refilled by the leader before?
             if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
@@ -181,11 +243,17 @@ impl CrossDynamic {
                     pool.word.0.swap(first << TAKEN_BITS | 1, Ordering::Relaxed);
                 }
                 pool.leading.0.store(false, Ordering::Release);
-                return first.or_else(|| self.take_elsewhere(node));
+                return first.or_else(|| self.take_elsewhere(node, least));
             }
             pool.leading.0.store(false, Ordering::Release);
-            if let Some(chunk) = self.take_pooled(node) {
+            if let Some(chunk) = self.pooled(node, least) {
                 return Some(chunk);
+            }
+            if least.is_some() && !self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
+                // What is there comes before what this thread has had.
+                return self
+                    .take_global(1)
+                    .or_else(|| self.take_elsewhere(node, least));
             }
         }
     }
@@ -204,9 +272,9 @@ impl CrossDynamic {
     /// At the end: what other nodes have in their pools. They would run it
     /// themselves, since the leader that filled the pool is in the loop, but
     /// later.
-    fn take_elsewhere(&self, node: usize) -> Option<u64> {
+    fn take_elsewhere(&self, node: usize, least: Option<u64>) -> Option<u64> {
         (1..self.nodes.len())
             .map(|k| (node + k) % self.nodes.len())
-            .find_map(|i| self.take_pooled(i))
+            .find_map(|i| self.pooled(i, least))
     }
 }

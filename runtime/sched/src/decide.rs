@@ -11,184 +11,36 @@
 //!    traffic that a single node would not pay: each node runs the region
 //!    alone once, on later executions, and the fastest is kept.
 //!
+//! Where the cost of a fault and of a region beyond the link are known, the first
+//! and the third question are answered by expected times instead: thresholds
+//! know nothing of how long a loop is, nor of what a node alone would take.
+//!
 //! With an [`Objective`] other than time, the second and third question are
 //! answered by what the division or the node costs in energy, modelled from
 //! the nodes' watts (see [`crate::energy`]).
 //!
 //! A pure function; the [`Decision`] keeps every number that led to it.
 
-use crate::energy::{self, Estimate, Part, Power};
-use crate::probe::NodeRate;
-use core::fmt;
+pub use crate::decision::{
+    Choice, Decision, Expected, Link, NodeInput, Objective, Rules, Seen, Thresholds, Why,
+};
 
-/// Thresholds of the questions. The defaults are the paper's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Thresholds {
-    /// Fault period in microseconds that must be exceeded to use several
-    /// nodes, where no calibrated [`Link`] is known.
-    pub fault_period_us: f64,
-    /// Cache misses per 1000 instructions above which a loop counts as bound
-    /// by memory.
-    pub misses_per_kilo: f64,
-}
+use crate::decision::NEGLIGIBLE;
+use crate::energy::{self, Estimate, Part};
 
-impl Default for Thresholds {
-    fn default() -> Self {
-        Thresholds {
-            fault_period_us: 100.0,
-            misses_per_kilo: 3.0,
-        }
-    }
-}
-
-/// What is known about the link between the nodes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Link {
-    /// Calibrated fault period threshold in microseconds.
-    pub fault_period_us: f64,
-    /// What a thread waits for a page at the least, in microseconds, where that
-    /// was measured. Core speeds are then compared without that time.
-    pub fault_us: Option<f64>,
-}
-
-/// What the user wants least of. Energy is modelled from the nodes' watts;
-/// while those of a node with threads are not known, time decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Objective {
-    /// Elapsed time.
-    #[default]
-    Time,
-    /// Energy of all nodes.
-    Energy,
-    /// Energy times time.
-    Edp,
-}
-
-impl Objective {
-    /// All of them.
-    pub const ALL: [Objective; 3] = [Objective::Time, Objective::Energy, Objective::Edp];
-
-    /// The word for it.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Objective::Time => "time",
-            Objective::Energy => "energy",
-            Objective::Edp => "edp",
-        }
-    }
-
-    /// What is to be least of an estimate: seconds, joules, joule seconds.
-    #[must_use]
-    pub fn score(self, e: &Estimate) -> f64 {
-        match self {
-            Objective::Time => e.seconds,
-            Objective::Energy => e.joules,
-            Objective::Edp => e.edp(),
-        }
-    }
-}
-
-/// A node whose share is smaller than this takes none where nodes are coupled
-/// by page traffic: even without any of that traffic the loop would gain no
-/// more by it.
-const NEGLIGIBLE: f64 = 0.02;
-/// A measured time does not shrink below this part when faults are subtracted:
-/// they overlap, and then cost less than one alone.
-const LEAST_OF_TIME: f64 = 0.05;
-
-/// Everything about the machine and the user that a decision depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Rules {
-    /// The thresholds.
-    pub thresholds: Thresholds,
-    /// The link, where nodes are coupled by one and it was calibrated.
-    pub link: Option<Link>,
-    /// The objective.
-    pub objective: Objective,
-    /// Node that holds the data at first, and runs what cannot be decided.
-    pub origin: usize,
-}
-
-/// One node as the decision sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct NodeInput {
-    /// Cores, i.e. threads of the team, on it.
-    pub threads: u32,
-    /// Its measured averages.
-    pub rate: Option<NodeRate>,
-    /// Nanoseconds per iteration of the whole loop when this node ran the
-    /// region alone.
-    pub alone_ns: Option<f64>,
-    /// What it draws, where that is known.
-    pub power: Option<Power>,
-}
-
-/// Why one node was chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// No other node has threads, or no other can be judged.
-    OnlyOne,
-    /// Faults allow several nodes, but all others together would do next to
-    /// nothing.
-    NoGain,
-    /// Bound by memory: most cores.
-    MostCores,
-    /// Bound by computation: fastest cores.
-    FastestCores,
-    /// Nothing tells which, and no execution is left to try: the origin.
-    Origin,
-    /// This node's turn to run the region alone.
-    Trial,
-    /// Every node had its turn, and this one was fastest.
-    FastestAlone,
-    /// Costs least of what the [`Objective`] names: alone of all divisions, or
-    /// of all nodes that had their turn.
-    LeastCost,
-}
-
-/// The outcome.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Choice {
-    /// All nodes with a share above zero; shares add up to 1.
-    Split {
-        /// Share of the iterations per node.
-        shares: Box<[f64]>,
-    },
-    /// One node runs everything.
-    OneNode {
-        /// Which.
-        node: usize,
-        /// Why that one.
-        why: Why,
-    },
-}
-
-/// A decision with the numbers it rests on. Its [`Display`](fmt::Display) is
-/// the reason in words.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Decision {
-    /// What was decided.
-    pub choice: Choice,
-    /// Core speed ratio per node, slowest measured node 1; `None` where
-    /// nothing was measured.
-    pub csr: Box<[Option<f64>]>,
-    /// The inputs.
-    pub nodes: Box<[NodeInput]>,
-    /// Lowest fault period of the nodes in microseconds, where there were
-    /// remote faults.
-    pub fault_period_us: Option<f64>,
-    /// The threshold it was compared with.
-    pub fault_threshold_us: f64,
-    /// Cache misses per 1000 instructions over all nodes, where counted.
-    pub misses_per_kilo: Option<f64>,
-    /// Modelled time and energy of one iteration as decided, and of the
-    /// division that would take least time. Only where energy decided.
-    pub modelled: Option<[Estimate; 2]>,
-    /// The rules it was decided by.
-    pub rules: Rules,
-}
+/// A node beyond the link that never ran the loop alone must promise to take no
+/// more than this part of what the origin takes: data that other loops and the
+/// program itself use at the origin would go there and back.
+const UNTRIED: f64 = 0.6;
+/// The part of a time that must be free of faults for what is left to mean
+/// something.
+const CLEAN: f64 = 0.8;
+/// Of a time that was measured with faults, this part is taken for computation
+/// at the least, where a node alone is judged by it.
+const AT_LEAST: f64 = 0.5;
+/// A choice by expected times must be better by this part than what there is:
+/// going there moves the data.
+const WORTH_MOVING: f64 = 0.03;
 
 /// Answers the three questions.
 ///
@@ -196,6 +48,14 @@ pub struct Decision {
 /// measurement counts as fast as the slowest measured one.
 #[must_use]
 pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
+    decide_seen(nodes, rules, &Seen::default())
+}
+
+/// The same with what earlier executions have shown. Where the link is known
+/// ([`Rules::knows_link`]) and faults are counted, expected times answer the
+/// first and the third question.
+#[must_use]
+pub fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Decision {
     let measured = || {
         nodes
             .iter()
@@ -232,7 +92,18 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
         .then(|| parts(nodes, slowest))
         .flatten();
     let mut modelled = None;
-    let choice = if inhabited <= 1 {
+    let linked = measured().any(|r| r.faults.is_some());
+    let expected = (linked && inhabited > 1 && rules.knows_link())
+        .then(|| expected(nodes, rules, seen))
+        .flatten();
+    let by_speed = || -> Box<[f64]> {
+        let weight = |(n, c): (&NodeInput, &Option<f64>)| f64::from(n.threads) * c.unwrap_or(1.0);
+        let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
+        nodes.iter().zip(&csr).map(|x| weight(x) / total).collect()
+    };
+    let choice = if let Some(e) = &expected {
+        by_time(e, rules, seen, by_speed())
+    } else if inhabited <= 1 {
         Choice::OneNode {
             node: nodes.iter().position(|n| n.threads > 0).unwrap_or(0),
             why: Why::OnlyOne,
@@ -240,9 +111,7 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
     } else if fault_period_us.is_some_and(|p| p <= fault_threshold_us) {
         which(nodes, &csr, misses_per_kilo, rules, priced.is_some())
     } else {
-        let weight = |(n, c): (&NodeInput, &Option<f64>)| f64::from(n.threads) * c.unwrap_or(1.0);
-        let total: f64 = nodes.iter().zip(&csr).map(weight).sum();
-        let by_speed: Box<[f64]> = nodes.iter().zip(&csr).map(|x| weight(x) / total).collect();
+        let by_speed = by_speed();
         match priced {
             None if fault_period_us.is_some() => without_negligible(by_speed),
             None => Choice::Split { shares: by_speed },
@@ -269,10 +138,83 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
         csr,
         nodes: nodes.into(),
         fault_period_us,
+        linked,
+        expected,
         fault_threshold_us,
         misses_per_kilo,
         modelled,
         rules: *rules,
+    }
+}
+
+/// What an iteration of the loop takes, divided and on each node alone; `None`
+/// where a node with threads was not measured.
+///
+/// A node alone takes what was measured, or computes without the time of its
+/// faults: its pages will be there. A division keeps its faults.
+fn expected(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Option<Expected> {
+    let link = rules.link?;
+    let (fault_ns, region_ns) = (link.fault_us? * 1000.0, link.region_us? * 1000.0);
+    let region = region_ns / seen.iterations.max(1) as f64;
+    let mut per_ns = 0.0;
+    let mut alone = Vec::with_capacity(nodes.len());
+    for (i, node) in nodes.iter().enumerate() {
+        if node.threads == 0 {
+            alone.push(f64::INFINITY);
+            continue;
+        }
+        let rate = node.rate?;
+        let threads = f64::from(node.threads);
+        per_ns += threads / rate.ns_per_iteration;
+        let ns = rate.without_faults(fault_ns);
+        if i == rules.origin {
+            // Faults at home are the doing of others that were tried: then
+            // nothing is known of it but that its pages were there before.
+            let clean = ns >= CLEAN * rate.ns_per_iteration;
+            let alone_ns = if clean { ns / threads } else { 0.0 };
+            alone.push(node.alone_ns.unwrap_or(alone_ns));
+        } else {
+            let promised = ns.max(AT_LEAST * rate.ns_per_iteration) / threads / UNTRIED;
+            alone.push(node.alone_ns.unwrap_or(promised) + region);
+        }
+    }
+    Some(Expected {
+        split: seen.split_ns.unwrap_or(1.0 / per_ns) + region,
+        alone: alone.into(),
+    })
+}
+
+/// The least of the expected times. Ties stay where they are, or at the origin.
+fn by_time(e: &Expected, rules: &Rules, seen: &Seen, by_speed: Box<[f64]>) -> Choice {
+    let node = (0..e.alone.len())
+        .reduce(|a, b| {
+            let far = |i: usize| {
+                if i == rules.origin {
+                    1.0
+                } else {
+                    1.0 + WORTH_MOVING
+                }
+            };
+            if e.alone[b] * far(b) < e.alone[a] * far(a) {
+                b
+            } else {
+                a
+            }
+        })
+        .unwrap_or(0);
+    let held = if seen.split {
+        1.0 / (1.0 + WORTH_MOVING)
+    } else {
+        1.0 + WORTH_MOVING
+    };
+    if e.split * held < e.alone[node] {
+        if let split @ Choice::Split { .. } = without_negligible(by_speed) {
+            return split;
+        }
+    }
+    Choice::OneNode {
+        node,
+        why: Why::LeastTime,
     }
 }
 
@@ -344,12 +286,7 @@ fn which(
     // would not.
     let fault_us = rules.link.and_then(|l| l.fault_us).unwrap_or(0.0);
     let speed = |i: usize| match (nodes[i].rate, csr[i]) {
-        (Some(r), Some(_)) => {
-            let waited = r.faults.unwrap_or(0.0) * fault_us * 1000.0;
-            (r.ns_per_iteration - waited)
-                .max(r.ns_per_iteration * LEAST_OF_TIME)
-                .recip()
-        }
+        (Some(r), Some(_)) => r.without_faults(fault_us * 1000.0).recip(),
         _ => 0.0,
     };
     let cores = |i: usize| f64::from(nodes[i].threads);
@@ -391,166 +328,11 @@ fn which(
     Choice::OneNode { node, why }
 }
 
-impl Decision {
-    /// Share of the iterations of each node, adding up to 1.
-    pub fn shares(&self) -> impl Iterator<Item = f64> + Clone + '_ {
-        (0..self.nodes.len()).map(|i| match &self.choice {
-            Choice::Split { shares } => shares[i],
-            Choice::OneNode { node, .. } => f64::from(u8::from(*node == i)),
-        })
-    }
-
-    /// One node was chosen because of remote faults.
-    #[must_use]
-    pub fn is_confined(&self) -> bool {
-        self.fault_period_us.is_some() && self.one_node().is_some()
-    }
-
-    /// The one node that was chosen, if it is one.
-    #[must_use]
-    pub fn one_node(&self) -> Option<usize> {
-        match self.choice {
-            Choice::OneNode { node, .. } => Some(node),
-            Choice::Split { .. } => None,
-        }
-    }
-}
-
-impl fmt::Display for Decision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, separator: &str| {
-            for (i, c) in self.csr.iter().enumerate() {
-                let s = if i == 0 { "" } else { separator };
-                match c {
-                    Some(c) => write!(f, "{s}{c:.2}")?,
-                    None => write!(f, "{s}-")?,
-                }
-            }
-            Ok(())
-        };
-        match &self.choice {
-            Choice::Split { shares } => {
-                match self.fault_period_us {
-                    None => f.write_str("split, no remote faults")?,
-                    Some(p) => write!(
-                        f,
-                        "split, {p:.1} us of work per remote fault exceed {} us",
-                        self.fault_threshold_us
-                    )?,
-                }
-                f.write_str("; core speed ratio ")?;
-                list(f, ":")?;
-                f.write_str(" times cores ")?;
-                for (i, n) in self.nodes.iter().enumerate() {
-                    write!(f, "{}{}", if i == 0 { "" } else { ":" }, n.threads)?;
-                }
-                f.write_str(if self.modelled.is_some() {
-                    " and watts give "
-                } else {
-                    " gives "
-                })?;
-                for (i, s) in shares.iter().enumerate() {
-                    write!(f, "{}{:.1}%", if i == 0 { "" } else { " " }, s * 100.0)?;
-                }
-            }
-            Choice::OneNode { node, why } => {
-                write!(f, "node {node} alone")?;
-                if let Some(p) = self.fault_period_us.filter(|_| *why != Why::NoGain) {
-                    write!(
-                        f,
-                        ", {p:.1} us of work per remote fault do not exceed {} us",
-                        self.fault_threshold_us
-                    )?;
-                }
-                let limit = self.rules.thresholds.misses_per_kilo;
-                let misses = self.misses_per_kilo.unwrap_or(0.0);
-                match why {
-                    Why::OnlyOne => f.write_str(", no other node has threads")?,
-                    Why::NoGain => {
-                        f.write_str("; core speed ratio ")?;
-                        list(f, ":")?;
-                        write!(
-                            f,
-                            ": others would run less than {:.0}% each",
-                            NEGLIGIBLE * 100.0
-                        )?;
-                    }
-                    Why::MostCores => write!(
-                        f,
-                        "; {misses:.2} cache misses per 1000 instructions exceed {limit}: most cores"
-                    )?,
-                    Why::FastestCores => write!(
-                        f,
-                        "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: \
-                         fastest cores"
-                    )?,
-                    Why::Origin => f.write_str("; no counters and nothing tried yet: the origin")?,
-                    Why::Trial => f.write_str("; no counters: its turn to run alone")?,
-                    Why::FastestAlone => {
-                        f.write_str("; no counters: fastest of all that ran alone, ")?;
-                        self.list_alone(f)?;
-                    }
-                    Why::LeastCost if self.modelled.is_some() => {
-                        f.write_str("; core speed ratio ")?;
-                        list(f, ":")?;
-                        f.write_str(" and watts")?;
-                    }
-                    Why::LeastCost => {
-                        f.write_str("; least of all that ran alone, by watts and time ")?;
-                        self.list_alone(f)?;
-                    }
-                }
-            }
-        }
-        self.price(f)
-    }
-}
-
-impl Decision {
-    fn list_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, n) in self.nodes.iter().enumerate() {
-            let s = if i == 0 { "" } else { " " };
-            match n.alone_ns {
-                Some(t) => write!(f, "{s}{t:.1}")?,
-                None => write!(f, "{s}-")?,
-            }
-        }
-        f.write_str(" ns per iteration")
-    }
-
-    /// What the objective had to do with it.
-    fn price(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let objective = self.rules.objective;
-        if objective == Objective::Time {
-            return Ok(());
-        }
-        if let Some([chosen, by_time]) = &self.modelled {
-            return write!(
-                f,
-                "; objective {}, modelled: {:.1} nJ and {:.1} ns per iteration, by time alone {:.1} nJ \
-                 and {:.1} ns",
-                objective.name(),
-                chosen.joules * 1e9,
-                chosen.seconds * 1e9,
-                by_time.joules * 1e9,
-                by_time.seconds * 1e9,
-            );
-        }
-        let unknown = |n: &NodeInput| n.threads > 0 && n.power.is_none();
-        match self.nodes.iter().position(unknown) {
-            Some(i) => write!(
-                f,
-                "; objective {}: the watts of node {i} are not known, so by time",
-                objective.name()
-            ),
-            None => write!(f, "; objective {}", objective.name()),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::energy::Power;
+    use crate::probe::NodeRate;
 
     fn node(threads: u32, ns: f64) -> NodeInput {
         NodeInput {
@@ -674,6 +456,7 @@ mod tests {
             let link = Some(Link {
                 fault_period_us: 1000.0,
                 fault_us,
+                ..Link::default()
             });
             let rules = Rules {
                 link,

@@ -21,6 +21,7 @@
 //!   decision holds while it moves the pool's rest into ranges); or
 //! - after a split: every node's range and loot empty, checked under the lock
 //!   that whoever moves iterations between them holds; or
+//! - where iterations ascend: nothing else holds any; or
 //! - if one node runs alone: its range empty, or a thread of that node inside
 //!   the loop, which will not leave before the range is empty.
 //!
@@ -31,6 +32,12 @@
 //! bulk of what another node has left, by the nodes' weights, and its node's
 //! threads share it (the *loot*). So few iterations move between nodes, and
 //! those that do are contiguous.
+//!
+//! **Where every thread's iterations must ascend** ([`Settings::ascending`], for
+//! loops whose schedule is `monotonic`), a thread of the last node could not
+//! help the first one: those iterations lie before the ones it has run. So the
+//! rest stays in the pool, whose cursor only grows, and threads take chunks of
+//! it in proportion to their node's share.
 //!
 //! # Memory ordering
 //! Cursors are relaxed: a range is the whole message (see [`crate::plain`]).
@@ -44,6 +51,7 @@
 use crate::cache::Known;
 use crate::csr;
 use crate::decide::{decide, Decision, NodeInput, Rules};
+use crate::plain::take_up_to;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
@@ -74,6 +82,8 @@ pub struct Settings {
     /// Least work in a chunk of a decided split, in nanoseconds, so that
     /// taking chunks stays cheap against running them.
     pub chunk_ns: f64,
+    /// Every thread gets its iterations in increasing order.
+    pub ascending: bool,
 }
 
 impl Default for Settings {
@@ -84,6 +94,7 @@ impl Default for Settings {
             // A contended take costs up to 0.1 us where a cache line moves
             // between cores in 55 ns.
             chunk_ns: 5000.0,
+            ascending: false,
         }
     }
 }
@@ -103,6 +114,8 @@ const PROBING: u64 = 0;
 const SPLIT: u64 = 1;
 /// Plus the node's number: that node alone.
 const ALONE: u64 = 2;
+/// The pool, by the nodes' weights. No node has this number.
+const ASCENDING: u64 = u64::MAX;
 
 /// Limits on what a node's range holds and its threads take; constant once
 /// decided.
@@ -354,6 +367,9 @@ impl HetProbe {
 
     /// Moves what is left in the pool into the nodes' ranges.
     fn carry_out(&self, picture: &mut Picture, decision: Arc<Decision>) {
+        if self.settings.ascending && decision.one_node().is_none() {
+            return self.share_pool(picture, decision);
+        }
         // Takes of the pool from here on find it empty, and look for the lock.
         let start = self.pool.0.swap(self.n, Ordering::Relaxed);
         let rest = Range { start, end: self.n };
@@ -361,13 +377,12 @@ impl HetProbe {
         let finest = rest.len() / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
         for (i, part) in csr::split(rest, decision.shares()).enumerate() {
             let threads = u64::from(self.team.nodes()[i].threads).max(1);
-            let work = decision
-                .nodes
-                .get(i)
-                .and_then(|n| n.rate)
-                .map_or(0, |r| (self.settings.chunk_ns / r.ns_per_iteration) as u64);
             let each = part.len() / threads;
-            let least = work.max(each / FINEST).max(finest).max(1);
+            let least = self
+                .worthwhile(&decision, i)
+                .max(each / FINEST)
+                .max(finest)
+                .max(1);
             let share = &self.nodes[i].share.0;
             share.weight.store(weights[i].to_bits(), Ordering::Relaxed);
             self.nodes[i].next.0.store(part.start, Ordering::Relaxed);
@@ -383,6 +398,35 @@ impl HetProbe {
             .map_or(SPLIT, |node| ALONE + node as u64);
         picture.decision = Some(decision);
         self.phase.0.store(phase, Ordering::Release);
+    }
+
+    /// Leaves the rest in the pool, for chunks in proportion to the nodes' shares.
+    fn share_pool(&self, picture: &mut Picture, decision: Arc<Decision>) {
+        let left = self.n - self.pool.0.load(Ordering::Relaxed);
+        let finest = left / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
+        for (i, weight) in decision.shares().enumerate() {
+            let threads = f64::from(self.team.nodes()[i].threads.max(1));
+            let each = weight / threads;
+            let least = self.worthwhile(&decision, i).max(finest).max(1);
+            let share = &self.nodes[i].share.0;
+            // An earlier execution may have left a range.
+            self.nodes[i].next.0.store(self.n, Ordering::Relaxed);
+            share.end.store(self.n, Ordering::Relaxed);
+            // A share of 0 gives infinity, which becomes the largest number: the least chunk.
+            let parts = (TAPER as f64 / each) as u64;
+            share.parts.store(parts.max(1), Ordering::Relaxed);
+            share.least.store(least, Ordering::Relaxed);
+            let most = (left as f64 * each) as u64 / CHUNKS_PER_THREAD;
+            share.most.store(most.max(least), Ordering::Relaxed);
+        }
+        picture.decision = Some(decision);
+        self.phase.0.store(ASCENDING, Ordering::Release);
+    }
+
+    /// Iterations that node `i` needs long enough for to be taken at once.
+    fn worthwhile(&self, decision: &Decision, i: usize) -> u64 {
+        let rate = decision.nodes.get(i).and_then(|n| n.rate);
+        rate.map_or(0, |r| (self.settings.chunk_ns / r.ns_per_iteration) as u64)
     }
 
     /// An ordinary chunk while others still probe.
@@ -435,6 +479,15 @@ impl HetProbe {
 
     #[cold]
     fn take_elsewhere(&self, mine: usize, phase: u64) -> Option<Range> {
+        if phase == ASCENDING {
+            let share = &self.nodes[mine].share.0;
+            let parts = share.parts.load(Ordering::Relaxed);
+            let least = share.least.load(Ordering::Relaxed);
+            let most = share.most.load(Ordering::Relaxed);
+            return take_up_to(&self.pool.0, self.n, |left| {
+                (left / parts).clamp(least, most)
+            });
+        }
         if phase >= ALONE {
             let chosen = (phase - ALONE) as usize;
             // A thread of the chosen node that is inside leaves nothing
@@ -519,25 +572,6 @@ impl HetProbe {
                     end: loot.end + size,
                 });
             }
-        }
-    }
-}
-
-/// Takes `size(what is left)` iterations from a cursor, or fewer at the end.
-#[inline]
-fn take_up_to(cursor: &AtomicU64, end: u64, size: impl Fn(u64) -> u64) -> Option<Range> {
-    let mut start = cursor.load(Ordering::Relaxed);
-    loop {
-        if start >= end {
-            return None;
-        }
-        let left = end - start;
-        let stop = start + size(left).min(left);
-        // Never an add: the size depends on what is left, and the cursor must
-        // neither pass the end nor wrap in a loop of 2^64 - 1 iterations.
-        match cursor.compare_exchange_weak(start, stop, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return Some(Range { start, end: stop }),
-            Err(now) => start = now,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A pure library: no threads, no clocks, no input or output. Measurements
 //! come in, ranges of iterations go out. The drivers around it are the OpenMP
-//! runtime, the tests of this crate, and later the simulator.
+//! runtime, the tests of this crate, and the simulator.
 //!
 //! Words. Iterations are *normalised*: a loop of `n` iterations is `0..n`,
 //! and [`ranges::LoopBounds`] maps pieces of it back to the values of the
@@ -21,11 +21,16 @@
 //! once. Nothing here waits for a thread that has not arrived.
 #![forbid(unsafe_code)]
 
+pub mod aid;
+mod arms;
 pub mod cache;
 pub mod cross_dynamic;
 pub mod csr;
 pub mod decide;
+pub mod decision;
 pub mod energy;
+pub mod fixed;
+pub mod gain;
 pub mod hetprobe;
 pub mod irregular;
 pub mod plain;

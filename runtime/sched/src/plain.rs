@@ -244,6 +244,25 @@ fn guided_part(left: u64, nthreads: u64) -> u64 {
     (left - 1) / nthreads + 1
 }
 
+/// Takes `size(what is left)` iterations from a cursor, or fewer at the end.
+#[inline]
+pub(crate) fn take_up_to(cursor: &AtomicU64, end: u64, size: impl Fn(u64) -> u64) -> Option<Range> {
+    let mut start = cursor.load(Ordering::Relaxed);
+    loop {
+        if start >= end {
+            return None;
+        }
+        let left = end - start;
+        let stop = start + size(left).min(left);
+        // Never an add: the size depends on what is left, and the cursor must
+        // neither pass the end nor wrap in a loop of 2^64 - 1 iterations.
+        match cursor.compare_exchange_weak(start, stop, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return Some(Range { start, end: stop }),
+            Err(now) => start = now,
+        }
+    }
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;

@@ -102,6 +102,43 @@ impl LoopBounds {
         }
     }
 
+    /// `for (i = first; i <= last; i += incr)`, or `i >= last` where `incr` is negative: for compilers
+    /// that pass the last value instead of the one behind it, which may lie outside the type.
+    ///
+    /// All 2^64 iterations of the widest type count as one less.
+    #[inline]
+    #[must_use]
+    pub fn signed_to(first: i64, last: i64, incr: i64) -> Self {
+        let distance = match incr {
+            i64::MIN..=-1 if first >= last => first.wrapping_sub(last) as u64,
+            1.. if first <= last => last.wrapping_sub(first) as u64,
+            _ => return Self::signed(first, first, incr),
+        };
+        LoopBounds {
+            start: first as u64,
+            end: last.wrapping_add(incr.signum()) as u64,
+            incr: incr as u64,
+            n: (distance / incr.unsigned_abs()).saturating_add(1),
+        }
+    }
+
+    /// The same for unsigned loops; the step is signed, and tells the direction.
+    #[inline]
+    #[must_use]
+    pub fn unsigned_to(first: u64, last: u64, incr: i64) -> Self {
+        let distance = match incr {
+            i64::MIN..=-1 if first >= last => first - last,
+            1.. if first <= last => last - first,
+            _ => return Self::unsigned(true, first, first, incr as u64),
+        };
+        LoopBounds {
+            start: first,
+            end: last.wrapping_add_signed(incr.signum()),
+            incr: incr as u64,
+            n: (distance / incr.unsigned_abs()).saturating_add(1),
+        }
+    }
+
     /// Number of iterations.
     #[inline]
     #[must_use]
@@ -146,12 +183,20 @@ impl LoopBounds {
     #[must_use]
     pub fn to_user(&self, range: Range) -> (u64, u64) {
         debug_assert!(!range.is_empty() && range.end <= self.n);
+        // Two multiplications are a good part of what a chunk of one iteration costs.
+        let value = |k: u64| {
+            if self.incr == 1 {
+                self.start.wrapping_add(k)
+            } else {
+                self.value(k)
+            }
+        };
         let end = if range.end == self.n {
             self.end
         } else {
-            self.value(range.end)
+            value(range.end)
         };
-        (self.value(range.start), end)
+        (value(range.start), end)
     }
 
     /// [`to_user`](Self::to_user) for signed loops.
@@ -246,6 +291,24 @@ mod tests {
                 prop_assert_eq!(runs_signed(a0, a1, incr), k);
                 prop_assert_eq!(runs_signed(b0, b1, incr), n - k);
             }
+        }
+
+        #[test]
+        fn last_values_included(s: i64, e: i64, incr in prop_oneof![any::<i64>(), -9i64..10]) {
+            prop_assume!(incr != 0);
+            let d = (i128::from(e) - i128::from(s)) * i128::from(incr.signum());
+            let n = if d < 0 { 0 } else { d / i128::from(incr.unsigned_abs()) + 1 };
+            prop_assume!(n <= i128::from(u64::MAX));
+            let b = LoopBounds::signed_to(s, e, incr);
+            prop_assert_eq!(i128::from(b.trip_count()), n);
+            if n > 0 {
+                let last = i128::from(b.value(b.trip_count() - 1) as i64);
+                prop_assert_eq!(last, i128::from(s) + (n - 1) * i128::from(incr));
+            }
+            // The order of unsigned values is that of signed ones with the top bit flipped.
+            let flip = |v: i64| (v as u64) ^ (1 << 63);
+            let u = LoopBounds::unsigned_to(flip(s), flip(e), incr);
+            prop_assert_eq!(u.trip_count(), b.trip_count());
         }
 
         #[test]

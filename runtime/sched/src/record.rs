@@ -134,6 +134,13 @@ pub struct NodeRecord {
 }
 
 impl NodeRecord {
+    /// Time and remote faults of the whole execution, where both are known.
+    #[must_use]
+    pub fn rate_with_faults(&self) -> Option<NodeRate> {
+        let faults = Some(self.faults?);
+        self.rate().map(|r| NodeRate { faults, ..r })
+    }
+
     /// What the whole execution says about the node's speed.
     #[must_use]
     pub fn rate(&self) -> Option<NodeRate> {
@@ -171,6 +178,11 @@ pub struct LoopRecord {
     pub iterations: u64,
     /// Longest time of any thread in the loop, in nanoseconds.
     pub elapsed_ns: u64,
+    /// From the first thread's arrival to the last one's leaving, in
+    /// nanoseconds, where the driver knows; otherwise as `elapsed_ns`.
+    pub span_ns: u64,
+    /// It ran in fixed pieces (see [`crate::fixed`]).
+    pub fixed: bool,
     /// Per node.
     pub nodes: Box<[NodeRecord]>,
     /// How it came by its split.
@@ -235,10 +247,13 @@ impl LoopRecord {
         for node in &mut nodes {
             node.csr = node.ns_per_iteration.map(|t| slowest / t);
         }
+        let elapsed_ns = nodes.iter().map(|x| x.elapsed_ns).max().unwrap_or(0);
         LoopRecord {
             schedule,
             iterations: n,
-            elapsed_ns: nodes.iter().map(|x| x.elapsed_ns).max().unwrap_or(0),
+            elapsed_ns,
+            span_ns: elapsed_ns,
+            fixed: false,
             nodes,
             learning: Learning::None,
             decision: None,

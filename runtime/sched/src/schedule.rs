@@ -1,5 +1,6 @@
 //! The schedules by name, and the text of `OMP_SCHEDULE` that chooses one.
 
+use crate::aid::DEFAULT_PART;
 use core::fmt;
 
 /// Ordering modifier (OpenMP 5.0, 2.9.2).
@@ -40,11 +41,23 @@ pub enum Kind {
     },
     /// Static split by given core speed ratios, one per node.
     StaticCsr {
-        /// The ratios, positive and finite.
+        /// The ratios: finite, none negative, and not all of them 0.
         ratios: Box<[f64]>,
     },
     /// Two-level dynamic: node pools refilled from a global pool.
     CrossDynamic,
+    /// Asymmetric iteration distribution: sample, then everything at once (see [`crate::aid`]).
+    AidStatic,
+    /// The same for a part of the loop; the rest in chunks on demand.
+    AidHybrid {
+        /// The part, in `(0, 1]`.
+        part: f64,
+    },
+    /// The same in phases, sampled again in each.
+    AidDynamic {
+        /// Iterations of a thread of the slowest node in a phase; `None`: by the chunk.
+        major: Option<u64>,
+    },
 }
 
 /// A schedule as chosen by the user.
@@ -97,7 +110,8 @@ impl Default for Schedule {
 }
 
 const NAMES: &str = "static, dynamic, guided, auto [,chunk], \
-    hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., cross-dynamic[,chunk]";
+    hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., cross-dynamic[,chunk], \
+    aid-static[,chunk], aid-hybrid[,part%[,chunk]], aid-dynamic[,major[,chunk]]";
 
 impl Schedule {
     /// Schedule `kind` with nothing else said.
@@ -135,7 +149,7 @@ impl Schedule {
             }
         }
         // Longer names first: each is followed by its arguments.
-        const WORDS: [&str; 8] = [
+        const WORDS: [&str; 11] = [
             "static-csr",
             "static",
             "dynamic",
@@ -144,18 +158,39 @@ impl Schedule {
             "hetprobe-i",
             "hetprobe",
             "cross-dynamic",
+            "aid-static",
+            "aid-hybrid",
+            "aid-dynamic",
         ];
         let word = WORDS
             .into_iter()
             .find(|w| rest.starts_with(w))
             .ok_or_else(unknown)?;
-        let args = rest[word.len()..].trim_start_matches(blank);
+        let mut args = rest[word.len()..].trim_start_matches(blank);
         let (kind, takes_chunk) = match word {
             "static" => (Kind::Static, true),
             "dynamic" => (Kind::Dynamic, true),
             "guided" => (Kind::Guided, true),
             "auto" => (Kind::Auto, true),
             "cross-dynamic" => (Kind::CrossDynamic, true),
+            "aid-static" => (Kind::AidStatic, true),
+            "aid-hybrid" => {
+                let own;
+                (own, args) = first_argument(args);
+                let [part] = percents(own, "aid-hybrid[,part%[,chunk]]").map_err(bad)?;
+                let part = part.unwrap_or(DEFAULT_PART);
+                (Kind::AidHybrid { part }, true)
+            }
+            "aid-dynamic" => {
+                let own;
+                (own, args) = first_argument(args);
+                let major = chunk(own).ok().filter(|&c| c != Some(0)).ok_or_else(|| {
+                    bad(format!(
+                        "aid-dynamic[,major[,chunk]] with a major of 1 to {MAX_CHUNK}"
+                    ))
+                })?;
+                (Kind::AidDynamic { major }, true)
+            }
             "static-csr" => (ratios(args).map_err(bad)?, false),
             "hetprobe" => {
                 let [probe] = percents(args, "hetprobe[,probe%]").map_err(bad)?;
@@ -226,6 +261,14 @@ fn blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
 }
 
+/// The first of the arguments with its comma, and the others with theirs.
+fn first_argument(args: &str) -> (&str, &str) {
+    match args.strip_prefix(',').and_then(|a| a.find(',')) {
+        Some(at) => args.split_at(at + 1),
+        None => (args, ""),
+    }
+}
+
 /// `""` or `, number`.
 fn chunk(args: &str) -> Result<Option<u64>, String> {
     if args.is_empty() {
@@ -266,19 +309,25 @@ fn percents<const N: usize>(args: &str, form: &str) -> Result<[Option<f64>; N], 
 
 /// `:R0,R1,...`.
 fn ratios(args: &str) -> Result<Kind, String> {
-    let bad = || "static-csr:R0,R1,... with one number above 0 per node".to_owned();
+    let bad = || {
+        "static-csr:R0,R1,... with one number per node, 0 or more and not all of them 0".to_owned()
+    };
     let list = args.strip_prefix(':').ok_or_else(bad)?;
     let ratios = list
         .split(',')
         .map(|item| {
             let r: f64 = item.trim_matches(blank).parse().map_err(|_| bad())?;
-            if r > 0.0 && r.is_finite() {
-                Ok(r)
+            if r >= 0.0 && r.is_finite() {
+                // A zero without its sign.
+                Ok(r.abs())
             } else {
                 Err(bad())
             }
         })
         .collect::<Result<Box<[f64]>, String>>()?;
+    if ratios.iter().all(|&r| r == 0.0) {
+        return Err(bad());
+    }
     Ok(Kind::StaticCsr { ratios })
 }
 
@@ -291,6 +340,10 @@ impl fmt::Display for Kind {
             Kind::Guided => f.write_str("guided"),
             Kind::Auto => f.write_str("auto"),
             Kind::CrossDynamic => f.write_str("cross-dynamic"),
+            Kind::AidStatic => f.write_str("aid-static"),
+            Kind::AidHybrid { part } => write!(f, "aid-hybrid,{}%", tidy(part * 100.0)),
+            Kind::AidDynamic { major: None } => f.write_str("aid-dynamic"),
+            Kind::AidDynamic { major: Some(major) } => write!(f, "aid-dynamic,{major}"),
             Kind::HetProbe { probe } => write!(f, "hetprobe,{}%", tidy(probe * 100.0)),
             Kind::HetProbeI { probe, jump } => {
                 write!(f, "hetprobe-i,{}%", tidy(probe * 100.0))?;
@@ -362,6 +415,15 @@ mod tests {
             ("static-csr : 2.5 , 1 , 1", "static-csr:2.5,1,1"),
             ("cross-dynamic", "cross-dynamic"),
             ("cross-dynamic,16", "cross-dynamic,16"),
+            ("static-csr:1,0", "static-csr:1,0"),
+            ("static-csr:-0,1", "static-csr:0,1"),
+            ("AID-static", "aid-static"),
+            ("aid-static,4", "aid-static,4"),
+            ("aid-hybrid", "aid-hybrid,80%"),
+            ("aid-hybrid , 60 % , 2", "aid-hybrid,60%,2"),
+            ("aid-dynamic", "aid-dynamic"),
+            ("aid-dynamic,20", "aid-dynamic,20"),
+            ("aid-dynamic, 20, 0", "aid-dynamic,20,1"),
         ] {
             let s = Schedule::parse(text).unwrap_or_else(|e| panic!("{text}: {e}"));
             assert_eq!(s.to_string(), shown, "{text}");
@@ -392,10 +454,21 @@ mod tests {
             ("hetprobe,5,5", "dynamic,1", "percentages"),
             ("hetprobe5", "dynamic,1", "percentages"),
             ("hetprobe-i,5,5,5", "dynamic,1", "percentages"),
-            ("static-csr", "dynamic,1", "number above 0"),
-            ("static-csr:1,0", "dynamic,1", "number above 0"),
-            ("static-csr:1,inf", "dynamic,1", "number above 0"),
-            ("static-csr:1,,2", "dynamic,1", "number above 0"),
+            ("static-csr", "dynamic,1", "number per node"),
+            ("static-csr:0,0", "dynamic,1", "not all of them 0"),
+            ("static-csr:1,-1", "dynamic,1", "0 or more"),
+            ("static-csr:1,inf", "dynamic,1", "number per node"),
+            ("static-csr:1,,2", "dynamic,1", "number per node"),
+            ("aid-static,x", "aid-static,1", "chunk size"),
+            ("aid-static,1,2", "aid-static,1", "chunk size"),
+            ("aid-hybrid,0", "dynamic,1", "part%"),
+            ("aid-hybrid,101,2", "dynamic,1", "part%"),
+            ("aid-hybrid,50,x", "aid-hybrid,50%,1", "chunk size"),
+            ("aid-dynamic,0", "dynamic,1", "major"),
+            ("aid-dynamic,x", "dynamic,1", "major"),
+            ("aid-dynamic,9,9,9", "aid-dynamic,9,1", "chunk size"),
+            ("aid", "dynamic,1", "aid-static"),
+            ("monotonic:aid-static", "dynamic,1", "without monotonic"),
             ("monotonic:hetprobe", "dynamic,1", "without monotonic"),
             ("monotonic:cross-dynamic", "dynamic,1", "without monotonic"),
         ] {

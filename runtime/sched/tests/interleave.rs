@@ -6,6 +6,7 @@
 //! (`loom.rs`).
 #![cfg(not(loom))]
 
+use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
@@ -15,6 +16,7 @@ use hetmp_sched::probe::{Counters, Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::team::{NodeShape, Team};
 use proptest::prelude::*;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A small generator, so that a failing case is one number.
@@ -69,12 +71,74 @@ impl Loop for CrossDynamic {
     }
 }
 
+impl Loop for Aid {
+    fn first(&self, tid: usize) -> Next {
+        self.first(tid)
+    }
+    fn next(&self, tid: usize, m: Option<Measurement>) -> Next {
+        self.next(tid, m)
+    }
+}
+
 impl Loop for HetProbe {
     fn first(&self, tid: usize) -> Next {
         self.first(tid)
     }
     fn next(&self, tid: usize, m: Option<Measurement>) -> Next {
         self.next(tid, m)
+    }
+}
+
+/// Cross-dynamic as a loop asks for it whose threads' iterations must ascend.
+struct After(CrossDynamic, RefCell<Vec<u64>>);
+
+impl After {
+    fn answer(&self, tid: usize) -> Next {
+        let range = self.0.next_after(tid, self.1.borrow()[tid]);
+        if let Some(r) = range {
+            self.1.borrow_mut()[tid] = r.end;
+        }
+        plain(range)
+    }
+}
+
+impl Loop for After {
+    fn first(&self, tid: usize) -> Next {
+        self.0.arrive(tid);
+        self.answer(tid)
+    }
+    fn next(&self, tid: usize, _: Option<Measurement>) -> Next {
+        self.answer(tid)
+    }
+}
+
+/// A schedule that promises every thread ascending iterations, held to it.
+struct Ascending<'a, L>(&'a L, RefCell<Vec<u64>>);
+
+impl<'a, L> Ascending<'a, L> {
+    fn new(state: &'a L, threads: usize) -> Self {
+        Ascending(state, RefCell::new(vec![0; threads]))
+    }
+
+    fn check(&self, tid: usize, answer: Next) -> Next {
+        if let Next::Range(r) | Next::Probe(r) = answer {
+            let end = &mut self.1.borrow_mut()[tid];
+            assert!(
+                r.start >= *end,
+                "thread {tid} goes back from {end} to {r:?}"
+            );
+            *end = r.end;
+        }
+        answer
+    }
+}
+
+impl<L: Loop> Loop for Ascending<'_, L> {
+    fn first(&self, tid: usize) -> Next {
+        self.check(tid, self.0.first(tid))
+    }
+    fn next(&self, tid: usize, m: Option<Measurement>) -> Next {
+        self.check(tid, self.0.next(tid, m))
     }
 }
 
@@ -177,11 +241,13 @@ fn settings(chance: &mut Chance) -> Settings {
             link: (chance.below(2) == 0).then(|| Link {
                 fault_period_us: chance.below(200) as f64,
                 fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
+                region_us: (chance.below(2) == 0).then(|| chance.below(3000) as f64),
             }),
             origin: chance.below(9) as usize,
             ..Rules::default()
         },
         chunk_ns: [0.0, 5000.0, 1e9][chance.below(3) as usize],
+        ascending: false,
     }
 }
 
@@ -209,6 +275,8 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
             map: None,
             turned_down: 0,
+            fixed: false,
+            moving: false,
         })
     })
 }
@@ -242,6 +310,55 @@ proptest! {
         check_tiles(&play(&state, team.threads(), never, &mut chance), n);
         prop_assert_eq!(state.record().nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
         state.restart(n / 3, chunk);
+        check_tiles(&play(&state, team.threads(), never, &mut chance), n / 3);
+    }
+
+    /// Every iteration once, in ascending order for each thread.
+    #[test]
+    fn hetprobe_ascending(n in iterations(), team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let threads = team.threads();
+        let never = if chance.below(2) == 0 { 0 } else { keep_one(never, threads, &mut chance) };
+        let settings = Settings { ascending: true, ..settings(&mut chance) };
+        let mut state = HetProbe::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n);
+        let record = state.record();
+        prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
+        state.restart(n / 3, known(&team, &settings.rules, &mut chance));
+        check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n / 3);
+    }
+
+    #[test]
+    fn cross_dynamic_ascending(n in iterations(), chunk in 0u64..40, team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let threads = team.threads();
+        let never = if chance.below(2) == 0 { 0 } else { keep_one(never, threads, &mut chance) };
+        let chunk = if n > 5000 { n / 700 + chunk } else { chunk };
+        let state = After(CrossDynamic::new(n, chunk, team), RefCell::new(vec![0; threads]));
+        check_tiles(&play(&Ascending::new(&state, threads), threads, never, &mut chance), n);
+    }
+
+    #[test]
+    fn asymmetric(n in iterations(), chunk in 0u64..40, which in 0u64..3, team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let never = if chance.below(2) == 0 { 0 } else { keep_one(never, team.threads(), &mut chance) };
+        let chunk = if n > 5000 { n / 700 + chunk } else { chunk };
+        let shape = match which {
+            0 => Shape::Static,
+            1 => Shape::Hybrid { part: [0.01, 0.8, 1.0][chance.below(3) as usize] },
+            _ => Shape::Dynamic { major: [1, 5 * chunk.max(1), u64::MAX][chance.below(3) as usize] },
+        };
+        let shape = match shape {
+            // Phases of one iteration, and a loop of 2^64: for ever.
+            Shape::Dynamic { major } => Shape::Dynamic { major: major.max(n / 700) },
+            other => other,
+        };
+        let mut state = Aid::new(n, shape, chunk, Arc::clone(&team));
+        check_tiles(&play(&state, team.threads(), never, &mut chance), n);
+        let record = state.record();
+        prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
+        prop_assert_eq!(record.schedule, shape.kind());
+        state.restart(n / 3);
         check_tiles(&play(&state, team.threads(), never, &mut chance), n / 3);
     }
 
@@ -316,6 +433,8 @@ fn the_chosen_node_is_late() {
         plan: Some(Arc::new(plan)),
         map: None,
         turned_down: 0,
+        fixed: false,
+        moving: false,
     };
     let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
     assert!(
@@ -388,6 +507,8 @@ fn a_bulk_for_the_node() {
         plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
         turned_down: 0,
+        fixed: false,
+        moving: false,
     };
     let n = 1_000_000;
     let h = HetProbe::new(n, team, Settings::default(), Some(Arc::new(known)));
@@ -414,4 +535,52 @@ fn a_bulk_for_the_node() {
     assert!(jumps < 20, "{jumps} of {}", mine.len());
     let first = mine.iter().take(30).map(|r| r.len()).sum::<u64>();
     assert!(mine.len() > 60 && first < n / 4, "in chunks");
+}
+
+/// Nodes whose speeds are known share what ascends in proportion to them, and end together.
+#[test]
+fn ascending_chunks_follow_the_speeds() {
+    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let ns = [10u64, 30];
+    let settings = Settings {
+        ascending: true,
+        ..Settings::default()
+    };
+    let n = 1_000_000;
+    let h = HetProbe::new(n, team, settings, None);
+    let mut clock = [0u64; 2];
+    let mut at = [h.first(0), h.first(1)];
+    let mut calls = 0;
+    loop {
+        // The thread that is done first asks first.
+        let open = |t: &usize| at[*t] != Next::Done;
+        let Some(t) = (0..2)
+            .filter(open)
+            .min_by_key(|&t| clock[t] + run_ns(at[t], ns[t]))
+        else {
+            break;
+        };
+        clock[t] += run_ns(at[t], ns[t]);
+        let measured = match at[t] {
+            Next::Probe(r) => Some(Measurement {
+                elapsed_ns: run_ns(at[t], ns[t]),
+                iterations: r.len(),
+                ..Measurement::default()
+            }),
+            _ => None,
+        };
+        calls += 1;
+        at[t] = h.next(t, measured);
+    }
+    let ideal = n * ns[0] * ns[1] / (ns[0] + ns[1]);
+    let last = clock[0].max(clock[1]);
+    assert!(last < ideal + ideal / 50, "{last} ns, at best {ideal}");
+    assert!(calls < 400, "few takes: {calls}");
+}
+
+fn run_ns(next: Next, each: u64) -> u64 {
+    match next {
+        Next::Done => 0,
+        Next::Range(r) | Next::Probe(r) => r.len() * each,
+    }
 }

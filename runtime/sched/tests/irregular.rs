@@ -165,6 +165,7 @@ fn settings(chance: &mut Chance) -> Settings {
             link: (chance.below(2) == 0).then(|| Link {
                 fault_period_us: chance.below(200) as f64,
                 fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
+                region_us: (chance.below(2) == 0).then(|| chance.below(3000) as f64),
             }),
             origin: chance.below(9) as usize,
             ..Rules::default()
@@ -208,6 +209,8 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
             map: None,
             turned_down: 0,
+            fixed: false,
+            moving: false,
         })
     })
 }
@@ -551,6 +554,8 @@ fn faults_contract_and_expand() {
     assert!(tried >= 1, "{tried}");
     let weary = Known {
         turned_down: 8,
+        fixed: false,
+        moving: false,
         ..known
     };
     assert!(model.run(&new(&weary)).renewals < run.renewals);
@@ -601,6 +606,8 @@ fn the_chosen_node_is_late() {
         plan: Some(Arc::new(plan)),
         map: None,
         turned_down: 0,
+        fixed: false,
+        moving: false,
     };
     let run = |s| matches!(s, Step::Run { .. });
     let new = || {
@@ -658,6 +665,8 @@ fn late_nodes_help() {
         plan: Some(Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
         turned_down: 0,
+        fixed: false,
+        moving: false,
     };
     for trigger in [Trigger::Jump(0.05), Trigger::Change] {
         let h = Irregular::new(

@@ -2,6 +2,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p hetmp-sched --test loom --release`.
 #![cfg(loom)]
 
+use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::decide::{decide, NodeInput, Rules};
@@ -86,6 +87,37 @@ fn cross_dynamic_refill() {
     });
 }
 
+/// Two nodes sample, and allotments are written while the other thread takes a chunk.
+#[test]
+fn asymmetric() {
+    bounded(3, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let aid = Aid::new(7, Shape::Static, 1, team);
+        tiles(7, 2, move |tid| {
+            let mut got = Vec::new();
+            let mut at = aid.first(tid);
+            loop {
+                let m = match at {
+                    Next::Done => return got,
+                    Next::Range(r) => {
+                        got.push(r);
+                        None
+                    }
+                    Next::Probe(r) => {
+                        got.push(r);
+                        Some(Measurement {
+                            elapsed_ns: 100 * (1 + tid as u64),
+                            iterations: r.len(),
+                            ..Measurement::default()
+                        })
+                    }
+                };
+                at = aid.next(tid, m);
+            }
+        });
+    });
+}
+
 /// Refills for two nodes, and taking from each other at the end.
 #[test]
 fn cross_dynamic_nodes() {
@@ -96,6 +128,35 @@ fn cross_dynamic_nodes() {
             core::iter::from_fn(|| c.next(tid)).collect()
         });
     });
+}
+
+/// The ranges of one thread, which must not go back.
+fn ascending(got: Vec<Range>) -> Vec<Range> {
+    assert!(got.windows(2).all(|w| w[0].end <= w[1].start), "{got:?}");
+    got
+}
+
+/// A thread takes a chunk past the pool while the other refills it: the pool's
+/// chunks are then the other one's alone.
+#[test]
+fn cross_dynamic_ascending() {
+    for nodes in [[0, 0], [0, 1]] {
+        bounded(3, move || {
+            let team = std::sync::Arc::new(Team::placed(&nodes, 2));
+            let c = CrossDynamic::new(16, 4, team);
+            tiles(16, 2, move |tid| {
+                let mut after = 0;
+                ascending(
+                    core::iter::from_fn(|| {
+                        let range = c.next_after(tid, after);
+                        after = range.map_or(after, |r| r.end);
+                        range
+                    })
+                    .collect(),
+                )
+            });
+        });
+    }
 }
 
 /// Runs thread `tid` to the end. `left` tells that some thread was sent away:
@@ -163,6 +224,21 @@ fn hetprobe_decision_of_three() {
     });
 }
 
+/// The same decision where iterations ascend: the pool stays, and only the size of chunks changes.
+#[test]
+fn hetprobe_ascending() {
+    bounded(3, || {
+        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let settings = Settings {
+            ascending: true,
+            ..settings()
+        };
+        let h = HetProbe::new(6, team, settings, None);
+        let left = AtomicBool::new(false);
+        tiles(6, 2, move |tid| ascending(run(&h, tid, &left)));
+    });
+}
+
 /// One node alone: the other one's thread may leave only when a thread of the
 /// chosen node is inside.
 #[test]
@@ -185,6 +261,8 @@ fn hetprobe_one_node() {
             plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
             map: None,
             turned_down: 0,
+            fixed: false,
+            moving: false,
         };
         assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));
         let settings = Settings {

@@ -136,5 +136,7 @@ fn plan(ns: [f64; 2], faults: Option<f64>) -> Known {
         plan: Some(std::sync::Arc::new(decide(&inputs, &Rules::default()))),
         map: None,
         turned_down: 0,
+        fixed: false,
+        moving: false,
     }
 }

@@ -1,7 +1,7 @@
 //! The simulator against cases that have an answer on paper.
 #![cfg(not(loom))]
 
-use hetmp_sched::decide::{Objective, Rules, Why};
+use hetmp_sched::decide::{Link, Objective, Rules, Why};
 use hetmp_sched::energy::Power;
 use hetmp_sched::schedule::Schedule;
 use hetmp_sched::simulate::{
@@ -86,6 +86,18 @@ fn all(schedule: &str) -> Strategy {
 
 fn go(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
     run(p, w, s, &Rules::default(), 1)
+}
+
+/// As `go`, of a link of which only the threshold is known.
+fn by_threshold(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
+    let rules = Rules {
+        link: Some(Link {
+            fault_period_us: 100.0,
+            ..Link::default()
+        }),
+        ..Rules::default()
+    };
+    run(p, w, s, &rules, 1)
 }
 
 fn near(a: f64, b: f64, tolerance: f64) {
@@ -174,14 +186,14 @@ fn faults_decide() {
             true,
         )
     };
-    let pays = go(&p, &w(60.0), &all("hetprobe"));
+    let pays = by_threshold(&p, &w(60.0), &all("hetprobe"));
     let split = pays.loops[0].decision.clone().unwrap();
     near(split.fault_period_us.unwrap(), 110.0, 0.01);
     assert_eq!(split.one_node(), None);
     // Shares follow what was measured: 110 to 60.
     near(split.csr[0].unwrap(), 110.0 / 60.0, 0.01);
 
-    let does_not = go(&p, &w(40.0), &all("hetprobe"));
+    let does_not = by_threshold(&p, &w(40.0), &all("hetprobe"));
     let l = &does_not.loops[0];
     let decision = l.decision.clone().unwrap();
     near(decision.fault_period_us.unwrap(), 90.0, 0.01);
@@ -295,13 +307,13 @@ fn misses_choose_the_node() {
         w.round.accesses = w.loops[0].accesses.clone();
         w.loops[0].instructions = 10_000.0;
         w.loops[0].misses_per_kilo = misses;
-        let o = go(&p, &w, &all("hetprobe"));
+        let o = by_threshold(&p, &w, &all("hetprobe"));
         let d = o.loops[0].decision.clone().unwrap();
         assert_eq!(d.one_node(), Some(node), "{d}");
         assert_eq!(d.misses_per_kilo, Some(misses));
         assert!(d.to_string().contains("cache misses"), "{d} {why:?}");
         let forced = Strategy::Fastest(Schedule::parse("hetprobe").unwrap());
-        let o = go(&p, &w, &forced);
+        let o = by_threshold(&p, &w, &forced);
         assert_eq!(o.loops[0].decision.clone().unwrap().one_node(), Some(0));
     }
 }
@@ -318,7 +330,7 @@ fn threads_left_out_keep_away() {
     w.loops[0].misses_per_kilo = 5.0;
     for park_us in [0.0, 1000.0] {
         p.park_us = park_us;
-        let o = go(&p, &w, &all("hetprobe"));
+        let o = by_threshold(&p, &w, &all("hetprobe"));
         let l = &o.loops[0];
         assert_eq!(l.decision.clone().unwrap().one_node(), Some(1));
         // A probe chunk, and what one takes while the others probe.

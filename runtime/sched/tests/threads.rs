@@ -1,6 +1,7 @@
 //! The same state under real threads: every iteration exactly once.
 #![cfg(not(loom))]
 
+use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
@@ -70,6 +71,46 @@ fn cross_dynamic() {
                 mark(r);
             }
         });
+    }
+}
+
+#[test]
+fn asymmetric() {
+    for shape in [
+        Shape::Static,
+        Shape::Hybrid { part: 0.6 },
+        Shape::Dynamic { major: 50 },
+    ] {
+        let mut aid = Aid::new(0, shape, 3, team());
+        for _ in 0..ROUNDS {
+            aid.restart(N);
+            exactly_once(|tid, mark| {
+                let mut at = aid.first(tid);
+                loop {
+                    let m = match at {
+                        Next::Done => break,
+                        Next::Range(r) => {
+                            mark(r);
+                            None
+                        }
+                        Next::Probe(r) => {
+                            mark(r);
+                            Some(Measurement {
+                                elapsed_ns: r.len() * (1 + tid as u64),
+                                iterations: r.len(),
+                                ..Measurement::default()
+                            })
+                        }
+                    };
+                    at = aid.next(tid, m);
+                }
+                aid.finish(tid, 1000);
+            });
+            assert_eq!(
+                aid.record().nodes.iter().map(|x| x.iterations).sum::<u64>(),
+                N
+            );
+        }
     }
 }
 

@@ -66,6 +66,31 @@ impl Irregular {
         Some(range)
     }
 
+    /// Where the probe of thread `tid` is kept, if there is one: its own, or beyond
+    /// a link that of its node, which goes to the thread that comes first.
+    fn own_probe(&self, c: &Center, tid: usize) -> Option<usize> {
+        let kept = |&at: &usize| c.own.get(at).is_some_and(|r| !r.is_empty());
+        let node = self.team.node_of(tid);
+        if node == self.settings.rules.origin {
+            return Some(tid).filter(kept);
+        }
+        (0..c.own.len()).find(|at| self.team.node_of(*at) == node && kept(at))
+    }
+
+    /// Over a known link one thread of each node beyond it probes, and the others
+    /// wait meanwhile: all of them at once may move more pages than the whole loop
+    /// is worth. Only while somebody probes.
+    fn is_held_back(&self, c: &Center, tid: usize, hands: &Hands) -> bool {
+        let rules = &self.settings.rules;
+        !hands.impatient
+            && c.outstanding > 0
+            && rules.knows_link()
+            && c.periods == 1
+            && self.team.node_of(tid) != rules.origin
+            && (hands.probed == c.period || self.own_probe(c, tid).is_none())
+            && c.strata.iter().any(|s| !s.is_empty())
+    }
+
     /// A chunk of what is not handed out: a probe, once in each period, then
     /// ordinary ones.
     fn take_probing(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
@@ -74,7 +99,20 @@ impl Irregular {
         let strata = c.strata.len();
         // Nodes begin in different places.
         let home = node * strata / self.nodes.len();
-        if probe {
+        if self.is_held_back(c, tid, hands) {
+            // Under the lock that the decision is made under: whoever makes it changes the
+            // ticket later.
+            let ticket = self.news.0.load(Ordering::Acquire);
+            self.sleepers.fetch_add(1, Ordering::Relaxed);
+            hands.waiting = true;
+            return Step::Wait(ticket);
+        }
+        let own = self
+            .own_probe(c, tid)
+            .map(|at| core::mem::take(&mut c.own[at]));
+        if let Some(own) = own.filter(|r| probe && !r.is_empty()) {
+            hands.rest.push_back(own);
+        } else if probe {
             // The threads of a node share the strata, each in one allotment.
             let threads = self.team.nodes()[node].threads as usize;
             let rank = self.team.rank(tid);
@@ -94,7 +132,16 @@ impl Irregular {
             first = (0..strata)
                 .find_map(|k| c.strata[(home + k) % strata].take(c.meanwhile, &mut hands.rest));
         }
+        if first.is_none() {
+            // What is kept for threads that have not come.
+            first = c
+                .own
+                .iter_mut()
+                .find(|r| !r.is_empty())
+                .map(core::mem::take);
+        }
         let Some(range) = first else {
+            self.tell();
             return Step::Done;
         };
         hands.period = c.period;

@@ -54,7 +54,7 @@ mod map;
 mod period;
 
 use crate::cache::Known;
-use crate::decide::{decide, Decision, Rules};
+use crate::decide::{decide_seen, Decision, NodeInput, Rules, Seen};
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
@@ -129,6 +129,12 @@ impl Default for Settings {
 
 /// The last chunks are not smaller than this part of the others' least size.
 const LAST: u64 = 4;
+/// A first probing takes this part of the iterations only where nodes are coupled
+/// by a known link: what it moves there and back may cost more than the loop.
+const LESS_OVER_A_LINK: f64 = 4.0;
+/// There a thread that waits takes what it can get after so many times the
+/// driver's patience.
+const WAITS_OVER_A_LINK: u32 = 20;
 const NO_TRIGGER: u64 = u64::MAX;
 
 /// Why a period begins.
@@ -216,6 +222,8 @@ struct Hands {
     /// The last period it probed in.
     probed: u64,
     waiting: bool,
+    /// How often the driver lost patience with this thread's wait.
+    waits: u32,
     impatient: bool,
 }
 
@@ -225,6 +233,9 @@ struct Center {
     /// What is to be divided.
     queue: Jumps,
     loose: Vec<Range>,
+    /// Probes that wait for their threads, by thread, where each has a place
+    /// of its own.
+    own: Vec<Range>,
     /// While probing: all that was not handed out, in the parts that are probed
     /// one by one, and where these begin.
     strata: Vec<Jumps>,
@@ -350,6 +361,7 @@ impl Irregular {
         let c = &mut *guard;
         c.queue.clear();
         c.queue.push(Range { start: 0, end: n });
+        c.own.clear();
         c.periods = 1;
         c.alone = None;
         c.decision = None;
@@ -373,9 +385,13 @@ impl Irregular {
         } else if self.team.inhabited() <= 1 {
             c.learning = Learning::None;
             let inputs = self.inputs(c);
-            self.carry_out(c, decide(&inputs, &self.settings.rules).into(), None);
+            self.carry_out(c, self.decide(&inputs, false).into(), None);
         } else {
-            self.begin_probing(c, probe::chunk(n, self.team.threads(), self.settings.probe));
+            let mut probe = self.settings.probe;
+            if self.settings.rules.knows_link() {
+                probe /= LESS_OVER_A_LINK;
+            }
+            self.begin_probing(c, probe::chunk(n, self.team.threads(), probe));
         }
     }
 
@@ -448,7 +464,19 @@ impl Irregular {
     /// [`handed_out`](Self::handed_out) growing: from now on it takes what it
     /// can get, whatever was decided. Before its next call.
     pub fn lose_patience(&self, tid: usize) {
-        lock(&self.hands[tid].0).impatient = true;
+        let mut hands = lock(&self.hands[tid].0);
+        hands.waits += 1;
+        hands.impatient = hands.waits >= self.longest_wait();
+    }
+
+    /// Over a link a chunk may wait for thousands of pages, and those that then
+    /// run out of patience would ask for more.
+    fn longest_wait(&self) -> u32 {
+        if self.settings.rules.knows_link() {
+            WAITS_OVER_A_LINK
+        } else {
+            1
+        }
     }
 
     /// Iterations handed out so far.
@@ -625,14 +653,38 @@ impl Irregular {
                 if c.decision.is_none() {
                     c.map.clone_from(&map);
                 }
+                // Probes that nobody came for lie between the strata.
+                if c.own.iter().any(|r| !r.is_empty()) {
+                    let mut loose = core::mem::take(&mut c.loose);
+                    for stratum in &mut c.strata {
+                        stratum.drain_to(&mut loose);
+                    }
+                    loose.extend(c.own.drain(..).filter(|r| !r.is_empty()));
+                    c.queue.gather(&mut loose);
+                    c.loose = loose;
+                }
                 for stratum in &mut c.strata {
                     c.queue.append(stratum);
                 }
-                self.carry_out(c, decide(&inputs, &self.settings.rules).into(), map);
+                let decision = self.decide(&inputs, false);
+                self.carry_out(c, decision.into(), map);
             }
+        }
+        if c.probing && c.outstanding == 0 {
+            // Nobody probes any more, and some node has not come: who waited goes on.
+            self.tell();
         }
         hands.samples.clear();
         self.take_cold(c, tid, hands)
+    }
+
+    fn decide(&self, inputs: &[NodeInput], split: bool) -> Decision {
+        let seen = Seen {
+            iterations: self.n,
+            split_ns: None,
+            split,
+        };
+        decide_seen(inputs, &self.settings.rules, &seen)
     }
 
     /// There is news for threads that wait.

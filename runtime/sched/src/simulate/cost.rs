@@ -61,6 +61,28 @@ impl Costs {
         costs
     }
 
+    /// Standard deviation of an iteration's cost over its mean, the kinds of iterations apart.
+    pub(super) fn variation(&self) -> f64 {
+        let Some(sums) = &self.sums else { return 0.0 };
+        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for of_kind in sums {
+            for pair in of_kind.windows(2) {
+                let w = pair[1] - pair[0];
+                if w > 0.0 {
+                    count += 1.0;
+                    sum += w;
+                    squares += w * w;
+                }
+            }
+        }
+        let mean: f64 = sum / f64::max(count, 1.0);
+        if mean > 0.0 {
+            (squares / count - mean * mean).max(0.0).sqrt() / mean
+        } else {
+            0.0
+        }
+    }
+
     fn is_second(&self, i: u64) -> bool {
         ((i % self.period) as f64) < self.part * self.period as f64
     }

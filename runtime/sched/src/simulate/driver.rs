@@ -3,6 +3,8 @@
 //! The counterpart of the OpenMP runtime's execution of a loop: the same state
 //! machines behind one call, without a clock.
 
+use super::self_scheduling::{SelfScheduling, Technique};
+use crate::aid::{self, Aid};
 use crate::cache::Known;
 use crate::cross_dynamic::CrossDynamic;
 use crate::csr;
@@ -34,6 +36,8 @@ enum State {
     HetProbe(HetProbe),
     Irregular(Irregular),
     Cross(CrossDynamic),
+    Aid(Aid),
+    Techniques(SelfScheduling, Counted),
     Csr(Box<[f64]>, Counted),
     Static(u64, Counted),
     Dynamic(Dynamic, Counted),
@@ -103,6 +107,10 @@ impl Driver {
             }
             Kind::CrossDynamic => State::Cross(CrossDynamic::new(n, chunk, Arc::clone(team))),
             Kind::StaticCsr { ratios } => State::Csr(ratios.clone(), counted()),
+            Kind::AidStatic | Kind::AidHybrid { .. } | Kind::AidDynamic { .. } => {
+                let shape = aid::Shape::of(&schedule.kind, chunk).unwrap_or(aid::Shape::Static);
+                State::Aid(Aid::new(n, shape, chunk, Arc::clone(team)))
+            }
             Kind::Static | Kind::Auto => State::Static(chunk, counted()),
             Kind::Dynamic => {
                 let dynamic = Dynamic::new();
@@ -118,6 +126,25 @@ impl Driver {
         Driver {
             state,
             kind: schedule.kind,
+            n,
+            team: Arc::clone(team),
+        }
+    }
+
+    /// For `n` iterations on `team` under a technique that only the simulator knows;
+    /// `variation` is what iterations' costs vary by, as [`SelfScheduling::new`] takes it.
+    pub(super) fn technique(t: Technique, n: u64, team: &Arc<Team>, variation: f64) -> Driver {
+        let counted = Counted {
+            tally: Tally::new(team.threads()),
+            trips: vec![0; team.threads()],
+        };
+        Driver {
+            state: State::Techniques(
+                SelfScheduling::new(t, n, team.threads(), variation),
+                counted,
+            ),
+            // As what it is a kind of in records.
+            kind: Kind::Guided,
             n,
             team: Arc::clone(team),
         }
@@ -173,6 +200,21 @@ impl Driver {
                 }
                 plain(c.next(tid))
             }
+            State::Aid(a) => match if first { a.first(tid) } else { a.next(tid, m) } {
+                Next::Range(range) => plain(Some(range)),
+                Next::Probe(range) => Answer::Run {
+                    range,
+                    measure: true,
+                },
+                Next::Done => Answer::Done,
+            },
+            State::Techniques(t, counted) => match counted.take(tid, |_| t.take(tid, m.as_ref())) {
+                Some(range) => Answer::Run {
+                    range,
+                    measure: true,
+                },
+                None => Answer::Done,
+            },
             State::Csr(ratios, counted) => plain(counted.take(tid, |trip| {
                 (trip == 0)
                     .then(|| csr::piece(n, ratios, team, tid))
@@ -233,7 +275,12 @@ impl Driver {
             State::HetProbe(h) => h.finish(tid, elapsed_ns),
             State::Irregular(h) => h.finish(tid, elapsed_ns),
             State::Cross(c) => c.finish(tid, elapsed_ns),
-            State::Csr(_, c) | State::Static(_, c) | State::Dynamic(_, c) | State::Guided(_, c) => {
+            State::Aid(a) => a.finish(tid, elapsed_ns),
+            State::Techniques(_, c)
+            | State::Csr(_, c)
+            | State::Static(_, c)
+            | State::Dynamic(_, c)
+            | State::Guided(_, c) => {
                 c.tally.leave(tid, elapsed_ns);
             }
         }
@@ -245,7 +292,12 @@ impl Driver {
             State::HetProbe(h) => h.record(),
             State::Irregular(h) => h.record(),
             State::Cross(c) => c.record(),
-            State::Csr(_, c) | State::Static(_, c) | State::Dynamic(_, c) | State::Guided(_, c) => {
+            State::Aid(a) => a.record(),
+            State::Techniques(_, c)
+            | State::Csr(_, c)
+            | State::Static(_, c)
+            | State::Dynamic(_, c)
+            | State::Guided(_, c) => {
                 LoopRecord::new(self.kind.clone(), self.n, &self.team, &c.tally)
             }
         }

@@ -22,8 +22,12 @@ mod engine;
 mod pages;
 mod platform;
 mod program;
+mod random;
+mod self_scheduling;
 mod workload;
 
 pub use platform::{KernelOnNode, LinkModel, Node, Platform};
 pub use program::{ideal_parts, run, LoopOutcome, Outcome, Strategy};
+pub use random::{against_best, random, AgainstBest};
+pub use self_scheduling::Technique;
 pub use workload::{Access, Array, LoopModel, Mix, Pattern, Serial, Spread, Workload};

@@ -116,13 +116,15 @@ impl Platform {
     /// `None` where one memory serves all.
     #[must_use]
     pub fn threshold_us(&self) -> Option<f64> {
-        (self.memories > 1)
-            .then(|| {
-                (0..self.memories)
-                    .flat_map(|a| (0..a).map(move |b| (a, b)))
-                    .map(|(a, b)| self.link(a, b).threshold_us)
-                    .reduce(f64::max)
-            })
-            .flatten()
+        self.worst(|l| l.threshold_us)
+    }
+
+    /// The highest of something over all links.
+    #[must_use]
+    pub fn worst(&self, of: impl Fn(LinkModel) -> f64) -> Option<f64> {
+        (0..self.memories)
+            .flat_map(|a| (0..a).map(move |b| (a, b)))
+            .map(|(a, b)| of(self.link(a, b)))
+            .reduce(f64::max)
     }
 }

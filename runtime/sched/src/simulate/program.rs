@@ -5,6 +5,7 @@ use super::driver::Driver;
 use super::engine::{Execution, Machine, Prepared};
 use super::pages::Pages;
 use super::platform::Platform;
+use super::self_scheduling::Technique;
 use super::workload::{LoopModel, Serial, Workload};
 use crate::cache::{Key, ProbeCache};
 use crate::decide::{Decision, Link, Rules};
@@ -24,12 +25,14 @@ pub enum Strategy {
     Alone(usize),
     /// `static-csr` on all nodes, by what the model knows about their speeds.
     IdealCsr,
-    /// This schedule on all nodes. `cross-dynamic` without a chunk takes the
-    /// workload's.
+    /// This schedule on all nodes. `cross-dynamic` and the `aid-` schedules
+    /// take the workload's chunk where they have none.
     All(Schedule),
     /// As `All`, but where one node is to be chosen by cache misses, always
     /// the one with the fastest cores.
     Fastest(Schedule),
+    /// A technique of others on all nodes, which only the simulator knows.
+    SelfScheduled(Technique),
 }
 
 /// What one loop came to over all its executions.
@@ -134,6 +137,8 @@ struct Program<'a> {
     origin: usize,
     team: Arc<Team>,
     schedules: Vec<Schedule>,
+    /// Instead of the schedules.
+    technique: Option<Technique>,
     prepared: Vec<Prepared>,
     machine: Machine<'a>,
     rules: Rules,
@@ -170,7 +175,8 @@ impl<'a> Program<'a> {
         if rules.link.is_none() {
             rules.link = platform.threshold_us().map(|fault_period_us| Link {
                 fault_period_us,
-                ..Link::default()
+                fault_us: platform.worst(|l| l.fault_us),
+                region_us: platform.worst(|l| l.barrier_us),
             });
         }
         if matches!(strategy, Strategy::Fastest(_)) {
@@ -191,11 +197,20 @@ impl<'a> Program<'a> {
                 }),
                 Strategy::All(s) | Strategy::Fastest(s) => {
                     let mut s = s.clone();
-                    if s.kind == Kind::CrossDynamic && s.chunk.is_none() {
+                    let fine = matches!(
+                        s.kind,
+                        Kind::CrossDynamic
+                            | Kind::AidStatic
+                            | Kind::AidHybrid { .. }
+                            | Kind::AidDynamic { .. }
+                    );
+                    if fine && s.chunk.is_none() {
                         s.chunk = Some(workload.chunk.max(1));
                     }
                     s
                 }
+                // Not asked.
+                Strategy::SelfScheduled(_) => Schedule::default(),
             })
             .collect();
         let memory = platform.nodes[origin].memory;
@@ -207,6 +222,10 @@ impl<'a> Program<'a> {
             origin,
             team: Arc::new(Team::contiguous(&shapes).with_power(&power)),
             schedules,
+            technique: match strategy {
+                Strategy::SelfScheduled(t) => Some(*t),
+                _ => None,
+            },
             prepared: workload
                 .loops
                 .iter()
@@ -250,14 +269,20 @@ impl<'a> Program<'a> {
         let l = &self.workload.loops[at];
         let key = Key::new(at as u64, l.iterations, &self.team);
         let known = self.cache.known(&key);
-        let mut driver = Driver::new(
-            &self.schedules[at],
-            l.iterations,
-            &self.team,
-            self.platform.memories > 1,
-            self.rules,
-            known.clone(),
-        );
+        let mut driver = match self.technique {
+            Some(t) => {
+                let variation = self.prepared[at].costs.variation();
+                Driver::technique(t, l.iterations, &self.team, variation)
+            }
+            None => Driver::new(
+                &self.schedules[at],
+                l.iterations,
+                &self.team,
+                self.platform.memories > 1,
+                self.rules,
+                known.clone(),
+            ),
+        };
         let chosen = known
             .filter(|_| driver.learns())
             .and_then(|k| k.plan.as_ref()?.one_node());

@@ -1,0 +1,401 @@
+//! The words of a [decision](crate::decide): what it rests on, what came out,
+//! and the reason in plain language.
+
+use crate::energy::{Estimate, Power};
+use crate::probe::NodeRate;
+use core::fmt;
+
+/// Thresholds of the questions. The defaults are the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Fault period in microseconds that must be exceeded to use several
+    /// nodes, where no calibrated [`Link`] is known.
+    pub fault_period_us: f64,
+    /// Cache misses per 1000 instructions above which a loop counts as bound
+    /// by memory.
+    pub misses_per_kilo: f64,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Thresholds {
+            fault_period_us: 100.0,
+            misses_per_kilo: 3.0,
+        }
+    }
+}
+
+/// What is known about the link between the nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Link {
+    /// Calibrated fault period threshold in microseconds.
+    pub fault_period_us: f64,
+    /// What a thread waits for a page at the least, in microseconds, where that
+    /// was measured. Core speeds are then compared without that time.
+    pub fault_us: Option<f64>,
+    /// What a parallel region costs more, in microseconds, when a node beyond
+    /// the link has a part in it, where that was measured. Together with
+    /// `fault_us` it makes decisions by expected times instead of the threshold.
+    pub region_us: Option<f64>,
+}
+
+/// What earlier executions of the loop have shown, for a decision by times.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Iterations of the loop.
+    pub iterations: u64,
+    /// Nanoseconds per iteration of the whole loop when it was divided and its
+    /// pages had come to rest, where that was measured.
+    pub split_ns: Option<f64>,
+    /// It is divided now.
+    pub split: bool,
+}
+
+/// What the user wants least of. Energy is modelled from the nodes' watts;
+/// while those of a node with threads are not known, time decides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Objective {
+    /// Elapsed time.
+    #[default]
+    Time,
+    /// Energy of all nodes.
+    Energy,
+    /// Energy times time.
+    Edp,
+}
+
+impl Objective {
+    /// All of them.
+    pub const ALL: [Objective; 3] = [Objective::Time, Objective::Energy, Objective::Edp];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Objective::Time => "time",
+            Objective::Energy => "energy",
+            Objective::Edp => "edp",
+        }
+    }
+
+    /// What is to be least of an estimate: seconds, joules, joule seconds.
+    #[must_use]
+    pub fn score(self, e: &Estimate) -> f64 {
+        match self {
+            Objective::Time => e.seconds,
+            Objective::Energy => e.joules,
+            Objective::Edp => e.edp(),
+        }
+    }
+}
+
+/// A node whose share is smaller than this takes none where nodes are coupled
+/// by page traffic: even without any of that traffic the loop would gain no
+/// more by it.
+pub(crate) const NEGLIGIBLE: f64 = 0.02;
+/// Everything about the machine and the user that a decision depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// The thresholds.
+    pub thresholds: Thresholds,
+    /// The link, where nodes are coupled by one and it was calibrated.
+    pub link: Option<Link>,
+    /// The objective.
+    pub objective: Objective,
+    /// Node that holds the data at first, and runs what cannot be decided.
+    pub origin: usize,
+}
+
+impl Rules {
+    /// Is the link known well enough to decide by expected times?
+    #[must_use]
+    pub fn knows_link(&self) -> bool {
+        self.objective == Objective::Time
+            && self
+                .link
+                .is_some_and(|l| l.fault_us.is_some() && l.region_us.is_some())
+    }
+}
+
+/// One node as the decision sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NodeInput {
+    /// Cores, i.e. threads of the team, on it.
+    pub threads: u32,
+    /// Its measured averages.
+    pub rate: Option<NodeRate>,
+    /// Nanoseconds per iteration of the whole loop when this node ran the
+    /// region alone.
+    pub alone_ns: Option<f64>,
+    /// What it draws, where that is known.
+    pub power: Option<Power>,
+}
+
+/// Why one node was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// No other node has threads, or no other can be judged.
+    OnlyOne,
+    /// Faults allow several nodes, but all others together would do next to
+    /// nothing.
+    NoGain,
+    /// Bound by memory: most cores.
+    MostCores,
+    /// Bound by computation: fastest cores.
+    FastestCores,
+    /// Nothing tells which, and no execution is left to try: the origin.
+    Origin,
+    /// This node's turn to run the region alone.
+    Trial,
+    /// Every node had its turn, and this one was fastest.
+    FastestAlone,
+    /// Takes the least time, by what was measured and what is known of the link.
+    LeastTime,
+    /// Costs least of what the [`Objective`] names: alone of all divisions, or
+    /// of all nodes that had their turn.
+    LeastCost,
+}
+
+/// The outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    /// All nodes with a share above zero; shares add up to 1.
+    Split {
+        /// Share of the iterations per node.
+        shares: Box<[f64]>,
+    },
+    /// One node runs everything.
+    OneNode {
+        /// Which.
+        node: usize,
+        /// Why that one.
+        why: Why,
+    },
+}
+
+/// Expected nanoseconds per iteration of the whole loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    /// Divided over all nodes.
+    pub split: f64,
+    /// On each node alone; infinite for nodes without threads.
+    pub alone: Box<[f64]>,
+}
+
+/// A decision with the numbers it rests on. Its [`Display`](fmt::Display) is
+/// the reason in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// What was decided.
+    pub choice: Choice,
+    /// Core speed ratio per node, slowest measured node 1; `None` where
+    /// nothing was measured.
+    pub csr: Box<[Option<f64>]>,
+    /// The inputs.
+    pub nodes: Box<[NodeInput]>,
+    /// Lowest fault period of the nodes in microseconds, where there were
+    /// remote faults.
+    pub fault_period_us: Option<f64>,
+    /// Remote faults were counted, whether there were any or not.
+    pub linked: bool,
+    /// Expected nanoseconds per iteration of the whole loop: divided, and with
+    /// each node alone. Only where expected times decided.
+    pub expected: Option<Expected>,
+    /// The threshold it was compared with.
+    pub fault_threshold_us: f64,
+    /// Cache misses per 1000 instructions over all nodes, where counted.
+    pub misses_per_kilo: Option<f64>,
+    /// Modelled time and energy of one iteration as decided, and of the
+    /// division that would take least time. Only where energy decided.
+    pub modelled: Option<[Estimate; 2]>,
+    /// The rules it was decided by.
+    pub rules: Rules,
+}
+
+impl Decision {
+    /// Share of the iterations of each node, adding up to 1.
+    pub fn shares(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        (0..self.nodes.len()).map(|i| match &self.choice {
+            Choice::Split { shares } => shares[i],
+            Choice::OneNode { node, .. } => f64::from(u8::from(*node == i)),
+        })
+    }
+
+    /// One node was chosen because of remote faults.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        (self.fault_period_us.is_some() || self.expected.is_some()) && self.one_node().is_some()
+    }
+
+    /// Expected nanoseconds per iteration of the whole loop on `node` alone.
+    #[must_use]
+    pub fn expected_ns(&self, node: usize) -> Option<f64> {
+        self.expected
+            .as_ref()
+            .and_then(|e| e.alone.get(node).copied())
+            .filter(|ns| ns.is_finite())
+    }
+
+    /// The one node that was chosen, if it is one.
+    #[must_use]
+    pub fn one_node(&self) -> Option<usize> {
+        match self.choice {
+            Choice::OneNode { node, .. } => Some(node),
+            Choice::Split { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |f: &mut fmt::Formatter<'_>, separator: &str| {
+            for (i, c) in self.csr.iter().enumerate() {
+                let s = if i == 0 { "" } else { separator };
+                match c {
+                    Some(c) => write!(f, "{s}{c:.2}")?,
+                    None => write!(f, "{s}-")?,
+                }
+            }
+            Ok(())
+        };
+        match &self.choice {
+            Choice::Split { shares } => {
+                match self.fault_period_us {
+                    _ if self.expected.is_some() => self.list_expected(f, "split")?,
+                    None => f.write_str("split, no remote faults")?,
+                    Some(p) => write!(
+                        f,
+                        "split, {p:.1} us of work per remote fault exceed {} us",
+                        self.fault_threshold_us
+                    )?,
+                }
+                f.write_str("; core speed ratio ")?;
+                list(f, ":")?;
+                f.write_str(" times cores ")?;
+                for (i, n) in self.nodes.iter().enumerate() {
+                    write!(f, "{}{}", if i == 0 { "" } else { ":" }, n.threads)?;
+                }
+                f.write_str(if self.modelled.is_some() {
+                    " and watts give "
+                } else {
+                    " gives "
+                })?;
+                for (i, s) in shares.iter().enumerate() {
+                    write!(f, "{}{:.1}%", if i == 0 { "" } else { " " }, s * 100.0)?;
+                }
+            }
+            Choice::OneNode { node, why } => {
+                if *why == Why::LeastTime {
+                    return self.list_expected(f, &format!("node {node} alone"));
+                }
+                write!(f, "node {node} alone")?;
+                if let Some(p) = self.fault_period_us.filter(|_| *why != Why::NoGain) {
+                    write!(
+                        f,
+                        ", {p:.1} us of work per remote fault do not exceed {} us",
+                        self.fault_threshold_us
+                    )?;
+                }
+                let limit = self.rules.thresholds.misses_per_kilo;
+                let misses = self.misses_per_kilo.unwrap_or(0.0);
+                match why {
+                    Why::OnlyOne => f.write_str(", no other node has threads")?,
+                    Why::NoGain => {
+                        f.write_str("; core speed ratio ")?;
+                        list(f, ":")?;
+                        write!(
+                            f,
+                            ": others would run less than {:.0}% each",
+                            NEGLIGIBLE * 100.0
+                        )?;
+                    }
+                    Why::MostCores => write!(
+                        f,
+                        "; {misses:.2} cache misses per 1000 instructions exceed {limit}: most cores"
+                    )?,
+                    Why::FastestCores => write!(
+                        f,
+                        "; {misses:.2} cache misses per 1000 instructions do not exceed {limit}: \
+                         fastest cores"
+                    )?,
+                    Why::Origin => f.write_str("; no counters and nothing tried yet: the origin")?,
+                    Why::Trial => f.write_str("; no counters: its turn to run alone")?,
+                    Why::FastestAlone => {
+                        f.write_str("; no counters: fastest of all that ran alone, ")?;
+                        self.list_alone(f)?;
+                    }
+                    Why::LeastCost if self.modelled.is_some() => {
+                        f.write_str("; core speed ratio ")?;
+                        list(f, ":")?;
+                        f.write_str(" and watts")?;
+                    }
+                    Why::LeastTime => {}
+                    Why::LeastCost => {
+                        f.write_str("; least of all that ran alone, by watts and time ")?;
+                        self.list_alone(f)?;
+                    }
+                }
+            }
+        }
+        self.price(f)
+    }
+}
+
+impl Decision {
+    fn list_alone(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, n) in self.nodes.iter().enumerate() {
+            let s = if i == 0 { "" } else { " " };
+            match n.alone_ns {
+                Some(t) => write!(f, "{s}{t:.1}")?,
+                None => write!(f, "{s}-")?,
+            }
+        }
+        f.write_str(" ns per iteration")
+    }
+
+    /// The times that decided.
+    fn list_expected(&self, f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
+        write!(f, "{what} by expected times")?;
+        if let Some(p) = self.fault_period_us {
+            write!(f, " with {p:.1} us of work per remote fault")?;
+        }
+        let Some(Expected { split, alone }) = &self.expected else {
+            return Ok(());
+        };
+        write!(f, ": {split:.1} ns per iteration divided,")?;
+        for (i, ns) in alone.iter().enumerate().filter(|(_, ns)| ns.is_finite()) {
+            write!(f, " {ns:.1} on node {i}")?;
+        }
+        Ok(())
+    }
+
+    /// What the objective had to do with it.
+    fn price(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let objective = self.rules.objective;
+        if objective == Objective::Time {
+            return Ok(());
+        }
+        if let Some([chosen, by_time]) = &self.modelled {
+            return write!(
+                f,
+                "; objective {}, modelled: {:.1} nJ and {:.1} ns per iteration, by time alone {:.1} nJ \
+                 and {:.1} ns",
+                objective.name(),
+                chosen.joules * 1e9,
+                chosen.seconds * 1e9,
+                by_time.joules * 1e9,
+                by_time.seconds * 1e9,
+            );
+        }
+        let unknown = |n: &NodeInput| n.threads > 0 && n.power.is_none();
+        match self.nodes.iter().position(unknown) {
+            Some(i) => write!(
+                f,
+                "; objective {}: the watts of node {i} are not known, so by time",
+                objective.name()
+            ),
+            None => write!(f, "; objective {}", objective.name()),
+        }
+    }
+}

@@ -1,0 +1,620 @@
+//! Is a region faster as a virtual team or as an ordinary one?
+//!
+//! A virtual team (see [`crate::virtual_team`]) reaches loops that nothing else
+//! reaches, and costs something: more calls, more borders between threads,
+//! stacks that are switched. Where nodes are unlike the gain is mostly far
+//! above the cost; in a region of some microseconds, in one that has no more
+//! pieces than threads, or where all nodes are alike, there is only the cost.
+//! So both ways are tried, and the better one is kept until the next trial.
+//!
+//! **What counts is time**, of two kinds:
+//! * An execution as a virtual team says by itself what an ordinary team would
+//!   have taken: equal shares end with the slowest thread ([`Run::equal_ns`]).
+//!   That compares the two in one and the same execution, whatever its size,
+//!   but knows nothing of what an ordinary team saves.
+//! * Executions one way and the other, measured from outside. They decide
+//!   where they agree among themselves, which they do not where the region has
+//!   another size each time.
+//!
+//! A region that has settled for ordinary teams and is later met at a size for
+//! which a virtual team was never tried, is tried again at once.
+//!
+//! **Noise is no fact.** An execution during which a thread lost its core
+//! ([`Run::disturbed`]) is left out, unless nothing else comes. Nothing that
+//! was found is final: the way not taken is tried again after a number of
+//! executions that doubles each time the trial says the same, and so seldom
+//! that a trial which loses costs no more than a hundredth of the time.
+//!
+//! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution
+//! and brings what it measured.
+
+/// One way to run a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As a team of virtual threads.
+    Virtual,
+    /// As a team of real ones, with equal shares.
+    Ordinary,
+}
+
+/// What one execution measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Nanoseconds from its beginning to its end.
+    pub elapsed_ns: f64,
+    /// Nanoseconds that equal shares would have taken on the same threads;
+    /// 0 where nothing tells. Of a virtual team only.
+    pub equal_ns: f64,
+    /// Nanoseconds that shares in proportion to what the threads were seen to
+    /// do would have taken.
+    pub best_ns: f64,
+    /// A thread lost its core for a part of it that matters.
+    pub disturbed: bool,
+}
+
+/// A virtual team whose threads would have needed this much longer with equal
+/// shares is taken to win until a trial says otherwise.
+const EVIDENT: f64 = 1.15;
+/// Where equal shares take no longer than this, compared with the best ones
+/// and with the virtual team, nothing is to be gained.
+const NOTHING: f64 = 1.05;
+/// Differences below this part are none: then the ordinary team it is.
+const MARGIN: f64 = 1.02;
+/// One sample each way is enough for a difference of this factor, if the
+/// estimate says so too.
+const CLEAR: f64 = 1.25;
+/// Samples of each way that a trial wants before it believes a difference...
+const SAMPLES: usize = 3;
+/// ...and before it believes that there is none.
+const MOST_SAMPLES: usize = 6;
+/// Samples of one way that differ by this factor are of executions of
+/// different sizes.
+const UNLIKE: f64 = 1.6;
+/// Disturbed executions that a trial leaves out; then they count as well.
+const PATIENCE: u32 = 12;
+/// Executions between the first two trials.
+const FIRST_PERIOD: u32 = 32;
+/// Executions between two trials, at most, as long as trials are cheap.
+const LONGEST_PERIOD: u32 = 8192;
+/// A trial may cost this part of the time until the next one.
+const TRIAL_COST: f64 = 0.01;
+/// Executions between two trials, whatever they cost...
+const RAREST: f64 = 2e5;
+/// ...and where a virtual team came to harm.
+const RAREST_AFTER_HARM: f64 = 1e9;
+/// An ordinary team that takes this many times as long as any virtual one that
+/// was tried is of a size that says something new...
+const NEW_SIZE: f64 = 2.0;
+/// ...if it takes so many nanoseconds at least.
+const WORTH_A_TRIAL_NS: f64 = 20_000.0;
+/// Virtual teams of such a trial that may miss the new size, at most.
+const MISSES: u32 = 10;
+/// Executions between two looks at a settled region: at first, and at most.
+const FIRST_REST: u32 = 5;
+const LONGEST_REST: u32 = 127;
+/// A settled virtual team is tried again when its estimate has fallen to this
+/// part of what it was.
+const FALLEN: f64 = 0.8;
+/// Weight of what was estimated before in a settled region.
+const MEMORY: f64 = 0.9;
+
+/// Times of a few executions, in order of size.
+#[derive(Clone, Copy, Debug, Default)]
+struct Samples {
+    sorted: [f64; MOST_SAMPLES],
+    len: usize,
+}
+
+impl Samples {
+    fn add(&mut self, ns: f64) {
+        if self.len == MOST_SAMPLES {
+            // The longest says least: all that disturbs makes it longer.
+            self.len -= 1;
+        }
+        let at = self.sorted[..self.len].partition_point(|&s| s < ns);
+        self.sorted.copy_within(at..self.len, at + 1);
+        self.sorted[at] = ns;
+        self.len += 1;
+    }
+
+    fn least(&self) -> f64 {
+        self.sorted[0]
+    }
+
+    /// The lower one of two.
+    fn middle(&self) -> f64 {
+        self.sorted[(self.len.max(1) - 1) / 2]
+    }
+
+    /// The longest but one, which a single disturbance does not reach.
+    fn upper(&self) -> f64 {
+        self.sorted[self.len.max(2) - 2]
+    }
+
+    /// But for two, which may have been disturbed, and not all the sizes there are.
+    fn are_alike(&self) -> bool {
+        self.sorted[self.len.max(3) - 3] <= self.least() * UNLIKE
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Both ways are tried.
+    Trial,
+    /// One way is kept for so many executions more.
+    Settled {
+        way: Way,
+        left: u32,
+        /// How many of them may go unseen.
+        rest: u32,
+    },
+}
+
+/// What is known about the gain of one region.
+#[derive(Clone, Copy, Debug)]
+pub struct Gain {
+    state: State,
+    /// A virtual team has run in this trial. The first execution touches memory
+    /// for the first time, or goes by shares that were learned long ago.
+    warm: bool,
+    /// Its threads were alike, and nothing was to be gained: nanoseconds that it
+    /// took.
+    hopeless: Option<f64>,
+    virtuals: Samples,
+    ordinaries: Samples,
+    /// Times of virtual teams of late, and what equal shares would have taken in
+    /// the same executions.
+    estimate: (f64, f64),
+    /// Their quotient when the last trial ended.
+    promised: f64,
+    /// The largest execution, by what equal shares take, that a virtual team was
+    /// tried for; and the one that the trial is for.
+    tried_ns: f64,
+    wanted_ns: f64,
+    misses: u32,
+    patience: u32,
+    /// What the last trial found.
+    verdict: Option<Way>,
+    /// Executions until the next trial.
+    period: u32,
+    /// A virtual team came to harm: what one execution then loses.
+    harm_ns: Option<f64>,
+}
+
+impl Default for Gain {
+    fn default() -> Self {
+        Gain::new()
+    }
+}
+
+impl Gain {
+    /// Nothing is known: the region begins as a virtual team.
+    #[must_use]
+    pub const fn new() -> Self {
+        Gain {
+            state: State::Trial,
+            warm: false,
+            hopeless: None,
+            virtuals: Samples {
+                sorted: [0.0; MOST_SAMPLES],
+                len: 0,
+            },
+            ordinaries: Samples {
+                sorted: [0.0; MOST_SAMPLES],
+                len: 0,
+            },
+            estimate: (0.0, 0.0),
+            promised: 0.0,
+            tried_ns: 0.0,
+            wanted_ns: 0.0,
+            misses: 0,
+            patience: PATIENCE,
+            verdict: None,
+            period: FIRST_PERIOD,
+            harm_ns: None,
+        }
+    }
+
+    /// How the next execution is to run.
+    pub fn turn(&mut self) -> Way {
+        if let State::Settled { way, left, .. } = &mut self.state {
+            if let Some(fewer) = left.checked_sub(1) {
+                *left = fewer;
+                return *way;
+            }
+            self.begin_trial();
+        }
+        self.next_in_trial()
+    }
+
+    /// How many executions may run `this` way without another [`Gain::turn`].
+    /// They count as run.
+    pub fn take_rest(&mut self, this: Way) -> u32 {
+        match &mut self.state {
+            State::Settled { way, left, rest } if *way == this => {
+                let taken = (*left).min(*rest);
+                *left -= taken;
+                *rest = (*rest * 2 + 1).min(LONGEST_REST);
+                taken
+            }
+            _ => 0,
+        }
+    }
+
+    /// Are both ways being tried?
+    #[must_use]
+    pub fn is_in_trial(&self) -> bool {
+        matches!(self.state, State::Trial)
+    }
+
+    fn begin_trial(&mut self) {
+        self.state = State::Trial;
+        self.warm = false;
+        self.hopeless = None;
+        self.virtuals.len = 0;
+        self.ordinaries.len = 0;
+        // Not forgotten: where sizes differ, a trial may meet small ones only.
+        self.estimate.0 *= 0.5;
+        self.estimate.1 *= 0.5;
+        self.wanted_ns = 0.0;
+        self.misses = 0;
+        self.patience = PATIENCE;
+    }
+
+    fn next_in_trial(&self) -> Way {
+        if self.harm_ns.is_some() {
+            // What the trial may cost is to be known before it is made.
+            return Way::Ordinary;
+        }
+        if !self.warm {
+            return Way::Virtual;
+        }
+        if self.hopeless.is_some() {
+            return Way::Ordinary;
+        }
+        let (v, o) = (self.virtuals.len, self.ordinaries.len);
+        if self.misses_size() && o >= SAMPLES {
+            return Way::Virtual;
+        }
+        if self.promises(EVIDENT) {
+            // The less the other one runs, the better.
+            if v < MOST_SAMPLES {
+                Way::Virtual
+            } else {
+                Way::Ordinary
+            }
+        } else if o <= v {
+            Way::Ordinary
+        } else {
+            Way::Virtual
+        }
+    }
+
+    /// Is the trial for a size that no virtual team has met yet?
+    fn misses_size(&self) -> bool {
+        self.wanted_ns > self.tried_ns * NEW_SIZE
+    }
+
+    /// Does the estimate say that equal shares would take `factor` times as
+    /// long?
+    fn promises(&self, factor: f64) -> bool {
+        let (took, equal) = self.estimate;
+        equal > 0.0 && equal >= took * factor
+    }
+
+    /// Learns from an execution as a virtual team.
+    pub fn learn_virtual(&mut self, run: &Run) {
+        let settled = !self.is_in_trial();
+        if !self.counts(run) {
+            return;
+        }
+        if run.equal_ns > 0.0 {
+            if settled {
+                self.estimate.0 *= MEMORY;
+                self.estimate.1 *= MEMORY;
+            }
+            self.estimate.0 += run.elapsed_ns;
+            self.estimate.1 += run.equal_ns;
+            self.tried_ns = self.tried_ns.max(run.equal_ns);
+        }
+        if settled {
+            if self.verdict == Some(Way::Virtual) && !self.promises(self.promised * FALLEN) {
+                self.begin_trial();
+            }
+            return;
+        }
+        if self.misses_size() {
+            self.misses += 1;
+            if self.misses > MISSES {
+                self.tried_ns = self.wanted_ns;
+            }
+        }
+        if !self.warm {
+            self.warm = true;
+            let alike = run.equal_ns <= run.best_ns * NOTHING;
+            if alike && run.equal_ns <= run.elapsed_ns * NOTHING && !self.misses_size() {
+                self.hopeless = Some(run.elapsed_ns);
+            }
+            return;
+        }
+        self.virtuals.add(run.elapsed_ns);
+        self.conclude();
+    }
+
+    /// Learns from an execution as an ordinary team.
+    pub fn learn_ordinary(&mut self, run: &Run) {
+        let settled = !self.is_in_trial();
+        if !self.counts(run) {
+            return;
+        }
+        if settled {
+            let new = run.elapsed_ns > self.tried_ns * NEW_SIZE;
+            if new && self.tried_ns > 0.0 && run.elapsed_ns > WORTH_A_TRIAL_NS {
+                self.begin_trial();
+                self.wanted_ns = run.elapsed_ns;
+            }
+            return;
+        }
+        self.ordinaries.add(run.elapsed_ns);
+        if let Some(harm) = self.harm_ns.take() {
+            self.tried_ns = f64::INFINITY;
+            self.settle(Way::Ordinary, harm, RAREST_AFTER_HARM);
+        } else if let Some(took) = self.hopeless {
+            if run.elapsed_ns <= took {
+                self.settle(Way::Ordinary, took - run.elapsed_ns, RAREST);
+            } else {
+                // Faster all the same: try in earnest.
+                self.hopeless = None;
+            }
+        } else {
+            self.conclude();
+        }
+    }
+
+    /// A virtual team came to harm and lost about `ns` by it (its threads
+    /// waited for each other unseen).
+    pub fn learn_harm(&mut self, ns: f64) {
+        self.begin_trial();
+        self.harm_ns = Some(ns);
+    }
+
+    /// Is it a measurement, and no accident?
+    fn counts(&mut self, run: &Run) -> bool {
+        if run.disturbed && (!self.is_in_trial() || self.patience > 0) {
+            self.patience = self.patience.saturating_sub(1);
+            return false;
+        }
+        true
+    }
+
+    fn conclude(&mut self) {
+        let (v, o) = (&self.virtuals, &self.ordinaries);
+        if v.len == 0 || o.len == 0 || self.misses_size() {
+            return;
+        }
+        let clear = |better: &Samples, worse: &Samples| worse.least() > better.least() * CLEAR;
+        let apart = |better: &Samples, worse: &Samples| {
+            better.upper() < worse.least() && better.middle() * MARGIN < worse.middle()
+        };
+        let evident = self.promises(EVIDENT);
+        let way = if evident && clear(v, o) {
+            Way::Virtual
+        } else if !self.promises(1.0) && clear(o, v) {
+            Way::Ordinary
+        } else if v.len.min(o.len) < SAMPLES {
+            return;
+        } else if self.promises(1.0) && apart(v, o) {
+            Way::Virtual
+        } else if !evident && apart(o, v) {
+            Way::Ordinary
+        } else if v.len.min(o.len) < MOST_SAMPLES {
+            return;
+        } else if v.are_alike() && o.are_alike() {
+            // Of one size each time: what was measured stands above what was estimated.
+            if v.middle() * MARGIN < o.middle() {
+                Way::Virtual
+            } else {
+                Way::Ordinary
+            }
+        } else if evident {
+            Way::Virtual
+        } else {
+            Way::Ordinary
+        };
+        let (better, worse) = match way {
+            Way::Virtual => (v, o),
+            Way::Ordinary => (o, v),
+        };
+        let lost = (worse.middle() - better.middle()).max(0.0) * worse.len as f64;
+        self.settle(way, lost, RAREST);
+    }
+
+    /// The trial is over, has cost about `lost_ns`, and found `way` to be better.
+    fn settle(&mut self, way: Way, lost_ns: f64, rarest: f64) {
+        if self.verdict == Some(way) {
+            self.period = (self.period * 2).min(LONGEST_PERIOD);
+        } else if self.verdict.is_some() {
+            self.period = FIRST_PERIOD;
+        }
+        self.verdict = Some(way);
+        let kept = match way {
+            Way::Virtual => &self.virtuals,
+            Way::Ordinary => &self.ordinaries,
+        };
+        let repeats = f64::from(self.period) / f64::from(FIRST_PERIOD);
+        let affordable = lost_ns / (TRIAL_COST * kept.middle().max(1.0)) * repeats.min(16.0);
+        let left = f64::from(self.period).max(affordable.min(rarest)) as u32;
+        self.promised = if self.estimate.0 > 0.0 {
+            self.estimate.1 / self.estimate.0
+        } else {
+            0.0
+        };
+        self.state = State::Settled {
+            way,
+            left,
+            rest: FIRST_REST,
+        };
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn run(elapsed_ns: f64, equal_ns: f64) -> Run {
+        Run {
+            elapsed_ns,
+            equal_ns,
+            best_ns: elapsed_ns,
+            disturbed: false,
+        }
+    }
+
+    /// Runs a region `executions` times whose i-th takes what `times(i)` says: as a virtual team,
+    /// what that would say of equal shares, and as an ordinary team. Returns how often each.
+    fn play(
+        gain: &mut Gain,
+        executions: u32,
+        times: impl Fn(u32) -> (f64, f64, f64),
+    ) -> (u32, u32) {
+        let (mut v, mut o) = (0, 0);
+        let mut rest = (0, Way::Virtual);
+        for i in 0..executions {
+            let (virtual_ns, equal_ns, ordinary_ns) = times(i);
+            let seen = rest.0 == 0;
+            let way = if seen {
+                gain.turn()
+            } else {
+                rest.0 -= 1;
+                rest.1
+            };
+            match way {
+                Way::Virtual => v += 1,
+                Way::Ordinary => o += 1,
+            }
+            if !seen {
+                continue;
+            }
+            match way {
+                Way::Virtual => gain.learn_virtual(&run(virtual_ns, equal_ns)),
+                Way::Ordinary => {
+                    gain.learn_ordinary(&run(ordinary_ns, 0.0));
+                    rest = (gain.take_rest(way), way);
+                }
+            }
+        }
+        (v, o)
+    }
+
+    #[test]
+    fn an_evident_gain_is_kept() {
+        let (v, o) = play(&mut Gain::new(), 1000, |_| (1000.0, 1900.0, 2000.0));
+        assert!(o <= 8, "{v} {o}");
+    }
+
+    #[test]
+    fn cost_without_gain_is_stayed_out_of_early() {
+        // Twenty times as long: what the trials lose is bounded by a hundredth of the whole.
+        let (v, o) = play(&mut Gain::new(), 100_000, |_| (20_000.0, 900.0, 1000.0));
+        assert!(
+            f64::from(v) * 19_000.0 < 0.012 * f64::from(o) * 1000.0 + 60_000.0,
+            "{v} {o}"
+        );
+        let (v, _) = play(&mut Gain::new(), 100, |_| (20_000.0, 900.0, 1000.0));
+        assert!(v <= 2, "{v}");
+        // A little longer, and never found out to be: an ordinary team.
+        let (v, o) = play(&mut Gain::new(), 1000, |_| (1010.0, 1000.0, 1000.0));
+        assert!(v < 60, "{v} {o}");
+    }
+
+    #[test]
+    fn where_all_threads_are_alike_one_look_is_enough() {
+        let mut gain = Gain::new();
+        assert_eq!(gain.turn(), Way::Virtual);
+        gain.learn_virtual(&Run {
+            elapsed_ns: 11_000.0,
+            equal_ns: 10_100.0,
+            best_ns: 10_000.0,
+            disturbed: false,
+        });
+        for _ in 0..20 {
+            assert_eq!(gain.turn(), Way::Ordinary);
+            gain.learn_ordinary(&run(10_000.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn what_was_found_is_tried_again() {
+        let mut gain = Gain::new();
+        let (v, _) = play(&mut gain, 500, |_| (30_000.0, 20_000.0, 20_000.0));
+        assert!(v < 40, "{v}");
+        // Another process has left the fast node.
+        let (v, o) = play(&mut gain, 20_000, |_| (10_000.0, 20_000.0, 20_000.0));
+        assert!(v > o, "{v} {o}");
+    }
+
+    #[test]
+    fn disturbed_runs_are_not_taken_for_facts() {
+        let mut gain = Gain::new();
+        for _ in 0..4 {
+            assert_eq!(gain.turn(), Way::Virtual);
+            gain.learn_virtual(&Run {
+                elapsed_ns: 8e6,
+                equal_ns: 10_000.0,
+                best_ns: 10_000.0,
+                disturbed: true,
+            });
+        }
+        let (v, o) = play(&mut gain, 100, |_| (10_000.0, 19_000.0, 20_000.0));
+        assert!(o <= 6, "{v} {o}");
+    }
+
+    #[test]
+    fn a_region_of_many_sizes_goes_by_its_large_ones() {
+        // Small ones first, as in a multigrid's way up; only the largest two sizes gain.
+        let sizes = |i: u32| {
+            let work = 1000.0 * f64::from(8u32.pow(i % 5));
+            (work / 2.0 + 20_000.0, work * 0.97, work + 1000.0)
+        };
+        let (v, o) = play(&mut Gain::new(), 2000, sizes);
+        assert!(v > 3 * o, "{v} {o}");
+        // On equal nodes none does.
+        let (v, o) = play(&mut Gain::new(), 2000, |i| {
+            let (_, equal, ordinary) = sizes(i);
+            (equal + 20_000.0, equal, ordinary)
+        });
+        assert!(v < o / 8, "{v} {o}");
+    }
+
+    #[test]
+    fn harm_is_remembered_in_proportion() {
+        let mut gain = Gain::new();
+        assert_eq!(gain.turn(), Way::Virtual);
+        gain.learn_harm(1e9);
+        let (v, _) = play(&mut gain, 50_000, |_| (2e6, 1e6, 1e6));
+        assert_eq!(v, 0);
+        let (v, _) = play(&mut gain, 100_000, |_| (2e6, 1e6, 1e6));
+        assert!(v > 0);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+        #[test]
+        fn nobody_is_stuck_for_ever(
+            runs in prop::collection::vec((1.0f64..1e7, 1.0f64..1e7, any::<bool>()), 0..300),
+        ) {
+            let mut gain = Gain::new();
+            for (ns, equal, disturbed) in runs {
+                match gain.turn() {
+                    Way::Virtual => gain.learn_virtual(&Run { elapsed_ns: ns, equal_ns: equal, best_ns: equal, disturbed }),
+                    Way::Ordinary => gain.learn_ordinary(&Run { elapsed_ns: ns, equal_ns: 0.0, best_ns: 0.0, disturbed }),
+                }
+            }
+            // Once all is quiet, a clear gain is found.
+            play(&mut gain, 300_000, |_| (1e5, 2e5, 2e5));
+            let (v, o) = play(&mut gain, 1000, |_| (1e5, 2e5, 2e5));
+            prop_assert!(v > o);
+        }
+    }
+}

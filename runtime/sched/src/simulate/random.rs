@@ -1,0 +1,214 @@
+//! Random machines and programs, for a rule that is not to be fitted to any.
+//!
+//! Everything is drawn from wide ranges, most of them evenly by order of
+//! magnitude: two or three nodes of unlike cores, each with a memory of its own,
+//! links from a fast adapter's to a slow network's, programs of one to three
+//! loops over one to three arrays, walked along or across, shared or not, once
+//! or hundreds of times.
+
+use super::cost::{hash, unit};
+use super::platform::{KernelOnNode, LinkModel, Node, Platform};
+use super::program::{run, Outcome, Strategy};
+use super::workload::{Access, Array, LoopModel, Pattern, Serial, Spread, Workload};
+use crate::decide::Rules;
+use crate::energy::Power;
+use crate::schedule::{Kind, Schedule, DEFAULT_FRACTION};
+use std::collections::BTreeMap;
+
+/// Draws numbers, one after the other.
+struct Draw(u64);
+
+impl Draw {
+    fn unit(&mut self) -> f64 {
+        self.0 = hash(self.0);
+        unit(self.0)
+    }
+
+    fn below(&mut self, n: u64) -> u64 {
+        (self.unit() * n as f64) as u64
+    }
+
+    /// Evenly by order of magnitude.
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.unit())
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+}
+
+/// A machine and a program for `seed`.
+#[must_use]
+pub fn random(seed: u64) -> (Platform, Workload) {
+    let mut draw = Draw(hash(seed ^ 0x5eed));
+    let platform = machine(&mut draw, seed);
+    let cores = f64::from(platform.nodes[0].cores);
+    (platform, program(&mut draw, seed, cores))
+}
+
+fn machine(draw: &mut Draw, seed: u64) -> Platform {
+    let memories = if draw.below(4) == 0 { 3 } else { 2 };
+    let nodes = (0..memories)
+        .map(|memory| Node {
+            name: format!("node{memory}"),
+            cores: draw.one_of(&[2, 4, 8, 16, 32, 64, 96]),
+            memory,
+            bandwidth: draw.between(20.0, 200.0),
+            default: KernelOnNode {
+                speed: if memory == 0 {
+                    1.0
+                } else {
+                    draw.between(0.1, 2.0)
+                },
+                ..KernelOnNode::default()
+            },
+            kernels: BTreeMap::new(),
+            power: Power::default(),
+        })
+        .collect();
+    let fault_us = draw.between(5.0, 200.0);
+    let link = LinkModel {
+        fault_us,
+        occupancy_us: draw.between(0.3, 4.0),
+        barrier_us: fault_us * draw.between(5.0, 30.0),
+        threshold_us: fault_us * draw.between(1.5, 3.0),
+    };
+    Platform {
+        name: format!("random {seed}"),
+        nodes,
+        memories,
+        links: vec![link; memories * memories],
+        counters: draw.below(2) == 0,
+        call_ns: 100.0,
+        fork_us: 10.0,
+        park_us: 0.0,
+        jitter: 0.02,
+    }
+}
+
+fn program(draw: &mut Draw, seed: u64, cores: f64) -> Workload {
+    let arrays: Vec<Array> = (0..1 + draw.below(3))
+        .map(|i| {
+            let pages = draw.between(64.0, 60_000.0);
+            let pages_per_unit = (pages / 800.0).ceil();
+            Array {
+                name: format!("a{i}"),
+                units: (pages / pages_per_unit) as u64,
+                pages_per_unit: pages_per_unit as u64,
+            }
+        })
+        .collect();
+    let loops = (0..1 + draw.below(3))
+        .map(|i| {
+            let iterations = draw.between(500.0, 50_000.0) as u64;
+            let alone_ns = draw.between(0.2e6, 100e6);
+            let ns = alone_ns * cores / iterations as f64;
+            LoopModel {
+                name: format!("l{i}"),
+                kernel: String::new(),
+                iterations,
+                ns,
+                instructions: ns * 1.2,
+                misses_per_kilo: draw.between(0.05, 10.0),
+                spread: draw.one_of(&[
+                    Spread::Even,
+                    Spread::Uniform(0.3),
+                    Spread::Exponential(0.5),
+                    Spread::Ramp(0.5),
+                ]),
+                mix: None,
+                accesses: accesses(draw, arrays.len() as u64),
+            }
+        })
+        .collect();
+    let writes = draw.below(3) == 0;
+    Workload {
+        name: format!("random {seed}"),
+        round: Serial {
+            ms: draw.between(0.001, 1.0),
+            accesses: (writes.then_some(Access {
+                array: draw.below(arrays.len() as u64) as usize,
+                pattern: Pattern::All,
+                writes: true,
+            }))
+            .into_iter()
+            .collect(),
+        },
+        arrays,
+        start: Serial {
+            ms: draw.between(0.1, 10.0),
+            accesses: Vec::new(),
+        },
+        repeat: draw.between(1.0, 150.0) as u64,
+        loops,
+        chunk: 16,
+    }
+}
+
+fn accesses(draw: &mut Draw, arrays: u64) -> Vec<Access> {
+    (0..1 + draw.below(3))
+        .map(|_| {
+            let pattern = match draw.below(8) {
+                0 => Pattern::All,
+                1 => Pattern::Across { rows: 20 },
+                2 => Pattern::Scattered {
+                    per_iteration: draw.between(0.01, 0.5),
+                },
+                _ => Pattern::Block {
+                    halo: draw.below(2),
+                },
+            };
+            Access {
+                array: draw.below(arrays) as usize,
+                pattern,
+                writes: pattern != Pattern::All && draw.below(2) == 0,
+            }
+        })
+        .collect()
+}
+
+/// How HetProbe does beside what could be chosen by hand, as parts of its time: 1 is as
+/// good, less is slower than that choice.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AgainstBest {
+    /// The best of all: each node alone, the ideal split, `cross-dynamic`.
+    pub best: f64,
+    /// The best node alone, without the first execution of each loop.
+    pub single_later: f64,
+}
+
+/// Runs `workload` on `platform` by every choice and under HetProbe. It starts at the first
+/// node in any case; a node alone runs all loops from their first execution on.
+#[must_use]
+pub fn against_best(
+    platform: &Platform,
+    workload: &Workload,
+    rules: &Rules,
+    seed: u64,
+) -> AgainstBest {
+    let go = |kind: Kind| {
+        let strategy = Strategy::All(Schedule::plain(kind));
+        run(platform, workload, &strategy, rules, seed)
+    };
+    let later = |o: &Outcome| o.seconds - o.loops.iter().map(|l| l.first_seconds).sum::<f64>();
+    let nodes = platform.nodes.len();
+    let singles: Vec<Outcome> = (0..nodes)
+        .map(|node| {
+            let ratios = (0..nodes).map(|i| f64::from(u8::from(i == node))).collect();
+            go(Kind::StaticCsr { ratios })
+        })
+        .collect();
+    let hetprobe = go(Kind::HetProbe {
+        probe: DEFAULT_FRACTION,
+    });
+    let ideal = run(platform, workload, &Strategy::IdealCsr, rules, seed);
+    let least = |times: &mut dyn Iterator<Item = f64>| times.fold(f64::INFINITY, f64::min);
+    let single_later = least(&mut singles.iter().map(later));
+    let all = singles.iter().chain([&ideal]).map(|o| o.seconds);
+    let best = least(&mut all.chain([go(Kind::CrossDynamic).seconds]));
+    AgainstBest {
+        best: best / hetprobe.seconds,
+        single_later: single_later / later(&hetprobe),
+    }
+}
