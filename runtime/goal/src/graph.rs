@@ -1,0 +1,677 @@
+//! One rank's communication as a graph: vertices are operations, edges say what comes first.
+//!
+//! **Data in**: calls of the C API, the [text form](crate::text), [collectives](crate::collectives). **Data out**:
+//! a [`Schedule`], or the first mistake found.
+
+use crate::element::{Arithmetic, Type};
+use crate::memory::{total, Buffer, Space};
+use crate::schedule::{self, Schedule};
+use core::fmt;
+
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Sends the pieces, one after the other, as one message. Complete when they may be written again.
+    Send {
+        /// The receiving rank.
+        to: u32,
+        /// Matched by the receive.
+        tag: u32,
+        /// Where the message is gathered from.
+        from: Vec<Buffer>,
+    },
+    /// Receives a message of at most the pieces' bytes. Complete when it is there.
+    Recv {
+        /// The sending rank.
+        from: u32,
+        /// Matches the send's.
+        tag: u32,
+        /// Where the message is scattered to.
+        into: Vec<Buffer>,
+    },
+    /// `target = target OP operand`, element by element.
+    Local {
+        /// The operation.
+        op: Arithmetic,
+        /// What the elements are.
+        element: Type,
+        /// Read and written.
+        target: Vec<Buffer>,
+        /// Read; as long as the target.
+        operand: Vec<Buffer>,
+    },
+    /// Copies `from` to `into`, which is as long.
+    Copy {
+        /// Written.
+        into: Vec<Buffer>,
+        /// Read.
+        from: Vec<Buffer>,
+    },
+    /// Stores the time of its execution: nanoseconds of a monotonic clock, 64 bits, little-endian.
+    Timestamp {
+        /// Eight bytes.
+        into: Buffer,
+    },
+    /// Takes so many nanoseconds, and does nothing: a computation in a simulator's schedule.
+    Calc {
+        /// How long.
+        nanoseconds: u64,
+    },
+}
+
+impl Work {
+    /// The pieces that the operation writes.
+    #[must_use]
+    pub fn writes(&self) -> &[Buffer] {
+        match self {
+            Work::Recv { into, .. } | Work::Copy { into, .. } => into,
+            Work::Local { target, .. } => target,
+            Work::Timestamp { into } => core::slice::from_ref(into),
+            Work::Send { .. } | Work::Calc { .. } => &[],
+        }
+    }
+
+    /// The pieces that the operation only reads.
+    #[must_use]
+    pub fn reads(&self) -> &[Buffer] {
+        match self {
+            Work::Send { from, .. } | Work::Copy { from, .. } => from,
+            Work::Local { operand, .. } => operand,
+            Work::Recv { .. } | Work::Timestamp { .. } | Work::Calc { .. } => &[],
+        }
+    }
+}
+
+/// When an operation may begin, seen from one that comes before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum After {
+    /// Once the earlier one is complete (`requires`).
+    Complete,
+    /// Once the earlier one has begun (`irequires`).
+    Begun,
+}
+
+/// An operation of a graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OpId(pub(crate) u32);
+
+impl OpId {
+    /// Its number in the order in which operations were added, from 0.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Why a graph is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// A rank that the job does not have.
+    Rank {
+        /// As given.
+        rank: u32,
+        /// Of the job.
+        ranks: u32,
+    },
+    /// An operation that is not of this graph.
+    Operation(u32),
+    /// A piece beyond its segment, the scratchpad, or 64 bits.
+    Bounds {
+        /// The operation.
+        operation: u32,
+        /// The piece.
+        piece: Buffer,
+        /// Length of what it is a part of.
+        limit: u64,
+    },
+    /// Lengths of target and operand, or of the two sides of a copy, that differ, or are not whole elements.
+    Lengths {
+        /// The operation.
+        operation: u32,
+        /// Of the one written.
+        target: u64,
+        /// Of the one read.
+        operand: u64,
+    },
+    /// An arithmetic operation that does not exist for the type, or a type that does not exist.
+    Element {
+        /// The operation.
+        operation: u32,
+        /// Its arithmetic.
+        op: Arithmetic,
+        /// Its type.
+        element: Type,
+    },
+    /// A circle of dependences.
+    Cycle(
+        /// The operations of the circle, in order.
+        Vec<u32>,
+    ),
+    /// Two operations without an order between them, of which one writes what the other uses.
+    Overlap {
+        /// The one that writes.
+        writer: u32,
+        /// The other one.
+        other: u32,
+        /// The piece written.
+        piece: Buffer,
+    },
+    /// More than the format has numbers for.
+    TooLarge(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Rank { rank, ranks } => write!(f, "rank {rank}: 0 to {} are accepted", ranks.saturating_sub(1)),
+            Error::Operation(n) => write!(f, "operation {n}: one of this graph is accepted"),
+            Error::Bounds {
+                operation,
+                piece,
+                limit,
+            } => write!(
+                f,
+                "operation {operation}: {} bytes at {} of {}: up to {limit} are there",
+                piece.bytes, piece.offset, piece.space
+            ),
+            Error::Lengths {
+                operation,
+                target,
+                operand,
+            } => write!(
+                f,
+                "operation {operation}: {operand} bytes for {target}: equal lengths of whole elements are accepted"
+            ),
+            Error::Element {
+                operation,
+                op,
+                element,
+            } => write!(f, "operation {operation}: {op} of {element}: no such operation"),
+            Error::Cycle(ops) => {
+                f.write_str("operations ")?;
+                for (i, n) in ops.iter().enumerate() {
+                    write!(f, "{}{n}", if i == 0 { "" } else { " -> " })?;
+                }
+                f.write_str(": each waits for the next, the last for the first")
+            }
+            Error::Overlap {
+                writer,
+                other,
+                piece,
+            } => write!(
+                f,
+                "operation {writer} writes {} bytes at {} of {}, which operation {other} uses: an order between them \
+                 is needed",
+                piece.bytes, piece.offset, piece.space
+            ),
+            Error::TooLarge(what) => write!(f, "{what}: too many"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// One rank's part of a communication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    pub(crate) rank: u32,
+    pub(crate) ranks: u32,
+    /// Length of each user segment.
+    pub(crate) segments: Vec<u64>,
+    pub(crate) scratchpad: u64,
+    pub(crate) ops: Vec<Work>,
+    /// Later operation, when, earlier operation.
+    pub(crate) edges: Vec<(u32, After, u32)>,
+}
+
+impl Graph {
+    /// An empty graph of `rank` in a job of `ranks`.
+    ///
+    /// # Errors
+    /// [`Error::Rank`].
+    pub fn new(rank: u32, ranks: u32) -> Result<Graph, Error> {
+        if rank >= ranks {
+            return Err(Error::Rank { rank, ranks });
+        }
+        Ok(Graph {
+            rank,
+            ranks,
+            segments: Vec::new(),
+            scratchpad: 0,
+            ops: Vec::new(),
+            edges: Vec::new(),
+        })
+    }
+
+    /// Another user segment of this length; answers its number.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] after 65,535 segments.
+    pub fn segment(&mut self, bytes: u64) -> Result<u16, Error> {
+        let number = u16::try_from(self.segments.len()).map_err(|_| Error::TooLarge("segments"))?;
+        self.segments.push(bytes);
+        Ok(number)
+    }
+
+    /// More of the scratchpad; answers where it begins, a multiple of 16.
+    pub fn scratch(&mut self, bytes: u64) -> u64 {
+        let start = self.scratchpad.saturating_add(15) & !15;
+        self.scratchpad = start.saturating_add(bytes);
+        start
+    }
+
+    /// Adds an operation.
+    ///
+    /// # Errors
+    /// [`Error::Rank`] for a peer that is none; [`Error::TooLarge`]. What concerns its memory is looked at when the
+    /// graph is compiled.
+    pub fn add(&mut self, work: Work) -> Result<OpId, Error> {
+        let peer = match &work {
+            Work::Send { to, .. } => Some(*to),
+            Work::Recv { from, .. } => Some(*from),
+            _ => None,
+        };
+        if let Some(rank) = peer.filter(|p| *p >= self.ranks) {
+            return Err(Error::Rank {
+                rank,
+                ranks: self.ranks,
+            });
+        }
+        let id = u32::try_from(self.ops.len())
+            .ok()
+            .filter(|n| *n < schedule::MOST_OPERATIONS)
+            .ok_or(Error::TooLarge("operations"))?;
+        self.ops.push(work);
+        Ok(OpId(id))
+    }
+
+    /// `later` begins once `earlier` is complete, or has begun.
+    ///
+    /// # Errors
+    /// [`Error::Operation`]; [`Error::Cycle`] where both are one operation.
+    pub fn order(&mut self, later: OpId, after: After, earlier: OpId) -> Result<(), Error> {
+        for op in [later, earlier] {
+            if op.index() >= self.ops.len() {
+                return Err(Error::Operation(op.0));
+            }
+        }
+        if later == earlier {
+            return Err(Error::Cycle(vec![later.0]));
+        }
+        self.edges.push((later.0, after, earlier.0));
+        Ok(())
+    }
+
+    /// `later` begins once `earlier` is complete (`GOAL_Requires`).
+    ///
+    /// # Errors
+    /// As [`Graph::order`].
+    pub fn requires(&mut self, later: OpId, earlier: OpId) -> Result<(), Error> {
+        self.order(later, After::Complete, earlier)
+    }
+
+    /// The rank that this graph is of.
+    #[must_use]
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Ranks of the job.
+    #[must_use]
+    pub fn ranks(&self) -> u32 {
+        self.ranks
+    }
+
+    /// The operations, in the order in which they were added.
+    #[must_use]
+    pub fn operations(&self) -> &[Work] {
+        &self.ops
+    }
+
+    /// The edges: later operation, when it may begin, earlier operation; by index.
+    pub fn edges(&self) -> impl Iterator<Item = (usize, After, usize)> + '_ {
+        self.edges
+            .iter()
+            .map(|(later, after, earlier)| (*later as usize, *after, *earlier as usize))
+    }
+
+    /// The binary schedule.
+    ///
+    /// # Errors
+    /// The first mistake of the graph.
+    pub fn compile(&self) -> Result<Schedule, Error> {
+        for (n, work) in self.ops.iter().enumerate() {
+            self.check(n as u32, work)?;
+        }
+        let order = self.traversal()?;
+        self.overlaps(&order)?;
+        schedule::encode(self, &order)
+    }
+
+    fn check(&self, operation: u32, work: &Work) -> Result<(), Error> {
+        for piece in work.writes().iter().chain(work.reads()) {
+            let limit = match piece.space {
+                Space::User(n) => self.segments.get(usize::from(n)).copied().unwrap_or(0),
+                Space::Scratchpad => self.scratchpad,
+                Space::Void => u64::MAX,
+            };
+            let end = piece.offset.checked_add(piece.bytes);
+            if end.is_none_or(|end| end > limit) {
+                return Err(Error::Bounds {
+                    operation,
+                    piece: *piece,
+                    limit,
+                });
+            }
+        }
+        let (write, read) = (total(work.writes()), total(work.reads()));
+        let (Some(write), Some(read)) = (write, read) else {
+            return Err(Error::TooLarge("bytes of an operation"));
+        };
+        let lengths = Error::Lengths {
+            operation,
+            target: write,
+            operand: read,
+        };
+        match work {
+            Work::Local { op, element, .. } if !op.takes(*element) => Err(Error::Element {
+                operation,
+                op: *op,
+                element: *element,
+            }),
+            Work::Local { element, .. } if write != read || write % element.bytes() != 0 => {
+                Err(lengths)
+            }
+            Work::Copy { .. } if write != read => Err(lengths),
+            Work::Timestamp { .. } if write != 8 => Err(Error::Lengths {
+                operation,
+                target: write,
+                operand: 8,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The operations in the order in which they can begin: each after all that it depends on.
+    fn traversal(&self) -> Result<Vec<u32>, Error> {
+        let n = self.ops.len();
+        let mut missing = vec![0u32; n];
+        let mut later: Vec<Vec<u32>> = vec![Vec::new(); n];
+        for (l, _, e) in &self.edges {
+            missing[*l as usize] += 1;
+            later[*e as usize].push(*l);
+        }
+        let mut order: Vec<u32> = (0..n as u32)
+            .filter(|i| missing[*i as usize] == 0)
+            .collect();
+        let mut next = 0;
+        while let Some(&op) = order.get(next) {
+            next += 1;
+            for l in &later[op as usize] {
+                missing[*l as usize] -= 1;
+                if missing[*l as usize] == 0 {
+                    order.push(*l);
+                }
+            }
+        }
+        if order.len() == n {
+            return Ok(order);
+        }
+        // Whoever still misses something waits for another one that does: going back from one to the next ends in a
+        // circle.
+        let stuck = (0..n).find(|i| missing[*i] > 0).unwrap_or(0) as u32;
+        let mut path = vec![stuck];
+        loop {
+            let last = path[path.len() - 1];
+            let before = self
+                .edges
+                .iter()
+                .find(|(l, _, e)| *l == last && missing[*e as usize] > 0)
+                .map_or(last, |(_, _, e)| *e);
+            if let Some(at) = path.iter().position(|p| *p == before) {
+                return Err(Error::Cycle(path.split_off(at)));
+            }
+            path.push(before);
+        }
+    }
+
+    /// Finds two operations that may run at the same time, one writing what the other uses.
+    fn overlaps(&self, order: &[u32]) -> Result<(), Error> {
+        let mut uses: Vec<(Buffer, u32, bool)> = Vec::new();
+        for (n, work) in self.ops.iter().enumerate() {
+            let mut note = |pieces: &[Buffer], writes| {
+                uses.extend(
+                    pieces
+                        .iter()
+                        .filter(|p| p.bytes > 0 && p.space != Space::Void)
+                        .map(|p| (*p, n as u32, writes)),
+                );
+            };
+            note(work.writes(), true);
+            note(work.reads(), false);
+        }
+        uses.sort_by_key(|(p, ..)| (p.space, p.offset));
+        let mut reach = Reach::new(self, order);
+        for (i, (piece, op, writes)) in uses.iter().enumerate() {
+            let behind = uses[i + 1..].iter().take_while(|(p, ..)| {
+                p.space == piece.space && p.offset < piece.offset + piece.bytes
+            });
+            for (other_piece, other, other_writes) in behind {
+                if !(*writes || *other_writes) || reach.ordered(*op, *other) {
+                    continue;
+                }
+                let (writer, other, piece) = if *writes {
+                    (*op, *other, *piece)
+                } else {
+                    (*other, *op, *other_piece)
+                };
+                return Err(Error::Overlap {
+                    writer,
+                    other,
+                    piece,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether one operation is over before another begins: by a path of edges whose first one waits for completion, or
+/// whose later ones do for something that itself comes after.
+struct Reach<'g> {
+    place: Vec<u32>,
+    earlier: Vec<Vec<(u32, After)>>,
+    graph: &'g Graph,
+    seen: Vec<u32>,
+    round: u32,
+}
+
+impl<'g> Reach<'g> {
+    fn new(graph: &'g Graph, order: &[u32]) -> Reach<'g> {
+        let n = graph.ops.len();
+        let mut place = vec![0; n];
+        for (i, op) in order.iter().enumerate() {
+            place[*op as usize] = i as u32;
+        }
+        let mut earlier = vec![Vec::new(); n];
+        for (l, after, e) in &graph.edges {
+            earlier[*l as usize].push((*e, *after));
+        }
+        Reach {
+            place,
+            earlier,
+            graph,
+            seen: vec![0; n],
+            round: 0,
+        }
+    }
+
+    fn ordered(&mut self, a: u32, b: u32) -> bool {
+        if a == b {
+            // One operation's own pieces: what it reads is read before it writes, but two pieces that it writes must
+            // not overlap.
+            let writes = self.graph.ops[a as usize].writes();
+            return !writes
+                .iter()
+                .enumerate()
+                .any(|(i, p)| writes[i + 1..].iter().any(|q| p.overlaps(q)));
+        }
+        let (first, last) = if self.place[a as usize] < self.place[b as usize] {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        self.round += 1;
+        // Backwards from the later one. The edge that leaves `first` must wait for its completion.
+        let mut todo = vec![last];
+        while let Some(op) = todo.pop() {
+            for (e, after) in &self.earlier[op as usize] {
+                if *e == first && *after == After::Complete {
+                    return true;
+                }
+                let e_place = self.place[*e as usize];
+                if e_place > self.place[first as usize] && self.seen[*e as usize] != self.round {
+                    self.seen[*e as usize] = self.round;
+                    todo.push(*e);
+                }
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn graph() -> Graph {
+        let mut g = Graph::new(0, 2).unwrap();
+        g.segment(64).unwrap();
+        g
+    }
+
+    fn copy(into: u64, from: u64) -> Work {
+        Work::Copy {
+            into: vec![Buffer::user(0, into, 8)],
+            from: vec![Buffer::user(0, from, 8)],
+        }
+    }
+
+    #[test]
+    fn a_circle_is_named() {
+        let mut g = graph();
+        let ops: Vec<OpId> = (0..4)
+            .map(|_| g.add(Work::Calc { nanoseconds: 1 }).unwrap())
+            .collect();
+        g.requires(ops[1], ops[0]).unwrap();
+        g.requires(ops[2], ops[1]).unwrap();
+        g.requires(ops[3], ops[2]).unwrap();
+        assert!(g.compile().is_ok());
+        g.order(ops[1], After::Begun, ops[3]).unwrap();
+        let Err(Error::Cycle(mut circle)) = g.compile() else {
+            panic!("no circle found")
+        };
+        circle.sort_unstable();
+        assert_eq!(circle, [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_may_run_at_once_must_not_overlap() {
+        let mut g = graph();
+        let a = g.add(copy(0, 32)).unwrap();
+        let b = g.add(copy(8, 4)).unwrap();
+        // b reads bytes 4 to 12, of which a writes 4 to 8, and itself writes from 8 on what it reads: fine alone.
+        assert!(matches!(
+            g.compile(),
+            Err(Error::Overlap {
+                writer: 0,
+                other: 1,
+                ..
+            })
+        ));
+        g.order(b, After::Begun, a).unwrap();
+        assert!(
+            matches!(g.compile(), Err(Error::Overlap { .. })),
+            "begun is not complete"
+        );
+        g.requires(b, a).unwrap();
+        assert!(g.compile().is_ok());
+    }
+
+    #[test]
+    fn an_order_by_way_of_others_counts() {
+        let mut g = graph();
+        let a = g.add(copy(0, 32)).unwrap();
+        let wait = g.add(Work::Calc { nanoseconds: 0 }).unwrap();
+        let b = g.add(copy(16, 0)).unwrap();
+        g.requires(wait, a).unwrap();
+        g.order(b, After::Begun, wait).unwrap();
+        assert!(
+            g.compile().is_ok(),
+            "the wait begins after the copy is complete"
+        );
+    }
+
+    #[test]
+    fn pieces_stay_within_their_memory() {
+        let mut g = graph();
+        g.add(copy(57, 0)).unwrap();
+        assert!(matches!(g.compile(), Err(Error::Bounds { limit: 64, .. })));
+        let mut g = graph();
+        g.add(Work::Send {
+            to: 1,
+            tag: 0,
+            from: vec![Buffer::user(0, u64::MAX, 2)],
+        })
+        .unwrap();
+        assert!(matches!(g.compile(), Err(Error::Bounds { .. })));
+        let mut g = graph();
+        let at = g.scratch(8);
+        g.add(Work::Timestamp {
+            into: Buffer::scratch(at + 1, 8),
+        })
+        .unwrap();
+        assert!(matches!(g.compile(), Err(Error::Bounds { limit: 8, .. })));
+        assert!(matches!(
+            g.add(Work::Send {
+                to: 2,
+                tag: 0,
+                from: Vec::new()
+            }),
+            Err(Error::Rank { rank: 2, ranks: 2 })
+        ));
+    }
+
+    #[test]
+    fn lengths_and_types_agree() {
+        let local = |op, element, target, operand| {
+            let mut g = graph();
+            g.add(Work::Local {
+                op,
+                element,
+                target: vec![Buffer::user(0, 0, target)],
+                operand: vec![Buffer::user(0, 32, operand)],
+            })
+            .unwrap();
+            g.compile().map(|_| ())
+        };
+        assert!(local(Arithmetic::Add, Type::Double, 16, 16).is_ok());
+        assert!(matches!(
+            local(Arithmetic::Add, Type::Double, 12, 12),
+            Err(Error::Lengths { .. })
+        ));
+        assert!(matches!(
+            local(Arithmetic::Add, Type::Signed(32), 16, 8),
+            Err(Error::Lengths { .. })
+        ));
+        assert!(matches!(
+            local(Arithmetic::Xor, Type::Float, 4, 4),
+            Err(Error::Element { .. })
+        ));
+        assert!(matches!(
+            local(Arithmetic::Add, Type::Unsigned(65), 8, 8),
+            Err(Error::Element { .. })
+        ));
+    }
+}

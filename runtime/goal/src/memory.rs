@@ -1,0 +1,192 @@
+//! Where the operands of operations lie, and who reads and writes them.
+
+use core::fmt;
+
+/// The memory that a buffer is a part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Space {
+    /// A buffer of the user, by its number (`GOAL_USERSPACE`). It is bound to memory when a run starts.
+    User(u16),
+    /// Memory that belongs to the run (`GOAL_SCRATCHPAD`).
+    Scratchpad,
+    /// Nothing: reads give zeros, and what is written is thrown away. For schedules that tell lengths only, as those
+    /// of simulators do.
+    Void,
+}
+
+impl fmt::Display for Space {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Space::User(n) => write!(f, "user {n}"),
+            Space::Scratchpad => f.write_str("scratchpad"),
+            Space::Void => f.write_str("void"),
+        }
+    }
+}
+
+/// One contiguous piece of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// What it is a part of.
+    pub space: Space,
+    /// Where it begins there, bytes.
+    pub offset: u64,
+    /// Its length, bytes.
+    pub bytes: u64,
+}
+
+impl Buffer {
+    /// A piece of a user's segment.
+    #[must_use]
+    pub const fn user(segment: u16, offset: u64, bytes: u64) -> Buffer {
+        Buffer {
+            space: Space::User(segment),
+            offset,
+            bytes,
+        }
+    }
+
+    /// A piece of the scratchpad.
+    #[must_use]
+    pub const fn scratch(offset: u64, bytes: u64) -> Buffer {
+        Buffer {
+            space: Space::Scratchpad,
+            offset,
+            bytes,
+        }
+    }
+
+    /// A length without memory.
+    #[must_use]
+    pub const fn void(bytes: u64) -> Buffer {
+        Buffer {
+            space: Space::Void,
+            offset: 0,
+            bytes,
+        }
+    }
+
+    /// Whether the two share a byte of memory.
+    #[must_use]
+    pub fn overlaps(&self, other: &Buffer) -> bool {
+        self.space == other.space
+            && self.space != Space::Void
+            && self.bytes > 0
+            && other.bytes > 0
+            && self.offset < other.offset.saturating_add(other.bytes)
+            && other.offset < self.offset.saturating_add(self.bytes)
+    }
+}
+
+/// The bytes of scatter/gather pieces together; `None` where 64 bits do not hold them.
+#[must_use]
+pub fn total(pieces: &[Buffer]) -> Option<u64> {
+    pieces
+        .iter()
+        .try_fold(0u64, |sum, piece| sum.checked_add(piece.bytes))
+}
+
+/// The segments and the scratchpad of one run. A validated schedule stays within the lengths that it says, and
+/// [`crate::rank::Rank::start`] refuses memory that is smaller.
+pub trait Memory {
+    /// Length of a user segment; 0 where there is none.
+    fn segment_bytes(&self, segment: u16) -> u64;
+    /// Makes a scratchpad of this length, of zeros.
+    fn make_scratchpad(&mut self, bytes: u64);
+    /// Copies a piece into `into`, which is as long.
+    fn read(&self, piece: &Buffer, into: &mut [u8]);
+    /// Copies `from` into a piece that is as long.
+    fn write(&mut self, piece: &Buffer, from: &[u8]);
+}
+
+/// Memory that owns its segments. For tests, and for engines that copy in and out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owned {
+    /// The user's segments.
+    pub segments: Vec<Vec<u8>>,
+    scratchpad: Vec<u8>,
+}
+
+impl Owned {
+    /// Memory with these segments.
+    #[must_use]
+    pub fn new(segments: Vec<Vec<u8>>) -> Owned {
+        Owned {
+            segments,
+            scratchpad: Vec::new(),
+        }
+    }
+
+    fn range(piece: &Buffer) -> core::ops::Range<usize> {
+        let start = piece.offset as usize;
+        start..start + piece.bytes as usize
+    }
+}
+
+impl Memory for Owned {
+    fn segment_bytes(&self, segment: u16) -> u64 {
+        self.segments
+            .get(usize::from(segment))
+            .map_or(0, |s| s.len() as u64)
+    }
+
+    fn make_scratchpad(&mut self, bytes: u64) {
+        self.scratchpad = vec![0; bytes as usize];
+    }
+
+    fn read(&self, piece: &Buffer, into: &mut [u8]) {
+        match piece.space {
+            Space::User(n) => {
+                into.copy_from_slice(&self.segments[usize::from(n)][Self::range(piece)])
+            }
+            Space::Scratchpad => into.copy_from_slice(&self.scratchpad[Self::range(piece)]),
+            Space::Void => into.fill(0),
+        }
+    }
+
+    fn write(&mut self, piece: &Buffer, from: &[u8]) {
+        match piece.space {
+            Space::User(n) => {
+                self.segments[usize::from(n)][Self::range(piece)].copy_from_slice(from);
+            }
+            Space::Scratchpad => self.scratchpad[Self::range(piece)].copy_from_slice(from),
+            Space::Void => {}
+        }
+    }
+}
+
+/// Gathers pieces into one block.
+pub(crate) fn gather(memory: &dyn Memory, pieces: &[Buffer]) -> Vec<u8> {
+    let mut block = vec![0; total(pieces).unwrap_or(0) as usize];
+    let mut rest = block.as_mut_slice();
+    for piece in pieces {
+        let (part, tail) = rest.split_at_mut(piece.bytes as usize);
+        memory.read(piece, part);
+        rest = tail;
+    }
+    block
+}
+
+/// Scatters a block over pieces, from `skip` bytes into them on. What the pieces do not hold is not written.
+pub(crate) fn scatter(memory: &mut dyn Memory, pieces: &[Buffer], skip: u64, block: &[u8]) {
+    let (mut skip, mut rest) = (skip, block);
+    for piece in pieces {
+        if skip >= piece.bytes {
+            skip -= piece.bytes;
+            continue;
+        }
+        let room = piece.bytes - skip;
+        let n = room.min(rest.len() as u64);
+        let part = Buffer {
+            offset: piece.offset + skip,
+            bytes: n,
+            ..*piece
+        };
+        memory.write(&part, &rest[..n as usize]);
+        rest = &rest[n as usize..];
+        skip = 0;
+        if rest.is_empty() {
+            return;
+        }
+    }
+}

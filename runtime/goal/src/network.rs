@@ -1,0 +1,122 @@
+//! Ranks in one thread: every rank of a job, and links that keep the order of each pair and nothing else.
+//!
+//! Which link delivers next is drawn from a seed, so that one seed is one interleaving. The tests run on it, and so
+//! does a look at a schedule before it is run for real.
+
+use crate::memory::Memory;
+use crate::packet::Packet;
+use crate::rank::{Handle, Limits, Rank, StartError};
+use crate::schedule::Schedule;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// A job in one thread.
+#[derive(Debug)]
+pub struct Network {
+    ranks: Vec<Rank>,
+    /// Packets under way, by source and target; none is empty.
+    links: BTreeMap<(u32, u32), VecDeque<Packet>>,
+    random: u64,
+    now: u64,
+}
+
+impl Network {
+    /// `ranks` ranks whose links are served in an order drawn from `seed`.
+    #[must_use]
+    pub fn new(ranks: u32, limits: Limits, seed: u64) -> Network {
+        Network {
+            ranks: (0..ranks).map(|r| Rank::new(r, ranks, limits)).collect(),
+            links: BTreeMap::new(),
+            random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            now: 0,
+        }
+    }
+
+    /// A rank.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    pub fn rank(&mut self, rank: u32) -> &mut Rank {
+        &mut self.ranks[rank as usize]
+    }
+
+    /// Begins a run at the rank that the schedule is of.
+    ///
+    /// # Errors
+    /// As [`Rank::start`].
+    pub fn start(
+        &mut self,
+        schedule: &Arc<Schedule>,
+        context: u32,
+        memory: Box<dyn Memory + Send>,
+    ) -> Result<Handle, StartError> {
+        let now = self.now;
+        let handle = self.ranks[schedule.rank() as usize].start(schedule, context, memory, now)?;
+        self.collect();
+        Ok(handle)
+    }
+
+    /// A number below `n`, which is not 0 (xorshift64*).
+    pub fn draw(&mut self, n: usize) -> usize {
+        self.random ^= self.random >> 12;
+        self.random ^= self.random << 25;
+        self.random ^= self.random >> 27;
+        (self.random.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % n
+    }
+
+    fn collect(&mut self) {
+        for (from, rank) in self.ranks.iter_mut().enumerate() {
+            while let Some((to, packet)) = rank.outgoing() {
+                self.links
+                    .entry((from as u32, to))
+                    .or_default()
+                    .push_back(packet);
+            }
+        }
+    }
+
+    /// Delivers one packet, or lets time pass until a rank has something to do. False: nothing will happen any more.
+    pub fn step(&mut self) -> bool {
+        self.collect();
+        if !self.links.is_empty() {
+            let pick = self.draw(self.links.len());
+            if let Some(link) = self.links.keys().nth(pick).copied() {
+                self.deliver(link);
+            }
+            return true;
+        }
+        let Some(next) = self.ranks.iter().filter_map(Rank::deadline).min() else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        for rank in &mut self.ranks {
+            rank.tick(self.now);
+        }
+        true
+    }
+
+    fn deliver(&mut self, link: (u32, u32)) {
+        let Some(queue) = self.links.get_mut(&link) else {
+            return;
+        };
+        let packet = queue.pop_front();
+        if queue.is_empty() {
+            self.links.remove(&link);
+        }
+        if let Some(packet) = packet {
+            // Through the form of the link: what the parser refuses would be lost here, and the run would not end.
+            self.ranks[link.1 as usize].bytes(link.0, &packet.to_bytes());
+        }
+    }
+
+    /// Steps until nothing happens any more.
+    pub fn run(&mut self) {
+        while self.step() {}
+    }
+
+    /// The time, nanoseconds.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+}
