@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 /// A table of rings. The layout of a [`Queue`]'s beginning is the header's `struct hetmp_mq_ring`.
 pub(crate) type Table = *const AtomicPtr<Queue>;
 
-/// A thread that uses queues. The four tables and the pauses are the header's `struct hetmp_mq_caller`.
+/// A thread that uses queues. The four tables and the pauses are the header's `struct hetmp_mq_tables`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Caller {

@@ -5,7 +5,7 @@
 //!   threads; the [`platform`] says what stores and transfers they are given.
 //! * **What it owns**: the queues and slave threads of the process, the local stores, and the two pure state machines
 //!   that messages go through: [`ring`] (shared by both sides) and [`staged`] (slots at the master, transfers, slots in
-//!   the store). The model of transfers is in [`dma`], sleeping in [`sleep`], the line about a slave that
+//!   the store). The model of transfers is in [`dma`], sleeping in [`hetmp_core::sleep`], the line about a slave that
 //!   crashes in `crash`.
 //! * **Data in**: calls from `runtime/abi` (or from the inline paths of the header, which work on the same memory),
 //!   `HETMP_PLATFORM`, `HETMP_MQ_TIMEOUT`. **Data out**: addresses of messages; errors ([`error`]).
@@ -15,7 +15,6 @@
 pub mod error;
 pub mod platform;
 pub mod ring;
-pub mod sleep;
 pub mod staged;
 
 #[cfg(not(loom))]

@@ -109,7 +109,7 @@ impl Platform {
         if !name.contains(['.', '/']) {
             return Err(None);
         }
-        let text = std::fs::read_to_string(name).map_err(|e| {
+        let text = hetmp_core::file::text(name.as_ref(), hetmp_core::file::SMALL).map_err(|e| {
             Some(format!(
                 "HETMP_PLATFORM {name}: {e}: a readable TOML file is accepted"
             ))

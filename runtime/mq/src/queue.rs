@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::registry::{Registry, Request};
 use crate::ring::{End, Memory, Shape};
 use crate::slaves::Slave;
-use crate::sleep::Sleep;
 use crate::staged::{self, Direction, MasterSide, SlaveSide};
 use crate::strict::Guarded;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::sleep::Sleep;
 use hetmp_core::sync::{AtomicU64, AtomicUsize, CacheLine};
 use stages::Copier;
 

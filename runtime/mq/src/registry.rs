@@ -103,7 +103,7 @@ fn set_up() -> &'static Registry {
         if platform.strict {
             crate::strict::install();
         }
-        crate::sleep::prepare();
+        hetmp_core::sleep::prepare();
         let stores = (0..platform.clusters as usize * SLAVES)
             .map(|_| OnceLock::new())
             .collect();

@@ -1,6 +1,6 @@
 //! Waiting on a queue, and noticing that it is in vain.
 //!
-//! One policy, [`hetmp_core::park::Spinner`]: spin, yield, then sleep ([`crate::sleep`]). Sleeps end after 100 ms at the
+//! One policy, [`hetmp_core::park::Spinner`]: spin, yield, then sleep ([`hetmp_core::sleep`]). Sleeps end after 100 ms at the
 //! latest, for a look at whether the wait can still end: the slave may have ended, master and slave may wait for each
 //! other, the time of `HETMP_MQ_TIMEOUT` may be over.
 

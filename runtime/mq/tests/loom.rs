@@ -2,9 +2,9 @@
 //! `scripts/model mq` runs it.
 #![cfg(loom)]
 
+use hetmp_core::sleep::Sleep;
 use hetmp_core::sync::{AtomicU32, AtomicU64, AtomicUsize};
 use hetmp_mq::ring::{End, Memory, Shape};
-use hetmp_mq::sleep::Sleep;
 use hetmp_mq::staged::{Direction, MasterSide, Mover, SlaveSide};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;

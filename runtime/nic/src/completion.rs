@@ -37,6 +37,8 @@ pub enum Status {
     Unsupported = 12,
     /// The engine was stopped before the operation ran.
     Stopped = 13,
+    /// The peer has no such port; `value` is its number.
+    Port = 14,
 }
 
 impl Status {
@@ -58,6 +60,7 @@ impl Status {
             PeerLost,
             Unsupported,
             Stopped,
+            Port,
         ]
         .into_iter()
         .find(|s| *s as u8 == code)

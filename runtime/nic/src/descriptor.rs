@@ -5,7 +5,7 @@
 //!
 //! | word | low half | high half | segment |
 //! | --- | --- | --- | --- |
-//! | 0 | opcode, flags, inline bytes, detail (8 bits each) | queue pair | control |
+//! | 0 | opcode, flags, inline bytes, detail or port (8 bits each) | queue pair | control |
 //! | 1 | peer | tag of a message | control |
 //! | 2 | remote address | | remote address |
 //! | 3 | remote key | key of the signal, or the counter | remote address |
@@ -283,6 +283,8 @@ pub enum Work {
     Send {
         /// Bytes, at most [`MESSAGE_BYTES`].
         source: Source,
+        /// Whose inbox: the [port](crate::domain::Port) of the sender's counterpart.
+        port: u8,
         /// For the receiver.
         tag: u32,
     },
@@ -523,8 +525,13 @@ impl Descriptor {
                 }
                 ATOMIC
             }
-            Work::Send { source, tag: t } => {
+            Work::Send {
+                source,
+                port,
+                tag: t,
+            } => {
                 source_words(&mut w, source, INLINE_BYTES);
+                detail = *port;
                 tag = *t;
                 SEND
             }
@@ -648,6 +655,7 @@ impl Descriptor {
                 }
                 Work::Send {
                     source,
+                    port: detail,
                     tag: high(w[1]),
                 }
             }

@@ -18,116 +18,19 @@ pub mod tcp;
 
 use crate::descriptor::{
     Atomic, Completion, CounterId, Descriptor, Fetch, Inline, Key, Local, PlainPut, Remote, Signal,
-    Source, Status, Work, MESSAGE_BYTES,
+    Source, Status, Work,
 };
 use crate::device_memory::board::{Kind, Tracker};
-use crate::inbox::Inbox;
-use crate::keys::{KeyTable, Memory, RegisterError, Rights};
+pub use crate::domain::{Arrival, Domain, Domains, Port, Sizes};
+use crate::keys::{Memory, RegisterError, Rights};
 use crate::queue_pair::{Full, Initiator};
 use crate::template::{Dynamic, Shape, Statics};
-use crate::trigger::Counters;
 pub(crate) use fabric::{message, parse, transfer, with_source, Fabric, Outcome};
-
-/// Sizes of a [`Domain`].
-#[derive(Clone, Copy, Debug)]
-pub struct Sizes {
-    /// Regions that can be registered at once.
-    pub regions: usize,
-    /// Messages the inbox holds.
-    pub messages: usize,
-    /// Counters.
-    pub counters: usize,
-}
-
-impl Default for Sizes {
-    fn default() -> Self {
-        Sizes {
-            regions: 256,
-            messages: 256,
-            counters: 256,
-        }
-    }
-}
-
-/// Called after something was written to a rank's memory: see [`Domain::on_arrival`].
-struct Arrival(Box<dyn Fn() + Send + Sync>);
-
-impl core::fmt::Debug for Arrival {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("Arrival")
-    }
-}
-
-/// What a rank offers to its peers.
-#[derive(Debug)]
-pub struct Domain {
-    keys: KeyTable,
-    /// None for the view of a rank of another process.
-    inbox: Option<Inbox>,
-    counters: Counters,
-    arrival: Option<Arrival>,
-}
-
-impl Domain {
-    /// The domain of a rank of this process.
-    pub fn new(sizes: Sizes) -> Domain {
-        Domain {
-            keys: KeyTable::new(sizes.regions),
-            inbox: Some(Inbox::new(sizes.messages, MESSAGE_BYTES)),
-            counters: Counters::new(sizes.counters),
-            arrival: None,
-        }
-    }
-
-    /// Calls `ring` after each put, signal or atomic that changed the memory of this rank, on the thread of the engine
-    /// that did it (of this process: for a [view](Domain::view), what this process writes there). For waking
-    /// who waits for memory to change; it should be short.
-    #[must_use]
-    pub fn on_arrival(self, ring: Box<dyn Fn() + Send + Sync>) -> Domain {
-        Domain {
-            arrival: Some(Arrival(ring)),
-            ..self
-        }
-    }
-
-    #[inline]
-    pub(crate) fn arrived(&self) {
-        if let Some(Arrival(ring)) = &self.arrival {
-            ring();
-        }
-    }
-
-    /// A peer in another process whose memory is mapped here. Its regions are registered here in the order
-    /// in which the peer registered them, so that keys agree; messages and counters do not reach it.
-    pub fn view(sizes: Sizes) -> Domain {
-        Domain {
-            inbox: None,
-            counters: Counters::new(0),
-            ..Domain::new(sizes)
-        }
-    }
-
-    /// Its regions.
-    pub fn keys(&self) -> &KeyTable {
-        &self.keys
-    }
-
-    /// Its messages; none for a [view](Domain::view).
-    pub fn inbox(&self) -> Option<&Inbox> {
-        self.inbox.as_ref()
-    }
-
-    /// Its counters.
-    pub fn counters(&self) -> &Counters {
-        &self.counters
-    }
-}
 
 /// What an engine can do beyond puts, gets, atomics and fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Runs [`Work::Wait`] and [`Work::Count`]. Where it does not, they complete as
-    /// [`Status::Unsupported`].
+    /// Runs [`Work::Wait`]. Where it does not, that completes as [`Status::Unsupported`].
     pub triggered: bool,
     /// Operations make progress while the initiator computes.
     pub asynchronous: bool,
@@ -164,13 +67,13 @@ pub trait Engine: Send + Sync {
         false
     }
 
-    /// Registers memory of this rank.
+    /// Registers memory of this rank at port 0; for other ports see [`Domain::register`].
     ///
     /// # Errors
-    /// See [`KeyTable::register`].
+    /// See [`KeyTable::register`](crate::keys::KeyTable::register).
     ///
     /// # Safety
-    /// See [`KeyTable::register`].
+    /// See [`KeyTable::register`](crate::keys::KeyTable::register).
     unsafe fn register(
         &self,
         memory: Memory,
@@ -178,7 +81,7 @@ pub trait Engine: Send + Sync {
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
         // SAFETY: passed on to the caller.
-        unsafe { self.domain().keys().register(memory, rights, counter) }
+        unsafe { self.domain().register(0, memory, rights, counter) }
     }
 }
 
@@ -431,11 +334,11 @@ impl QueuePair {
         ticket
     }
 
-    /// Sends a small message; `None` if it is longer than fits inline. Longer ones are posted from
+    /// Sends a small message to a port of `peer`; `None` if it is longer than fits inline. Longer ones are posted from
     /// registered memory as [`Work::Send`].
-    pub fn send_inline(&mut self, peer: u32, tag: u32, bytes: &[u8]) -> Option<u64> {
+    pub fn send_inline(&mut self, peer: u32, port: u8, tag: u32, bytes: &[u8]) -> Option<u64> {
         let source = Source::Inline(Inline::new(bytes)?);
-        let ticket = self.post(peer, false, Work::Send { source, tag });
+        let ticket = self.post(peer, false, Work::Send { source, port, tag });
         self.ring();
         Some(ticket)
     }

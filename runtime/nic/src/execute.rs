@@ -35,8 +35,8 @@ pub enum RemotePart<'a> {
     Read(Span<'a>),
     /// One word.
     Atomic(Span<'a>, Atomic),
-    /// A message with this tag.
-    Message(u32),
+    /// A message to this port, with this tag.
+    Message(u8, u32),
     /// This much is added to a counter.
     Count(CounterId, u64),
 }
@@ -148,7 +148,7 @@ pub fn remote<'a>(
             }
             word(&a.remote, a.width.bytes(), rights).map(|s| RemotePart::Atomic(s, *a))
         }
-        Work::Send { tag, .. } => Ok(RemotePart::Message(*tag)),
+        Work::Send { port, tag, .. } => Ok(RemotePart::Message(*port, *tag)),
         Work::Count { counter: c, add } => {
             counter(*c, counters).map(|()| RemotePart::Count(*c, *add))
         }

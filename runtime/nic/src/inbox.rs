@@ -3,10 +3,15 @@
 //! The algorithm is Dmitry Vyukov's bounded queue: every cell carries a number that says whose turn it is.
 //! A full inbox refuses; the engine then keeps the descriptor and tries again, so that a message is
 //! delayed but never lost.
+//!
+//! An inbox lies in memory of its owner's process, or in memory that its peers map and deliver into themselves.
 
+use crate::array::Array;
+#[cfg(not(loom))]
+use crate::array::Shareable;
 use crate::descriptor::MESSAGE_BYTES;
 #[cfg(not(loom))]
-use hetmp_core::park::Flag;
+use hetmp_core::park::SharedFlag;
 use hetmp_core::sync::{pause, AtomicU64, CacheLine, Ordering};
 
 /// A received message.
@@ -53,67 +58,123 @@ impl core::fmt::Debug for Message {
 /// `turn` is released after the content was written (or read), and acquired before it is read (or written
 /// again). Without the first a receiver could see a message's old bytes, without the second a sender
 /// could overwrite what is still being read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
+#[repr(C)]
 struct Cell {
+    /// The number of the turn less the number of the cell, so that zero is the first one.
     turn: AtomicU64,
     header: AtomicU64,
     length: AtomicU64,
-    words: Box<[AtomicU64]>,
 }
 
-/// The messages of one rank. Any thread may deliver, any thread may receive.
-#[derive(Debug)]
-pub struct Inbox {
-    cells: Box<[Cell]>,
+/// Both ends of the ring.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Ends {
     head: CacheLine<AtomicU64>,
     tail: CacheLine<AtomicU64>,
+    /// Nudged for each message.
     #[cfg(not(loom))]
-    arrived: CacheLine<Flag>,
+    arrived: CacheLine<SharedFlag>,
+}
+
+// SAFETY: atomics, for which zero is a value.
+#[cfg(not(loom))]
+unsafe impl Shareable for Cell {}
+// SAFETY: as for `Cell`; a flag of zeros is one at epoch 0.
+#[cfg(not(loom))]
+unsafe impl Shareable for Ends {}
+
+/// The messages of one rank for one user. Any thread may deliver, of any process that maps it; any thread may receive.
+#[derive(Debug)]
+pub struct Inbox {
+    ends: Array<Ends>,
+    cells: Array<Cell>,
+    /// The bytes of all cells, one after another.
+    words: Array<AtomicU64>,
+    /// Words of one cell.
+    most: usize,
+}
+
+/// Cells for `depth` messages, and words of each for `most` bytes.
+fn sizes(depth: usize, most: usize) -> (usize, usize) {
+    (
+        depth.clamp(2, 1 << 20).next_power_of_two(),
+        most.min(MESSAGE_BYTES).div_ceil(8),
+    )
 }
 
 impl Inbox {
     /// Room for `depth` messages (rounded up to a power of two, at least 2) of `most` bytes
     /// (at most [`MESSAGE_BYTES`]).
     pub fn new(depth: usize, most: usize) -> Inbox {
-        let depth = depth.clamp(2, 1 << 20).next_power_of_two();
-        let words = most.min(MESSAGE_BYTES).div_ceil(8);
+        let (depth, most) = sizes(depth, most);
         Inbox {
-            cells: (0..depth as u64)
-                .map(|i| Cell {
-                    turn: AtomicU64::new(i),
-                    header: AtomicU64::new(0),
-                    length: AtomicU64::new(0),
-                    words: (0..words).map(|_| AtomicU64::new(0)).collect(),
-                })
-                .collect(),
-            head: CacheLine(AtomicU64::new(0)),
-            tail: CacheLine(AtomicU64::new(0)),
-            #[cfg(not(loom))]
-            arrived: CacheLine(Flag::new()),
+            ends: Array::own([Ends::default()]),
+            cells: Array::own((0..depth).map(|_| Cell::default())),
+            words: Array::own((0..depth * most).map(|_| AtomicU64::new(0))),
+            most,
         }
+    }
+
+    /// Bytes that such an inbox takes in mapped memory.
+    #[cfg(not(loom))]
+    pub(crate) fn bytes(depth: usize, most: usize) -> usize {
+        let (depth, most) = sizes(depth, most);
+        Array::<Ends>::bytes(1)
+            + Array::<Cell>::bytes(depth)
+            + Array::<AtomicU64>::bytes(depth * most)
+    }
+
+    /// One in mapped memory, behind which `at` is moved.
+    ///
+    /// # Safety
+    /// As [`Array::at`], for [`Inbox::bytes`] of the same sizes.
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn at(at: &mut *mut u8, depth: usize, most: usize) -> Inbox {
+        let (depth, most) = sizes(depth, most);
+        // SAFETY: passed on to the caller, part by part.
+        unsafe {
+            Inbox {
+                ends: Array::at(at, 1),
+                cells: Array::at(at, depth),
+                words: Array::at(at, depth * most),
+                most,
+            }
+        }
+    }
+
+    fn ends(&self) -> &Ends {
+        &self.ends[0]
+    }
+
+    fn words(&self, cell: usize) -> &[AtomicU64] {
+        &self.words[cell * self.most..(cell + 1) * self.most]
     }
 
     /// Delivers a message. False: the inbox is full (or the message longer than its cells), and nothing
     /// was delivered.
     pub fn deliver(&self, message: &Message) -> bool {
         let mask = self.cells.len() as u64 - 1;
-        let mut tail = self.tail.load(Ordering::Relaxed);
+        if message.len > self.most * 8 {
+            return false;
+        }
+        let ends = self.ends();
+        let mut tail = ends.tail.load(Ordering::Relaxed);
         loop {
-            let cell = &self.cells[(tail & mask) as usize];
-            if message.len > cell.words.len() * 8 {
-                return false;
-            }
-            let turn = cell.turn.load(Ordering::Acquire);
+            let index = tail & mask;
+            let cell = &self.cells[index as usize];
+            let turn = cell.turn.load(Ordering::Acquire).wrapping_add(index);
             let lead = turn.wrapping_sub(tail) as i64;
             if lead < 0 {
                 return false;
             }
             if lead > 0 {
-                tail = self.tail.load(Ordering::Relaxed);
+                tail = ends.tail.load(Ordering::Relaxed);
                 pause();
                 continue;
             }
-            match self.tail.compare_exchange_weak(
+            match ends.tail.compare_exchange_weak(
                 tail,
                 tail + 1,
                 Ordering::Relaxed,
@@ -126,14 +187,15 @@ impl Inbox {
                         Ordering::Relaxed,
                     );
                     cell.length.store(message.len as u64, Ordering::Relaxed);
-                    for (word, chunk) in cell.words.iter().zip(message.bytes().chunks(8)) {
+                    let words = self.words(index as usize).iter();
+                    for (word, chunk) in words.zip(message.bytes().chunks(8)) {
                         let mut b = [0; 8];
                         b[..chunk.len()].copy_from_slice(chunk);
                         word.store(u64::from_le_bytes(b), Ordering::Relaxed);
                     }
-                    cell.turn.store(tail + 1, Ordering::Release);
+                    cell.turn.store(tail + 1 - index, Ordering::Release);
                     #[cfg(not(loom))]
-                    self.arrived.nudge();
+                    ends.arrived.nudge();
                     return true;
                 }
             }
@@ -143,19 +205,22 @@ impl Inbox {
     /// The oldest message, if there is one.
     pub fn receive(&self) -> Option<Message> {
         let mask = self.cells.len() as u64 - 1;
-        let mut head = self.head.load(Ordering::Relaxed);
+        let ends = self.ends();
+        let mut head = ends.head.load(Ordering::Relaxed);
         loop {
-            let cell = &self.cells[(head & mask) as usize];
-            let lead = cell.turn.load(Ordering::Acquire).wrapping_sub(head + 1) as i64;
+            let index = head & mask;
+            let cell = &self.cells[index as usize];
+            let turn = cell.turn.load(Ordering::Acquire).wrapping_add(index);
+            let lead = turn.wrapping_sub(head + 1) as i64;
             if lead < 0 {
                 return None;
             }
             if lead > 0 {
-                head = self.head.load(Ordering::Relaxed);
+                head = ends.head.load(Ordering::Relaxed);
                 pause();
                 continue;
             }
-            match self.head.compare_exchange_weak(
+            match ends.head.compare_exchange_weak(
                 head,
                 head + 1,
                 Ordering::Relaxed,
@@ -164,13 +229,15 @@ impl Inbox {
                 Err(now) => head = now,
                 Ok(_) => {
                     let header = cell.header.load(Ordering::Relaxed);
-                    let len = cell.length.load(Ordering::Relaxed) as usize;
+                    // A peer that maps this memory may have written anything.
+                    let len = (cell.length.load(Ordering::Relaxed) as usize).min(self.most * 8);
                     let mut bytes = [0; MESSAGE_BYTES];
-                    for (word, chunk) in cell.words.iter().zip(bytes[..len].chunks_mut(8)) {
+                    let words = self.words(index as usize).iter();
+                    for (word, chunk) in words.zip(bytes[..len].chunks_mut(8)) {
                         let b = word.load(Ordering::Relaxed).to_le_bytes();
                         chunk.copy_from_slice(&b[..chunk.len()]);
                     }
-                    cell.turn.store(head + mask + 1, Ordering::Release);
+                    cell.turn.store(head + mask + 1 - index, Ordering::Release);
                     return Some(Message {
                         source: header as u32,
                         tag: (header >> 32) as u32,
@@ -186,7 +253,7 @@ impl Inbox {
     #[cfg(not(loom))]
     pub fn receive_within(&self, ns: u64) -> Option<Message> {
         let mut got = None;
-        self.arrived.wait_nudged(ns, &mut || {
+        self.ends().arrived.wait_nudged(ns, &mut || {
             got = self.receive();
             got.is_some()
         });

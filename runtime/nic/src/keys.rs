@@ -2,14 +2,26 @@
 //!
 //! A key is a place in the table and a generation, so that the key of a region that was taken out stays
 //! invalid when its place is used again.
+//!
+//! **Between processes.** The table of a rank may lie in memory that its peers map: they then find what it registers,
+//! when it registers it. Addresses differ from process to process, so a place holds an offset into one of the rank's
+//! [windows](KeyTable::window): memory of the rank that its peers map, too. What lies in no window can be registered for the
+//! rank's own operations alone. Who uses a place counts itself in words of its own process (`users`), so that operations
+//! of different processes share no cache line that is written; the owner looks at the words of all of them before it
+//! says that a region is gone.
 
+use crate::array::Array;
+#[cfg(not(loom))]
+use crate::array::Shareable;
 use crate::descriptor::{CounterId, Failure, Key, Status};
 use core::fmt;
+use core::ops::Range;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Spinner;
 #[cfg(loom)]
 use hetmp_core::sync::{fence, pause};
 use hetmp_core::sync::{AtomicU64, Ordering};
+use std::sync::OnceLock;
 
 /// What others (or the engine on behalf of the owner) may do with a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -84,6 +96,13 @@ pub enum RegisterError {
         /// Bytes.
         len: usize,
     },
+    /// Peers are to reach memory that they do not map.
+    Window {
+        /// First address.
+        base: u64,
+        /// Bytes.
+        len: usize,
+    },
 }
 
 impl fmt::Display for RegisterError {
@@ -99,6 +118,10 @@ impl fmt::Display for RegisterError {
             RegisterError::Range { base, len } => write!(
                 f,
                 "region {base:#x} of {len} bytes: a range that ends within the address space is accepted"
+            ),
+            RegisterError::Window { base, len } => write!(
+                f,
+                "region {base:#x} of {len} bytes: with rights for peers, memory of a segment that they map is accepted"
             ),
         }
     }
@@ -124,41 +147,64 @@ fn order() {
 /// operation, which on x86-64 needs no fence besides). Either the user sees the key gone, or deregistration sees the user and waits: no operation runs in memory that
 /// its owner was told is its own again. The fields are written before `key` is (release), and read only
 /// after it was seen (acquire).
-#[derive(Debug)]
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
 struct Place {
     /// The key while registered, else 0.
     key: AtomicU64,
-    users: AtomicU64,
+    /// Offset of the first byte in the window, which is the rights' second byte.
     here: AtomicU64,
     base: AtomicU64,
     len: AtomicU64,
+    /// Bits 0 to 7: the rights; 8 to 15: the window.
     rights: AtomicU64,
     /// 0, or one more than the number of the counter that counts what arrives.
     counter: AtomicU64,
     generation: AtomicU64,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place {
-            key: AtomicU64::new(0),
-            users: AtomicU64::new(0),
-            here: AtomicU64::new(0),
-            base: AtomicU64::new(0),
-            len: AtomicU64::new(0),
-            rights: AtomicU64::new(0),
-            counter: AtomicU64::new(0),
-            generation: AtomicU64::new(0),
-        }
-    }
+/// How many operations of one process use a place right now: its part of "Memory ordering" above.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Users(AtomicU64);
+
+// SAFETY: atomics, for which zero is a value.
+#[cfg(not(loom))]
+unsafe impl Shareable for Place {}
+// SAFETY: as for `Place`.
+#[cfg(not(loom))]
+unsafe impl Shareable for Users {}
+
+/// Windows of a rank.
+pub const WINDOWS: usize = 8;
+
+/// A window as this process sees it: an address, so that the word may also be that of the whole address space.
+#[derive(Debug, Default)]
+struct Window {
+    start: AtomicU64,
+    /// 0: there is none.
+    len: AtomicU64,
 }
 
-/// The regions of one rank.
+/// The regions of one rank, its own or a peer's.
 #[derive(Debug)]
 pub struct KeyTable {
-    places: Box<[Place]>,
+    places: Array<Place>,
+    /// Of this process.
+    users: Array<Users>,
+    /// Of the other processes that map this table; in the owner's process alone.
+    others: OnceLock<Box<[Array<Users>]>>,
+    /// Number 0 is the owner's whole address space, and means nothing elsewhere.
+    windows: [Window; WINDOWS],
+    /// Peers in other processes find what is registered here: it has to lie in a window.
+    shared: bool,
     /// Held by registration and deregistration; operations never take it.
     writing: Lock,
+}
+
+/// Places of a table for so many regions.
+fn most(places: usize) -> usize {
+    places.min((1 << PLACE_BITS) - 1)
 }
 
 /// Which side of an operation asks: decides what a failure is called.
@@ -174,11 +220,87 @@ impl KeyTable {
     /// A table with room for `places` regions (at most 65535).
     pub fn new(places: usize) -> KeyTable {
         KeyTable {
-            places: (0..places.min((1 << PLACE_BITS) - 1))
-                .map(|_| Place::new())
-                .collect(),
+            places: Array::own((0..most(places)).map(|_| Place::default())),
+            users: Array::own((0..most(places)).map(|_| Users::default())),
+            others: OnceLock::new(),
+            windows: Default::default(),
+            shared: false,
             writing: Lock::new(),
         }
+    }
+
+    /// Bytes that the places take in mapped memory.
+    #[cfg(not(loom))]
+    pub(crate) fn bytes(places: usize) -> usize {
+        Array::<Place>::bytes(most(places))
+    }
+
+    /// Bytes that the users of one process take in mapped memory.
+    #[cfg(not(loom))]
+    pub(crate) fn users_bytes(places: usize) -> usize {
+        Array::<Users>::bytes(most(places))
+    }
+
+    /// Words in mapped memory in which one process counts its users of a table, behind which `at` is moved.
+    ///
+    /// # Safety
+    /// As [`Array::at`].
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn users_at(at: &mut *mut u8, places: usize) -> Array<Users> {
+        // SAFETY: passed on to the caller.
+        unsafe { Array::at(at, most(places)) }
+    }
+
+    /// A table in mapped memory, behind which `at` is moved; `users` are this process' own.
+    ///
+    /// # Safety
+    /// As [`Array::at`], for [`KeyTable::bytes`] of `places`.
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn at(at: &mut *mut u8, places: usize, users: Array<Users>) -> KeyTable {
+        KeyTable {
+            // SAFETY: passed on to the caller.
+            places: unsafe { Array::at(at, most(places)) },
+            users,
+            others: OnceLock::new(),
+            windows: Default::default(),
+            shared: true,
+            writing: Lock::new(),
+        }
+    }
+
+    /// In the owner's process: where the other processes count themselves. Before the first deregistration.
+    #[cfg(not(loom))]
+    pub(crate) fn watch(&self, others: Box<[Array<Users>]>) {
+        // A second set would be the same one.
+        let _ = self.others.set(others);
+    }
+
+    /// The number of the place that a key names.
+    pub(crate) fn place_of(key: Key) -> usize {
+        (key.0 & ((1 << PLACE_BITS) - 1)) as usize
+    }
+
+    /// Says where the rank's window `number`, 1 to [`WINDOWS`] less one, lies in this process. Its peers say the same, for
+    /// the addresses at which they map it, before they use what is registered there.
+    pub fn window(&self, number: usize, start: *mut u8, len: usize) {
+        let Some(w) = self.windows.get(number).filter(|_| number != 0) else {
+            debug_assert!(false, "window {number}");
+            return;
+        };
+        w.start.store(start as u64, Ordering::Relaxed);
+        w.len.store(len as u64, Ordering::Release);
+    }
+
+    /// The window that holds a range, and its start: for the whole address space number 0, and 0.
+    fn window_of(&self, start: u64, len: u64) -> (u64, u64) {
+        for (i, w) in self.windows.iter().enumerate().skip(1) {
+            let size = w.len.load(Ordering::Acquire);
+            let from = w.start.load(Ordering::Relaxed);
+            if start >= from && start - from <= size && len <= size - (start - from) && size != 0 {
+                return (i as u64, from);
+            }
+        }
+        (0, 0)
     }
 
     /// Registers memory.
@@ -196,6 +318,24 @@ impl KeyTable {
         rights: Rights,
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.register_among(0..self.places.len(), memory, rights, counter) }
+    }
+
+    /// As [`KeyTable::register`], at one of these places: those of one [port](crate::domain::Port).
+    ///
+    /// # Errors
+    /// As [`KeyTable::register`].
+    ///
+    /// # Safety
+    /// As [`KeyTable::register`].
+    pub(crate) unsafe fn register_among(
+        &self,
+        places: Range<usize>,
+        memory: Memory,
+        rights: Rights,
+        counter: Option<CounterId>,
+    ) -> Result<Key, RegisterError> {
         let range = RegisterError::Range {
             base: memory.base,
             len: memory.len,
@@ -205,14 +345,21 @@ impl KeyTable {
         {
             return Err(range);
         }
+        let (window, start) = self.window_of(memory.here as u64, memory.len as u64);
+        if self.shared && window == 0 && !rights.is_local() {
+            return Err(RegisterError::Window {
+                base: memory.base,
+                len: memory.len,
+            });
+        }
+        let places = places.start..places.end.min(self.places.len());
         self.writing.lock();
-        let free = self
-            .places
-            .iter()
-            .position(|p| p.key.load(Ordering::Relaxed) == 0);
+        let free = places
+            .clone()
+            .find(|&i| self.places[i].key.load(Ordering::Relaxed) == 0);
         let result = match free {
             None => Err(RegisterError::Full {
-                places: self.places.len(),
+                places: places.len(),
             }),
             Some(i) => {
                 let p = &self.places[i];
@@ -222,10 +369,11 @@ impl KeyTable {
                     g = 1;
                 }
                 p.generation.store(u64::from(g), Ordering::Relaxed);
-                p.here.store(memory.here as u64, Ordering::Relaxed);
+                p.here.store(memory.here as u64 - start, Ordering::Relaxed);
                 p.base.store(memory.base, Ordering::Relaxed);
                 p.len.store(memory.len as u64, Ordering::Relaxed);
-                p.rights.store(u64::from(rights.0), Ordering::Relaxed);
+                p.rights
+                    .store(u64::from(rights.0) | window << 8, Ordering::Relaxed);
                 p.counter
                     .store(counter.map_or(0, |c| u64::from(c.0) + 1), Ordering::Relaxed);
                 let key = g << PLACE_BITS | i as u32;
@@ -238,9 +386,19 @@ impl KeyTable {
     }
 
     /// Takes a region out and waits until no operation is using it. False if the key names none.
+    ///
+    /// A process that dies while it uses the region is waited for: whoever notices its end ends the job.
     pub fn deregister(&self, key: Key) -> bool {
-        let Some(p) = self.places.get((key.0 & ((1 << PLACE_BITS) - 1)) as usize) else {
+        let index = KeyTable::place_of(key);
+        let Some(p) = self.places.get(index) else {
             return false;
+        };
+        let users = |index: usize| {
+            let others = self.others.get().map_or(&[][..], |o| o);
+            let of_others = others.iter().filter_map(|o| o.get(index));
+            of_others
+                .chain(&self.users[index..index + 1])
+                .any(|u| u.0.load(Ordering::SeqCst) != 0)
         };
         self.writing.lock();
         let known = key != Key::NONE && p.key.load(Ordering::Relaxed) == u64::from(key.0);
@@ -248,7 +406,7 @@ impl KeyTable {
             p.key.store(0, Ordering::SeqCst);
             order();
             let mut spinner = Spinner::new();
-            while p.users.load(Ordering::SeqCst) != 0 {
+            while users(index) {
                 // A use is one copy: it ends without our help, but may need this very core to end.
                 if !spinner.turn() {
                     #[cfg(not(loom))]
@@ -282,23 +440,26 @@ impl KeyTable {
             value,
         };
         let unknown = fail(Status::LocalKey, Status::RemoteKey, u64::from(key.0));
-        let place = self
-            .places
-            .get((key.0 & ((1 << PLACE_BITS) - 1)) as usize)
-            .ok_or(unknown)?;
+        let index = KeyTable::place_of(key);
+        let (Some(place), Some(users)) = (self.places.get(index), self.users.get(index)) else {
+            return Err(unknown);
+        };
         // See "Memory ordering".
-        place.users.fetch_add(1, Ordering::SeqCst);
+        users.0.fetch_add(1, Ordering::SeqCst);
         order();
         // Dropped on every way out from here on, which takes the user off again.
         let mut span = Span {
             place,
+            users,
+            window: 0,
             start: core::ptr::null_mut(),
             len,
         };
         if key == Key::NONE || place.key.load(Ordering::SeqCst) != u64::from(key.0) {
             return Err(unknown);
         }
-        let has = Rights(place.rights.load(Ordering::Relaxed) as u8);
+        let rights_and_window = place.rights.load(Ordering::Relaxed);
+        let has = Rights(rights_and_window as u8);
         if !has.holds(rights) {
             return Err(fail(
                 Status::LocalRight,
@@ -314,7 +475,10 @@ impl KeyTable {
         if !inside {
             return Err(fail(Status::LocalBounds, Status::RemoteBounds, address));
         }
-        let here = place.here.load(Ordering::Relaxed);
+        // Of window 0, the start is 0.
+        let window = &self.windows[(rights_and_window >> 8) as usize % WINDOWS];
+        span.window = window.start.load(Ordering::Relaxed);
+        let here = place.here.load(Ordering::Relaxed).wrapping_add(span.window);
         span.start = (here as usize).wrapping_add((address - base) as usize) as *mut u8;
         Ok(span)
     }
@@ -324,6 +488,9 @@ impl KeyTable {
 #[derive(Debug)]
 pub struct Span<'a> {
     place: &'a Place,
+    users: &'a Users,
+    /// Start of its window in this process.
+    window: u64,
     start: *mut u8,
     len: usize,
 }
@@ -347,7 +514,10 @@ impl Span<'_> {
     /// First address in this process, and bytes, of the whole region.
     pub fn region(&self) -> (usize, usize) {
         (
-            self.place.here.load(Ordering::Relaxed) as usize,
+            self.place
+                .here
+                .load(Ordering::Relaxed)
+                .wrapping_add(self.window) as usize,
             self.place.len.load(Ordering::Relaxed) as usize,
         )
     }
@@ -362,7 +532,7 @@ impl Span<'_> {
 impl Drop for Span<'_> {
     fn drop(&mut self) {
         // Release: what the operation did in the region comes before deregistration's return.
-        self.place.users.fetch_sub(1, Ordering::Release);
+        self.users.0.fetch_sub(1, Ordering::Release);
     }
 }
 

@@ -12,6 +12,7 @@
 //! [`execute`] is the pure half: a descriptor and the tables of both sides in, the memory that may be
 //! touched or the reason why not out. Threads, clocks and sockets are the drivers in [`engine`].
 
+mod array;
 pub mod completion;
 pub mod descriptor;
 #[cfg(not(loom))]
@@ -24,6 +25,10 @@ pub mod template;
 pub mod trigger;
 
 #[cfg(not(loom))]
+pub mod domain;
+#[cfg(not(loom))]
 pub mod engine;
+#[cfg(not(loom))]
+pub mod job;
 #[cfg(not(loom))]
 pub mod memory;

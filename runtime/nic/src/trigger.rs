@@ -1,5 +1,8 @@
 //! Counters and the operations that wait for them, as in Portals 4: a pure table.
 
+use crate::array::Array;
+#[cfg(not(loom))]
+use crate::array::Shareable;
 use crate::descriptor::CounterId;
 use hetmp_core::sync::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
@@ -7,14 +10,36 @@ use std::collections::BTreeMap;
 /// The counters of one rank. Only engines add; anybody may read.
 #[derive(Debug)]
 pub struct Counters {
-    values: Box<[AtomicU64]>,
+    values: Array<AtomicU64>,
 }
+
+// SAFETY: an atomic, for which zero is a value.
+#[cfg(not(loom))]
+unsafe impl Shareable for AtomicU64 {}
 
 impl Counters {
     /// `n` counters at 0.
     pub fn new(n: usize) -> Counters {
         Counters {
-            values: (0..n).map(|_| AtomicU64::new(0)).collect(),
+            values: Array::own((0..n).map(|_| AtomicU64::new(0))),
+        }
+    }
+
+    /// Bytes that `n` counters take in mapped memory.
+    #[cfg(not(loom))]
+    pub(crate) fn bytes(n: usize) -> usize {
+        Array::<AtomicU64>::bytes(n)
+    }
+
+    /// `n` counters in mapped memory, behind which `at` is moved.
+    ///
+    /// # Safety
+    /// As [`Array::at`].
+    #[cfg(not(loom))]
+    pub(crate) unsafe fn at(at: &mut *mut u8, n: usize) -> Counters {
+        Counters {
+            // SAFETY: passed on to the caller.
+            values: unsafe { Array::at(at, n) },
         }
     }
 

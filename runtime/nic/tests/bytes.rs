@@ -92,7 +92,8 @@ fn work() -> impl Strategy<Value = Work> {
                     comparand,
                 })
             }),
-        (source(INLINE_BYTES), any::<u32>()).prop_map(|(source, tag)| Work::Send { source, tag }),
+        (source(INLINE_BYTES), any::<u8>(), any::<u32>())
+            .prop_map(|(source, port, tag)| Work::Send { source, port, tag }),
         (counter.clone(), any::<u64>(), 1..=LONGEST_SPAN).prop_map(|(counter, threshold, span)| {
             Work::Wait {
                 counter,

@@ -119,7 +119,7 @@ fn a_zero_byte_operation_completes_and_quiet_returns() {
         };
         // The signal of an empty put is still given.
         qp.put_signal(1, job.address(1, 0), job.address(0, 0), 0, signal);
-        qp.send_inline(1, 9, &[]).expect("fits");
+        qp.send_inline(1, 0, 9, &[]).expect("fits");
         qp.quiet().expect("valid");
         assert_eq!(word(job, 1, 64), 3);
         let m = job.receive(1).expect("delivered");
@@ -370,14 +370,22 @@ fn messages_arrive_whole_in_order_and_wait_for_a_full_inbox() {
                 for n in 0..MESSAGES {
                     let len = n as usize % (MESSAGE_BYTES + 1);
                     if len <= INLINE_BYTES {
-                        qp.send_inline(1, n, &vec![n as u8; len]).expect("fits");
+                        qp.send_inline(1, 0, n, &vec![n as u8; len]).expect("fits");
                         continue;
                     }
                     // The buffer is used again: the one before must be gone.
                     qp.quiet().expect("valid");
                     job.write(0, 0, &vec![n as u8; len]);
                     let source = Source::Memory(qp.local(job.address(0, 0)), len as u32);
-                    qp.post(1, false, Work::Send { source, tag: n });
+                    qp.post(
+                        1,
+                        false,
+                        Work::Send {
+                            source,
+                            port: 0,
+                            tag: n,
+                        },
+                    );
                     qp.ring();
                 }
                 qp.quiet().expect("valid");
@@ -544,7 +552,7 @@ fn an_operation_waits_for_its_counter_and_runs_without_its_initiator() {
         };
         forward.post(1, false, wait);
         forward.put(2, job.address(2, 64), job.address(1, 0), 16);
-        forward.send_inline(2, 5, b"there").expect("fits");
+        forward.send_inline(2, 0, 5, b"there").expect("fits");
         let mut qp = job.queue_pair(0, 8);
         for half in 0..2u64 {
             let put = Work::Put {
@@ -650,6 +658,15 @@ fn an_engine_that_runs_no_triggers_says_so() {
         add: 1,
     };
     qp.post(0, false, count);
+    qp.quiet().expect("counts are added by whoever rings");
+    let counter = CounterId(0);
+    assert_eq!(job.engine(0).domain().counters().value(counter), Some(1));
+    let wait = Work::Wait {
+        counter,
+        threshold: 1,
+        span: 1,
+    };
+    qp.post(0, false, wait);
     let failed = qp.quiet().expect_err("unsupported").0;
     assert_eq!(failed[0].status, Status::Unsupported);
     assert!(!job.engine(0).abilities().triggered);
@@ -686,7 +703,7 @@ fn a_view_is_reached_by_the_addresses_of_its_owner() {
     let mut qp = shm.queue_pair(4, TemplateKeys { local, remote });
     qp.put(1, base + 8, here.base, 16);
     assert_eq!(qp.quiet(), Ok(()));
-    qp.send_inline(1, 0, b"x").expect("fits");
+    qp.send_inline(1, 0, 0, b"x").expect("fits");
     let failed = qp.quiet().expect_err("no inbox of another process").0;
     assert_eq!(failed[0].status, Status::Unsupported);
     assert_eq!(theirs, [0, 7, 7, 0, 0, 0, 0, 0]);

@@ -360,7 +360,7 @@ fn what_does_not_cross_processes_is_refused_and_touches_nothing() {
         |r| {
             let other = 1 - r.rank as u32;
             let mut qp = r.queue_pair();
-            qp.send_inline(other, 1, b"hello").expect("fits");
+            qp.send_inline(other, 0, 1, b"hello").expect("fits");
             let count = Work::Count {
                 counter: CounterId(0),
                 add: 1,

@@ -50,6 +50,8 @@ enum Members {
 
 /// A set that is not all PEs, in one call.
 struct Active {
+    /// The function that the program called.
+    f: &'static str,
     world: &'static World,
     start: u32,
     stride: u32,
@@ -111,6 +113,7 @@ fn members(f: &'static str, set: Set, psync: *mut c_long) -> Members {
         ),
     };
     let mut active = Active {
+        f,
         world,
         start: set.start as u32,
         stride: 1 << set.log_stride,
@@ -159,7 +162,7 @@ impl Active {
 
     fn await_count(&self, phase: u32, count: u64) {
         let word = self.word(phase as usize);
-        await_flag(self.world, self.direct, word, count);
+        await_flag(self.f, self.world, self.direct, word, count);
         word.fetch_sub(count, Ordering::Relaxed);
     }
 }
@@ -203,7 +206,7 @@ impl Group for Active {
         let mut before = 0;
         if self.rank > 0 {
             let word = self.word(CHAIN);
-            await_flag(self.world, self.direct, word, 1);
+            await_flag(self.f, self.world, self.direct, word, 1);
             before = word.swap(0, Ordering::AcqRel) - 1;
         }
         if self.rank + 1 < self.size {
@@ -218,10 +221,10 @@ impl Group for Active {
 
 /// Runs an algorithm for whoever takes part.
 macro_rules! among {
-    ($members:expr, $g:ident => $run:expr) => {
+    ($f:expr, $members:expr, $g:ident => $run:expr) => {
         match $members {
             Members::All(team) => {
-                let $g = &team.begin(PHASES);
+                let $g = &team.begin($f, PHASES);
                 $run
             }
             Members::Some(active) => {
@@ -280,7 +283,7 @@ pub unsafe fn sync(f: &'static str, set: Set, psync: *mut c_long) {
     if let Members::All(team) = &members {
         check::agree(team, f, &[]);
     }
-    among!(&members, g => rounds::sync(g));
+    among!(f, &members, g => rounds::sync(g));
 }
 
 /// `shmem_broadcast32` and `64`: to everybody's `dest` but the root's. `root` counts within the set.
@@ -310,7 +313,7 @@ pub unsafe fn broadcast(
     let dest = Place::new(f, members.world(), dest, bytes);
     let source = Place::new(f, members.world(), source, bytes);
     // SAFETY: the caller's promise.
-    unsafe { among!(&members, g => algorithms::broadcast(g, dest, source, bytes, root)) };
+    unsafe { among!(f, &members, g => algorithms::broadcast(g, dest, source, bytes, root)) };
 }
 
 /// `shmem_collect32` and `64`; `bytes` is this PE's contribution.
@@ -330,7 +333,7 @@ pub unsafe fn collect(
     let world = members.world();
     let place = |all| Place::new(f, world, dest, all);
     // SAFETY: the caller's promise.
-    unsafe { among!(&members, g => algorithms::collect(g, place, source, bytes)) };
+    unsafe { among!(f, &members, g => algorithms::collect(g, place, source, bytes)) };
 }
 
 /// `shmem_fcollect32` and `64`; `bytes` is each PE's contribution.
@@ -358,7 +361,7 @@ pub unsafe fn fcollect(
     let dest = Place::new(f, members.world(), dest, all);
     let source = Place::new(f, members.world(), source, bytes);
     // SAFETY: the caller's promise.
-    unsafe { among!(&members, g => algorithms::fcollect(g, dest, source, bytes)) };
+    unsafe { among!(f, &members, g => algorithms::fcollect(g, dest, source, bytes)) };
 }
 
 /// `shmem_alltoall32` and `64`; `bytes` goes from each PE to each.
@@ -386,7 +389,7 @@ pub unsafe fn alltoall(
     let dest = Place::new(f, members.world(), dest, all);
     let source = Place::new(f, members.world(), source, all);
     // SAFETY: the caller's promise.
-    unsafe { among!(&members, g => algorithms::alltoall(g, dest, source, bytes)) };
+    unsafe { among!(f, &members, g => algorithms::alltoall(g, dest, source, bytes)) };
 }
 
 /// `shmem_alltoalls32` and `64`: strides count elements of `elem` bytes; `nelems` go from each PE to each.
@@ -422,7 +425,7 @@ pub unsafe fn alltoalls(
     );
     let dest = Place::new(f, members.world(), dest, span);
     // SAFETY: the caller's promise.
-    unsafe { among!(&members, g => algorithms::alltoalls(g, dest, source, s)) };
+    unsafe { among!(f, &members, g => algorithms::alltoalls(g, dest, source, s)) };
 }
 
 /// The `shmem_*_to_all` reductions. `dest` may be `source`; `pWrk` is not needed.
@@ -466,7 +469,7 @@ pub unsafe fn reduce(
     // SAFETY: the caller's promise.
     unsafe {
         match &members {
-            Members::All(team) => reductions::reduce(team, w, dest, source),
+            Members::All(team) => reductions::reduce(f, team, w, dest, source),
             Members::Some(active) => reductions::sliced(active, w, dest, source),
         }
     }

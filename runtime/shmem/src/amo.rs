@@ -6,89 +6,8 @@
 use crate::context::{self, Ctx};
 use crate::fail;
 use crate::way::{self, Way};
+pub use crate::word::{Op, Word};
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-/// What is done to the word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
-    /// Nothing: its value is read.
-    Fetch,
-    /// It becomes the operand.
-    Set,
-    /// It becomes the operand.
-    Swap,
-    /// It becomes the operand if it equals the condition.
-    CompareSwap,
-    /// The operand is added, with wrap-around.
-    Add,
-    /// Bitwise and with the operand.
-    And,
-    /// Bitwise or with the operand.
-    Or,
-    /// Bitwise exclusive or with the operand.
-    Xor,
-    /// 1 is added; the operand does not count.
-    Inc,
-}
-
-/// A word that atomics work on.
-pub trait Word: Copy + PartialEq + Send + 'static {
-    /// Runs `op` on the word at `at`, and returns what was there before.
-    ///
-    /// # Safety
-    /// `at` is aligned, valid, and accessed by others only atomically or in the way the program orders.
-    unsafe fn run(at: *mut u8, op: Op, operand: Self, condition: Self) -> Self;
-    /// Its bits.
-    fn bits(self) -> u64;
-    /// From bits; those above its size do not count.
-    fn from_bits(bits: u64) -> Self;
-}
-
-macro_rules! word {
-    ($t:ty, $atomic:ty) => {
-        impl Word for $t {
-            // Acquire and release: atomics are unordered in OpenSHMEM, but a program that spins on one and then
-            // reads what another PE put and fenced expects to see it; on x86-64 both are free.
-            #[inline(always)]
-            unsafe fn run(at: *mut u8, op: Op, operand: $t, condition: $t) -> $t {
-                // SAFETY: the caller's promise.
-                let word = unsafe { <$atomic>::from_ptr(at.cast()) };
-                match op {
-                    Op::Fetch => word.load(Ordering::Acquire),
-                    Op::Set => {
-                        word.store(operand, Ordering::Release);
-                        operand
-                    }
-                    Op::Swap => word.swap(operand, Ordering::AcqRel),
-                    Op::CompareSwap => match word.compare_exchange(
-                        condition,
-                        operand,
-                        Ordering::AcqRel,
-                        Ordering::Acquire,
-                    ) {
-                        Ok(old) | Err(old) => old,
-                    },
-                    Op::Add => word.fetch_add(operand, Ordering::AcqRel),
-                    Op::Inc => word.fetch_add(1, Ordering::AcqRel),
-                    Op::And => word.fetch_and(operand, Ordering::AcqRel),
-                    Op::Or => word.fetch_or(operand, Ordering::AcqRel),
-                    Op::Xor => word.fetch_xor(operand, Ordering::AcqRel),
-                }
-            }
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                self as u64
-            }
-            #[inline(always)]
-            fn from_bits(bits: u64) -> $t {
-                bits as $t
-            }
-        }
-    };
-}
-word!(u32, AtomicU32);
-word!(u64, AtomicU64);
 
 /// The way to the word of an atomic, or the job ends. One that is not aligned is no word: adapters refuse it, and so do
 /// processors other than x86-64's.
@@ -139,7 +58,7 @@ unsafe fn fetching_cold<W: Word>(
     match find(f, ctx, dest, pe) {
         // SAFETY: as in `fetching`.
         Way::Here(at) => unsafe { W::run(at, op, operand, condition) },
-        Way::Queue(to) => to.fetching(f, ctx, op, operand, condition),
+        Way::Queue(to) => to.fetching(f, op, operand, condition),
     }
 }
 
@@ -181,7 +100,7 @@ unsafe fn update_cold<W: Word>(
             // SAFETY: as in `update`.
             unsafe { W::run(at, op, operand, operand) };
         }
-        Way::Queue(to) => to.update(f, ctx, op, operand),
+        Way::Queue(to) => to.update(f, op, operand),
     }
 }
 
@@ -227,6 +146,6 @@ unsafe fn fetching_nbi_cold<W: Word>(
         // SAFETY: as in `fetching_nbi`.
         Way::Here(at) => unsafe { *fetch = W::run(at, op, operand, condition) },
         // SAFETY: as in `fetching_nbi`.
-        Way::Queue(to) => unsafe { to.fetching_nbi(f, ctx, fetch, op, operand, condition) },
+        Way::Queue(to) => unsafe { to.fetching_nbi(f, fetch, op, operand, condition) },
     }
 }

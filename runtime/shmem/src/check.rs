@@ -86,7 +86,7 @@ fn compare(team: &TeamState, f: &'static str, items: &[(&'static str, u64)]) {
     let mut wrong = None;
     // SAFETY: plain words and bytes, written whole by every member.
     unsafe {
-        let exchange = team.exchange((&raw const mine).cast(), size_of::<Record>());
+        let exchange = team.exchange(f, (&raw const mine).cast(), size_of::<Record>());
         // By rank, so that most members name the same one.
         for rank in 0..team.size() {
             if rank == team.rank as usize {

@@ -6,7 +6,7 @@
 
 use crate::fail;
 use crate::queue::lanes::Lanes;
-use crate::queue::start::CONTEXT_DEPTH;
+use crate::queue::{self, CONTEXT_DEPTH};
 use crate::team::{self, Team};
 use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
@@ -240,9 +240,20 @@ pub(crate) fn destroy_of_team(f: &'static str, team: Team) {
     }
 }
 
+/// The queue pairs of a context that the program made, which [`world_pe`] has accepted; none for the default one.
+#[inline]
+pub(crate) fn own_lanes(ctx: Ctx) -> Option<&'static Lanes> {
+    if is_default(ctx) {
+        return None;
+    }
+    // SAFETY: `world_pe` accepted the context: the program passes what was made and not destroyed. What the reference is
+    // used for ends before the call of the program does.
+    Some(unsafe { &(*ctx).lanes })
+}
+
 /// The queue pairs of a context, where there is an engine.
 fn lanes(f: &'static str, world: &'static World, ctx: Ctx) -> Option<&'static Lanes> {
-    let net = world.net.as_ref()?;
+    let net = queue::net()?;
     Some(if is_default(ctx) {
         &net.default
     } else {
@@ -276,7 +287,7 @@ pub(crate) fn fence(f: &'static str, ctx: Ctx) {
         return;
     }
     cpu_fence(Ordering::Release);
-    if let (Some(net), Some(lanes)) = (&world.net, lanes(f, world, ctx)) {
+    if let (Some(net), Some(lanes)) = (queue::net(), lanes(f, world, ctx)) {
         lanes.fence(f, net);
     }
 }
@@ -289,7 +300,7 @@ pub(crate) fn quiet(f: &'static str, ctx: Ctx) {
     if ctx.is_null() {
         return;
     }
-    if let (Some(net), Some(lanes)) = (&world.net, lanes(f, world, ctx)) {
+    if let (Some(net), Some(lanes)) = (queue::net(), lanes(f, world, ctx)) {
         lanes.quiet(f, net);
     }
     cpu_fence(Ordering::SeqCst);
@@ -308,7 +319,7 @@ pub(crate) fn quiet_all(f: &'static str) {
 /// Completes what was posted on any context: for the end.
 pub(crate) fn quiet_every(f: &'static str) {
     quiet(f, DEFAULT);
-    if let Some(net) = &world::need(f).net {
+    if let Some(net) = queue::net() {
         for ctx in all().iter() {
             // SAFETY: what is in the list has not been destroyed; at the end no thread uses its context any more.
             unsafe { &*(*ctx as Ctx) }.lanes.quiet(f, net);

@@ -1,14 +1,15 @@
 //! The control block at the start of every segment: what PEs tell each other outside of the program's own memory.
 //!
 //! ```text
-//! | Control | cells: by team, by rank in it | pages: by team, by rank in it, two each |
+//! | Control | cells: by team, by rank in it | pages: by team, by rank in it, two each | entries: by PE |
 //! ```
 //!
 //! Everything is atomic or handed over by an atomic, and zero is its first state: a segment is a new file, whose
 //! pages cost nothing until they are touched. A [`Cell`] and its pages have one writer: the member of that team
 //! with that rank.
 
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};
+use hetmp_core::bell::Bell;
 use hetmp_core::sync::CacheLine;
 
 /// Teams that a PE can be in at a time, with those that are there from the start.
@@ -17,20 +18,9 @@ pub(crate) const TEAMS: usize = 512;
 /// What peers know of a PE.
 #[repr(C)]
 pub(crate) struct Control {
-    /// Sleeping and waking of this PE: see [`crate::wait`].
+    /// What this PE sleeps on while it waits for its peers. Flags of collectives ring it without a fence: see
+    /// [`crate::link`].
     pub(crate) bell: CacheLine<Bell>,
-}
-
-/// A PE that waits for its peers may sleep on this.
-///
-/// # Memory ordering
-/// A waiter counts itself in `sleepers`, then looks at what it waits for, then sleeps on `rings`; a peer
-/// changes that, then looks at `sleepers`; sequentially consistent fences lie between on both sides. One of
-/// the two sees the other. (Flags of collectives go without the peer's fence: see [`crate::link`].)
-#[repr(C)]
-pub(crate) struct Bell {
-    pub(crate) rings: AtomicU32,
-    pub(crate) sleepers: AtomicU32,
 }
 
 /// Bytes that travel beside their flag in one cache line.
@@ -59,6 +49,41 @@ pub(crate) struct Line {
     pub(crate) data: [u8; SMALL],
 }
 
+/// Where a PE waits, as it told this one: see [`crate::standstill`].
+#[repr(C, align(64))]
+pub(crate) struct Entry {
+    pub(crate) state: AtomicU64,
+    /// The function, padded with zeros.
+    name: [AtomicU8; NAME],
+}
+
+/// Bytes of a function's name; a longer one is cut.
+const NAME: usize = 56;
+
+impl Entry {
+    /// Offset of the name.
+    pub(crate) const NAME_AT: u64 = core::mem::offset_of!(Entry, name) as u64;
+
+    /// A function's name as an entry holds it.
+    pub(crate) fn name(f: &str) -> [u8; NAME] {
+        let mut name = [0; NAME];
+        for (to, from) in name.iter_mut().zip(f.bytes()) {
+            *to = from;
+        }
+        name
+    }
+
+    /// The name that it holds.
+    pub(crate) fn text(&self) -> String {
+        self.name
+            .iter()
+            .map(|b| b.load(Ordering::Relaxed))
+            .take_while(|b| *b != 0)
+            .map(char::from)
+            .collect()
+    }
+}
+
 /// Offset of the first cell.
 const CELLS_AT: usize = size_of::<Control>().next_multiple_of(4096);
 
@@ -74,12 +99,18 @@ pub(crate) fn page_at(n: u32, team: u32, rank: u32, turn: usize) -> u64 {
     cell_at(n, TEAMS as u32, 0).next_multiple_of(4096) + (index * PAGE_BYTES) as u64
 }
 
-/// Bytes of a control block in a job of `n`.
-pub(crate) fn bytes(n: u32) -> usize {
-    page_at(n, TEAMS as u32, 0, 0) as usize
+/// Offset of what `pe` tells about itself, in a job of `n`.
+pub(crate) fn entry_at(n: u32, pe: u32) -> u64 {
+    page_at(n, TEAMS as u32, 0, 0) + (pe as usize * size_of::<Entry>()) as u64
 }
 
-const _: () = assert!(size_of::<Cell>() == 256 && size_of::<Line>() == 64);
+/// Bytes of a control block in a job of `n`.
+pub(crate) fn bytes(n: u32) -> usize {
+    entry_at(n, n).next_multiple_of(4096) as usize
+}
+
+const _: () =
+    assert!(size_of::<Cell>() == 256 && size_of::<Line>() == 64 && size_of::<Entry>() == 64);
 
 #[cfg(test)]
 mod tests {
@@ -92,7 +123,8 @@ mod tests {
             assert!(cell_at(n, 0, 0) as usize >= size_of::<Control>());
             assert!(last + 256 <= page_at(n, 0, 0, 0));
             let page = page_at(n, TEAMS as u32 - 1, n - 1, 1);
-            assert_eq!(page as usize + PAGE_BYTES, bytes(n));
+            assert_eq!(page + PAGE_BYTES as u64, entry_at(n, 0));
+            assert!(entry_at(n, n) as usize <= bytes(n) && entry_at(n, 0) % 64 == 0);
             if n > 1 {
                 assert_eq!(page_at(n, 0, 1, 0), page_at(n, 0, 0, 1) + 2048);
                 assert_eq!(cell_at(n, 1, 0), cell_at(n, 0, n - 1) + 256);

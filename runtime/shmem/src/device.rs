@@ -13,6 +13,7 @@
 //! # Memory ordering
 //! The rules of [`Rings`](hetmp_nic::queue_pair::Rings), whose one side the header implements.
 
+use crate::queue;
 use crate::team::{self, Team};
 use crate::world::{self, World};
 use core::ffi::{c_int, c_uint, c_void, CStr};
@@ -20,11 +21,9 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Spinner;
 use hetmp_core::sys;
 use hetmp_nic::completion::Status;
-use hetmp_nic::engine::shm::Shm;
-use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
-use hetmp_nic::keys::{Memory, Rights};
+use hetmp_nic::engine::QueuePair;
 use hetmp_nic::queue_pair::Raw;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Mutex;
 use std::time::Duration;
 
 /// `HETMP_DEVICE_LAYOUT`.
@@ -116,9 +115,6 @@ static POLLING: Mutex<Polling> = Mutex::new(Polling {
     running: false,
 });
 
-/// The engine for jobs in which every peer is mapped, and the keys of its regions.
-static MAPPED: OnceLock<Option<(Shm, TemplateKeys)>> = OnceLock::new();
-
 /// A lock that a dead thread cannot hold: panics abort.
 fn polling() -> std::sync::MutexGuard<'static, Polling> {
     match POLLING.lock() {
@@ -127,52 +123,13 @@ fn polling() -> std::sync::MutexGuard<'static, Polling> {
     }
 }
 
-/// The engine that executes in its callers, over the segments that are mapped here.
-fn mapped(world: &'static World) -> Option<(Shm, TemplateKeys)> {
-    let sizes = Sizes {
-        regions: 4,
-        messages: 2,
-        counters: 1,
-    };
-    let mut keys = TemplateKeys::default();
-    let mut domains = Vec::new();
-    for (pe, peer) in world.peers.iter().enumerate() {
-        let own = pe == world.me as usize;
-        let domain = if own {
-            Domain::new(sizes)
-        } else {
-            Domain::view(sizes)
-        };
-        let segment = peer.mapped.as_ref()?;
-        let memory = Memory {
-            here: segment.base,
-            len: segment.layout.len(),
-            base: 0,
-        };
-        // SAFETY: segments stay mapped as long as the process lives; programs know that peers write there.
-        keys.remote = unsafe { domain.keys().register(memory, Rights::ALL, None) }.ok()?;
-        if own {
-            let all = Memory {
-                here: core::ptr::null_mut(),
-                len: isize::MAX as usize,
-                base: 0,
-            };
-            let rights = Rights::LOCAL_READ | Rights::LOCAL_WRITE;
-            // SAFETY: the program promises for each address that it posts.
-            keys.local = unsafe { domain.keys().register(all, rights, None) }.ok()?;
-        }
-        domains.push(Arc::new(domain));
-    }
-    Shm::new(world.me, domains.into()).map(|engine| (engine, keys))
-}
-
 /// A new queue pair of the engine that the job has, or of the one over mapped memory.
 fn pair(world: &'static World, depth: usize) -> Option<QueuePair> {
-    if let Some(net) = &world.net {
+    if let Some(net) = queue::net() {
         return Some(net.queue_pair(depth));
     }
-    let (engine, keys) = MAPPED.get_or_init(|| mapped(world)).as_ref()?;
-    Some(engine.queue_pair(depth, *keys))
+    let engine = world.job.queues()?;
+    Some(engine.queue_pair(depth, world.job.keys()))
 }
 
 /// `hetmp_device_queue_open`.
@@ -434,6 +391,7 @@ pub fn error_text(status: c_int) -> &'static CStr {
             Some(Status::PeerLost) => c"the target PE is gone",
             Some(Status::Unsupported) => c"the engine does not do that",
             Some(Status::Stopped) => c"the engine was stopped",
+            Some(Status::Port) => c"the target has no such port",
         },
     }
 }

@@ -11,21 +11,6 @@ pub(crate) fn die(f: &'static str, what: fmt::Arguments<'_>) -> ! {
     world::abort(1, &text)
 }
 
-/// A function was called before `shmem_init` or after `shmem_finalize`.
-#[cold]
-#[inline(never)]
-pub(crate) fn not_running(f: &'static str) -> ! {
-    let when = match world::state() {
-        world::State::Finished => "after shmem_finalize",
-        world::State::Forked => "in a forked process",
-        _ => "before shmem_init",
-    };
-    die(
-        f,
-        format_args!("called {when}: a call between shmem_init and shmem_finalize is accepted"),
-    )
-}
-
 /// A PE number that does not exist.
 #[cold]
 #[inline(never)]

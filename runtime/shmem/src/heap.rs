@@ -4,122 +4,12 @@
 //! allocator is deterministic, and its books lie outside of the heap, where no overrun of the program
 //! reaches them.
 
+use crate::blocks::{Heap, ALIGN};
 use crate::collective;
 use crate::fail;
-use crate::world::{self, World};
+use crate::team;
+use crate::world;
 use core::ffi::{c_int, c_long};
-use std::collections::BTreeMap;
-
-/// What every block is aligned to: a cache line, so that blocks of two calls share none.
-const ALIGN: usize = 64;
-
-/// The books of one heap: offsets from its start.
-#[derive(Debug)]
-pub struct Heap {
-    /// Free ranges: start to length; never two that touch.
-    free: BTreeMap<usize, usize>,
-    /// Blocks given out: start to length taken, and length asked for.
-    taken: BTreeMap<usize, (usize, usize)>,
-}
-
-impl Heap {
-    /// All of `len` bytes free.
-    pub fn new(len: usize) -> Heap {
-        let free = if len == 0 {
-            BTreeMap::new()
-        } else {
-            BTreeMap::from([(0, len)])
-        };
-        Heap {
-            free,
-            taken: BTreeMap::new(),
-        }
-    }
-
-    /// The first place of `bytes` bytes aligned to `align` (a power of two).
-    pub fn allocate(&mut self, bytes: usize, align: usize) -> Option<usize> {
-        let len = bytes.max(1).checked_next_multiple_of(ALIGN)?;
-        let align = align.max(ALIGN);
-        let (start, room, at) = self.free.iter().find_map(|(&start, &room)| {
-            let at = start.checked_next_multiple_of(align)?;
-            (at.checked_add(len)? <= start + room).then_some((start, room, at))
-        })?;
-        self.free.remove(&start);
-        if at > start {
-            self.free.insert(start, at - start);
-        }
-        let end = at + len;
-        if end < start + room {
-            self.free.insert(end, start + room - end);
-        }
-        self.taken.insert(at, (len, bytes));
-        Some(at)
-    }
-
-    /// Gives a block back; false if none begins at `at`.
-    pub fn release(&mut self, at: usize) -> bool {
-        let Some((len, _)) = self.taken.remove(&at) else {
-            return false;
-        };
-        let (mut start, mut end) = (at, at + len);
-        if let Some(after) = self.free.remove(&end) {
-            end += after;
-        }
-        if let Some((&before, &room)) = self.free.range(..start).next_back() {
-            if before + room == start {
-                self.free.remove(&before);
-                start = before;
-            }
-        }
-        self.free.insert(start, end - start);
-        true
-    }
-
-    /// Makes the block that begins at `at` hold `bytes` without moving it; false if it cannot.
-    pub fn resize(&mut self, at: usize, bytes: usize) -> bool {
-        let (Some(&(had, _)), Some(len)) = (
-            self.taken.get(&at),
-            bytes.max(1).checked_next_multiple_of(ALIGN),
-        ) else {
-            return false;
-        };
-        if len > had {
-            let room = self.free.get(&(at + had)).copied().unwrap_or(0);
-            if had + room < len {
-                return false;
-            }
-            self.free.remove(&(at + had));
-            if had + room > len {
-                self.free.insert(at + len, had + room - len);
-            }
-        } else if len < had {
-            // What is cut off joins the free range behind it.
-            let after = self.free.remove(&(at + had)).unwrap_or(0);
-            self.free.insert(at + len, had - len + after);
-        }
-        self.taken.insert(at, (len, bytes));
-        true
-    }
-
-    /// Bytes asked for of the block that begins at `at`.
-    pub fn size_of(&self, at: usize) -> Option<usize> {
-        self.taken.get(&at).map(|&(_, asked)| asked)
-    }
-
-    /// Bytes free, and the longest range of them.
-    pub fn room(&self) -> (usize, usize) {
-        (
-            self.free.values().sum(),
-            self.free.values().copied().max().unwrap_or(0),
-        )
-    }
-
-    /// The block that holds `at`: its start and the bytes asked for.
-    pub fn block(&self, at: usize) -> Option<(usize, usize)> {
-        let (&start, &(len, asked)) = self.taken.range(..=at).next_back()?;
-        (at < start + len).then_some((start, asked))
-    }
-}
 
 fn with<R>(f: &'static str, use_it: impl FnOnce(&mut Heap) -> R) -> R {
     let mut heap = match world::need(f).heap.lock() {
@@ -133,7 +23,24 @@ fn allocate(f: &'static str, bytes: usize, align: usize) -> *mut u8 {
     let start = world::need(f).heap_range.start;
     match with(f, |h| h.allocate(bytes, align)) {
         Some(at) => core::ptr::with_exposed_provenance_mut(start + at),
-        None => core::ptr::null_mut(),
+        None => {
+            say_full(f, bytes);
+            core::ptr::null_mut()
+        }
+    }
+}
+
+/// Under `SHMEM_DEBUG`: why the program gets a null pointer. All PEs get one; PE 0 speaks.
+#[cold]
+fn say_full(f: &'static str, bytes: usize) {
+    let world = world::need(f);
+    if world.settings.debug && world.me == 0 {
+        let (free, longest) = with(f, |h| h.room());
+        hetmp_core::report::warn(format_args!(
+            "{f} {bytes} bytes: null is returned; of the symmetric heap of {} bytes {free} are free, {longest} in one \
+             piece: a larger SHMEM_SYMMETRIC_SIZE is accepted",
+            world.heap_range.len()
+        ));
     }
 }
 
@@ -148,31 +55,6 @@ fn offset(f: &'static str, at: *mut u8) -> usize {
         );
     }
     off
-}
-
-/// Under `HETMP_CHECK`: an access to the heap that does not lie within one block ends the job. Books are this PE's, and
-/// every PE's are alike.
-#[cold]
-pub(crate) fn check(f: &'static str, world: &World, address: usize, bytes: usize, pe: u32) {
-    if !world.heap_range.contains(&address) {
-        return;
-    }
-    let at = address - world.heap_range.start;
-    let wrong = |what: core::fmt::Arguments<'_>| -> ! {
-        fail::die(
-            f,
-            format_args!("PE {pe}: address {address:#x} of {bytes} bytes: {what}"),
-        )
-    };
-    match with(f, |h| h.block(at)) {
-        None => wrong(format_args!(
-            "it is in no block: memory of the symmetric heap that was allocated and not freed is accepted"
-        )),
-        Some((start, len)) if at - start + bytes > len => wrong(format_args!(
-            "its block of {len} bytes ends before: a range within a block is accepted"
-        )),
-        Some(_) => {}
-    }
 }
 
 /// `shmem_malloc`: null for 0 bytes, or if they are not there.
@@ -204,7 +86,8 @@ pub fn calloc(f: &'static str, count: usize, size: usize) -> *mut u8 {
     if bytes == Some(0) {
         return core::ptr::null_mut();
     }
-    let at = bytes.map_or(core::ptr::null_mut(), |b| allocate(f, b, ALIGN));
+    // A product that overflows is more than any heap has.
+    let at = allocate(f, bytes.unwrap_or(usize::MAX), ALIGN);
     if let (Some(b), false) = (bytes, at.is_null()) {
         // SAFETY: just allocated, so nobody else's.
         unsafe { core::ptr::write_bytes(at, 0, b) };
@@ -293,34 +176,10 @@ pub fn ptr(f: &'static str, dest: *const u8, pe: c_int) -> *mut u8 {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn blocks_do_not_overlap_and_come_back_whole() {
-        let mut h = Heap::new(1 << 16);
-        let a = h.allocate(1, 1).expect("room");
-        let b = h.allocate(100, 4096).expect("room");
-        let c = h.allocate(64, 1).expect("room");
-        assert_eq!((a, b), (0, 4096));
-        // First fit: the gap before the aligned block is used.
-        assert_eq!(c, 64);
-        assert_eq!(h.size_of(b), Some(100));
-        assert_eq!(h.block(b + 99), Some((b, 100)));
-        assert_eq!(h.block(b + 128), None);
-        assert!(!h.release(1));
-        assert!(h.release(a) && h.release(c) && h.release(b));
-        assert_eq!(h.room(), (1 << 16, 1 << 16));
-        let a = h.allocate(128, 1).expect("room");
-        let b = h.allocate(64, 1).expect("room");
-        assert!(h.resize(a, 10) && h.size_of(a) == Some(10));
-        // Back into what was cut off, but not over the next block.
-        assert!(h.resize(a, 128) && !h.resize(a, 129));
-        assert!(h.release(b) && h.resize(a, 1 << 16) && h.room() == (0, 0));
-        assert!(h.resize(a, 1) && h.release(a));
-        assert_eq!(h.room(), (1 << 16, 1 << 16));
-        assert_eq!(h.allocate((1 << 16) + 1, 1), None);
-        assert_eq!(h.allocate(usize::MAX, 1), None);
+/// `shmem_team_ptr` (1.6): as [`ptr`], with the PE's number in `team`; null if it has none.
+pub fn team_ptr(f: &'static str, team: team::Team, dest: *const u8, pe: c_int) -> *mut u8 {
+    match team::translate_pe(f, team, pe, team::WORLD) {
+        -1 => core::ptr::null_mut(),
+        pe => ptr(f, dest, pe),
     }
 }

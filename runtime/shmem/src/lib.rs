@@ -30,6 +30,7 @@ pub mod team;
 pub mod wait;
 pub mod world;
 
+mod blocks;
 mod check;
 mod control;
 mod fail;
@@ -37,8 +38,9 @@ mod link;
 mod queue;
 mod segment;
 mod settings;
-mod statics;
+mod standstill;
 mod way;
+mod word;
 
 /// `SHMEM_MAJOR_VERSION`.
 pub const MAJOR: i32 = 1;

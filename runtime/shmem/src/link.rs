@@ -11,13 +11,17 @@
 //! No fence lies between a flag and the look at the peer's sleepers: a full fence would wait for the flag's line
 //! to travel, on every hop. The look may so miss a peer that goes to sleep within the time a store needs to become
 //! visible (some 0.1 us). It then naps once, 50 us, and looks again by itself: see [`crate::wait`]; and it counts
-//! itself as a sleeper until its wait ends, so that only the first nap can be affected.
+//! itself as a sleeper until its wait ends, so that only the first nap can be affected ([`hetmp_core::bell`]).
 
-use crate::amo::Op;
-use crate::control::{Bell, Control};
+use crate::control::Control;
 use crate::way::{self, Way};
+use crate::word::Op;
 use crate::world::World;
 use core::sync::atomic::{AtomicU64, Ordering};
+
+/// From this size on, memcpy may use stores that bypass the cache; it orders them itself at its end, but this
+/// does not depend on that.
+pub(crate) const STREAMING: usize = 1 << 16;
 
 /// The start of a peer's segment where its memory may be accessed by loads and stores of this PE, else null.
 pub(crate) fn reach(world: &'static World, pe: u32) -> *mut u8 {
@@ -104,7 +108,7 @@ pub(crate) unsafe fn copy(source: *const u8, to: *mut u8, bytes: usize) {
     // Large copies may use stores that bypass the cache, which a release store does not order on this machine. A
     // full fence would also hold up the loads of the next copy.
     #[cfg(target_arch = "x86_64")]
-    if bytes >= crate::rma::STREAMING {
+    if bytes >= STREAMING {
         // SAFETY: every x86-64 has it.
         unsafe { core::arch::x86_64::_mm_sfence() };
     }
@@ -114,8 +118,6 @@ pub(crate) unsafe fn copy(source: *const u8, to: *mut u8, bytes: usize) {
 #[inline(always)]
 pub(crate) fn wake_here(base: *mut u8) {
     // SAFETY: every segment begins with a control block of atomics and stays mapped.
-    let bell: &Bell = unsafe { &(*base.cast::<Control>()).bell };
-    if bell.sleepers.load(Ordering::Relaxed) != 0 {
-        crate::wait::awaken(bell);
-    }
+    let control = unsafe { &*base.cast::<Control>() };
+    control.bell.ring_unfenced();
 }

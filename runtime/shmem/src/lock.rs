@@ -34,7 +34,7 @@ pub unsafe fn set(f: &'static str, lock: *mut c_long) {
         let drawn = amo::fetching(f, DEFAULT, Op::Add, word, NEXT, 0, HOME);
         let mine = next(drawn);
         if serving(drawn) != mine {
-            wait::until_true(world, &mut || {
+            wait::until_true(f, world, &mut || {
                 serving(amo::fetching(f, DEFAULT, Op::Fetch, word, 0, 0, HOME)) == mine
             });
         }

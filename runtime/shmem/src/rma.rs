@@ -10,10 +10,6 @@ use crate::world;
 use core::ffi::c_int;
 use core::sync::atomic::{fence as cpu_fence, Ordering};
 
-/// From this size on, memcpy may use stores that bypass the cache; it orders them itself at its end, but this
-/// does not depend on that.
-pub(crate) const STREAMING: usize = 1 << 16;
-
 /// Copies `bytes` from `source` of this PE to `dest` of `pe`.
 ///
 /// # Safety
@@ -50,7 +46,7 @@ unsafe fn put_cold(
         // SAFETY: as in `put`.
         Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
         // SAFETY: as in `put`.
-        Way::Queue(to) => unsafe { to.put(f, ctx, source, bytes) },
+        Way::Queue(to) => unsafe { to.put(f, source, bytes) },
     }
 }
 
@@ -89,7 +85,7 @@ unsafe fn put_nbi_cold(
         // SAFETY: as in `put`.
         Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
         // SAFETY: as in `put_nbi`.
-        Way::Queue(to) => unsafe { to.put_nbi(f, ctx, source, bytes) },
+        Way::Queue(to) => unsafe { to.put_nbi(f, source, bytes) },
     }
 }
 
@@ -128,7 +124,7 @@ unsafe fn get_cold(
         // SAFETY: as in `get`.
         Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
         // SAFETY: as in `get`.
-        Way::Queue(from) => unsafe { from.get(f, ctx, dest, bytes) },
+        Way::Queue(from) => unsafe { from.get(f, dest, bytes) },
     }
 }
 
@@ -167,7 +163,7 @@ unsafe fn get_nbi_cold(
         // SAFETY: as in `get`.
         Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
         // SAFETY: as in `get_nbi`.
-        Way::Queue(from) => unsafe { from.get_nbi(f, ctx, dest, bytes) },
+        Way::Queue(from) => unsafe { from.get_nbi(f, dest, bytes) },
     }
 }
 
@@ -193,7 +189,7 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
         Way::Here(to) => unsafe { to.cast::<T>().write_volatile(value) },
         // SAFETY: the value lies on this stack; a short put takes it along.
         Way::Queue(to) => unsafe {
-            to.put(f, ctx, (&raw const value).cast(), size_of::<T>());
+            to.put(f, (&raw const value).cast(), size_of::<T>());
         },
     }
 }
@@ -222,7 +218,7 @@ unsafe fn g_cold<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int
             let mut value = core::mem::MaybeUninit::<T>::uninit();
             // SAFETY: room for one value, which is there when `get` returns; any bits are one of these plain types.
             unsafe {
-                from.get(f, ctx, value.as_mut_ptr().cast(), size_of::<T>());
+                from.get(f, value.as_mut_ptr().cast(), size_of::<T>());
                 value.assume_init()
             }
         }

@@ -2,19 +2,7 @@
 
 use hetmp_core::env::snapshot;
 use hetmp_core::report;
-
-/// Which engine reaches the peers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nic {
-    /// Mapped memory where it can be, sockets elsewhere.
-    Auto,
-    /// Mapped memory only.
-    Shm,
-    /// The software adapter, for peers on this machine.
-    Emulated,
-    /// Sockets to everybody.
-    Tcp,
-}
+use hetmp_nic::job::Way;
 
 /// Settings of a job.
 #[derive(Clone, Debug)]
@@ -30,15 +18,15 @@ pub(crate) struct Settings {
     /// Look for usage errors in every call.
     pub(crate) check: bool,
     /// The engine.
-    pub(crate) nic: Nic,
+    pub(crate) nic: Way,
     /// `HETMP_NIC_MODEL`, empty for none.
     pub(crate) model: String,
 }
 
 /// The default symmetric heap: pages are only taken when they are touched.
 const HEAP: usize = 256 << 20;
-/// The largest heap that is accepted: half of the address space of a process.
-const LARGEST: f64 = (1u64 << 46) as f64;
+/// The largest heap that is accepted, in T: half of the address space of a process.
+const LARGEST_T: u64 = 64;
 
 fn text(name: &str) -> Option<String> {
     snapshot()
@@ -63,9 +51,27 @@ fn is_on(value: &str) -> bool {
     )
 }
 
+/// Why a text is not a size that is accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BadSize {
+    /// It is no size.
+    NoSize,
+    /// It is more than [`LARGEST_T`].
+    TooLarge,
+}
+
+impl core::fmt::Display for BadSize {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            BadSize::NoSize => f.write_str("a size such as 64M, 1.5G or 1048576 is accepted"),
+            BadSize::TooLarge => write!(f, "at most {LARGEST_T}T is accepted"),
+        }
+    }
+}
+
 /// A size: a number, perhaps with a fraction, and a suffix K, M, G or T (powers of 1024). What follows the suffix does
 /// not count.
-pub(crate) fn size(text: &str) -> Option<usize> {
+pub(crate) fn size(text: &str) -> Result<usize, BadSize> {
     let text = text.trim();
     let end = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -82,11 +88,15 @@ pub(crate) fn size(text: &str) -> Option<usize> {
         Some('M') => 1 << 20,
         Some('G') => 1 << 30,
         Some('T') => 1 << 40,
-        Some(_) => return None,
+        Some(_) => return Err(BadSize::NoSize),
     };
-    let value: f64 = number.parse().ok()?;
+    let value: f64 = number.parse().map_err(|_| BadSize::NoSize)?;
     let bytes = (value * scale as f64).ceil();
-    (bytes.is_finite() && (0.0..=LARGEST).contains(&bytes)).then_some(bytes as usize)
+    if bytes > (LARGEST_T << 40) as f64 {
+        Err(BadSize::TooLarge)
+    } else {
+        Ok(bytes as usize)
+    }
 }
 
 impl Settings {
@@ -95,25 +105,20 @@ impl Settings {
         let heap = match shmem("SYMMETRIC_SIZE") {
             None => HEAP,
             // The specification lets no program run with another size than it asked for.
-            Some((name, value)) => size(&value).unwrap_or_else(|| {
-                report::fatal(format_args!(
-                    "{name} {value}: a size such as 64M, 1.5G or 1048576 is accepted"
-                ))
-            }),
+            Some((name, value)) => size(&value)
+                .unwrap_or_else(|why| report::fatal(format_args!("{name} {value}: {why}"))),
         };
         let flag = |name: &str| shmem(name).is_some_and(|(_, value)| is_on(&value));
-        let nic = match text("HETMP_NIC").map(|v| v.to_ascii_lowercase()).as_deref() {
-            None | Some("" | "auto") => Nic::Auto,
-            Some("shm") => Nic::Shm,
-            Some("emulated") => Nic::Emulated,
-            Some("tcp") => Nic::Tcp,
-            Some(other) => {
+        let nic = text("HETMP_NIC").map_or(Way::Auto, |value| {
+            let name = value.to_ascii_lowercase();
+            let name = if name.is_empty() { "auto" } else { &name };
+            Way::of(name).unwrap_or_else(|| {
                 report::warn(format_args!(
-                    "HETMP_NIC {other}: auto, shm, emulated and tcp are accepted"
+                    "HETMP_NIC {name}: auto, shm, emulated and tcp are accepted"
                 ));
-                Nic::Auto
-            }
-        };
+                Way::Auto
+            })
+        });
         Settings {
             heap,
             info: flag("INFO"),
@@ -135,28 +140,30 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{size, BadSize};
 
     #[test]
     fn sizes_take_fractions_and_suffixes() {
         for (text, bytes) in [
-            ("1048576", Some(1 << 20)),
-            ("64M", Some(64 << 20)),
-            ("1.5g", Some(3 << 29)),
-            ("2 KB", Some(2048)),
-            ("0.5k", Some(512)),
-            ("1T", Some(1 << 40)),
-            ("3.1M", Some(3_250_586)),
-            (".5m", Some(512 << 10)),
-            ("20kk", Some(20 << 10)),
-            ("", None),
-            ("M", None),
-            ("-1", None),
-            ("1e400", None),
-            ("inf", None),
-            ("nan", None),
-            ("9999999T", None),
-            ("12x", None),
+            ("1048576", Ok(1 << 20)),
+            ("64M", Ok(64 << 20)),
+            ("1.5g", Ok(3 << 29)),
+            ("2 KB", Ok(2048)),
+            ("0.5k", Ok(512)),
+            ("1T", Ok(1 << 40)),
+            ("3.1M", Ok(3_250_586)),
+            (".5m", Ok(512 << 10)),
+            ("20kk", Ok(20 << 10)),
+            ("", Err(BadSize::NoSize)),
+            ("M", Err(BadSize::NoSize)),
+            ("-1", Err(BadSize::NoSize)),
+            ("1e400", Err(BadSize::NoSize)),
+            ("inf", Err(BadSize::NoSize)),
+            ("nan", Err(BadSize::NoSize)),
+            ("9999999T", Err(BadSize::TooLarge)),
+            ("100T", Err(BadSize::TooLarge)),
+            ("64T", Ok(64 << 40)),
+            ("12x", Err(BadSize::NoSize)),
         ] {
             assert_eq!(size(text), bytes, "{text}");
         }

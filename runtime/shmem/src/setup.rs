@@ -1,23 +1,23 @@
 //! Starting and ending (specification 1.5, section 9.1): who is in the job, and where everybody's memory is.
 
+use crate::blocks::Heap;
 use crate::collective;
 use crate::context;
-use crate::fail;
-use crate::heap::Heap;
+use crate::control::{self, Control};
 use crate::queue;
-use crate::segment::{Layout, Segment};
+use crate::segment::{Layout, Segment, HEAP_ALIGN};
 use crate::settings::Settings;
-use crate::statics;
+use crate::standstill;
 use crate::world::{self, Peer, State, World};
 use core::cell::UnsafeCell;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use hetmp_core::bootstrap::{self, Job};
+use hetmp_core::bootstrap;
 use hetmp_core::lock::Lock;
 use hetmp_core::park::Policy;
-use hetmp_core::{quota, report, topo};
-use hetmp_nic::device_memory::board::BOARD_BYTES;
-use std::os::fd::AsRawFd;
+use hetmp_core::{quota, report, spins, statics, topo};
+use hetmp_nic::engine::Sizes;
+use hetmp_nic::job::{self, Handler, Job, Refused, Request};
 use std::sync::Mutex;
 
 /// `SHMEM_THREAD_SINGLE` to `SHMEM_THREAD_MULTIPLE`.
@@ -26,8 +26,13 @@ pub const THREAD_LEVELS: core::ops::RangeInclusive<c_int> = 0..=3;
 /// Words of a set of CPUs.
 const CPU_WORDS: usize = 16;
 
-/// The key under which a PE tells where its segment is.
-const KEY: &str = "shmem.segment";
+/// What every PE offers to its peers. OpenSHMEM has port 0, and needs two regions of it; others may come.
+const SIZES: Sizes = Sizes {
+    ports: 3,
+    regions: 64,
+    messages: 256,
+    counters: 256,
+};
 
 /// Calls of init that no finalize has answered yet (1.6: the library can be initialised again).
 static OPEN: AtomicU32 = AtomicU32::new(0);
@@ -37,8 +42,6 @@ static STARTING: Mutex<()> = Mutex::new(());
 /// What a PE tells its peers at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Card {
-    pid: u32,
-    fd: i32,
     layout: Layout,
     /// Bytes of static data, to notice another executable.
     data: usize,
@@ -52,9 +55,7 @@ impl Card {
         let used = self.cpus.iter().rposition(|w| *w != 0).map_or(1, |i| i + 1);
         let cpus: Vec<String> = self.cpus[..used].iter().map(|w| format!("{w:x}")).collect();
         format!(
-            "{} {} {} {} {} {} {}",
-            self.pid,
-            self.fd,
+            "{} {} {} {} {}",
             self.layout.control,
             self.layout.data,
             self.layout.heap,
@@ -67,8 +68,6 @@ impl Card {
         let mut words = core::str::from_utf8(text).ok()?.split(' ');
         let mut next = || words.next();
         let card = Card {
-            pid: next()?.parse().ok()?,
-            fd: next()?.parse().ok()?,
             layout: Layout {
                 control: next()?.parse().ok()?,
                 data: next()?.parse().ok()?,
@@ -96,7 +95,7 @@ pub fn init(f: &'static str) {
 pub fn init_thread(f: &'static str, requested: c_int) -> c_int {
     let _one = STARTING.lock();
     if world::state() == State::Forked {
-        fail::not_running(f);
+        world::not_running(f);
     }
     if !THREAD_LEVELS.contains(&requested) {
         report::fatal(format_args!(
@@ -112,97 +111,113 @@ pub fn init_thread(f: &'static str, requested: c_int) -> c_int {
         Some(world) => {
             world.threads.store(requested, Ordering::Relaxed);
             reopen(world);
+            standstill::back(f, world);
             collective::barrier_all(f);
         }
         None => start(f, requested),
     }
+    standstill::begin();
     requested
 }
 
 fn reopen(world: &'static World) {
     let all_mapped = world.peers.iter().all(|p| p.mapped.is_some());
-    let direct = all_mapped && world.net.is_none() && !world.settings.check && world.is_coherent();
+    let direct =
+        all_mapped && queue::net().is_none() && !world.settings.check && world.is_coherent();
     world::open(world, direct);
 }
 
 fn start(f: &'static str, requested: c_int) {
-    let mut job = match bootstrap::connect() {
-        Ok(job) => job,
+    let mut exchange = match bootstrap::connect() {
+        Ok(exchange) => exchange,
         Err(e) => report::fatal(format_args!("{f} {e}")),
     };
     let settings = Settings::read();
     let data = statics::range();
-    let layout = Layout::new(
-        crate::control::bytes(job.size()) + BOARD_BYTES,
-        data.len(),
-        settings.heap,
-    );
-    let plan = match queue::start::plan(&settings, job.as_mut()) {
-        Ok(plan) => plan,
-        Err(e) => job.abort(1, &format!("{f} {e}")),
+    let layout = Layout::new(control::bytes(exchange.size()), data.len(), settings.heap);
+    let request = Request {
+        member: "PE",
+        name: c"hetmp-shmem",
+        memory: layout.len(),
+        align: HEAP_ALIGN,
+        sizes: SIZES,
+        way: settings.nic,
+        model: &settings.model,
     };
-    let own = match Segment::create(layout) {
-        Ok(segment) => segment,
-        Err(e) => job.abort(
+    let joining = match job::begin(request, exchange.as_mut()) {
+        Ok(joining) => joining,
+        Err(Refused::Way(e)) => exchange.abort(1, &format!("{f} {e}")),
+        Err(Refused::Memory { bytes, error }) => exchange.abort(
             1,
-            &format!(
-                "{f} symmetric memory of {} bytes: {e}: a SHMEM_SYMMETRIC_SIZE that fits is accepted",
-                layout.len()
-            ),
+            &format!("{f} symmetric memory of {bytes} bytes: {error}: a SHMEM_SYMMETRIC_SIZE that fits is accepted"),
         ),
     };
-    let Some(file) = own.file.as_ref().map(AsRawFd::as_raw_fd) else {
-        unreachable!("a segment that was created has its file")
-    };
+    let copy = joining.base().wrapping_add(layout.data_at());
     // SAFETY: found by `range`, the copy is the segment's part for it. The program calls init before it
     // starts threads that use symmetric variables.
-    if let Err(e) = unsafe { statics::share(&data, own.data(), file, layout.data_at()) } {
-        job.abort(1, &format!("{f} static data at {:#x}: {e}", data.start));
+    if let Err(e) = unsafe { statics::share(&data, copy, joining.file(), layout.data_at()) } {
+        exchange.abort(1, &format!("{f} static data at {:#x}: {e}", data.start));
     }
     let mut cpus = [0; CPU_WORDS];
     for (place, word) in cpus.iter_mut().zip(topo::affinity().words()) {
         *place = *word;
     }
     let card = Card {
-        pid: std::process::id(),
-        fd: file,
         layout,
         data: data.len(),
         cpus,
     };
-    let exchanged = job
-        .put(KEY, card.encode().as_bytes())
-        .and_then(|()| job.fence());
-    if let Err(e) = exchanged {
-        job.abort(1, &format!("{f} {e}"));
-    }
-    let (peers, cpus) = map_peers(f, job.as_mut(), &card, own, plan.maps());
-    // Nobody may end, and take its segment's file along, before all have opened it.
-    if let Err(e) = job.fence() {
-        job.abort(1, &format!("{f} {e}"));
-    }
-    // Its threads wait as everybody does.
-    set_policy(&peers, &cpus);
-    let net = match plan.start(job.as_mut(), &peers) {
-        Ok(net) => net,
-        Err(e) => job.abort(1, &format!("{f} {e}")),
+    let me = exchange.rank();
+    let mut check = |pe: u32, local: bool, note: &[u8]| {
+        let theirs = same(me, &card, pe, note)?;
+        if local {
+            for (sum, word) in cpus.iter_mut().zip(&theirs.cpus) {
+                *sum |= word;
+            }
+        }
+        Ok(())
     };
-    let (me, n) = (job.rank(), job.size());
+    let met = joining.meet(
+        exchange.as_mut(),
+        card.encode().as_bytes(),
+        &mut check,
+        &|_, base| Some(waking(base)),
+    );
+    let mut job = match met {
+        Ok(job) => job,
+        Err(e) => exchange.abort(1, &format!("{f} {e}")),
+    };
+    // The engine's threads wait as everybody does.
+    set_policy(&job, &cpus);
+    if let Err(e) = job.start(exchange.as_mut()) {
+        exchange.abort(1, &format!("{f} {e}"));
+    }
+    let job = job.establish(exchange);
+    let peers: Vec<Peer> = job
+        .peers()
+        .iter()
+        .map(|p| Peer {
+            mapped: p.segment.as_ref().map(|s| Segment {
+                base: s.base(),
+                layout,
+            }),
+        })
+        .collect();
     let world: &'static World = Box::leak(Box::new(World {
         me,
-        n,
+        n: job.size(),
         data,
         heap_range: match &peers[me as usize].mapped {
             Some(s) => s.heap(),
-            None => unreachable!("put there by map_peers"),
+            None => unreachable!("a process' own segment is mapped"),
         },
         heap: Mutex::new(Heap::new(layout.heap)),
         peers,
-        job: Mutex::new(job),
+        job,
         threads: AtomicI32::new(requested),
         settings,
-        net,
     }));
+    queue::start(job);
     // SAFETY: handlers of ours that live as long as the library, which is never unloaded.
     unsafe {
         libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child));
@@ -212,76 +227,43 @@ fn start(f: &'static str, requested: c_int) {
     say(world);
 }
 
-/// Opens the segments of all PEs of this machine, if they are to be mapped; ends the job if one cannot be. Also gives
-/// the CPUs that these PEs may use, all together.
-fn map_peers(
-    f: &'static str,
-    job: &mut dyn Job,
-    card: &Card,
-    own: Segment,
-    maps: bool,
-) -> (Vec<Peer>, [u64; CPU_WORDS]) {
-    let (me, n) = (job.rank(), job.size());
-    let local: Vec<u32> = job.local_ranks().to_vec();
-    let mut own = Some(own);
-    let mut cpus = card.cpus;
-    let peers = (0..n)
-        .map(|pe| {
-            if pe == me {
-                return Peer {
-                    mapped: own.take(),
-                    local: true,
-                };
-            }
-            let theirs = match job.get(pe, KEY) {
-                Ok(Some(text)) => Card::parse(&text),
-                Ok(None) => None,
-                Err(e) => job.abort(1, &format!("{f} PE {pe}: {e}")),
-            };
-            let Some(theirs) = theirs else {
-                job.abort(1, &format!("{f} PE {pe}: it did not say where its memory is: a process that calls shmem_init is accepted"));
-            };
-            if theirs.data != card.data {
-                job.abort(1, &format!("{f} PE {pe}: static data of {} bytes: the same executable as PE {me}'s, with {}, is accepted", theirs.data, card.data));
-            }
-            if theirs.layout != card.layout {
-                job.abort(1, &format!("{f} PE {pe}: symmetric heap of {} bytes: the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes, is accepted", theirs.layout.heap, card.layout.heap));
-            }
-            let is_local = local.contains(&pe);
-            if is_local {
-                for (sum, word) in cpus.iter_mut().zip(&theirs.cpus) {
-                    *sum |= word;
-                }
-            }
-            if !(maps && is_local) {
-                return Peer {
-                    mapped: None,
-                    local: is_local,
-                };
-            }
-            match Segment::open(theirs.pid, theirs.fd, theirs.layout) {
-                Ok(segment) => Peer {
-                    mapped: Some(segment),
-                    local: is_local,
-                },
-                Err(e) => job.abort(1, &format!("{f} PE {pe}: memory of process {}: {e}", theirs.pid)),
-            }
-        })
-        .collect();
-    (peers, cpus)
+/// A peer's card, or why it cannot be in one job with `me`, which has `card`.
+fn same(me: u32, card: &Card, pe: u32, note: &[u8]) -> Result<Card, String> {
+    let Some(theirs) = Card::parse(note) else {
+        return Err(format!("PE {pe}: it did not say how its memory is laid out: a process that calls shmem_init is accepted"));
+    };
+    if theirs.data != card.data {
+        return Err(format!("PE {pe}: static data of {} bytes: the same executable as PE {me}'s, with {}, is accepted", theirs.data, card.data));
+    }
+    if theirs.layout != card.layout {
+        return Err(format!("PE {pe}: symmetric heap of {} bytes: the same SHMEM_SYMMETRIC_SIZE as PE {me}'s, {} bytes, is accepted", theirs.layout.heap, card.layout.heap));
+    }
+    Ok(theirs)
+}
+
+/// What arrives wakes the PE whose segment is mapped at `base`, if it sleeps.
+fn waking(base: *mut u8) -> Handler {
+    let base = base.expose_provenance();
+    Box::new(move |_| {
+        // SAFETY: every segment begins with a control block of atomics and stays mapped.
+        let control = unsafe { &*core::ptr::with_exposed_provenance::<Control>(base) };
+        control.bell.ring();
+    })
 }
 
 /// Tells the waiting policy how many PEs share how many CPUs. A launcher that binds every PE to a core of its own has
 /// not crowded them, so that the CPUs of all count.
-fn set_policy(peers: &[Peer], cpus: &[u64; CPU_WORDS]) {
-    let pes = peers.iter().filter(|p| p.local).count() as isize;
+fn set_policy(job: &Job, cpus: &[u64; CPU_WORDS]) {
+    let pes = job.peers().iter().filter(|p| p.local).count();
     let cpus: u32 = cpus.iter().map(|w| w.count_ones()).sum();
     let cpus = match quota::cpus() {
         Some(quota) => quota.min(cpus as usize),
         None => cpus as usize,
     };
-    Policy::set_cpus(cpus);
-    Policy::add_threads(pes - 1);
+    Policy::join_job(pes.saturating_sub(1), cpus);
+    if let Some(spins) = spins::from_env() {
+        Policy::set_spins(spins.free, spins.throttled);
+    }
 }
 
 /// Prints what was asked for by `SHMEM_VERSION`, `SHMEM_INFO` and `SHMEM_DEBUG`.
@@ -312,7 +294,7 @@ fn say(world: &World) {
         );
     }
     if s.debug {
-        let way = match &world.net {
+        let way = match queue::net() {
             Some(net) => net.engine.name(),
             None if world::is_direct() => "direct",
             None => "checked",
@@ -401,10 +383,7 @@ unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
         State::New | State::Finished => {}
     }
     if let Some(world) = world::earlier() {
-        if let Ok(mut job) = world.job.try_lock() {
-            // The process ends; there is nobody to tell.
-            let _ = job.finalize();
-        }
+        world.job.leave();
     }
 }
 
@@ -412,10 +391,14 @@ unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
 pub fn finalize(f: &'static str) {
     let world = world::need(f);
     context::quiet_every(f);
+    if OPEN.load(Ordering::Relaxed) == 1 {
+        standstill::leaving();
+    }
     collective::barrier_all(f);
     let _one = STARTING.lock();
     if OPEN.fetch_sub(1, Ordering::Relaxed) == 1 {
-        if let Some(net) = &world.net {
+        standstill::left(f, world);
+        if let Some(net) = queue::net() {
             // Peers wait for what is still on its way to them, and end once they have it.
             net.internal.drain(net);
             if world.settings.debug {
@@ -456,10 +439,7 @@ pub fn global_exit(f: &'static str, status: c_int) -> ! {
     // What the program wrote through stdio is its output.
     // SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
-    world::abort(
-        status,
-        &format!("{f} status {status}: called by PE {}", world.me),
-    )
+    world::abort(status, &format!("{f} on PE {}", world.me))
 }
 
 /// `shmem_pe_accessible`.
@@ -491,8 +471,6 @@ mod tests {
     #[test]
     fn cards_come_back_and_other_texts_do_not() {
         let card = Card {
-            pid: 12,
-            fd: 5,
             layout: Layout::new(100, 8192, 1 << 20),
             data: 8192,
             cpus: {
@@ -506,12 +484,12 @@ mod tests {
         for bad in [
             "",
             "1 2 3",
-            "a b c d e f 3",
+            "a b c d 3",
+            "1 2 3 4",
             "1 2 3 4 5 6",
-            "1 2 3 4 5 6 7 8",
-            "-1 2 3 4 5 6 7",
-            "1 2 3 4 5 6 x",
-            "1 2 3 4 5 6 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
+            "-1 2 3 4 5",
+            "1 2 3 4 x",
+            "1 2 3 4 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1",
         ] {
             assert_eq!(Card::parse(bad.as_bytes()), None, "{bad}");
         }

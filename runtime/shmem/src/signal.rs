@@ -4,7 +4,7 @@
 use crate::amo::{self, Op, Word};
 use crate::context::{self, Ctx};
 use crate::fail;
-use crate::rma;
+use crate::link;
 use crate::wait;
 use crate::way::{self, Way};
 use core::ffi::c_int;
@@ -57,7 +57,7 @@ pub unsafe fn put(
                 core::ptr::copy(source, to, bytes);
                 let word = AtomicU64::from_ptr(at.cast());
                 // A large copy may use stores that bypass the cache, which release does not order.
-                if bytes >= rma::STREAMING {
+                if bytes >= link::STREAMING {
                     fence(Ordering::SeqCst);
                 }
                 match sig_op {
@@ -106,7 +106,7 @@ unsafe fn put_cold(
                 SignalOp::Add
             };
             // SAFETY: as in `put`.
-            unsafe { to.put_signal(f, ctx, source, bytes, word.offset, how, value, nbi) };
+            unsafe { to.put_signal(f, source, bytes, word.offset, how, value, nbi) };
         }
         (Way::Here(to), Way::Here(at)) => {
             // SAFETY: as in `put`.

@@ -12,10 +12,8 @@ pub(crate) use split::end_all;
 pub use split::{destroy, split_2d, split_strided};
 pub(crate) use steps::{await_flag, Step};
 
-use crate::collective;
 use crate::control::{self, Cell, TEAMS};
 use crate::fail;
-use crate::heap;
 use crate::link;
 use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
@@ -199,7 +197,7 @@ fn made(f: &'static str, team: Team) -> &'static TeamState {
 }
 
 /// The team of a handle; none for `SHMEM_TEAM_INVALID`.
-fn valid(f: &'static str, team: Team) -> Option<&'static TeamState> {
+pub(crate) fn valid(f: &'static str, team: Team) -> Option<&'static TeamState> {
     if team.is_null() {
         world::need(f);
         return None;
@@ -252,19 +250,4 @@ pub fn translate_pe(f: &'static str, src: Team, pe: c_int, dest: Team) -> c_int 
     }
     let found = dest.members.iter().position(|m| m.pe == member.pe);
     found.map_or(-1, |rank| rank as c_int)
-}
-
-/// `shmem_team_sync`: 0 once all members are here; nonzero for `SHMEM_TEAM_INVALID`.
-pub fn sync(f: &'static str, team: Team) -> c_int {
-    let Some(t) = valid(f, team) else { return -1 };
-    collective::sync(f, t);
-    0
-}
-
-/// `shmem_team_ptr` (1.6): as [`heap::ptr`], with the PE's number in `team`; null if it has none.
-pub fn ptr(f: &'static str, team: Team, dest: *const u8, pe: c_int) -> *mut u8 {
-    match translate_pe(f, team, pe, WORLD) {
-        -1 => core::ptr::null_mut(),
-        pe => heap::ptr(f, dest, pe),
-    }
 }

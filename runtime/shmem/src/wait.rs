@@ -3,14 +3,16 @@
 //! **Waiting.** A PE first spins, under the policy of [`hetmp_core::park`] (short if the PEs of this machine
 //! outnumber its CPUs). Then it gives its core away for a while: the PE it waits for may be next in line on this
 //! very core, and handing over costs half a microsecond. Then it sleeps: peers that change something through
-//! the library's own flags, and engines that write what arrives, wake it through its [bell](crate::control::Bell); a
-//! plain store by a peer cannot, so that a sleep ends by itself after [`NAP_NS`].
+//! the library's own flags, and engines that write what arrives, wake it through its [bell](hetmp_core::bell::Bell); a
+//! plain store by a peer cannot, so that a sleep ends by itself after [`NAPS`].
 
-use crate::control::Bell;
 use crate::fail;
+use crate::queue;
+use crate::standstill::Watch;
 use crate::world::{self, World};
 use core::ffi::c_int;
 use core::sync::atomic::{fence, AtomicU32, Ordering};
+use hetmp_core::bell::Naps;
 use hetmp_core::park::Spinner;
 use hetmp_core::sys;
 
@@ -18,14 +20,17 @@ use hetmp_core::sys;
 const YIELDS: u32 = 200;
 /// The same where an engine brings what is waited for: its thread takes a while to take over from a PE that sleeps.
 const ENGINE_YIELDS: u32 = 4000;
-/// The shortest and longest sleep while nobody rings, nanoseconds.
-const NAP_NS: (u64, u64) = (50_000, 1_000_000);
+/// Sleeps while nobody rings.
+const NAPS: Naps = Naps {
+    shortest: 50_000,
+    longest: 1_000_000,
+};
 
-/// Waits until `done` says so.
+/// Waits until `done` says so, in the function `f`.
 #[cold]
 #[inline(never)]
-pub(crate) fn until_true(world: &World, done: &mut dyn FnMut() -> bool) {
-    let engine = world.net.as_ref().map(|net| &*net.engine);
+pub(crate) fn until_true(f: &'static str, world: &'static World, done: &mut dyn FnMut() -> bool) {
+    let engine = queue::net().map(|net| net.engine);
     // What arrives need not go through another thread while this one has nothing else to do.
     let mut look = || done() || engine.is_some_and(|e| e.progress() && done());
     let mut spinner = Spinner::new();
@@ -45,65 +50,11 @@ pub(crate) fn until_true(world: &World, done: &mut dyn FnMut() -> bool) {
             return;
         }
     }
-    let bell = &world.control().bell;
-    let mut nap = NAP_NS.0;
-    bell.sleepers.fetch_add(1, Ordering::SeqCst);
-    loop {
-        let seen = bell.rings.load(Ordering::Acquire);
-        fence(Ordering::SeqCst);
-        if done() {
-            break;
-        }
-        shared_futex_wait(&bell.rings, seen, nap);
-        nap = (nap * 2).min(NAP_NS.1);
-    }
-    bell.sleepers.fetch_sub(1, Ordering::SeqCst);
-}
-
-/// Wakes a PE that sleeps, after its flag was changed.
-#[inline]
-pub(crate) fn ring(bell: &Bell) {
-    fence(Ordering::SeqCst);
-    if bell.sleepers.load(Ordering::Relaxed) != 0 {
-        awaken(bell);
-    }
-}
-
-#[cold]
-pub(crate) fn awaken(bell: &Bell) {
-    bell.rings.fetch_add(1, Ordering::Release);
-    // SAFETY: a live word of a mapped segment.
-    unsafe {
-        let saved = sys::errno();
-        libc::syscall(
-            libc::SYS_futex,
-            bell.rings.as_ptr(),
-            libc::FUTEX_WAKE,
-            i32::MAX,
-        );
-        *libc::__errno_location() = saved;
-    }
-}
-
-/// Sleeps while `*word == expected`, for `ns` nanoseconds at most; the word may lie in memory that other processes
-/// map, too.
-fn shared_futex_wait(word: &AtomicU32, expected: u32, ns: u64) {
-    let timeout = libc::timespec {
-        tv_sec: (ns / 1_000_000_000) as libc::time_t,
-        tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-    };
-    // SAFETY: the word is live and aligned, the timeout lies on this stack.
-    unsafe {
-        let saved = sys::errno();
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            libc::FUTEX_WAIT,
-            expected,
-            &raw const timeout,
-        );
-        *libc::__errno_location() = saved;
-    }
+    let mut watch = Watch::new(f, world);
+    world.control().bell.sleep(NAPS, done, &mut || {
+        watch.napped();
+        true
+    });
 }
 
 /// A value that can be waited for.
@@ -184,7 +135,7 @@ unsafe fn until_cold<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value:
     let world = world::need(f);
     check_place(f, world, ivar as usize, size_of::<T>());
     let mut seen = value;
-    until_true(world, &mut || {
+    until_true(f, world, &mut || {
         // SAFETY: the caller's promise.
         seen = unsafe { load(ivar) };
         compare(f, seen, cmp, value)
@@ -206,7 +157,7 @@ fn observed<T>(f: &'static str, ivar: *const T, n: usize) {
 fn awaits<T>(f: &'static str, ivars: *const T, n: usize) {
     if !world::is_direct() {
         let world = world::need(f);
-        if let Some(net) = &world.net {
+        if let Some(net) = queue::net() {
             net.awaits(world, ivars as usize, n * size_of::<T>());
         }
     }
@@ -216,7 +167,7 @@ fn awaits<T>(f: &'static str, ivars: *const T, n: usize) {
 #[inline(never)]
 fn tell_checker(f: &'static str, address: usize, bytes: usize) {
     let world = world::need(f);
-    if let Some(net) = &world.net {
+    if let Some(net) = queue::net() {
         net.observed(f, world, address, bytes);
     }
 }
@@ -330,7 +281,7 @@ pub unsafe fn until_all<T: Value>(
     // SAFETY: the caller's promise.
     unsafe {
         if !a.all() {
-            until_true(world, &mut || a.all());
+            until_true(f, world, &mut || a.all());
         }
     }
     observed(f, ivars, n);
@@ -366,7 +317,7 @@ pub unsafe fn until_any<T: Value>(
         let from = turn();
         let mut found = a.any(from);
         if found.is_none() {
-            until_true(world, &mut || {
+            until_true(f, world, &mut || {
                 found = a.any(from);
                 found.is_some()
             });
@@ -408,7 +359,7 @@ pub unsafe fn until_some<T: Value>(
         awaits(f, ivars, n);
         let mut found = a.some(indices);
         if found == 0 {
-            until_true(world, &mut || {
+            until_true(f, world, &mut || {
                 found = a.some(indices);
                 found != 0
             });
@@ -447,8 +398,8 @@ fn looked_in_vain(f: &'static str) {
 #[cold]
 #[inline(never)]
 fn cold_look(f: &'static str) {
-    let world = world::need(f);
-    let worked = world.net.as_ref().is_some_and(|net| net.engine.progress());
+    world::need(f);
+    let worked = queue::net().is_some_and(|net| net.engine.progress());
     if !worked {
         sys::yield_now();
     }

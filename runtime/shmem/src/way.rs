@@ -2,10 +2,11 @@
 
 use crate::context::{self, Ctx};
 use crate::fail;
-use crate::heap;
-use crate::queue::{Reach, Remote};
+use crate::queue::lanes::Lanes;
+use crate::queue::{self, Net, Remote};
 use crate::world::{self, World};
 use core::ffi::c_int;
+use hetmp_nic::job::Reach;
 
 /// How a place of a peer is reached.
 #[derive(Clone, Copy, Debug)]
@@ -35,17 +36,32 @@ pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: 
         fail::bad_address(f, address, bytes, pe as c_int)
     };
     if world.settings.check {
-        heap::check(f, world, address, bytes, pe);
+        check_block(f, world, address, bytes, pe);
     }
     Found {
-        way: to(world, pe, offset),
+        way: through(world, pe, offset, |net| match context::own_lanes(ctx) {
+            Some(lanes) => lanes,
+            None => &net.default,
+        }),
     }
 }
 
-/// The way to `offset` in the segment of `pe`.
+/// The way to `offset` in the segment of `pe`, for what the library itself sends.
 pub(crate) fn to(world: &'static World, pe: u32, offset: u64) -> Way {
+    through(world, pe, offset, |net| &net.internal)
+}
+
+/// The same, through the queue pairs that `lanes` chooses.
+#[inline]
+fn through(
+    world: &'static World,
+    pe: u32,
+    offset: u64,
+    lanes: impl FnOnce(&'static Net) -> &'static Lanes,
+) -> Way {
     let mapped = world.peer(pe).mapped.as_ref();
-    let queued = world.net.as_ref().filter(|net| match net.reach {
+    let queued = queue::net().filter(|net| match net.reach {
+        Reach::Nobody => false,
         Reach::All => true,
         Reach::Others => pe != world.me,
         Reach::Unmapped => mapped.is_none(),
@@ -54,10 +70,40 @@ pub(crate) fn to(world: &'static World, pe: u32, offset: u64) -> Way {
         (Some(net), _) => Way::Queue(Remote {
             world,
             net,
+            lanes: lanes(net),
             pe,
             offset,
         }),
         (None, Some(segment)) => Way::Here(segment.base.wrapping_add(offset as usize)),
         (None, None) => unreachable!("without an engine, all peers are mapped"),
+    }
+}
+
+/// Under `HETMP_CHECK`: an access to the heap that does not lie within one block ends the job. Books are this PE's, and
+/// every PE's are alike.
+#[cold]
+fn check_block(f: &'static str, world: &World, address: usize, bytes: usize, pe: u32) {
+    if !world.heap_range.contains(&address) {
+        return;
+    }
+    let at = address - world.heap_range.start;
+    let wrong = |what: core::fmt::Arguments<'_>| -> ! {
+        fail::die(
+            f,
+            format_args!("PE {pe}: address {address:#x} of {bytes} bytes: {what}"),
+        )
+    };
+    let block = match world.heap.lock() {
+        Ok(heap) => heap.block(at),
+        Err(_) => unreachable!("panics abort"),
+    };
+    match block {
+        None => wrong(format_args!(
+            "it is in no block: memory of the symmetric heap that was allocated and not freed is accepted"
+        )),
+        Some((start, len)) if at - start + bytes > len => wrong(format_args!(
+            "its block of {len} bytes ends before: a range within a block is accepted"
+        )),
+        Some(_) => {}
     }
 }

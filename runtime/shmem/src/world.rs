@@ -3,14 +3,13 @@
 //! There is one [`World`], made by `shmem_init` and never freed: the program holds pointers into its memory.
 //! Beside it lies [`FAST`], the few words that a direct operation needs.
 
-use crate::control::Control;
-use crate::heap::Heap;
-use crate::queue::Net;
+use crate::blocks::Heap;
+use crate::control::{self, Control, Entry};
 use crate::segment::Segment;
 use crate::settings::Settings;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-use hetmp_core::bootstrap::Job;
+use hetmp_nic::job::Job;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -35,8 +34,6 @@ static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
 pub(crate) struct Peer {
     /// Its segment, where it is mapped here (this PE's own for itself).
     pub(crate) mapped: Option<Segment>,
-    /// Runs on this machine.
-    pub(crate) local: bool,
 }
 
 /// Everything that is the same from `shmem_init` to `shmem_finalize`.
@@ -50,11 +47,10 @@ pub(crate) struct World {
     pub(crate) heap_range: Range<usize>,
     pub(crate) peers: Vec<Peer>,
     pub(crate) heap: Mutex<Heap>,
-    pub(crate) job: Mutex<Box<dyn Job>>,
+    /// What this PE shares with other users of the job.
+    pub(crate) job: &'static Job,
     /// `SHMEM_THREAD_*` provided.
     pub(crate) threads: AtomicI32,
-    /// Reaches the peers that are not accessed by loads and stores.
-    pub(crate) net: Option<Net>,
 }
 
 impl core::fmt::Debug for World {
@@ -86,6 +82,14 @@ impl World {
     pub(crate) fn control(&self) -> &Control {
         // SAFETY: every segment begins with one, which stays mapped; all of it is atomics.
         unsafe { &*self.own().base.cast::<Control>() }
+    }
+
+    /// What a PE told this one about where it waits.
+    pub(crate) fn entry(&self, pe: u32) -> &Entry {
+        debug_assert!(pe < self.n);
+        let at = control::entry_at(self.n, pe) as usize;
+        // SAFETY: within the control block, which stays mapped; all of it is atomics.
+        unsafe { &*self.own().base.wrapping_add(at).cast::<Entry>() }
     }
 
     /// True where several threads may call at a time.
@@ -226,7 +230,7 @@ pub(crate) fn get() -> Option<&'static World> {
 pub(crate) fn need(f: &'static str) -> &'static World {
     match get() {
         Some(world) => world,
-        None => crate::fail::not_running(f),
+        None => not_running(f),
     }
 }
 
@@ -283,14 +287,28 @@ pub(crate) fn regions() -> [Range<usize>; 2] {
     }
 }
 
+/// A function was called before `shmem_init` or after `shmem_finalize`.
+#[cold]
+#[inline(never)]
+pub(crate) fn not_running(f: &'static str) -> ! {
+    let when = match state() {
+        State::Finished => "after shmem_finalize",
+        State::Forked => "in a forked process",
+        _ => "before shmem_init",
+    };
+    abort(
+        1,
+        &format!("{f} called {when}: a call between shmem_init and shmem_finalize is accepted"),
+    )
+}
+
 /// Ends every PE of the job with `status`, with a line about it.
 pub(crate) fn abort(status: i32, text: &str) -> ! {
+    hetmp_core::report::flush_output();
     if let Some(world) = earlier() {
         // Another thread that is in the exchange (init, finalize) or that aborts holds the lock; then the
         // launcher notices that this process ends.
-        if let Ok(mut job) = world.job.try_lock() {
-            job.abort(status, text);
-        }
+        world.job.abort(status, text);
     }
     hetmp_core::report::warn(format_args!("{text}"));
     // SAFETY: no preconditions. Handlers of the program must not run: it is in the middle of a call.

@@ -214,21 +214,59 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
             format!("Puts of 8 bytes, {BATCH} a quiet, emulated adapter, {initiators} initiators");
         let mut table = Rounds::new(&title, "ns a put, all together");
         for _ in 0..options.rounds {
-            for by_template in [true, false] {
-                let way = if by_template { "template" } else { "whole" };
-                table.add(
-                    way,
-                    through(initiators, by_template, count / initiators as u32),
-                );
+            for (name, way) in ABLATION {
+                table.add(name, through(initiators, way, count / initiators as u32));
             }
         }
-        table.ratio("whole / template", "whole", "template");
+        table.ratio("none / template", "none", "template");
+        table.ratio("none / batch", "none", "batch");
+        table.ratio("none / both", "none", "both");
         report.table(table);
     }
 }
 
+/// How the puts between two quiets are posted.
+#[derive(Clone, Copy)]
+struct How {
+    /// From the slot's template; else a general descriptor is built and encoded.
+    template: bool,
+    /// One doorbell for all of them; else one for each.
+    batch: bool,
+}
+
+const ABLATION: [(&str, How); 4] = [
+    (
+        "none",
+        How {
+            template: false,
+            batch: false,
+        },
+    ),
+    (
+        "batch",
+        How {
+            template: false,
+            batch: true,
+        },
+    ),
+    (
+        "template",
+        How {
+            template: true,
+            batch: false,
+        },
+    ),
+    (
+        "both",
+        How {
+            template: true,
+            batch: true,
+        },
+    ),
+];
+
 /// Through an adapter that executes them: the wall time of a put while all initiators put.
-fn through(initiators: usize, by_template: bool, quiets: u32) -> f64 {
+fn through(initiators: usize, how: How, quiets: u32) -> f64 {
     let mut memory = vec![0u64; 1024];
     let whole = Memory::here(memory.as_mut_ptr().cast(), 8192);
     let domains: Arc<[Arc<Domain>]> = (0..2)
@@ -247,8 +285,16 @@ fn through(initiators: usize, by_template: bool, quiets: u32) -> f64 {
     let (from, to) = (whole.base, whole.base + 4096);
     let barrier = Barrier::new(initiators);
     let put = |qp: &mut QueuePair| {
-        if by_template {
-            qp.put(1, to, from, 8);
+        if how.template {
+            let d = Dynamic {
+                peer: 1,
+                remote: to,
+                local: from,
+                length: 8,
+            };
+            qp.initiator()
+                .post_template(Shape::Put, d)
+                .expect("a quiet came before the queue was full");
         } else {
             let d = Descriptor {
                 queue_pair: qp.initiator().statics().queue_pair,
@@ -265,6 +311,8 @@ fn through(initiators: usize, by_template: bool, quiets: u32) -> f64 {
             qp.initiator()
                 .post(black_box(&d))
                 .expect("a quiet came before the queue was full");
+        }
+        if !how.batch {
             qp.ring();
         }
     };

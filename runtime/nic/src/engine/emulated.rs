@@ -11,15 +11,15 @@ mod device;
 mod device_tests;
 mod place;
 
-use super::{ends, Abilities, Bell, Domain, Engine, Fabric, QueuePair, TemplateKeys};
+use super::{ends, Abilities, Bell, Domain, Domains, Engine, Fabric, QueuePair, TemplateKeys};
 use crate::device_memory::board::{Board, Tracker};
+use crate::domain::Door;
 use crate::queue_pair::Consumer;
 use adapter::Adapter;
 pub use adapter::Model;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use device::Invalidations;
 use hetmp_core::lock::Lock;
-use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
 use hetmp_core::{sys, thread};
 use place::{cpu, Place};
@@ -52,19 +52,16 @@ impl Joining {
     }
 }
 
-/// What the thread and the ranks share.
-///
-/// # Memory ordering
-/// `bells` grows after a doorbell record was released; the thread compares it with what it saw before its
-/// last look at the queues, after having marked itself asleep (fences on both sides in
-/// [`Flag::nudge`] and [`Flag::wait_nudged`]): a doorbell is seen, or the thread is woken.
+/// What the thread and the ranks share. Its doorbell is the [door](Door) of `home`, at which peers in other processes
+/// knock, too.
 struct Shared {
     fabric: Fabric,
     joining: Joining,
-    bells: CacheLine<AtomicU64>,
-    wake: CacheLine<Flag>,
-    /// Where the latest initiator ran that had to wake the thread.
-    waker: AtomicI32,
+    /// The rank that the adapter serves, or the first of several.
+    home: Arc<Domain>,
+    /// Where the latest initiator ran that had to wake the thread. The thread writes here at every turn: on a line of
+    /// its own, or each doorbell would miss the words beside it.
+    waker: CacheLine<AtomicI32>,
     stop: AtomicBool,
     queue_pairs: AtomicU32,
     /// Queue pairs in the list so far: grows after each was put in.
@@ -75,11 +72,15 @@ struct Shared {
 }
 
 impl Shared {
+    #[inline]
+    fn door(&self) -> &Door {
+        self.home.door()
+    }
+
     /// True if the thread slept and has to be scheduled first.
     #[inline]
     fn bell(&self) -> bool {
-        self.bells.fetch_add(1, Ordering::Release);
-        let slept = self.wake.nudge();
+        let slept = self.door().knock();
         if slept {
             self.waker.store(cpu(), Ordering::Relaxed);
         }
@@ -94,7 +95,8 @@ struct Card {
 }
 
 impl Card {
-    fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Card> {
+    fn start(domains: Domains, home: usize, model: Model) -> std::io::Result<Card> {
+        let home = domains[home].clone();
         let invalidations = Arc::new(Invalidations::new(domains.len()));
         let fabric = Fabric { domains };
         let shared = Arc::new(Shared {
@@ -103,9 +105,8 @@ impl Card {
                 lock: Lock::new(),
                 list: UnsafeCell::new(Vec::new()),
             },
-            bells: CacheLine(AtomicU64::new(0)),
-            wake: CacheLine(Flag::new()),
-            waker: AtomicI32::new(NOWHERE),
+            home,
+            waker: CacheLine(AtomicI32::new(NOWHERE)),
             stop: AtomicBool::new(false),
             queue_pairs: AtomicU32::new(0),
             joined: AtomicU32::new(0),
@@ -126,7 +127,7 @@ impl Card {
 impl Drop for Card {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Release);
-        self.shared.wake.nudge();
+        self.shared.door().wake.nudge();
         if let Some(t) = self.thread.take() {
             // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
             t.join();
@@ -165,9 +166,9 @@ impl core::fmt::Debug for Emulated {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<Emulated>> {
+pub fn start(domains: Domains, model: Model) -> std::io::Result<Vec<Emulated>> {
     let ranks = domains.len() as u32;
-    let card = Arc::new(Card::start(domains, model)?);
+    let card = Arc::new(Card::start(domains, 0, model)?);
     Ok((0..ranks)
         .map(|rank| Emulated {
             rank,
@@ -178,17 +179,13 @@ pub fn start(domains: Arc<[Arc<Domain>]>, model: Model) -> std::io::Result<Vec<E
 }
 
 /// Starts an adapter that serves the queue pairs of `rank` alone, as every process of a job has one:
-/// `domains` are its own and [views](Domain::view) of its peers, whose memory is mapped here. Puts, gets,
-/// atomics, signals and fences reach them; messages and counters do not, and end as
-/// [`Status::Unsupported`](crate::descriptor::Status::Unsupported).
+/// `domains` are its own and those of its peers, whose memory is mapped here. Peers whose domains are mapped, too
+/// ([`Domain::peer_at`]), are reached by everything. [Views](Domain::view) are reached by puts, gets, atomics, signals and
+/// fences; messages and counts end as [`Status::Unsupported`](crate::descriptor::Status::Unsupported).
 ///
 /// # Errors
 /// `rank` has no domain, or the thread cannot be started.
-pub fn start_one(
-    rank: u32,
-    domains: Arc<[Arc<Domain>]>,
-    model: Model,
-) -> std::io::Result<Emulated> {
+pub fn start_one(rank: u32, domains: Domains, model: Model) -> std::io::Result<Emulated> {
     if rank as usize >= domains.len() {
         return Err(std::io::Error::new(
             std::io::ErrorKind::InvalidInput,
@@ -200,7 +197,7 @@ pub fn start_one(
         // The processes of a job share the setting, but should not hold alike.
         device.seed ^= u64::from(rank) << 32;
     }
-    let card = Arc::new(Card::start(domains, model)?);
+    let card = Arc::new(Card::start(domains, rank as usize, model)?);
     Ok(Emulated {
         rank,
         card,
@@ -211,8 +208,9 @@ pub fn start_one(
 fn serve(shared: &Shared, mut adapter: Adapter) {
     let mut joined = 0;
     let mut place = Place::new();
+    let door = shared.door();
     loop {
-        let seen = shared.bells.load(Ordering::Acquire);
+        let seen = door.knocks.load(Ordering::Acquire);
         let known = shared.joined.load(Ordering::Acquire);
         if known != joined {
             joined = known;
@@ -228,6 +226,7 @@ fn serve(shared: &Shared, mut adapter: Adapter) {
             } else {
                 sys::monotonic_ns()
             };
+            adapter.recount(now);
             if !adapter.step(now) {
                 break;
             }
@@ -239,16 +238,16 @@ fn serve(shared: &Shared, mut adapter: Adapter) {
         let due = adapter.next_due();
         let ns = due.map_or(u64::MAX, |d| d.saturating_sub(sys::monotonic_ns()));
         let mut done = || {
-            shared.bells.load(Ordering::Acquire) != seen
+            door.knocks.load(Ordering::Acquire) != seen
                 || shared.stop.load(Ordering::Acquire)
                 || due.is_some_and(|d| sys::monotonic_ns() >= d)
         };
         // To spin on the initiator's core would keep it from ringing again: a hand-over is what is left.
         let waker = shared.waker.swap(NOWHERE, Ordering::Relaxed);
         if waker != NOWHERE && place.shares(waker) {
-            shared.wake.sleep_nudged(ns, &mut done);
+            door.wake.sleep_nudged(ns, &mut done);
         } else {
-            shared.wake.wait_nudged(ns, &mut done);
+            door.wake.wait_nudged(ns, &mut done);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Execution by load and store, where the memory of both ends is mapped here: what `shm` and the emulated adapter do with
 //! a descriptor, and `tcp` with one for its own rank.
 
-use super::Domain;
+use super::{Arrival, Domain};
 use crate::descriptor::{
     AtomicOp, Completion, Descriptor, Failure, Fetch, PlainPut, Source, Status, Words, Work,
     MESSAGE_BYTES,
@@ -118,7 +118,7 @@ impl Fabric {
         let local = match &put.source {
             Source::Memory(from, _) => {
                 Some(
-                    me.keys
+                    me.keys()
                         .find(Side::Local, from.key, from.address, n, Rights::LOCAL_READ)?,
                 )
             }
@@ -126,7 +126,7 @@ impl Fabric {
         };
         let to = put.remote;
         let remote = peer
-            .keys
+            .keys()
             .find(Side::Remote, to.key, to.address, n, Rights::REMOTE_WRITE)?;
         match (&put.source, &local) {
             (Source::Inline(i), _) => {
@@ -138,13 +138,18 @@ impl Fabric {
             (_, Some(from)) => unsafe { memory::copy(from.start(), remote.start(), n) },
             (_, None) => {}
         }
-        peer.arrived();
+        peer.arrived(|| Arrival::Memory {
+            at: to,
+            len: n as u32,
+            signal: None,
+        });
         let Some(counter) = remote.counter() else {
             return Ok(false);
         };
         // What is counted is visible before the count.
         fence(Ordering::Release);
-        peer.counters.add(counter, 1);
+        peer.counters().add(counter, 1);
+        peer.counted();
         Ok(true)
     }
 }
@@ -164,15 +169,15 @@ fn attempt(
     rank: u32,
     d: &Descriptor,
 ) -> Result<Option<Outcome>, Failure> {
-    let local = execute::local(d, &me.keys, &me.counters)?;
-    // The inbox and the counters of another process's rank are not mapped here.
-    if peer.inbox.is_none() && matches!(d.work, Work::Send { .. } | Work::Count { .. }) {
+    let local = execute::local(d, me.keys(), me.counters())?;
+    // The inbox and the counters of a view are in another process, and not mapped here.
+    if peer.inbox().is_none() && matches!(d.work, Work::Send { .. } | Work::Count { .. }) {
         return Err(Failure {
             status: Status::Unsupported,
             value: u64::from(d.peer),
         });
     }
-    let remote = execute::remote(d, &peer.keys, &peer.counters)?;
+    let remote = execute::remote(d, peer.keys(), peer.counters())?;
     let mut value = 0;
     let mut counted = d.count.is_some();
     match &remote {
@@ -189,11 +194,18 @@ fn attempt(
             fence(Ordering::Release);
             for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
                 if let Some(c) = span.counter() {
-                    peer.counters.add(c, 1);
+                    peer.counters().add(c, 1);
+                    peer.counted();
                     counted = true;
                 }
             }
-            peer.arrived();
+            if let Work::Put { remote, signal, .. } = &d.work {
+                peer.arrived(|| Arrival::Memory {
+                    at: *remote,
+                    len: to.len() as u32,
+                    signal: signal.map(|s| s.remote),
+                });
+            }
         }
         RemotePart::Read(from) => {
             if let LocalPart::Write(to) = &local {
@@ -212,18 +224,23 @@ fn attempt(
                 unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len().min(8)) }
             }
             if let Some(c) = word.counter() {
-                peer.counters.add(c, 1);
+                peer.counters().add(c, 1);
+                peer.counted();
                 counted = true;
             }
             if a.op != AtomicOp::Read {
-                peer.arrived();
+                peer.arrived(|| Arrival::Memory {
+                    at: a.remote,
+                    len: a.width.bytes(),
+                    signal: None,
+                });
             }
         }
-        RemotePart::Message(tag) => {
-            let Some(inbox) = &peer.inbox else {
+        RemotePart::Message(port, tag) => {
+            let Some(inbox) = peer.port(*port).and_then(|p| p.inbox()) else {
                 return Err(Failure {
-                    status: Status::Unsupported,
-                    value: u64::from(d.peer),
+                    status: Status::Port,
+                    value: u64::from(*port),
                 });
             };
             // SAFETY: the span is in bounds.
@@ -233,14 +250,20 @@ fn attempt(
                 // Parsing has limited the length, so that it is the inbox that has no room.
                 _ => return Ok(None),
             }
+            peer.arrived(|| Arrival::Message {
+                port: *port,
+                tag: *tag,
+            });
         }
         RemotePart::Count(c, n) => {
-            peer.counters.add(*c, *n);
+            peer.counters().add(*c, *n);
+            peer.counted();
+            peer.arrived(|| Arrival::Count(*c));
             counted = true;
         }
     }
     if let Some(c) = d.count {
-        me.counters.add(c, 1);
+        me.counters().add(c, 1);
     }
     Ok(Some(Outcome {
         status: Status::Ok,

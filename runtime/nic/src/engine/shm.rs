@@ -1,7 +1,8 @@
 //! Peer memory is mapped here: the initiator executes its own descriptors when it rings.
 //!
 //! Everything announced is done when the ring returns, unless a message finds its target's inbox full; it
-//! and what follows it in its queue pair then wait for the next call into that queue pair.
+//! and what follows it in its queue pair then wait for the next call into that queue pair. Counts are added at once;
+//! nobody here holds operations back for a counter.
 
 use super::{
     ends, parse, Abilities, Bell, Domain, Engine, Fabric, Outcome, QueuePair, TemplateKeys,
@@ -98,12 +99,10 @@ impl Bell for Direct {
             let signalled = parsed.is_ok_and(|d| d.signalled);
             let outcome = match parsed {
                 Err(f) => Outcome::failed(f),
-                Ok(d) if matches!(d.work, Work::Wait { .. } | Work::Count { .. }) => {
-                    Outcome::failed(Failure {
-                        status: Status::Unsupported,
-                        value: u64::from(d.peer),
-                    })
-                }
+                Ok(d) if matches!(d.work, Work::Wait { .. }) => Outcome::failed(Failure {
+                    status: Status::Unsupported,
+                    value: u64::from(d.peer),
+                }),
                 Ok(d) => match self.fabric.run(self.rank, &d) {
                     Some(outcome) => outcome,
                     None => {

@@ -1,13 +1,14 @@
 //! Ranks in processes of their own, a stream between every two of them.
 //!
-//! [`frame`] says what goes over a stream, [`connect`] makes the streams, `port` is the state machine, `wires` are
-//! the sockets around it, and `drive` says who works on them: a thread of the engine, or an initiator that
-//! waits.
+//! [`frame`] says what goes over a stream, [`connect`] makes the streams, `port` is the state machine, `target` executes
+//! what arrives, `wires` are the sockets around them, and `drive` says who works on them: a thread of the engine, or an
+//! initiator that waits.
 
 pub mod connect;
 mod drive;
 pub mod frame;
 mod port;
+mod target;
 mod wires;
 
 use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};

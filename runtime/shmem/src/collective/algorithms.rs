@@ -110,7 +110,8 @@ unsafe fn take_all<G: Group>(g: &G, dest: Place, source: Place, at: usize, bytes
     g.meet(1);
 }
 
-/// As [`fcollect`], with a size of each member's own. `dest` is asked for the place that holds so many bytes.
+/// As [`fcollect`], with a size of each member's own. `dest` is asked for the place that holds so many bytes; not by a
+/// member that gives nothing: where nobody does, the program may pass any address.
 ///
 /// # Safety
 /// As [`fcollect`].
@@ -121,6 +122,11 @@ pub(crate) unsafe fn collect<G: Group>(
     bytes: usize,
 ) {
     let before = g.prefix(bytes as u64) as usize;
+    if bytes == 0 {
+        // The others' bytes are here once they have told.
+        g.meet(0);
+        return;
+    }
     // SAFETY: passed on.
     unsafe { give_all(g, dest(before + bytes), before, source, bytes) };
 }

@@ -99,7 +99,7 @@ impl Group for Step<'_> {
         let team = self.team;
         // SAFETY: a word of this stack; contributions are words.
         unsafe {
-            let exchange = team.exchange((&raw const mine).cast(), size_of::<u64>());
+            let exchange = team.exchange(self.f, (&raw const mine).cast(), size_of::<u64>());
             let mut before = 0;
             // An exchange waits for all, also for those whose contributions do not count here.
             for rank in self.others() {

@@ -14,6 +14,7 @@ pub use combine::{Reduction, Type};
 use crate::check;
 use crate::context;
 use crate::fail;
+use crate::queue;
 use crate::team::{self, Team, TeamState};
 use crate::world;
 use algorithms::Strides;
@@ -31,7 +32,7 @@ pub(crate) fn same(f: &'static str, what: &'static str, value: u64) {
 #[inline(always)]
 pub(crate) fn sync(f: &'static str, team: &TeamState) {
     check::agree(team, f, &[]);
-    rounds::sync(&team.begin(PHASES));
+    rounds::sync(&team.begin(f, PHASES));
 }
 
 /// `shmem_barrier_all`: quiet, and everybody is here.
@@ -52,7 +53,7 @@ pub fn barrier_all(f: &'static str) {
 #[cold]
 fn met(f: &'static str) {
     let world = world::need(f);
-    if let Some(net) = &world.net {
+    if let Some(net) = queue::net() {
         net.met(world);
     }
 }
@@ -61,6 +62,15 @@ fn met(f: &'static str) {
 #[inline]
 pub fn sync_all(f: &'static str) {
     sync(f, team::predefined(f, team::WORLD_ID));
+}
+
+/// `shmem_team_sync`: 0 once all members are here; nonzero for `SHMEM_TEAM_INVALID`.
+pub fn team_sync(f: &'static str, team: Team) -> c_int {
+    let Some(t) = team::valid(f, team) else {
+        return -1;
+    };
+    sync(f, t);
+    0
 }
 
 /// The root's number, or the job ends.
@@ -183,7 +193,7 @@ pub unsafe fn broadcast(
     let from = Place::new(f, team.world, source, bytes);
     // SAFETY: the caller's promise.
     unsafe {
-        algorithms::broadcast(&team.begin(PHASES), dest, from, bytes, root);
+        algorithms::broadcast(&team.begin(f, PHASES), dest, from, bytes, root);
         if root == team.rank as usize {
             core::ptr::copy(source, dest.at, bytes);
         }
@@ -212,7 +222,7 @@ pub unsafe fn collect(
     // SAFETY: the caller's promise.
     unsafe {
         algorithms::collect(
-            &team.begin(PHASES),
+            &team.begin(f, PHASES),
             |all| Place::new(f, team.world, dest, all),
             source,
             bytes,
@@ -246,7 +256,7 @@ pub unsafe fn fcollect(
     let dest = Place::new(f, team.world, dest, all);
     let source = Place::new(f, team.world, source, bytes);
     // SAFETY: the caller's promise.
-    unsafe { algorithms::fcollect(&team.begin(PHASES), dest, source, bytes) };
+    unsafe { algorithms::fcollect(&team.begin(f, PHASES), dest, source, bytes) };
     0
 }
 
@@ -275,7 +285,7 @@ pub unsafe fn alltoall(
     let dest = Place::new(f, team.world, dest, all);
     let source = Place::new(f, team.world, source, all);
     // SAFETY: the caller's promise.
-    unsafe { algorithms::alltoall(&team.begin(PHASES), dest, source, bytes) };
+    unsafe { algorithms::alltoall(&team.begin(f, PHASES), dest, source, bytes) };
     0
 }
 
@@ -314,7 +324,7 @@ pub unsafe fn alltoalls(
     );
     let dest = Place::new(f, team.world, dest, span);
     // SAFETY: the caller's promise.
-    unsafe { algorithms::alltoalls(&team.begin(PHASES), dest, source, s) };
+    unsafe { algorithms::alltoalls(&team.begin(f, PHASES), dest, source, s) };
     0
 }
 
@@ -346,7 +356,7 @@ pub unsafe fn reduce(
     let dest = Place::new(f, team.world, dest, bytes);
     let source = Place::new(f, team.world, source, bytes);
     // SAFETY: the caller's promise.
-    unsafe { reduce::reduce(team, w, dest, source) };
+    unsafe { reduce::reduce(f, team, w, dest, source) };
     0
 }
 
@@ -376,7 +386,7 @@ unsafe fn scan(
     let dest = Place::new(f, team.world, dest, bytes);
     let source = Place::new(f, team.world, source, bytes);
     // SAFETY: the caller's promise.
-    unsafe { reduce::scan(team, w, dest, source, kind) };
+    unsafe { reduce::scan(f, team, w, dest, source, kind) };
     0
 }
 

@@ -38,13 +38,19 @@ struct Page(MaybeUninit<[u8; PAGE_BYTES]>);
 /// # Safety
 /// Both hold the elements, and the program orders its accesses.
 #[inline]
-pub(crate) unsafe fn reduce(team: &TeamState, w: Work, dest: Place, source: Place) {
+pub(crate) unsafe fn reduce(
+    f: &'static str,
+    team: &TeamState,
+    w: Work,
+    dest: Place,
+    source: Place,
+) {
     // SAFETY: passed on.
     unsafe {
         if w.bytes() <= PAGE_BYTES {
-            small(team, w, dest.at, source.at, None);
+            small(f, team, w, dest.at, source.at, None);
         } else {
-            sliced(&team.begin(PHASES), w, dest, source);
+            sliced(&team.begin(f, PHASES), w, dest, source);
         }
     }
 }
@@ -60,14 +66,21 @@ pub(crate) enum Scan {
 
 /// One exchange: everybody has all contributions, and combines them.
 #[inline]
-unsafe fn small(team: &TeamState, w: Work, dest: *mut u8, source: *const u8, scan: Option<Scan>) {
+unsafe fn small(
+    f: &'static str,
+    team: &TeamState,
+    w: Work,
+    dest: *mut u8,
+    source: *const u8,
+    scan: Option<Scan>,
+) {
     let (me, n, bytes) = (team.rank as usize, team.size(), w.bytes());
     let count = counted(me, n, scan);
     let mut page = Page(MaybeUninit::uninit());
     let sum = page.0.as_mut_ptr().cast::<u8>();
     // SAFETY: the source is readable; the page holds the bytes, and those that are read were written.
     unsafe {
-        let exchange = team.exchange(source, bytes);
+        let exchange = team.exchange(f, source, bytes);
         if count == 0 {
             sum.write_bytes(0, bytes);
         }
@@ -132,12 +145,19 @@ pub(crate) unsafe fn sliced<G: Group>(g: &G, w: Work, dest: Place, source: Place
 ///
 /// # Safety
 /// As [`reduce`].
-pub(crate) unsafe fn scan(team: &TeamState, w: Work, dest: Place, source: Place, kind: Scan) {
+pub(crate) unsafe fn scan(
+    f: &'static str,
+    team: &TeamState,
+    w: Work,
+    dest: Place,
+    source: Place,
+    kind: Scan,
+) {
     if w.bytes() <= PAGE_BYTES {
         // SAFETY: passed on.
-        return unsafe { small(team, w, dest.at, source.at, Some(kind)) };
+        return unsafe { small(f, team, w, dest.at, source.at, Some(kind)) };
     }
-    let g: Step<'_> = team.begin(PHASES);
+    let g: Step<'_> = team.begin(f, PHASES);
     g.meet(0);
     let count = counted(g.rank(), g.size(), Some(kind));
     // Others read this PE's source until the second meeting, so that the result waits elsewhere.

@@ -1,46 +1,39 @@
 //! The way to a peer through queue pairs: the engines of [`hetmp_nic`].
 //!
-//! * [`start`] decides which engine is needed, tells the peers where it is reached, and connects.
+//! * [`hetmp_nic::job`] decides which engine is needed, and starts it.
 //! * [`lane`] is one queue pair with what a context needs to know of it.
 //! * [`lanes`] are those of one context: one, or one for each thread that uses it.
 //!
-//! **Addresses.** A PE registers its segment first, with base 0: the key is the same at every PE, and an address
+//! **Addresses.** The job registers a PE's segment first, with base 0: the key is the same at every PE, and an address
 //! in a descriptor is an offset into the target's segment. Local buffers may lie anywhere in the process: a
 //! second region spans the address space, with the rights of the owner's own operations alone.
 
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod site;
-pub(crate) mod start;
 
-use crate::amo::{Op, Word};
-use crate::context::{self, Ctx};
 use crate::fail;
+use crate::word::{Op, Word};
 use crate::world::World;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_nic::descriptor::{AtomicOp, Completion, SignalOp, Status, Width};
 use hetmp_nic::device_memory::board::{Access, Board, Kind};
 use hetmp_nic::engine::{Engine, QueuePair, TemplateKeys};
+use hetmp_nic::job::{Job, Reach};
 use lane::Lane;
 use lanes::Lanes;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Which PEs are reached through queues.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Those whose memory is not mapped here.
-    Unmapped,
-    /// All but this one.
-    Others,
-    /// All, this one too: the modelled memory is behind the adapter.
-    All,
-}
+/// Slots of the default context's queue pairs, and of the library's own.
+const DEPTH: usize = 256;
+/// Slots of a context that the program makes: there may be many.
+pub(crate) const CONTEXT_DEPTH: usize = 64;
 
 /// The engine of this PE, and the queue pairs that belong to no context of the program.
 pub(crate) struct Net {
-    pub(crate) engine: Box<dyn Engine>,
+    pub(crate) engine: &'static dyn Engine,
     pub(crate) keys: TemplateKeys,
     pub(crate) reach: Reach,
     /// Of `SHMEM_CTX_DEFAULT`.
@@ -49,7 +42,7 @@ pub(crate) struct Net {
     pub(crate) internal: Lanes,
     pub(crate) counts: Counts,
     /// Where a checker of the modelled memory pins what it finds, one of each PE.
-    pub(crate) boards: Option<Arc<[Board]>>,
+    pub(crate) boards: Option<&'static [Board]>,
     /// What this PE has waited for, where there are boards.
     pub(crate) awaited: Mutex<Awaited>,
 }
@@ -110,7 +103,33 @@ impl core::fmt::Display for Counts {
     }
 }
 
+static NET: OnceLock<Option<Net>> = OnceLock::new();
+
+/// Reaches the peers that are not accessed by loads and stores; none where all are.
+#[inline]
+pub(crate) fn net() -> Option<&'static Net> {
+    NET.get().and_then(Option::as_ref)
+}
+
+/// Begins to use the engine of a job, if it has one.
+pub(crate) fn start(job: &'static Job) {
+    NET.get_or_init(|| Net::of(job));
+}
+
 impl Net {
+    fn of(job: &'static Job) -> Option<Net> {
+        Some(Net {
+            engine: job.engine()?,
+            keys: job.keys(),
+            reach: job.reach(),
+            default: Lanes::new(DEPTH, false),
+            internal: Lanes::of_library(DEPTH),
+            counts: Counts::default(),
+            boards: job.boards().map(|b| &**b),
+            awaited: Mutex::default(),
+        })
+    }
+
     /// A new queue pair with `depth` slots.
     pub(crate) fn queue_pair(&self, depth: usize) -> QueuePair {
         self.counts.lanes.fetch_add(1, Ordering::Relaxed);
@@ -177,16 +196,6 @@ impl Net {
             );
         }
     }
-
-    /// The queue pairs of a context.
-    fn lanes(&self, ctx: Ctx) -> &Lanes {
-        if context::is_default(ctx) {
-            return &self.default;
-        }
-        // SAFETY: `way::find` accepted the context: the program passes what was made and not destroyed. What
-        // the reference is used for ends before the call of the program does.
-        unsafe { &(*ctx).lanes }
-    }
 }
 
 /// A place of a peer that is reached through a queue.
@@ -194,20 +203,22 @@ impl Net {
 pub(crate) struct Remote {
     pub(crate) world: &'static World,
     pub(crate) net: &'static Net,
+    /// Of the context that the operation belongs to.
+    pub(crate) lanes: &'static Lanes,
     pub(crate) pe: u32,
     /// In its segment.
     pub(crate) offset: u64,
 }
 
 impl Remote {
-    fn on<R>(&self, f: &'static str, ctx: Ctx, post: impl FnOnce(&mut Lane) -> R) -> R {
-        self.net.lanes(ctx).with(f, self.world, self.net, post)
+    fn on<R>(&self, f: &'static str, post: impl FnOnce(&mut Lane) -> R) -> R {
+        self.lanes.with(f, self.world, self.net, post)
     }
 
     /// # Safety
     /// `source` is readable for `bytes`.
-    pub(crate) unsafe fn put(&self, f: &'static str, ctx: Ctx, source: *const u8, bytes: usize) {
-        self.on(f, ctx, |lane| {
+    pub(crate) unsafe fn put(&self, f: &'static str, source: *const u8, bytes: usize) {
+        self.on(f, |lane| {
             // SAFETY: passed on.
             unsafe { lane.put(f, self.pe, self.offset, source, bytes) }
         });
@@ -215,14 +226,8 @@ impl Remote {
 
     /// # Safety
     /// `source` is readable for `bytes`, and stays as it is until quiet.
-    pub(crate) unsafe fn put_nbi(
-        &self,
-        f: &'static str,
-        ctx: Ctx,
-        source: *const u8,
-        bytes: usize,
-    ) {
-        self.on(f, ctx, |lane| {
+    pub(crate) unsafe fn put_nbi(&self, f: &'static str, source: *const u8, bytes: usize) {
+        self.on(f, |lane| {
             // SAFETY: passed on.
             unsafe { lane.put_nbi(self.pe, self.offset, source, bytes) }
         });
@@ -230,8 +235,8 @@ impl Remote {
 
     /// # Safety
     /// `dest` is writable for `bytes`.
-    pub(crate) unsafe fn get(&self, f: &'static str, ctx: Ctx, dest: *mut u8, bytes: usize) {
-        self.on(f, ctx, |lane| {
+    pub(crate) unsafe fn get(&self, f: &'static str, dest: *mut u8, bytes: usize) {
+        self.on(f, |lane| {
             // SAFETY: passed on.
             unsafe { lane.get(f, self.pe, self.offset, dest, bytes) }
         });
@@ -239,24 +244,17 @@ impl Remote {
 
     /// # Safety
     /// `dest` is writable for `bytes` until quiet.
-    pub(crate) unsafe fn get_nbi(&self, f: &'static str, ctx: Ctx, dest: *mut u8, bytes: usize) {
-        self.on(f, ctx, |lane| {
+    pub(crate) unsafe fn get_nbi(&self, f: &'static str, dest: *mut u8, bytes: usize) {
+        self.on(f, |lane| {
             // SAFETY: passed on.
             unsafe { lane.get_nbi(self.pe, self.offset, dest, bytes) }
         });
     }
 
     /// Runs an atomic and waits for the old value.
-    pub(crate) fn fetching<W: Word>(
-        &self,
-        f: &'static str,
-        ctx: Ctx,
-        op: Op,
-        operand: W,
-        condition: W,
-    ) -> W {
+    pub(crate) fn fetching<W: Word>(&self, f: &'static str, op: Op, operand: W, condition: W) -> W {
         let (op, operand) = atomic(op, operand);
-        let old = self.on(f, ctx, |lane| {
+        let old = self.on(f, |lane| {
             let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
             lane.fetch(f, self.pe, a)
         });
@@ -264,9 +262,9 @@ impl Remote {
     }
 
     /// Starts an atomic that fetches nothing.
-    pub(crate) fn update<W: Word>(&self, f: &'static str, ctx: Ctx, op: Op, operand: W) {
+    pub(crate) fn update<W: Word>(&self, f: &'static str, op: Op, operand: W) {
         let (op, operand) = atomic(op, operand);
-        self.on(f, ctx, |lane| {
+        self.on(f, |lane| {
             let a = lane.atomic(self.offset, op, width::<W>(), operand, 0);
             lane.update(self.pe, a);
         });
@@ -279,14 +277,13 @@ impl Remote {
     pub(crate) unsafe fn fetching_nbi<W: Word>(
         &self,
         f: &'static str,
-        ctx: Ctx,
         fetch: *mut W,
         op: Op,
         operand: W,
         condition: W,
     ) {
         let (op, operand) = atomic(op, operand);
-        self.on(f, ctx, |lane| {
+        self.on(f, |lane| {
             let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
             // SAFETY: passed on.
             unsafe { lane.fetch_to(self.pe, a, fetch.cast()) };
@@ -301,7 +298,6 @@ impl Remote {
     pub(crate) unsafe fn put_signal(
         &self,
         f: &'static str,
-        ctx: Ctx,
         source: *const u8,
         bytes: usize,
         signal: u64,
@@ -309,7 +305,7 @@ impl Remote {
         value: u64,
         nbi: bool,
     ) {
-        self.on(f, ctx, |lane| {
+        self.on(f, |lane| {
             // SAFETY: passed on.
             unsafe {
                 lane.put_signal(

@@ -2,8 +2,8 @@
 //!
 //! Only looked for while a checker runs: walking the stack costs a microsecond.
 
-use crate::statics::PAGE;
 use core::ffi::{c_int, c_void};
+use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::board;
 
 /// Frames that are looked at.

@@ -92,10 +92,10 @@ unsafe fn wanted(config: *const Config, mask: c_long) -> Option<Config> {
 }
 
 /// Gives `data` to all members and hands what each gave, this PE's included, to `with`.
-fn tell_all<T: Copy>(parent: &TeamState, data: &T, mut with: impl FnMut(&T)) {
+fn tell_all<T: Copy>(f: &'static str, parent: &TeamState, data: &T, mut with: impl FnMut(&T)) {
     // SAFETY: plain words, written whole by every member of the same program; the page is aligned for them.
     unsafe {
-        let exchange = parent.exchange(core::ptr::from_ref(data).cast(), size_of::<T>());
+        let exchange = parent.exchange(f, core::ptr::from_ref(data).cast(), size_of::<T>());
         with(data);
         for rank in super::steps::others(parent.rank as usize, parent.size()) {
             with(&exchange.from(rank).cast::<T>().read_unaligned());
@@ -105,7 +105,11 @@ fn tell_all<T: Copy>(parent: &TeamState, data: &T, mut with: impl FnMut(&T)) {
 
 /// Agrees with the parent's members on the lowest numbers that are free in all of them, and takes them. None if
 /// somebody's arguments are bad, or so many are not left.
-fn reserve<const K: usize>(parent: &TeamState, good: bool) -> Option<([u32; K], u64)> {
+fn reserve<const K: usize>(
+    f: &'static str,
+    parent: &TeamState,
+    good: bool,
+) -> Option<([u32; K], u64)> {
     loop {
         let mut offer = Offer {
             good: u64::from(good),
@@ -118,7 +122,7 @@ fn reserve<const K: usize>(parent: &TeamState, good: bool) -> Option<([u32; K], 
             }
         }
         let mut all = offer;
-        tell_all(parent, &offer, |o| {
+        tell_all(f, parent, &offer, |o| {
             all.good &= o.good;
             all.high = all.high.max(o.high);
             for (a, b) in all.free.iter_mut().zip(&o.free) {
@@ -137,7 +141,7 @@ fn reserve<const K: usize>(parent: &TeamState, good: bool) -> Option<([u32; K], 
         // Another thread may have agreed on the same with members of another team meanwhile.
         let taken = take(&ids);
         let mut everywhere = true;
-        tell_all(parent, &u64::from(taken), |&t| everywhere &= t != 0);
+        tell_all(f, parent, &u64::from(taken), |&t| everywhere &= t != 0);
         if everywhere {
             return Some((ids, all.high));
         }
@@ -211,7 +215,7 @@ pub unsafe fn split_strided(
     let ranks = Triplet::new(start, stride, size, parent.size());
     // SAFETY: the caller's promise.
     let wanted = unsafe { wanted(config, mask) };
-    let agreed = reserve::<1>(parent, ranks.is_some() && wanted.is_some());
+    let agreed = reserve::<1>(f, parent, ranks.is_some() && wanted.is_some());
     let (Some(([id], high)), Some(ranks), Some(config)) = (agreed, ranks, wanted) else {
         return -1;
     };
@@ -256,7 +260,7 @@ pub unsafe fn split_2d(
     // SAFETY: the caller's promise.
     let (wanted_x, wanted_y) = unsafe { (wanted(x_config, x_mask), wanted(y_config, y_mask)) };
     let good = xrange >= 1 && wanted_x.is_some() && wanted_y.is_some();
-    let agreed = reserve::<2>(parent, good);
+    let agreed = reserve::<2>(f, parent, good);
     let (Some(([a, b], high)), Some(x_config), Some(y_config)) = (agreed, wanted_x, wanted_y)
     else {
         return -1;

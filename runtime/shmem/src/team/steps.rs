@@ -28,14 +28,26 @@ const YIELDS: u32 = 64;
 
 /// Waits until `flag` is at least `value`. `direct`: it is written by stores of PEs of this machine.
 #[inline(always)]
-pub(crate) fn await_flag(world: &'static World, direct: bool, flag: &AtomicU64, value: u64) {
+pub(crate) fn await_flag(
+    f: &'static str,
+    world: &'static World,
+    direct: bool,
+    flag: &AtomicU64,
+    value: u64,
+) {
     if flag.load(Ordering::Acquire) < value {
-        await_longer(world, direct, flag, value);
+        await_longer(f, world, direct, flag, value);
     }
 }
 
 #[inline(never)]
-fn await_longer(world: &'static World, direct: bool, flag: &AtomicU64, value: u64) {
+fn await_longer(
+    f: &'static str,
+    world: &'static World,
+    direct: bool,
+    flag: &AtomicU64,
+    value: u64,
+) {
     if direct {
         // With PEs that share cores, every look without giving this one away is lost.
         let crowded = Policy::oversubscribed();
@@ -60,7 +72,7 @@ fn await_longer(world: &'static World, direct: bool, flag: &AtomicU64, value: u6
             }
         }
     }
-    wait::until_true(world, &mut || flag.load(Ordering::Acquire) >= value);
+    wait::until_true(f, world, &mut || flag.load(Ordering::Acquire) >= value);
 }
 
 /// Waits in a row that ended when the core had been given away, though there is a core for every PE.
@@ -104,17 +116,23 @@ fn leave_core() {
 #[derive(Clone, Copy)]
 pub(crate) struct Step<'a> {
     pub(crate) team: &'a TeamState,
+    /// The function that the program called.
+    pub(crate) f: &'static str,
     first: u64,
 }
 
 impl TeamState {
-    /// Takes the next `count` steps.
+    /// Takes the next `count` steps, for the function `f`.
     #[inline(always)]
-    pub(crate) fn begin(&self, count: u32) -> Step<'_> {
+    pub(crate) fn begin(&self, f: &'static str, count: u32) -> Step<'_> {
         let first = self.steps.load(Ordering::Relaxed) + 1;
         self.steps
             .store(first - 1 + u64::from(count), Ordering::Relaxed);
-        Step { team: self, first }
+        Step {
+            team: self,
+            f,
+            first,
+        }
     }
 
     /// The last step taken.
@@ -127,13 +145,19 @@ impl TeamState {
     /// # Safety
     /// `data` is readable.
     #[inline]
-    pub(crate) unsafe fn exchange(&self, data: *const u8, bytes: usize) -> Exchange<'_> {
+    pub(crate) unsafe fn exchange(
+        &self,
+        f: &'static str,
+        data: *const u8,
+        bytes: usize,
+    ) -> Exchange<'_> {
         debug_assert!(bytes <= control::PAGE_BYTES);
-        let step = self.begin(1).first;
+        let step = self.begin(f, 1).first;
         let turn = self.turn.load(Ordering::Relaxed) as usize;
         self.turn.store(turn as u64 ^ 1, Ordering::Relaxed);
         let exchange = Exchange {
             team: self,
+            f,
             step,
             turn,
             small: bytes <= SMALL,
@@ -149,6 +173,7 @@ impl TeamState {
 /// An exchange that has begun.
 pub(crate) struct Exchange<'a> {
     team: &'a TeamState,
+    f: &'static str,
     step: u64,
     turn: usize,
     small: bool,
@@ -202,7 +227,7 @@ impl Exchange<'_> {
         // SAFETY: this PE's own cells, one for each rank.
         unsafe {
             let line = &raw mut (*team.cells.add(rank)).lines[self.turn];
-            await_flag(team.world, team.direct, &(*line).step, self.step);
+            await_flag(self.f, team.world, team.direct, &(*line).step, self.step);
             if self.small {
                 (&raw const (*line).data).cast()
             } else {
@@ -237,7 +262,13 @@ impl Step<'_> {
         let team = self.team;
         // SAFETY: this PE's own cells, one for each rank.
         let told = unsafe { &(*team.cells.add(rank)).told };
-        await_flag(team.world, team.direct, told, self.first + u64::from(phase));
+        await_flag(
+            self.f,
+            team.world,
+            team.direct,
+            told,
+            self.first + u64::from(phase),
+        );
     }
 }
 

@@ -384,7 +384,7 @@ fn teams(job: &Job) {
     for _ in 0..50 {
         let expected: i64 = (0..n).filter(|pe| pe % 2 == parity).map(i64::from).sum();
         assert_eq!(team_sum(half, &mine, &sum), expected);
-        assert_eq!(team::sync(F, half), 0);
+        assert_eq!(collective::team_sync(F, half), 0);
     }
     assert_eq!(team::my_pe(F, half), me / 2);
     assert_eq!(team::translate_pe(F, half, 0, WORLD), parity);
@@ -397,7 +397,7 @@ fn teams(job: &Job) {
     let (r, back) = split(half, size - 1, -1, size);
     assert_eq!(r, 0);
     assert_eq!(team::my_pe(F, back), size - 1 - me / 2);
-    team::sync(F, back);
+    collective::team_sync(F, back);
     team::destroy(F, back);
     team::destroy(F, half);
     // Rows and columns, with a configuration.
@@ -441,7 +441,7 @@ fn teams(job: &Job) {
     let (r, t) = split(WORLD, 0, 1, n);
     assert_eq!(r, 0);
     // Not destroyed: finalize does.
-    team::sync(F, t);
+    collective::team_sync(F, t);
 }
 
 /// Plenty of teams at a time, and an error where there are no more.

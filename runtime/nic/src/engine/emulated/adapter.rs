@@ -414,6 +414,23 @@ impl Adapter {
         }
     }
 
+    /// Sets off what waited for counters that peers in other processes have moved.
+    #[inline]
+    pub(super) fn recount(&mut self, now: u64) {
+        if !self.triggers.is_empty() {
+            self.recount_all(now);
+        }
+    }
+
+    #[cold]
+    fn recount_all(&mut self, now: u64) {
+        let ranks: Vec<u32> = self.triggers.keys().copied().collect();
+        for rank in ranks {
+            self.release(rank, now);
+        }
+        self.triggers.retain(|_, t| !t.is_empty());
+    }
+
     fn retry(&mut self, now: u64) -> bool {
         let mut worked = false;
         for (q, peer) in core::mem::take(&mut self.blocked) {

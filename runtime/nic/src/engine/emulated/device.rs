@@ -4,7 +4,7 @@ use crate::descriptor::{AtomicOp, Descriptor, Failure, Fetch, Source, Status, Wo
 use crate::device_memory::combiner::{Combiner, Piece, Way};
 use crate::device_memory::read_cache::ReadCache;
 use crate::device_memory::DeviceMemory;
-use crate::engine::{Domain, Fabric, Outcome};
+use crate::engine::{Arrival, Domain, Fabric, Outcome};
 use crate::execute::{self, LocalPart, RemotePart};
 use crate::inbox::Message;
 use crate::keys::{Rights, Side};
@@ -151,17 +151,18 @@ impl Device {
         };
         self.gather(way.rank, &local);
         drop(local);
-        let (Some(peer), Work::Send { tag, .. }) = (fabric.domains.get(way.peer as usize), &d.work)
+        let (Some(peer), Work::Send { port, tag, .. }) =
+            (fabric.domains.get(way.peer as usize), &d.work)
         else {
             return Some(Outcome::failed(Failure {
                 status: Status::Peer,
                 value: u64::from(way.peer),
             }));
         };
-        let Some(inbox) = peer.inbox() else {
+        let Some(inbox) = peer.port(*port).and_then(|p| p.inbox()) else {
             return Some(Outcome::failed(Failure {
-                status: Status::Unsupported,
-                value: u64::from(way.peer),
+                status: Status::Port,
+                value: u64::from(*port),
             }));
         };
         // Parsing has limited the length.
@@ -169,6 +170,10 @@ impl Device {
         if !inbox.deliver(&message) {
             return None;
         }
+        peer.arrived(|| Arrival::Message {
+            port: *port,
+            tag: *tag,
+        });
         Some(self.arrived(me, d))
     }
 
@@ -217,6 +222,7 @@ impl Device {
         let count = |span: &crate::keys::Span<'_>| {
             span.counter().is_some_and(|c| {
                 peer.counters().add(c, 1);
+                peer.counted();
                 true
             })
         };
@@ -225,7 +231,11 @@ impl Device {
                 if let Ok(to) = find(remote, bytes.len(), Rights::REMOTE_WRITE) {
                     // SAFETY: found in bounds, of that length.
                     unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len()) };
-                    peer.arrived();
+                    peer.arrived(|| Arrival::Memory {
+                        at: *remote,
+                        len: to.len() as u32,
+                        signal: None,
+                    });
                 }
                 false
             }
@@ -234,7 +244,11 @@ impl Device {
                 if let Some(s) = signal {
                     if let Ok(word) = find(&s.remote, 8, Rights::REMOTE_ATOMIC) {
                         memory::signal(&word, s.op, s.value);
-                        peer.arrived();
+                        peer.arrived(|| Arrival::Memory {
+                            at: *data,
+                            len: *len,
+                            signal: Some(s.remote),
+                        });
                         counted |= count(&word);
                     }
                 }
@@ -247,7 +261,11 @@ impl Device {
                 let bytes = a.width.bytes() as usize;
                 find(&a.remote, bytes, Rights::REMOTE_ATOMIC).is_ok_and(|word| {
                     memory::atomic(&word, a);
-                    peer.arrived();
+                    peer.arrived(|| Arrival::Memory {
+                        at: a.remote,
+                        len: a.width.bytes(),
+                        signal: None,
+                    });
                     count(&word)
                 })
             }

@@ -432,7 +432,14 @@ fn a_message_is_as_stale_as_its_source() {
                 b.invalidations.add(0);
             }
             let source = Source::Memory(b.local(0, DATA), 8);
-            b.post(1, Work::Send { source, tag: 0 });
+            b.post(
+                1,
+                Work::Send {
+                    source,
+                    port: 0,
+                    tag: 0,
+                },
+            );
             b.step();
             let m = b.domains[1].inbox().and_then(|i| i.receive());
             got.push(m.expect("sent").bytes()[0]);

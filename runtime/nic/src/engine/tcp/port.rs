@@ -1,15 +1,26 @@
 //! The state machine of one rank on streams: bytes and descriptors in, bytes and completions out. No sockets.
+//! (Not to be confused with a user's [port](crate::domain::Port): all of them share this one.)
 //!
-//! An operation goes out in pieces of at most [`PIECE_BYTES`]; each names the whole operation, so that the
-//! target checks all of it before it writes the first piece. What is under way to a peer is limited by a
-//! window, and with it what either side must buffer; a peer that sends more than the window allows, or
-//! bytes that are no frames, is cut off.
+//! **An operation's way out.** [`Port::step`] takes a descriptor from a queue. `dispatch` checks the initiator's half of it
+//! and puts it at the end of its peer's line (`Peer::waiting`). `pump` sends the front of that line as *requests*: pieces of
+//! at most [`PIECE_BYTES`], each of which names the whole operation, so that the target checks all of it before it
+//! writes the first piece. Each request has a number; its reply repeats it. The operation is done when all of it went out
+//! and no request of it is without a reply.
+//!
+//! **A request's way in.** `request` answers it at once, unless it is a message and the inbox is full: then it and every later
+//! request of that peer wait (`Peer::blocked`), so that none overtakes another. `answer` checks the target's half,
+//! executes it and appends the reply.
+//!
+//! **Limits.** What is under way to a peer is limited by a window, and with it what either side must buffer. A peer that
+//! sends more than the window allows, or bytes that are no frames, has broken the protocol ([`Violation`]): it is given up,
+//! and every operation to it ends in error.
 
 use super::frame::{descriptor_bytes, split, Decoder, Header, Kind, HEADER_BYTES, PIECE_BYTES};
-use crate::descriptor::{CounterId, Descriptor, Failure, Fetch, Source, Status, Work};
+use super::target::{self, Done, Violation};
+use crate::descriptor::{CounterId, Descriptor, Failure, Status, Work};
 use crate::engine::front::{Front, Taken};
-use crate::engine::{message, parse, transfer, with_source, Domain, Outcome};
-use crate::execute::{self, LocalPart, RemotePart};
+use crate::engine::{parse, transfer, with_source, Domain, Outcome};
+use crate::execute::{self, LocalPart};
 use crate::keys::Span;
 use crate::memory;
 use crate::queue_pair::Consumer;
@@ -25,43 +36,53 @@ const REQUEST_COST: usize = 128;
 /// Descriptors taken from one queue in a row before the next one gets its turn.
 const BURST: usize = 32;
 
-/// The peer broke the protocol.
-struct Violation;
-
+/// An operation of this rank between its descriptor and its completion.
 #[derive(Debug)]
 struct Operation {
+    /// Whose completion it is.
     queue: usize,
     ticket: u64,
     d: Descriptor,
     /// Bytes of pieces that went out.
     sent: u32,
+    /// No further piece will go out: all have, or it has failed.
     all_sent: bool,
     /// Pieces without a reply.
     open: u32,
+    /// The first thing that went wrong: what the initiator hears, once the other pieces are answered.
     failure: Option<Failure>,
+    /// What was fetched.
     value: u64,
 }
 
+/// A piece that went out and has no reply yet.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     operation: u64,
     peer: usize,
+    /// Which bytes of the operation: where a reply's content goes, and how long it has to be.
     offset: u32,
     piece: u32,
+    /// What the reply gives back to the window.
     cost: usize,
 }
 
+/// One peer, or this rank itself, whose line is worked off without a stream.
 #[derive(Debug, Default)]
 struct Peer {
+    /// Given up: its stream is closed, and whatever is posted to it fails.
     lost: bool,
     decoder: Decoder,
+    /// Bytes to be sent, from `out_from` on: requests and replies.
     out: Vec<u8>,
     out_from: usize,
+    /// Of the window: what the requests without a reply cost.
     in_flight: usize,
     /// Operations that have not gone out in full, in order.
     waiting: VecDeque<u64>,
     /// Its requests behind a message that found the inbox full.
     blocked: VecDeque<(Header, Vec<u8>)>,
+    /// Bytes that they take here.
     blocked_bytes: usize,
 }
 
@@ -70,12 +91,16 @@ struct Peer {
 pub(super) struct Port {
     rank: u32,
     domain: Arc<Domain>,
+    /// A queue keeps its place: operations name it.
     queues: Vec<Option<Front>>,
+    /// By rank.
     peers: Vec<Peer>,
+    /// Under way, by their numbers.
     operations: HashMap<u64, Operation>,
     requests: HashMap<u64, Request>,
+    /// The next number, of an operation or a request.
     next: u64,
-    /// With the queue that each came from.
+    /// Held back until a counter of this rank says so, with the queue that each came from.
     triggers: Triggers<(usize, Taken)>,
 }
 
@@ -213,21 +238,21 @@ impl Port {
             status: Status::PeerLost,
             value: peer as u64,
         };
-        let p = &mut self.peers[peer];
-        let mut ids: Vec<u64> = p.waiting.drain(..).collect();
-        *p = Peer {
+        self.peers[peer] = Peer {
             lost: true,
             ..Peer::default()
         };
-        self.requests.retain(|_, r| {
-            let of_peer = r.peer == peer;
-            if of_peer {
-                ids.push(r.operation);
-            }
-            !of_peer
-        });
+        self.requests.retain(|_, r| r.peer != peer);
+        // By the operations themselves, not by the requests: the reply that broke the protocol has already taken its
+        // request off the list, and an operation found by requests alone would never end.
+        let mut ids: Vec<u64> = self
+            .operations
+            .iter()
+            .filter(|(_, o)| o.d.peer as usize == peer)
+            .map(|(id, _)| *id)
+            .collect();
+        // Operations end in the order in which they were posted.
         ids.sort_unstable();
-        ids.dedup();
         for id in ids {
             self.fail(id, failure);
         }
@@ -557,74 +582,16 @@ impl Port {
                 return Ok(true);
             }
         };
-        let offset = header.offset as usize;
-        let mut value = 0;
-        let mut read = None;
         let mut counted = false;
-        match &part {
-            RemotePart::Write(to, signal) => {
-                if bytes.len() > to.len() || offset > to.len() - bytes.len() {
-                    return Err(Violation);
-                }
-                // SAFETY: just checked to lie within the span, which was found in bounds.
-                unsafe { memory::copy(bytes.as_ptr(), to.start().add(offset), bytes.len()) }
-                // The pieces come in order: with the last one all of it is there.
-                if offset + bytes.len() == to.len() {
-                    if let Some(s) = signal {
-                        memory::signal(&s.word, s.op, s.value);
-                    }
-                    for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
-                        if let Some(c) = span.counter() {
-                            domain.counters().add(c, 1);
-                            counted = true;
-                        }
-                    }
-                    domain.arrived();
-                }
+        let offset = header.offset as usize;
+        match target::execute(&domain, p as u32, &d, part, offset, bytes, &mut counted)? {
+            Done::Full => return Ok(false),
+            Done::Refused(f) => self.push_reply(p, header.id, f.status, f.value, None)?,
+            Done::Value(value, read) => {
+                let read = read.as_ref().map(|(span, offset)| (span, *offset));
+                self.push_reply(p, header.id, Status::Ok, value, read)?;
             }
-            RemotePart::Read(span) => {
-                if offset > span.len() {
-                    return Err(Violation);
-                }
-                read = Some((span, offset));
-            }
-            RemotePart::Atomic(word, a) => {
-                let old = memory::atomic(word, a);
-                if a.fetch != Fetch::No {
-                    value = old;
-                }
-                if let Some(c) = word.counter() {
-                    domain.counters().add(c, 1);
-                    counted = true;
-                }
-                domain.arrived();
-            }
-            RemotePart::Message(tag) => {
-                let expected = match &d.work {
-                    Work::Send { source, .. } => Source::len(source) as usize,
-                    _ => return Err(Violation),
-                };
-                if bytes.len() != expected {
-                    return Err(Violation);
-                }
-                let Some(inbox) = domain.inbox() else {
-                    return Err(Violation);
-                };
-                // SAFETY: a slice is valid for its length.
-                let m = unsafe { message(p as u32, *tag, bytes.as_ptr(), bytes.len()) };
-                if !inbox.deliver(&m.ok_or(Violation)?) {
-                    return Ok(false);
-                }
-            }
-            RemotePart::Count(c, add) => {
-                domain.counters().add(*c, *add);
-                counted = true;
-            }
-            // Nops, fences and waits never leave their rank.
-            RemotePart::Nothing => return Err(Violation),
         }
-        self.push_reply(p, header.id, Status::Ok, value, read)?;
-        drop(part);
         if counted {
             self.release();
         }
@@ -668,12 +635,12 @@ impl Port {
 /// Appends `n` bytes of registered memory, as by [`memory::copy`].
 ///
 /// # Safety
-/// `from` is valid for reads of `n` bytes.
+/// `from` is valid for reads of `n` bytes: the callers found it in a span that still lives.
 unsafe fn append(out: &mut Vec<u8>, from: *const u8, n: usize) {
     out.reserve(n);
     let at = out.len();
-    // SAFETY: the room was just made, and is written before the length covers it; the source is the
-    // caller's promise.
+    // SAFETY: the room was just made, and is written before the length covers it; the source is valid by this
+    // function's contract, which `send_piece` and `push_reply` keep.
     unsafe {
         memory::copy(from, out.as_mut_ptr().add(at), n);
         out.set_len(at + n);

@@ -1,0 +1,74 @@
+//! Arrays of atomics: this process' own, or in memory that other processes map.
+
+use core::ops::Deref;
+
+/// What may lie in shared memory: atomics only, for which zero is a value.
+///
+/// # Safety
+/// All bytes zero is a value of the type, it is made of atomics, and its layout is fixed (`repr(C)`).
+pub(crate) unsafe trait Shareable: Sync {}
+
+/// An array with a place of its own, or in memory that outlives it.
+pub(crate) struct Array<T> {
+    at: *const T,
+    len: usize,
+    /// Where `at` points, if it is this process' own.
+    _own: Option<Box<[T]>>,
+}
+
+// SAFETY: `at` points to what `T: Sync` allows to be shared, in this array's own box or in mapped memory.
+unsafe impl<T: Sync + Send> Send for Array<T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Sync + Send> Sync for Array<T> {}
+
+impl<T: core::fmt::Debug> core::fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Array").field("len", &self.len).finish()
+    }
+}
+
+impl<T> Array<T> {
+    /// In memory of this process.
+    pub(crate) fn own(items: impl IntoIterator<Item = T>) -> Array<T> {
+        let own: Box<[T]> = items.into_iter().collect();
+        Array {
+            at: own.as_ptr(),
+            len: own.len(),
+            _own: Some(own),
+        }
+    }
+
+    /// Bytes of `len` items.
+    #[cfg(not(loom))]
+    pub(crate) const fn bytes(len: usize) -> usize {
+        (len * size_of::<T>()).next_multiple_of(128)
+    }
+}
+
+#[cfg(not(loom))]
+impl<T: Shareable> Array<T> {
+    /// At `at`, and moves `at` behind it.
+    ///
+    /// # Safety
+    /// `*at` is aligned to 128 bytes, and valid for [`Array::bytes`] of `len` as long as the process lives; it was zero,
+    /// and since then only arrays of the same type and length wrote there.
+    pub(crate) unsafe fn at(at: &mut *mut u8, len: usize) -> Array<T> {
+        debug_assert!(align_of::<T>() <= 128 && *at as usize % 128 == 0);
+        let array = Array {
+            at: (*at).cast::<T>().cast_const(),
+            len,
+            _own: None,
+        };
+        *at = at.wrapping_add(Self::bytes(len));
+        array
+    }
+}
+
+impl<T> Deref for Array<T> {
+    type Target = [T];
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `at` points to `len` items, which live as long as this array: see its constructors.
+        unsafe { core::slice::from_raw_parts(self.at, self.len) }
+    }
+}

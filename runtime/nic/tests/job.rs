@@ -1,0 +1,335 @@
+//! Jobs of two processes, joined through an exchange of the test's own: what crosses on every way.
+//!
+//! The second process is this test program again, told by its environment to run one test only.
+#![cfg(not(loom))]
+
+use hetmp_core::bootstrap::{through, Exchange};
+use hetmp_nic::descriptor::{Key, Remote, Status, Work};
+use hetmp_nic::domain::{Arrival, Sizes};
+use hetmp_nic::engine::Engine;
+use hetmp_nic::job::{self, Job, Request, Way};
+use hetmp_nic::keys::{Memory, Rights};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+const FOLDER: &str = "HETMP_NIC_TEST_FOLDER";
+/// Long enough for a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const MEMORY: usize = 64 << 10;
+const SIZES: Sizes = Sizes {
+    ports: 2,
+    regions: 4,
+    messages: 4,
+    counters: 4,
+};
+
+/// An exchange by files.
+struct Files {
+    folder: PathBuf,
+    rank: u32,
+    fences: u32,
+}
+
+impl Exchange for Files {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+    fn size(&self) -> u32 {
+        2
+    }
+    fn put(&mut self, key: &str, value: &[u8]) -> Result<(), String> {
+        std::fs::write(self.folder.join(format!("{key}.{}", self.rank)), value)
+            .map_err(|e| e.to_string())
+    }
+    fn fence(&mut self) -> Result<(), String> {
+        self.fences += 1;
+        let file = |rank| self.folder.join(format!("fence {}.{rank}", self.fences));
+        std::fs::write(file(self.rank), b"").map_err(|e| e.to_string())?;
+        let until = Instant::now() + PATIENCE;
+        while !file(1 - self.rank).exists() {
+            if Instant::now() > until {
+                return Err("the other rank does not come".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+    fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, String> {
+        Ok(std::fs::read(self.folder.join(format!("{key}.{rank}"))).ok())
+    }
+    fn abort(&mut self, _status: i32, _message: &str) {}
+}
+
+/// What came to this process' rank, by kind: memory, messages, counts, and the ports of all of them as bits.
+#[derive(Default)]
+struct Came {
+    memory: AtomicU64,
+    messages: AtomicU64,
+    counts: AtomicU64,
+}
+
+fn join(rank: u32, folder: PathBuf, way: Way, came: &'static Came) -> &'static Job {
+    let files = Files {
+        folder,
+        rank,
+        fences: 0,
+    };
+    let mut exchange = through(Box::new(files)).expect("two ranks");
+    assert_eq!(exchange.local_ranks(), [0, 1]);
+    let request = Request {
+        member: "rank",
+        name: c"hetmp-job-test",
+        memory: MEMORY,
+        align: 1 << 16,
+        sizes: SIZES,
+        way,
+        model: "",
+    };
+    let joining = job::begin(request, exchange.as_mut()).expect("memory");
+    // SAFETY: nobody else knows it yet.
+    unsafe { joining.base().cast::<u64>().write(100 + u64::from(rank)) };
+    let note = [rank as u8, b'\n'];
+    let mut noted = 0;
+    let mut check = |r: u32, local: bool, note: &[u8]| {
+        noted += 1;
+        assert!(local && note == [r as u8, b'\n']);
+        Ok(())
+    };
+    let handler = |r: u32, _: *mut u8| -> Option<job::Handler> {
+        (r == rank).then(|| -> job::Handler {
+            Box::new(|a| {
+                let of = match a {
+                    Arrival::Memory { .. } => &came.memory,
+                    Arrival::Message { .. } => &came.messages,
+                    Arrival::Count(_) => &came.counts,
+                };
+                of.fetch_add(1, Ordering::Relaxed);
+            })
+        })
+    };
+    let mut joined = joining
+        .meet(exchange.as_mut(), &note, &mut check, &handler)
+        .expect("both come");
+    assert_eq!(noted, 1);
+    joined.start(exchange.as_mut()).expect("an engine");
+    joined.establish(exchange)
+}
+
+/// Runs `body` as rank 0 here and as rank 1 in another process, which runs the test `name`.
+fn two(name: &str, way: Way, body: impl Fn(&'static Job, &'static Came)) {
+    let came = Box::leak(Box::default());
+    if let Ok(folder) = std::env::var(FOLDER) {
+        body(join(1, folder.into(), way, came), came);
+        return;
+    }
+    let folder = std::env::temp_dir().join(format!("hetmp-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mut other = Command::new(std::env::current_exe().expect("this program"))
+        .args(["--exact", name, "--nocapture"])
+        .env(FOLDER, &folder)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("this program again");
+    body(join(0, folder.clone(), way, came), came);
+    let status = other.wait().expect("a child");
+    let _ = std::fs::remove_dir_all(folder);
+    assert!(status.success(), "rank 1: {status}");
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !done() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A word of this rank's memory.
+fn word(job: &Job, offset: usize) -> &'static AtomicU64 {
+    assert!(offset + 8 <= MEMORY);
+    // SAFETY: in bounds of a segment that stays mapped, and aligned.
+    unsafe { AtomicU64::from_ptr(job.peers()[job.rank() as usize].base().add(offset).cast()) }
+}
+
+fn receive(job: &Job, port: u8) -> (u32, u32, Vec<u8>) {
+    let inbox = job
+        .domain()
+        .port(port)
+        .and_then(|p| p.inbox())
+        .expect("its own");
+    let mut got = None;
+    until("a message", || {
+        if let Some(e) = job.queues() {
+            e.progress();
+        }
+        got = inbox.receive_within(1_000_000);
+        got.is_some()
+    });
+    let m = got.expect("received");
+    (m.source, m.tag, m.bytes().to_vec())
+}
+
+/// Messages by port, counts, regions that come and go, and what waits for a count of a peer.
+fn everything(job: &'static Job, came: &Came) {
+    let engine: &dyn Engine = job.queues().expect("an engine");
+    let (me, other) = (job.rank(), 1 - job.rank());
+    assert_eq!(word(job, 0).load(Ordering::Relaxed), 100 + u64::from(me));
+    let mut qp = engine.queue_pair(8, job.keys());
+    let mine = job.domain().port(1).expect("two ports");
+    // The peer's numbers are the same.
+    let counter = mine.counter(3).expect("four counters");
+
+    // More messages than the inbox holds, to port 1; one to port 0.
+    for tag in 0..10 {
+        qp.send_inline(other, 1, tag, &[me as u8; 9]).expect("fits");
+        let (source, got, bytes) = receive(job, 1);
+        assert_eq!(
+            (source, got, &bytes[..]),
+            (other, tag, &[other as u8; 9][..])
+        );
+    }
+    qp.send_inline(other, 0, 77, b"to the other port")
+        .expect("fits");
+    assert_eq!(receive(job, 0).1, 77);
+    qp.send_inline(other, 9, 0, b"").expect("fits");
+    let failed = qp.quiet().expect_err("no such port").0;
+    assert_eq!((failed[0].status, failed[0].value), (Status::Port, 9));
+
+    // A region of port 1, made now; its key goes by message.
+    let region = Memory {
+        here: job.peers()[me as usize].base().wrapping_add(4096),
+        len: 64,
+        base: 1 << 40,
+    };
+    // SAFETY: nobody else uses this part of the memory.
+    let key =
+        unsafe { job.domain().register(1, region, Rights::ALL, Some(counter)) }.expect("room");
+    qp.send_inline(other, 1, 50, &key.0.to_le_bytes())
+        .expect("fits");
+    let bytes = receive(job, 1).2;
+    let theirs = Remote {
+        address: (1 << 40) + 8,
+        key: Key(u32::from_le_bytes(bytes[..4].try_into().expect("a key"))),
+    };
+    let put = |value: u64, remote: Remote| Work::Put {
+        source: hetmp_nic::descriptor::Source::Inline(
+            hetmp_nic::descriptor::Inline::new(&value.to_le_bytes()).expect("fits"),
+        ),
+        remote,
+        signal: None,
+    };
+    qp.post(other, false, put(7, theirs));
+    qp.quiet().expect("a region that is there");
+    until("the put is counted", || {
+        job.domain().counters().value(counter) >= Some(1)
+    });
+    assert_eq!(word(job, 4096 + 8).load(Ordering::Acquire), 7);
+
+    // Counts at the peer.
+    qp.post(other, false, Work::Count { counter, add: 9 });
+    qp.ring();
+    until("the peer's count", || {
+        job.domain().counters().value(counter) >= Some(10)
+    });
+
+    // The region goes: what is posted to it then touches nothing. Both meet before and after, by messages.
+    let mut meet = |tag| {
+        qp.send_inline(other, 1, tag, b"").expect("fits");
+        assert_eq!(receive(job, 1).1, tag);
+    };
+    meet(60);
+    assert!(job.domain().keys().deregister(key));
+    meet(61);
+    qp.post(other, false, put(8, theirs));
+    let failed = qp.quiet().expect_err("the region is gone").0;
+    assert_eq!(failed[0].status, Status::RemoteKey);
+    assert_eq!(word(job, 4096 + 8).load(Ordering::Acquire), 7);
+
+    if engine.abilities().triggered {
+        // A put that waits for a count of the peer.
+        let mut waiting = engine.queue_pair(8, job.keys());
+        let threshold = 11;
+        let wait = Work::Wait {
+            counter,
+            threshold,
+            span: 1,
+        };
+        let there = Remote {
+            address: 8192,
+            key: job.keys().remote,
+        };
+        waiting.post(other, false, wait);
+        waiting.post(other, false, put(5, there));
+        waiting.ring();
+        // Nobody has counted, and the adapter may have gone to sleep.
+        qp.send_inline(other, 1, 70, b"").expect("fits");
+        assert_eq!(receive(job, 1).1, 70);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(word(job, 8192).load(Ordering::Acquire), 0);
+        qp.send_inline(other, 1, 71, b"").expect("fits");
+        assert_eq!(receive(job, 1).1, 71);
+        qp.post(other, false, Work::Count { counter, add: 1 });
+        qp.ring();
+        until("what the count set off", || {
+            engine.progress();
+            word(job, 8192).load(Ordering::Acquire) == 5
+        });
+        waiting.quiet().expect("valid");
+    }
+    qp.quiet().expect("valid");
+    if job.reach() != job::Reach::Nobody && engine.name() == "tcp" {
+        // What brings them there is in this process.
+        assert!(came.memory.load(Ordering::Relaxed) >= 1);
+        assert!(came.messages.load(Ordering::Relaxed) >= 14);
+        assert_eq!(came.counts.load(Ordering::Relaxed), 2);
+    }
+
+    // Memory that comes later.
+    let more = job
+        .segment(c"hetmp-more", 1 << 20, 1 << 21)
+        .expect("memory");
+    let base = more[me as usize].as_ref().expect("its own").base();
+    assert_eq!(base as usize % (1 << 21), 0);
+    let later = Memory {
+        here: base.wrapping_add(1 << 19),
+        len: 64,
+        base: 0,
+    };
+    // SAFETY: nobody else uses it.
+    let key = unsafe { job.domain().register(1, later, Rights::ALL, None) }.expect("in a window");
+    qp.send_inline(other, 1, 80, &key.0.to_le_bytes())
+        .expect("fits");
+    let bytes = receive(job, 1).2;
+    let theirs = Remote {
+        address: 16,
+        key: Key(u32::from_le_bytes(bytes[..4].try_into().expect("a key"))),
+    };
+    qp.post(other, false, put(33, theirs));
+    qp.quiet().expect("valid");
+    // SAFETY: in bounds of a segment that stays mapped.
+    let came = unsafe { AtomicU64::from_ptr(base.add((1 << 19) + 16).cast()) };
+    until("what the peer put into later memory", || {
+        engine.progress();
+        came.load(Ordering::Acquire) == 33
+    });
+    qp.send_inline(other, 1, 90, b"").expect("fits");
+    assert_eq!(receive(job, 1).1, 90);
+    qp.quiet().expect("valid");
+}
+
+#[test]
+fn everything_crosses_mapped_memory() {
+    two("everything_crosses_mapped_memory", Way::Shm, everything);
+}
+
+#[test]
+fn everything_crosses_adapters() {
+    two("everything_crosses_adapters", Way::Emulated, everything);
+}
+
+#[test]
+fn everything_crosses_sockets() {
+    two("everything_crosses_sockets", Way::Tcp, everything);
+}
