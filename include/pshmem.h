@@ -7,7 +7,7 @@
  * The names below that shmem.h makes both a function and a macro are only functions after this file, so that they
  * can be defined.
  *
- * Generated from abi-compat/src/shmem_surface/ (this text: pshmem.h.in). Do not edit.
+ * Generated from abi-compat/surface/src/ (this text: pshmem.h.in). Do not edit.
  */
 #ifndef HETMP_PSHMEM_H
 #define HETMP_PSHMEM_H

@@ -29,7 +29,7 @@
  *   bitwise    uint ulong ulonglong int32 int64 uint32 uint64
  *   bits       the integers of RMA but char, schar and ptrdiff
  *   order      RMA
- *   arithmetic RMA, complexf and complexd
+ *   arithmetic RMA, complexf and complexd (in C++ std::complex, and double _Complex where the compiler has it)
  * Routines with a context as the first argument (shmem_ctx_...; the macro or overload takes it first, too) number PEs
  * in the context's team; the others use SHMEM_CTX_DEFAULT and number PEs in the job.
  *
@@ -45,7 +45,7 @@
  * Section numbers are those of OpenSHMEM 1.5; what came with 1.6 is marked. There is no Fortran interface: 1.5 removed
  * it in favour of Fortran's own interoperability with C.
  *
- * Generated from abi-compat/src/shmem_surface/ (this text: shmem.h.in). Do not edit.
+ * Generated from abi-compat/surface/src/ (this text: shmem.h.in). Do not edit.
  */
 #ifndef HETMP_SHMEM_H
 #define HETMP_SHMEM_H
@@ -2879,6 +2879,122 @@ void shmem_udcflush_line(void *dest) HETMP_SHMEM_OLD_("nothing: memory is cohere
 
 #ifdef __cplusplus
 } /* extern "C" */
+#endif
+
+#if defined(__cplusplus) && defined(__GNUC__)
+
+/* ---- C's complex types in C++ ----
+ * The routines of complex numbers take std::complex in C++. Where the compiler has C's complex types there, too, which
+ * are the same in memory, they are taken as well. */
+
+extern "C++" {
+
+__extension__ typedef double _Complex hetmp_shmem_c_complexd_t;
+__extension__ typedef float _Complex hetmp_shmem_c_complexf_t;
+
+inline int shmem_complexd_sum_reduce(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const
+    hetmp_shmem_c_complexd_t *source, size_t nreduce)
+{ return shmem_complexd_sum_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nreduce); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_sum_reduce(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const hetmp_shmem_c_complexd_t
+    *source, size_t nreduce)
+{ return shmem_complexd_sum_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nreduce); }
+#endif
+inline int shmem_complexd_prod_reduce(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const
+    hetmp_shmem_c_complexd_t *source, size_t nreduce)
+{ return shmem_complexd_prod_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nreduce); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_prod_reduce(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const hetmp_shmem_c_complexd_t
+    *source, size_t nreduce)
+{ return shmem_complexd_prod_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nreduce); }
+#endif
+inline int shmem_complexd_sum_inscan(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const
+    hetmp_shmem_c_complexd_t *source, size_t nelems)
+{ return shmem_complexd_sum_inscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nelems); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_sum_inscan(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const hetmp_shmem_c_complexd_t
+    *source, size_t nelems)
+{ return shmem_complexd_sum_inscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nelems); }
+#endif
+inline int shmem_complexd_sum_exscan(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const
+    hetmp_shmem_c_complexd_t *source, size_t nelems)
+{ return shmem_complexd_sum_exscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nelems); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_sum_exscan(shmem_team_t team, hetmp_shmem_c_complexd_t *dest, const hetmp_shmem_c_complexd_t
+    *source, size_t nelems)
+{ return shmem_complexd_sum_exscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nelems); }
+#endif
+inline void shmem_complexd_sum_to_all(hetmp_shmem_c_complexd_t *dest, const hetmp_shmem_c_complexd_t *source,
+    int nreduce, int PE_start, int logPE_stride, int PE_size, hetmp_shmem_c_complexd_t *pWrk, long *pSync)
+{ shmem_complexd_sum_to_all(reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest), reinterpret_cast<const
+    HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nreduce, PE_start, logPE_stride, PE_size,
+    reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(pWrk), pSync); }
+inline void shmem_complexd_prod_to_all(hetmp_shmem_c_complexd_t *dest, const hetmp_shmem_c_complexd_t *source,
+    int nreduce, int PE_start, int logPE_stride, int PE_size, hetmp_shmem_c_complexd_t *pWrk, long *pSync)
+{ shmem_complexd_prod_to_all(reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(dest), reinterpret_cast<const
+    HETMP_SHMEM_COMPLEX_DOUBLE_ *>(source), nreduce, PE_start, logPE_stride, PE_size,
+    reinterpret_cast<HETMP_SHMEM_COMPLEX_DOUBLE_ *>(pWrk), pSync); }
+inline int shmem_complexf_sum_reduce(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const
+    hetmp_shmem_c_complexf_t *source, size_t nreduce)
+{ return shmem_complexf_sum_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nreduce); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_sum_reduce(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const hetmp_shmem_c_complexf_t
+    *source, size_t nreduce)
+{ return shmem_complexf_sum_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nreduce); }
+#endif
+inline int shmem_complexf_prod_reduce(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const
+    hetmp_shmem_c_complexf_t *source, size_t nreduce)
+{ return shmem_complexf_prod_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nreduce); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_prod_reduce(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const hetmp_shmem_c_complexf_t
+    *source, size_t nreduce)
+{ return shmem_complexf_prod_reduce(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nreduce); }
+#endif
+inline int shmem_complexf_sum_inscan(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const
+    hetmp_shmem_c_complexf_t *source, size_t nelems)
+{ return shmem_complexf_sum_inscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nelems); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_sum_inscan(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const hetmp_shmem_c_complexf_t
+    *source, size_t nelems)
+{ return shmem_complexf_sum_inscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nelems); }
+#endif
+inline int shmem_complexf_sum_exscan(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const
+    hetmp_shmem_c_complexf_t *source, size_t nelems)
+{ return shmem_complexf_sum_exscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nelems); }
+#ifndef HETMP_SHMEM_NO_GENERICS
+inline int shmem_sum_exscan(shmem_team_t team, hetmp_shmem_c_complexf_t *dest, const hetmp_shmem_c_complexf_t
+    *source, size_t nelems)
+{ return shmem_complexf_sum_exscan(team, reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest),
+    reinterpret_cast<const HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nelems); }
+#endif
+inline void shmem_complexf_sum_to_all(hetmp_shmem_c_complexf_t *dest, const hetmp_shmem_c_complexf_t *source,
+    int nreduce, int PE_start, int logPE_stride, int PE_size, hetmp_shmem_c_complexf_t *pWrk, long *pSync)
+{ shmem_complexf_sum_to_all(reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest), reinterpret_cast<const
+    HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nreduce, PE_start, logPE_stride, PE_size,
+    reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(pWrk), pSync); }
+inline void shmem_complexf_prod_to_all(hetmp_shmem_c_complexf_t *dest, const hetmp_shmem_c_complexf_t *source,
+    int nreduce, int PE_start, int logPE_stride, int PE_size, hetmp_shmem_c_complexf_t *pWrk, long *pSync)
+{ shmem_complexf_prod_to_all(reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(dest), reinterpret_cast<const
+    HETMP_SHMEM_COMPLEX_FLOAT_ *>(source), nreduce, PE_start, logPE_stride, PE_size,
+    reinterpret_cast<HETMP_SHMEM_COMPLEX_FLOAT_ *>(pWrk), pSync); }
+
+} /* extern "C++" */
+
 #endif
 
 /* ---- Type-generic names ---- */

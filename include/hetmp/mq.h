@@ -256,12 +256,16 @@ void sDmaWait(volatile int *reply, int n);
 void sDirectRead(void *local, const void *master, size_t bytes);
 void sDirectWrite(void *master, const void *local, size_t bytes);
 
-/* -- Both forms of waiting and destroying --------------------------------------------------------------- */
+/* -- Both forms of waiting and destroying, and starting from C++ ----------------------------------------- */
 
 #ifdef __cplusplus
 } /* extern "C" */
 static inline void mWaitSlaveThreads(ThreadID t) { mWaitSlaveThreads(t.m_cluster, t); }
 static inline void mDestroySlaveThreads(ThreadID t) { mDestroySlaveThreads(t.m_cluster, t); }
+/* C++ turns no function into a void * by itself. */
+static inline ThreadID mStartSlaveThreads(int cluster, int n, void (*fn)(void *), void *arg) {
+    return mStartSlaveThreads(cluster, n, reinterpret_cast<void *>(fn), arg);
+}
 extern "C" {
 #else
 static inline void hetmp_mq_wait_1(ThreadID t) { mWaitSlaveThreads(t.m_cluster, t); }

@@ -62,7 +62,7 @@ struct hetmp_mq_ring {
 };
 
 /* What a thread may do with its rings: 256 slaves of 4096 entries, and for slaves 4096. */
-struct hetmp_mq_caller {
+struct hetmp_mq_tables {
     struct hetmp_mq_ring *const *m_send;
     struct hetmp_mq_ring *const *m_recv;
     struct hetmp_mq_ring *const *s_send;
@@ -72,7 +72,7 @@ struct hetmp_mq_caller {
 };
 
 /* The calling thread's tables; never NULL, valid until the thread ends. */
-const struct hetmp_mq_caller *hetmp_mq_caller(void);
+const struct hetmp_mq_tables *hetmp_mq_caller(void);
 /* The calling thread's ring where the tables do not have it yet; NULL where it is none, or not this thread's. */
 struct hetmp_mq_ring *hetmp_mq_first_use(int slave, int handle, int send);
 /* Says why a Try form took nothing; NULL. */
@@ -118,11 +118,11 @@ static __thread struct {
     struct hetmp_mq_ring *const *m_recv;
     struct hetmp_mq_ring *const *s_send;
     struct hetmp_mq_ring *const *s_recv;
-    const struct hetmp_mq_caller *caller;
+    const struct hetmp_mq_tables *caller;
 } hetmp_mq_me __attribute__((unused)) = {(uint64_t)0xffffff << 40, NULL, NULL, NULL, NULL, NULL};
 
 HETMP_MQ_SLOW void hetmp_mq_fetch(void) {
-    const struct hetmp_mq_caller *me = hetmp_mq_caller();
+    const struct hetmp_mq_tables *me = hetmp_mq_caller();
     hetmp_mq_me.m_send = me->m_send;
     hetmp_mq_me.m_recv = me->m_recv;
     hetmp_mq_me.s_send = me->s_send;

@@ -22,6 +22,11 @@
  *   hetmp_sched_cross_dynamic
  *       the chunk size in iterations; 0 or less for the usual size.
  *
+ *   hetmp_sched_aid_static, hetmp_sched_aid_hybrid, hetmp_sched_aid_dynamic
+ *       the chunk size in iterations; 0 or less for 1. What the last two take beside it is that of
+ *       OMP_SCHEDULE where it names the same schedule, and otherwise the usual: 80 % of the loop at
+ *       once, or five chunks in a phase.
+ *
  * omp_get_schedule gives the same values back.
  */
 #ifndef HETMP_OMP_SCHEDULE_H
@@ -35,7 +40,12 @@ enum hetmp_sched {
     /* "static-csr": one block for each thread, sized by the given ratios of the nodes. */
     hetmp_sched_static_csr = 0x4803,
     /* "cross-dynamic": large chunks to nodes, small ones to the threads of each node. */
-    hetmp_sched_cross_dynamic = 0x4804
+    hetmp_sched_cross_dynamic = 0x4804,
+    /* "aid-static", "aid-hybrid", "aid-dynamic": asymmetric iteration distribution, the schedules
+     * of arXiv 2402.07664, to compare with. */
+    hetmp_sched_aid_static = 0x4805,
+    hetmp_sched_aid_hybrid = 0x4806,
+    hetmp_sched_aid_dynamic = 0x4807
 };
 
 #endif

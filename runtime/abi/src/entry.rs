@@ -1,4 +1,4 @@
-//! One macro for every entry of the C ABI.
+//! The macro for entries that have a version node: all of libgomp's. CONTRIBUTING.md lists the other ways in.
 //!
 //! A versioned name cannot be given to a Rust function on stable Rust, so each entry is an ordinary
 //! `extern "C"` function, and a stub of a private name that jumps to it carries the versioned
@@ -21,13 +21,13 @@ compile_error!("libhetmp.so must be built with panic = \"abort\": a panic must n
 /// Defines entries and exports each at its version node.
 macro_rules! entries {
     () => {};
-    ($node:literal default : $($rest:tt)*) => { $crate::entry::entries!{ @fns $node "@@" ; $($rest)* } };
-    ($node:literal hidden : $($rest:tt)*) => { $crate::entry::entries!{ @fns $node "@" ; $($rest)* } };
-    (@fns $node:literal $at:literal ; ) => {};
-    (@fns $node:literal $at:literal ; $next:literal $how:ident : $($rest:tt)*) => {
+    ($node:tt default : $($rest:tt)*) => { $crate::entry::entries!{ @fns $node "@@" ; $($rest)* } };
+    ($node:tt hidden : $($rest:tt)*) => { $crate::entry::entries!{ @fns $node "@" ; $($rest)* } };
+    (@fns $node:tt $at:tt ; ) => {};
+    (@fns $node:tt $at:tt ; $next:tt $how:ident : $($rest:tt)*) => {
         $crate::entry::entries!{ $next $how : $($rest)* }
     };
-    (@fns $node:literal $at:literal ;
+    (@fns $node:tt $at:tt ;
         $(#[$m:meta])*
         fn $name:ident = $export:literal ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
         $($rest:tt)*
@@ -38,7 +38,7 @@ macro_rules! entries {
         $crate::entry::export!($name, $export, $node, $at);
         $crate::entry::entries!{ @fns $node $at ; $($rest)* }
     };
-    (@fns $node:literal $at:literal ;
+    (@fns $node:tt $at:tt ;
         $(#[$m:meta])*
         fn $name:ident ( $($a:ident : $t:ty),* $(,)? ) $(-> $r:ty)? $body:block
         $($rest:tt)*
@@ -51,9 +51,59 @@ macro_rules! entries {
     };
 }
 
-/// Exports the function `$name` as `$export` at version node `$node` (`$at`: `@@` or `@`).
+/// Exports the function `$name` as `$export` at version node `$node` (`$at`: `@@` or `@`). A default
+/// version of an `omp_` name is also exported at libomp's only node, for programs that clang built.
 macro_rules! export {
-    ($name:ident, $export:expr, $node:literal, $at:literal) => {
+    ($name:ident, $export:expr, $node:tt, $at:tt) => {
+        $crate::entry::stub!($name, $export, $node, $at);
+        $crate::entry::for_clang!($name, $export, $node, $at);
+    };
+}
+
+/// The second version of what libomp has, too.
+macro_rules! for_clang {
+    ($name:ident, $export:expr, "OMP_1.0", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_2.0", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_3.0", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_3.1", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_4.0", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_4.5", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_5.0", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_5.0.1", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_5.0.2", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_5.1", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_5.1.1", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, "OMP_5.2", "@@") => {
+        $crate::entry::stub!($name, $export, "VERSION", "@");
+    };
+    ($name:ident, $export:expr, $node:tt, $at:tt) => {};
+}
+
+/// One stub with its version.
+macro_rules! stub {
+    ($name:ident, $export:expr, $node:tt, $at:tt) => {
         core::arch::global_asm!(
             ".pushsection .text.hetmp_entry, \"ax\", @progbits",
             ".p2align 4",
@@ -69,4 +119,4 @@ macro_rules! export {
     };
 }
 
-pub(crate) use {entries, export};
+pub(crate) use {entries, export, for_clang, stub};

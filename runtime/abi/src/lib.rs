@@ -5,12 +5,13 @@
 //! * **What it owns**: the exported names, their version nodes, and the layouts of C types.
 //! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`, `hetmp-mq` and `hetmp-shmem`.
 //!
-//! Modules that come with their parts: `kmpc` (clang's ABI), `goal`.
+//! A module that comes with its part: `goal`.
 
 mod acc;
 mod device;
 mod entry;
 mod gomp;
+mod kmpc;
 mod mq;
 mod nodes;
 mod omp;
@@ -26,7 +27,9 @@ mod variadic;
 static AT_LOAD: extern "C" fn() = at_load;
 
 extern "C" fn at_load() {
-    // SAFETY: getenv reads the environment, which nobody changes while libraries are loaded.
+    // SAFETY: getenv reads the environment. At the program's start no other thread exists; where the
+    // library is opened later, `dlopen` is one of the calls during which the program lets no other thread
+    // change the environment (constructors of any library may read it).
     if !unsafe { libc::getenv(c"OMP_DISPLAY_ENV".as_ptr()) }.is_null() {
         hetmp_omp::init::once();
     }

@@ -22,6 +22,26 @@ pub(crate) struct VaList {
 const REGISTERS: u32 = 48;
 
 impl VaList {
+    /// The next argument that is a word: a pointer, or an integer of 64 bits.
+    ///
+    /// # Safety
+    /// The caller passed one.
+    #[inline(always)]
+    pub(crate) unsafe fn next_word(&mut self) -> usize {
+        // SAFETY: the offsets say where the next argument is; the entry made them right.
+        unsafe {
+            if self.gp_offset < REGISTERS {
+                let p = self.saved.add(self.gp_offset as usize).cast::<usize>();
+                self.gp_offset += 8;
+                *p
+            } else {
+                let p = self.overflow;
+                self.overflow = p.add(1);
+                *p as usize
+            }
+        }
+    }
+
     /// The next argument of an integer type.
     ///
     /// # Safety

@@ -10,10 +10,13 @@
 use crate::icv::Allocator as Predefined;
 use crate::init;
 use crate::thread::Thread;
+use core::hash::BuildHasherDefault;
 use core::ptr;
+use hetmp_core::hash::HashMap;
 use hetmp_core::report;
 use hetmp_core::sync::{AtomicUsize, Ordering};
 use libc::c_void;
+use std::sync::Mutex;
 
 /// `omp_null_allocator`: the default allocator of the data environment.
 pub const NULL: usize = 0;
@@ -439,4 +442,26 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
             Next::GiveUp => return ptr::null_mut(),
         }
     }
+}
+
+/// Addresses of Fortran variables' memory that came from these routines. Compiled code that frees or
+/// moves an allocatable variable asks, since the variable itself does not say.
+static NOTED: Mutex<HashMap<usize, ()>> =
+    Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
+
+/// Notes that `block`, unless null, came from an allocator.
+pub fn note(block: *mut c_void) {
+    if !block.is_null() {
+        if let Ok(mut noted) = NOTED.lock() {
+            noted.insert(block.addr(), ());
+        }
+    }
+}
+
+/// Was [`note`] called for `block`? The note is taken out: the caller is about to free or to move the
+/// block, and notes the new one.
+pub fn take_note(block: *mut c_void) -> bool {
+    NOTED
+        .lock()
+        .is_ok_and(|mut noted| noted.remove(&block.addr()).is_some())
 }

@@ -90,6 +90,13 @@ impl<'a, N: Node> Step<'a, N> {
         false
     }
 
+    /// True when some thread claimed the node. Only a hint for timing: nothing the claimer wrote is
+    /// seen by it.
+    #[inline]
+    pub(crate) fn is_claimed(&self) -> bool {
+        self.node.state().load(Ordering::Relaxed) & !(ROUND - 1) == self.round
+    }
+
     /// Waits for the claimer. It is there already, so this takes as long as preparing takes.
     #[cold]
     #[inline(never)]

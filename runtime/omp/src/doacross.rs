@@ -18,10 +18,12 @@
 use crate::loops::{self, Clause, Kind, Loop, LoopBounds, Order};
 use crate::thread::Thread;
 use crate::work::{self, Extras, Work};
+use core::any::Any;
 use hetmp_core::park::{Policy, Spinner};
 use hetmp_core::report;
 use hetmp_core::sync::{fence, pause, AtomicU64, Ordering};
 use hetmp_core::sys;
+use std::sync::Arc;
 
 /// Words of a cache line.
 const LINE: usize = 8;
@@ -85,14 +87,17 @@ impl Doacross {
     fn new(counts: &[u64], kind: Kind, chunk: u64, nthreads: u64) -> Doacross {
         let n = counts[0];
         let (owner, slots) = match kind {
-            Kind::Static | Kind::Ours if chunk == 0 => (
+            Kind::Static | Kind::Ours | Kind::Fixed if chunk == 0 => (
                 Owner::Piece {
                     share: n / nthreads,
                     rest: n % nthreads,
                 },
                 nthreads,
             ),
-            Kind::Static | Kind::Ours => (Owner::RoundRobin { chunk, nthreads }, nthreads),
+            // Sections have no order.
+            Kind::Static | Kind::Ours | Kind::Fixed | Kind::Sections => {
+                (Owner::RoundRobin { chunk, nthreads }, nthreads)
+            }
             Kind::Dynamic => {
                 // As the schedule counts them.
                 let chunk = chunk.clamp(1, n);
@@ -252,8 +257,7 @@ fn outermost(clause: Clause, chunk: u64, counts: &[u64]) -> Loop {
         bounds: LoopBounds::unsigned(true, 0, counts.first().copied().unwrap_or(0), 1),
         clause,
         chunk,
-        // Not one of our schedules: its chunks could come in any order.
-        order: Order::Monotonic,
+        order: Order::Global,
         key: 0,
     }
 }
@@ -303,6 +307,55 @@ fn current(th: &Thread) -> Option<&Doacross> {
     let work = work::current(th)?;
     // SAFETY: written before the node was published, and only read since.
     unsafe { (*work.doacross.get()).as_deref() }
+}
+
+/// A loop with posts and waits that compiled code announces in a call of its own, before it enters the
+/// loop by whatever schedule. Kept by each thread until the end of the loop.
+#[derive(Clone, Debug)]
+pub struct Announced {
+    /// `None` where nobody waits.
+    state: Option<Arc<Doacross>>,
+}
+
+/// Announces a loop of `counts` iterations, the outermost first. All threads of the team call this.
+pub fn announce(th: &Thread, counts: &[u64]) -> Announced {
+    if th.nthreads() == 1 || counts.is_empty() || counts.contains(&0) {
+        return Announced { state: None };
+    }
+    // Who has which iteration is not known yet: each has a slot of its own.
+    let make = || -> Arc<dyn Any + Send + Sync> {
+        Arc::new(Doacross::new(
+            counts,
+            Kind::Guided,
+            0,
+            u64::from(th.nthreads()),
+        ))
+    };
+    Announced {
+        state: work::share(th, make).downcast().ok(),
+    }
+}
+
+impl Announced {
+    /// As [`post`].
+    pub fn post(&self, at: impl Fn(usize) -> u64) {
+        match &self.state {
+            Some(d) => d.post(at),
+            None => fence(Ordering::SeqCst),
+        }
+    }
+
+    /// As [`wait`]. An iteration that there is not has nothing to wait for.
+    pub fn wait(&self, th: &Thread, at: impl Fn(usize) -> u64) {
+        match &self.state {
+            Some(d) => {
+                if (0..d.counts.len()).all(|i| at(i) < d.counts[i]) {
+                    d.wait(th, at);
+                }
+            }
+            None => fence(Ordering::SeqCst),
+        }
+    }
 }
 
 /// Posts the iteration whose vector is `at(0)`, `at(1)` and so on, as many as there are nested loops.

@@ -7,15 +7,11 @@
 use crate::affinity::PlaceKind;
 use crate::icv::{Globals, Machine, WaitPolicy};
 use crate::thread::Thread;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::topo::{self, Topology};
-use hetmp_core::{env, quota, report};
+use hetmp_core::{env, quota, report, spins};
 use std::sync::OnceLock;
-
-/// Turns that `OMP_WAIT_POLICY=passive` spins (a few microseconds). Going to sleep and being woken costs
-/// more than that in processor time alone, so even a program that wants no spinning gains.
-const PASSIVE_SPINS: u64 = 256;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
 /// `GLOBALS` once it is there, without the state check of `OnceLock`.
@@ -80,7 +76,7 @@ fn start() -> Globals {
     crate::virtual_team::configure(&globals);
     Policy::set_cpus(cpus);
     let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
-        PASSIVE_SPINS
+        spins::PASSIVE.free
     } else {
         globals.spin_count
     };
@@ -171,6 +167,56 @@ unsafe impl Send for Attributes {}
 // SAFETY: as above.
 unsafe impl Sync for Attributes {}
 
+/// A stack size that the program set, 0: none.
+static STACK_SIZE: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the stack size of workers, for those made later if no worker was made yet.
+pub fn set_stack_size(bytes: usize) {
+    STACK_SIZE.store(bytes, Ordering::Relaxed);
+}
+
+/// The stack size of workers.
+pub fn stack_size() -> usize {
+    match STACK_SIZE.load(Ordering::Relaxed) {
+        0 => {
+            let mut size = 0;
+            // SAFETY: the attributes are initialised, and the place for the size is live.
+            unsafe { libc::pthread_attr_getstacksize(thread_attributes(), &mut size) };
+            size
+        }
+        size => size,
+    }
+}
+
+/// Milliseconds that a program set for waits, plus one; 0: nothing set.
+static BLOCKTIME: AtomicU32 = AtomicU32::new(0);
+
+/// Turns of the spin loop in a millisecond, about (40 to 140 cycles a turn).
+const TURNS_PER_MS: u64 = 30_000;
+
+/// Sets how long threads spin before they sleep; `i32::MAX`: for ever.
+pub fn set_blocktime(ms: i32) {
+    let globals = globals();
+    BLOCKTIME.store(ms.unsigned_abs().saturating_add(1), Ordering::Relaxed);
+    let spins = match ms {
+        i32::MAX => u64::MAX,
+        ms => u64::from(ms.unsigned_abs()) * TURNS_PER_MS,
+    };
+    Policy::set_spins(spins, globals.throttled_spin_count);
+}
+
+/// What [`set_blocktime`] was called with, or what `OMP_WAIT_POLICY` amounts to.
+pub fn blocktime() -> Option<i32> {
+    match BLOCKTIME.load(Ordering::Relaxed).checked_sub(1) {
+        Some(ms) => i32::try_from(ms).ok(),
+        None => match globals().wait_policy {
+            WaitPolicy::Active => Some(i32::MAX),
+            WaitPolicy::Passive => Some(0),
+            _ => None,
+        },
+    }
+}
+
 /// The attributes that workers are created with.
 pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
     let a = ATTRIBUTES.get_or_init(|| {
@@ -178,8 +224,9 @@ pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
         // SAFETY: initialised by pthread_attr_init before use; never destroyed.
         unsafe {
             libc::pthread_attr_init(attr.as_mut_ptr());
-            if let Some(size) = globals().thread_stack {
-                let size = usize::try_from(size).unwrap_or(usize::MAX);
+            let set = Some(STACK_SIZE.load(Ordering::Relaxed)).filter(|&s| s > 0);
+            let given = globals().thread_stack;
+            if let Some(size) = set.or(given.map(|s| usize::try_from(s).unwrap_or(usize::MAX))) {
                 let error = libc::pthread_attr_setstacksize(attr.as_mut_ptr(), size);
                 if error != 0 {
                     report::warn(format_args!(

@@ -2,7 +2,8 @@
 //!
 //! * **What it is**: teams and regions ([`team`], [`pool`]), barriers ([`barrier`]), worksharing
 //!   ([`work`], [`loops`]), tasks ([`task`]), internal control variables ([`icv`]), places
-//!   ([`affinity`]). It does not know which compiler called: the C entries in `runtime/abi` convert
+//!   ([`affinity`]), nodes of unlike cores ([`nodes`], [`het`]) and regions as more virtual threads than
+//!   real ones (`virtual_team`). It does not know which compiler called: the C entries in `runtime/abi` convert
 //!   arguments and call one function here.
 //! * **What it owns**: worker threads, teams, task records; the waiting inside constructs. Which
 //!   iterations go where is decided by `hetmp-sched`, how to wait by `hetmp-core`.
@@ -10,7 +11,7 @@
 //!   use. **Data out**: iteration ranges, calls of the program's functions.
 //!
 //! Places left for what comes later, on purpose without code: regions over several processes
-//! (`across`), virtual teams for static loops (`virtual_team`), and the tool interface (`tool`).
+//! (`across`), and the tool interface (`tool`).
 
 // Under the model checker only the parts that have models are compiled, by `tests/loom_*.rs`.
 #![cfg(not(loom))]
@@ -18,6 +19,7 @@
 pub mod acc;
 pub mod affinity;
 pub(crate) mod affinity_bind;
+pub mod ahead;
 pub mod alloc;
 pub mod barrier;
 pub mod cancel;
@@ -33,13 +35,16 @@ pub mod lock;
 pub mod loops;
 pub mod nodes;
 pub mod ordered;
+pub mod pieces;
 pub mod pool;
 pub mod query;
+pub mod reduce;
 pub mod sections;
 pub mod single;
 pub mod task;
 pub mod team;
 pub mod thread;
+pub mod threadprivate;
 pub(crate) mod virtual_team;
 pub mod work;
 

@@ -4,9 +4,9 @@
 //! libgomp exports two versions of their routines: since OpenMP 3.0 a *task* owns the lock
 //! ([`NestLock`]), before that it was a *thread* ([`ThreadNestLock`]).
 //!
-//! All three live in memory of the program whose size and alignment the ABI fixed long ago. Zeroed
-//! memory is a free lock of each kind, since programs are known to skip the initialisation of
-//! static locks.
+//! All three live in memory of the program whose size and alignment ABIs fixed long ago (for nestable
+//! locks, gcc's and clang's differ: see [`NestLock`]). Zeroed memory is a free lock of each kind, since
+//! programs are known to skip the initialisation of static locks.
 
 use crate::task::Task;
 use crate::thread::Thread;
@@ -46,19 +46,32 @@ fn contended(lock: &Lock) {
 
 /// A nestable lock owned by a task (`omp_nest_lock_t` since OpenMP 3.0).
 ///
+/// The program's variable has 16 bytes in gcc's `omp.h` and 8 in clang's, so only 8 are used: the address
+/// of the lock proper, which is made at the first use. Zeros are a free lock.
+///
+/// # Memory ordering
+/// The address is published with release by the thread that made the lock, and read with acquire: a
+/// thread that sees it sees an initialised lock.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct NestLock {
+    inner: AtomicPtr<Nest>,
+}
+
+/// The lock proper.
+///
 /// # Invariant
 /// `count` and `owner` are written only by the task that holds `lock`. `owner` is read by others,
 /// but it equals the reader's own task only if the reader wrote it.
 #[derive(Debug)]
-#[repr(C)]
-pub struct NestLock {
+struct Nest {
     lock: Lock,
     count: Cell<i32>,
     owner: AtomicPtr<Task>,
 }
 
 // SAFETY: `count` is touched only by the holder of `lock`, see the invariant.
-unsafe impl Sync for NestLock {}
+unsafe impl Sync for Nest {}
 
 impl Default for NestLock {
     fn default() -> Self {
@@ -71,47 +84,92 @@ impl NestLock {
     #[must_use]
     pub const fn new() -> NestLock {
         NestLock {
+            inner: AtomicPtr::new(core::ptr::null_mut()),
+        }
+    }
+
+    /// Ends the lock, which is free afterwards (`omp_destroy_nest_lock`).
+    ///
+    /// # Safety
+    /// No thread uses the lock meanwhile.
+    pub unsafe fn destroy(&self) {
+        let made = self.inner.swap(core::ptr::null_mut(), Ordering::AcqRel);
+        if !made.is_null() {
+            // SAFETY: made by `make`, and nobody else has it by the caller's promise.
+            drop(unsafe { Box::from_raw(made) });
+        }
+    }
+
+    #[inline]
+    fn nest(&self) -> &Nest {
+        let there = self.inner.load(Ordering::Acquire);
+        // SAFETY: null or made by `make`; it lives until `destroy`.
+        unsafe { there.as_ref() }.unwrap_or_else(|| self.make())
+    }
+
+    #[cold]
+    fn make(&self) -> &Nest {
+        let new = Box::into_raw(Box::new(Nest {
             lock: Lock::new(),
             count: Cell::new(0),
             owner: AtomicPtr::new(core::ptr::null_mut()),
+        }));
+        let null = core::ptr::null_mut();
+        match self
+            .inner
+            .compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire)
+        {
+            // SAFETY: published just now; it lives until `destroy`.
+            Ok(_) => unsafe { &*new },
+            Err(theirs) => {
+                // SAFETY: `new` was not published; `theirs` was, and lives until `destroy`.
+                unsafe {
+                    drop(Box::from_raw(new));
+                    &*theirs
+                }
+            }
         }
     }
 
     /// Takes the lock once more (`omp_set_nest_lock`).
     #[inline]
     pub fn set(&self, th: &Thread) {
+        let n = self.nest();
         let me = th.ctx.task.get().cast_mut();
-        if self.owner.load(Ordering::Relaxed) != me {
-            take(&self.lock);
-            self.owner.store(me, Ordering::Relaxed);
+        if n.owner.load(Ordering::Relaxed) != me {
+            take(&n.lock);
+            n.owner.store(me, Ordering::Relaxed);
         }
-        self.count.set(self.count.get() + 1);
+        n.count.set(n.count.get() + 1);
     }
 
-    /// Gives up one nesting (`omp_unset_nest_lock`).
+    /// Gives up one nesting (`omp_unset_nest_lock`); the nesting that is left.
     #[inline]
-    pub fn unset(&self) {
-        let left = self.count.get() - 1;
-        self.count.set(left);
+    pub fn unset(&self) -> i32 {
+        let n = self.nest();
+        let left = n.count.get() - 1;
+        n.count.set(left);
         if left == 0 {
-            self.owner.store(core::ptr::null_mut(), Ordering::Relaxed);
-            self.lock.unlock();
+            n.owner.store(core::ptr::null_mut(), Ordering::Relaxed);
+            n.lock.unlock();
         }
+        left
     }
 
     /// Takes the lock if that needs no waiting; the new nesting count, or 0
     /// (`omp_test_nest_lock`).
     #[inline]
     pub fn test(&self, th: &Thread) -> i32 {
+        let n = self.nest();
         let me = th.ctx.task.get().cast_mut();
-        if self.owner.load(Ordering::Relaxed) != me {
-            if !self.lock.try_lock() {
+        if n.owner.load(Ordering::Relaxed) != me {
+            if !n.lock.try_lock() {
                 return 0;
             }
-            self.owner.store(me, Ordering::Relaxed);
+            n.owner.store(me, Ordering::Relaxed);
         }
-        let count = self.count.get() + 1;
-        self.count.set(count);
+        let count = n.count.get() + 1;
+        n.count.set(count);
         count
     }
 }
@@ -265,10 +323,27 @@ mod tests {
     }
 
     #[test]
-    fn zeroed_memory_is_a_free_lock() {
-        let bytes = [0u64; 2];
-        // SAFETY: every field of a NestLock may be zero, and the sizes are asserted by the ABI.
-        let lock: NestLock = unsafe { core::mem::transmute(bytes) };
-        assert!(lock.lock.try_lock());
+    fn zeroed_memory_is_a_free_lock_of_eight_bytes() {
+        assert_eq!(size_of::<NestLock>(), 8);
+        #[repr(C)]
+        struct Variable {
+            lock: NestLock,
+            canary: u64,
+        }
+        // SAFETY: zeros are a free lock.
+        let v: Variable = unsafe { core::mem::transmute([0u64, 0x5a5a_5a5a_5a5a_5a5a]) };
+        let lock = &v.lock;
+        let th = Thread::current();
+        assert_eq!(lock.test(th), 1);
+        lock.set(th);
+        assert_eq!(lock.unset(), 1);
+        assert_eq!(lock.unset(), 0);
+        // SAFETY: nobody else uses the lock.
+        unsafe { lock.destroy() };
+        assert!(lock.inner.load(Ordering::Relaxed).is_null());
+        assert_eq!(v.canary, 0x5a5a_5a5a_5a5a_5a5a);
+        assert_eq!(lock.test(th), 1, "free and usable again");
+        // SAFETY: nobody else uses the lock.
+        unsafe { lock.destroy() };
     }
 }

@@ -27,6 +27,10 @@ pub(crate) enum Kind {
     Guided,
     /// By a schedule that knows of nodes.
     Ours,
+    /// One piece a thread, by such a schedule's settled plan.
+    Fixed,
+    /// Numbers of sections, one by one: not a loop's iterations.
+    Sections,
 }
 
 /// What the `schedule` clause says.
@@ -49,6 +53,9 @@ pub enum Order {
     None,
     /// Chunks of a thread come in increasing order: `monotonic`.
     Monotonic,
+    /// Chunks come in increasing order, whoever takes them: iterations wait for earlier ones (doacross). Were an
+    /// earlier chunk left for a thread that is inside of a later one, that thread would wait for itself.
+    Global,
     /// The loop has an `ordered` clause.
     Ordered,
 }
@@ -84,9 +91,10 @@ pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
 fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     let n = l.bounds.trip_count();
     work.bounds.set(l.bounds);
-    let ordered = l.order == Order::Ordered;
-    work.ordered.set(ordered);
-    if ordered {
+    work.ordered.set(l.order == Order::Ordered);
+    // One of our schedules may leave earlier iterations for later.
+    let in_order = matches!(l.order, Order::Ordered | Order::Global);
+    if l.order == Order::Ordered {
         work.turn.store(0, Ordering::Relaxed);
     }
     let run = th.task().icv().run_sched;
@@ -97,8 +105,8 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             SchedKind::Guided => (Clause::Guided, run.chunk as u64),
             SchedKind::Auto => (Clause::Static, 0),
             // The threads of a virtual team come one after the other: what the first ones leave.
-            _ if team.is_virtual() && l.order == Order::None => (Clause::Guided, 1),
-            // Where order forbids one of ours, the default of `schedule(runtime)`.
+            _ if team.is_virtual() && !in_order => (Clause::Guided, 1),
+            // Where turns forbid one of ours, the default of `schedule(runtime)`.
             _ => (Clause::Dynamic, 1),
         },
         clause => (clause, l.chunk),
@@ -109,7 +117,13 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         work.chunk.set(0);
         return;
     }
-    if l.order == Order::None && n > 0 && !team.is_virtual() && het::may_replace(l.clause, run) {
+    if !in_order && n > 0 && !team.is_virtual() && het::may_replace(l.clause, run) {
+        // SAFETY: the node is this thread's alone.
+        let pieces = unsafe { &mut *work.pieces.get() };
+        if het::settled(th, team, nthreads, l, run, pieces) {
+            work.kind.set(Kind::Fixed);
+            return;
+        }
         let plain = (clause, chunk);
         if let Some(schedule) = het::schedule(th, team, nthreads, l, run, plain) {
             // SAFETY: the node is this thread's alone.
@@ -153,8 +167,8 @@ pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
 /// Takes the calling thread's next chunk of its current loop, and stores its two ends. False: there
 /// was none, and nothing was stored.
 ///
-/// The way of a dynamic chunk, which may cost as little as one iteration, has no calls and so
-/// saves no registers: stores before the counter's atomic addition would hold it up.
+/// The way of a dynamic chunk, which may cost as little as one iteration, has no calls but in tail
+/// position and so saves no registers: stores before the counter's atomic addition would hold it up.
 ///
 /// # Safety
 /// Both pointers are to 64-bit variables of the caller.
@@ -163,16 +177,8 @@ pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
     let th = Thread::try_current();
     if let Some((th, work)) = th.and_then(|th| Some((th, work::current(th)?))) {
         if work.kind.get() == Kind::Static && work.chunk.get() != 0 {
-            let Some(range) = take_static(th, work) else {
-                return false;
-            };
-            let (s, e) = work.bounds.get().to_user(range);
             // SAFETY: the caller's promise.
-            unsafe {
-                *istart = s;
-                *iend = e;
-            }
-            return true;
+            return unsafe { next_static_into(th, work, istart, iend) };
         }
         if work.kind.get() == Kind::Dynamic {
             match work.dynamic.next_fast() {
@@ -192,6 +198,24 @@ pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
     }
     // SAFETY: the caller's promise.
     unsafe { next_into_slow(istart, iend) }
+}
+
+/// [`next_into`] for a chunk of a static loop, which needs more registers.
+///
+/// # Safety
+/// As for [`next_into`].
+#[inline(never)]
+unsafe fn next_static_into(th: &Thread, work: &Work, istart: *mut u64, iend: *mut u64) -> bool {
+    let Some(range) = take_static(th, work) else {
+        return false;
+    };
+    let (s, e) = work.bounds.get().to_user(range);
+    // SAFETY: the caller's promise.
+    unsafe {
+        *istart = s;
+        *iend = e;
+    }
+    true
 }
 
 #[inline(never)]
@@ -222,10 +246,11 @@ fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
 #[inline]
 pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
     match work.kind.get() {
-        Kind::Dynamic => work.dynamic.next(),
+        Kind::Dynamic | Kind::Sections => work.dynamic.next(),
         Kind::Guided => work.guided.next(),
         Kind::Static => take_static(th, work),
         Kind::Ours => take_ours(th, work),
+        Kind::Fixed => take_fixed(th, work),
     }
 }
 
@@ -250,6 +275,24 @@ fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
     unsafe { (*work.ours.get()).as_deref() }?.next(th)
 }
 
+/// The thread's piece, once. Its speed may be emulated, as under any schedule of ours.
+#[inline(never)]
+fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
+    th.slow.leave();
+    let mut cursor = th.ctx.cursor.get();
+    let first = cursor.trip == 0;
+    cursor.trip += 1;
+    th.ctx.cursor.set(cursor);
+    // SAFETY: written before the node was published, and only read since.
+    let pieces = unsafe { &*work.pieces.get() };
+    let range = pieces
+        .get(th.tid() as usize)
+        .copied()
+        .filter(|r| first && !r.is_empty());
+    th.slow.enter(th);
+    range
+}
+
 /// Ends a construct with a barrier.
 #[inline]
 pub fn end(th: &Thread) {
@@ -265,12 +308,12 @@ pub fn end_cancel(th: &Thread) -> bool {
 /// Opens a region whose threads start in the loop `l`, without running it on the calling thread.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// As for [`team::open`].
 pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
     unsafe {
-        team::fork(
+        team::open(
             th,
             region,
             Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),

@@ -99,8 +99,12 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
             } else {
                 "OMP_SCHEDULE"
             };
-            report::warn(format_args!("{name} {}: {accepted}", globals.schedule));
-            globals.schedule = Schedule::default();
+            let instead = Schedule::default();
+            report::warn(format_args!(
+                "{name} {}: {accepted}; {instead} holds",
+                globals.schedule
+            ));
+            globals.schedule = instead;
             globals.icv.run_sched = RunSched::DEFAULT;
         }
     }
@@ -324,7 +328,7 @@ impl SlowState {
                     0
                 };
                 match own {
-                    0 => self.kernel_of(th.team().shared.function.get()),
+                    0 => self.kernel_of(th.team().shared.code.get()),
                     kernel => kernel,
                 }
             }

@@ -43,20 +43,29 @@ pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras) -> Option<(u64,
 /// Ends the thread's chunk in its turn, and takes the next one.
 pub fn next(th: &Thread) -> Option<(u64, u64)> {
     let work = work::current(th)?;
+    Some(work.bounds.get().to_user(next_range(th, work)?))
+}
+
+/// The same, normalised.
+pub(crate) fn next_range(th: &Thread, work: &Work) -> Option<Range> {
     let chunk = th.ctx.cursor.get().chunk;
     if !chunk.is_empty() {
         wait(th, work, chunk.start);
         pass(th, work, chunk.end);
     }
-    take(th, work)
+    take_range(th, work)
 }
 
 fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
+    Some(work.bounds.get().to_user(take_range(th, work)?))
+}
+
+fn take_range(th: &Thread, work: &Work) -> Option<Range> {
     let range = loops::take_range(th, work);
     let mut cursor = th.ctx.cursor.get();
     cursor.chunk = range.unwrap_or(NOTHING);
     th.ctx.cursor.set(cursor);
-    Some(work.bounds.get().to_user(range?))
+    range
 }
 
 /// Begins an ordered region: waits for the turn of the thread's chunk.

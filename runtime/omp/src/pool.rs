@@ -22,7 +22,7 @@ use hetmp_core::tls;
 /// What a worker is started with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
-    pub(crate) f: Outlined,
+    pub(crate) entry: Outlined,
     pub(crate) data: *mut libc::c_void,
     pub(crate) team: *const Team,
     pub(crate) nthreads: u32,

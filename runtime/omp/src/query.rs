@@ -286,6 +286,8 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         .get()
         .checked_sub(1)
         .and_then(|p| globals.places.get(p as usize))
+        // Nobody can be bound to a place without a CPU for this process (`GOMP_CPU_AFFINITY`).
+        .filter(|place| place.iter().any(|cpu| globals.allowed.contains(cpu)))
         .or_else(|| crate::nodes::bound_to(th))
         .unwrap_or(&globals.allowed);
     // SAFETY: neither call has preconditions.

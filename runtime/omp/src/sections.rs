@@ -8,7 +8,7 @@ use crate::work::{self, Extras, Work};
 
 /// Fills in the node of `count` sections. The node is the caller's alone.
 fn prepare(work: &Work, count: u32) {
-    work.kind.set(Kind::Dynamic);
+    work.kind.set(Kind::Sections);
     work.ordered.set(false);
     work.dynamic.reset(u64::from(count), 1);
 }
@@ -19,7 +19,12 @@ pub fn start(th: &Thread, count: u32) -> u32 {
     take(work)
 }
 
-/// The same with further clauses.
+/// Enters a construct whose number of sections is said later. Numbers beyond it are nobody's.
+pub fn enter_unbounded(th: &Thread) {
+    work::enter(th, |w| prepare(w, u32::MAX));
+}
+
+/// The same as [`start`] with further clauses.
 ///
 /// # Safety
 /// As for [`Extras`].
@@ -43,11 +48,11 @@ fn take(work: &Work) -> u32 {
 /// Opens a region whose threads start in the construct, without running it on the calling thread.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// As for [`team::open`].
 pub unsafe fn fork(th: &Thread, region: &team::Region, count: u32) {
     // SAFETY: the caller's promise.
     unsafe {
-        team::fork(
+        team::open(
             th,
             region,
             Some(&mut |_: &Team, w: &Work| prepare(w, count)),

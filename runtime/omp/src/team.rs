@@ -25,7 +25,7 @@ use crate::virtual_team::{self, VirtualTeam};
 use crate::work::{Cursor, Work, WorkChain};
 use core::cell::Cell;
 use hetmp_core::park::{Flag, Policy};
-use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CacheLine, Ordering};
 use hetmp_core::trace::{self, Kind as Traced};
 
 /// An outlined region or task body.
@@ -36,8 +36,8 @@ pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
 pub struct Shared {
     /// Size of the team.
     pub(crate) nthreads: Cell<u32>,
-    /// Address of the outlined function.
-    pub(crate) function: Cell<usize>,
+    /// [`Region::code`].
+    pub(crate) code: Cell<usize>,
     /// Nesting level, counting inactive regions; 0 outside.
     pub(crate) level: Cell<u32>,
     /// Nesting level, counting only regions of more than one thread.
@@ -80,6 +80,11 @@ pub struct Team {
     pub(crate) cancelled: AtomicBool,
     /// `single` constructs that some thread of the region has taken.
     pub(crate) singles: CacheLine<AtomicU32>,
+    /// What one thread passes to the others between two barriers.
+    pub(crate) broadcast: AtomicPtr<libc::c_void>,
+    /// Nanoseconds of the region in loops that schedules of ours divide, for the report. Added to by
+    /// the thread that leaves such a loop last, and taken by the primary thread after the join.
+    pub(crate) divided_ns: AtomicU64,
 }
 
 /// One thread's part of a team.
@@ -131,7 +136,7 @@ impl Team {
         Team {
             shared: CacheLine(Shared {
                 nthreads: Cell::new(1),
-                function: Cell::new(0),
+                code: Cell::new(0),
                 level: Cell::new(0),
                 active_level: Cell::new(0),
                 central: Cell::new(false),
@@ -154,6 +159,8 @@ impl Team {
             tasks: Tasks::new(),
             cancelled: AtomicBool::new(false),
             singles: CacheLine(AtomicU32::new(0)),
+            broadcast: AtomicPtr::new(core::ptr::null_mut()),
+            divided_ns: AtomicU64::new(0),
         }
     }
 
@@ -254,10 +261,14 @@ pub type Prepare<'a> = &'a mut dyn FnMut(&Team, &Work);
 /// What a region is to be.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
-    /// The outlined function that workers call.
-    pub f: Outlined,
-    /// Its argument.
+    /// What every thread of the team calls. Not always the program's own function: a compiler's ABI
+    /// may need one that hands over arguments, and a virtual team one that runs many threads.
+    pub entry: Outlined,
+    /// The argument of `entry`.
     pub data: *mut libc::c_void,
+    /// Address of the function that the compiler outlined: tells this region of the program from
+    /// others, in reports, profiles and traces, and is what is read to find out what the region does.
+    pub code: usize,
     /// Number of threads, resolved.
     pub nthreads: u32,
     /// The `num_threads` clause, 0 for none.
@@ -275,7 +286,7 @@ pub struct Region {
 /// Returns the size of the team.
 ///
 /// # Safety
-/// `region.f` may be called with `region.data` by all threads until [`join`], which the same
+/// `region.entry` may be called with `region.data` by all threads until [`join`], which the same
 /// thread calls when its own part is over.
 pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if init::forked() {
@@ -305,7 +316,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
         team.shared.nthreads.set(n);
     }
     let s = &team.shared;
-    s.function.set(region.f as usize);
+    s.code.set(region.code);
     let outer = th.team();
     s.level.set(outer.level() + 1);
     s.active_level.set(outer.active_level() + u32::from(n > 1));
@@ -360,7 +371,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
             team.barrier.expect(n - 1);
         }
         let call = Call {
-            f: region.f,
+            entry: region.entry,
             data: region.data,
             team,
             nthreads: n,
@@ -385,8 +396,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
         crate::query::display_affinity(b"");
     }
     if trace::on() {
-        let f = VirtualTeam::function_of(region.f, region.data);
-        trace::open(Traced::Region, f as u64, n.into(), 0);
+        trace::open(Traced::Region, region.code as u64, n.into(), 0);
     }
     th.slow.enter(th);
     n
@@ -417,12 +427,12 @@ pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
         crate::query::display_affinity(b"");
     }
     if trace::on() {
-        let f = VirtualTeam::function_of(call.f, call.data);
-        trace::open(Traced::Region, f as u64, call.nthreads.into(), tid.into());
+        let code = team.shared.code.get() as u64;
+        trace::open(Traced::Region, code, call.nthreads.into(), tid.into());
     }
     th.slow.enter(th);
     // SAFETY: the promise made to `fork`.
-    unsafe { (call.f)(call.data) };
+    unsafe { (call.entry)(call.data) };
     th.slow.leave();
     trace::open(Traced::Join, 0, 0, 0);
     if team.tasks.active() {
@@ -560,6 +570,28 @@ pub fn barrier(th: &Thread) -> bool {
     false
 }
 
+/// Opens `region`, whose primary thread runs its own part: as [`fork`], and seen by the report.
+///
+/// # Safety
+/// As for [`fork`], with [`close`] for [`join`].
+pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
+    if virtual_team::watches() {
+        // SAFETY: the caller of `open` makes the promise that `fork` asks for.
+        unsafe { virtual_team::open(th, region, first) };
+    } else {
+        // SAFETY: the caller of `open` makes the promise that `fork` asks for.
+        unsafe { fork(th, region, first) };
+    }
+}
+
+/// Ends the region that the calling thread opened last by [`open`].
+pub fn close(th: &Thread) {
+    join(th);
+    if virtual_team::watches() {
+        virtual_team::close(th);
+    }
+}
+
 /// Runs `region` from fork to join on the calling thread.
 ///
 /// # Safety
@@ -581,7 +613,7 @@ pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepar
     // SAFETY: the caller's promise.
     let n = unsafe { fork(th, region, first) };
     // SAFETY: the caller's promise.
-    unsafe { (region.f)(region.data) };
+    unsafe { (region.entry)(region.data) };
     join(th);
     n
 }

@@ -14,7 +14,7 @@ use crate::task::{Task, TaskCache};
 use crate::team::{Member, Team};
 use crate::work::{Cursor, Work, WorkPos};
 use core::cell::{Cell, RefCell};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use hetmp_core::tls;
 
 /// Where a thread stands in the program: its team, its number there, its current task and
@@ -93,6 +93,9 @@ pub struct Thread {
     /// Teams of one for target regions on the host, those not in use.
     #[allow(clippy::vec_box, reason = "contexts point into teams")]
     pub(crate) devices: RefCell<Vec<Box<Team>>>,
+    /// Tick at which this thread last got another's data from a `single copyprivate`; 0 when it
+    /// executed the last one itself.
+    pub(crate) copied_at: Cell<u64>,
     /// Freed task records for reuse.
     pub(crate) cache: TaskCache,
     /// Number of the team in the current league, and the size of the league less one.
@@ -111,10 +114,23 @@ pub struct Thread {
     pub(crate) acc: crate::acc::ThreadState,
     /// Emulated slowness.
     pub(crate) slow: crate::nodes::SlowState,
+    /// Number among the threads of the process.
+    pub(crate) index: crate::ahead::Index,
+    /// What the program said ahead of a construct.
+    pub(crate) ahead: crate::ahead::Ahead,
+    /// This thread's copies of threadprivate variables.
+    pub(crate) privates: crate::threadprivate::Copies,
+    /// Pieces of settled loops.
+    pub(crate) settled: RefCell<crate::het::Settled>,
     /// The runner of virtual threads that this thread is, or null.
     pub(crate) runner: Cell<*const crate::virtual_team::Runner>,
+    /// Regions that this thread opens as ordinary teams without asking.
+    pub(crate) ways: crate::virtual_team::Ways,
     /// The team of virtual threads for regions that this thread opens.
     pub(crate) virtual_team: RefCell<Option<Box<crate::virtual_team::VirtualTeam>>>,
+    /// The outermost region that this thread opened without handing over its own part, where a
+    /// report is wanted.
+    pub(crate) opened: Cell<Option<crate::virtual_team::Opened>>,
 }
 
 impl Thread {
@@ -156,6 +172,7 @@ impl Thread {
             pools: RefCell::new(Vec::new()),
             solo: Cell::new(core::ptr::null_mut()),
             devices: RefCell::new(Vec::new()),
+            copied_at: Cell::new(0),
             cache: TaskCache::new(),
             league: Cell::new((0, 0)),
             place: Cell::new(0),
@@ -165,8 +182,14 @@ impl Thread {
             node: Cell::new(0),
             acc: crate::acc::ThreadState::new(),
             slow: crate::nodes::SlowState::new(),
+            index: crate::ahead::Index::new(),
+            ahead: crate::ahead::Ahead::new(),
+            privates: crate::threadprivate::Copies::new(),
+            settled: RefCell::new(crate::het::Settled::new()),
             runner: Cell::new(core::ptr::null()),
+            ways: crate::virtual_team::Ways::default(),
             virtual_team: RefCell::new(None),
+            opened: Cell::new(None),
         }
     }
 
@@ -273,8 +296,40 @@ fn adopt() -> &'static Thread {
     unsafe { &*p }
 }
 
+/// Sees to it that tasks which a thread deferred outside of any region run before the program ends:
+/// there is an implicit barrier at the end of the initial thread's code.
+#[cold]
+pub(crate) fn finish_at_exit() {
+    /// The process that deferred some, 0 for none. A child of fork has copies of tasks that are its
+    /// parent's to run.
+    static PROCESS: AtomicI32 = AtomicI32::new(0);
+    extern "C" fn at_exit() {
+        // SAFETY: getpid has no preconditions.
+        if PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() } {
+            if let Some(th) = Thread::try_current() {
+                finish_outside(th);
+            }
+        }
+    }
+    // SAFETY: getpid has no preconditions.
+    if PROCESS.swap(unsafe { libc::getpid() }, Ordering::Relaxed) == 0 {
+        // SAFETY: the function may be called whenever the process exits.
+        unsafe { libc::atexit(at_exit) };
+    }
+}
+
+/// Runs the tasks that are left of those that the thread deferred outside of any region. Not what they
+/// may depend on: who would fulfill an event now?
+fn finish_outside(th: &Thread) {
+    if th.team().level() == 0 && th.team().tasks.active() {
+        crate::task::work_off(th);
+    }
+}
+
 /// Frees what an application thread owned; called by the system when the thread ends.
 unsafe extern "C" fn release(p: *mut libc::c_void) {
+    // SAFETY: `p` is the pointer registered in `adopt`, and not freed before the line below.
+    finish_outside(unsafe { &*p.cast::<Thread>() });
     tls::set(core::ptr::null_mut());
     // SAFETY: `p` is the pointer registered in `adopt`, passed exactly once, after the thread's last
     // use of the runtime (a later use, from another destructor, registers the thread anew).

@@ -9,12 +9,15 @@ use crate::doacross::Doacross;
 use crate::loops::{Kind, NodeSchedule};
 use crate::thread::Thread;
 use core::alloc::Layout;
+use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
+use core::fmt;
 use core::ptr::NonNull;
 use hetmp_core::report;
 use hetmp_core::sync::{AtomicU32, AtomicU64, CacheLine, Ordering};
 use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::ranges::{LoopBounds, Range};
+use std::sync::Arc;
 
 /// Nodes of a block of the chain.
 const BLOCK: usize = 16;
@@ -37,6 +40,21 @@ impl Cursor {
         trip: 0,
         chunk: Range { start: 0, end: 0 },
     };
+}
+
+/// What the threads of a construct share beyond the node.
+enum Shared {
+    Memory(Zeroed),
+    Object(Arc<dyn Any + Send + Sync>),
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Shared::Memory(_) => "Memory",
+            Shared::Object(_) => "Object",
+        })
+    }
 }
 
 /// Zeroed memory that the threads of a construct share.
@@ -92,10 +110,12 @@ pub struct Work {
     reductions: Cell<*mut usize>,
     /// What the executor of a `single copyprivate` broadcasts.
     pub(crate) copyprivate: Cell<*mut libc::c_void>,
-    memory: UnsafeCell<Option<Box<Zeroed>>>,
+    shared: UnsafeCell<Option<Box<Shared>>>,
     pub(crate) doacross: UnsafeCell<Option<Box<Doacross>>>,
     /// A schedule that knows of nodes, for [`Kind::Ours`].
     pub(crate) ours: UnsafeCell<Option<Box<dyn NodeSchedule>>>,
+    /// [`Kind::Fixed`]: each thread's piece.
+    pub(crate) pieces: UnsafeCell<Vec<Range>>,
     /// Dynamic schedules: the cursor all threads take chunks from.
     pub(crate) dynamic: Dynamic,
     /// Guided schedules: the same.
@@ -114,9 +134,10 @@ impl Node for Work {
             chunk: Cell::new(0),
             reductions: Cell::new(core::ptr::null_mut()),
             copyprivate: Cell::new(core::ptr::null_mut()),
-            memory: UnsafeCell::new(None),
+            shared: UnsafeCell::new(None),
             doacross: UnsafeCell::new(None),
             ours: UnsafeCell::new(None),
+            pieces: UnsafeCell::new(Vec::new()),
             dynamic: Dynamic::new(),
             guided: Guided::new(),
             turn: CacheLine(AtomicU64::new(0)),
@@ -132,7 +153,7 @@ impl Node for Work {
     fn clean(&self) {
         // SAFETY: the chain and the claimer call this while the node is theirs alone.
         unsafe {
-            if (*self.memory.get()).is_some()
+            if (*self.shared.get()).is_some()
                 || (*self.doacross.get()).is_some()
                 || (*self.ours.get()).is_some()
             {
@@ -147,7 +168,7 @@ impl Work {
     fn clean_heap(&self) {
         // SAFETY: as in `clean`.
         unsafe {
-            *self.memory.get() = None;
+            *self.shared.get() = None;
             *self.doacross.get() = None;
             *self.ours.get() = None;
         }
@@ -237,11 +258,23 @@ impl WorkChain {
 /// `prepare` before the others go on. Returns the node, and whether this thread was the first.
 #[inline]
 pub(crate) fn enter(th: &Thread, prepare: impl FnOnce(&Work)) -> (&Work, bool) {
+    enter_after(th, |_| {}, prepare)
+}
+
+/// As [`enter`], but lets another thread be the first while `hesitate` runs. That is given a
+/// function that says whether some thread was.
+#[inline]
+pub(crate) fn enter_after(
+    th: &Thread,
+    hesitate: impl FnOnce(&dyn Fn() -> bool),
+    prepare: impl FnOnce(&Work),
+) -> (&Work, bool) {
     let n = th.nthreads();
     let (step, next) = th.team().works.chain.step(th.ctx.pos.get(), n);
     th.ctx.pos.set(next);
     th.ctx.work.set(step.node);
     th.ctx.cursor.set(Cursor::START);
+    hesitate(&|| step.is_claimed());
     // A thread alone takes each node once.
     let first = n == 1 || step.claim();
     if first {
@@ -313,7 +346,10 @@ pub(crate) unsafe fn enter_with<'a>(
         }
         if !memory.is_null() {
             // SAFETY: the caller's promise; the node is this thread's alone.
-            unsafe { *work.memory.get() = Some(Box::new(Zeroed::new(*memory as usize))) };
+            unsafe {
+                let zeroed = Zeroed::new(*memory as usize);
+                *work.shared.get() = Some(Box::new(Shared::Memory(zeroed)));
+            }
             th.team().works.note_heavy();
         }
     });
@@ -326,13 +362,37 @@ pub(crate) unsafe fn enter_with<'a>(
     if !memory.is_null() {
         // SAFETY: the caller's promise; the node is published, and no longer written.
         unsafe {
-            *memory = match &*work.memory.get() {
-                Some(m) => m.memory.as_ptr().cast(),
-                None => core::ptr::null_mut(),
+            *memory = match (*work.shared.get()).as_deref() {
+                Some(Shared::Memory(m)) => m.memory.as_ptr().cast(),
+                _ => core::ptr::null_mut(),
             };
         }
     }
     work
+}
+
+/// An object that all threads of the team share: made by the first of them to come to this place of the
+/// program. For what compiled code begins with a call of its own, apart from a loop's.
+pub(crate) fn share(
+    th: &Thread,
+    make: impl FnOnce() -> Arc<dyn Any + Send + Sync>,
+) -> Arc<dyn Any + Send + Sync> {
+    let (work, _) = enter(th, |work| {
+        // Nothing to hand out, should anybody ask.
+        work.kind.set(Kind::Dynamic);
+        work.dynamic.reset(0, 1);
+        work.ordered.set(false);
+        // SAFETY: the node is this thread's alone.
+        unsafe { *work.shared.get() = Some(Box::new(Shared::Object(make()))) };
+        th.team().works.note_heavy();
+    });
+    // SAFETY: written before the node was published, and only read since.
+    match unsafe { (*work.shared.get()).as_deref() } {
+        Some(Shared::Object(object)) => Arc::clone(object),
+        _ => report::fatal(format_args!(
+            "a construct that not all threads of the team meet in the same order"
+        )),
+    }
 }
 
 /// Marks an epoch in [`WorkChain::cancelled`] as one.

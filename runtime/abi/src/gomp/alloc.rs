@@ -16,4 +16,15 @@ entries! {
         // SAFETY: the compiled code frees what GOMP_alloc gave, once.
         unsafe { alloc::free(block) };
     }
+
+    "GOMP_5.1.2" default:
+    /// Notes that an allocatable variable of Fortran has its memory from an OpenMP allocator.
+    fn GOMP_add_alloc(block: *mut c_void) {
+        alloc::note(block);
+    }
+
+    /// Was that noted? Then the caller gives the memory back to the allocator; the note is taken out.
+    fn GOMP_is_alloc(block: *mut c_void) -> bool {
+        alloc::take_note(block)
+    }
 }

@@ -75,21 +75,29 @@ macro_rules! stub {
 /// A versioned function of these instructions.
 macro_rules! code {
     ($name:ident, $node:literal, $($line:literal),*) => {
+        $crate::gomp::keyed::named!($name, stringify!($name), $node, $($line),*);
+    };
+}
+
+/// The same for a function whose exported name is not its own.
+macro_rules! named {
+    ($name:ident, $export:expr, $node:literal, $($line:literal),*) => {
         core::arch::global_asm!(
             ".pushsection .text.hetmp_entry, \"ax\", @progbits",
             ".p2align 4",
-            concat!(".globl hetmp_entry.", stringify!($name)),
-            concat!(".type hetmp_entry.", stringify!($name), ", @function"),
-            concat!("hetmp_entry.", stringify!($name), ":"),
+            concat!(".globl hetmp_entry.", $export),
+            concat!(".type hetmp_entry.", $export, ", @function"),
+            concat!("hetmp_entry.", $export, ":"),
             ".cfi_startproc",
             $($line,)*
             ".cfi_endproc",
-            concat!(".size hetmp_entry.", stringify!($name), ", . - hetmp_entry.", stringify!($name)),
-            concat!(".symver hetmp_entry.", stringify!($name), ", ", stringify!($name), "@@", $node, ", remove"),
+            concat!(".size hetmp_entry.", $export, ", . - hetmp_entry.", $export),
+            concat!(".symver hetmp_entry.", $export, ", ", $export, "@@", $node, ", remove"),
             ".popsection",
             f = sym $name,
         );
     };
 }
 
+pub(crate) use named;
 pub(super) use {code, keyed, stub};

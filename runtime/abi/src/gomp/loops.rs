@@ -84,33 +84,6 @@ entries! {
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `schedule(dynamic)`, where monotonic.
-    fn GOMP_loop_dynamic_start(
-        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(guided)`, where monotonic.
-    fn GOMP_loop_guided_start(
-        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(runtime)`, where monotonic.
-    fn GOMP_loop_runtime_start(
-        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
-    ) -> bool {
-        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
     /// `ordered schedule(static)`.
     fn GOMP_loop_ordered_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
@@ -403,6 +376,36 @@ entries! {
 }
 
 keyed! {
+    6 "GOMP_1.0"
+    /// `schedule(dynamic)`, where monotonic.
+    fn GOMP_loop_dynamic_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    6 "GOMP_1.0"
+    /// `schedule(guided)`, where monotonic.
+    fn GOMP_loop_guided_start(
+        start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Guided, chunk, Order::Monotonic, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    5 "GOMP_1.0"
+    /// `schedule(runtime)`, where monotonic.
+    fn GOMP_loop_runtime_start(
+        start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
+    ) -> bool {
+        let l = signed((start, end, incr), Clause::Runtime, 0, Order::Monotonic, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
     6 "GOMP_4.5"
     /// `schedule(dynamic)`.
     fn GOMP_loop_nonmonotonic_dynamic_start(

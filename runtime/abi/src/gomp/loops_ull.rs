@@ -61,33 +61,6 @@ entries! {
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `schedule(dynamic)`, where monotonic.
-    fn GOMP_loop_ull_dynamic_start(
-        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(guided)`, where monotonic.
-    fn GOMP_loop_ull_guided_start(
-        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Monotonic, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
-    /// `schedule(runtime)`, where monotonic.
-    fn GOMP_loop_ull_runtime_start(
-        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
-    ) -> bool {
-        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Monotonic, 0);
-        // SAFETY: the compiled code passes pointers to its variables.
-        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
-    }
-
     /// `ordered schedule(static)`.
     fn GOMP_loop_ull_ordered_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
@@ -233,6 +206,36 @@ entries! {
 }
 
 keyed! {
+    7 "GOMP_2.0"
+    /// `schedule(dynamic)`, where monotonic.
+    fn GOMP_loop_ull_dynamic_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Dynamic, chunk, Order::Monotonic, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    7 "GOMP_2.0"
+    /// `schedule(guided)`, where monotonic.
+    fn GOMP_loop_ull_guided_start(
+        up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Guided, chunk, Order::Monotonic, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
+    6 "GOMP_2.0"
+    /// `schedule(runtime)`, where monotonic.
+    fn GOMP_loop_ull_runtime_start(
+        up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
+    ) -> bool {
+        let l = unsigned((up, start, end, incr), Clause::Runtime, 0, Order::Monotonic, key);
+        // SAFETY: the compiled code passes pointers to its variables.
+        unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
+    }
+
     7 "GOMP_4.5"
     /// `schedule(dynamic)`.
     fn GOMP_loop_ull_nonmonotonic_dynamic_start(

@@ -3,7 +3,7 @@
 mod alloc;
 mod doacross;
 mod error;
-mod keyed;
+pub(crate) mod keyed;
 mod loops;
 mod loops_ull;
 mod ordered;
@@ -11,6 +11,6 @@ mod parallel;
 mod sections;
 mod single;
 mod sync;
-mod target;
+pub(crate) mod target;
 pub(crate) mod task;
 mod teams;

@@ -16,8 +16,9 @@ pub(super) fn region(
     flags: c_uint,
 ) -> Region {
     Region {
-        f,
+        entry: f,
         data,
+        code: f as usize,
         nthreads: resolve_num_threads(th, num_threads, 0),
         asked: num_threads,
         bind: flags,
@@ -37,12 +38,12 @@ entries! {
         let th = Thread::current();
         let region = region(th, f, data, num_threads, 0);
         // SAFETY: the compiled code calls GOMP_parallel_end after its own part.
-        unsafe { team::fork(th, &region, None) };
+        unsafe { team::open(th, &region, None) };
     }
 
     /// Ends the region opened last.
     fn GOMP_parallel_end() {
-        team::join(Thread::current());
+        team::close(Thread::current());
     }
 
     "GOMP_4.0" default:

@@ -15,8 +15,9 @@ fn region(
     flags: c_uint,
 ) -> Region {
     Region {
-        f,
+        entry: f,
         data,
+        code: f as usize,
         // With dynamic adjustment, more threads than sections are of no use.
         nthreads: resolve_num_threads(th, num_threads, count),
         asked: num_threads,

@@ -58,7 +58,7 @@ unsafe fn thread_limit(mut args: *const isize) -> Option<u32> {
 ///
 /// # Safety
 /// `depend` is null or an array as `dependences` reads it.
-unsafe fn take_turn(depend: *const *mut c_void, flags: c_uint) {
+pub(crate) unsafe fn take_turn(depend: *const *mut c_void, flags: c_uint) {
     if !depend.is_null() {
         // SAFETY: the caller's promise.
         let list = unsafe { dependences(depend) };
@@ -181,5 +181,11 @@ entries! {
         device::settle_for_host(device);
         // SAFETY: the compiled code gives such an array.
         unsafe { take_turn(depend, flags) };
+    }
+
+    "GOMP_5.1.2" default:
+    /// The device's address of a function. Here the only device is the host.
+    fn GOMP_target_map_indirect_ptr(function: *mut c_void) -> *mut c_void {
+        function
     }
 }

@@ -44,7 +44,7 @@ pub(crate) struct List {
 impl List {
     const FEW: usize = 8;
 
-    fn new() -> List {
+    pub(crate) fn new() -> List {
         List {
             few: [Dependence {
                 address: 0,
@@ -55,7 +55,7 @@ impl List {
         }
     }
 
-    fn push(&mut self, address: usize, kind: Kind) {
+    pub(crate) fn push(&mut self, address: usize, kind: Kind) {
         let d = Dependence { address, kind };
         if self.len < List::FEW {
             self.few[self.len] = d;
@@ -146,6 +146,7 @@ entries! {
             size: size as usize,
             align: align as usize,
             deferrable: if_clause,
+            outside: false,
             is_final: flags & FINAL != 0,
             depends,
             priority: if flags & PRIORITY != 0 { priority } else { 0 },
@@ -238,17 +239,23 @@ entries! {
         unsafe { reduction::workshare_unregister(Thread::current(), cancelled) };
     }
 
+    "GOMP_5.1.1" default:
+    /// `taskwait` with `depend` and `nowait`: an empty task in its place among the others.
+    fn GOMP_taskwait_depend_nowait(depend: *const *mut c_void) {
+        // SAFETY: the compiled code passes such an array.
+        let list = unsafe { dependences(depend) };
+        hetmp_omp::device::take_turn(Thread::current(), list.as_slice(), true);
+    }
+
     "OMP_5.0.1" default:
     /// Fulfills the event of a detachable task (OpenMP 5.1, section 3.11.1).
     fn omp_fulfill_event(event: *mut c_void) {
-        // SAFETY: the program passes an event handle.
-        unsafe { task::fulfill(event) };
+        task::fulfill(event);
     }
 
     /// The Fortran form, whose argument has the VALUE attribute.
     fn omp_fulfill_event_(event: *mut c_void) {
-        // SAFETY: the program passes an event handle.
-        unsafe { task::fulfill(event) };
+        task::fulfill(event);
     }
 }
 

@@ -223,3 +223,29 @@ alias! {
         omp_get_partition_num_places = "omp_get_partition_num_places_",
         omp_get_partition_place_nums = "omp_get_partition_place_nums_";
 }
+
+// Second names that libomp has.
+crate::entry::export!(
+    omp_capture_affinity,
+    "ompc_capture_affinity",
+    "VERSION",
+    "@@"
+);
+crate::entry::export!(
+    omp_display_affinity,
+    "ompc_display_affinity",
+    "VERSION",
+    "@@"
+);
+crate::entry::export!(
+    omp_get_affinity_format,
+    "ompc_get_affinity_format",
+    "VERSION",
+    "@@"
+);
+crate::entry::export!(
+    omp_set_affinity_format,
+    "ompc_set_affinity_format",
+    "VERSION",
+    "@@"
+);

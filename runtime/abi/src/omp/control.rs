@@ -289,3 +289,15 @@ alias! {
     "OMP_5.1": omp_get_max_teams = "omp_get_max_teams_",
         omp_get_teams_thread_limit = "omp_get_teams_thread_limit_";
 }
+
+// Second names that libomp has.
+crate::entry::export!(omp_set_dynamic, "ompc_set_dynamic", "VERSION", "@@");
+crate::entry::export!(
+    omp_set_max_active_levels,
+    "ompc_set_max_active_levels",
+    "VERSION",
+    "@@"
+);
+crate::entry::export!(omp_set_nested, "ompc_set_nested", "VERSION", "@@");
+crate::entry::export!(omp_set_num_threads, "ompc_set_num_threads", "VERSION", "@@");
+crate::entry::export!(omp_set_schedule, "ompc_set_schedule", "VERSION", "@@");

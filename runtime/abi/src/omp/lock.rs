@@ -1,8 +1,8 @@
 //! Locks, in both versions of libgomp: since OpenMP 3.0 nestable locks belong to tasks, before that
 //! (hidden versions) to threads.
 //!
-//! In Fortran a lock variable is an integer. It holds the lock where the sizes match; for the
-//! nestable lock of tasks, which is larger, it holds the address of one on the heap.
+//! In Fortran a lock variable is an integer, of 4 bytes for a simple lock and 8 for a nestable one: it
+//! holds what the C variable holds.
 
 use super::alias;
 use crate::entry::{entries, export};
@@ -10,13 +10,11 @@ use hetmp_core::lock::Lock;
 use hetmp_omp::lock::{take, NestLock, ThreadNestLock};
 use hetmp_omp::Thread;
 
-// The sizes that omp.h has: omp_lock_t, omp_nest_lock_t, omp_nest_lock_25_t.
+// What fits in omp.h's omp_lock_t (4 bytes in gcc's, 8 in clang's), omp_nest_lock_t (16 and 8) and
+// omp_nest_lock_25_t (8).
 const _: () = assert!(size_of::<Lock>() == 4 && align_of::<Lock>() == 4);
-const _: () = assert!(size_of::<NestLock>() == 16 && align_of::<NestLock>() == 8);
+const _: () = assert!(size_of::<NestLock>() == 8 && align_of::<NestLock>() == 8);
 const _: () = assert!(size_of::<ThreadNestLock>() == 8 && align_of::<ThreadNestLock>() == 4);
-
-/// A Fortran variable for a nestable lock: the address of the lock.
-type NestVariable = *mut NestLock;
 
 entries! {
     "OMP_3.0" default:
@@ -54,7 +52,10 @@ entries! {
     }
 
     /// Ends a nestable lock.
-    fn omp_destroy_nest_lock(_lock: *mut NestLock) {}
+    fn omp_destroy_nest_lock(lock: *const NestLock) {
+        // SAFETY: the program passes an initialised lock, which nobody uses any more.
+        unsafe { (*lock).destroy() };
+    }
 
     /// Takes a nestable lock, possibly once more.
     fn omp_set_nest_lock(lock: *const NestLock) {
@@ -72,41 +73,6 @@ entries! {
     fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.test(Thread::current())
-    }
-
-    /// The Fortran form: makes the lock and stores its address.
-    fn omp_init_nest_lock_(lock: *mut NestVariable) {
-        // SAFETY: the program passes a variable of 8 bytes.
-        unsafe { lock.write(Box::into_raw(Box::new(NestLock::new()))) };
-    }
-
-    /// The Fortran form.
-    fn omp_destroy_nest_lock_(lock: *mut NestVariable) {
-        // SAFETY: the program passes an initialised lock variable, and no one else uses it.
-        unsafe {
-            let made = lock.replace(core::ptr::null_mut());
-            if !made.is_null() {
-                drop(Box::from_raw(made));
-            }
-        }
-    }
-
-    /// The Fortran form.
-    fn omp_set_nest_lock_(lock: *const NestVariable) {
-        // SAFETY: the program passes an initialised lock variable.
-        unsafe { &**lock }.set(Thread::current());
-    }
-
-    /// The Fortran form.
-    fn omp_unset_nest_lock_(lock: *const NestVariable) {
-        // SAFETY: the program passes an initialised lock variable.
-        unsafe { &**lock }.unset();
-    }
-
-    /// The Fortran form.
-    fn omp_test_nest_lock_(lock: *const NestVariable) -> i32 {
-        // SAFETY: the program passes an initialised lock variable.
-        unsafe { &**lock }.test(Thread::current())
     }
 
     "OMP_1.0" hidden:
@@ -138,13 +104,18 @@ entries! {
     }
 }
 
-// A Fortran variable of 4 bytes is a simple lock.
+// A Fortran variable holds what the C variable holds.
 alias! {
     "OMP_3.0": omp_init_lock = "omp_init_lock_",
         omp_destroy_lock = "omp_destroy_lock_",
         omp_set_lock = "omp_set_lock_",
         omp_unset_lock = "omp_unset_lock_",
-        omp_test_lock = "omp_test_lock_";
+        omp_test_lock = "omp_test_lock_",
+        omp_init_nest_lock = "omp_init_nest_lock_",
+        omp_destroy_nest_lock = "omp_destroy_nest_lock_",
+        omp_set_nest_lock = "omp_set_nest_lock_",
+        omp_unset_nest_lock = "omp_unset_nest_lock_",
+        omp_test_nest_lock = "omp_test_nest_lock_";
 }
 
 /// The older versions; a simple lock is the same in both, and 8 bytes hold a nestable lock of

@@ -6,13 +6,14 @@
 mod affinity;
 mod alloc;
 mod control;
+mod interop;
 mod lock;
 mod query;
 mod target;
 
 /// Exports functions that are already defined under more names: `alias!("NODE": f = "name", ...)`.
 macro_rules! alias {
-    ($($node:literal: $($f:ident = $export:literal),+ $(,)?;)+) => {
+    ($($node:tt: $($f:ident = $export:literal),+ $(,)?;)+) => {
         $($($crate::entry::export!($f, $export, $node, "@@");)+)+
     };
 }

@@ -159,3 +159,12 @@ alias! {
     "OMP_5.0.2": omp_get_device_num = "omp_get_device_num_";
     "OMP_5.2": omp_in_explicit_task = "omp_in_explicit_task_";
 }
+
+// Second names that libomp has.
+crate::entry::export!(
+    omp_get_ancestor_thread_num,
+    "ompc_get_ancestor_thread_num",
+    "VERSION",
+    "@@"
+);
+crate::entry::export!(omp_get_team_size, "ompc_get_team_size", "VERSION", "@@");

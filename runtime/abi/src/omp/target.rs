@@ -2,10 +2,11 @@
 
 use crate::entry::entries;
 use crate::gomp::task::kind_of;
+use core::ffi::CStr;
 use hetmp_omp::device::{self, Rect};
 use hetmp_omp::task::depend::Dependence;
 use hetmp_omp::Thread;
-use libc::{c_int, c_void, size_t, EINVAL};
+use libc::{c_char, c_int, c_void, size_t, EINVAL};
 
 entries! {
     "OMP_4.5" default:
@@ -120,6 +121,46 @@ entries! {
         }
     }
 
+    "GOMP_6.0" default:
+    /// The number of the device of this name; -4, `omp_invalid_device`, where there is none.
+    fn omp_get_device_from_uid(uid: *const c_char) -> c_int {
+        if uid.is_null() {
+            return INVALID_DEVICE;
+        }
+        // SAFETY: the program passes a string.
+        device_of(unsafe { CStr::from_ptr(uid) }.to_bytes())
+    }
+
+    /// The Fortran form: a string and its length.
+    fn omp_get_device_from_uid_(uid: *const c_char, length: size_t) -> c_int {
+        if uid.is_null() {
+            return INVALID_DEVICE;
+        }
+        // SAFETY: the compiled code passes so many characters.
+        device_of(unsafe { core::slice::from_raw_parts(uid.cast(), length) })
+    }
+
+    /// The name of a device, null where there is none of this number.
+    fn omp_get_uid_from_device(device: c_int) -> *const c_char {
+        uid_of(device).map_or(core::ptr::null(), CStr::as_ptr)
+    }
+
+    /// The Fortran form: a function whose result is a pointer to a string.
+    fn omp_get_uid_from_device_(
+        result: *mut *const c_char, length: *mut size_t, device: i32,
+    ) {
+        // SAFETY: the compiled code passes places for the result.
+        unsafe { super::interop::to_fortran(uid_of(device), result, length) };
+    }
+
+    /// The Fortran form for 8-byte integers.
+    fn omp_get_uid_from_device_8_(
+        result: *mut *const c_char, length: *mut size_t, device: i64,
+    ) {
+        // SAFETY: the compiled code passes places for the result.
+        unsafe { super::interop::to_fortran(uid_of(super::to_int(device)), result, length) };
+    }
+
     "GOMP_6.0.1" default:
     /// Fills device memory; returns it.
     fn omp_target_memset(
@@ -140,6 +181,26 @@ entries! {
             fill(memory, value, size, device)
         }
     }
+}
+
+/// The host's name, and the numbers of `omp_initial_device` and `omp_invalid_device`, as libgomp has
+/// them.
+const HOST_UID: &CStr = c"OMP_INITIAL_DEVICE";
+const INITIAL_DEVICE: c_int = -1;
+const INVALID_DEVICE: c_int = -4;
+
+/// The number of the device with this name.
+fn device_of(uid: &[u8]) -> c_int {
+    if uid == HOST_UID.to_bytes() {
+        INITIAL_DEVICE
+    } else {
+        INVALID_DEVICE
+    }
+}
+
+/// The name of the device with this number.
+fn uid_of(number: c_int) -> Option<&'static CStr> {
+    (number == INITIAL_DEVICE || number == device::num_devices()).then_some(HOST_UID)
 }
 
 /// `omp_target_memset`.

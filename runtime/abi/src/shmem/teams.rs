@@ -2,7 +2,9 @@
 
 use super::shapes::Ctx;
 use super::team_shapes::*;
+use hetmp_shmem::collective;
 use hetmp_shmem::context::{self, SessionConfig};
+use hetmp_shmem::heap;
 use hetmp_shmem::team::{self, Config};
 
 const _: () = assert!(size_of::<Config>() == 4 && size_of::<SessionConfig>() == 8);
@@ -10,7 +12,7 @@ const _: () = assert!(size_of::<Config>() == 4 && size_of::<SessionConfig>() == 
 routines! {
     fn shmem_team_ptr(team: Team, dest: *const u8, pe: c_int) -> *mut u8 {
         // SAFETY: the program's team.
-        unsafe { team::ptr(F, team, dest, pe) }
+        unsafe { heap::team_ptr(F, team, dest, pe) }
     }
 
     fn shmem_team_my_pe(team: Team) -> c_int {
@@ -49,7 +51,7 @@ routines! {
     }
     fn shmem_team_sync(team: Team) -> c_int {
         // SAFETY: the program's team.
-        unsafe { team::sync(F, team) }
+        unsafe { collective::team_sync(F, team) }
     }
 
     fn shmem_ctx_create(options: c_long, ctx: *mut Ctx) -> c_int {

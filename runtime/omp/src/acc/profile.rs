@@ -7,7 +7,6 @@ use super::{here, HOST};
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use std::ffi::{CStr, CString};
-use std::os::unix::ffi::OsStringExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// `acc_event_t`, those that the host device has.
@@ -334,14 +333,11 @@ pub fn load_libraries() {
     if LOADED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // SAFETY: getauxval has no preconditions.
-    if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
-        return;
-    }
-    let Some(names) = std::env::var_os("ACC_PROFLIB") else {
+    // Set-user-id programs have no such variable in the snapshot.
+    let Some(names) = hetmp_core::env::snapshot().get("ACC_PROFLIB") else {
         return;
     };
-    for name in names.into_vec().split(|&b| b == b';') {
+    for name in names.split(|&b| b == b';') {
         if let Ok(name) = CString::new(name) {
             if !name.is_empty() {
                 load(&name);

@@ -384,6 +384,20 @@ pub fn one_per_cpu(ranges: &[CpuRange], allowed: &CpuSet) -> Vec<CpuSet> {
         .collect()
 }
 
+/// What to say where the ranges name CPUs that this process may not use. libgomp says nothing, and ends
+/// the program when it creates a thread for such a place.
+#[must_use]
+pub fn beyond(ranges: &[CpuRange], allowed: &CpuSet) -> Option<String> {
+    let mut cpus = ranges
+        .iter()
+        .flat_map(|r| (r.first..=r.last).step_by(r.stride as usize));
+    let first = cpus.find(|&cpu| !allowed.contains(cpu as usize))?;
+    Some(format!(
+        "this process may use the CPUs {allowed}: threads whose place is another one ({first} is \
+         the first) stay where they may run"
+    ))
+}
+
 /// `{0:2},{4}`: the notation in which `OMP_DISPLAY_ENV` shows places.
 pub(crate) fn write_list(places: &[CpuSet], out: &mut Vec<u8>) {
     for (i, place) in places.iter().enumerate() {
@@ -530,6 +544,15 @@ mod tests {
         assert_eq!(
             read("3-60000:7"),
             some("{3},{10},{17},{24},{31},{38},{45},{52},{59}")
+        );
+        let beyond =
+            |value: &str| parse_cpu_affinity(value.as_bytes()).and_then(|r| beyond(&r, &eight()));
+        assert_eq!(beyond("0 1-7:3"), None);
+        assert_eq!(beyond("0 1-7:2 7"), None);
+        let said = beyond("0 6-60000").expect("CPU 8 is none of the eight");
+        assert!(
+            said.contains("CPUs 0-7:") && said.contains("(8 is"),
+            "{said}"
         );
         for bad in [
             "", "a", "3-1", "0-3:0", "0-3:", "65536", "0,", "1 -2", "0-3:1x",

@@ -128,8 +128,11 @@ fn a_combined_construct_takes_its_node_for_all() {
         let (_, next) = team.0.at(team.0.position());
         // In the region both threads enter one more node, each as one of two.
         let (step, end) = team.0.step(next, 2);
+        assert!(!step.is_claimed());
         assert!(step.claim());
+        assert!(step.is_claimed());
         step.publish();
+        assert!(step.is_claimed());
         let (step, _) = team.0.step(next, 2);
         assert!(!step.claim());
         team.0.settle(end);

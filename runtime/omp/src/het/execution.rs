@@ -5,10 +5,13 @@
 //! ends (gcc compares the loop variable with its bound once, after all chunks). HetProbe and
 //! cross-dynamic let a thread that has run the end of the loop help elsewhere, and the value would
 //! be lost. So they get all iterations but the last one, and that goes to the first thread
-//! for which nothing else is left. Static and plain schedules give every thread its chunks in
-//! increasing order.
+//! for which nothing else is left. Static and plain schedules and the asymmetric distributions give
+//! every thread its chunks in increasing order.
+//!
+//! A loop that is `monotonic`, or that gcc before 9 compiled, gets them in that order from all
+//! schedules (`Parts::ascending`).
 
-use super::{regions, source};
+use super::{regions, report, source};
 use crate::cancel::{self, Construct};
 use crate::loops::{Clause, Loop, NodeSchedule};
 use crate::thread::Thread;
@@ -18,15 +21,18 @@ use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
+use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cache::{Key, Known};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::csr;
+use hetmp_sched::decide::Decision;
+use hetmp_sched::fixed;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
 use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
-use hetmp_sched::record::{LoopRecord, Tally};
+use hetmp_sched::record::{Learning, LoopRecord, Tally};
 use hetmp_sched::schedule::Kind;
 use hetmp_sched::team::Team;
 use std::sync::Arc;
@@ -43,6 +49,8 @@ pub(super) enum Method {
     StaticCsr { ratios: Box<[f64]> },
     /// Two-level dynamic.
     CrossDynamic { chunk: u64 },
+    /// One of the asymmetric iteration distributions.
+    Aid { shape: Shape, chunk: u64 },
     /// What the program asked for, with its chunk; 0: none.
     Plain(Clause, u64),
 }
@@ -60,6 +68,7 @@ impl Method {
                 ratios: ratios.clone(),
             },
             Method::CrossDynamic { .. } => Kind::CrossDynamic,
+            Method::Aid { shape, .. } => shape.kind(),
             Method::Plain(Clause::Dynamic, _) => Kind::Dynamic,
             Method::Plain(Clause::Guided, _) => Kind::Guided,
             Method::Plain(..) => Kind::Static,
@@ -81,10 +90,21 @@ enum State {
     HetProbe(HetProbe),
     Irregular(Irregular),
     CrossDynamic(CrossDynamic),
+    Aid(Aid),
+    /// HetProbe with a settled plan, in one piece a thread.
+    Fixed(Fixed),
     StaticCsr(Tally),
     Static(Tally),
     Dynamic(Dynamic, Tally),
     Guided(Guided, Tally),
+}
+
+/// A settled execution in fixed pieces.
+#[derive(Debug)]
+struct Fixed {
+    pieces: Vec<Range>,
+    plan: Option<Arc<Decision>>,
+    tally: Tally,
 }
 
 /// One thread's part. Only that thread touches it, hence relaxed atomics and a line of its own.
@@ -92,6 +112,8 @@ enum State {
 struct Slot {
     /// When the thread came, in ns; 0: not yet.
     started: AtomicU64,
+    /// When it left, in ns; 0: not yet.
+    ended: AtomicU64,
     /// When it got the chunk that is measured.
     probe_started: AtomicU64,
     /// Iterations of that chunk; 0: none.
@@ -102,6 +124,8 @@ struct Slot {
     waited: AtomicU64,
     /// Chunks taken so far; `OVER` when the thread has left.
     trips: AtomicU64,
+    /// Where iterations ascend: the end of the thread's last chunk.
+    after: AtomicU64,
     /// The counters when it got its probe chunk.
     counters: source::Started,
 }
@@ -112,10 +136,12 @@ impl Slot {
     fn clear(&self) {
         for a in [
             &self.started,
+            &self.ended,
             &self.probe_started,
             &self.probing,
             &self.waited,
             &self.trips,
+            &self.after,
         ] {
             a.store(0, Ordering::Relaxed);
         }
@@ -150,12 +176,24 @@ impl Slot {
     }
 }
 
+/// What a settled loop is handed out in, where `known` says that it runs in fixed pieces.
+fn fixed_plan(method: &Method, known: Option<&Arc<Known>>, faults: bool) -> Option<Arc<Decision>> {
+    match method {
+        Method::HetProbe { .. } if !faults => known
+            .filter(|k| k.fixed)
+            .and_then(|k| k.plan.as_ref().map(Arc::clone)),
+        _ => None,
+    }
+}
+
 /// What an execution consists of; recycled by [`regions`], so that a loop that is executed again
 /// finds its memory.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) key: Key,
     pub(super) method: Method,
+    /// Every thread gets its iterations in increasing order.
+    pub(super) ascending: bool,
     pub(super) team: Arc<Team>,
     n: u64,
     state: State,
@@ -179,7 +217,7 @@ impl Parts {
     /// For a loop of `n` iterations, at least one.
     pub(super) fn new(
         key: Key,
-        method: &Method,
+        (method, ascending): (&Method, bool),
         n: u64,
         team: &Arc<Team>,
         known: Option<Arc<Known>>,
@@ -187,7 +225,24 @@ impl Parts {
         let threads = team.threads();
         let tally = || Tally::new(threads);
         let faults = source::counts_faults();
+        let fixed = fixed_plan(method, known.as_ref(), faults);
         let state = match method {
+            _ if fixed.is_some() => State::Fixed(Fixed {
+                pieces: Vec::new(),
+                plan: None,
+                tally: tally(),
+            }),
+            // HetProbe-I probes all over the loop, and again and again: no order would be left.
+            // Where iterations ascend, HetProbe's chunks are small enough to follow a change.
+            Method::HetProbe { probe } | Method::HetProbeI { probe, .. } if ascending => {
+                let settings = Settings {
+                    probe: *probe,
+                    rules: source::rules(),
+                    ascending,
+                    ..Settings::default()
+                };
+                State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
+            }
             Method::HetProbe { probe } if faults => {
                 let settings = irregular::Settings {
                     probe: *probe,
@@ -217,6 +272,9 @@ impl Parts {
             Method::CrossDynamic { chunk } => {
                 State::CrossDynamic(CrossDynamic::new(n - 1, *chunk, Arc::clone(team)))
             }
+            Method::Aid { shape, chunk } => {
+                State::Aid(Aid::new(n, *shape, *chunk, Arc::clone(team)))
+            }
             Method::StaticCsr { .. } => State::StaticCsr(tally()),
             Method::Plain(Clause::Dynamic, chunk) => {
                 let dynamic = Dynamic::new();
@@ -230,9 +288,10 @@ impl Parts {
             }
             Method::Plain(..) => State::Static(tally()),
         };
-        Box::new(Parts {
+        let mut parts = Box::new(Parts {
             key,
             method: method.clone(),
+            ascending,
             team: Arc::clone(team),
             n,
             state,
@@ -241,10 +300,28 @@ impl Parts {
             left: AtomicU32::new(0),
             faults,
             bell: CacheLine(Flag::new()),
-        })
+        });
+        parts.cut(fixed);
+        parts
     }
 
-    /// Prepares for another execution by the same method on the same team.
+    /// The pieces of a settled execution by `plan`.
+    fn cut(&mut self, plan: Option<Arc<Decision>>) {
+        if let (State::Fixed(f), Some(plan)) = (&mut self.state, plan) {
+            fixed::pieces(self.n, &plan, &self.team, &mut f.pieces);
+            f.plan = Some(plan);
+            f.tally.reset();
+        }
+    }
+
+    /// Can it be [restarted](Self::restart) with what is known now?
+    pub(super) fn suits(&self, known: Option<&Arc<Known>>) -> bool {
+        let fixed = fixed_plan(&self.method, known, self.faults).is_some();
+        matches!(self.state, State::Fixed(_)) == fixed
+    }
+
+    /// Prepares for another execution by the same method on the same team, if it
+    /// [suits](Self::suits).
     pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
         self.key = key;
         self.n = n;
@@ -258,6 +335,11 @@ impl Parts {
             (State::HetProbe(h), _) => h.restart(n - 1, known),
             (State::Irregular(h), _) => h.restart(n - 1, known),
             (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n - 1, *chunk),
+            (State::Aid(a), _) => a.restart(n),
+            (State::Fixed(_), _) => {
+                let plan = fixed_plan(&self.method, known.as_ref(), self.faults);
+                self.cut(plan);
+            }
             (State::Dynamic(d, tally), Method::Plain(_, chunk)) => {
                 d.reset(n, *chunk);
                 tally.reset();
@@ -274,10 +356,27 @@ impl Parts {
 
     /// The record of an execution that every thread has left.
     pub(super) fn record(&self) -> LoopRecord {
+        let mut record = self.record_of_state();
+        let slots = || self.slots.iter().map(|s| s.started.load(Ordering::Relaxed));
+        let ended = || self.slots.iter().map(|s| s.ended.load(Ordering::Relaxed));
+        let first = slots().filter(|&ns| ns > 0).min().unwrap_or(0);
+        record.span_ns = ended().max().unwrap_or(0).saturating_sub(first);
+        record
+    }
+
+    fn record_of_state(&self) -> LoopRecord {
         match &self.state {
             State::HetProbe(h) => self.with_tail(h.record()),
             State::Irregular(h) => self.with_tail(h.record()),
             State::CrossDynamic(c) => self.with_tail(c.record()),
+            State::Aid(a) => a.record(),
+            State::Fixed(f) => {
+                let mut record = LoopRecord::new(self.method.kind(), self.n, &self.team, &f.tally);
+                record.fixed = true;
+                record.learning = Learning::Settled;
+                record.decision.clone_from(&f.plan);
+                record
+            }
             State::StaticCsr(tally)
             | State::Static(tally)
             | State::Dynamic(_, tally)
@@ -354,6 +453,7 @@ impl Parts {
                     idle = if moved { 0 } else { idle + 1 };
                     if idle == PATIENCE {
                         h.lose_patience(tid);
+                        idle = 0;
                     } else if !news {
                         continue;
                     }
@@ -396,8 +496,35 @@ impl Parts {
                 if trip == 0 {
                     c.arrive(tid);
                 }
-                c.next(tid).or_else(|| self.take_tail(tid))
+                let range = if self.ascending {
+                    let range = c.next_after(tid, slot.after.load(Ordering::Relaxed));
+                    slot.after
+                        .store(range.map_or(u64::MAX, |r| r.end), Ordering::Relaxed);
+                    range
+                } else {
+                    c.next(tid)
+                };
+                range.or_else(|| self.take_tail(tid))
             }
+            State::Aid(a) => {
+                let answer = if trip == 0 {
+                    a.first(tid)
+                } else {
+                    a.next(tid, slot.measured(self.team.node_of(tid)))
+                };
+                match answer {
+                    Next::Range(range) => Some(range),
+                    Next::Probe(range) => {
+                        slot.probe(range, false);
+                        Some(range)
+                    }
+                    Next::Done => None,
+                }
+            }
+            State::Fixed(f) => counted(&f.tally, tid, trip, || {
+                let piece = f.pieces.get(tid).copied();
+                piece.filter(|r| trip == 0 && !r.is_empty())
+            }),
             State::StaticCsr(tally) => counted(tally, tid, trip, || match &self.method {
                 Method::StaticCsr { ratios } if trip == 0 => {
                     Some(csr::piece(self.n, ratios, &self.team, tid)).filter(|r| !r.is_empty())
@@ -409,7 +536,7 @@ impl Parts {
             State::Guided(g, tally) => counted(tally, tid, trip, || g.next()),
         };
         if range.is_none() {
-            self.leave(tid);
+            self.leave(th);
         }
         range
     }
@@ -435,18 +562,23 @@ impl Parts {
         );
     }
 
-    /// Thread `tid` is done. The last one of the team brings the record home; if threads never come
+    /// The thread is done. The last one of the team brings the record home; if threads never come
     /// (the loop was cancelled), nobody does.
-    fn leave(&self, tid: usize) {
+    fn leave(&self, th: &Thread) {
+        let tid = th.tid() as usize;
         let slot = &*self.slots[tid];
         slot.trips.store(OVER, Ordering::Relaxed);
-        let elapsed = (monotonic_ns() - slot.started.load(Ordering::Relaxed))
+        let now = monotonic_ns();
+        slot.ended.store(now, Ordering::Relaxed);
+        let elapsed = (now - slot.started.load(Ordering::Relaxed))
             .saturating_sub(slot.waited.load(Ordering::Relaxed));
         match &self.state {
             State::HetProbe(h) => h.finish(tid, elapsed),
             State::Irregular(h) => h.finish(tid, elapsed),
             State::CrossDynamic(c) => c.finish(tid, elapsed),
-            State::StaticCsr(tally)
+            State::Aid(a) => a.finish(tid, elapsed),
+            State::Fixed(Fixed { tally, .. })
+            | State::StaticCsr(tally)
             | State::Static(tally)
             | State::Dynamic(_, tally)
             | State::Guided(_, tally) => tally.leave(tid, elapsed),
@@ -455,6 +587,16 @@ impl Parts {
         let left = self.left.fetch_add(1, Ordering::AcqRel) + 1;
         if left as usize == self.slots.len() {
             regions::learn(self);
+            let divides = !matches!(self.method, Method::Plain(..));
+            // Loops of nested regions may run at the same time: their times do not add up.
+            if divides && report::wanted() && th.team().level() == 1 {
+                let began = |slot: &CacheLine<Slot>| slot.started.load(Ordering::Relaxed);
+                let first = self.slots.iter().map(began).min().unwrap_or(0);
+                // Relaxed: read after the join.
+                th.team()
+                    .divided_ns
+                    .fetch_add(monotonic_ns() - first, Ordering::Relaxed);
+            }
         }
     }
 }
@@ -485,9 +627,10 @@ fn counted(
 pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
 
 impl Execution {
-    /// An execution of `l` on a team whose thread `t` belongs to node `node_of(t)`.
+    /// An execution of `l` by a method, whose ranges ascend for every thread or need not, on a team
+    /// whose thread `t` belongs to node `node_of(t)`.
     pub(super) fn new(
-        method: &Method,
+        method: (&Method, bool),
         l: &Loop,
         nthreads: u32,
         node_of: impl Fn(usize) -> u32,
@@ -496,6 +639,14 @@ impl Execution {
         Execution(ManuallyDrop::new(regions::parts(
             method, l.key, n, nthreads, node_of,
         )))
+    }
+
+    /// Each thread's piece, if it runs in fixed ones.
+    pub(super) fn fixed_pieces(&self) -> Option<&[Range]> {
+        match &self.0.state {
+            State::Fixed(f) => Some(&f.pieces),
+            _ => None,
+        }
     }
 }
 

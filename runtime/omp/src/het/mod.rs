@@ -2,10 +2,12 @@
 //!
 //! * [`schedule`] decides, when a loop is first met, whether one of hetmp's own schedules takes
 //!   its iterations in hand: `schedule(runtime)` where the internal control variable says so, and
-//!   `dynamic` and `guided` where the environment does. Loops with an order (`ordered`, doacross,
-//!   `monotonic:`) keep it and never come here.
+//!   `dynamic` and `guided` where the environment does. Loops whose iterations take turns (`ordered`,
+//!   doacross) never come here. In `monotonic` ones every thread's iterations ascend: so they do for
+//!   gcc before 9, which knew of no other loops.
 //! * `execution` is one execution of one loop: it reads the clock around probes and hands the
 //!   measurements in.
+//! * `settled` is the short way of short loops whose plan is known.
 //! * `regions` is what is known about the program's loops: the probe cache, under a lock.
 //! * `source` is what decisions rest on beside times: counters, faults, thresholds, watts.
 //! * `profile` keeps what was learned from one run to the next.
@@ -22,17 +24,23 @@ mod execution;
 mod profile;
 mod regions;
 pub(crate) mod report;
+mod settled;
 mod source;
 
-use crate::icv::{Globals, RunSched};
+use crate::icv::{Globals, RunSched, SchedKind};
 use crate::init;
-use crate::loops::{Clause, Loop, NodeSchedule};
+use crate::loops::{Clause, Loop, NodeSchedule, Order};
 use crate::nodes;
 use crate::team::Team;
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicU8, Ordering};
 use execution::{Execution, Method};
+use hetmp_core::trace;
+use hetmp_sched::aid::Shape;
+use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::Kind;
+
+pub(crate) use settled::Settled;
 
 pub(crate) use regions::{after_fork, known_pieces, learn_pieces};
 
@@ -40,10 +48,12 @@ pub(crate) use regions::{after_fork, known_pieces, learn_pieces};
 const REPLACE: u8 = 1;
 /// Plain schedules are driven from here too.
 const OBSERVE: u8 = 2;
+/// The environment names `hetprobe`.
+const PROBE: u8 = 4;
 
 static MODE: AtomicU8 = AtomicU8::new(0);
 
-/// Can a loop of this kind, without an order, be one for [`schedule`]? The answer is no in every
+/// Can a loop of this kind, whose iterations take no turns, be one for [`schedule`]? The answer is no in every
 /// program that does not use nodes, and costs it one load.
 #[inline(always)]
 pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
@@ -62,6 +72,9 @@ pub(crate) fn configure(globals: &Globals) {
     if globals.icv.run_sched.kind.is_ours() {
         mode |= REPLACE;
     }
+    if globals.icv.run_sched.kind == SchedKind::HetProbe {
+        mode |= PROBE;
+    }
     if nodes::any_slowed() || report::wanted_by(globals) {
         mode |= OBSERVE;
     }
@@ -71,6 +84,39 @@ pub(crate) fn configure(globals: &Globals) {
         source::configure(globals);
     }
     profile::configure(globals);
+}
+
+/// Is `hetprobe` what the loop runs under?
+fn probes(clause: Clause, run: RunSched) -> bool {
+    match clause {
+        Clause::Runtime => run.kind == SchedKind::HetProbe && !run.monotonic,
+        Clause::Dynamic | Clause::Guided => MODE.load(Ordering::Relaxed) & PROBE != 0,
+        Clause::Static => false,
+    }
+}
+
+/// Fills `pieces` with each thread's piece of one execution of the loop `l` on `team`, if the loop is
+/// settled and runs in fixed pieces, and this execution need not be measured. Of loops for
+/// which [`may_replace`] says yes, before [`schedule`].
+#[inline]
+pub(crate) fn settled(
+    th: &Thread,
+    team: &Team,
+    nthreads: u32,
+    l: &Loop,
+    run: RunSched,
+    pieces: &mut Vec<Range>,
+) -> bool {
+    if !probes(l.clause, run) || trace::on() {
+        return false;
+    }
+    let mut kept = th.settled.borrow_mut();
+    let Some(known) = kept.pieces(l.key, l.bounds.trip_count(), team, nthreads) else {
+        return false;
+    };
+    pieces.clear();
+    pieces.extend_from_slice(known);
+    true
 }
 
 /// The schedule that takes the place of `plain` (what the program asked for, or what stands for it:
@@ -88,12 +134,17 @@ pub(crate) fn schedule(
     let globals = init::globals();
     let mode = MODE.load(Ordering::Relaxed);
     let chosen = match l.clause {
-        Clause::Runtime if run.kind.is_ours() && !run.monotonic => Some(globals.schedule_of(run)),
+        Clause::Runtime if run.kind.is_ours() => Some(globals.schedule_of(run)),
         Clause::Dynamic | Clause::Guided if mode & REPLACE != 0 => {
             Some(globals.schedule_of(globals.icv.run_sched))
         }
         _ => None,
     };
+    let said = match l.clause {
+        Clause::Runtime => run.monotonic,
+        _ => globals.icv.run_sched.monotonic,
+    };
+    let ascending = said || l.order == Order::Monotonic;
     let method = match &chosen {
         Some(schedule) => {
             if mode & REPLACE == 0 {
@@ -106,18 +157,32 @@ pub(crate) fn schedule(
                 Kind::CrossDynamic => Method::CrossDynamic {
                     chunk: schedule.chunk.unwrap_or(1),
                 },
-                // A `static-csr` without ratios, put together by the program.
-                _ => Method::Plain(Clause::Static, 0),
+                kind => {
+                    let chunk = schedule.chunk.unwrap_or(1);
+                    match Shape::of(&kind, chunk) {
+                        Some(shape) => Method::Aid { shape, chunk },
+                        // A `static-csr` without ratios, put together by the program.
+                        None => Method::Plain(Clause::Static, 0),
+                    }
+                }
             }
         }
         None if mode & OBSERVE != 0 => Method::Plain(plain.0, plain.1),
         None => return None,
     };
+    let plan = settled::plan_number(l.key);
     // Not slowed meanwhile: a tick would be burned under the lock of all regions.
     th.slow.leave();
-    let execution = Execution::new(&method, l, nthreads, |t| {
+    let execution = Execution::new((&method, ascending), l, nthreads, |t| {
         team.members[t].node.get().saturating_sub(1)
     });
+    if let Some(pieces) = execution.fixed_pieces() {
+        // A report counts every execution.
+        if !report::wanted() && l.key != 0 {
+            let mut kept = th.settled.borrow_mut();
+            kept.keep(l.key, l.bounds.trip_count(), team, plan, pieces);
+        }
+    }
     th.slow.enter(th);
     Some(Box::new(execution))
 }

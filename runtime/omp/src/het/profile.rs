@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Read, Write as _};
+use std::io::{self, Write as _};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -107,18 +107,12 @@ fn refuse(path: &Path, why: fmt::Arguments<'_>) {
 
 /// The text of the file; `None` where there is no file yet.
 fn read(path: &Path) -> io::Result<Option<String>> {
-    // Looked at before it is opened: a pipe would wait for a writer.
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-        Ok(meta) if !meta.is_file() => return Err(io::Error::other("not a regular file")),
-        Ok(meta) if meta.len() > LARGEST => return Err(io::Error::other("too large")),
-        Ok(_) => {}
+    match hetmp_core::file::bytes(path, LARGEST) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        // What is not text is refused by the parser, as no profile.
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST).read_to_end(&mut bytes)?;
-    // What is not text is refused by the parser, as no profile.
-    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// Finds out where the region at `address` is. To be called before [`fill`], without any lock.

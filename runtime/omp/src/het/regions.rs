@@ -6,8 +6,9 @@
 
 use super::execution::{Method, Parts};
 use super::report::{self, Summary};
-use super::{profile, source};
+use super::{profile, settled, source};
 use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_sched::aid::Shape;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::record::LoopRecord;
 use hetmp_sched::team::Team;
@@ -100,7 +101,7 @@ pub(crate) fn after_fork() {
 
 /// Memory and state for one execution.
 pub(super) fn parts(
-    method: &Method,
+    (method, ascending): (&Method, bool),
     region: usize,
     n: u64,
     nthreads: u32,
@@ -126,7 +127,12 @@ pub(super) fn parts(
     let spare = all
         .spares
         .iter()
-        .rposition(|p| p.method == *method && Arc::ptr_eq(&p.team, &team))
+        .rposition(|p| {
+            p.method == *method
+                && p.ascending == ascending
+                && Arc::ptr_eq(&p.team, &team)
+                && p.suits(known.as_ref())
+        })
         .map(|i| all.spares.swap_remove(i));
     drop(guard);
     match spare {
@@ -134,7 +140,7 @@ pub(super) fn parts(
             parts.restart(key, n, known);
             parts
         }
-        None => Parts::new(key, method, n, &team, known),
+        None => Parts::new(key, (method, ascending), n, &team, known),
     }
 }
 
@@ -160,7 +166,10 @@ pub(super) fn learn(parts: &Parts) {
     let mut guard = lock();
     let all = &mut *guard;
     if learns {
-        all.cache.update(parts.key, &record, &source::rules());
+        let changed = all.cache.update(parts.key, &record, &source::rules());
+        if changed {
+            settled::forget(parts.key.region as usize);
+        }
     }
     if !report::wanted() {
         return;
@@ -170,6 +179,11 @@ pub(super) fn learn(parts: &Parts) {
         Method::HetProbeI { .. } => HETPROBE_I,
         Method::StaticCsr { .. } => 1,
         Method::CrossDynamic { .. } => 2,
+        Method::Aid { shape, .. } => match shape {
+            Shape::Static => 16,
+            Shape::Hybrid { .. } => 17,
+            Shape::Dynamic { .. } => 18,
+        },
         Method::Plain(clause, _) => 3 + clause as u8,
     };
     let line = all

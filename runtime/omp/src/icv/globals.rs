@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use hetmp_core::env;
+use hetmp_core::spins;
 use hetmp_sched::decide::Objective;
 use hetmp_sched::schedule::Schedule;
 
@@ -134,13 +135,6 @@ pub struct TeamIcv {
 
 /// The default of `affinity-format-var`, which is libgomp's.
 const AFFINITY_FORMAT: &[u8] = b"level %L thread %i affinity %A";
-
-/// libgomp's estimate is 100,000 turns in a millisecond: five minutes for waiting threads that are
-/// told to be active, three milliseconds for those that are told nothing.
-const SPIN_ACTIVE: u64 = 30_000_000_000;
-const SPIN_UNSET: u64 = 300_000;
-const SPIN_ACTIVE_THROTTLED: u64 = 1000;
-const SPIN_UNSET_THROTTLED: u64 = 100;
 
 impl Globals {
     /// Reads every variable through `reader`. A value that is not understood is one call of `warn`
@@ -333,8 +327,8 @@ impl Source<'_> {
             .unwrap_or(WaitPolicy::Unset);
         let spins = self.read("GOMP_SPINCOUNT", parse::spin_count);
         let (spin, throttled) = match wait_policy {
-            WaitPolicy::Active => (SPIN_ACTIVE, SPIN_ACTIVE_THROTTLED),
-            WaitPolicy::Unset => (SPIN_UNSET, SPIN_UNSET_THROTTLED),
+            WaitPolicy::Active => (spins::ACTIVE.free, spins::ACTIVE.throttled),
+            WaitPolicy::Unset => (spins::UNSET.free, spins::UNSET.throttled),
             WaitPolicy::Passive => (0, 0),
         };
         let spin_count = spins.unwrap_or(spin);
@@ -428,7 +422,10 @@ impl Source<'_> {
         if let Some(value) = self.get("HETMP_SCHEDULE") {
             match schedule::parse(&value) {
                 Ok(schedule) => return (schedule, true),
-                Err(bad) => self.refuse_because("HETMP_SCHEDULE", &value, &bad.accepted),
+                Err(bad) => {
+                    let said = format!("{}; it is as if it were not set", bad.accepted);
+                    self.refuse_because("HETMP_SCHEDULE", &value, &said);
+                }
             }
         }
         let Some(name) = self.present_form("OMP_SCHEDULE") else {
@@ -436,7 +433,8 @@ impl Source<'_> {
         };
         let value = self.get(&name).unwrap_or_default();
         let schedule = schedule::parse(&value).unwrap_or_else(|bad| {
-            self.refuse_because(&name, &value, &bad.accepted);
+            let said = format!("{}; {} holds", bad.accepted, bad.effective);
+            self.refuse_because(&name, &value, &said);
             bad.effective
         });
         (schedule, false)
@@ -474,6 +472,9 @@ impl Source<'_> {
                 None => self.refuse("GOMP_CPU_AFFINITY", &value),
                 Some(cpus) if !unbound && list.is_empty() => {
                     list = places::one_per_cpu(&cpus, machine.allowed);
+                    if let Some(why) = places::beyond(&cpus, machine.allowed) {
+                        self.refuse_because("GOMP_CPU_AFFINITY", &value, &why);
+                    }
                 }
                 Some(_) => {}
             }

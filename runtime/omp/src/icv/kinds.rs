@@ -126,6 +126,12 @@ pub enum SchedKind {
     StaticCsr = 0x4803,
     /// `cross-dynamic[,chunk]`.
     CrossDynamic = 0x4804,
+    /// `aid-static[,chunk]`.
+    AidStatic = 0x4805,
+    /// `aid-hybrid[,part%[,chunk]]`; the part is in [`super::Globals::schedule`].
+    AidHybrid = 0x4806,
+    /// `aid-dynamic[,major[,chunk]]`; likewise.
+    AidDynamic = 0x4807,
 }
 
 impl SchedKind {
@@ -141,6 +147,9 @@ impl SchedKind {
             0x4802 => Self::HetProbeI,
             0x4803 => Self::StaticCsr,
             0x4804 => Self::CrossDynamic,
+            0x4805 => Self::AidStatic,
+            0x4806 => Self::AidHybrid,
+            0x4807 => Self::AidDynamic,
             _ => return None,
         })
     }
@@ -165,8 +174,8 @@ pub struct RunSched {
     /// `hetprobe-i` only: the jump percentage; 0 where none was given.
     pub jump_percent: u8,
     /// The chunk size in iterations. `static`: 0 means one block a thread. `hetprobe` and
-    /// `hetprobe-i`: the probe percentage instead, 0 where none was given. `cross-dynamic`: 0
-    /// where none was given.
+    /// `hetprobe-i`: the probe percentage instead, 0 where none was given. `cross-dynamic` and the
+    /// `aid-` ones: 0 where none was given.
     pub chunk: i32,
 }
 
@@ -196,7 +205,11 @@ impl RunSched {
     pub fn replaced_by(self, omp_sched: u32, chunk: i32) -> Option<Self> {
         let kind = SchedKind::from_raw(omp_sched & !MONOTONIC)?;
         let chunk = match kind {
-            SchedKind::Static | SchedKind::CrossDynamic => chunk.max(0),
+            SchedKind::Static
+            | SchedKind::CrossDynamic
+            | SchedKind::AidStatic
+            | SchedKind::AidHybrid
+            | SchedKind::AidDynamic => chunk.max(0),
             SchedKind::Dynamic | SchedKind::Guided => chunk.max(1),
             SchedKind::Auto => self.chunk,
             SchedKind::HetProbe | SchedKind::HetProbeI => chunk.clamp(0, 100),

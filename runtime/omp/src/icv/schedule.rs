@@ -1,6 +1,7 @@
 //! Between the schedules of `hetmp-sched`, which own the notation and any real numbers, and
 //! [`RunSched`], which every task copies and `omp_get_schedule` shows as two integers.
 
+use hetmp_sched::aid::DEFAULT_PART;
 use hetmp_sched::schedule::{BadSchedule, Kind, Modifier, Schedule, DEFAULT_FRACTION};
 
 use super::{RunSched, SchedKind};
@@ -30,6 +31,9 @@ impl From<&Schedule> for RunSched {
             }
             Kind::StaticCsr { .. } => (SchedKind::StaticCsr, 0),
             Kind::CrossDynamic => (SchedKind::CrossDynamic, chunk(0)),
+            Kind::AidStatic => (SchedKind::AidStatic, chunk(0)),
+            Kind::AidHybrid { .. } => (SchedKind::AidHybrid, chunk(0)),
+            Kind::AidDynamic { .. } => (SchedKind::AidDynamic, chunk(0)),
         };
         Self {
             kind,
@@ -50,7 +54,8 @@ fn percent(part: f64) -> i32 {
     (part * 100.0).round().clamp(1.0, 100.0) as i32
 }
 
-/// The schedule that `run` describes; `environment` has the ratios of `static-csr`.
+/// The schedule that `run` describes; `environment` has the ratios of `static-csr`, and what the
+/// `aid-` schedules take beside a chunk.
 pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
     let part = |percent: i32| match percent {
         1..=100 => f64::from(percent) / 100.0,
@@ -78,6 +83,15 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
             _ => Kind::Static,
         },
         SchedKind::CrossDynamic => Kind::CrossDynamic,
+        SchedKind::AidStatic => Kind::AidStatic,
+        SchedKind::AidHybrid => match environment.kind {
+            Kind::AidHybrid { part } => Kind::AidHybrid { part },
+            _ => Kind::AidHybrid { part: DEFAULT_PART },
+        },
+        SchedKind::AidDynamic => match environment.kind {
+            Kind::AidDynamic { major } => Kind::AidDynamic { major },
+            _ => Kind::AidDynamic { major: None },
+        },
     };
     let chunk = match run.kind {
         SchedKind::HetProbe | SchedKind::HetProbeI | SchedKind::StaticCsr => None,
@@ -141,6 +155,9 @@ mod tests {
             "hetprobe-i,20,30",
             "cross-dynamic,9",
             "static-csr:3,1",
+            "aid-static,3",
+            "aid-hybrid,60,3",
+            "aid-dynamic,30",
             "guided,5",
             "nonmonotonic:static,4",
         ] {

@@ -1,9 +1,10 @@
 //! Taskgroups (OpenMP 5.1, section 2.19.6).
 
 use super::counts::Live;
+use super::privates::Reductions;
 use crate::team::{Member, Team};
 use crate::thread::Thread;
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use hetmp_core::sync::{AtomicBool, Ordering};
 
 /// One taskgroup: counts its deferred tasks that are not complete.
@@ -16,6 +17,9 @@ pub struct Group {
     runner: Cell<*const Member>,
     /// Descriptors of task reductions, see `reduction`.
     pub(crate) reductions: Cell<*mut usize>,
+    /// Task reductions whose copies the runtime makes. Written by the task that began the group, before
+    /// it makes tasks that may look.
+    privates: UnsafeCell<Option<Box<Reductions>>>,
     /// The group was made for a worksharing construct with task reductions.
     pub(crate) workshare: Cell<bool>,
 }
@@ -33,7 +37,21 @@ impl Group {
                 Group::of(outer).map_or(core::ptr::null_mut(), |o| o.reductions.get()),
             ),
             workshare: Cell::new(false),
+            privates: UnsafeCell::new(None),
         }
+    }
+
+    /// Gives the group reductions; before tasks are made in it, by the task that began it.
+    pub(super) fn set_privates(&self, reductions: Reductions) {
+        // SAFETY: nobody else looks yet: the compiled code calls this between the start of the
+        // construct and its first task.
+        unsafe { *self.privates.get() = Some(Box::new(reductions)) };
+    }
+
+    /// The group's reductions.
+    pub(super) fn privates(&self) -> Option<&Reductions> {
+        // SAFETY: written only by `set_privates`, before the tasks of the group that come here.
+        unsafe { (*self.privates.get()).as_deref() }
     }
 
     /// The group at `p`, unless null.
@@ -113,5 +131,8 @@ pub fn end(th: &Thread) {
     }
     task.group.set(group.outer.get());
     // SAFETY: made by `start`; empty, and no new task can enter it.
-    drop(unsafe { Box::from_raw(p.cast_mut()) });
+    let group = unsafe { Box::from_raw(p.cast_mut()) };
+    if let Some(reductions) = group.privates.into_inner() {
+        reductions.end();
+    }
 }

@@ -3,12 +3,16 @@
 //! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
 //! * [`queue`]: one deque per team member, and one queue per team for prioritised tasks.
 //! * [`wait`]: everything that waits for tasks, and runs others meanwhile.
-//! * [`depend`], [`group`], [`reduction`], [`taskloop`]: the clauses.
+//! * [`submit`]: tasks whose record the program fills in itself.
+//! * [`depend`], [`event`], [`group`], [`reduction`], [`privates`], [`taskloop`]: the clauses.
 //!
 //! # Life of a deferred task
 //! made (counted in the maker's `created`) → its dependences are met → in the maker's deque → taken
 //! → runs → *complete* (successors released, taskgroup and parent told, counted in the `finished` of
 //! whoever completed it) → freed, once its children are freed.
+//!
+//! A thread with enough ready tasks queued runs a new one at once. Never one that is not ready: its
+//! maker may be who releases it later (see `BACKLOG` in [`run`]).
 //!
 //! # When are all tasks of a team done?
 //! Each member counts tasks it made and tasks it completed, in counters only it writes, apart for
@@ -31,12 +35,15 @@
 
 pub(crate) mod counts;
 pub mod depend;
+pub(crate) mod event;
 pub mod group;
+pub mod privates;
 pub mod queue;
 pub(crate) mod recycle;
 pub mod reduction;
 pub mod run;
 pub(crate) mod sleep;
+pub mod submit;
 pub mod taskloop;
 pub mod wait;
 
@@ -51,7 +58,6 @@ pub use wait::{taskwait, taskyield};
 use crate::icv::Icv;
 use crate::team::{Member, Outlined, Team};
 use core::cell::{Cell, UnsafeCell};
-use hetmp_core::sync::AtomicU32;
 use recycle::{Depot, Record, Recycler};
 
 /// The task is an implicit one.
@@ -67,11 +73,6 @@ pub(crate) const COPIED: u32 = 16;
 
 /// More children than this at a time are not counted: the maker waits for them.
 const MOST_CHILDREN: u32 = 1 << 30;
-
-/// The event of a detached task: its body has ended.
-pub(crate) const BODY_ENDED: u32 = 1;
-/// The event of a detached task: somebody called `omp_fulfill_event`.
-pub(crate) const FULFILLED: u32 = 2;
 
 /// One task, implicit or explicit. Explicit ones are followed in memory by their data.
 #[derive(Debug)]
@@ -103,8 +104,8 @@ pub struct Task {
     /// This task as a child with dependences, or null.
     pub(crate) node: Cell<*const depend::Node>,
     pub(crate) priority: Cell<i32>,
-    /// See `BODY_ENDED`.
-    pub(crate) event: AtomicU32,
+    /// The event of a detachable task.
+    pub(crate) event: Cell<event::Handle>,
     /// Bytes of the allocation; 0 for records that are part of something else.
     size: Cell<u32>,
     /// Links free records.
@@ -132,7 +133,7 @@ impl Task {
             children: UnsafeCell::new(None),
             node: Cell::new(core::ptr::null()),
             priority: Cell::new(0),
-            event: AtomicU32::new(0),
+            event: Cell::new(event::Handle::DISCARDED),
             size: Cell::new(0),
             next_free: Cell::new(core::ptr::null_mut()),
         }

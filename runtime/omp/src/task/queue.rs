@@ -56,7 +56,7 @@ impl Deque {
 
     /// The newest task that `allowed` accepts.
     #[inline]
-    fn pop(&self, allowed: &dyn Fn(&Task) -> bool) -> Option<*const Task> {
+    pub(super) fn pop(&self, allowed: &dyn Fn(&Task) -> bool) -> Option<*const Task> {
         if self.len() == 0 {
             return None;
         }

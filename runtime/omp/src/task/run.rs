@@ -1,8 +1,9 @@
 //! Making tasks, running them, and what happens when they end.
 
 use super::depend::{self, Dependence};
+use super::event::{self, Claim, Handle};
 use super::queue::Scope;
-use super::{Group, Task, BODY_ENDED, COPIED, DEFERRED, DETACHED, FINAL, FULFILLED, MOST_CHILDREN};
+use super::{Group, Task, COPIED, DEFERRED, DETACHED, FINAL, MOST_CHILDREN};
 use crate::init;
 use crate::team::{Outlined, Team};
 use crate::thread::Thread;
@@ -27,6 +28,8 @@ pub struct NewTask<'a> {
     pub align: usize,
     /// False: run at once (`if(0)`).
     pub deferrable: bool,
+    /// Deferred outside of parallel regions too, as a construct for a device is: `target nowait`.
+    pub outside: bool,
     /// The task is final.
     pub is_final: bool,
     /// Dependences, in the order of the clauses.
@@ -39,15 +42,41 @@ pub struct NewTask<'a> {
     pub range: Option<[u64; 2]>,
 }
 
-/// Deferred tasks a thread may have waiting, for each thread of the team. Beyond, it runs new
-/// ones at once: enough for others to find work, few enough that making tasks costs little.
+/// Ready tasks a thread may have queued, for each thread of the team. Beyond, it runs new ones at
+/// once: enough for others to find work, few enough that making tasks costs little.
+///
+/// Only ready tasks count, and only a ready one is run at once. To wait here for what a task depends
+/// on could be for ever: the maker itself may be who releases it later, by fulfilling an event or by
+/// what it does after making more tasks.
 const BACKLOG: u32 = 32;
 
+/// With this many children that are not complete, whoever makes one that is not ready runs one that
+/// is, if its own queue has any: a thread alone that makes millions in a chain then holds the records
+/// of some, which stay in its cache, not of all. Many, because a task that is run here keeps the maker
+/// from what that task may wait for.
+const MANY_CHILDREN: u32 = 1 << 12;
+
 /// True when new tasks of `th` must not start, because their region or taskgroup was cancelled.
-fn cancelled(th: &Thread) -> bool {
+pub(super) fn cancelled(th: &Thread) -> bool {
     let team = th.team();
     team.shared.cancellable.get()
         && (team.cancelled.load(Ordering::Relaxed) || Group::is_cancelled(th.task().group.get()))
+}
+
+/// True when the calling thread has enough tasks queued to run new ones at once.
+#[inline(always)]
+pub(super) fn crowded(th: &Thread) -> bool {
+    th.member().deque.len() >= BACKLOG * th.nthreads()
+}
+
+/// Is `new` deferred in the team of one that a thread outside of regions is? Such tasks run when the
+/// thread waits, or ends. Others are run at once there, so that nobody has to wait for them.
+#[cold]
+fn keeps_outside(new: &NewTask<'_>) -> bool {
+    if new.outside {
+        crate::thread::finish_at_exit();
+    }
+    new.outside
 }
 
 /// Makes a task: defers it, or runs it before returning.
@@ -57,26 +86,39 @@ fn cancelled(th: &Thread) -> bool {
 #[inline]
 pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     if cancelled(th) {
+        if let Some(event) = new.event {
+            // The program may fulfill it nevertheless.
+            // SAFETY: see `NewTask::event`.
+            unsafe { event.write_unaligned(Handle::DISCARDED.to_program()) };
+        }
         return;
     }
     let parent = th.task();
     let team = th.team();
+    let crowded = crowded(th);
+    // A task that may have to wait, for others or for its event, gets a record of its own even where
+    // it is run at once: what it waits for then never holds up its maker.
+    let waits = new.depends.is_some() || new.event.is_some();
     if !new.deferrable
-        || team.level() == 0
+        || (team.level() == 0 && !keeps_outside(new))
         || parent.flags.get() & FINAL != 0
-        || th.member().deque.len() >= BACKLOG * th.nthreads()
-        || (new.depends.is_some() && parent.children_left() >= 2 * BACKLOG * th.nthreads())
+        || (crowded && !waits)
     {
         // SAFETY: the caller's promise.
         unsafe { run_at_once(th, parent, new) }
     } else {
         // SAFETY: the caller's promise.
-        unsafe { defer(th, team, parent, new) }
+        unsafe { defer(th, team, parent, new, crowded) }
     }
 }
 
 #[inline]
-fn begin<'t>(th: &Thread, parent: &Task, size: usize, align: usize) -> (&'t Task, *mut u8) {
+pub(super) fn begin<'t>(
+    th: &Thread,
+    parent: &Task,
+    size: usize,
+    align: usize,
+) -> (&'t Task, *mut u8) {
     let (p, data) = th.cache.take(size, align);
     // SAFETY: the cache gives records nobody else uses.
     let t: &'t Task = unsafe { &*p };
@@ -112,9 +154,7 @@ pub unsafe fn create_simple(
     is_final: bool,
 ) -> bool {
     let parent = th.task();
-    let now = !deferrable
-        || parent.flags.get() & FINAL != 0
-        || th.member().deque.len() >= BACKLOG * th.nthreads();
+    let now = !deferrable || parent.flags.get() & FINAL != 0 || crowded(th);
     if now && !cancelled(th) {
         // SAFETY: the caller's promise.
         unsafe { call(th, parent, f, data, is_final) };
@@ -155,7 +195,6 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
     }
     t.flags.set(flags);
     if let Some(event) = new.event {
-        t.event.store(0, Ordering::Relaxed);
         t.flags.set(flags | DETACHED);
         // SAFETY: the ABI gives valid places for the event; see `NewTask::event`.
         unsafe { publish_event(t, event, new.data) };
@@ -187,7 +226,7 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
 
 /// Frees what a task kept for its children's dependences.
 #[inline]
-fn leave_children(t: &Task) {
+pub(super) fn leave_children(t: &Task) {
     // SAFETY: only the thread that runs a task touches `children`, and the body has ended.
     unsafe {
         if (*t.children.get()).is_some() {
@@ -200,7 +239,7 @@ fn leave_children(t: &Task) {
 ///
 /// # Safety
 /// The body has ended.
-unsafe fn release_undeferred(th: &Thread, t: &Task) {
+pub(super) unsafe fn release_undeferred(th: &Thread, t: &Task) {
     let spawned = t.spawned.get();
     if spawned == 0 {
         // SAFETY: without children nobody refers to it.
@@ -219,27 +258,33 @@ unsafe fn release_undeferred(th: &Thread, t: &Task) {
 
 /// One more child of `parent`, which runs on this thread.
 #[inline]
-fn count_child(th: &Thread, parent: &Task) {
+pub(super) fn count_child(th: &Thread, parent: &Task) {
     if parent.spawned.get() >= MOST_CHILDREN {
         super::taskwait(th);
     }
     parent.spawned.set(parent.spawned.get() + 1);
 }
 
-unsafe fn publish_event(t: &Task, event: *mut *mut c_void, data: *mut c_void) {
-    let handle = core::ptr::from_ref(t).cast_mut().cast::<c_void>();
+unsafe fn publish_event(t: &Task, place: *mut *mut c_void, data: *mut c_void) {
+    t.event.set(event::open(t));
+    let handle = t.event.get().to_program();
     // SAFETY: the caller's promise; gcc passes the event variable's address, and the first word of
     // the data is the body's copy of it.
     unsafe {
-        event.write_unaligned(handle);
+        place.write_unaligned(handle);
         if !data.is_null() {
             data.cast::<*mut c_void>().write_unaligned(handle);
         }
     }
 }
 
+/// Makes a task that its maker does not wait for: it is queued, or run here if `crowded`, once it is
+/// ready.
+///
+/// # Safety
+/// As for [`create`].
 #[inline]
-unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>) {
+unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>, crowded: bool) {
     count_child(th, parent);
     let (t, copy) = begin(th, parent, new.size, new.align);
     t.home.set(parent.group.get());
@@ -250,7 +295,6 @@ unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>) {
         flags |= FINAL;
     }
     if let Some(event) = new.event {
-        t.event.store(0, Ordering::Relaxed);
         flags |= DETACHED;
         // SAFETY: see `NewTask::event`.
         unsafe { publish_event(t, event, new.data) };
@@ -277,6 +321,23 @@ unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>) {
         t.priority
             .set(new.priority.min(init::globals().max_task_priority));
     }
+    // SAFETY: made above and described as the caller says; nobody else knows of the task yet.
+    unsafe { launch(th, team, parent, t, new.depends, crowded) };
+}
+
+/// Counts a deferred task whose record is complete, and lets it go.
+///
+/// # Safety
+/// Nobody else knows of `t`, whose body may be called with its data once.
+#[inline]
+pub(super) unsafe fn launch(
+    th: &Thread,
+    team: &Team,
+    parent: &Task,
+    t: &Task,
+    depends: Option<&[Dependence]>,
+    crowded: bool,
+) {
     let m = th.member();
     let created = &m.created[t.phase.get() as usize];
     // Only this thread writes the counter. Release: whoever sums it up has seen the maker's
@@ -286,18 +347,35 @@ unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>) {
         group.enter();
     }
     team.tasks.activate();
-    match new.depends {
+    match depends {
         Some(list) if !depend::attach(parent, t, list) => {
             // Queued by whoever completes its last predecessor.
+            if parent.children_left() >= MANY_CHILDREN {
+                if let Some(ready) = m.deque.pop(&|t| t.descends_from(parent)) {
+                    // SAFETY: just taken.
+                    switch_to(th, |th| unsafe { execute(th, ready) });
+                }
+            }
         }
+        // SAFETY: just made and in no queue: nobody else runs it.
+        _ if crowded => switch_to(th, |th| unsafe { execute(th, t) }),
         _ => team.enqueue(m, t),
     }
 }
 
-/// Runs a task that was taken from a queue, up to its completion.
+/// Lets `other` run tasks in the middle of the current one.
+#[cold]
+fn switch_to(th: &Thread, other: impl FnOnce(&Thread)) {
+    th.slow.leave();
+    other(th);
+    th.slow.enter(th);
+}
+
+/// Runs a deferred task, up to its completion or, if its event is not fulfilled, to its body's end.
 ///
 /// # Safety
-/// `t` came from [`Team::take_task`]: it is live and nobody else runs it.
+/// `t` came from [`Team::take_task`], or from its maker, which did not queue it: it is live and nobody
+/// else runs it.
 pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     // SAFETY: the caller's promise.
     let task = unsafe { &*t };
@@ -318,10 +396,7 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     }
     leave_children(task);
     th.ctx.task.set(before);
-    if task.flags.get() & DETACHED != 0
-        && task.event.fetch_or(BODY_ENDED, Ordering::AcqRel) & FULFILLED == 0
-        && !skip
-    {
+    if task.flags.get() & DETACHED != 0 && !end_detached(task.event.get(), skip) {
         // Completes when the event is fulfilled; the record is the fulfiller's from here on.
         return;
     }
@@ -426,32 +501,50 @@ unsafe fn free(th: Option<&Thread>, task: &Task) {
     }
 }
 
-/// `omp_fulfill_event` (OpenMP 5.1, section 3.11.1), from any thread.
-///
-/// # Safety
-/// `event` was made by a `detach` clause and was not fulfilled before.
-pub unsafe fn fulfill(event: *mut c_void) {
-    // SAFETY: the caller's promise: an event is its task's record.
-    let task = unsafe { &*event.cast::<Task>() };
-    // SAFETY: the task is not complete before its event is fulfilled, so its team is in use.
+/// The body of a detachable task has ended, or was skipped. True if the task is complete with that.
+#[cold]
+fn end_detached(event: Handle, skipped: bool) -> bool {
+    if skipped {
+        return event::discard(event);
+    }
+    let fulfilled = event::body_ended(event);
+    if fulfilled {
+        event::close(event);
+    }
+    fulfilled
+}
+
+/// `omp_fulfill_event` (OpenMP 5.1, section 3.11.1), from any thread. Nothing happens where the event's
+/// task was discarded.
+pub fn fulfill(event: *mut c_void) {
+    let handle = Handle::from_program(event);
+    let task = match event::claim(handle) {
+        // SAFETY: the task is not complete before its event is fulfilled, and that is this thread's to
+        // say from now on.
+        Claim::Task(task) => unsafe { &*task },
+        Claim::Over => return,
+        Claim::Twice => hetmp_core::report::fatal(format_args!(
+            "omp_fulfill_event {event:p}: an event can be fulfilled once"
+        )),
+        Claim::Never => hetmp_core::report::fatal(format_args!(
+            "omp_fulfill_event {event:p}: the event of a detach clause is accepted"
+        )),
+    };
+    // SAFETY: as above: the task is not complete, so its team is in use.
     let team = unsafe { &*task.team.get() };
     let deferred = task.flags.get() & DEFERRED != 0;
     let runner = task.runner.get();
     // As a helper: from the fulfilment on nothing else keeps the team from changing.
     team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
-    let before = task.event.fetch_or(FULFILLED, Ordering::AcqRel);
-    if before & FULFILLED != 0 {
-        hetmp_core::report::fatal(format_args!(
-            "omp_fulfill_event {event:p}: an event can be fulfilled once"
-        ));
-    }
+    let ended = event::fulfill(handle);
     if !deferred {
         // Its maker waits for it, perhaps asleep.
         // SAFETY: members are not dropped while a helper is registered.
         team.nudge(unsafe { &*runner });
-    } else if before & BODY_ENDED != 0 {
+    } else if ended {
+        event::close(handle);
         let th = Thread::try_current().filter(|th| core::ptr::eq(th.team(), team));
-        // SAFETY: the body has ended, and this thread set the second bit: completion is its.
+        // SAFETY: the body has ended, and this thread fulfilled the event: completion is its.
         unsafe {
             complete(th, task);
         }

@@ -52,8 +52,8 @@ pub struct Taskloop {
     pub priority: i32,
 }
 
-/// Number of tasks, and the iterations of task `i`.
-fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64) {
+/// How a loop of `trips` iterations is cut: number of tasks, and the iterations of task `i`.
+pub fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64) {
     let (tasks, exact) = match cut {
         Cut::Tasks(0) => (u64::from(nthreads).min(trips), None),
         Cut::Tasks(n) => (n.min(trips), None),
@@ -104,6 +104,7 @@ pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
                     size: t.size,
                     align: t.align,
                     deferrable: t.deferrable,
+                    outside: false,
                     is_final: t.is_final,
                     depends: None,
                     priority: t.priority,

@@ -2,7 +2,7 @@
 
 use super::queue::Scope;
 use super::run::run_one;
-use super::{Group, Task, FULFILLED};
+use super::{event, Group, Task};
 use crate::barrier::{wait_on, Pastime};
 use crate::team::{Member, Team};
 use crate::thread::Thread;
@@ -206,7 +206,8 @@ pub(crate) fn until(th: &Thread, done: impl Fn() -> bool) {
 
 /// Waits until the event of the current, undeferred task is fulfilled.
 pub(crate) fn for_event(th: &Thread, task: &Task) {
-    until(th, || task.event.load(Ordering::Acquire) & FULFILLED != 0);
+    until(th, || event::is_fulfilled(task.event.get()));
+    event::close(task.event.get());
 }
 
 /// `taskyield`. Tied tasks could only yield to their own descendants; like libgomp we do not

@@ -9,7 +9,7 @@ use crate::init;
 use crate::thread::{SavedContext, Thread};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::lock::Brief;
 use hetmp_core::sys;
 use std::collections::VecDeque;
@@ -70,9 +70,12 @@ pub(crate) struct Runner {
     pub(super) ready: UnsafeCell<VecDeque<*const Fiber>>,
     /// Odd while the program's code runs; counts up at both ends. For the watchdog.
     pub(super) turns: AtomicU64,
-    /// What the watchdog saw last, and for how long, in ms.
+    /// The thread that runs it, or 0.
+    pub(super) thread: AtomicU64,
+    /// What the watchdog saw last; since when it is the same, and the thread's CPU clock then.
     pub(super) seen: AtomicU64,
-    pub(super) stuck_ms: AtomicU32,
+    pub(super) stuck_since: AtomicU64,
+    pub(super) stuck_cpu: AtomicU64,
     /// Nanoseconds in the program's code, and virtual threads begun, in this region.
     pub(super) busy_ns: Cell<u64>,
     pub(super) begun: Cell<u32>,
@@ -93,7 +96,9 @@ impl Runner {
             ready: UnsafeCell::new(VecDeque::new()),
             turns: AtomicU64::new(0),
             seen: AtomicU64::new(0),
-            stuck_ms: AtomicU32::new(0),
+            thread: AtomicU64::new(0),
+            stuck_since: AtomicU64::new(0),
+            stuck_cpu: AtomicU64::new(0),
             busy_ns: Cell::new(0),
             begun: Cell::new(0),
             ended: Cell::new(0),
@@ -127,7 +132,7 @@ pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
     // SAFETY: the team outlives its fibers.
     let job = unsafe { (*fiber.team.get()).job() };
     // SAFETY: the promise made where the region was opened.
-    unsafe { (job.f)(job.data) };
+    unsafe { (job.entry)(job.data) };
     fiber.state.set(State::Finished);
     loop {
         // Not taken up again: the next virtual thread on this stack begins anew.

@@ -2,7 +2,7 @@
 
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{scan, Calls, Entry, Scan, Use};
+use hetmp_scan::{divides_freely, scan, Calls, Entry, Scan, Use};
 
 /// What is known about an outlined function from its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,9 @@ pub(super) struct Fit {
     pub(super) waits_for_nobody: bool,
     /// A virtual team is out of the question, of whatever size.
     pub(super) never: Option<Lever>,
+    /// Its results are the same into however many pieces its loops are divided, even for a program
+    /// that asked for a certain number of threads. `None`: nobody wanted to know yet.
+    pub(super) divides_freely: Option<bool>,
 }
 
 impl Fit {
@@ -25,20 +28,45 @@ impl Fit {
             asks_for_no_number: false,
             waits_for_nobody: false,
             never: Some(Lever::Plain(guard)),
+            divides_freely: None,
+        }
+    }
+
+    /// Finds out about the function at `address`, whose fit this is, what it takes to divide it
+    /// into more pieces than the program asked for.
+    pub(super) fn look_at_division(&mut self, address: usize) {
+        if self.divides_freely.is_none() {
+            // Nothing of the rest is in question without this.
+            let free = self.any_size.is_ok()
+                && Loaded::at(address as u64)
+                    .is_some_and(|object| divides_freely(&object, address as u64).is_ok());
+            self.divides_freely = Some(free);
         }
     }
 }
 
 /// Reads the outlined function at `address`.
 pub(super) fn of(address: usize) -> Fit {
+    hetmp_core::aside::run(|| read(address))
+}
+
+fn read(address: usize) -> Fit {
     let Some(object) = Loaded::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
-    if object.object().has_tls {
-        // Virtual threads of one real thread would share what the program keeps for each thread.
+    let scan = scan(&object, address as u64);
+    if shares_thread_local(&scan, object.object().has_tls) {
         return Fit::never(Guard::ThreadLocal);
     }
-    judge(&scan(&object, address as u64))
+    judge(&scan)
+}
+
+/// Virtual threads of one real thread would share what the program keeps for each thread: where the
+/// region reaches such a variable, or may do so in code that was not followed. What is not in an
+/// object with variables of that kind is not expected to.
+fn shares_thread_local(scan: &Scan, object_has_some: bool) -> bool {
+    let followed = scan.limit.is_none() && !scan.calls.unknown;
+    scan.calls.thread_local || (object_has_some && !followed)
 }
 
 fn judge(scan: &Scan) -> Fit {
@@ -54,6 +82,10 @@ fn judge(scan: &Scan) -> Fit {
 
 fn judge_calls(scan: &Scan, followed: bool) -> Fit {
     let calls = &scan.calls;
+    if calls.polls {
+        // Its threads wait for each other with no call: only real ones get on by themselves.
+        return Fit::never(Guard::Waits);
+    }
     if calls.contains(Entry::Task) || calls.contains(Entry::Scope) {
         return Fit::never(Guard::Tasks);
     }
@@ -74,6 +106,7 @@ fn judge_calls(scan: &Scan, followed: bool) -> Fit {
         asks_for_no_number: false,
         waits_for_nobody: followed && waits_for_nobody(calls),
         never: None,
+        divides_freely: None,
     }
 }
 
@@ -131,6 +164,23 @@ mod tests {
             limit: None,
             limit_address: 0,
         }
+    }
+
+    #[test]
+    fn thread_local_variables() {
+        let loops = [Entry::ThreadNumber, Entry::TeamSize];
+        let mut plain = scan_of(&loops, 1, Use::Arithmetic, false);
+        assert!(!shares_thread_local(&plain, true));
+        plain.calls.thread_local = true;
+        assert!(shares_thread_local(&plain, true));
+        // Another object's.
+        assert!(shares_thread_local(&plain, false));
+        let mut unknown = scan_of(&loops, 1, Use::Arithmetic, true);
+        assert!(shares_thread_local(&unknown, true));
+        assert!(!shares_thread_local(&unknown, false));
+        unknown.calls.unknown = false;
+        unknown.limit = Some(hetmp_scan::Why::TooLong);
+        assert!(shares_thread_local(&unknown, true));
     }
 
     #[test]

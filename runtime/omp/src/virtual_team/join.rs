@@ -2,11 +2,10 @@
 //! cannot be suspended.
 
 use super::fiber::{Fiber, Runner, State};
-use super::run::VirtualTeam;
+use super::run::{Expanded, VirtualTeam};
 use crate::init;
 use crate::thread::Thread;
 use core::ptr::{null, null_mut};
-use core::sync::atomic::Ordering;
 use hetmp_core::park::Policy;
 use hetmp_core::tls;
 use std::collections::VecDeque;
@@ -18,8 +17,8 @@ impl VirtualTeam {
     /// Called by the watchdog, or by a thread of the team that is about to wait where it cannot be
     /// suspended. Either way the region cannot end meanwhile: what is handed over here is not
     /// finished.
-    pub(super) fn expand(&self, stuck: &dyn Fn(&Runner) -> bool) {
-        self.expanded.store(true, Ordering::Relaxed);
+    pub(super) fn expand(&self, why: Expanded, stuck: &dyn Fn(&Runner) -> bool) {
+        self.note_expanded(why);
         while let Some(piece) = self.blocks.take_any() {
             self.join_with(Extra {
                 team: self,

@@ -1,6 +1,6 @@
 //! What was done with a parallel region, or why nothing was: the words of the reports.
 
-#![allow(dead_code, reason = "said by the report before every lever exists")]
+#![allow(dead_code, reason = "some guards are said on some machines only")]
 
 use core::fmt;
 
@@ -30,7 +30,7 @@ pub(crate) enum Guard {
     Nested,
     /// Cancellation is on.
     Cancellation,
-    /// The object that holds the region has thread-local variables.
+    /// It reaches thread-local variables, or may do so in code that was not followed.
     ThreadLocal,
     /// The thread number goes into more than the bounds of a static loop, and the program was not
     /// told of a larger team.
@@ -39,7 +39,7 @@ pub(crate) enum Guard {
     Unscanned,
     /// The number of threads of the contention group is limited.
     ThreadLimit,
-    /// The program asks for so many threads, and counts on no more.
+    /// The program asks for so many threads, and its results may depend on that number.
     Asked,
     /// Its threads are to be on certain places (`proc_bind`, `OMP_PLACES`), and may ask where.
     Bound,
@@ -58,6 +58,12 @@ pub(crate) enum Guard {
     Short,
     /// It was tried, and an ordinary team is as fast.
     NoGain,
+    /// Its primary thread calls the body itself, between two calls of the runtime: gcc before 4.9.
+    Inline,
+    /// It consists of sections.
+    Sections,
+    /// It consists of a loop that keeps the schedule that the program names.
+    Schedule,
 }
 
 impl Lever {
@@ -104,6 +110,9 @@ impl Guard {
             Guard::FewPieces => "few-pieces",
             Guard::Short => "short",
             Guard::NoGain => "no-gain",
+            Guard::Inline => "inline",
+            Guard::Sections => "sections",
+            Guard::Schedule => "schedule",
         }
     }
 
@@ -115,11 +124,11 @@ impl Guard {
             Guard::OneThread => "a team of one thread",
             Guard::Nested => "inside another region",
             Guard::Cancellation => "cancellation is on",
-            Guard::ThreadLocal => "the object has thread-local variables",
+            Guard::ThreadLocal => "reaches thread-local variables",
             Guard::ThreadNumber => "uses the thread number for more than loop bounds",
             Guard::Unscanned => "its code cannot be followed",
             Guard::ThreadLimit => "the number of threads is limited",
-            Guard::Asked => "asks for that many threads and no more",
+            Guard::Asked => "asks for that many threads, and may count on it",
             Guard::Bound => "its threads are bound to places",
             Guard::Tasks => "creates tasks",
             Guard::Ordered => "keeps an order between threads",
@@ -128,6 +137,9 @@ impl Guard {
             Guard::FewPieces => "no more pieces than threads",
             Guard::Short => "too short",
             Guard::NoGain => "an ordinary team is as fast",
+            Guard::Inline => "its primary thread calls the body itself",
+            Guard::Sections => "sections, which are not divided",
+            Guard::Schedule => "its loop keeps its own schedule",
         }
     }
 }

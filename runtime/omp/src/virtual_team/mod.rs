@@ -8,7 +8,9 @@
 //!
 //! * [`announce`]: the size of team that the program is told.
 //! * [`fit`]: does the region allow that? From its machine code (`hetmp-scan`).
-//! * [`regions`]: what was found out about it when it ran, and whether it gains.
+//! * [`regions`]: what was found out about it when it ran, and whether it gains
+//!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`ways`]: regions of which
+//!   enough is known.
 //! * [`run`]: the team, and how it runs a region.
 //! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`switch`] and
 //!   [`exceptions`]: what that takes. [`join`]: threads that come in addition.
@@ -24,6 +26,7 @@
 //! at one byte ([`watches`]).
 
 mod announce;
+mod disturbance;
 mod exceptions;
 mod fiber;
 mod fit;
@@ -33,24 +36,30 @@ mod regions;
 mod run;
 mod switch;
 mod watchdog;
+mod ways;
 
-use crate::het::{self, report};
+use crate::het;
+use crate::het::report::{self, RegionRun};
 use crate::icv::{Globals, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
-use crate::team::{self, Prepare, Region};
+use crate::loops;
+use crate::team::{self, Prepare, Region, Team};
 use crate::thread::Thread;
+use crate::work::Work;
 use crate::{init, nodes, query};
 use core::sync::atomic::{AtomicU8, Ordering};
+use disturbance::Begun;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::decide::{decide, NodeInput, Rules};
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
 use hetmp_sched::schedule::Kind;
 use hetmp_sched::virtual_team::pieces;
-use regions::Turn;
+use regions::{Must, Turn};
 use std::sync::Arc;
 
 pub(crate) use fiber::Runner;
 pub(crate) use lever::{Guard, Lever};
 pub(crate) use run::{barrier, wait_for_lock, wait_for_others, VirtualTeam};
+pub(crate) use ways::Ways;
 
 /// Regions may be run as virtual teams.
 const LEVERS: u8 = 1;
@@ -133,11 +142,17 @@ pub(crate) struct How {
     fibers: bool,
     /// No stealing.
     keep: bool,
+    /// Each virtual thread's time is measured.
+    timed: bool,
     /// What each runner gets of the virtual threads, in proportion.
     weights: Vec<f64>,
     /// Nanoseconds that each runner needs for one; 0: not known.
     paces: Vec<f64>,
 }
+
+/// So many times a region whose code or whose clauses keep it from virtual teams is run before it is
+/// looked at again: another object's code may have come to its address.
+const LOOK_AGAIN: u32 = 1000;
 
 /// How a region is to run.
 enum Plan {
@@ -151,6 +166,10 @@ enum Plan {
     Virtual {
         fibers: bool,
         suspends: bool,
+        /// Its time is compared with another way's.
+        trial: bool,
+        /// By the calling thread alone.
+        alone: bool,
         runners: u32,
         pieces: u32,
     },
@@ -162,15 +181,44 @@ enum Plan {
 /// As for [`team::fork`].
 #[cold]
 pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    // A target region begins at level 0 again, wherever it is.
+    if th.team().level() == 0 && th.runner.get().is_null() {
+        // SAFETY: the caller of `parallel` makes the promise that `outermost` asks for.
+        unsafe { outermost(th, region, first) }
+    } else {
+        // A region inside of others stays as it is. It is opened from here, because thousands of them
+        // may lie on the stack at once: `outermost` takes more room there than all the rest.
+        // SAFETY: the caller of `parallel` makes the promise that `ordinary` asks for.
+        unsafe { team::ordinary(th, region, first) }
+    }
+}
+
+/// Runs a region that lies in no other.
+///
+/// # Safety
+/// As for [`team::fork`].
+#[cold]
+#[inline(never)]
+unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if init::forked() {
         init::after_fork(th);
     }
-    // A target region begins at level 0 again, wherever it is.
-    let outermost = th.team().level() == 0 && th.runner.get().is_null();
-    let address = region.f as usize;
+    let address = region.code;
+    let told_apart = MODE.load(Ordering::Relaxed) & REPORT != 0;
+    if !told_apart {
+        if region.asked == 0 && region.nthreads > 1 {
+            // Has one run before the program asked for the number of threads?
+            announce::bound();
+        }
+        let passes = first.is_some() || th.ways.may_pass(address, region.nthreads);
+        if passes {
+            // SAFETY: the caller's promise.
+            return unsafe { team::ordinary(th, region, first) };
+        }
+    }
     let started = monotonic_ns();
     // The size that the program counts on.
-    let announced = if outermost && region.asked == 0 && region.nthreads > 1 {
+    let announced = if region.asked == 0 && region.nthreads > 1 {
         announced(th, region)
     } else {
         None
@@ -179,15 +227,13 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
         nthreads: announced.unwrap_or(region.nthreads),
         ..*region
     };
+    let mut construct = Construct::None;
+    let mut prepare = first.map(|prepare| construct.watch(prepare));
+    let first = prepare.as_mut().map(|p| p as Prepare<'_>);
     let plan = if first.is_some() {
         Plan::Ordinary {
-            lever: if region.nthreads == 1 {
-                Lever::Plain(Guard::OneThread)
-            } else if init::globals().icv.run_sched.kind.is_ours() {
-                Lever::Dispatched
-            } else {
-                Lever::Plain(Guard::Off)
-            },
+            // What it consists of says it better; see below.
+            lever: Lever::Plain(Guard::Schedule),
             compare: false,
             smaller_fits: true,
         }
@@ -198,12 +244,23 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
         Plan::Virtual {
             fibers,
             suspends,
+            trial,
+            alone,
             runners,
             pieces,
         } => {
+            let stacks = (fibers, suspends);
+            let threads = if alone { 1 } else { runners };
             // SAFETY: the caller's promise.
-            match unsafe { run_virtual(th, &sized, fibers, suspends, runners, pieces) } {
-                Some(lever) => (lever, runners, pieces, pieces),
+            let ran = unsafe {
+                if alone {
+                    run_alone(th, &sized, fibers, trial, runners, pieces)
+                } else {
+                    run_virtual(th, &sized, stacks, trial, runners, pieces)
+                }
+            };
+            match ran {
+                Some(lever) => (lever, threads, pieces, pieces),
                 None => {
                     // SAFETY: the caller's promise.
                     let n = unsafe { team::ordinary(th, &sized, None) };
@@ -216,19 +273,166 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
             compare,
             smaller_fits,
         } => {
-            let region = if smaller_fits { region } else { &sized };
+            let team = if smaller_fits { region } else { &sized };
+            let begun = compare.then(|| (Begun::now(), monotonic_ns()));
             // SAFETY: the caller's promise.
-            let n = unsafe { team::ordinary(th, region, first) };
-            if compare {
-                regions::learn_ordinary(address, sized.nthreads, monotonic_ns() - started);
+            let n = unsafe { team::ordinary(th, team, first) };
+            let rest = match begun {
+                Some((begun, started)) => {
+                    let ns = monotonic_ns() - started;
+                    let disturbed = begun.is_disturbed(ns);
+                    regions::learn_ordinary(address, sized.nthreads, ns, disturbed)
+                }
+                None => LOOK_AGAIN,
+            };
+            // Where the program was told another size, a team of this one must be right for whatever code
+            // is at this address next time.
+            let lasts = announced.is_none() || smaller_fits && announce::is_in_program(address);
+            if !told_apart && lasts && rest != 0 {
+                th.ways.let_pass(address, region.nthreads, rest);
             }
             (lever, n, 0, n)
         }
     };
-    if outermost && MODE.load(Ordering::Relaxed) & REPORT != 0 {
-        report::region(address, lever, threads, pieces, monotonic_ns() - started);
+    drop(prepare);
+    if told_apart {
+        let divided_ns = divided(th);
+        let lever = construct.lever(lever, threads, divided_ns);
+        report::region(
+            address,
+            RegionRun {
+                lever,
+                threads,
+                pieces,
+                elapsed_ns: monotonic_ns() - started,
+                divided_ns,
+            },
+        );
     }
     size
+}
+
+/// Takes what the region that the thread has just left spent in loops that schedules of ours divide.
+fn divided(th: &Thread) -> u64 {
+    let pools = th.pools.borrow();
+    pools
+        .get(th.depth.get())
+        .map_or(0, |pool| pool.team.divided_ns.swap(0, Ordering::Relaxed))
+}
+
+/// A region whose primary thread runs its own part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    code: usize,
+    threads: u32,
+    started: u64,
+    construct: Construct,
+}
+
+/// The way of [`team::open`] where [`watches`] is true. The caller's own part of the region lies
+/// between this call and [`close`], on its own stack, so that such a region cannot be called more often
+/// than there are threads: it keeps an ordinary team.
+///
+/// # Safety
+/// As for [`team::fork`].
+#[cold]
+pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
+    let mode = MODE.load(Ordering::Relaxed);
+    let outermost = th.team().level() == 0 && th.runner.get().is_null();
+    if mode & LEVERS != 0 && outermost {
+        // Its size is that of an ordinary team, and may be kept.
+        announce::bound();
+    }
+    let started = monotonic_ns();
+    let mut construct = Construct::None;
+    let mut prepare = first.map(|prepare| construct.watch(prepare));
+    let first = prepare.as_mut().map(|p| p as Prepare<'_>);
+    // SAFETY: the caller of `open` makes the promise that `fork` asks for.
+    let threads = unsafe { team::fork(th, region, first) };
+    drop(prepare);
+    if outermost && mode & REPORT != 0 {
+        th.opened.set(Some(Opened {
+            code: region.code,
+            threads,
+            started,
+            construct,
+        }));
+    }
+}
+
+/// The thread has ended a region that it opened by [`open`].
+#[cold]
+pub(crate) fn close(th: &Thread) {
+    if th.team().level() > 0 {
+        return;
+    }
+    if let Some(opened) = th.opened.take() {
+        let divided_ns = divided(th);
+        let lever = left_alone(opened.threads).unwrap_or(Guard::Inline);
+        let run = RegionRun {
+            lever: opened
+                .construct
+                .lever(Lever::Plain(lever), opened.threads, divided_ns),
+            threads: opened.threads,
+            pieces: 0,
+            elapsed_ns: monotonic_ns() - opened.started,
+            divided_ns,
+        };
+        report::region(opened.code, run);
+    }
+}
+
+/// Why regions of this size are left alone, whatever they are.
+fn left_alone(threads: u32) -> Option<Guard> {
+    let globals = init::globals();
+    if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
+        let ours = globals.icv.run_sched.kind.is_ours();
+        let off = !ours || globals.ours.static_loops == StaticLoops::Off;
+        return Some(if off { Guard::Off } else { Guard::AlikeNodes });
+    }
+    (threads == 1).then_some(Guard::OneThread)
+}
+
+/// The worksharing construct that a combined construct consists of.
+#[derive(Clone, Copy, Debug)]
+enum Construct {
+    /// The region is not one.
+    None,
+    Sections,
+    /// Its iterations take turns.
+    Ordered,
+    Loop,
+}
+
+impl Construct {
+    /// Does what `prepare` does, and notes what the construct is.
+    fn watch<'a>(&'a mut self, prepare: Prepare<'a>) -> impl FnMut(&Team, &Work) + 'a {
+        move |team, work| {
+            prepare(team, work);
+            *self = match work.kind.get() {
+                loops::Kind::Sections => Construct::Sections,
+                _ if work.ordered.get() => Construct::Ordered,
+                _ => Construct::Loop,
+            };
+        }
+    }
+
+    /// The lever of a region that ran on `threads` threads, `divided_ns` nanoseconds of it in loops
+    /// that schedules of ours divide; `lever` where the construct does not say more.
+    fn lever(self, lever: Lever, threads: u32, divided_ns: u64) -> Lever {
+        let guard = match self {
+            Construct::None if lever == Lever::Dispatched && divided_ns == 0 => Guard::Schedule,
+            Construct::None => return lever,
+            // The region is the loop.
+            Construct::Loop if divided_ns > 0 => return Lever::Dispatched,
+            _ if !init::globals().icv.run_sched.kind.is_ours() => Guard::Off,
+            _ if threads == 1 => Guard::OneThread,
+            Construct::Sections => Guard::Sections,
+            Construct::Ordered => Guard::Ordered,
+            Construct::Loop => Guard::Schedule,
+        };
+        Lever::Plain(guard)
+    }
 }
 
 /// The size of an outermost region without a `num_threads` clause, if the program was told one.
@@ -255,8 +459,8 @@ fn plan(th: &Thread, region: &Region) -> Plan {
         Ok(plan) => plan,
         Err(lever) => Plan::Ordinary {
             lever,
-            compare: lever == Lever::Plain(Guard::NoGain),
-            smaller_fits: regions::smaller_fits(region.f as usize, region.nthreads),
+            compare: false,
+            smaller_fits: regions::smaller_fits(region.code, region.nthreads),
         },
     }
 }
@@ -265,13 +469,8 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     let no = |guard| Err(Lever::Plain(guard));
     let mode = MODE.load(Ordering::Relaxed);
     let globals = init::globals();
-    if mode & LEVERS == 0 {
-        let ours = globals.icv.run_sched.kind.is_ours();
-        let off = !ours || globals.ours.static_loops == StaticLoops::Off;
-        return no(if off { Guard::Off } else { Guard::AlikeNodes });
-    }
-    if region.nthreads == 1 {
-        return no(Guard::OneThread);
+    if let Some(guard) = left_alone(region.nthreads) {
+        return no(guard);
     }
     if th.team().level() > 0 || !th.runner.get().is_null() {
         return no(Guard::Nested);
@@ -286,23 +485,28 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     if icv.thread_limit != UNLIMITED_THREADS {
         return no(Guard::ThreadLimit);
     }
-    if region.bind & 7 != 0 || icv.bind != ProcBind::False || !globals.places.is_empty() {
+    let bound = icv.bind != ProcBind::False || !globals.places.is_empty();
+    if bound || region.bind & 7 != 0 && announce::told() != Some(region.nthreads) {
         return no(Guard::Bound);
     }
-    let address = region.f as usize;
-    let known = regions::of(address, region.nthreads);
-    if let Some(lever) = known.fit.never {
-        return Err(lever);
+    let address = region.code;
+    // Does the program count on that number of threads?
+    let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
+    let known = regions::of(address, region.nthreads, asked);
+    let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
+    match known.fit.never {
+        // A virtual team is no use to it, but no harm either.
+        Some(Lever::Dispatched) if must_be_virtual => {}
+        Some(lever) => return Err(lever),
+        None => {}
     }
     let runners = region.nthreads.min(globals.available_cpus.max(2));
     let pieces = match known.fit.any_size {
         Ok(()) if announce::told() != Some(region.nthreads) => {
-            let asked = region.asked != 0 || icv.nthreads_set;
-            if asked && mode & WIDE == 0 && region.nthreads <= runners {
-                return no(Guard::Asked);
-            }
-            if asked && mode & WIDE == 0 {
+            if asked && region.nthreads > runners {
                 region.nthreads
+            } else if asked && known.fit.divides_freely != Some(true) {
+                return no(Guard::Asked);
             } else {
                 pieces(runners, MOST_PIECES)
             }
@@ -312,16 +516,98 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         Ok(()) => pieces(runners, MOST_PIECES),
         Err(guard) => return no(guard),
     };
-    let force = mode & FORCE != 0;
-    match regions::turn(address, region.nthreads, !force) {
-        Turn::Virtual => Ok(Plan::Virtual {
+    let must = if must_be_virtual {
+        Must::BeVirtual
+    } else if mode & FORCE != 0 {
+        Must::BeTested
+    } else {
+        Must::Gain
+    };
+    let (turn, trial) = regions::turn(address, region.nthreads, must);
+    let (alone, trial) = match turn {
+        Turn::Alone { measure } => (true, measure),
+        _ => (false, trial && must != Must::BeTested),
+    };
+    match turn {
+        Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
             fibers: !known.fit.waits_for_nobody,
             suspends: known.suspends,
+            trial,
+            alone,
             runners,
             pieces,
         }),
-        Turn::Ordinary(guard) => no(guard),
+        Turn::Ordinary(guard) => Ok(Plan::Ordinary {
+            lever: Lever::Plain(guard),
+            compare: must == Must::Gain,
+            smaller_fits: !must_be_virtual,
+        }),
     }
+}
+
+/// The calling thread's team of `pieces` virtual threads on `runners` real ones, which stays until
+/// another one is asked for. `None`: the thread is in the middle of that.
+fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam> {
+    let mut mine = th.virtual_team.try_borrow_mut().ok()?;
+    if !mine.as_ref().is_some_and(|t| t.is_for(pieces, runners)) {
+        *mine = Some(VirtualTeam::new(pieces, runners));
+    }
+    Some(&raw const **mine.as_ref()?)
+}
+
+/// Runs `region`, whose threads must be virtual ones, on the calling thread alone: where it is short, to wake
+/// another thread takes longer. `None`: that cannot be, and nothing has happened.
+///
+/// # Safety
+/// As for [`team::fork`].
+unsafe fn run_alone(
+    th: &Thread,
+    region: &Region,
+    fibers: bool,
+    measure: bool,
+    runners: u32,
+    pieces: u32,
+) -> Option<Lever> {
+    // SAFETY: as in `run_virtual`.
+    let team = unsafe { &*team_for(th, pieces, runners)? };
+    if fibers && !team.reserve_stacks() {
+        return None;
+    }
+    team.prepare(
+        th,
+        region,
+        &How {
+            pieces,
+            runners,
+            fibers,
+            keep: true,
+            timed: false,
+            // All of it.
+            weights: vec![1.0],
+            paces: Vec::new(),
+        },
+    );
+    let watch = watchdog::watch(team)?;
+    let begun = measure.then(|| (Begun::now(), monotonic_ns()));
+    // SAFETY: prepared above. The calling thread stands for a team of one, as it is in one. The
+    // caller's promise for what the program does.
+    unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
+    drop(watch);
+    let lever = team.lever();
+    let address = region.code;
+    if team.is_expanded() {
+        let ns = begun.map_or(0, |b| monotonic_ns() - b.1);
+        regions::learn_virtual(address, region.nthreads, ns, &team.outcome(), false, false);
+    } else if let Some((begun, started)) = begun {
+        let ns = monotonic_ns() - started;
+        let learned = regions::Alone {
+            ns,
+            disturbed: begun.is_disturbed(ns),
+            suspended: lever == Lever::Fibers,
+        };
+        regions::learn_alone(address, region.nthreads, learned);
+    }
+    Some(lever)
 }
 
 /// Runs `region` as a virtual team. `None`: that cannot be, and nothing has happened.
@@ -331,12 +617,12 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
 unsafe fn run_virtual(
     th: &Thread,
     region: &Region,
-    fibers: bool,
-    suspends: bool,
+    (fibers, suspends): (bool, bool),
+    trial: bool,
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
-    let address = region.f as usize;
+    let address = region.code;
     let threads = runners as usize;
     let (key, placement, known) = het::known_pieces(address, pieces, threads, nodes::of_thread);
     let known_rate = |t: usize| {
@@ -381,32 +667,25 @@ unsafe fn run_virtual(
         runners,
         fibers,
         keep,
+        timed: true,
         weights,
         paces: (0..threads).map(|t| known_rate(t).unwrap_or(0.0)).collect(),
     };
-    let team: *const VirtualTeam = {
-        let mut mine = th.virtual_team.try_borrow_mut().ok()?;
-        if !mine
-            .as_ref()
-            .is_some_and(|t| t.is_for(how.pieces, how.runners))
-        {
-            *mine = Some(VirtualTeam::new(how.pieces, how.runners));
-        }
-        &**mine.as_ref()?
-    };
-    // SAFETY: made above, and nobody else uses it.
-    if fibers && !unsafe { &*team }.reserve_stacks() {
-        return None;
-    }
+    let team = team_for(th, how.pieces, how.runners)?;
     // SAFETY: only this thread replaces its team, and not while it is in this region: a region
     // inside of it is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team };
-    team.prepare(th, region.f, region.data, &how);
+    if fibers && !team.reserve_stacks() {
+        return None;
+    }
+    team.prepare(th, region, &how);
     let watch = watchdog::watch(team)?;
+    let begun = trial.then(Begun::now);
     let started = monotonic_ns();
     let real = Region {
-        f: VirtualTeam::run,
+        entry: VirtualTeam::run,
         data: core::ptr::from_ref(team).cast_mut().cast(),
+        code: region.code,
         nthreads: runners,
         asked: region.asked,
         bind: region.bind,
@@ -416,9 +695,10 @@ unsafe fn run_virtual(
     unsafe { team::ordinary(th, &real, None) };
     drop(watch);
     let ns = monotonic_ns() - started;
+    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
     let outcome = team.outcome();
     let force = MODE.load(Ordering::Relaxed) & FORCE != 0;
-    regions::learn_virtual(address, region.nthreads, ns, &outcome, force);
+    regions::learn_virtual(address, region.nthreads, ns, &outcome, disturbed, force);
     if matches!(
         globals.icv.run_sched.kind,
         SchedKind::HetProbe | SchedKind::HetProbeI
@@ -461,9 +741,5 @@ unsafe fn run_virtual(
         });
         het::learn_pieces(key, record);
     }
-    Some(if outcome.suspended {
-        Lever::Fibers
-    } else {
-        Lever::VirtualTeam
-    })
+    Some(team.lever())
 }

@@ -5,40 +5,32 @@
 
 use super::fit::{self, Fit};
 use super::lever::Guard;
-use super::run::Outcome;
+use super::run::{Expanded, Outcome};
 use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_sched::gain::{Gain, Run, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// The first look at how an ordinary team does comes after so many executions...
-const FIRST_TRIAL: u64 = 20;
-/// ...and the time until the next one doubles up to this.
-const RAREST_TRIAL: u64 = 5000;
-/// Executions of a trial.
-const TRIAL: u64 = 3;
-/// By this factor a known time grows with each execution that does not reach it. What a region takes is
-/// the least that it took lately: everything else that happens on a machine makes it longer.
-const FORGET: f64 = 1.02;
-/// An ordinary team whose slowest thread would need this much longer loses without a trial.
-const EVIDENT: f64 = 1.15;
-/// So often in a row the time must have gone into no more virtual threads than there are real ones.
-const FEW_IN_A_ROW: u32 = 2;
+/// A region whose threads together spend less than so many nanoseconds in the program's code is called
+/// short where it gains nothing.
+const SHORT_NS: u64 = 30_000;
 
 /// One region, at one team size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knowledge {
     pub(super) fit: Fit,
-    /// Found out when it ran: it keeps ordinary teams.
+    /// A fact that was found out when it ran: it keeps ordinary teams.
     guard: Option<Guard>,
     /// Some virtual thread was suspended: shares cannot be corrected by stealing.
     pub(super) suspends: bool,
-    executions: u64,
-    /// Least elapsed time of late, in ns.
-    as_virtual: Option<f64>,
-    as_ordinary: Option<f64>,
-    next_trial: u64,
-    period: u64,
-    few: u32,
+    /// A virtual thread waited unseen.
+    waited: bool,
+    /// What is known from times, and hence looked at again.
+    gain: Gain,
+    /// Why an ordinary team is better, where it is.
+    why: Guard,
+    /// So many times more it is run by one thread alone without a look at the clock.
+    alone: u32,
 }
 
 /// How the next execution runs.
@@ -46,8 +38,21 @@ pub(super) struct Knowledge {
 pub(super) enum Turn {
     /// As a virtual team.
     Virtual,
+    /// As one whose virtual threads are all run by the thread that opens the region.
+    Alone {
+        /// Its time is wanted.
+        measure: bool,
+    },
     /// As an ordinary one.
     Ordinary(Guard),
+}
+
+/// What an execution by one thread measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alone {
+    pub(super) ns: u64,
+    pub(super) disturbed: bool,
+    pub(super) suspended: bool,
 }
 
 impl Knowledge {
@@ -56,76 +61,104 @@ impl Knowledge {
             fit,
             guard: None,
             suspends: false,
-            executions: 0,
-            as_virtual: None,
-            as_ordinary: None,
-            next_trial: FIRST_TRIAL,
-            period: FIRST_TRIAL,
-            few: 0,
+            waited: false,
+            gain: Gain::new(),
+            why: Guard::NoGain,
+            alone: 0,
         }
     }
 
-    /// Does an ordinary team do better, as far as is known?
-    fn ordinary_is_better(&self) -> bool {
-        matches!((self.as_virtual, self.as_ordinary), (Some(v), Some(o)) if o < v)
+    fn turn(&mut self, must: Must) -> Turn {
+        match (self.guard, must) {
+            // Of the size that was told, and as virtual threads.
+            (None | Some(Guard::Tasks), Must::BeVirtual) if !self.waited => {
+                if let Some(fewer) = self.alone.checked_sub(1) {
+                    self.alone = fewer;
+                    return Turn::Alone { measure: false };
+                }
+                return match self.gain.turn() {
+                    Way::Virtual => Turn::Virtual,
+                    Way::Ordinary => Turn::Alone { measure: true },
+                };
+            }
+            (Some(guard), _) => return Turn::Ordinary(guard),
+            (None, Must::BeVirtual | Must::BeTested) => {
+                return if self.waited {
+                    Turn::Ordinary(Guard::Waits)
+                } else {
+                    Turn::Virtual
+                };
+            }
+            (None, Must::Gain) => {}
+        }
+        match self.gain.turn() {
+            Way::Virtual => Turn::Virtual,
+            Way::Ordinary => Turn::Ordinary(self.why),
+        }
     }
 
-    fn turn(&mut self, may_try: bool) -> Turn {
-        if let Some(guard) = self.guard {
-            return Turn::Ordinary(guard);
-        }
-        if !may_try {
-            return Turn::Virtual;
-        }
-        self.executions += 1;
-        let better = self.ordinary_is_better();
-        let trial = (self.next_trial..self.next_trial + TRIAL).contains(&self.executions);
-        if self.executions + 1 == self.next_trial + TRIAL {
-            self.period = (self.period * 2).min(RAREST_TRIAL);
-            self.next_trial += self.period;
-        }
-        // A trial is a turn of the one that is not used.
-        if better != trial {
-            Turn::Ordinary(Guard::NoGain)
-        } else {
-            Turn::Virtual
-        }
+    /// Is a team smaller than the program was told right for it? Yes where it asks for no number, or
+    /// only for the bounds of loops.
+    pub(super) fn smaller_fits(&self) -> bool {
+        self.fit.any_size.is_ok() || self.fit.asks_for_no_number
     }
 
-    fn learn_virtual(&mut self, ns: f64, outcome: &Outcome, threads: u32, force: bool) {
-        self.as_virtual = Some(least(self.as_virtual, ns));
+    fn learn_virtual(&mut self, ns: u64, outcome: &Outcome, disturbed: bool, force: bool) {
         self.suspends |= outcome.suspended;
-        if outcome.expanded {
-            self.guard = Some(Guard::Waits);
-        } else if outcome.tasks && !force {
+        if outcome.tasks && !force {
             self.guard = Some(Guard::Tasks);
         }
-        if outcome.substantial > threads {
-            self.few = 0;
-        } else {
-            self.few += 1;
-            if self.few >= FEW_IN_A_ROW && !force {
-                self.guard = Some(Guard::FewPieces);
+        match outcome.expanded {
+            Expanded::No => {}
+            Expanded::Needed => self.guard = Some(Guard::Waits),
+            Expanded::Stuck { certain } => {
+                self.waited |= certain;
+                self.why = Guard::Waits;
+                self.gain.learn_harm(ns as f64);
+                return;
             }
         }
-        // An equal division ends with its slowest thread. Where that is far behind already, no
-        // trial is needed to know that the ordinary team loses.
-        let slowest = outcome
-            .runners
-            .iter()
-            .filter(|r| r.1 > 0)
-            .map(|&(busy, pieces)| busy as f64 / f64::from(pieces))
-            .fold(0.0, f64::max);
+        let work: u64 = outcome.runners.iter().map(|r| r.0).sum();
         let pieces: u32 = outcome.runners.iter().map(|r| r.1).sum();
-        let ordinary = slowest * f64::from(pieces) / f64::from(threads.max(1));
-        if ordinary > ns * EVIDENT && self.next_trial == self.executions + 1 {
-            self.next_trial = self.executions + self.period;
+        let threads = outcome.runners.len().max(1) as f64;
+        let paces = || {
+            let begun = outcome.runners.iter().filter(|r| r.1 > 0);
+            begun.map(|&(busy, pieces)| busy as f64 / f64::from(pieces))
+        };
+        // An equal division ends with its slowest thread.
+        let slowest = paces().fold(0.0, f64::max);
+        let speeds: f64 = paces().map(|pace| 1.0 / pace.max(1.0)).sum();
+        if !disturbed {
+            self.why = if work < SHORT_NS {
+                Guard::Short
+            } else if outcome.substantial as usize <= outcome.runners.len() {
+                Guard::FewPieces
+            } else {
+                Guard::NoGain
+            };
         }
+        self.gain.learn_virtual(&Run {
+            elapsed_ns: ns as f64,
+            equal_ns: slowest * f64::from(pieces) / threads,
+            best_ns: if speeds > 0.0 {
+                f64::from(pieces) / speeds
+            } else {
+                0.0
+            },
+            disturbed,
+        });
     }
 }
 
-fn least(old: Option<f64>, new: f64) -> f64 {
-    old.map_or(new, |old| new.min(old * FORGET))
+/// What stands above the gain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Must {
+    /// Nothing does.
+    Gain,
+    /// The program counts on more threads than there are cores, because it was told so.
+    BeVirtual,
+    /// `HETMP_STATIC=force`.
+    BeTested,
 }
 
 type Key = (usize, u32);
@@ -138,19 +171,28 @@ fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
 }
 
 /// What is known about the outlined function at `address` as a team of `threads`; its code is read
-/// when it is first met.
-pub(super) fn of(address: usize, threads: u32) -> Knowledge {
+/// when it is first met. `asked`: the program asked for that many.
+pub(super) fn of(address: usize, threads: u32, asked: bool) -> Knowledge {
     if unloaded() {
         // Another object's code may be at an address that is known.
         lock().clear();
     }
-    if let Some(&known) = lock().get(&(address, threads)) {
+    let known = lock().get(&(address, threads)).copied();
+    if let Some(known) = known.filter(|k| !asked || k.fit.divides_freely.is_some()) {
         return known;
     }
     super::exceptions::look_again();
     // Not under the lock: it reads the program's files and takes a while.
-    let fresh = Knowledge::new(fit::of(address));
-    *lock().entry((address, threads)).or_insert(fresh)
+    let mut fit = known.map_or_else(|| fit::of(address), |k| k.fit);
+    if asked {
+        fit.look_at_division(address);
+    }
+    let mut regions = lock();
+    let region = regions
+        .entry((address, threads))
+        .or_insert_with(|| Knowledge::new(fit));
+    region.fit = fit;
+    *region
 }
 
 /// Has an object been unloaded since the last call?
@@ -172,34 +214,65 @@ fn unloaded() -> bool {
     SEEN.load(Ordering::Relaxed) != subs && SEEN.swap(subs, Ordering::Relaxed) != subs
 }
 
-/// Is a team smaller than the program was told right for the function at `address`? Yes where it
-/// asks for no number, or only for the bounds of loops.
+/// As [`Knowledge::smaller_fits`], of the function at `address`.
 pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
     lock()
         .get(&(address, threads))
-        .is_some_and(|r| r.fit.any_size.is_ok() || r.fit.asks_for_no_number)
+        .is_some_and(Knowledge::smaller_fits)
 }
 
-/// How the next execution runs. `may_try`: ordinary teams may be tried, to compare.
-pub(super) fn turn(address: usize, threads: u32, may_try: bool) -> Turn {
+/// How the next execution runs, and whether its way is on trial.
+pub(super) fn turn(address: usize, threads: u32, must: Must) -> (Turn, bool) {
     match lock().get_mut(&(address, threads)) {
-        Some(region) => region.turn(may_try),
-        None => Turn::Virtual,
+        Some(region) => (region.turn(must), region.gain.is_in_trial()),
+        None => (Turn::Virtual, false),
     }
 }
 
-/// Learns from an execution as a virtual team of `ns` nanoseconds.
-pub(super) fn learn_virtual(address: usize, threads: u32, ns: u64, outcome: &Outcome, force: bool) {
+/// Learns from an execution as a virtual team of `ns` nanoseconds. `disturbed`: its threads lost
+/// their cores for a part of it.
+pub(super) fn learn_virtual(
+    address: usize,
+    threads: u32,
+    ns: u64,
+    outcome: &Outcome,
+    disturbed: bool,
+    force: bool,
+) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
-        region.learn_virtual(ns as f64, outcome, threads, force);
+        region.learn_virtual(ns, outcome, disturbed, force);
     }
 }
 
-/// Learns from an execution as an ordinary team.
-pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64) {
+/// Learns from an execution by one thread alone, which takes the place of the ordinary team where
+/// there must be virtual threads.
+pub(super) fn learn_alone(address: usize, threads: u32, run: Alone) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
-        region.as_ordinary = Some(least(region.as_ordinary, ns as f64));
+        region.suspends |= run.suspended;
+        region.gain.learn_ordinary(&Run {
+            elapsed_ns: run.ns as f64,
+            equal_ns: 0.0,
+            best_ns: 0.0,
+            disturbed: run.disturbed,
+        });
+        region.alone = region.gain.take_rest(Way::Ordinary);
     }
+}
+
+/// Learns from an execution as an ordinary team. Returns how many more may run that way
+/// unasked.
+pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: bool) -> u32 {
+    let mut all = lock();
+    let Some(region) = all.get_mut(&(address, threads)) else {
+        return 0;
+    };
+    region.gain.learn_ordinary(&Run {
+        elapsed_ns: ns as f64,
+        equal_ns: 0.0,
+        best_ns: 0.0,
+        disturbed,
+    });
+    region.gain.take_rest(Way::Ordinary)
 }
 
 /// In the child of a fork. False: a thread that is gone held the lock.
@@ -216,7 +289,7 @@ mod tests {
             runners: runners.to_vec(),
             substantial,
             suspended: false,
-            expanded: false,
+            expanded: Expanded::No,
             tasks: false,
         }
     }
@@ -227,48 +300,87 @@ mod tests {
             asks_for_no_number: false,
             waits_for_nobody: true,
             never: None,
+            divides_freely: None,
         })
     }
 
-    #[test]
-    fn a_gain_is_kept_without_trials() {
-        let mut k = fresh();
-        for _ in 0..100 {
-            assert_eq!(k.turn(true), Turn::Virtual);
-            k.learn_virtual(1000.0, &outcome(&[(1000, 12), (1000, 4)], 16), 2, false);
-        }
-    }
-
-    #[test]
-    fn no_gain_is_found_out_and_looked_at_again() {
-        let mut k = fresh();
-        let mut ordinary = 0;
-        for _ in 0..1000 {
-            match k.turn(true) {
-                Turn::Virtual => {
-                    k.learn_virtual(1100.0, &outcome(&[(1000, 8), (1000, 8)], 16), 2, false);
-                }
-                Turn::Ordinary(guard) => {
-                    assert_eq!(guard, Guard::NoGain);
-                    k.as_ordinary = Some(least(k.as_ordinary, 1000.0));
-                    ordinary += 1;
-                }
+    /// Runs a region that takes `ns` as a virtual team and `ordinary` as another one; returns what it
+    /// came to in the end.
+    fn play(k: &mut Knowledge, ns: u64, outcome: &Outcome, ordinary: u64, runs: u32) -> Turn {
+        let mut last = Turn::Virtual;
+        for _ in 0..runs {
+            last = k.turn(Must::Gain);
+            match last {
+                Turn::Virtual => k.learn_virtual(ns, outcome, false, false),
+                Turn::Ordinary(_) | Turn::Alone { .. } => k.gain.learn_ordinary(&Run {
+                    elapsed_ns: ordinary as f64,
+                    equal_ns: 0.0,
+                    best_ns: 0.0,
+                    disturbed: false,
+                }),
             }
         }
-        assert!((950..1000).contains(&ordinary), "{ordinary}");
+        last
     }
 
     #[test]
-    fn guards_found_when_running() {
+    fn reasons_by_name() {
+        let even = outcome(&[(1_000_000, 8), (1_000_000, 8)], 16);
+        let end = play(&mut fresh(), 1_100_000, &even, 1_000_000, 30);
+        assert_eq!(end, Turn::Ordinary(Guard::NoGain));
+        let few = outcome(&[(1_000_000, 8), (1_000_000, 8)], 2);
+        let end = play(&mut fresh(), 1_100_000, &few, 1_000_000, 30);
+        assert_eq!(end, Turn::Ordinary(Guard::FewPieces));
+        let short = outcome(&[(1000, 8), (1000, 8)], 16);
+        let end = play(&mut fresh(), 9000, &short, 2000, 30);
+        assert_eq!(end, Turn::Ordinary(Guard::Short));
+        let uneven = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
+        let end = play(&mut fresh(), 1_000_000, &uneven, 2_000_000, 30);
+        assert_eq!(end, Turn::Virtual);
+    }
+
+    #[test]
+    fn few_pieces_is_looked_at_again() {
         let mut k = fresh();
-        for _ in 0..2 {
-            k.learn_virtual(1.0, &outcome(&[(1, 8), (1, 8)], 2), 2, false);
+        let few = outcome(&[(1_000_000, 8), (1_000_000, 8)], 2);
+        play(&mut k, 1_100_000, &few, 1_000_000, 100);
+        // The region has work for many threads now, and one node is slower.
+        let many = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
+        let end = play(&mut k, 1_000_000, &many, 2_000_000, 10_000);
+        assert_eq!(end, Turn::Virtual);
+    }
+
+    #[test]
+    fn who_was_told_a_size_gets_virtual_threads() {
+        let mut k = fresh();
+        let few = outcome(&[(1000, 8), (1000, 8)], 2);
+        play(&mut k, 20_000, &few, 1000, 100);
+        for guard in [None, Some(Guard::Tasks)] {
+            k.guard = guard;
+            for _ in 0..1000 {
+                assert!(matches!(
+                    k.turn(Must::BeVirtual),
+                    Turn::Virtual | Turn::Alone { .. }
+                ));
+            }
         }
-        assert_eq!(k.turn(true), Turn::Ordinary(Guard::FewPieces));
+        k.guard = None;
+        assert_eq!(k.turn(Must::BeTested), Turn::Virtual);
+    }
+
+    #[test]
+    fn waits_are_remembered() {
         let mut k = fresh();
         let mut waits = outcome(&[(1, 8), (1, 8)], 16);
-        waits.expanded = true;
-        k.learn_virtual(1.0, &waits, 2, true);
-        assert_eq!(k.turn(false), Turn::Ordinary(Guard::Waits));
+        waits.expanded = Expanded::Stuck { certain: true };
+        k.turn(Must::Gain);
+        k.learn_virtual(1_000_000_000, &waits, false, true);
+        assert_eq!(k.turn(Must::BeTested), Turn::Ordinary(Guard::Waits));
+        let end = play(&mut k, 1_000_000_000, &waits, 1_000_000, 1000);
+        assert_eq!(end, Turn::Ordinary(Guard::Waits));
+        // A hundredth of the time may be lost by trying again.
+        let even = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
+        let end = play(&mut k, 1_000_000, &even, 2_000_000, 110_000);
+        assert_eq!(end, Turn::Virtual);
     }
 }

@@ -27,16 +27,18 @@
 
 use super::exceptions::InFlight;
 use super::fiber::{current, fiber_main, stack_bytes, suspend, Fiber, Runner, State};
+use super::lever::Lever;
 use super::switch::{self, Left, Stack};
+use super::watchdog::{self, Sight};
 use crate::barrier::wait_on;
 use crate::init;
 use crate::task::TaskPastime;
-use crate::team::{Outlined, Team};
+use crate::team::{Outlined, Region, Team};
 use crate::thread::{SavedContext, Thread};
 use crate::work::WorkPos;
 use core::cell::Cell;
 use core::ptr::{null, null_mut};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::park::{Flag, Spinner};
 use hetmp_core::sys::{self, monotonic_ns};
 use hetmp_core::trace::{self, Kind};
@@ -52,14 +54,18 @@ const PATIENCE_NS: u64 = 1_000_000;
 /// What a region is to its runners.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
-    pub(super) f: Outlined,
+    pub(super) entry: Outlined,
     pub(super) data: *mut libc::c_void,
+    /// See `Region::code`.
+    code: usize,
     pieces: u32,
     runners: u32,
     /// Virtual threads have stacks of their own.
     fibers: bool,
     /// Blocks are kept to: shares were learned for stretches that nobody can steal in.
     keep: bool,
+    /// What virtual threads take is measured, one by one.
+    timed: bool,
     /// The first barrier epoch and the first worksharing construct of every virtual thread.
     epoch: u32,
     pos: WorkPos,
@@ -67,6 +73,42 @@ pub(super) struct Job {
 }
 
 unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
+
+/// Were virtual threads given real ones of their own?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expanded {
+    /// No.
+    No,
+    /// The runtime saw that one was about to wait where it cannot be suspended.
+    Needed,
+    /// One was found stuck, by time. Certain if it had a core all the while.
+    Stuck { certain: bool },
+}
+
+impl Expanded {
+    const NO: u8 = 0;
+    const NEEDED: u8 = 1;
+    const MAYBE_STUCK: u8 = 2;
+    const STUCK: u8 = 3;
+
+    fn code(self) -> u8 {
+        match self {
+            Expanded::No => Self::NO,
+            Expanded::Needed => Self::NEEDED,
+            Expanded::Stuck { certain: false } => Self::MAYBE_STUCK,
+            Expanded::Stuck { certain: true } => Self::STUCK,
+        }
+    }
+
+    fn of_code(code: u8) -> Expanded {
+        match code {
+            Self::NO => Expanded::No,
+            Self::NEEDED => Expanded::Needed,
+            Self::MAYBE_STUCK => Expanded::Stuck { certain: false },
+            _ => Expanded::Stuck { certain: true },
+        }
+    }
+}
 
 /// What one run of a region measured.
 #[derive(Clone, Debug)]
@@ -77,8 +119,8 @@ pub(super) struct Outcome {
     pub(super) substantial: u32,
     /// Some virtual thread was suspended.
     pub(super) suspended: bool,
-    /// Virtual threads were given threads of their own, because one waited unseen.
-    pub(super) expanded: bool,
+    /// Virtual threads were given threads of their own.
+    pub(super) expanded: Expanded,
     /// Tasks were deferred.
     pub(super) tasks: bool,
 }
@@ -102,7 +144,8 @@ pub(crate) struct VirtualTeam {
     /// Where the worksharing constructs were when the primary thread's last virtual thread ended.
     end: Cell<WorkPos>,
     suspended: AtomicBool,
-    pub(super) expanded: AtomicBool,
+    /// An [`Expanded`], the worst so far.
+    expanded: AtomicU8,
     /// Longest stretch of the program's code without a switch so far, in ns.
     pub(super) longest_ns: AtomicU64,
     /// Nanoseconds spent by each virtual thread. Written by its runner.
@@ -113,6 +156,8 @@ pub(crate) struct VirtualTeam {
     pub(super) mask: libc::sigset_t,
     /// Tasks were deferred in the last region.
     deferred: Cell<bool>,
+    /// The watchdog's.
+    pub(super) sight: Sight,
     /// Fibers of threads that joined and left.
     #[allow(clippy::vec_box, reason = "as above")]
     pub(super) orphans: Mutex<Vec<Box<Fiber>>>,
@@ -124,17 +169,19 @@ unsafe impl Sync for VirtualTeam {}
 impl VirtualTeam {
     /// A team of up to `pieces` virtual threads on `runners` real ones.
     pub(super) fn new(pieces: u32, runners: u32) -> Box<VirtualTeam> {
-        Box::new(VirtualTeam {
+        let team = Box::new(VirtualTeam {
             team: Team::new(pieces),
             blocks: Blocks::new(runners as usize),
             runners: (0..runners).map(Runner::new).collect(),
             job: Cell::new(Job {
-                f: nothing,
+                entry: nothing,
                 data: null_mut(),
+                code: 0,
                 pieces,
                 runners,
                 fibers: false,
                 keep: false,
+                timed: true,
                 epoch: 0,
                 pos: WorkPos::NOWHERE,
                 number: 0,
@@ -147,12 +194,15 @@ impl VirtualTeam {
             done: Flag::new(),
             end: Cell::new(WorkPos::NOWHERE),
             suspended: AtomicBool::new(false),
-            expanded: AtomicBool::new(false),
+            expanded: AtomicU8::new(Expanded::NO),
             longest_ns: AtomicU64::new(0),
             spent: (0..pieces).map(|_| AtomicU64::new(0)).collect(),
             deferred: Cell::new(false),
+            sight: Sight::new(),
             orphans: Mutex::new(Vec::new()),
-        })
+        });
+        watchdog::add(&team);
+        team
     }
 
     /// What the current region is.
@@ -166,19 +216,13 @@ impl VirtualTeam {
     }
 
     /// Prepares a region. The calling thread is about to open it, and no other thread is here.
-    pub(super) fn prepare(
-        &self,
-        th: &Thread,
-        f: Outlined,
-        data: *mut libc::c_void,
-        how: &super::How,
-    ) {
+    pub(super) fn prepare(&self, th: &Thread, region: &Region, how: &super::How) {
         let team = &self.team;
         let s = &team.shared;
         let pieces = self.job.get().pieces;
         let outer = th.team();
         s.nthreads.set(pieces);
-        s.function.set(f as usize);
+        s.code.set(region.code);
         s.level.set(outer.level() + 1);
         s.active_level.set(outer.active_level() + 1);
         s.central.set(true);
@@ -192,19 +236,21 @@ impl VirtualTeam {
             team.singles.store(0, Ordering::Relaxed);
         }
         self.job.set(Job {
-            f,
-            data,
+            entry: region.entry,
+            data: region.data,
+            code: region.code,
             pieces,
             runners: self.runners.len() as u32,
             fibers: how.fibers,
             keep: how.keep,
+            timed: how.timed || trace::on(),
             epoch: team.members[0].epoch.get(),
             pos: team.works.position(),
             number: team.tasks.region_number(),
         });
         self.finished.store(0, Ordering::Relaxed);
         self.suspended.store(false, Ordering::Relaxed);
-        self.expanded.store(false, Ordering::Relaxed);
+        self.expanded.store(Expanded::NO, Ordering::Relaxed);
         self.longest_ns.store(0, Ordering::Relaxed);
         for spent in &*self.spent {
             spent.store(0, Ordering::Relaxed);
@@ -214,7 +260,7 @@ impl VirtualTeam {
             r.busy_ns.set(0);
             r.begun.set(0);
             r.ended.set(0);
-            r.stuck_ms.store(0, Ordering::Relaxed);
+            r.thread.store(0, Ordering::Relaxed);
         }
         self.blocks.deal(pieces, &how.weights);
         self.first.set(self.blocks.take_first());
@@ -241,6 +287,9 @@ impl VirtualTeam {
             // The primary thread is virtual thread 0 as well: the program may have things to do
             // that belong there.
             let first = if index == 0 { team.first.get() } else { None };
+            // SAFETY: no preconditions.
+            let thread = unsafe { libc::pthread_self() };
+            runner.thread.store(thread as u64, Ordering::Relaxed);
             team.work(th, runner, first);
             team.leave(th, runner);
         }
@@ -340,11 +389,11 @@ impl VirtualTeam {
         // On this stack.
         self.enter(th, piece, job);
         r.current.set(null());
-        let t0 = monotonic_ns();
+        let t0 = self.clock(job);
         r.turn();
         th.slow.enter(th);
         // SAFETY: the promise made where the region was opened.
-        unsafe { (job.f)(job.data) };
+        unsafe { (job.entry)(job.data) };
         th.slow.leave();
         r.turn();
         self.account(r, piece, t0);
@@ -377,8 +426,20 @@ impl VirtualTeam {
         r.ended.set(r.ended.get() + 1);
     }
 
+    /// The time now, if times are wanted; else 0.
+    fn clock(&self, job: &Job) -> u64 {
+        if job.timed {
+            monotonic_ns()
+        } else {
+            0
+        }
+    }
+
     /// Books the time since `t0` on virtual thread `piece` and its runner.
     fn account(&self, r: &Runner, piece: u32, t0: u64) {
+        if t0 == 0 {
+            return;
+        }
         let ns = monotonic_ns() - t0;
         self.trace(piece, t0);
         r.busy_ns.set(r.busy_ns.get() + ns);
@@ -405,20 +466,10 @@ impl VirtualTeam {
                 Kind::Piece,
                 node,
                 t0,
-                job.f as usize as u64,
+                job.code as u64,
                 piece.into(),
                 job.pieces.into(),
             );
-        }
-    }
-
-    /// The program's function, for real teams that run as `f` with `data`.
-    pub(crate) fn function_of(f: Outlined, data: *mut libc::c_void) -> usize {
-        if f as *const () == VirtualTeam::run as *const () {
-            // SAFETY: what `run` is called with is a prepared team.
-            unsafe { &*data.cast::<VirtualTeam>() }.job.get().f as usize
-        } else {
-            f as usize
         }
     }
 
@@ -481,7 +532,7 @@ impl VirtualTeam {
             f.in_flight.get().put();
         }
         r.current.set(f);
-        let t0 = monotonic_ns();
+        let t0 = self.clock(&self.job.get());
         r.turn();
         th.slow.enter(th);
         // SAFETY: the fiber was left there, by `suspend`, its end, or its making, and nobody else
@@ -544,6 +595,25 @@ impl VirtualTeam {
         }
     }
 
+    /// How the region that has just ended ran.
+    pub(super) fn lever(&self) -> Lever {
+        if self.suspended.load(Ordering::Relaxed) {
+            Lever::Fibers
+        } else {
+            Lever::VirtualTeam
+        }
+    }
+
+    /// Did virtual threads get real ones of their own in it?
+    pub(super) fn is_expanded(&self) -> bool {
+        self.expanded.load(Ordering::Relaxed) != Expanded::NO
+    }
+
+    /// Notes that virtual threads get real ones, and why.
+    pub(super) fn note_expanded(&self, why: Expanded) {
+        self.expanded.fetch_max(why.code(), Ordering::Relaxed);
+    }
+
     /// A runner has nothing more to do.
     pub(super) fn leave(&self, th: &Thread, r: &Runner) {
         let job = self.job.get();
@@ -593,7 +663,7 @@ impl VirtualTeam {
                 .collect(),
             substantial: spent().filter(|&s| s > mean / 8).count() as u32,
             suspended: self.suspended.load(Ordering::Relaxed),
-            expanded: self.expanded.load(Ordering::Relaxed),
+            expanded: Expanded::of_code(self.expanded.load(Ordering::Relaxed)),
             tasks: self.deferred.get(),
         }
     }
@@ -601,6 +671,7 @@ impl VirtualTeam {
 
 impl Drop for VirtualTeam {
     fn drop(&mut self) {
+        watchdog::remove(self);
         self.team.tasks.quiesce();
     }
 }
@@ -622,7 +693,7 @@ pub(crate) fn barrier(th: &Thread) {
     }
     // On the runner's own stack: it cannot take up another virtual thread meanwhile.
     th.slow.leave();
-    team.expand(&|_| false);
+    team.expand(Expanded::Needed, &|_| false);
     team.arrive(th, epoch, 1, th.nthreads());
     th.slow.enter(th);
 }
@@ -668,7 +739,7 @@ pub(crate) fn wait_for_others(th: &Thread, done: impl FnMut() -> bool) -> bool {
     // SAFETY: null, or a runner of a team whose region this thread is in.
     if let Some(runner) = unsafe { th.runner.get().as_ref() } {
         // SAFETY: set while the runner is in a region.
-        unsafe { &*runner.team.get() }.expand(&|_| false);
+        unsafe { &*runner.team.get() }.expand(Expanded::Needed, &|_| false);
     }
     false
 }

@@ -7,55 +7,106 @@
 //! needed, and there are virtual threads that could run instead, they all get real threads.
 //!
 //! It can only tell by time, not by what a thread does. A region that is merely uneven loses some speed by it,
-//! once, and is not run as a virtual team again.
+//! and is not run as a virtual team for a long while.
+//!
+//! On a busy machine a thread stands still because others use its core. Its CPU clock tells: who waits
+//! unseen either spins, and uses all of the time, or sleeps, and uses none. In between nothing is
+//! certain; then the watchdog acts late, so that nothing hangs, and what it saw is not held against the
+//! region for long.
 
 use super::fiber::Runner;
-use super::run::VirtualTeam;
+use super::run::{Expanded, VirtualTeam};
 use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::lock::Brief;
 use hetmp_core::report;
+use hetmp_core::sys::monotonic_ns;
 use std::sync::{Mutex, MutexGuard};
 
 /// How often the watchdog looks.
-const LOOK_MS: u32 = 20;
+const LOOK_MS: u64 = 20;
 /// A stretch of the program's code is suspicious if it takes this many times as long as the longest
 /// one that has ended...
 const FAR: u64 = 20;
 /// ...and at least this long.
-const LEAST_MS: u32 = 100;
+const LEAST_MS: u64 = 100;
 /// One that takes so long is, in any case.
-const ALONE_MS: u32 = 1000;
+const ALONE_MS: u64 = 1000;
+/// A thread that uses so many hundredths of the time, at least, has a core...
+const SPINS: u64 = 70;
+/// ...and one that uses fewer than so many wants none.
+const SLEEPS: u64 = 1;
 /// Without a team for so many looks, the watchdog ends.
 const QUIET_LOOKS: u32 = 100;
 
-/// A team that runs. The primary thread of its region takes it out before the region ends.
-struct Watched(*const VirtualTeam);
-// SAFETY: a team is shared between threads while its region runs.
-unsafe impl Send for Watched {}
+/// A team that exists, and takes itself out of the list before it is freed.
+struct Known(*const VirtualTeam);
+// SAFETY: a team is shared between threads; what the watchdog reads of it is atomic, or under the lock of
+// its [`Sight`].
+unsafe impl Send for Known {}
 
-static TEAMS: Mutex<Vec<Watched>> = Mutex::new(Vec::new());
-/// The watchdog's thread exists. Changes under the lock of the list.
+/// Is a region of a team watched right now?
+///
+/// # Memory ordering
+/// The region ends only with the lock, so what the watchdog does while it holds the lock and sees `on`
+/// happens inside of the region. `on` and `STARTED` are both sequentially consistent: a watchdog that is
+/// about to end clears `STARTED` and then looks at `on`; a thread that begins a region sets `on` and then
+/// looks at `STARTED`. Were either order weaker, both could miss the other, and the region would
+/// not be watched.
+#[derive(Debug)]
+pub(super) struct Sight {
+    on: AtomicBool,
+    lock: Brief,
+}
+
+impl Sight {
+    pub(super) fn new() -> Sight {
+        Sight {
+            on: AtomicBool::new(false),
+            lock: Brief::new(),
+        }
+    }
+}
+
+static TEAMS: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+/// The watchdog's thread exists. Set under the lock of the list.
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-fn teams() -> MutexGuard<'static, Vec<Watched>> {
+fn teams() -> MutexGuard<'static, Vec<Known>> {
     TEAMS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Keeps an eye on a team until it is dropped.
-pub(super) struct Watch(*const VirtualTeam);
-
-/// Begins to watch `team`. `None`: there can be no watchdog, and hence no virtual team.
-pub(super) fn watch(team: &VirtualTeam) -> Option<Watch> {
-    let mut teams = teams();
-    if !STARTED.load(Ordering::Relaxed) && !start() {
-        return None;
-    }
-    teams.push(Watched(team));
-    Some(Watch(team))
+/// A new team, which stays at its address.
+pub(super) fn add(team: &VirtualTeam) {
+    teams().push(Known(team));
 }
 
-impl Drop for Watch {
+/// A team that is about to be freed.
+pub(super) fn remove(team: &VirtualTeam) {
+    teams().retain(|t| !core::ptr::eq(t.0, team));
+}
+
+/// Keeps an eye on the team's region until it is dropped.
+pub(super) struct Watch<'a>(&'a VirtualTeam);
+
+/// Begins to watch a region of `team`. `None`: there can be no watchdog, and hence no virtual team.
+pub(super) fn watch(team: &VirtualTeam) -> Option<Watch<'_>> {
+    team.sight.on.store(true, Ordering::SeqCst);
+    let watch = Watch(team);
+    if !STARTED.load(Ordering::SeqCst) {
+        let _teams = teams();
+        if !start() {
+            return None;
+        }
+    }
+    Some(watch)
+}
+
+impl Drop for Watch<'_> {
     fn drop(&mut self) {
-        teams().retain(|t| !core::ptr::eq(t.0, self.0));
+        let sight = &self.0.sight;
+        sight.lock.lock();
+        sight.on.store(false, Ordering::Relaxed);
+        sight.lock.unlock();
     }
 }
 
@@ -87,10 +138,14 @@ fn start() -> bool {
     };
     if error != 0 {
         STARTED.store(false, Ordering::SeqCst);
-        report::warn(format_args!(
-            "no thread to watch over virtual teams ({}): static loops run as ordinary ones",
-            std::io::Error::from_raw_os_error(error)
-        ));
+        // Once: the next region tries again, and says nothing that is new.
+        static SAID: AtomicBool = AtomicBool::new(false);
+        if !SAID.swap(true, Ordering::Relaxed) {
+            report::warn(format_args!(
+                "no thread to watch over virtual teams ({}): static loops run as ordinary ones",
+                std::io::Error::from_raw_os_error(error)
+            ));
+        }
     }
     error == 0
 }
@@ -100,51 +155,134 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
     loop {
         let pause = libc::timespec {
             tv_sec: 0,
-            tv_nsec: i64::from(LOOK_MS) * 1_000_000,
+            tv_nsec: LOOK_MS as i64 * 1_000_000,
         };
         // SAFETY: a live timespec; the rest is not asked for.
         unsafe { libc::nanosleep(&pause, core::ptr::null_mut()) };
         let teams = teams();
-        quiet = if teams.is_empty() { quiet + 1 } else { 0 };
+        let mut any = false;
         for team in &*teams {
-            // SAFETY: in the list, so its region runs, and cannot end while the list is locked.
-            look_at(unsafe { &*team.0 });
+            // SAFETY: in the list, which is locked, so it cannot be freed.
+            let team = unsafe { &*team.0 };
+            if !team.sight.on.load(Ordering::Relaxed) {
+                continue;
+            }
+            team.sight.lock.lock();
+            if team.sight.on.load(Ordering::Relaxed) {
+                any = true;
+                look_at(team);
+            }
+            team.sight.lock.unlock();
         }
-        if quiet == QUIET_LOOKS {
-            // Under the lock: whoever adds a team after this starts another watchdog. The thread
-            // ends, rather than sleep, so that it is not the last one that keeps a process.
+        quiet = if any { 0 } else { quiet + 1 };
+        if quiet >= QUIET_LOOKS {
+            // The thread ends, rather than sleep, so that it is not the last one that keeps a process.
             STARTED.store(false, Ordering::SeqCst);
-            return core::ptr::null_mut();
+            // SAFETY: as above.
+            let on = |t: &Known| unsafe { &*t.0 }.sight.on.load(Ordering::SeqCst);
+            if !teams.iter().any(on) {
+                return core::ptr::null_mut();
+            }
+            STARTED.store(true, Ordering::SeqCst);
+            quiet = 0;
         }
     }
 }
 
 fn look_at(team: &VirtualTeam) {
-    let longest_ms = team.longest_ns.load(Ordering::Relaxed) / 1_000_000;
-    let limit = if team.longest_ns.load(Ordering::Relaxed) == 0 {
+    let longest_ns = team.longest_ns.load(Ordering::Relaxed);
+    let limit_ms = if longest_ns == 0 {
         ALONE_MS
     } else {
-        u32::try_from(longest_ms * FAR).map_or(ALONE_MS, |far| far.clamp(LEAST_MS, ALONE_MS))
+        (longest_ns / 1_000_000 * FAR).clamp(LEAST_MS, ALONE_MS)
     };
-    let mut suspicious = false;
-    for r in &*team.runners {
-        let turns = r.turns.load(Ordering::Relaxed);
-        let seen = r.seen.swap(turns, Ordering::Relaxed);
-        let inside = turns % 2 == 1;
-        let stuck = if inside && seen == turns {
-            r.stuck_ms.load(Ordering::Relaxed).saturating_add(LOOK_MS)
-        } else {
-            0
+    let now = monotonic_ns();
+    let looks = team.runners.iter().map(|r| look(r, now));
+    let worst = looks.max_by_key(|l| (l.is_stuck(limit_ms), l.certain));
+    let Some(worst) = worst.filter(|l| l.is_stuck(limit_ms)) else {
+        return;
+    };
+    let is_stuck = |r: &Runner| {
+        let since = r.stuck_since.load(Ordering::Relaxed);
+        since != 0 && now.saturating_sub(since) / 1_000_000 >= limit_ms
+    };
+    if team.blocks.left() > 0 || team.runners.iter().any(|r| is_stuck(r) && r.has_ready()) {
+        let certain = worst.certain;
+        team.expand(Expanded::Stuck { certain }, &is_stuck);
+    }
+}
+
+/// What the watchdog sees of a runner.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    /// For so long the same stretch of the program's code has run.
+    ms: u64,
+    /// It had a core all the while, or wanted none.
+    certain: bool,
+}
+
+impl Look {
+    fn is_stuck(&self, limit_ms: u64) -> bool {
+        self.ms >= if self.certain { limit_ms } else { ALONE_MS }
+    }
+}
+
+fn look(r: &Runner, now: u64) -> Look {
+    let turns = r.turns.load(Ordering::Relaxed);
+    let seen = r.seen.swap(turns, Ordering::Relaxed);
+    let inside = turns % 2 == 1;
+    if !inside || seen != turns {
+        r.stuck_since.store(0, Ordering::Relaxed);
+        return Look {
+            ms: 0,
+            certain: false,
         };
-        r.stuck_ms.store(stuck, Ordering::Relaxed);
-        suspicious |= stuck >= limit;
     }
-    let is_stuck = |r: &Runner| r.stuck_ms.load(Ordering::Relaxed) >= limit;
-    let pending =
-        || team.blocks.left() > 0 || team.runners.iter().any(|r| is_stuck(r) && r.has_ready());
-    if suspicious && pending() {
-        team.expand(&is_stuck);
+    let cpu = cpu_ns(r);
+    let since = r.stuck_since.load(Ordering::Relaxed);
+    if since == 0 {
+        r.stuck_since.store(now, Ordering::Relaxed);
+        r.stuck_cpu.store(cpu.unwrap_or(0), Ordering::Relaxed);
+        return Look {
+            ms: 0,
+            certain: false,
+        };
     }
+    let ns = now.saturating_sub(since);
+    let used = cpu.map(|cpu| cpu.saturating_sub(r.stuck_cpu.load(Ordering::Relaxed)));
+    Look {
+        ms: ns / 1_000_000,
+        certain: used.is_some_and(|used| tells(used, ns)),
+    }
+}
+
+/// Of `ns` a thread has used `used`: is that spinning or sleeping?
+fn tells(used: u64, ns: u64) -> bool {
+    let hundredths = used.saturating_mul(100) / ns.max(1);
+    !(SLEEPS..SPINS).contains(&hundredths)
+}
+
+/// The CPU time of a runner that is inside the program's code.
+fn cpu_ns(r: &Runner) -> Option<u64> {
+    let thread = r.thread.load(Ordering::Relaxed);
+    if thread == 0 {
+        return None;
+    }
+    let mut clock: libc::clockid_t = 0;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a thread of a team whose region runs, because its team is in the list, which is locked:
+    // pools end their threads only after the region.
+    unsafe {
+        if libc::pthread_getcpuclockid(thread as libc::pthread_t, &mut clock) != 0
+            || libc::clock_gettime(clock, &mut time) != 0
+        {
+            return None;
+        }
+    }
+    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// In the child of a fork, which has no watchdog. False: a thread that is gone held the list, and
@@ -157,5 +295,22 @@ pub(super) fn after_fork() -> bool {
             true
         }
         Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spinning_and_sleeping_are_told_from_being_kept_from_a_core() {
+        assert!(tells(990, 1000) && tells(700, 1000));
+        assert!(tells(0, 1000));
+        // Seven others want the core, or three, or one.
+        assert!(!tells(125, 1000) && !tells(250, 1000) && !tells(500, 1000));
+        let look = |ms, certain| Look { ms, certain };
+        assert!(look(150, true).is_stuck(100));
+        assert!(!look(150, false).is_stuck(100));
+        assert!(look(ALONE_MS, false).is_stuck(100));
     }
 }

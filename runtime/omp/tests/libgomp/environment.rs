@@ -373,7 +373,10 @@ impl Comparison {
             String::from_utf8_lossy(&want),
             "{env:?}"
         );
-        assert_eq!(!warnings.is_empty(), complained, "{env:?}: {warnings:?}");
+        // libgomp takes CPUs that cannot be used without a word, and ends the program at the first region.
+        let ours_alone = |w: &String| w.contains("stay where they may run");
+        let refused = warnings.iter().any(|w| !ours_alone(w));
+        assert_eq!(refused, complained, "{env:?}: {warnings:?}");
         self.runs += 1;
     }
 }

@@ -1,10 +1,67 @@
 //! Files that are never half written: a new file beside the old one, then renamed over it.
+//!
+//! What is no file but a pipe or a terminal (`/dev/stdout`) is written to as it is, if somebody reads: the
+//! program's end must not wait for a reader that never comes, or has stopped to read.
 
+use core::time::Duration;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// So long a reader may leave a full pipe as it is.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A pipe, a terminal or another device.
+struct Stream(File);
+
+impl Stream {
+    /// Refused where nobody reads (`ENXIO` for a pipe).
+    fn open(path: &Path) -> io::Result<Stream> {
+        File::options()
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
+            .open(path)
+            .map(Stream)
+    }
+
+    /// Waits until there is room. False: there is none for too long.
+    fn wait(&self) -> io::Result<bool> {
+        let mut it = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events: libc::POLLOUT,
+            revents: 0,
+        };
+        // SAFETY: one live record, of a descriptor that is open.
+        match unsafe { libc::poll(&mut it, 1, PATIENCE.as_millis() as libc::c_int) } {
+            -1 => Err(io::Error::last_os_error()),
+            ready => Ok(ready > 0),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            match self.0.write(bytes) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => match self.wait() {
+                    Ok(true) => {}
+                    Ok(false) => return Err(io::Error::other("nobody reads it")),
+                    Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                    Err(e) => return Err(e),
+                },
+                done => return done,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// The file that `value` names; `%p` in it stands for the number of the process.
 pub(super) fn path(value: &[u8]) -> PathBuf {
@@ -19,22 +76,26 @@ pub(super) fn path(value: &[u8]) -> PathBuf {
     OsString::from_vec(out).into()
 }
 
+/// Is it a pipe, a terminal or another device, to which everything is written behind what was written before?
+pub(super) fn is_stream(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| !meta.is_file())
+}
+
 /// Has `fill` write the file. On an error the old file, if there was one, is still there, and
 /// nothing else is.
 pub(super) fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // A link stays one; a pipe or a device cannot be replaced, and must not be.
-    let path = match fs::canonicalize(path) {
-        Ok(real) if !fs::metadata(&real)?.is_file() => {
-            let mut out = BufWriter::new(File::options().write(true).open(&real)?);
-            fill(&mut out)?;
-            return out.flush();
-        }
-        Ok(real) => real,
-        Err(_) => path.to_owned(),
-    };
+    // A pipe or a device cannot be replaced, and must not be. Asked of the name as it is: a pipe behind
+    // /dev/stdout has none that it could be found by.
+    if is_stream(path) {
+        let mut out = BufWriter::new(Stream::open(path)?);
+        fill(&mut out)?;
+        return out.flush();
+    }
+    // A link stays one.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut name = path.as_os_str().as_bytes().to_vec();
     name.extend_from_slice(format!(".{}.tmp", std::process::id()).as_bytes());
     let beside = PathBuf::from(OsString::from_vec(name));
@@ -83,6 +144,52 @@ mod tests {
         assert!(write(&dir.join("no/such"), text("x")).is_err());
         assert!(write(Path::new("/dev/full"), text("x")).is_err());
         write(Path::new("/dev/null"), text("x")).unwrap();
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_is_not_waited_for() {
+        let dir = std::env::temp_dir().join(format!("hetmp-pipe-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        let pipe = dir.join("pipe");
+        let name = std::ffi::CString::new(pipe.as_os_str().as_bytes()).unwrap();
+        // SAFETY: a C string.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        assert!(is_stream(&pipe) && !is_stream(&dir.join("none")));
+        let much = |out: &mut dyn Write| out.write_all(&[b'x'; 1 << 20]);
+        assert!(write(&pipe, much).is_err(), "nobody has opened it");
+        // A reader that does not read, and one that does.
+        let open = || {
+            let mut options = File::options();
+            options
+                .read(true)
+                .custom_flags(libc::O_NONBLOCK)
+                .open(&pipe)
+        };
+        let idle = open().unwrap();
+        let why = write(&pipe, much).unwrap_err().to_string();
+        assert_eq!(why, "nobody reads it");
+        drop(idle);
+        let mut reader = open().unwrap();
+        let reading = std::thread::spawn(move || {
+            let (mut got, mut buffer) = (0, vec![0; 1 << 16]);
+            while got < 1 << 20 {
+                match io::Read::read(&mut reader, &mut buffer) {
+                    Ok(n) => got += n,
+                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
+                }
+            }
+            got
+        });
+        write(&pipe, much).unwrap();
+        assert_eq!(reading.join().unwrap(), 1 << 20);
+        // As /dev/stdout is one: by the number of a descriptor.
+        let mut reader = open().unwrap();
+        let kept = File::options().write(true).open(&pipe).unwrap();
+        let name = format!("/proc/self/fd/{}", kept.as_raw_fd());
+        write(Path::new(&name), |out| out.write_all(b"text")).unwrap();
+        let mut got = [0; 8];
+        assert_eq!(io::Read::read(&mut reader, &mut got).unwrap(), 4);
         fs::remove_dir_all(&dir).unwrap();
     }
 

@@ -23,7 +23,6 @@ mod trace_file;
 
 use super::regions;
 use crate::icv::{Globals, SchedKind};
-use crate::virtual_team::Lever;
 use crate::{init, nodes};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
@@ -32,6 +31,7 @@ use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
 use json::{comma, maybe, number, quoted};
 pub(super) use loops::Summary;
+pub(crate) use parallel::RegionRun;
 use place::Symbols;
 use std::fmt::Write as _;
 use std::sync::Mutex;
@@ -137,13 +137,11 @@ pub(super) fn say(line: &str) {
     }
 }
 
-/// An outermost parallel region has ended: the outlined function at `address` ran as `lever` says
-/// on `threads` threads, in `pieces` pieces where they are virtual threads. To be called where
+/// An outermost parallel region has ended, that of the outlined function at `address`. To be called where
 /// [`wanted`] says so.
-#[allow(dead_code, reason = "called once regions have levers")]
-pub(crate) fn region(address: usize, lever: Lever, threads: u32, pieces: u32, elapsed_ns: u64) {
+pub(crate) fn region(address: usize, run: RegionRun) {
     if filed(init::globals()) {
-        parallel::add(address, lever, threads, pieces, elapsed_ns);
+        parallel::add(address, run);
         keeper::news();
     }
 }
@@ -194,12 +192,13 @@ fn write(ending: Ending) -> bool {
     let ours = &init::globals().ours;
     let mut good = true;
     if let Some(value) = &ours.report {
-        let text = report(ending);
-        good = written(
-            "HETMP_REPORT",
-            value,
-            file::write(&file::path(value), |out| out.write_all(text.as_bytes())),
-        );
+        let path = file::path(value);
+        // A checkpoint is replaced by the next one, which what went into a pipe cannot be.
+        if ending != Ending::Running || !file::is_stream(&path) {
+            let text = report(ending);
+            let result = file::write(&path, |out| out.write_all(text.as_bytes()));
+            good = written("HETMP_REPORT", value, result);
+        }
     }
     if ending == Ending::Running {
         return good && ours.report.is_some();

@@ -42,13 +42,40 @@ impl Times {
     }
 }
 
+/// One run of an outermost region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RegionRun {
+    /// How it ran.
+    pub(crate) lever: Lever,
+    pub(crate) threads: u32,
+    /// Virtual threads, with a lever that has them.
+    pub(crate) pieces: u32,
+    pub(crate) elapsed_ns: u64,
+    /// The part of it in loops that schedules of ours divided.
+    pub(crate) divided_ns: u64,
+}
+
 #[derive(Debug)]
 struct Way {
     lever: Lever,
     threads: u32,
-    /// Virtual threads, with a lever that has them.
     pieces: u32,
     times: Times,
+    /// The part of the time in loops that schedules of ours divided, where the region itself was
+    /// left as it was.
+    divided_ns: u64,
+}
+
+impl Way {
+    /// What the way is called: a region that spends most of its time in loops that come to the
+    /// scheduler is reached, whatever kept the region itself as it was.
+    fn word(&self) -> Lever {
+        if self.divided_ns > self.times.sum / 2 {
+            Lever::Dispatched
+        } else {
+            self.lever
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -68,7 +95,7 @@ pub(super) fn table() -> Option<MutexGuard<'static, Regions>> {
     super::patiently(|| REGIONS.try_lock().ok())
 }
 
-pub(super) fn add(address: usize, lever: Lever, threads: u32, pieces: u32, elapsed_ns: u64) {
+pub(super) fn add(address: usize, run: RegionRun) {
     // Nothing panics under this lock.
     let lock = || REGIONS.lock().ok();
     let Some(mut all) = lock() else { return };
@@ -84,15 +111,18 @@ pub(super) fn add(address: usize, lever: Lever, threads: u32, pieces: u32, elaps
         });
     }
     if let Some(region) = all.0.get_mut(&address) {
-        region.add(lever, threads, pieces, elapsed_ns);
+        region.add(run);
     }
 }
 
 impl Region {
-    fn add(&mut self, lever: Lever, threads: u32, pieces: u32, elapsed_ns: u64) {
-        let pieces = match lever {
-            Lever::VirtualTeam | Lever::Fibers => pieces,
-            Lever::Dispatched | Lever::Plain(_) => 0,
+    fn add(&mut self, run: RegionRun) {
+        let (lever, threads) = (run.lever, run.threads);
+        let (pieces, divided_ns) = match lever {
+            Lever::VirtualTeam | Lever::Fibers => (run.pieces, 0),
+            Lever::Dispatched => (0, 0),
+            // A slow core pays for its last chunk after it has left the loop.
+            Lever::Plain(_) => (0, run.divided_ns.min(run.elapsed_ns)),
         };
         let full = self.ways.len() >= MOST_WAYS;
         // From the end: what ran last runs next.
@@ -102,15 +132,19 @@ impl Region {
             .rev()
             .find(|w| w.lever == lever && (full || (w.threads, w.pieces) == (threads, pieces)));
         match found {
-            Some(way) => way.times.add(elapsed_ns),
+            Some(way) => {
+                way.times.add(run.elapsed_ns);
+                way.divided_ns = way.divided_ns.saturating_add(divided_ns);
+            }
             None => {
                 let mut times = Times::default();
-                times.add(elapsed_ns);
+                times.add(run.elapsed_ns);
                 self.ways.push(Way {
                     lever,
                     threads,
                     pieces,
                     times,
+                    divided_ns,
                 });
             }
         }
@@ -151,11 +185,18 @@ impl Regions {
             out.push_str(",\"ways\":[");
             for (k, way) in region.ways.iter().enumerate() {
                 let _ = write!(out, "{}\n   {{", comma(k));
-                lever(out, way.lever);
+                lever(out, way.word());
                 let _ = write!(out, ",\"threads\":{},\"virtual_threads\":", way.threads);
                 let _ = match way.pieces {
                     0 => write!(out, "null,"),
                     n => write!(out, "{n},"),
+                };
+                let _ = match way.lever {
+                    Lever::Plain(guard) => {
+                        let (name, ns) = (quoted(guard.name()), way.divided_ns);
+                        write!(out, "\"divided_ns\":{ns},\"else\":{name},")
+                    }
+                    _ => write!(out, "\"divided_ns\":null,\"else\":null,"),
                 };
                 times(out, &way.times);
                 out.push('}');
@@ -169,7 +210,15 @@ impl Regions {
         let mut by: BTreeMap<Lever, Times> = BTreeMap::new();
         let mut all = Times::default();
         for way in self.0.values().flat_map(|r| &r.ways) {
-            by.entry(way.lever).or_default().merge(&way.times);
+            // Its runs are counted by its word, its time by what happened in it.
+            by.entry(way.word()).or_default().runs += way.times.runs;
+            let rest = way.times.sum.saturating_sub(way.divided_ns);
+            for (lever, ns) in [(way.lever, rest), (Lever::Dispatched, way.divided_ns)] {
+                if ns > 0 {
+                    let sum = &mut by.entry(lever).or_default().sum;
+                    *sum = sum.saturating_add(ns);
+                }
+            }
             all.merge(&way.times);
         }
         let _ = write!(
@@ -207,20 +256,68 @@ mod tests {
         assert_eq!((t.runs, t.sum, t.min, t.max), (3, 17, 3, 9));
     }
 
+    fn run(
+        lever: Lever,
+        (threads, pieces): (u32, u32),
+        elapsed_ns: u64,
+        divided_ns: u64,
+    ) -> RegionRun {
+        RegionRun {
+            lever,
+            threads,
+            pieces,
+            elapsed_ns,
+            divided_ns,
+        }
+    }
+
+    /// What a guard left alone is not all lost: its loops may have come on their own.
+    #[test]
+    fn divided_loops_in_guarded_regions_are_reached() {
+        let mut r = Region {
+            place: place::of(32),
+            ways: Vec::new(),
+        };
+        r.add(run(Lever::Plain(Guard::ThreadNumber), (2, 0), 1000, 950));
+        r.add(run(Lever::Plain(Guard::ThreadNumber), (2, 0), 1000, 1040));
+        r.add(run(Lever::Plain(Guard::Unscanned), (2, 0), 2000, 450));
+        let all = Regions(BTreeMap::from([(32, r)]));
+        let mut out = String::new();
+        all.reach_json(&mut out);
+        let part = |name: &str| {
+            let (_, rest) = out.split_once(&format!("\"lever\":\"{name}\""))?;
+            let (_, rest) = rest.split_once("\"runs\":")?;
+            rest.split_once(",\"share\"")
+                .map(|(part, _)| part.to_owned())
+        };
+        assert_eq!(part("dispatched").as_deref(), Some("2,\"elapsed_ns\":2400"));
+        assert_eq!(
+            part("thread-number").as_deref(),
+            Some("0,\"elapsed_ns\":50")
+        );
+        assert_eq!(part("unscanned").as_deref(), Some("1,\"elapsed_ns\":1550"));
+        let mut out = String::new();
+        all.json(&mut out, &mut Symbols::none());
+        assert!(
+            out.contains("\"divided_ns\":1950,\"else\":\"thread-number\""),
+            "{out}"
+        );
+    }
+
     #[test]
     fn ways_are_told_apart_up_to_a_limit() {
         let mut r = Region {
             place: place::of(16),
             ways: Vec::new(),
         };
-        r.add(Lever::VirtualTeam, 2, 16, 5);
-        r.add(Lever::VirtualTeam, 2, 16, 7);
-        r.add(Lever::Plain(Guard::Short), 2, 2, 1);
+        r.add(run(Lever::VirtualTeam, (2, 16), 5, 0));
+        r.add(run(Lever::VirtualTeam, (2, 16), 7, 0));
+        r.add(run(Lever::Plain(Guard::Short), (2, 2), 1, 0));
         assert_eq!(r.ways.len(), 2);
         assert_eq!((r.ways[0].pieces, r.ways[0].times.sum), (16, 12));
         assert_eq!(r.ways[1].pieces, 0);
         for threads in 0..1000 {
-            r.add(Lever::Plain(Guard::Short), threads, 1, 1);
+            r.add(run(Lever::Plain(Guard::Short), (threads, 1), 1, 0));
         }
         assert_eq!(r.ways.len(), MOST_WAYS);
         let runs: u64 = r.ways.iter().map(|w| w.times.runs).sum();

@@ -1,0 +1,105 @@
+//! Locks as compiled code of older compilers calls them, and initialisation with hints. A program's
+//! variable has 8 bytes; a simple lock uses the first 4.
+
+use super::Loc;
+use crate::entry::{entries, export};
+use hetmp_core::lock::Lock;
+use hetmp_omp::lock::{take, NestLock};
+use hetmp_omp::Thread;
+
+entries! {
+    "VERSION" default:
+    /// Makes a free lock.
+    fn __kmpc_init_lock(_loc: Loc, _gtid: i32, lock: *mut Lock) {
+        // SAFETY: the program passes a variable for a lock.
+        unsafe { lock.write(Lock::new()) };
+    }
+
+    /// The same; hints change nothing.
+    fn __kmpc_init_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut Lock, _hint: usize) {
+        // SAFETY: the program passes a variable for a lock.
+        unsafe { lock.write(Lock::new()) };
+    }
+
+    /// Ends a lock.
+    fn __kmpc_destroy_lock(_loc: Loc, _gtid: i32, _lock: *mut Lock) {}
+
+    /// Takes a lock.
+    fn __kmpc_set_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
+        // SAFETY: the program passes an initialised lock.
+        take(unsafe { &*lock });
+    }
+
+    /// Gives a lock back.
+    fn __kmpc_unset_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
+        // SAFETY: the program passes an initialised lock.
+        unsafe { &*lock }.unlock();
+    }
+
+    /// Takes a lock if it is free.
+    fn __kmpc_test_lock(_loc: Loc, _gtid: i32, lock: *const Lock) -> i32 {
+        // SAFETY: the program passes an initialised lock.
+        i32::from(unsafe { &*lock }.try_lock())
+    }
+
+    /// Makes a free nestable lock.
+    fn __kmpc_init_nest_lock(_loc: Loc, _gtid: i32, lock: *mut NestLock) {
+        // SAFETY: the program passes a variable for a lock.
+        unsafe { lock.write(NestLock::new()) };
+    }
+
+    /// The same; hints change nothing.
+    fn __kmpc_init_nest_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut NestLock, _hint: usize) {
+        // SAFETY: the program passes a variable for a lock.
+        unsafe { lock.write(NestLock::new()) };
+    }
+
+    /// Ends a nestable lock.
+    fn __kmpc_destroy_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
+        // SAFETY: the program passes an initialised lock that nobody uses any more.
+        unsafe { (*lock).destroy() };
+    }
+
+    /// Takes a nestable lock, possibly once more.
+    fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
+        // SAFETY: the program passes an initialised lock.
+        unsafe { &*lock }.set(Thread::current());
+    }
+
+    /// Gives up one nesting.
+    fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
+        // SAFETY: the program passes an initialised lock.
+        unsafe { &*lock }.unset();
+    }
+
+    /// Takes a nestable lock if that needs no waiting; the nesting count, or 0.
+    fn __kmpc_test_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) -> i32 {
+        // SAFETY: the program passes an initialised lock.
+        unsafe { &*lock }.test(Thread::current())
+    }
+
+    /// Makes a free lock; hints change nothing.
+    fn omp_init_lock_with_hint(lock: *mut Lock, _hint: usize) {
+        // SAFETY: the program passes a variable for a lock.
+        unsafe { lock.write(Lock::new()) };
+    }
+
+    /// Makes a free nestable lock; hints change nothing.
+    fn omp_init_nest_lock_with_hint(lock: *mut NestLock, _hint: usize) {
+        // SAFETY: the program passes a variable for a lock.
+        unsafe { lock.write(NestLock::new()) };
+    }
+}
+
+export!(
+    omp_init_lock_with_hint,
+    "omp_init_lock_with_hint_",
+    "VERSION",
+    "@@"
+);
+export!(
+    omp_init_nest_lock_with_hint,
+    "omp_init_nest_lock_with_hint_",
+    "VERSION",
+    "@@"
+);

@@ -1,0 +1,514 @@
+//! Worksharing loops: `__kmpc_for_static_*`, `__kmpc_dispatch_*`, and their forms for leagues of teams.
+//!
+//! A static loop is one call that turns the loop's bounds into the thread's own. Other schedules enter
+//! the loop (`init`), ask for chunks (`next`), and with `ordered` say when an iteration has ended
+//! (`fini`). Bounds include the last value.
+
+use super::Loc;
+use crate::entry::entries;
+use crate::gomp::keyed;
+use hetmp_omp::ahead::has_doacross;
+use hetmp_omp::loops::{Clause, Loop, Order};
+use hetmp_omp::pieces::{self, first_chunk, plain, LoopBounds, Piece, Range};
+use hetmp_omp::Thread;
+
+/// Schedules as clang numbers them (`enum sched_type`), without modifiers and without the offset of
+/// those that are not merged.
+mod schedule {
+    /// `static` with a chunk size.
+    pub(super) const STATIC_CHUNKED: i32 = 33;
+    /// `static`.
+    pub(super) const STATIC: i32 = 34;
+    /// `dynamic`.
+    pub(super) const DYNAMIC: i32 = 35;
+    /// `guided`.
+    pub(super) const GUIDED: i32 = 36;
+    /// `runtime`.
+    pub(super) const RUNTIME: i32 = 37;
+    /// `trapezoidal`, libomp's own: chunks that shrink.
+    pub(super) const TRAPEZOIDAL: i32 = 39;
+    /// Two ways to shrink the chunks of `guided`.
+    pub(super) const GUIDED_FORMS: core::ops::RangeInclusive<i32> = 42..=43;
+    /// `static` whose idle threads steal.
+    pub(super) const STATIC_STEAL: i32 = 44;
+    /// One stretch for each thread, of a multiple of the chunk size (`simd`).
+    pub(super) const STATIC_SIMD: i32 = 45;
+    /// `guided` and `runtime` with `simd`.
+    pub(super) const GUIDED_SIMD: i32 = 46;
+    pub(super) const RUNTIME_SIMD: i32 = 47;
+    /// From here on the same with `ordered`.
+    pub(super) const ORDERED: i32 = 64;
+    /// `distribute` with and without a chunk size.
+    pub(super) const DISTRIBUTE_CHUNKED: i32 = 91;
+    pub(super) const DISTRIBUTE: i32 = 92;
+    /// From here on the same, not merged with a neighbour: which nothing here does anyway.
+    pub(super) const NO_MERGE: i32 = 160;
+    pub(super) const MONOTONIC: i32 = 1 << 29;
+    pub(super) const NONMONOTONIC: i32 = 1 << 30;
+}
+
+/// A schedule number without modifiers and offset.
+fn plain_number(raw: i32) -> i32 {
+    let n = raw & !(schedule::MONOTONIC | schedule::NONMONOTONIC);
+    if n >= schedule::NO_MERGE {
+        n - (schedule::NO_MERGE - 32)
+    } else {
+        n
+    }
+}
+
+/// Who shares a static loop out.
+#[derive(Clone, Copy)]
+struct Sharers {
+    count: u64,
+    me: u64,
+}
+
+impl Sharers {
+    #[inline]
+    fn threads(th: &Thread) -> Sharers {
+        Sharers {
+            count: th.nthreads().into(),
+            me: th.tid().into(),
+        }
+    }
+
+    fn teams() -> Sharers {
+        Sharers {
+            count: hetmp_omp::query::num_teams().max(1) as u64,
+            me: hetmp_omp::query::team_num().max(0) as u64,
+        }
+    }
+}
+
+/// What a static loop's thread is told.
+struct Told {
+    /// Its first chunk.
+    piece: Option<Piece>,
+    /// It has the loop's last iteration.
+    is_last: bool,
+    /// From a chunk to the thread's next, in iterations.
+    stride: u64,
+}
+
+#[inline]
+fn share_out(bounds: &LoopBounds, number: i32, chunk: i64, who: Sharers) -> Told {
+    let n = bounds.trip_count();
+    let chunk = chunk.max(1) as u64;
+    match number {
+        schedule::STATIC_CHUNKED | schedule::DISTRIBUTE_CHUNKED => Told {
+            piece: first_chunk(n, chunk, who.count, who.me).map(|r| Piece::of(bounds, r)),
+            is_last: n > 0 && (n - 1) / chunk % who.count == who.me,
+            stride: chunk.wrapping_mul(who.count),
+        },
+        schedule::STATIC_SIMD => {
+            let span = n.div_ceil(who.count).next_multiple_of(chunk);
+            let start = span.saturating_mul(who.me).min(n);
+            let range = Range {
+                start,
+                end: start.saturating_add(span).min(n),
+            };
+            one(bounds, range)
+        }
+        _ => one(bounds, plain(n, who.count, who.me)),
+    }
+}
+
+#[inline]
+fn one(bounds: &LoopBounds, range: Range) -> Told {
+    let n = bounds.trip_count();
+    Told {
+        piece: (!range.is_empty()).then(|| Piece::of(bounds, range)),
+        is_last: !range.is_empty() && range.end == n,
+        stride: n,
+    }
+}
+
+/// The clause of a dispatched loop, its chunk size, and its order.
+fn dispatched(raw: i32, chunk: i64) -> (Clause, u64, Order) {
+    let number = plain_number(raw);
+    let ordered = (schedule::ORDERED + 1..schedule::ORDERED + 8).contains(&number);
+    let number = if ordered { number - 32 } else { number };
+    let order = if ordered {
+        Order::Ordered
+    } else if raw & schedule::NONMONOTONIC != 0 {
+        Order::None
+    } else {
+        Order::Monotonic
+    };
+    let at_least_one = chunk.max(1) as u64;
+    match number {
+        schedule::STATIC_CHUNKED => (Clause::Static, at_least_one, order),
+        schedule::DYNAMIC | schedule::STATIC_STEAL => (Clause::Dynamic, at_least_one, order),
+        schedule::GUIDED | schedule::TRAPEZOIDAL | schedule::GUIDED_SIMD => {
+            (Clause::Guided, at_least_one, order)
+        }
+        n if schedule::GUIDED_FORMS.contains(&n) => (Clause::Guided, at_least_one, order),
+        schedule::RUNTIME | schedule::RUNTIME_SIMD => (Clause::Runtime, 0, order),
+        // `static`, `auto`, and what libomp might add.
+        _ => (Clause::Static, 0, order),
+    }
+}
+
+/// Enters a dispatched loop.
+fn enter(bounds: LoopBounds, raw: i32, chunk: i64, key: usize) {
+    let th = Thread::current();
+    let (clause, chunk, order) = dispatched(raw, chunk);
+    let order = if has_doacross(th) {
+        Order::Global
+    } else {
+        order
+    };
+    pieces::enter(
+        th,
+        &Loop {
+            bounds,
+            clause,
+            chunk,
+            order,
+            key,
+        },
+    );
+}
+
+/// Exports a function that gets its return address behind its 7 arguments.
+macro_rules! keyed_entry {
+    ($(#[$m:meta])* $module:ident, $export:literal, $t:ty, $bounds:ident) => {
+        mod $module {
+            use super::*;
+
+            $(#[$m])*
+            #[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
+            unsafe extern "C" fn init(
+                _loc: Loc, _gtid: i32, schedule: i32, first: $t, last: $t, step: Signed, chunk: Signed,
+                key: usize,
+            ) {
+                enter($bounds(first, last, step), schedule, chunk.into(), key);
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            keyed::named!(
+                init, $export, "VERSION",
+                "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 8",
+                "push qword ptr [rsp + 8]",
+                ".cfi_adjust_cfa_offset 8",
+                "push qword ptr [rsp + 24]",
+                ".cfi_adjust_cfa_offset 8",
+                "call {f}",
+                "add rsp, 24",
+                ".cfi_adjust_cfa_offset -24",
+                "ret"
+            );
+            #[cfg(target_arch = "aarch64")]
+            keyed::named!(init, $export, "VERSION", "mov x7, x30", "b {f}");
+
+            type Signed = <$t as super::Value>::Signed;
+        }
+    };
+}
+
+/// A type of loop variables.
+pub(crate) trait Value: Copy {
+    /// The signed type of the same size: that of steps.
+    type Signed: Copy + Into<i64>;
+    /// Cut from 64 bits.
+    fn cut(wide: u64) -> Self;
+    /// A step cut from 64 bits.
+    fn cut_step(wide: u64) -> Self::Signed;
+    /// The bounds of a loop.
+    fn bounds(first: Self, last: Self, step: Self::Signed) -> LoopBounds;
+    /// Bounds of a loop without iterations, for the direction of `step`.
+    fn nothing(up: bool) -> (Self, Self);
+}
+
+macro_rules! value {
+    ($t:ty, $signed:ty, $wide:ty, $make:ident) => {
+        impl Value for $t {
+            type Signed = $signed;
+            #[inline]
+            fn cut(wide: u64) -> $t {
+                wide as $t
+            }
+            #[inline]
+            fn cut_step(wide: u64) -> $signed {
+                wide as $signed
+            }
+            #[inline]
+            fn bounds(first: $t, last: $t, step: $signed) -> LoopBounds {
+                LoopBounds::$make(<$wide>::from(first), <$wide>::from(last), i64::from(step))
+            }
+            #[inline]
+            fn nothing(up: bool) -> ($t, $t) {
+                if up {
+                    (1, 0)
+                } else {
+                    (0, 1)
+                }
+            }
+        }
+    };
+}
+
+value!(i32, i32, i64, signed_to);
+value!(u32, i32, u64, unsigned_to);
+value!(i64, i64, i64, signed_to);
+value!(u64, i64, u64, unsigned_to);
+
+fn bounds_4(first: i32, last: i32, step: i32) -> LoopBounds {
+    Value::bounds(first, last, step)
+}
+fn bounds_4u(first: u32, last: u32, step: i32) -> LoopBounds {
+    Value::bounds(first, last, step)
+}
+fn bounds_8(first: i64, last: i64, step: i64) -> LoopBounds {
+    Value::bounds(first, last, step)
+}
+fn bounds_8u(first: u64, last: u64, step: i64) -> LoopBounds {
+    Value::bounds(first, last, step)
+}
+
+/// Turns the bounds of a static loop into those of the calling thread (or team).
+///
+/// # Safety
+/// The pointers are null (`last`, `stride`) or to variables of the compiled code.
+#[inline]
+#[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
+unsafe fn static_init<T: Value>(
+    who: Sharers,
+    number: i32,
+    last: *mut i32,
+    lower: *mut T,
+    upper: *mut T,
+    stride: *mut T::Signed,
+    step: T::Signed,
+    chunk: T::Signed,
+) {
+    let wide: i64 = step.into();
+    // SAFETY: the caller's promise, for every access below.
+    unsafe {
+        let bounds = T::bounds(*lower, *upper, step);
+        let told = if who.count == 1 && number != schedule::STATIC_CHUNKED {
+            one(&bounds, bounds.all())
+        } else {
+            share_out(&bounds, number, chunk.into(), who)
+        };
+        if let Some(last) = last.as_mut() {
+            *last = i32::from(told.is_last);
+        }
+        if let Some(stride) = stride.as_mut() {
+            *stride = T::cut_step(told.stride.wrapping_mul(wide as u64));
+        }
+        if let Some(piece) = told.piece {
+            *lower = T::cut(piece.first);
+            *upper = T::cut(piece.last);
+        } else if bounds.trip_count() > 0 {
+            (*lower, *upper) = T::nothing(wide > 0);
+        }
+    }
+}
+
+/// `distribute parallel for`: the team's part, and of that the thread's.
+///
+/// # Safety
+/// As for [`static_init`].
+#[inline]
+#[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
+unsafe fn dist_static_init<T: Value>(
+    number: i32,
+    last: *mut i32,
+    lower: *mut T,
+    upper: *mut T,
+    upper_of_team: *mut T,
+    stride: *mut T::Signed,
+    step: T::Signed,
+    chunk: T::Signed,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut teams_last = 0;
+        let null = core::ptr::null_mut();
+        static_init(
+            Sharers::teams(),
+            schedule::STATIC,
+            &mut teams_last,
+            lower,
+            upper,
+            null,
+            step,
+            chunk,
+        );
+        *upper_of_team = *upper;
+        static_init(
+            Sharers::threads(Thread::current()),
+            number,
+            last,
+            lower,
+            upper,
+            stride,
+            step,
+            chunk,
+        );
+        if let Some(last) = last.as_mut() {
+            *last &= teams_last;
+        }
+    }
+}
+
+/// The thread's next chunk; 0: there is none.
+///
+/// # Safety
+/// As for [`static_init`].
+#[inline]
+unsafe fn next<T: Value>(
+    last: *mut i32,
+    lower: *mut T,
+    upper: *mut T,
+    stride: *mut T::Signed,
+) -> i32 {
+    let th = Thread::current();
+    let Some(piece) = pieces::next(th) else {
+        return 0;
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        *lower = T::cut(piece.first);
+        *upper = T::cut(piece.last);
+        if let Some(last) = last.as_mut() {
+            *last = i32::from(piece.is_last);
+        }
+        if let Some(stride) = stride.as_mut() {
+            *stride = T::cut_step(pieces::step(th));
+        }
+    }
+    1
+}
+
+/// The entries of one type of loop variables.
+macro_rules! family {
+    ($t:ty, $init:ident, $dist_init:ident, $team_init:ident, $next:ident, $dist_dispatch:ident, $fini:ident) => {
+        entries! {
+            "VERSION" default:
+            /// A static loop, or `distribute`.
+            fn $init(
+                _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
+                stride: *mut <$t as Value>::Signed, step: <$t as Value>::Signed,
+                chunk: <$t as Value>::Signed,
+            ) {
+                let number = plain_number(schedule);
+                let who = if matches!(number, schedule::DISTRIBUTE | schedule::DISTRIBUTE_CHUNKED) {
+                    Sharers::teams()
+                } else {
+                    Sharers::threads(Thread::current())
+                };
+                // SAFETY: the compiled code passes its variables.
+                unsafe { static_init(who, number, last, lower, upper, stride, step, chunk) };
+            }
+
+            /// `distribute parallel for`.
+            fn $dist_init(
+                _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
+                upper_of_team: *mut $t, stride: *mut <$t as Value>::Signed,
+                step: <$t as Value>::Signed, chunk: <$t as Value>::Signed,
+            ) {
+                let number = plain_number(schedule);
+                // SAFETY: the compiled code passes its variables.
+                unsafe {
+                    dist_static_init(number, last, lower, upper, upper_of_team, stride, step, chunk);
+                }
+            }
+
+            /// `distribute` with a chunk size.
+            fn $team_init(
+                _loc: Loc, _gtid: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
+                stride: *mut <$t as Value>::Signed, step: <$t as Value>::Signed,
+                chunk: <$t as Value>::Signed,
+            ) {
+                let who = Sharers::teams();
+                // SAFETY: the compiled code passes its variables.
+                unsafe {
+                    static_init(who, schedule::STATIC_CHUNKED, last, lower, upper, stride, step, chunk);
+                }
+            }
+
+            /// Enters a loop of a schedule that dispatches, in the team's part of `distribute`.
+            fn $dist_dispatch(
+                _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: $t, upper: $t,
+                step: <$t as Value>::Signed, chunk: <$t as Value>::Signed,
+            ) {
+                let (mut lower, mut upper) = (lower, upper);
+                let null = core::ptr::null_mut();
+                let who = Sharers::teams();
+                // SAFETY: the variables above, and one of the compiled code or null.
+                unsafe {
+                    static_init(who, schedule::STATIC, last, &mut lower, &mut upper, null, step, chunk);
+                }
+                enter(Value::bounds(lower, upper, step), schedule, chunk.into(), 0);
+            }
+
+            /// The thread's next chunk; 0: there is none.
+            fn $next(
+                _loc: Loc, _gtid: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
+                stride: *mut <$t as Value>::Signed,
+            ) -> i32 {
+                // SAFETY: the compiled code passes its variables.
+                unsafe { next(last, lower, upper, stride) }
+            }
+
+            /// An iteration of an ordered loop has ended. Its turn is passed on with its chunk, or at
+            /// the end of its ordered region.
+            fn $fini(_loc: Loc, _gtid: i32) {}
+        }
+    };
+}
+
+family!(
+    i32,
+    __kmpc_for_static_init_4,
+    __kmpc_dist_for_static_init_4,
+    __kmpc_team_static_init_4,
+    __kmpc_dispatch_next_4,
+    __kmpc_dist_dispatch_init_4,
+    __kmpc_dispatch_fini_4
+);
+family!(
+    u32,
+    __kmpc_for_static_init_4u,
+    __kmpc_dist_for_static_init_4u,
+    __kmpc_team_static_init_4u,
+    __kmpc_dispatch_next_4u,
+    __kmpc_dist_dispatch_init_4u,
+    __kmpc_dispatch_fini_4u
+);
+family!(
+    i64,
+    __kmpc_for_static_init_8,
+    __kmpc_dist_for_static_init_8,
+    __kmpc_team_static_init_8,
+    __kmpc_dispatch_next_8,
+    __kmpc_dist_dispatch_init_8,
+    __kmpc_dispatch_fini_8
+);
+family!(
+    u64,
+    __kmpc_for_static_init_8u,
+    __kmpc_dist_for_static_init_8u,
+    __kmpc_team_static_init_8u,
+    __kmpc_dispatch_next_8u,
+    __kmpc_dist_dispatch_init_8u,
+    __kmpc_dispatch_fini_8u
+);
+
+keyed_entry!(init_4, "__kmpc_dispatch_init_4", i32, bounds_4);
+keyed_entry!(init_4u, "__kmpc_dispatch_init_4u", u32, bounds_4u);
+keyed_entry!(init_8, "__kmpc_dispatch_init_8", i64, bounds_8);
+keyed_entry!(init_8u, "__kmpc_dispatch_init_8u", u64, bounds_8u);
+
+entries! {
+    "VERSION" default:
+    /// A static loop has ended: nothing was kept.
+    fn __kmpc_for_static_fini(_loc: Loc, _gtid: i32) {}
+
+    /// A dispatched loop has ended: its state goes when all threads have left the construct.
+    fn __kmpc_dispatch_deinit(_loc: Loc, _gtid: i32) {}
+}

@@ -1,0 +1,381 @@
+//! Parallel regions, barriers, cancellation, and numbers of threads.
+
+use super::Loc;
+use crate::entry::entries;
+use crate::variadic::{variadic, VaList};
+use core::ptr::null;
+use hetmp_core::report;
+use hetmp_omp::ahead::Strict;
+use hetmp_omp::cancel::{self, Construct};
+use hetmp_omp::team::{self, resolve_num_threads, Region};
+use hetmp_omp::{ahead, query, Thread};
+use libc::{c_char, c_void};
+use std::ffi::CStr;
+
+/// The function that clang outlines from a region. Beyond these it has one argument for each variable
+/// that it shares, so it is only called by [`hetmp_kmpc_call`].
+pub(super) type Microtask = unsafe extern "C" fn(*const i32, *const i32);
+
+/// A region's function with its arguments: what the threads of the region are given.
+#[repr(C)]
+pub(super) struct Fork {
+    microtask: Microtask,
+    count: usize,
+    arguments: *const usize,
+}
+
+impl Fork {
+    /// Identity of the region.
+    pub(super) fn code(&self) -> usize {
+        self.microtask as usize
+    }
+}
+
+/// Arguments up to this number are kept on the stack.
+const FEW: usize = 16;
+
+/// Collects the `count` variable arguments of an entry and passes them on as a [`Fork`].
+///
+/// # Safety
+/// `rest` has as many arguments, each a word.
+pub(super) unsafe fn with_fork(
+    microtask: Microtask,
+    count: usize,
+    rest: &mut VaList,
+    run: impl FnOnce(&Fork),
+) {
+    let mut few = [0usize; FEW];
+    let mut many = Vec::new();
+    let arguments = if count <= FEW {
+        &mut few[..count]
+    } else {
+        many.resize(count, 0);
+        &mut many[..]
+    };
+    for a in &mut *arguments {
+        // SAFETY: the caller's promise.
+        *a = unsafe { rest.next_word() };
+    }
+    run(&Fork {
+        microtask,
+        count,
+        arguments: arguments.as_ptr(),
+    });
+}
+
+extern "C" {
+    /// Calls `microtask(gtid, tid, arguments...)`.
+    fn hetmp_kmpc_call(
+        microtask: Microtask,
+        gtid: *const i32,
+        tid: *const i32,
+        count: usize,
+        arguments: *const usize,
+    );
+}
+
+// System V: four more arguments in registers, the others on the stack, which is a multiple of 16 bytes
+// away from the frame at the call.
+#[cfg(target_arch = "x86_64")]
+core::arch::global_asm!(
+    ".pushsection .text.hetmp_entry, \"ax\", @progbits",
+    ".p2align 4",
+    ".globl hetmp_kmpc_call",
+    ".hidden hetmp_kmpc_call",
+    ".type hetmp_kmpc_call, @function",
+    "hetmp_kmpc_call:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "mov rax, rdi",
+    "mov r10, rcx",
+    "mov r11, r8",
+    "mov rdi, rsi",
+    "mov rsi, rdx",
+    // Room for the arguments beyond the fourth, rounded up to an even number of words.
+    "cmp r10, 4",
+    "jbe 3f",
+    "lea rcx, [r10 - 3]",
+    "and rcx, -2",
+    "shl rcx, 3",
+    "sub rsp, rcx",
+    "2:",
+    "mov rcx, [r11 + 8 * r10 - 8]",
+    "mov [rsp + 8 * r10 - 40], rcx",
+    "dec r10",
+    "cmp r10, 4",
+    "ja 2b",
+    "3:",
+    "je 4f",
+    "cmp r10, 2",
+    "ja 5f",
+    "je 6f",
+    "test r10, r10",
+    "je 8f",
+    "jmp 7f",
+    "4:",
+    "mov r9, [r11 + 24]",
+    "5:",
+    "mov r8, [r11 + 16]",
+    "6:",
+    "mov rcx, [r11 + 8]",
+    "7:",
+    "mov rdx, [r11]",
+    "8:",
+    "call rax",
+    "leave",
+    ".cfi_def_cfa rsp, 8",
+    "ret",
+    ".cfi_endproc",
+    ".size hetmp_kmpc_call, . - hetmp_kmpc_call",
+    ".popsection",
+);
+
+/// What each thread of a region calls.
+///
+/// # Safety
+/// `fork` is a [`Fork`] whose function may be called with its arguments now.
+pub(super) unsafe extern "C" fn run(fork: *mut c_void) {
+    // SAFETY: the caller's promise: the thread that opened the region keeps it on its stack until all
+    // threads have ended their part.
+    let fork = unsafe { &*fork.cast::<Fork>() };
+    let th = Thread::current();
+    let gtid = ahead::index(th) as i32;
+    let tid = th.tid() as i32;
+    // SAFETY: the caller's promise.
+    unsafe {
+        hetmp_kmpc_call(
+            fork.microtask,
+            &raw const gtid,
+            &raw const tid,
+            fork.count,
+            fork.arguments,
+        );
+    }
+}
+
+/// Runs a whole region.
+///
+/// # Safety
+/// All threads of the region may call the function.
+unsafe fn parallel(fork: &Fork, threads: Option<u32>) {
+    let th = Thread::current();
+    let (asked, bind) = ahead::take_region(th);
+    let nthreads = threads.unwrap_or_else(|| resolve_num_threads(th, asked, 0));
+    if let Some(strict) = ahead::take_strict(th) {
+        if nthreads < asked {
+            too_few(nthreads, asked, strict);
+        }
+    }
+    let region = Region {
+        entry: run,
+        data: core::ptr::from_ref(fork).cast_mut().cast(),
+        code: fork.code(),
+        nthreads,
+        asked: threads.unwrap_or(asked),
+        bind,
+        group: null(),
+    };
+    // SAFETY: the caller's promise.
+    unsafe { team::parallel(th, &region, None) };
+}
+
+/// Says that a region has fewer threads than `num_threads(strict: asked)`.
+#[cold]
+fn too_few(got: u32, asked: u32, strict: Strict) {
+    let message = if strict.message.is_null() {
+        "".into()
+    } else {
+        // SAFETY: the compiled code passes a string constant.
+        unsafe { CStr::from_ptr(strict.message) }.to_string_lossy()
+    };
+    let line = format_args!("num_threads(strict: {asked}): {got} threads are available: {message}");
+    if strict.fatal {
+        report::fatal(line);
+    }
+    report::warn(line);
+}
+
+/// `__kmpc_fork_call(loc, count, microtask, ...)`: a whole region.
+unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
+    // SAFETY: the entry stored the named arguments and the list; the compiled code passes a function and
+    // as many words as it says.
+    unsafe {
+        let microtask: Microtask = core::mem::transmute(*named.add(2) as usize);
+        let count = *named.add(1) as u32 as usize;
+        with_fork(microtask, count, &mut *rest, |fork| parallel(fork, None));
+    }
+}
+
+variadic!(fork_call, "__kmpc_fork_call", "VERSION", 3);
+
+unsafe extern "C" fn serialized(_: *mut c_void) {}
+
+entries! {
+    "VERSION" default:
+    /// A region that is only parallel if `condition`; its function has one argument, or none.
+    fn __kmpc_fork_call_if(
+        _loc: Loc, _count: i32, microtask: Microtask, condition: i32, argument: usize,
+    ) {
+        let fork = Fork {
+            microtask,
+            count: usize::from(argument != 0),
+            arguments: &raw const argument,
+        };
+        // SAFETY: the compiled code made the function and its argument for this call.
+        unsafe { parallel(&fork, if condition == 0 { Some(1) } else { None }) };
+    }
+
+    /// Opens a region of one thread; compiled code calls the region's function itself.
+    fn __kmpc_serialized_parallel(_loc: Loc, _gtid: i32) {
+        let th = Thread::current();
+        let (_, bind) = ahead::take_region(th);
+        let region = Region {
+            entry: serialized,
+            data: core::ptr::null_mut(),
+            code: 0,
+            nthreads: 1,
+            asked: 1,
+            bind,
+            group: null(),
+        };
+        // SAFETY: a team of one calls nothing; the compiled code ends the region.
+        unsafe { team::fork(th, &region, None) };
+    }
+
+    /// Ends it.
+    fn __kmpc_end_serialized_parallel(_loc: Loc, _gtid: i32) {
+        team::join(Thread::current());
+    }
+
+    /// `num_threads`, ahead of the region.
+    fn __kmpc_push_num_threads(_loc: Loc, _gtid: i32, n: i32) {
+        ahead::say_num_threads(Thread::current(), n.max(0) as u32);
+    }
+
+    /// The same with `strict`: severity 2 ends the program where there are fewer threads, 1 warns.
+    fn __kmpc_push_num_threads_strict(
+        _loc: Loc, _gtid: i32, n: i32, severity: i32, message: *const c_char,
+    ) {
+        let th = Thread::current();
+        ahead::say_num_threads(th, n.max(0) as u32);
+        ahead::say_strict(th, Strict { fatal: severity == 2, message });
+    }
+
+    /// Takes that back.
+    fn __kmpc_pop_num_threads(_loc: Loc, _gtid: i32) {
+        ahead::say_num_threads(Thread::current(), 0);
+    }
+
+    /// `proc_bind`, ahead of the region.
+    fn __kmpc_push_proc_bind(_loc: Loc, _gtid: i32, bind: i32) {
+        // The clause's values (primary, close, spread); others mean none.
+        let bind = if (2..=4).contains(&bind) { bind as u32 } else { 0 };
+        ahead::say_proc_bind(Thread::current(), bind);
+    }
+
+    /// The calling thread's number in the process.
+    fn __kmpc_global_thread_num(_loc: Loc) -> i32 {
+        ahead::index(Thread::current()) as i32
+    }
+
+    /// The number of threads that the process has or had.
+    fn __kmpc_global_num_threads(_loc: Loc) -> i32 {
+        ahead::highest_index() as i32 + 1
+    }
+
+    /// The calling thread's number in its team.
+    fn __kmpc_bound_thread_num(_loc: Loc) -> i32 {
+        query::thread_num()
+    }
+
+    /// The size of the calling thread's team.
+    fn __kmpc_bound_num_threads(_loc: Loc) -> i32 {
+        query::num_threads()
+    }
+
+    /// In an active region?
+    fn __kmpc_in_parallel(_loc: Loc) -> i32 {
+        i32::from(query::active_level() > 0)
+    }
+
+    /// A region may be opened here: always.
+    fn __kmpc_ok_to_fork(_loc: Loc) -> i32 {
+        1
+    }
+
+    /// Starts the runtime, which any other entry does as well.
+    fn __kmpc_begin(_loc: Loc, _flags: i32) {
+        hetmp_omp::init::once();
+    }
+
+    /// The end of the main program. Regions of other threads and destructors may follow, so nothing ends.
+    fn __kmpc_end(_loc: Loc) {}
+
+    /// A barrier of the current team.
+    fn __kmpc_barrier(_loc: Loc, _gtid: i32) {
+        team::barrier(Thread::current());
+    }
+
+    /// A barrier that can be cancelled; 1 when it was.
+    fn __kmpc_cancel_barrier(_loc: Loc, _gtid: i32) -> i32 {
+        i32::from(team::barrier(Thread::current()))
+    }
+
+    /// A barrier behind which the primary thread runs alone: 1 for that thread. The others wait in the
+    /// second half, and leave it when the primary thread calls `__kmpc_end_barrier_master`.
+    fn __kmpc_barrier_master(_loc: Loc, _gtid: i32) -> i32 {
+        let th = Thread::current();
+        team::barrier(th);
+        if th.tid() == 0 {
+            return 1;
+        }
+        team::barrier(th);
+        0
+    }
+
+    /// Lets the others go on.
+    fn __kmpc_end_barrier_master(_loc: Loc, _gtid: i32) {
+        team::barrier(Thread::current());
+    }
+
+    /// A barrier; 1 for the primary thread.
+    fn __kmpc_barrier_master_nowait(_loc: Loc, _gtid: i32) -> i32 {
+        let th = Thread::current();
+        team::barrier(th);
+        i32::from(th.tid() == 0)
+    }
+
+    /// Orders memory.
+    fn __kmpc_flush(_loc: Loc) {
+        core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// Cancels the innermost construct of the kind; 1 when the thread is to leave the construct.
+    fn __kmpc_cancel(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
+        construct(kind).map_or(0, |c| i32::from(cancel::cancel(Thread::current(), c)))
+    }
+
+    /// 1 when the innermost construct of the kind was cancelled.
+    fn __kmpc_cancellationpoint(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
+        construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
+    }
+
+    /// The same for the program's own use.
+    fn kmp_get_cancellation_status(kind: i32) -> i32 {
+        construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
+    }
+}
+
+/// The construct behind clang's number: 1 parallel, 2 loop, 3 sections, 4 taskgroup.
+fn construct(kind: i32) -> Option<Construct> {
+    Some(match kind {
+        1 => Construct::Parallel,
+        2 | 3 => Construct::Worksharing,
+        4 => Construct::Taskgroup,
+        _ => return None,
+    })
+}

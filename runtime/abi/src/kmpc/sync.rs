@@ -1,0 +1,157 @@
+//! Critical sections, ordered regions, single, masked, sections, reductions, copyprivate.
+
+use super::{Loc, ATOMIC_REDUCTION};
+use crate::entry::entries;
+use core::ptr::NonNull;
+use hetmp_core::lock::Lock;
+use hetmp_omp::reduce::{self, How};
+use hetmp_omp::{critical, ordered, sections, single, team, Thread};
+use libc::c_void;
+
+/// The variable that clang reserves for a critical section (`kmp_critical_name`): 32 zero bytes.
+type Name = *const Lock;
+
+const _: () = assert!(size_of::<Lock>() <= 32 && align_of::<Lock>() <= 4);
+
+/// Combines the second argument into the first; both are arrays of addresses.
+type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// Begins to combine the partial results of a reduction: 1 with plain operations, 2 with atomic ones.
+///
+/// # Safety
+/// `loc` is null or a place in the source, `name` a variable of the program reserved for reductions.
+unsafe fn reduce(loc: Loc, variables: i32, name: Name) -> i32 {
+    // SAFETY: the caller's promise.
+    let (flags, lock) = unsafe { (loc.as_ref().map_or(0, |l| l.flags), &*name) };
+    let atomic = flags & ATOMIC_REDUCTION != 0;
+    match reduce::begin(Thread::current(), lock, variables.max(0) as u32, atomic) {
+        How::Exclusive => 1,
+        How::Atomic => 2,
+    }
+}
+
+entries! {
+    "VERSION" default:
+    /// Enters a critical section.
+    fn __kmpc_critical(_loc: Loc, _gtid: i32, name: Name) {
+        // SAFETY: a static, zero-initialised variable of the program that is used for nothing else.
+        critical::enter_named(unsafe { &*name });
+    }
+
+    /// The same; hints change nothing.
+    fn __kmpc_critical_with_hint(_loc: Loc, _gtid: i32, name: Name, _hint: u32) {
+        // SAFETY: a static, zero-initialised variable of the program that is used for nothing else.
+        critical::enter_named(unsafe { &*name });
+    }
+
+    /// Leaves it.
+    fn __kmpc_end_critical(_loc: Loc, _gtid: i32, name: Name) {
+        // SAFETY: the variable that the thread passed to `__kmpc_critical`.
+        critical::leave_named(unsafe { &*name });
+    }
+
+    /// Begins an ordered region.
+    fn __kmpc_ordered(_loc: Loc, _gtid: i32) {
+        ordered::enter(Thread::current());
+    }
+
+    /// Ends it.
+    fn __kmpc_end_ordered(_loc: Loc, _gtid: i32) {
+        ordered::leave(Thread::current());
+    }
+
+    /// 1 for the thread that is to execute the construct.
+    fn __kmpc_single(_loc: Loc, _gtid: i32) -> i32 {
+        i32::from(single::start(Thread::current()))
+    }
+
+    /// The executing thread has ended it; nobody waits for that here.
+    fn __kmpc_end_single(_loc: Loc, _gtid: i32) {}
+
+    /// 1 for the primary thread.
+    fn __kmpc_master(_loc: Loc, _gtid: i32) -> i32 {
+        i32::from(Thread::current().tid() == 0)
+    }
+
+    /// The primary thread has ended it; nobody waits for that.
+    fn __kmpc_end_master(_loc: Loc, _gtid: i32) {}
+
+    /// 1 for the thread with the number `filter`.
+    fn __kmpc_masked(_loc: Loc, _gtid: i32, filter: i32) -> i32 {
+        i32::from(Thread::current().tid() as i32 == filter)
+    }
+
+    /// That thread has ended it; nobody waits for that.
+    fn __kmpc_end_masked(_loc: Loc, _gtid: i32) {}
+
+    /// `scope` begins: there is nothing to share out.
+    fn __kmpc_scope(_loc: Loc, _gtid: i32, _reserved: *mut c_void) {}
+
+    /// `scope` ends: a barrier is a call of its own.
+    fn __kmpc_end_scope(_loc: Loc, _gtid: i32, _reserved: *mut c_void) {}
+
+    /// Enters `sections`.
+    fn __kmpc_sections_init(_loc: Loc, _gtid: i32) -> i32 {
+        let th = Thread::current();
+        // How many there are is said with each question.
+        sections::enter_unbounded(th);
+        0
+    }
+
+    /// The number of the thread's next section of `0..count`, or `count`.
+    fn __kmpc_next_section(_loc: Loc, _gtid: i32, count: i32) -> i32 {
+        let n = sections::next(Thread::current());
+        if n == 0 || n > count as u32 { count } else { n as i32 - 1 }
+    }
+
+    /// Ends `sections`: a barrier is a call of its own.
+    fn __kmpc_end_sections(_loc: Loc, _gtid: i32) {}
+
+    /// A reduction without barrier: see [`reduce`].
+    fn __kmpc_reduce_nowait(
+        loc: Loc, _gtid: i32, variables: i32, _size: usize, _data: *mut c_void, _f: Combine, name: Name,
+    ) -> i32 {
+        // SAFETY: the compiled code passes its place and the variable for reductions.
+        unsafe { reduce(loc, variables, name) }
+    }
+
+    /// Ends it.
+    fn __kmpc_end_reduce_nowait(_loc: Loc, _gtid: i32, _name: Name) {
+        reduce::end(Thread::current());
+    }
+
+    /// A reduction with a barrier at its end.
+    fn __kmpc_reduce(
+        loc: Loc, _gtid: i32, variables: i32, _size: usize, _data: *mut c_void, _f: Combine, name: Name,
+    ) -> i32 {
+        // SAFETY: the compiled code passes its place and the variable for reductions.
+        unsafe { reduce(loc, variables, name) }
+    }
+
+    /// Ends it.
+    fn __kmpc_end_reduce(_loc: Loc, _gtid: i32, _name: Name) {
+        let th = Thread::current();
+        reduce::end(th);
+        team::barrier(th);
+    }
+
+    /// `copyprivate`: all threads call this with a list of their own; those that did not execute the
+    /// construct copy from the executor's list.
+    fn __kmpc_copyprivate(
+        _loc: Loc, _gtid: i32, _size: usize, data: *mut c_void, copy: Combine, executed: i32,
+    ) {
+        let th = Thread::current();
+        let theirs = single::broadcast(th, (executed != 0).then_some(data));
+        if executed == 0 {
+            // SAFETY: the compiled code's function for its lists; the executor's stays until the end.
+            unsafe { copy(data, theirs) };
+        }
+        single::broadcast_end(th);
+    }
+
+    /// The same for compiled code that copies itself: the executor passes its list, the others null; all
+    /// get the executor's.
+    fn __kmpc_copyprivate_light(_loc: Loc, _gtid: i32, data: *mut c_void) -> *mut c_void {
+        single::broadcast(Thread::current(), NonNull::new(data).map(NonNull::as_ptr))
+    }
+}

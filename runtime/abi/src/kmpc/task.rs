@@ -1,0 +1,604 @@
+//! Tasks, taskgroups, taskloops, task reductions, events.
+//!
+//! clang asks for a task's memory, fills it in, and submits it. The memory begins with a part that both
+//! sides know ([`KmpTask`]), then comes what the compiled code keeps there, then addresses of
+//! shared variables. In front of it lies a [`Head`] of ours, and before that the engine's record.
+
+use super::Loc;
+use crate::entry::entries;
+use crate::gomp::task::List;
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::report;
+use hetmp_omp::task::depend::{self, Kind};
+use hetmp_omp::task::privates::{self, Variable};
+use hetmp_omp::task::submit::{self, Submission};
+use hetmp_omp::task::taskloop::{shares, Cut};
+use hetmp_omp::task::{self, group, Group};
+use hetmp_omp::{ahead, Thread};
+use libc::{c_char, c_void};
+use std::ffi::CStr;
+
+// Bits of a task's flags (`kmp_tasking_flags`).
+const FINAL: i32 = 1 << 1;
+const DESTRUCTORS: i32 = 1 << 3;
+const PROXY: i32 = 1 << 4;
+const PRIORITY: i32 = 1 << 5;
+
+type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
+
+/// A word that is used for one of two things.
+#[repr(C)]
+union Extra {
+    priority: i32,
+    routine: Option<Routine>,
+}
+
+/// What compiled code knows of a task (`kmp_task_t`).
+#[repr(C)]
+pub(crate) struct KmpTask {
+    shareds: *mut c_void,
+    routine: Option<Routine>,
+    part: i32,
+    destructors: Extra,
+    priority: Extra,
+}
+
+const _: () = assert!(size_of::<KmpTask>() == 40);
+
+/// What is kept in front of it.
+#[repr(C, align(16))]
+struct Head {
+    flags: i32,
+    /// The body runs or has run.
+    begun: Cell<bool>,
+    /// The body has submitted its own task again: it ended only a part of it.
+    again: Cell<bool>,
+    /// Bytes of the task without and with its shared variables.
+    bytes: u32,
+    whole: u32,
+}
+
+const _: () = assert!(size_of::<Head>() == submit::ALIGN);
+
+/// The head of `task`.
+///
+/// # Safety
+/// `task` was made by [`allocate`] and has not ended.
+unsafe fn head<'a>(task: *mut KmpTask) -> &'a Head {
+    // SAFETY: the caller's promise.
+    unsafe { &*task.cast::<Head>().sub(1) }
+}
+
+fn data_of(task: *mut KmpTask) -> *mut u8 {
+    task.cast::<u8>().wrapping_sub(size_of::<Head>())
+}
+
+/// A task of `bytes` bytes and `shareds` more.
+fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
+    let bytes = bytes.max(size_of::<KmpTask>()).next_multiple_of(16);
+    let whole = bytes.saturating_add(shareds);
+    let (Ok(bytes32), Ok(whole32)) = (u32::try_from(bytes), u32::try_from(whole)) else {
+        report::fatal(format_args!("task data of {whole} bytes: less than 4 GiB"));
+    };
+    let data = submit::allocate(Thread::current(), size_of::<Head>() + whole);
+    // SAFETY: there is room for the head, and for the task behind it.
+    unsafe {
+        data.cast::<Head>().write(Head {
+            flags,
+            begun: Cell::new(false),
+            again: Cell::new(false),
+            bytes: bytes32,
+            whole: whole32,
+        });
+        let task: *mut KmpTask = data.add(size_of::<Head>()).cast();
+        task.write(KmpTask {
+            shareds: if shareds > 0 {
+                task.cast::<u8>().add(bytes).cast()
+            } else {
+                core::ptr::null_mut()
+            },
+            routine,
+            part: 0,
+            destructors: Extra { routine: None },
+            priority: Extra { priority: 0 },
+        });
+        if flags & PROXY != 0 {
+            // Complete when the program says so, not at the end of the body.
+            submit::event(data);
+        }
+        task
+    }
+}
+
+/// Calls the task's function until it has ended all parts of the task. An untied task submits itself
+/// again where other threads may go on with it; here the same thread goes on.
+///
+/// # Safety
+/// As for [`head`].
+unsafe fn finish_parts(task: *mut KmpTask) {
+    let gtid = ahead::index(Thread::current()) as i32;
+    // SAFETY: the caller's promise; the function is the compiled code's for this task.
+    unsafe {
+        while head(task).again.take() {
+            if let Some(routine) = (*task).routine {
+                routine(gtid, task);
+            }
+        }
+    }
+}
+
+/// Ends what lives in a task's memory.
+///
+/// # Safety
+/// As for [`head`].
+unsafe fn destroy(task: *mut KmpTask) {
+    // SAFETY: the caller's promise; the flag says that the compiled code has set the function.
+    unsafe {
+        if head(task).flags & DESTRUCTORS != 0 {
+            if let Some(destructors) = (*task).destructors.routine {
+                destructors(ahead::index(Thread::current()) as i32, task);
+            }
+        }
+    }
+}
+
+/// The body of every task.
+unsafe extern "C" fn body(data: *mut c_void) {
+    let task: *mut KmpTask = data.cast::<u8>().wrapping_add(size_of::<Head>()).cast();
+    // SAFETY: the engine calls this once for a submitted task.
+    unsafe {
+        let h = head(task);
+        h.begun.set(true);
+        h.again.set(true);
+        finish_parts(task);
+        destroy(task);
+    }
+}
+
+/// Submits a task with dependences.
+///
+/// # Safety
+/// As for [`head`]; submitted once.
+unsafe fn submit(task: *mut KmpTask, depends: &List, deferrable: bool) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let h = head(task);
+        if h.begun.get() {
+            // An untied task between two of its parts.
+            h.again.set(true);
+            return;
+        }
+        let how = Submission {
+            body,
+            deferrable,
+            is_final: h.flags & FINAL != 0,
+            depends: depends.as_slice(),
+            priority: if h.flags & PRIORITY != 0 {
+                (*task).priority.priority
+            } else {
+                0
+            },
+        };
+        submit::submit(Thread::current(), data_of(task), &how);
+    }
+}
+
+/// One list item of a `depend` clause (`kmp_depend_info`).
+#[repr(C)]
+pub(crate) struct DependInfo {
+    address: usize,
+    length: usize,
+    flags: u8,
+}
+
+const _: () = assert!(size_of::<DependInfo>() == 24);
+
+/// `omp_all_memory`, as a flag; it may also be given as this address.
+const ALL_MEMORY: u8 = 0x80;
+const EVERYWHERE: usize = usize::MAX;
+
+/// Some task depends on all memory: from then on every task with dependences also names [`EVERYWHERE`].
+static ALL_MEMORY_SEEN: AtomicBool = AtomicBool::new(false);
+
+/// The dependences of two lists; either may be empty.
+///
+/// # Safety
+/// The lists have these lengths.
+unsafe fn dependences(
+    count: i32,
+    list: *const DependInfo,
+    more_count: i32,
+    more: *const DependInfo,
+) -> List {
+    let mut all = List::new();
+    let mut everywhere = false;
+    for (count, list) in [(count, list), (more_count, more)] {
+        if count <= 0 || list.is_null() {
+            continue;
+        }
+        // SAFETY: the caller's promise.
+        for d in unsafe { core::slice::from_raw_parts(list, count as usize) } {
+            if d.flags & ALL_MEMORY != 0 || d.address == EVERYWHERE {
+                everywhere = true;
+                continue;
+            }
+            let kind = match d.flags & 0xf {
+                1 => Kind::In,
+                8 => Kind::InOutSet,
+                _ => Kind::Out,
+            };
+            all.push(d.address, kind);
+        }
+    }
+    if everywhere {
+        if !ALL_MEMORY_SEEN.swap(true, Ordering::Relaxed) {
+            // Tasks made before have not named it.
+            task::taskwait(Thread::current());
+        }
+        all.push(EVERYWHERE, Kind::Out);
+    } else if ALL_MEMORY_SEEN.load(Ordering::Relaxed) && !all.as_slice().is_empty() {
+        all.push(EVERYWHERE, Kind::In);
+    }
+    all
+}
+
+unsafe extern "C" fn nothing(_: i32, _: *mut KmpTask) -> i32 {
+    0
+}
+
+/// Runs a taskloop.
+///
+/// # Safety
+/// `pattern` was made by [`allocate`]; `lower` and `upper` lie in its memory; `copy` is null or the
+/// compiled code's function that makes a task of the pattern (task, pattern, has it the last iteration).
+#[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
+unsafe fn taskloop(
+    pattern: *mut KmpTask,
+    deferrable: bool,
+    lower: *mut u64,
+    upper: *mut u64,
+    step: i64,
+    nogroup: bool,
+    cut: Cut,
+    copy: Option<unsafe extern "C" fn(*mut KmpTask, *mut KmpTask, i32)>,
+) {
+    let th = Thread::current();
+    if !nogroup {
+        group::start(th);
+    }
+    // SAFETY: the caller's promise, for every access below.
+    unsafe {
+        let (first, last) = (*lower, *upper);
+        let h = head(pattern);
+        let trips = match step {
+            1 => last.wrapping_sub(first).wrapping_add(1),
+            s if s > 0 => (last.wrapping_sub(first) / s as u64).wrapping_add(1),
+            s => (first.wrapping_sub(last) / s.unsigned_abs().max(1)).wrapping_add(1),
+        };
+        let (tasks, share) = shares(trips, cut, th.nthreads());
+        let offset = |p: *mut u64| p as usize - pattern as usize;
+        let (at_lower, at_upper) = (offset(lower), offset(upper));
+        let none = List::new();
+        let mut from = first;
+        for i in 0..if trips == 0 { 0 } else { tasks } {
+            let count = share(i);
+            let to = from.wrapping_add(count.wrapping_sub(1).wrapping_mul(step as u64));
+            let (bytes, whole) = (h.bytes as usize, h.whole as usize);
+            let t = allocate(h.flags, bytes, whole - bytes, (*pattern).routine);
+            let shareds = (*t).shareds;
+            core::ptr::copy_nonoverlapping(pattern.cast::<u8>(), t.cast::<u8>(), whole);
+            (*t).shareds = shareds;
+            t.cast::<u8>().add(at_lower).cast::<u64>().write(from);
+            t.cast::<u8>().add(at_upper).cast::<u64>().write(to);
+            if let Some(copy) = copy {
+                copy(t, pattern, i32::from(i + 1 == tasks));
+            }
+            submit(t, &none, deferrable);
+            from = to.wrapping_add(step as u64);
+        }
+        destroy(pattern);
+        submit::discard(th, data_of(pattern));
+    }
+    if !nogroup {
+        group::end(th);
+    }
+}
+
+/// How a taskloop is cut: 0 nothing said, 1 `grainsize`, 2 `num_tasks`.
+fn cut(kind: i32, number: u64, strict: bool) -> Cut {
+    match (kind, strict) {
+        (1, false) => Cut::Grain(number),
+        (1, true) => Cut::StrictGrain(number),
+        (2, _) => Cut::Tasks(number),
+        _ => Cut::Tasks(0),
+    }
+}
+
+/// A reduction variable as clang describes it (`kmp_taskred_input`).
+#[repr(C)]
+pub(crate) struct Reduced {
+    shared: *mut c_void,
+    original: *mut c_void,
+    size: usize,
+    init: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    fini: Option<unsafe extern "C" fn(*mut c_void)>,
+    combine: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    /// Says when to make copies; here that is at their first use.
+    flags: u32,
+}
+
+const _: () = assert!(size_of::<Reduced>() == 56);
+
+/// The same in older code (`kmp_task_red_input`), whose `init` has one argument.
+#[repr(C)]
+pub(crate) struct ReducedBefore {
+    shared: *mut c_void,
+    size: usize,
+    init: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    fini: Option<unsafe extern "C" fn(*mut c_void)>,
+    combine: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    flags: u32,
+}
+
+const _: () = assert!(size_of::<ReducedBefore>() == 48);
+
+/// # Safety
+/// The array has this length.
+unsafe fn variables(count: i32, list: *const Reduced) -> Box<[Variable]> {
+    // SAFETY: the caller's promise.
+    unsafe { core::slice::from_raw_parts(list, count.max(0) as usize) }
+        .iter()
+        .map(|r| Variable {
+            shared: r.shared,
+            original: if r.original.is_null() {
+                r.shared
+            } else {
+                r.original
+            },
+            size: r.size,
+            init: r.init,
+            fini: r.fini,
+            combine: r.combine,
+        })
+        .collect()
+}
+
+/// # Safety
+/// The array has this length.
+unsafe fn variables_before(count: i32, list: *const ReducedBefore) -> Box<[Variable]> {
+    // SAFETY: the caller's promise. A function of one argument ignores the second.
+    unsafe { core::slice::from_raw_parts(list, count.max(0) as usize) }
+        .iter()
+        .map(|r| Variable {
+            shared: r.shared,
+            original: r.shared,
+            size: r.size,
+            init: r.init,
+            fini: r.fini,
+            combine: r.combine,
+        })
+        .collect()
+}
+
+entries! {
+    "VERSION" default:
+    /// Memory for a task; the compiled code fills it in and submits it.
+    fn __kmpc_omp_task_alloc(
+        _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
+    ) -> *mut KmpTask {
+        allocate(flags, bytes, shareds, routine)
+    }
+
+    /// The same for a target task, which runs on the host.
+    fn __kmpc_omp_target_task_alloc(
+        _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
+        _device: i64,
+    ) -> *mut KmpTask {
+        allocate(flags, bytes, shareds, routine)
+    }
+
+    /// Submits a task.
+    fn __kmpc_omp_task(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
+        // SAFETY: the compiled code submits what it allocated.
+        unsafe { submit(task, &List::new(), true) };
+        0
+    }
+
+    /// The same.
+    fn __kmpc_omp_task_parts(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
+        // SAFETY: the compiled code submits what it allocated.
+        unsafe { submit(task, &List::new(), true) };
+        0
+    }
+
+    /// Submits a task with dependences.
+    fn __kmpc_omp_task_with_deps(
+        _loc: Loc, _gtid: i32, task: *mut KmpTask, count: i32, list: *const DependInfo,
+        more_count: i32, more: *const DependInfo,
+    ) -> i32 {
+        // SAFETY: the compiled code submits what it allocated, and passes lists with their lengths.
+        unsafe {
+            let depends = dependences(count, list, more_count, more);
+            submit(task, &depends, true);
+        }
+        0
+    }
+
+    /// Begins a task that the compiled code runs itself.
+    fn __kmpc_omp_task_begin_if0(_loc: Loc, _gtid: i32, task: *mut KmpTask) {
+        // SAFETY: the compiled code begins what it allocated, and ends it.
+        unsafe {
+            let h = head(task);
+            h.begun.set(true);
+            submit::enter(Thread::current(), data_of(task), h.flags & FINAL != 0);
+        }
+    }
+
+    /// Ends it.
+    fn __kmpc_omp_task_complete_if0(_loc: Loc, _gtid: i32, task: *mut KmpTask) {
+        // SAFETY: the compiled code ends the task that it began.
+        unsafe {
+            finish_parts(task);
+            destroy(task);
+            submit::leave(Thread::current(), data_of(task));
+        }
+    }
+
+    /// Waits until a task with these dependences could run.
+    fn __kmpc_omp_wait_deps(
+        _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
+        more: *const DependInfo,
+    ) {
+        // SAFETY: the compiled code passes lists with their lengths.
+        let depends = unsafe { dependences(count, list, more_count, more) };
+        depend::wait_for(Thread::current(), depends.as_slice());
+    }
+
+    /// The same; with `nowait` as a task that does nothing.
+    fn __kmpc_omp_taskwait_deps_51(
+        _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
+        more: *const DependInfo, nowait: i32,
+    ) {
+        // SAFETY: the compiled code passes lists with their lengths.
+        let depends = unsafe { dependences(count, list, more_count, more) };
+        if nowait != 0 {
+            let task = allocate(0, 0, 0, Some(nothing));
+            // SAFETY: made above.
+            unsafe { submit(task, &depends, true) };
+        } else {
+            depend::wait_for(Thread::current(), depends.as_slice());
+        }
+    }
+
+    /// Waits for the children of the current task.
+    fn __kmpc_omp_taskwait(_loc: Loc, _gtid: i32) -> i32 {
+        task::taskwait(Thread::current());
+        0
+    }
+
+    /// The current task may be suspended here.
+    fn __kmpc_omp_taskyield(_loc: Loc, _gtid: i32, _part: i32) -> i32 {
+        task::taskyield();
+        0
+    }
+
+    /// Begins a taskgroup.
+    fn __kmpc_taskgroup(_loc: Loc, _gtid: i32) {
+        group::start(Thread::current());
+    }
+
+    /// Ends it.
+    fn __kmpc_end_taskgroup(_loc: Loc, _gtid: i32) {
+        group::end(Thread::current());
+    }
+
+    /// Cuts a loop into tasks like `task`.
+    fn __kmpc_taskloop(
+        _loc: Loc, _gtid: i32, task: *mut KmpTask, if_clause: i32, lower: *mut u64, upper: *mut u64,
+        step: i64, nogroup: i32, kind: i32, number: u64,
+        copy: Option<unsafe extern "C" fn(*mut KmpTask, *mut KmpTask, i32)>,
+    ) {
+        let cut = cut(kind, number, false);
+        // SAFETY: the compiled code describes its loop.
+        unsafe { taskloop(task, if_clause != 0, lower, upper, step, nogroup != 0, cut, copy) };
+    }
+
+    /// The same with the `strict` modifier.
+    fn __kmpc_taskloop_5(
+        _loc: Loc, _gtid: i32, task: *mut KmpTask, if_clause: i32, lower: *mut u64, upper: *mut u64,
+        step: i64, nogroup: i32, kind: i32, number: u64, strict: i32,
+        copy: Option<unsafe extern "C" fn(*mut KmpTask, *mut KmpTask, i32)>,
+    ) {
+        let cut = cut(kind, number, strict != 0);
+        // SAFETY: the compiled code describes its loop.
+        unsafe { taskloop(task, if_clause != 0, lower, upper, step, nogroup != 0, cut, copy) };
+    }
+
+    /// Gives the current taskgroup reductions.
+    fn __kmpc_taskred_init(_gtid: i32, count: i32, list: *const Reduced) -> *const Group {
+        // SAFETY: the compiled code describes variables that outlive the taskgroup.
+        unsafe { privates::attach(Thread::current(), variables(count, list)) }
+    }
+
+    /// The same for older code.
+    fn __kmpc_task_reduction_init(_gtid: i32, count: i32, list: *const ReducedBefore) -> *const Group {
+        // SAFETY: the compiled code describes variables that outlive the taskgroup.
+        unsafe { privates::attach(Thread::current(), variables_before(count, list)) }
+    }
+
+    /// Begins the taskgroup of the `task` reduction modifier.
+    fn __kmpc_taskred_modifier_init(
+        _loc: Loc, _gtid: i32, _worksharing: i32, count: i32, list: *const Reduced,
+    ) -> *const Group {
+        // SAFETY: the compiled code describes variables that outlive the construct.
+        unsafe { privates::begin_modifier(Thread::current(), variables(count, list)) }
+    }
+
+    /// The same for older code.
+    fn __kmpc_task_reduction_modifier_init(
+        _loc: Loc, _gtid: i32, _worksharing: i32, count: i32, list: *const ReducedBefore,
+    ) -> *const Group {
+        // SAFETY: the compiled code describes variables that outlive the construct.
+        unsafe { privates::begin_modifier(Thread::current(), variables_before(count, list)) }
+    }
+
+    /// Ends it.
+    fn __kmpc_task_reduction_modifier_fini(_loc: Loc, _gtid: i32, _worksharing: i32) {
+        privates::end_modifier(Thread::current());
+    }
+
+    /// The calling thread's copy of a reduction variable.
+    fn __kmpc_task_reduction_get_th_data(
+        _gtid: i32, group: *const Group, item: *mut c_void,
+    ) -> *mut c_void {
+        // SAFETY: the compiled code passes what the entries above gave, or null.
+        unsafe { privates::private(Thread::current(), group, item) }
+    }
+
+    /// The `affinity` clause: advice, which nothing here follows.
+    fn __kmpc_omp_reg_task_with_affinity(
+        _loc: Loc, _gtid: i32, _task: *mut KmpTask, _count: i32, _list: *const c_void,
+    ) -> i32 {
+        0
+    }
+
+    /// The event of a detachable task.
+    fn __kmpc_task_allow_completion_event(
+        _loc: Loc, _gtid: i32, task: *mut KmpTask,
+    ) -> *mut c_void {
+        // SAFETY: the compiled code asks for the event of what it allocated.
+        unsafe { submit::event(data_of(task)) }
+    }
+
+    /// A proxy task is complete, says a thread of its team.
+    fn __kmpc_proxy_task_completed(_gtid: i32, task: *mut KmpTask) {
+        // SAFETY: the program completes a proxy task once.
+        unsafe { task::fulfill(submit::handle(data_of(task))) };
+    }
+
+    /// The same from any thread.
+    fn __kmpc_proxy_task_completed_ooo(task: *mut KmpTask) {
+        // SAFETY: the program completes a proxy task once.
+        unsafe { task::fulfill(submit::handle(data_of(task))) };
+    }
+
+    /// Could tasks of the current one run on other threads?
+    fn __kmpc_omp_has_task_team(_gtid: i32) -> bool {
+        hetmp_omp::query::num_threads() > 1
+    }
+
+    /// The `error` directive: 1 warning, 2 the end of the program.
+    fn __kmpc_error(_loc: Loc, severity: i32, message: *const c_char) {
+        let text = if message.is_null() {
+            "".into()
+        } else {
+            // SAFETY: the compiled code passes a string.
+            unsafe { CStr::from_ptr(message) }.to_string_lossy()
+        };
+        if severity == 2 {
+            report::fatal(format_args!("error directive: {text}"));
+        }
+        report::warn(format_args!("error directive: {text}"));
+    }
+}

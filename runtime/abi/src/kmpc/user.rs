@@ -1,0 +1,368 @@
+//! What libomp's `omp.h` declares beyond OpenMP: `kmp_*`, and second names of OpenMP routines.
+//!
+//! Most have a Fortran form with a trailing underscore whose arguments are addresses.
+
+use crate::entry::{entries, export};
+use hetmp_omp::{init, query};
+use libc::{c_void, size_t};
+
+/// A set of CPUs, on the heap, behind the program's variable.
+type Mask = *mut libc::cpu_set_t;
+
+const CPUS: i32 = libc::CPU_SETSIZE;
+
+/// Changes or asks about CPU `proc` of a mask: -1 where there is no mask, -2 where there is no such CPU.
+///
+/// # Safety
+/// `mask` is null, or a variable with a mask.
+unsafe fn with_proc(
+    proc: i32,
+    mask: *const Mask,
+    f: impl FnOnce(usize, &mut libc::cpu_set_t) -> i32,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    let Some(set) = (unsafe { mask.as_ref().and_then(|m| m.as_mut()) }) else {
+        return -1;
+    };
+    if (0..CPUS).contains(&proc) {
+        f(proc as usize, set)
+    } else {
+        -2
+    }
+}
+
+/// The blocktime where nothing else was said, in milliseconds.
+const BLOCKTIME_MS: i32 = 200;
+
+entries! {
+    "VERSION" default:
+    /// Allocates.
+    fn kmp_malloc(size: size_t) -> *mut c_void {
+        // SAFETY: malloc has no preconditions.
+        unsafe { libc::malloc(size) }
+    }
+
+    /// Allocates with an alignment.
+    fn kmp_aligned_malloc(size: size_t, align: size_t) -> *mut c_void {
+        let mut p = core::ptr::null_mut();
+        // SAFETY: the place for the address is live.
+        let error = unsafe { libc::posix_memalign(&mut p, align.max(size_of::<usize>()), size) };
+        if error == 0 { p } else { core::ptr::null_mut() }
+    }
+
+    /// Allocates zeroed memory.
+    fn kmp_calloc(count: size_t, size: size_t) -> *mut c_void {
+        // SAFETY: calloc has no preconditions.
+        unsafe { libc::calloc(count, size) }
+    }
+
+    /// Changes a block's size.
+    fn kmp_realloc(block: *mut c_void, size: size_t) -> *mut c_void {
+        // SAFETY: the program passes what it got from these routines.
+        unsafe { libc::realloc(block, size) }
+    }
+
+    /// Frees.
+    fn kmp_free(block: *mut c_void) {
+        // SAFETY: the program frees what it got from these routines, once.
+        unsafe { libc::free(block) };
+    }
+
+    /// How long threads wait before they sleep, in milliseconds; largest: for ever.
+    fn kmp_set_blocktime(ms: i32) {
+        init::set_blocktime(ms.max(0));
+    }
+
+    /// The Fortran form.
+    fn kmp_set_blocktime_(ms: *const i32) {
+        // SAFETY: the program passes an integer.
+        init::set_blocktime(unsafe { *ms }.max(0));
+    }
+
+    /// See `kmp_set_blocktime`.
+    fn kmp_get_blocktime() -> i32 {
+        init::blocktime().unwrap_or(BLOCKTIME_MS)
+    }
+
+    /// Stack size of threads that are made from now on.
+    fn kmp_set_stacksize_s(bytes: size_t) {
+        init::set_stack_size(bytes);
+    }
+
+    /// The same.
+    fn kmp_set_stacksize(bytes: i32) {
+        init::set_stack_size(bytes.max(0) as usize);
+    }
+
+    /// The Fortran form.
+    fn kmp_set_stacksize_s_(bytes: *const size_t) {
+        // SAFETY: the program passes an integer.
+        init::set_stack_size(unsafe { *bytes });
+    }
+
+    /// The Fortran form.
+    fn kmp_set_stacksize_(bytes: *const i32) {
+        // SAFETY: the program passes an integer.
+        init::set_stack_size(unsafe { *bytes }.max(0) as usize);
+    }
+
+    /// See `kmp_set_stacksize_s`.
+    fn kmp_get_stacksize_s() -> size_t {
+        init::stack_size()
+    }
+
+    /// The same, cut to what an `int` holds.
+    fn kmp_get_stacksize() -> i32 {
+        i32::try_from(init::stack_size()).unwrap_or(i32::MAX)
+    }
+
+    /// Makes an empty mask.
+    fn kmp_create_affinity_mask(mask: *mut Mask) {
+        // SAFETY: all bytes zero is an empty set; the program passes a variable.
+        unsafe { mask.write(Box::into_raw(Box::new(core::mem::zeroed()))) };
+    }
+
+    /// Ends a mask.
+    fn kmp_destroy_affinity_mask(mask: *mut Mask) {
+        // SAFETY: the program ends what `kmp_create_affinity_mask` made.
+        unsafe {
+            let set = mask.replace(core::ptr::null_mut());
+            if !set.is_null() {
+                drop(Box::from_raw(set));
+            }
+        }
+    }
+
+    /// Binds the calling thread to the CPUs of a mask; 0 where that went well.
+    fn kmp_set_affinity(mask: *const Mask) -> i32 {
+        // SAFETY: the program passes a variable with a mask.
+        match unsafe { mask.as_ref().and_then(|m| m.as_ref()) } {
+            // SAFETY: the set has this size.
+            Some(set) => unsafe { libc::sched_setaffinity(0, size_of_val(set), set) },
+            None => -1,
+        }
+    }
+
+    /// Writes the calling thread's CPUs to a mask; 0 where that went well.
+    fn kmp_get_affinity(mask: *const Mask) -> i32 {
+        // SAFETY: the program passes a variable with a mask.
+        match unsafe { mask.as_ref().and_then(|m| m.as_mut()) } {
+            // SAFETY: the set has this size.
+            Some(set) => unsafe { libc::sched_getaffinity(0, size_of_val(set), set) },
+            None => -1,
+        }
+    }
+
+    /// One more than the largest CPU number that a mask may have.
+    fn kmp_get_affinity_max_proc() -> i32 {
+        // SAFETY: sysconf has no preconditions.
+        let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
+        i32::try_from(configured).unwrap_or(CPUS).clamp(1, CPUS)
+    }
+
+    /// Adds a CPU to a mask.
+    fn kmp_set_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
+        // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
+        unsafe { with_proc(proc, mask, |cpu, set| { libc::CPU_SET(cpu, set); 0 }) }
+    }
+
+    /// Takes a CPU out of a mask.
+    fn kmp_unset_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
+        // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
+        unsafe { with_proc(proc, mask, |cpu, set| { libc::CPU_CLR(cpu, set); 0 }) }
+    }
+
+    /// Is a CPU in a mask?
+    fn kmp_get_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
+        // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
+        unsafe { with_proc(proc, mask, |cpu, set| i32::from(libc::CPU_ISSET(cpu, set))) }
+    }
+
+    /// Loops may be in flight in any number: nothing is to be reserved.
+    fn kmp_set_disp_num_buffers(_count: i32) {}
+
+    /// Threads of the process that the runtime has met.
+    fn kmp_get_num_known_threads() -> i32 {
+        hetmp_omp::ahead::highest_index() as i32 + 1
+    }
+
+    /// The kind of waiting: 1 serial, 2 turnaround, 3 throughput.
+    fn kmp_get_library() -> i32 {
+        if query::icv().max_active_levels == 0 { 1 } else if init::blocktime() == Some(i32::MAX) { 2 } else { 3 }
+    }
+
+    /// The same, set. Serial: regions have one thread; turnaround: threads wait for ever before they sleep.
+    fn kmp_set_library(kind: i32) {
+        set_library(kind);
+    }
+
+    /// See `kmp_set_library`.
+    fn kmp_set_library_serial() {
+        set_library(1);
+    }
+
+    /// See `kmp_set_library`.
+    fn kmp_set_library_turnaround() {
+        set_library(2);
+    }
+
+    /// See `kmp_set_library`.
+    fn kmp_set_library_throughput() {
+        set_library(3);
+    }
+}
+
+fn set_library(kind: i32) {
+    match kind {
+        1 => query::change_icv(|icv| icv.max_active_levels = 0),
+        2 => init::set_blocktime(i32::MAX),
+        _ => init::set_blocktime(BLOCKTIME_MS),
+    }
+}
+
+export!(kmp_malloc, "kmpc_malloc", "VERSION", "@@");
+export!(kmp_aligned_malloc, "kmpc_aligned_malloc", "VERSION", "@@");
+export!(kmp_calloc, "kmpc_calloc", "VERSION", "@@");
+export!(kmp_realloc, "kmpc_realloc", "VERSION", "@@");
+export!(kmp_free, "kmpc_free", "VERSION", "@@");
+export!(kmp_set_blocktime, "kmpc_set_blocktime", "VERSION", "@@");
+export!(kmp_set_stacksize, "kmpc_set_stacksize", "VERSION", "@@");
+export!(kmp_set_stacksize_s, "kmpc_set_stacksize_s", "VERSION", "@@");
+export!(kmp_set_library, "kmpc_set_library", "VERSION", "@@");
+export!(
+    kmp_set_affinity_mask_proc,
+    "kmpc_set_affinity_mask_proc",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_unset_affinity_mask_proc,
+    "kmpc_unset_affinity_mask_proc",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_get_affinity_mask_proc,
+    "kmpc_get_affinity_mask_proc",
+    "VERSION",
+    "@@"
+);
+export!(kmp_get_blocktime, "kmp_get_blocktime_", "VERSION", "@@");
+export!(kmp_get_stacksize, "kmp_get_stacksize_", "VERSION", "@@");
+export!(kmp_get_stacksize_s, "kmp_get_stacksize_s_", "VERSION", "@@");
+export!(kmp_get_library, "kmp_get_library_", "VERSION", "@@");
+export!(
+    kmp_set_library_serial,
+    "kmp_set_library_serial_",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_set_library_turnaround,
+    "kmp_set_library_turnaround_",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_set_library_throughput,
+    "kmp_set_library_throughput_",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_get_affinity_max_proc,
+    "kmp_get_affinity_max_proc_",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_get_num_known_threads,
+    "kmp_get_num_known_threads_",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_create_affinity_mask,
+    "kmp_create_affinity_mask_",
+    "VERSION",
+    "@@"
+);
+export!(
+    kmp_destroy_affinity_mask,
+    "kmp_destroy_affinity_mask_",
+    "VERSION",
+    "@@"
+);
+export!(kmp_set_affinity, "kmp_set_affinity_", "VERSION", "@@");
+export!(kmp_get_affinity, "kmp_get_affinity_", "VERSION", "@@");
+
+/// The Fortran forms of routines whose arguments are addresses there.
+macro_rules! fortran {
+    ($($name:ident $export:literal ($($a:ident: $t:ty),*) -> $r:ty = $f:ident($($call:expr),*);)+) => {$(
+        unsafe extern "C" fn $name($($a: $t),*) -> $r {
+            // SAFETY: the program passes references to its variables.
+            unsafe { $f($($call),*) }
+        }
+        export!($name, $export, "VERSION", "@@");
+    )+};
+}
+
+fortran! {
+    malloc_f "kmp_malloc_" (size: *const size_t) -> *mut c_void = kmp_malloc(*size);
+    aligned_malloc_f "kmp_aligned_malloc_" (size: *const size_t, align: *const size_t) -> *mut c_void
+        = kmp_aligned_malloc(*size, *align);
+    calloc_f "kmp_calloc_" (count: *const size_t, size: *const size_t) -> *mut c_void
+        = kmp_calloc(*count, *size);
+    realloc_f "kmp_realloc_" (block: *const *mut c_void, size: *const size_t) -> *mut c_void
+        = kmp_realloc(*block, *size);
+    free_f "kmp_free_" (block: *const *mut c_void) -> () = kmp_free(*block);
+    set_proc_f "kmp_set_affinity_mask_proc_" (proc: *const i32, mask: *const Mask) -> i32
+        = kmp_set_affinity_mask_proc(*proc, mask);
+    unset_proc_f "kmp_unset_affinity_mask_proc_" (proc: *const i32, mask: *const Mask) -> i32
+        = kmp_unset_affinity_mask_proc(*proc, mask);
+    get_proc_f "kmp_get_affinity_mask_proc_" (proc: *const i32, mask: *const Mask) -> i32
+        = kmp_get_affinity_mask_proc(*proc, mask);
+    set_library_f "kmp_set_library_" (kind: *const i32) -> () = kmp_set_library(*kind);
+    set_buffers_f "kmp_set_disp_num_buffers_" (count: *const i32) -> () = kmp_set_disp_num_buffers(*count);
+}
+
+export!(
+    kmp_set_disp_num_buffers,
+    "kmpc_set_disp_num_buffers",
+    "VERSION",
+    "@@"
+);
+
+/// Constants of `omp.h` as variables, for languages that link against them.
+macro_rules! constants {
+    ($($name:literal = $value:literal;)+) => {$(
+        core::arch::global_asm!(
+            ".pushsection .rodata.hetmp_constants, \"a\", @progbits",
+            ".p2align 3",
+            concat!(".globl hetmp_constant.", $name),
+            concat!(".type hetmp_constant.", $name, ", @object"),
+            concat!("hetmp_constant.", $name, ":"),
+            concat!(".quad ", $value),
+            concat!(".size hetmp_constant.", $name, ", 8"),
+            concat!(".symver hetmp_constant.", $name, ", ", $name, "@@VERSION, remove"),
+            ".popsection",
+        );
+    )+};
+}
+
+constants! {
+    "omp_null_allocator" = 0;
+    "omp_default_mem_alloc" = 1;
+    "omp_large_cap_mem_alloc" = 2;
+    "omp_const_mem_alloc" = 3;
+    "omp_high_bw_mem_alloc" = 4;
+    "omp_low_lat_mem_alloc" = 5;
+    "omp_cgroup_mem_alloc" = 6;
+    "omp_pteam_mem_alloc" = 7;
+    "omp_thread_mem_alloc" = 8;
+    "omp_default_mem_space" = 0;
+    "omp_large_cap_mem_space" = 1;
+    "omp_const_mem_space" = 2;
+    "omp_high_bw_mem_space" = 3;
+    "omp_low_lat_mem_space" = 4;
+}

@@ -1,0 +1,190 @@
+//! Interoperability with other offload programming models (OpenMP 5.1, section 3.12; 6.0, chapter 26).
+//!
+//! There are no devices, so no object can be made: every one is `omp_interop_none`, which has no
+//! properties. What describes properties and return codes in words works.
+
+use crate::entry::entries;
+use core::ffi::CStr;
+use libc::{c_char, c_int, c_void, intptr_t, size_t};
+
+// Return codes.
+const NO_VALUE: c_int = 1;
+const SUCCESS: c_int = 0;
+const EMPTY: c_int = -1;
+const OUT_OF_RANGE: c_int = -2;
+const TYPE_INT: c_int = -3;
+const TYPE_PTR: c_int = -4;
+const TYPE_STR: c_int = -5;
+
+/// Names of the properties, from -1 (`omp_ipr_fr_id`) downwards.
+const PROPERTIES: [&CStr; 9] = [
+    c"fr_id",
+    c"fr_name",
+    c"vendor",
+    c"vendor_name",
+    c"device_num",
+    c"platform",
+    c"device",
+    c"device_context",
+    c"targetsync",
+];
+
+/// The property's name; `None` for numbers of none.
+fn property(id: c_int) -> Option<&'static CStr> {
+    let place = usize::try_from(id.checked_neg()? - 1).ok()?;
+    PROPERTIES.get(place).copied()
+}
+
+/// What a return code means; `None` for codes that never occur here.
+fn meaning(code: c_int) -> Option<&'static CStr> {
+    Some(match code {
+        NO_VALUE => c"the property has no meaningful value",
+        SUCCESS => c"the value was read",
+        // Programs compare this one: the words are libgomp's.
+        EMPTY => c"provided interoperability object is equal to omp_interop_none",
+        OUT_OF_RANGE => c"there is no property of this number",
+        TYPE_INT => c"the property is an integer: omp_get_interop_int",
+        TYPE_PTR => c"the property is a pointer: omp_get_interop_ptr",
+        TYPE_STR => c"the property is a string: omp_get_interop_str",
+        _ => return None,
+    })
+}
+
+/// Why no property can be read: there is none of this number, or no object.
+///
+/// # Safety
+/// `code` is null or an integer.
+unsafe fn refuse(id: c_int, code: *mut c_int) {
+    let why = if property(id).is_some() {
+        EMPTY
+    } else {
+        OUT_OF_RANGE
+    };
+    if !code.is_null() {
+        // SAFETY: the caller's promise.
+        unsafe { *code = why };
+    }
+}
+
+fn pointer(text: Option<&'static CStr>) -> *const c_char {
+    text.map_or(core::ptr::null(), CStr::as_ptr)
+}
+
+/// Returns a text as a Fortran pointer to a character string, which is disassociated for no text.
+///
+/// # Safety
+/// Both places are valid.
+pub(super) unsafe fn to_fortran(
+    text: Option<&'static CStr>,
+    result: *mut *const c_char,
+    length: *mut size_t,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        *result = pointer(text);
+        *length = text.map_or(0, CStr::count_bytes);
+    }
+}
+
+entries! {
+    "GOMP_5.1.3" default:
+    /// The `interop` construct: objects to make, to use and to destroy. All become, or are,
+    /// `omp_interop_none`; what the construct depends on comes before it, and what depends on it after.
+    fn GOMP_interop(
+        device: c_int, inits: c_int, init: *const *mut *mut c_void, _targetsync: *const c_void,
+        _prefer: *const c_void, _uses: c_int, _used: *const *mut c_void, destroys: c_int,
+        destroy: *const *mut *mut c_void, flags: libc::c_uint, depend: *const *mut c_void,
+    ) {
+        hetmp_omp::device::settle_for_host(device);
+        // SAFETY: the compiled code gives arrays of so many addresses of objects, and such a list.
+        unsafe {
+            crate::gomp::target::take_turn(depend, flags);
+            for (count, objects) in [(inits, init), (destroys, destroy)] {
+                for i in 0..usize::try_from(count).unwrap_or(0) {
+                    **objects.add(i) = core::ptr::null_mut();
+                }
+            }
+        }
+    }
+
+    /// Properties beyond those that OpenMP names.
+    fn omp_get_num_interop_properties(_object: *const c_void) -> c_int {
+        0
+    }
+
+    /// The value of an integer property.
+    fn omp_get_interop_int(_object: *const c_void, id: c_int, code: *mut c_int) -> intptr_t {
+        // SAFETY: the program passes null or a place for the code.
+        unsafe { refuse(id, code) };
+        0
+    }
+
+    /// The value of a pointer property.
+    fn omp_get_interop_ptr(
+        _object: *const c_void, id: c_int, code: *mut c_int,
+    ) -> *mut c_void {
+        // SAFETY: the program passes null or a place for the code.
+        unsafe { refuse(id, code) };
+        core::ptr::null_mut()
+    }
+
+    /// The value of a string property.
+    fn omp_get_interop_str(
+        _object: *const c_void, id: c_int, code: *mut c_int,
+    ) -> *const c_char {
+        // SAFETY: the program passes null or a place for the code.
+        unsafe { refuse(id, code) };
+        core::ptr::null()
+    }
+
+    /// The name of a property.
+    fn omp_get_interop_name(_object: *const c_void, id: c_int) -> *const c_char {
+        pointer(property(id))
+    }
+
+    /// The type of a property, as C writes it; null, as no object has any.
+    fn omp_get_interop_type_desc(_object: *const c_void, _id: c_int) -> *const c_char {
+        core::ptr::null()
+    }
+
+    /// What a return code means.
+    fn omp_get_interop_rc_desc(_object: *const c_void, code: c_int) -> *const c_char {
+        pointer(meaning(code))
+    }
+
+    /// The Fortran form: a function whose result is a pointer to a string.
+    fn omp_get_interop_str_(
+        result: *mut *const c_char, length: *mut size_t, _object: *const c_void, id: c_int,
+        code: *mut c_int,
+    ) {
+        // SAFETY: the compiled code passes places for the result, and null or one for the code.
+        unsafe {
+            refuse(id, code);
+            to_fortran(None, result, length);
+        }
+    }
+
+    /// The Fortran form.
+    fn omp_get_interop_name_(
+        result: *mut *const c_char, length: *mut size_t, _object: *const c_void, id: c_int,
+    ) {
+        // SAFETY: the compiled code passes places for the result.
+        unsafe { to_fortran(property(id), result, length) };
+    }
+
+    /// The Fortran form.
+    fn omp_get_interop_type_desc_(
+        result: *mut *const c_char, length: *mut size_t, _object: *const c_void, _id: c_int,
+    ) {
+        // SAFETY: the compiled code passes places for the result.
+        unsafe { to_fortran(None, result, length) };
+    }
+
+    /// The Fortran form.
+    fn omp_get_interop_rc_desc_(
+        result: *mut *const c_char, length: *mut size_t, _object: *const c_void, code: c_int,
+    ) {
+        // SAFETY: the compiled code passes places for the result.
+        unsafe { to_fortran(meaning(code), result, length) };
+    }
+}

@@ -1,0 +1,177 @@
+//! Tasks whose record the program fills in: allocated first, submitted when their data is in place.
+//!
+//! A compiler that copies a task's data itself (clang) asks for memory with [`allocate`], writes to
+//! it, and hands it back with [`submit`]. The memory lies directly behind the task's record, so the
+//! record is found from the address alone.
+//!
+//! # Who may pass an address here
+//! Every function that takes `data` requires the address that [`allocate`] gave in the same task, for a
+//! task that was not submitted and has not ended. Compiled code holds to that: the address is a local
+//! variable of the construct.
+
+use super::depend::{self, Dependence};
+use super::{event, run};
+use super::{Task, DEFERRED, DETACHED, FINAL};
+use crate::init;
+use crate::team::Outlined;
+use crate::thread::Thread;
+use libc::c_void;
+
+/// How a task is to be run.
+#[derive(Debug)]
+pub struct Submission<'a> {
+    /// The body; its argument is the address of the task's data.
+    pub body: Outlined,
+    /// False: the maker runs the task before it goes on (`if(0)`).
+    pub deferrable: bool,
+    /// The `final` clause.
+    pub is_final: bool,
+    /// The `depend` clauses, in order.
+    pub depends: &'a [Dependence],
+    /// The `priority` clause, 0 without.
+    pub priority: i32,
+}
+
+/// Alignment of a task's data.
+pub const ALIGN: usize = 16;
+
+/// A new child of the current task: the address of `bytes` bytes for its data.
+pub fn allocate(th: &Thread, bytes: usize) -> *mut u8 {
+    let (t, data) = run::begin(th, th.task(), bytes, ALIGN);
+    t.flags.set(0);
+    t.home.set(core::ptr::null());
+    t.node.set(core::ptr::null());
+    t.priority.set(0);
+    t.f.set(None);
+    t.data.set(data.cast());
+    data
+}
+
+/// The record in front of `data`.
+///
+/// # Safety
+/// `data` as the head of this module says.
+unsafe fn record<'a>(data: *mut u8) -> &'a Task {
+    // Records are aligned to 64 bytes and a multiple of that long: data begins where they end.
+    const _: () = assert!(size_of::<Task>() % 64 == 0);
+    // SAFETY: `allocate` put the record there.
+    unsafe { &*data.sub(size_of::<Task>()).cast::<Task>() }
+}
+
+/// The handle of the task's completion event (`detach`): the task is complete when its body has ended
+/// and [`super::fulfill`] was called with the handle.
+///
+/// # Safety
+/// `data` as the head of this module says.
+pub unsafe fn event(data: *mut u8) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    let t = unsafe { record(data) };
+    t.flags.set(t.flags.get() | DETACHED);
+    t.event.set(event::open(t));
+    t.event.get().to_program()
+}
+
+/// The handle that [`event`] gave.
+///
+/// # Safety
+/// The task is not complete.
+pub unsafe fn handle(data: *mut u8) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe { record(data) }.event.get().to_program()
+}
+
+/// Forgets a task that is not to run.
+///
+/// # Safety
+/// `data` as the head of this module says; it is gone afterwards.
+pub unsafe fn discard(th: &Thread, data: *mut u8) {
+    // SAFETY: the caller's promise.
+    let t = unsafe { record(data) };
+    if t.flags.get() & DETACHED != 0 && !event::discard(t.event.get()) {
+        // Somebody is in the middle of fulfilling the event, and looks at the record.
+        super::wait::for_event(th, t);
+    }
+    // SAFETY: the caller's promise: nobody else knows the record, and it has no children.
+    unsafe { run::release_undeferred(th, t) };
+}
+
+/// Submits a task. It may have ended when this returns.
+///
+/// # Safety
+/// `data` as the head of this module says; `how.body` may be called with it once.
+pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
+    // SAFETY: the caller's promise.
+    let t = unsafe { record(data) };
+    let parent = th.task();
+    let team = th.team();
+    // The task belongs to what surrounds its submission.
+    t.group.set(parent.group.get());
+    if run::cancelled(th) {
+        // SAFETY: the caller's promise.
+        return unsafe { discard(th, data) };
+    }
+    // Outside of regions nobody else is there to run the task, and a final task's children are included.
+    let here = team.level() == 0 || parent.flags.get() & FINAL != 0;
+    // But only its maker may know the event of a detached task, and fulfil the event after it goes on.
+    let detached = t.flags.get() & DETACHED != 0;
+    if !how.deferrable || (here && !detached) {
+        if !how.depends.is_empty() {
+            depend::wait_for(th, how.depends);
+        }
+        // SAFETY: the caller's promise; the task is left in order.
+        unsafe {
+            enter(th, data, how.is_final);
+            (how.body)(data.cast());
+            leave(th, data);
+        }
+        return;
+    }
+    run::count_child(th, parent);
+    t.home.set(parent.group.get());
+    t.flags
+        .set((t.flags.get() & DETACHED) | DEFERRED | if how.is_final { FINAL } else { 0 });
+    t.f.set(Some(how.body));
+    if how.priority > 0 {
+        t.priority
+            .set(how.priority.min(init::globals().max_task_priority));
+    }
+    if parent.is_implicit() {
+        // A taskwait or a barrier may lie between the allocation and here.
+        t.phase.set(th.member().epoch.get() & 1);
+    }
+    let depends = Some(how.depends).filter(|d| !d.is_empty());
+    // SAFETY: the caller's promise.
+    unsafe { run::launch(th, team, parent, t, depends, here || run::crowded(th)) };
+}
+
+/// Makes the task the current one, for compiled code that calls the body itself.
+///
+/// # Safety
+/// `data` as the head of this module says; [`leave`] follows on the same thread.
+pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
+    // SAFETY: the caller's promise.
+    let t = unsafe { record(data) };
+    let parent = th.task();
+    t.group.set(parent.group.get());
+    let inherited = parent.flags.get() & FINAL;
+    t.flags
+        .set((t.flags.get() & DETACHED) | inherited | if is_final { FINAL } else { 0 });
+    th.ctx.task.set(t);
+}
+
+/// Ends a task that [`enter`] began; it is gone afterwards.
+///
+/// # Safety
+/// `data` is that of the current task, which [`enter`] made current.
+pub unsafe fn leave(th: &Thread, data: *mut u8) {
+    // SAFETY: the caller's promise.
+    let t = unsafe { record(data) };
+    if t.flags.get() & DETACHED != 0 {
+        // The maker is suspended until the task is complete, and that takes its event.
+        super::wait::for_event(th, t);
+    }
+    th.ctx.task.set(t.parent.get());
+    run::leave_children(t);
+    // SAFETY: the body has ended; nobody but the task's children refers to the record.
+    unsafe { run::release_undeferred(th, t) };
+}

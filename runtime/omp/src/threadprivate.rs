@@ -1,0 +1,199 @@
+//! Threadprivate variables that the runtime keeps (OpenMP 5.1, section 2.21.2), for compiled code that
+//! does not use thread-local storage. The process's initial thread uses the variable itself; the others
+//! get copies, which begin with the value that the variable had when it was first used.
+
+use crate::ahead;
+use crate::thread::Thread;
+use core::cell::RefCell;
+use core::ffi::c_void;
+use hetmp_core::hash::HashMap;
+use hetmp_core::report;
+use std::alloc::Layout;
+use std::sync::Mutex;
+
+/// How copies of a variable are made and ended.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// One object: constructor, copy constructor (copy, original), destructor.
+    Object {
+        /// Makes a copy from nothing.
+        construct: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>,
+        /// Makes a copy from the original.
+        copy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void>,
+        /// Ends a copy.
+        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
+    },
+    /// An array of objects: the same with the number of elements.
+    Array {
+        /// Makes a copy from nothing.
+        construct: Option<unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>,
+        /// Makes a copy from the original.
+        copy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> *mut c_void>,
+        /// Ends a copy.
+        destroy: Option<unsafe extern "C" fn(*mut c_void, usize)>,
+        /// Elements.
+        length: usize,
+    },
+}
+
+#[derive(Debug)]
+struct Variable {
+    kind: Option<Kind>,
+    /// The value at first use.
+    first: Option<Box<[u8]>>,
+}
+
+static VARIABLES: Mutex<Option<HashMap<usize, Variable>>> = Mutex::new(None);
+
+fn with_variable<R>(address: usize, f: impl FnOnce(&mut Variable) -> R) -> R {
+    let mut variables = VARIABLES
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let v = variables
+        .get_or_insert_with(HashMap::default)
+        .entry(address)
+        .or_insert(Variable {
+            kind: None,
+            first: None,
+        });
+    f(v)
+}
+
+/// Says how copies of the variable at `address` are made.
+///
+/// # Safety
+/// The functions fit the variable, for as long as threads use it.
+pub unsafe fn register(address: *mut c_void, kind: Kind) {
+    with_variable(address as usize, |v| v.kind = Some(kind));
+}
+
+#[derive(Debug)]
+struct Copy {
+    at: *mut c_void,
+    layout: Layout,
+    /// `None`: this is the variable itself, or it has no destructor.
+    kind: Option<Kind>,
+    own: bool,
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        if !self.own {
+            return;
+        }
+        // SAFETY: the promise made to `register`; the memory was allocated with this layout.
+        unsafe {
+            match self.kind {
+                Some(Kind::Object {
+                    destroy: Some(destroy),
+                    ..
+                }) => destroy(self.at),
+                Some(Kind::Array {
+                    destroy: Some(destroy),
+                    length,
+                    ..
+                }) => destroy(self.at, length),
+                _ => {}
+            }
+            std::alloc::dealloc(self.at.cast(), self.layout);
+        }
+    }
+}
+
+/// A thread's copies, by the variable's address.
+#[derive(Debug)]
+pub(crate) struct Copies(RefCell<HashMap<usize, Copy>>);
+
+impl Copies {
+    pub(crate) fn new() -> Copies {
+        Copies(RefCell::new(HashMap::default()))
+    }
+}
+
+/// The calling thread's copy of the variable of `size` bytes at `address`.
+///
+/// # Safety
+/// `address` is that of a threadprivate variable of `size` bytes.
+pub unsafe fn copy_of(th: &Thread, address: *mut c_void, size: usize) -> *mut c_void {
+    if let Some(copy) = th.privates.0.borrow().get(&(address as usize)) {
+        return copy.at;
+    }
+    // SAFETY: the caller's promise.
+    let copy = unsafe { make(th, address, size) };
+    let at = copy.at;
+    th.privates.0.borrow_mut().insert(address as usize, copy);
+    at
+}
+
+#[cold]
+unsafe fn make(th: &Thread, address: *mut c_void, size: usize) -> Copy {
+    let layout = Layout::from_size_align(size.max(1), 64).unwrap_or_else(|_| {
+        report::fatal(format_args!(
+            "a threadprivate variable of {size} bytes: less than half of the memory"
+        ))
+    });
+    let kind = with_variable(address as usize, |v| {
+        v.first.get_or_insert_with(|| {
+            // SAFETY: the caller's promise.
+            unsafe { core::slice::from_raw_parts(address.cast::<u8>(), size) }.into()
+        });
+        v.kind
+    });
+    if ahead::index(th) == 0 {
+        return Copy {
+            at: address,
+            layout,
+            kind: None,
+            own: false,
+        };
+    }
+    // SAFETY: the layout is not empty.
+    let at: *mut c_void = unsafe { std::alloc::alloc_zeroed(layout) }.cast();
+    if at.is_null() {
+        report::fatal(format_args!(
+            "out of memory for a threadprivate variable of {size} bytes"
+        ));
+    }
+    // SAFETY: the promise made to `register`: the functions fit a variable of this size.
+    unsafe {
+        match kind {
+            Some(Kind::Object {
+                construct: Some(construct),
+                ..
+            }) => {
+                construct(at);
+            }
+            Some(Kind::Object {
+                copy: Some(copy), ..
+            }) => {
+                copy(at, address);
+            }
+            Some(Kind::Array {
+                construct: Some(construct),
+                length,
+                ..
+            }) => {
+                construct(at, length);
+            }
+            Some(Kind::Array {
+                copy: Some(copy),
+                length,
+                ..
+            }) => {
+                copy(at, address, length);
+            }
+            _ => with_variable(address as usize, |v| {
+                if let Some(first) = &v.first {
+                    let bytes = first.len().min(size);
+                    core::ptr::copy_nonoverlapping(first.as_ptr(), at.cast(), bytes);
+                }
+            }),
+        }
+    }
+    Copy {
+        at,
+        layout,
+        kind,
+        own: true,
+    }
+}
