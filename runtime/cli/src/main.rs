@@ -10,6 +10,7 @@
 //! cannot be written); 2 for bad arguments and files.
 
 mod calibrate;
+mod goal;
 mod info;
 mod report;
 mod simulate;
@@ -33,6 +34,8 @@ struct Arguments {
 enum Command {
     /// Measures the nodes and the links between them, for HETMP_CALIBRATION
     Calibrate(calibrate::Arguments),
+    /// Looks at schedules of collective communication
+    Goal(goal::Arguments),
     /// Shows the machine, the CPUs and threads a program gets, places, and nodes
     Info(info::Arguments),
     /// Shows the file that a program left under HETMP_REPORT
@@ -44,6 +47,7 @@ enum Command {
 fn main() -> ExitCode {
     let output = match Arguments::parse().command {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
+        Command::Goal(arguments) => goal::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),

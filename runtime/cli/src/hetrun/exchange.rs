@@ -164,7 +164,7 @@ impl Exchange {
                     .chars()
                     .map(|c| if c.is_control() { ' ' } else { c })
                     .collect();
-                let text = format!("rank {rank}: aborted the job with status {status}: {line}");
+                let text = format!("rank {rank}: ended the job with status {status}: {line}");
                 self.fail(actions, status & 0xff, text);
             }
             Request::Finalize => {
@@ -357,7 +357,7 @@ mod tests {
         fails(
             &job.handle(1, Event::Request(abort)),
             1,
-            "rank 1: aborted the job with status 256: no room",
+            "rank 1: ended the job with status 256: no room",
         );
     }
 

@@ -14,7 +14,7 @@ pub(super) struct Request {
     pub(super) platform: LoadedPlatform,
     pub(super) workloads: Vec<LoadedWorkload>,
     /// Beyond those that are always compared.
-    pub(super) schedules: Vec<Schedule>,
+    pub(super) schedules: Vec<Column>,
     pub(super) objective: Objective,
     pub(super) seed: u64,
 }
@@ -45,8 +45,15 @@ impl Request {
             for column in self.columns() {
                 let chunk = match &column.strategy {
                     Strategy::All(s) => match (&s.kind, s.chunk) {
-                        (Kind::CrossDynamic, None) => w.model.chunk,
-                        (Kind::CrossDynamic | Kind::Dynamic | Kind::Static, Some(c)) => c,
+                        // For `aid-` schedules at worst, when a node never brings a time.
+                        (
+                            Kind::CrossDynamic
+                            | Kind::AidStatic
+                            | Kind::AidHybrid { .. }
+                            | Kind::AidDynamic { .. },
+                            c,
+                        ) => c.unwrap_or(w.model.chunk),
+                        (Kind::Dynamic | Kind::Static, Some(c)) => c,
                         (Kind::Dynamic, None) => 1,
                         _ => continue,
                     },
@@ -111,9 +118,7 @@ impl Request {
         if self.platform.model.memories > 1 {
             add("hetprobe-fastest", Strategy::Fastest(hetprobe));
         }
-        for schedule in &self.schedules {
-            add(&schedule.to_string(), Strategy::All(schedule.clone()));
-        }
+        columns.extend(self.schedules.iter().cloned());
         columns
     }
 }

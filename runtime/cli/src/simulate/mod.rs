@@ -1,7 +1,7 @@
 //! `hetmp simulate`: described programs on described machines, under the schedules' own code.
 //!
 //! * `library` holds what is shipped, `file` reads platforms and workloads (TOML), `compare` runs
-//!   every program under every strategy, `paper` knows the paper's figures, `text`, `json` and
+//!   every program under every strategy, `paper` knows the paper's figures, `random` runs random programs, `text`, `json` and
 //!   `svg` show the outcome.
 //!
 //! The simulation itself is `hetmp_sched::simulate`.
@@ -11,13 +11,16 @@ mod file;
 mod json;
 mod library;
 mod paper;
+mod random;
 mod svg;
 mod text;
 
 use crate::Output;
-use compare::{Comparison, Request};
+use compare::{Column, Comparison, Request};
+use hetmp_sched::csr;
 use hetmp_sched::decide::Objective;
-use hetmp_sched::schedule::Schedule;
+use hetmp_sched::schedule::{Kind, Schedule};
+use hetmp_sched::simulate::{Strategy, Technique};
 use library::What;
 
 #[derive(Debug, clap::Args)]
@@ -28,9 +31,12 @@ pub(crate) struct Arguments {
     /// Program: a shipped name, a TOML file, or `all`; may be repeated [default: the paper's ten]
     #[arg(long, value_name = "NAME|FILE")]
     workload: Vec<String>,
-    /// One more schedule, in the syntax of OMP_SCHEDULE; may be repeated
+    /// One more schedule, in the syntax of OMP_SCHEDULE, or fac2, mfac, awf-b; may be repeated
     #[arg(long, value_name = "SCHEDULE")]
     schedule: Vec<String>,
+    /// Adds the schedules of others: aid-static, aid-hybrid, aid-dynamic, fac2, mfac, awf-b
+    #[arg(long)]
+    others: bool,
     /// What decisions and gains are about: time, energy or edp; energy is modelled
     #[arg(long, value_name = "WORD", default_value = "time")]
     objective: String,
@@ -44,6 +50,10 @@ pub(crate) struct Arguments {
     /// Adds each loop's decision with the numbers behind it
     #[arg(long)]
     details: bool,
+    /// Runs N random programs on random machines instead, and compares hetprobe with the best
+    /// choice by hand
+    #[arg(long, value_name = "N", conflicts_with_all = ["list", "show", "sources", "json", "svg", "paper"])]
+    random: Option<u64>,
     /// Adds the paper's figures beside ours; with the paper's ten programs
     #[arg(long)]
     paper: bool,
@@ -85,6 +95,12 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
     if let Some(name) = &arguments.show {
         return show(name).map(printed);
     }
+    if let Some(count) = arguments.random {
+        if !(1..=100_000).contains(&count) {
+            return Err(format!("--random {count}: 1 to 100000 is accepted"));
+        }
+        return Ok(printed(random::table(arguments.seed, count)));
+    }
     let requests = requests(arguments)?;
     let comparisons: Vec<Comparison> = requests.iter().map(compare::run).collect();
     let mut output = Output::default();
@@ -117,6 +133,29 @@ fn show(name: &str) -> Result<String, String> {
         .ok_or_else(|| format!("--show {name}: a name that --list shows is accepted"))
 }
 
+/// The column of a schedule that was asked for by `text`.
+fn column(text: &str) -> Result<Column, String> {
+    let technique = Technique::ALL
+        .into_iter()
+        .find(|t| t.name().eq_ignore_ascii_case(text.trim()));
+    if let Some(technique) = technique {
+        return Ok(Column {
+            name: technique.name().to_owned(),
+            strategy: Strategy::SelfScheduled(technique),
+        });
+    }
+    let schedule = Schedule::parse(text).map_err(|e| {
+        format!(
+            "--schedule {text}: {}, or fac2, mfac, awf-b is accepted",
+            e.accepted
+        )
+    })?;
+    Ok(Column {
+        name: schedule.to_string(),
+        strategy: Strategy::All(schedule),
+    })
+}
+
 /// What is to be simulated: one request for each platform.
 fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
     let objective = Objective::ALL
@@ -128,13 +167,20 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
                 arguments.objective
             )
         })?;
+    let others = [
+        "aid-static",
+        "aid-hybrid",
+        "aid-dynamic",
+        "fac2",
+        "mfac",
+        "awf-b",
+    ];
     let schedules = arguments
         .schedule
         .iter()
-        .map(|text| {
-            Schedule::parse(text)
-                .map_err(|e| format!("--schedule {text}: {} is accepted", e.accepted))
-        })
+        .map(String::as_str)
+        .chain(others.into_iter().filter(|_| arguments.others))
+        .map(column)
         .collect::<Result<Vec<_>, _>>()?;
     let mut names: Vec<&str> = Vec::new();
     for name in &arguments.workload {
@@ -178,9 +224,16 @@ fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
                 workloads.push(workload);
             }
         }
-        for schedule in &schedules {
-            if let hetmp_sched::schedule::Kind::StaticCsr { ratios } = &schedule.kind {
-                hetmp_sched::csr::check(ratios, platform.model.nodes.len())
+        for Column {
+            name: schedule,
+            strategy,
+        } in &schedules
+        {
+            let Strategy::All(Schedule { kind, .. }) = strategy else {
+                continue;
+            };
+            if let Kind::StaticCsr { ratios } = kind {
+                csr::check(ratios, platform.model.nodes.len())
                     .map_err(|e| format!("--schedule {schedule} on {name}: {e}"))?;
             }
         }

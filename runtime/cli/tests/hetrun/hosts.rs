@@ -149,7 +149,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
     let output = quick(role(&mut network.hetrun(), "abort"));
     assert_eq!(
         verdict(&output),
-        ["hetmp: rank 1: aborted the job with status 9: no more room"]
+        ["hetmp: rank 1: ended the job with status 9: no more room"]
     );
     // The connection to a host breaks: its agent's end stands for it.
     let script = "[ $HETRUN_RANK != 2 ] || kill -KILL $PPID; exec sleep 30";

@@ -51,7 +51,7 @@ fn under_hydra() {
     for way in ["pmi1", "pmi2"] {
         let output = quick(role(hydra().env("HETMP_BOOTSTRAP", way), "abort"));
         assert!(!output.status.success());
-        let line = "hetmp: rank 1 aborted the job with status 9: no more room";
+        let line = "hetmp: rank 1 ended the job with status 9: no more room";
         assert!(text(&output.stderr).contains(line));
     }
 }
@@ -76,6 +76,6 @@ fn under_open_mpi() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let output = quick(role(&mut mpirun(), "abort"));
     assert!(!output.status.success());
-    let line = "hetmp: rank 1 aborted the job with status 9: no more room";
+    let line = "hetmp: rank 1 ended the job with status 9: no more room";
     assert!(text(&output.stderr).contains(line));
 }

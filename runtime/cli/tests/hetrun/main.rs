@@ -240,7 +240,7 @@ fn deaths_in_the_middle_of_a_job_are_named() {
         (
             "abort",
             9,
-            "hetmp: rank 1: aborted the job with status 9: no more room",
+            "hetmp: rank 1: ended the job with status 9: no more room",
         ),
         (
             "leave",

@@ -1,0 +1,255 @@
+//! `hetmp goal`: schedules of collective communication as files.
+//!
+//! * `check` finds what is wrong with the graphs of a whole job and runs them in one thread; `compile` writes one rank's
+//!   binary schedule; `show` reads one; `plot` draws a job as a graph for Graphviz.
+//!
+//! The formats and everything that is decided are `hetmp_goal`'s.
+
+use crate::Output;
+use hetmp_goal::global::{self, Finding};
+use hetmp_goal::graph::{After, Graph, Work};
+use hetmp_goal::memory::{total, Owned};
+use hetmp_goal::network::Network;
+use hetmp_goal::rank::{Limits, State};
+use hetmp_goal::schedule::Schedule;
+use hetmp_goal::text;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of a file: schedules of simulators are long, but a mistyped name may be a disk.
+const MOST_BYTES: u64 = 1 << 30;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Looks for messages without a partner and for ranks that wait for each other in a circle, then runs the job in
+    /// one thread
+    Check {
+        /// A job in the text form of LogGOPSim and ATLAHS
+        file: PathBuf,
+        /// Draws the order in which messages arrive
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Writes one rank's binary schedule
+    Compile {
+        /// A job in the text form
+        file: PathBuf,
+        /// Whose schedule
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        rank: u32,
+        /// Where to
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
+    /// Validates a binary schedule and prints its operations
+    Show {
+        /// What `hetmp goal compile` wrote
+        file: PathBuf,
+    },
+    /// Prints a job as a graph in Graphviz's DOT
+    Plot {
+        /// A job in the text form
+        file: PathBuf,
+    },
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    let done = match &arguments.what {
+        What::Check { file, seed } => return check(file, *seed),
+        What::Compile { file, rank, output } => compile(file, *rank, output),
+        What::Show { file } => show(file),
+        What::Plot { file } => job(file).map(|graphs| plot(&graphs)),
+    };
+    match done {
+        Ok(text) => Output {
+            text,
+            ..Output::default()
+        },
+        Err(error) => Output::refuse(error),
+    }
+}
+
+fn bytes(file: &Path) -> Result<Vec<u8>, String> {
+    let wrong = |why: &dyn core::fmt::Display| {
+        let shown = file.display();
+        format!("file {shown}: {why}: a regular file of up to 1 GiB is accepted")
+    };
+    let found = std::fs::metadata(file).map_err(|e| wrong(&e))?;
+    if !found.is_file() || found.len() > MOST_BYTES {
+        return Err(wrong(&"another kind, or too long"));
+    }
+    std::fs::read(file).map_err(|e| wrong(&e))
+}
+
+fn job(file: &Path) -> Result<Vec<Graph>, String> {
+    let shown = file.display();
+    let text = String::from_utf8(bytes(file)?)
+        .map_err(|_| format!("file {shown}: not UTF-8: a text is accepted"))?;
+    text::read(&text).map_err(|e| format!("file {shown}: {e}"))
+}
+
+fn check(file: &Path, seed: u64) -> Output {
+    let graphs = match job(file) {
+        Ok(graphs) => graphs,
+        Err(error) => return Output::refuse(error),
+    };
+    let mut errors: Vec<String> = global::check(&graphs)
+        .iter()
+        .map(Finding::to_string)
+        .collect();
+    let mut text = String::new();
+    if errors.is_empty() {
+        match rehearse(&graphs, seed) {
+            Ok(said) => text = said,
+            Err(why) => errors.push(why),
+        }
+    }
+    Output {
+        text,
+        errors,
+        status: 1,
+    }
+}
+
+/// Runs a job in one thread; what it took, or why it did not end.
+fn rehearse(graphs: &[Graph], seed: u64) -> Result<String, String> {
+    let mut net = Network::new(graphs.len() as u32, Limits::default(), seed);
+    let mut handles = Vec::new();
+    for graph in graphs {
+        let rank = graph.rank();
+        let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
+        let started = net.start(&Arc::new(schedule), 0, Box::new(Owned::default()));
+        handles.push(started.map_err(|e| format!("rank {rank}: {e}"))?);
+    }
+    net.run();
+    let mut sent = 0;
+    for (rank, handle) in (0..).zip(handles) {
+        match net.rank(rank).state(handle) {
+            Some(State::Done) => {}
+            Some(State::Failed(why)) => return Err(format!("rank {rank}: {why}")),
+            _ => return Err(format!("rank {rank}: its schedule does not end")),
+        }
+        let counts = net.rank(rank).counts();
+        sent += counts.eager + counts.offered;
+    }
+    let operations: usize = graphs.iter().map(|g| g.operations().len()).sum();
+    Ok(format!(
+        "{} ranks, {operations} operations, {sent} messages between ranks: every schedule ends; computation on the \
+         longest way {} ns\n",
+        graphs.len(),
+        net.now()
+    ))
+}
+
+fn compile(file: &Path, rank: u32, output: &Path) -> Result<String, String> {
+    let graphs = job(file)?;
+    let last = graphs.len() - 1;
+    let graph = graphs
+        .get(rank as usize)
+        .ok_or_else(|| format!("--rank {rank}: 0 to {last} are accepted"))?;
+    let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
+    std::fs::write(output, schedule.to_bytes()).map_err(|e| {
+        format!(
+            "--output {}: {e}: a file that can be written is accepted",
+            output.display()
+        )
+    })?;
+    Ok(format!(
+        "{}: {} operations, {} words\n",
+        output.display(),
+        schedule.operations(),
+        schedule.words().len()
+    ))
+}
+
+fn show(file: &Path) -> Result<String, String> {
+    let schedule =
+        Schedule::from_bytes(&bytes(file)?).map_err(|e| format!("file {}: {e}", file.display()))?;
+    let graph = schedule.to_graph();
+    let mut out = format!(
+        "rank {} of {}, {} operations, {} segments, {} bytes of scratchpad\n",
+        schedule.rank(),
+        schedule.ranks(),
+        schedule.operations(),
+        schedule.segments().len(),
+        schedule.scratchpad()
+    );
+    for (place, work) in graph.operations().iter().enumerate() {
+        // Writing to a string does not fail.
+        let _ = write!(out, "{place:6}  {}", words(work));
+        for (_, after, earlier) in graph.edges().filter(|(later, ..)| *later == place) {
+            let _ = write!(
+                out,
+                "; after {earlier}{}",
+                if after == After::Begun {
+                    " has begun"
+                } else {
+                    ""
+                }
+            );
+        }
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn words(work: &Work) -> String {
+    let bytes = |pieces| total(pieces).unwrap_or(u64::MAX);
+    match work {
+        Work::Send { to, tag, from } => format!("send {} bytes to {to} tag {tag}", bytes(from)),
+        Work::Recv { from, tag, into } => {
+            format!("receive {} bytes from {from} tag {tag}", bytes(into))
+        }
+        Work::Local {
+            op,
+            element,
+            target,
+            ..
+        } => format!(
+            "{op} {} of {element}",
+            bytes(target) / element.bytes().max(1)
+        ),
+        Work::Copy { into, .. } => format!("copy {} bytes", bytes(into)),
+        Work::Timestamp { .. } => "timestamp".to_owned(),
+        Work::Calc { nanoseconds } => format!("calc {nanoseconds} ns"),
+    }
+}
+
+fn plot(graphs: &[Graph]) -> String {
+    let mut out = String::from("digraph goal {\n  node [shape=box];\n");
+    for graph in graphs {
+        let rank = graph.rank();
+        let _ = writeln!(
+            out,
+            "  subgraph cluster_{rank} {{\n    label=\"rank {rank}\";"
+        );
+        for (i, work) in graph.operations().iter().enumerate() {
+            let _ = writeln!(out, "    r{rank}_{i} [label=\"{}\"];", words(work));
+        }
+        for (later, after, earlier) in graph.edges() {
+            let style = if after == After::Begun {
+                " [style=dotted]"
+            } else {
+                ""
+            };
+            let _ = writeln!(out, "    r{rank}_{earlier} -> r{rank}_{later}{style};");
+        }
+        out.push_str("  }\n");
+    }
+    for (receive, send) in global::messages(graphs) {
+        let _ = writeln!(
+            out,
+            "  r{}_{} -> r{}_{} [color=blue, constraint=false];",
+            send.rank, send.operation, receive.rank, receive.operation
+        );
+    }
+    out.push_str("}\n");
+    out
+}
