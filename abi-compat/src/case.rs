@@ -31,6 +31,8 @@ pub struct Case {
     forms: Vec<String>,
     /// libgomp cannot run it; the output to be seen is in `expected/`.
     pub only_hetmp: bool,
+    /// Compiled by clang, against libomp.
+    clang: bool,
     /// The lever or guard that the report must tell of for some region, where virtual teams are
     /// forced: `tests/static_loops.rs`.
     pub lever: Option<String>,
@@ -59,6 +61,10 @@ impl std::fmt::Display for Setting {
         f.write_str(&words.join(" "))
     }
 }
+
+/// The compilers of clang's side of the tests; their libomp is the reference.
+pub const CLANG: &str = "clang-19";
+const CLANGXX: &str = "clang++-19";
 
 /// The forms of a kernel's loops, and the flag that compiles each: `c-tests/kernels/kernel.h`.
 pub const FORMS: [(&str, Option<&str>); 3] = [
@@ -116,6 +122,7 @@ impl Case {
             shared: Vec::new(),
             forms: Vec::new(),
             only_hetmp: false,
+            clang: false,
             lever: None,
         };
         for line in text.lines().take(30) {
@@ -172,6 +179,26 @@ impl Case {
         Ok(())
     }
 
+    /// The same program compiled by clang; `None` where clang has no compiler for the language.
+    pub fn by_clang(&self) -> Option<Case> {
+        let mut case = self.clone();
+        case.name = format!("clang/{}", self.name);
+        case.clang = true;
+        // clang warns about what gcc's flags switch off.
+        case.flags.retain(|f| !f.starts_with("-W"));
+        case.flags.push("-w".to_owned());
+        (self.language != Language::Fortran).then_some(case)
+    }
+
+    /// Is the program about OpenMP alone: no library built by gcc, no names of libgomp's own, no
+    /// variables of hetmp's?
+    pub fn fits_other_runtimes(&self) -> bool {
+        !self.only_hetmp
+            && self.shared.is_empty()
+            && !self.name.starts_with("gomp_")
+            && !self.env.iter().any(|(name, _)| name.starts_with("HETMP_"))
+    }
+
     /// The case of one form: its own name, and the flag that makes it.
     fn of_form(&self, form: &str) -> Case {
         let mut case = self.clone();
@@ -207,14 +234,12 @@ impl Case {
         let path = dir.join("program");
         let mut flags = vec!["-fopenmp".to_owned(), "-O2".to_owned()];
         flags.extend(self.flags.iter().cloned());
-        compile(
-            self.language.compiler(),
-            &self.source,
-            &path,
-            &dir,
-            &flags,
-            &self.libs,
-        )?;
+        let compiler = match (self.clang, self.language) {
+            (true, Language::Cxx) => CLANGXX,
+            (true, _) => CLANG,
+            (false, language) => language.compiler(),
+        };
+        compile(compiler, &self.source, &path, &dir, &flags, &self.libs)?;
         Ok(Binary { path, dir, shared })
     }
 
@@ -374,7 +399,13 @@ pub fn prefix_lib(library: &Path, cache: &Path) -> Result<PathBuf, String> {
         fs::create_dir_all(&dir)?;
         let fresh = dir.join("fresh");
         fs::copy(library, &fresh)?;
-        for name in ["libhetmp.so", "libgomp.so.1"] {
+        for name in [
+            "libhetmp.so",
+            "libgomp.so.1",
+            "libomp.so",
+            "libomp.so.5",
+            "libiomp5.so",
+        ] {
             let link = dir.join("link");
             let _ = fs::remove_file(&link);
             fs::hard_link(&fresh, &link)?;

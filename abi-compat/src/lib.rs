@@ -10,9 +10,9 @@
 //! Nothing here is loaded into other people's processes. Inputs are files in the
 //! repository, the built library (`HETMP_LIB` or the target directory, see
 //! [`library`]) and Debian's `gcc-12-source`; outputs are test verdicts, tables
-//! and JSON files. No line of gcc's test suite is kept in the repository.
+//! and JSON files. Benchmarks are a crate of their own (`abi-compat/bench`), and so is the generator of
+//! the OpenSHMEM headers (`abi-compat/surface`). No line of gcc's test suite is kept in the repository.
 
-pub mod bench;
 pub mod c_api;
 pub mod case;
 pub mod compare;
@@ -22,7 +22,6 @@ pub mod elf;
 pub mod exec;
 pub mod library;
 pub mod selector;
-pub mod shmem_surface;
 pub mod suite;
 pub mod symbols;
 pub mod tcl;

@@ -74,6 +74,32 @@ pub fn fresh() -> &'static Path {
     })
 }
 
+/// The library under test as `scripts/install` lays it down in `prefix`, made anew; or what
+/// `HETMP_TEST_PREFIX` names.
+///
+/// # Panics
+/// With one line when it cannot be installed.
+pub fn installed(prefix: &Path) -> PathBuf {
+    if let Some(there) = std::env::var_os("HETMP_TEST_PREFIX") {
+        return PathBuf::from(there);
+    }
+    let _ = std::fs::remove_dir_all(prefix);
+    let out = Command::new(root().join("scripts/install"))
+        .arg("--prefix")
+        .arg(prefix)
+        .current_dir(root())
+        .env("HETMP_LIB", fresh())
+        .env("CARGO_TARGET_DIR", target_dir())
+        .output()
+        .expect("scripts/install starts");
+    assert!(
+        out.status.success(),
+        "hetmp: scripts/install: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    prefix.to_owned()
+}
+
 /// The system's libgomp as gcc finds it, if there is one.
 pub fn system_libgomp() -> Option<PathBuf> {
     let out = Command::new("gcc")

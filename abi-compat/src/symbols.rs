@@ -32,6 +32,23 @@ pub fn later() -> Vec<Export> {
     exports(include_str!("../symbols/libgomp-later.txt"))
 }
 
+/// The programming interface that LLVM 19's libomp exports at `VERSION`.
+pub fn libomp19() -> Vec<&'static str> {
+    names(include_str!("../symbols/libomp-19.txt"))
+}
+
+/// Names of that interface that this library does not have.
+pub fn libomp_missing() -> Vec<&'static str> {
+    names(include_str!("../symbols/libomp-missing.txt"))
+}
+
+fn names(text: &'static str) -> Vec<&'static str> {
+    text.lines()
+        .filter(|l| !l.starts_with('#'))
+        .filter_map(|l| l.split_whitespace().next())
+        .collect()
+}
+
 /// Every version node, in the order of their chains.
 pub fn nodes() -> Vec<Node> {
     rows(include_str!("../symbols/libgomp-nodes.txt"))

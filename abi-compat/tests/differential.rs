@@ -6,12 +6,17 @@
 //! under libgomp once and under us once, in turns through `LD_PRELOAD` and through
 //! `LD_LIBRARY_PATH` with a hard link named `libgomp.so.1`.
 //!
+//! Those in C and C++ are also compiled by clang (`clang/NAME`), and run under libomp and under us: a
+//! sample of `c-tests/`, all with `HETMP_COMPILERS=all`, and those in `c-tests/clang/`, which only clang
+//! compiles. `c-tests/not-clang.txt` says which programs are left out, and why.
+//!
 //! `HETMP_DIFFERENTIAL=self` runs libgomp against itself, which shows whether a
 //! program's output is deterministic; then no library of ours is needed.
 
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
+use hetmp_abi_compat::suite::find_in_path;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,7 +45,9 @@ fn main() -> ExitCode {
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
     let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
     assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    let clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
     cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
+    cases.extend(clang);
     let cache = library::target_dir().join("differential");
 
     let to_itself = std::env::var("HETMP_DIFFERENTIAL").is_ok_and(|v| v == "self");
@@ -66,6 +73,50 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
+/// Every how manyth program clang compiles, too, unless all are asked for.
+const SAMPLE: usize = 8;
+
+/// By the name alone: a new program does not change which others are in the sample.
+fn in_sample(name: &str, step: usize) -> bool {
+    let sum = name
+        .bytes()
+        .fold(0usize, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
+    sum % step == 0
+}
+
+/// The cases of clang's side.
+fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
+    if find_in_path(case::CLANG).is_err() {
+        eprintln!("skipped: clang's side: no {}", case::CLANG);
+        return Ok(Vec::new());
+    }
+    let list = case::folder().join("not-clang.txt");
+    let text =
+        std::fs::read_to_string(&list).map_err(|e| format!("file {}: {e}", list.display()))?;
+    let left_out: Vec<&str> = text
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .filter_map(|l| l.split_whitespace().next())
+        .collect();
+    for name in &left_out {
+        if !cases.iter().any(|c| c.name == *name) {
+            return Err(format!("file {}: {name}: no such program", list.display()));
+        }
+    }
+    let step = match std::env::var("HETMP_COMPILERS").as_deref() {
+        Ok("all") => 1,
+        Ok(other) => return Err(format!("variable HETMP_COMPILERS {other}: all is accepted")),
+        Err(_) => SAMPLE,
+    };
+    let both = cases
+        .iter()
+        .filter(|c| c.fits_other_runtimes() && !left_out.contains(&c.name.as_str()))
+        .filter(|c| in_sample(&c.name, step))
+        .filter_map(Case::by_clang);
+    let own = case::all(&case::folder().join("clang"))?;
+    Ok(both.chain(own.iter().filter_map(Case::by_clang)).collect())
+}
+
 /// The dynamic loader goes on without a library that it cannot load, and every
 /// test would then compare libgomp with itself.
 fn check_loaded(case: &Case, cache: &Path, ours: &Ours) -> Result<(), String> {
@@ -79,7 +130,8 @@ fn check_loaded(case: &Case, cache: &Path, ours: &Ours) -> Result<(), String> {
         let out = case.run(&binary, &none, &extra)?;
         let loaded = String::from_utf8_lossy(&out.stdout);
         let is_ours = |l: &&str| l.contains(&*value.to_string_lossy());
-        let other_gomp = |l: &&str| l.contains("libgomp.so") && !is_ours(l);
+        // The loader's own word for the library comes first; folders behind it may have any name.
+        let other_gomp = |l: &&str| l.trim_start().starts_with("libgomp.so") && !is_ours(l);
         if loaded.lines().filter(is_ours).count() != 1 || loaded.lines().any(|l| other_gomp(&l)) {
             return Err(format!(
                 "library {}: not what {how} loads:\n{loaded}{}",

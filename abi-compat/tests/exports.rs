@@ -109,6 +109,45 @@ fn versioned_exports_are_libgomp_s() {
     }
 }
 
+/// What libomp has is here or in the list of what is missing, which the documentation shows; and what is
+/// here at libomp's node is libomp's, or an OpenMP routine that newer programs ask for.
+#[test]
+fn libomp_exports_are_ours_or_listed() {
+    let at_node: Vec<String> = ours()
+        .symbols
+        .into_iter()
+        .filter(|s| s.node.as_deref() == Some("VERSION"))
+        .map(|s| s.name)
+        .collect();
+    let (known, missing) = (symbols::libomp19(), symbols::libomp_missing());
+    let has = |name: &str| at_node.iter().any(|n| n == name);
+    for name in &known {
+        assert_ne!(
+            has(name),
+            missing.contains(name),
+            "{name}: exported {}, listed in symbols/libomp-missing.txt {}",
+            has(name),
+            missing.contains(name)
+        );
+    }
+    for name in &missing {
+        assert!(known.contains(name), "{name}: not one of libomp's");
+    }
+    for name in &at_node {
+        assert!(
+            known.contains(&name.as_str()) || name.starts_with("omp_"),
+            "{name}: not one of libomp's"
+        );
+    }
+    let page = fs::read_to_string(library::root().join("docs/openmp-clang.md")).unwrap();
+    for name in missing {
+        assert!(
+            page.contains(name),
+            "docs/openmp-clang.md: {name} is missing"
+        );
+    }
+}
+
 #[test]
 fn nothing_leaks_unversioned() {
     let mut headers = String::new();

@@ -57,23 +57,7 @@ fn folder() -> PathBuf {
 /// The library under test as `scripts/install` lays it down.
 fn prefix() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
-    PREFIX.get_or_init(|| {
-        if let Some(given) = std::env::var_os("HETMP_TEST_PREFIX") {
-            return PathBuf::from(given);
-        }
-        let prefix = folder().join("prefix");
-        let _ = fs::remove_dir_all(&prefix);
-        let lib = library::fresh().display().to_string();
-        let target = library::target_dir().display().to_string();
-        let ran = run(
-            &library::root().join("scripts/install"),
-            &strings(&["--prefix", &prefix.display().to_string()]),
-            &[("HETMP_LIB", &lib), ("CARGO_TARGET_DIR", &target)],
-            600,
-        );
-        assert_eq!(ran.ending, exec::Ending::Exit(0), "{}", ran.err);
-        prefix
-    })
+    PREFIX.get_or_init(|| library::installed(&folder().join("prefix")))
 }
 
 /// A program, compiled once.
@@ -553,58 +537,5 @@ fn the_header_compiles_as_cuda_and_hip() {
         "hipcc",
         &["-std=c++14", "-O2", "-x", "hip", "--offload-arch=gfx906"],
         "c-tests/device/kernel.cu",
-    );
-}
-
-/// `bench gio` runs to its end, with a time for every mode, and refuses what cannot be.
-#[test]
-fn the_benchmark_measures_every_mode() {
-    let json = folder().join("bench.json");
-    let svg = folder().join("bench.svg");
-    let (json_text, svg_text) = (json.display().to_string(), svg.display().to_string());
-    let shown = prefix().display().to_string();
-    let bench = Path::new(env!("CARGO_BIN_EXE_bench"));
-    let args = [
-        "gio", "--quick", "--rounds", "1", "--pes", "2", "--prefix", &shown, "--json", &json_text,
-        "--svg", &svg_text,
-    ];
-    let ran = run(bench, &strings(&args), &[], 240);
-    assert_eq!(ran.ending, exec::Ending::Exit(0), "{}{}", ran.out, ran.err);
-    let report: serde_json::Value =
-        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
-    let rows = report["rows"].as_array().unwrap();
-    for (part, modes) in [
-        (
-            "latency",
-            &["cpu", "gio", "built", "ikn", "interk", "launch"][..],
-        ),
-        ("jacobi", &["gio", "ikn", "interk", "overlap"]),
-        ("spts", &["gio", "ikn", "interk", "overlap"]),
-        ("uncached", &["plain", "gpu"]),
-    ] {
-        let row = rows
-            .iter()
-            .find(|r| r["part"] == part && r["series"].as_array().unwrap().len() == modes.len());
-        let row = row.unwrap_or_else(|| panic!("{part}: {report}"));
-        for mode in modes {
-            let series = row["series"].as_array().unwrap();
-            let found = series.iter().find(|s| s["mode"] == *mode).unwrap();
-            let values = found["values"].as_array().unwrap();
-            assert_eq!(values.len(), 1, "{row}");
-            assert!(values[0].as_f64().unwrap() > 0.0, "{row}");
-        }
-    }
-    assert!(fs::read_to_string(&svg).unwrap().contains("</svg>"));
-    let ran = run(
-        bench,
-        &strings(&["gio", "--prefix", "/nonexistent"]),
-        &[],
-        60,
-    );
-    assert_eq!(ran.ending, exec::Ending::Exit(2));
-    assert!(
-        ran.err.starts_with("hetmp: ") && ran.err.lines().count() == 1,
-        "{}",
-        ran.err
     );
 }

@@ -11,7 +11,15 @@ use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::library;
 use std::path::PathBuf;
 
-const SCHEDULES: [&str; 4] = ["hetprobe", "hetprobe-i", "static-csr:3,1", "cross-dynamic"];
+const SCHEDULES: [&str; 7] = [
+    "hetprobe",
+    "hetprobe-i",
+    "static-csr:3,1",
+    "cross-dynamic",
+    "aid-static",
+    "aid-hybrid",
+    "aid-dynamic",
+];
 
 /// Two CPUs that this process may use.
 fn cpus() -> Option<(usize, usize)> {

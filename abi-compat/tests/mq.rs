@@ -98,7 +98,7 @@ fn build(source: &str, kind: &str, flags: &[&str]) -> PathBuf {
         ("gcc", "-std=gnu11")
     };
     let path = library::root().join("c-tests/mq").join(source);
-    let mut args = strings(&[standard, "-O2", "-g", "-Wall", "-Wextra"]);
+    let mut args = strings(&[standard, "-O2", "-g", "-Wall", "-Wextra", "-Wshadow"]);
     args.extend(strings(flags));
     args.extend(at.cflags.clone());
     args.extend([

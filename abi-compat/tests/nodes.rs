@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-const SCHEDULES: [&str; 9] = [
+const SCHEDULES: [&str; 13] = [
     "hetprobe",
     "hetprobe,100",
     "hetprobe-i",
@@ -20,6 +20,10 @@ const SCHEDULES: [&str; 9] = [
     "static-csr:3,1",
     "cross-dynamic",
     "cross-dynamic,7",
+    "static-csr:1,0",
+    "aid-static",
+    "aid-hybrid,50,3",
+    "aid-dynamic,40,2",
     "dynamic,3",
     "static",
 ];
@@ -122,6 +126,7 @@ fn every_schedule_runs_every_iteration_once() {
         "nodes_every_iteration.c",
         "nodes_nowait_absent.c",
         "nodes_irregular.c",
+        "gomp_legacy_runtime.c",
     ] {
         let program = scratch.compile(&library::root().join("c-tests").join(name));
         for schedule in SCHEDULES {
@@ -279,7 +284,7 @@ fn bad_values_cost_one_line_each() {
     let lines = run(&[("HETMP_NODES", &two), ("OMP_SCHEDULE", "static-csr:3,2,1")]);
     assert_eq!(
         lines,
-        ["hetmp: OMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes"]
+        ["hetmp: OMP_SCHEDULE static-csr:3,2,1: one ratio per node is accepted: 3 given, 2 nodes; dynamic,1 holds"]
     );
     let lines = run(&[("HETMP_NODES", "cores=x"), ("OMP_SCHEDULE", "dynamic")]);
     assert_eq!(lines.len(), 1, "{lines:?}");
@@ -300,6 +305,112 @@ fn bad_values_cost_one_line_each() {
         lines[0].starts_with("hetmp: HETMP_REPORT /nonexistent/report.json: "),
         "{lines:?}"
     );
+}
+
+/// A variable that names a pipe without a writer, or a device without an end, by a slip.
+#[test]
+fn no_file_is_read_for_ever() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("endless");
+    let program = scratch.compile_text(
+        "one",
+        "int main(void) {\n#pragma omp parallel for schedule(runtime)\nfor (int i = 0; i < 9; i++);\n}\n",
+    );
+    let pipe = scratch.0.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let pipe = pipe.display().to_string();
+    let two = format!("cores={};cores={}", cpus[0], cpus[1]);
+    for name in [
+        "HETMP_NODES",
+        "HETMP_CALIBRATION",
+        "HETMP_COUNTER",
+        "HETMP_PROFILE",
+        "HETMP_REPORT",
+        "HETMP_TRACE",
+    ] {
+        let writes = matches!(name, "HETMP_REPORT" | "HETMP_TRACE");
+        // What is written to /dev/zero is gone, and nothing is wrong with that.
+        let files = [pipe.as_str(), "/dev/zero"];
+        for file in &files[..if writes { 1 } else { 2 }] {
+            let at = matches!(name, "HETMP_NODES" | "HETMP_COUNTER");
+            let value = format!("{}{file}", if at { "@" } else { "" });
+            let env = [
+                ("HETMP_NODES", two.as_str()),
+                ("HETMP_SCHEDULE", "hetprobe"),
+                (name, value.as_str()),
+            ];
+            let env = &env[usize::from(name == "HETMP_NODES")..];
+            let out = scratch.run(&program, &[], env);
+            let said = text(&out.stderr);
+            assert_eq!(out.ending, Ending::Exit(0), "{name} {file}: {said}");
+            assert_eq!(said.lines().count(), 1, "{name} {file}: {said}");
+            assert!(
+                said.starts_with(&format!("hetmp: {name} {value}: ")),
+                "{said}"
+            );
+            assert!(writes || said.contains("not a regular file"), "{said}");
+        }
+    }
+}
+
+/// Emulated speed takes a signal that nobody uses. A program may have used all.
+#[test]
+fn no_signal_is_free() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("signals");
+    let program = scratch.compile_text(
+        "signals",
+        r#"
+#include <signal.h>
+static volatile long sink;
+int main(void) {
+    for (int s = SIGRTMIN; s <= SIGRTMAX; s++) signal(s, SIG_IGN);
+    #pragma omp parallel num_threads(2)
+    for (long i = 0; i < 100000; i++) sink = i;
+}
+"#,
+    );
+    let nodes = format!("cores={},speed=0.5;cores={}", cpus[0], cpus[1]);
+    let out = scratch.run(&program, &[], &[("HETMP_NODES", &nodes)]);
+    let said = text(&out.stderr);
+    assert_eq!(out.ending, Ending::Exit(0), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(
+        said.starts_with("hetmp: emulated speed: the program has taken every real-time signal"),
+        "{said}"
+    );
+}
+
+/// libgomp ends the program there, and says only that a thread cannot be created.
+#[test]
+fn places_beyond_the_machine() {
+    let Some(cpus) = cpus() else { return };
+    let scratch = Scratch::new("beyond");
+    let program = scratch.compile_text(
+        "beyond",
+        r#"
+#include <omp.h>
+int main(void) {
+    #pragma omp parallel num_threads(2)
+    #pragma omp critical
+    omp_display_affinity("CPUs %A");
+}
+"#,
+    );
+    let first = cpus[cpus.len() - 1] + 5;
+    let value = format!("{first}-{}", first + 2);
+    let out = scratch.run(&program, &[], &[("GOMP_CPU_AFFINITY", &value)]);
+    let said = text(&out.stderr);
+    assert_eq!(out.ending, Ending::Exit(0), "{said}");
+    assert!(
+        said.starts_with(&format!(
+            "hetmp: GOMP_CPU_AFFINITY '{value}': this process may use the CPUs "
+        )),
+        "{said}"
+    );
+    assert!(!said.contains(&format!("CPUs {first}")), "{said}");
+    assert!(said.contains(&format!("CPUs {}", cpus[0])), "{said}");
 }
 
 #[test]

@@ -302,6 +302,168 @@ fn regions_and_loops_add_up() {
 }
 
 /// Without nodes and schedules of ours there is a report too, with the guards.
+/// Regions of which the report must say what happened in them: `sections`, which nothing divides, a
+/// loop beside a call that leads anywhere, and regions and loops as old gcc compiles them.
+const KINDS: &str = r#"
+#include <omp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void GOMP_parallel_start(void (*)(void *), void *, unsigned);
+void GOMP_parallel_end(void);
+bool GOMP_loop_runtime_start(long, long, long, long *, long *);
+bool GOMP_loop_runtime_next(long *, long *);
+void GOMP_loop_end_nowait(void);
+
+enum { N = 400 };
+static volatile long sink;
+static int hits[N], numbers[64];
+static void work(long n) { for (long k = 0; k < n; k++) sink = k; }
+static void number(int me) { numbers[me]++; }
+static void (*volatile anything)(int) = number;
+
+static void sections(void)
+{
+    #pragma omp parallel sections
+    {
+        #pragma omp section
+        work(400000);
+        #pragma omp section
+        work(400000);
+        #pragma omp section
+        work(400000);
+    }
+}
+
+static void beside(void)
+{
+    #pragma omp parallel
+    {
+        anything(omp_get_thread_num());
+        #pragma omp for schedule(runtime)
+        for (int i = 0; i < N; i++) { work(20000); hits[i]++; }
+    }
+}
+
+static void old_loop(void *data)
+{
+    long s, e, last = -1;
+    if (GOMP_loop_runtime_start(0, N, 1, &s, &e))
+        do {
+            if (s <= last) abort();
+            for (long i = s; i < e; i++) { work(20000); hits[i]++; }
+            last = e - 1;
+        } while (GOMP_loop_runtime_next(&s, &e));
+    GOMP_loop_end_nowait();
+}
+
+static void old_static(void *data)
+{
+    int n = omp_get_num_threads(), me = omp_get_thread_num();
+    for (int i = N * me / n; i < N * (me + 1) / n; i++) { work(20000); hits[i]++; }
+}
+
+static void old(void (*body)(void *))
+{
+    GOMP_parallel_start(body, 0, 0);
+    body(0);
+    GOMP_parallel_end();
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argv[1];
+    printf("%d\n", omp_get_max_threads());
+    for (int i = 0; i < 6; i++) {
+        if (!strcmp(what, "sections")) sections();
+        if (!strcmp(what, "beside")) beside();
+        if (!strcmp(what, "old-loop")) old(old_loop);
+        if (!strcmp(what, "old-static")) old(old_static);
+    }
+    for (int i = 0; i < N; i++)
+        if (hits[i] != hits[0]) abort();
+    return 0;
+}
+"#;
+
+#[test]
+fn what_is_reached_is_counted() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("kinds");
+    let source = scratch.0.join("kinds.c");
+    fs::write(&source, KINDS).unwrap();
+    let program = scratch.compile(&source);
+    // The lever that has most time, the guard beside it, and the schedule of the loop, if there is one.
+    for (what, lever, guard, schedule) in [
+        ("sections", "sections", None, None),
+        (
+            "beside",
+            "dispatched",
+            Some("thread-number"),
+            Some("hetprobe"),
+        ),
+        ("old-loop", "dispatched", Some("inline"), Some("hetprobe")),
+        ("old-static", "inline", None, None),
+    ] {
+        let env = &BOTH[..3];
+        let out = scratch.run(&program, &[what], env);
+        assert_eq!(out.ending, Ending::Exit(0), "{what}: {}", stderr(&out));
+        let report = scratch.json("report.json");
+        let reach = &report["reach"];
+        let part = |name: &str| {
+            let found = list(reach, "by").iter().find(|p| p["lever"] == name);
+            found.map_or(0.0, |p| p["share"].as_f64().unwrap())
+        };
+        assert_eq!(number(reach, "runs"), 6, "{what}: {report}");
+        assert!(part(lever) > 0.5, "{what}: {reach}");
+        let rest = guard.map_or(0.0, part);
+        assert!(part(lever) + rest > 0.999, "{what}: {reach}");
+        let regions = list(&report, "regions");
+        assert_eq!(regions.len(), 1, "{what}: {report}");
+        let way = &list(&regions[0], "ways")[0];
+        assert_eq!(way["lever"], lever, "{what}: {way}");
+        let loops = list(&report, "loops");
+        assert_eq!(loops.len(), usize::from(schedule.is_some()), "{what}");
+        if let Some(schedule) = schedule {
+            let said = loops[0]["schedule"].as_str().unwrap();
+            assert!(said.starts_with(schedule), "{what}: {said}");
+            assert_eq!(number(&loops[0], "iterations"), 6 * 400);
+            assert_eq!(way["else"], guard.unwrap(), "{what}: {way}");
+        }
+    }
+}
+
+/// A pipe gets the report at the end, once: checkpoints are for files.
+#[test]
+fn a_pipe_gets_one_report() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("pipe");
+    let source = scratch.0.join("kinds.c");
+    fs::write(&source, KINDS).unwrap();
+    let program = scratch.compile(&source);
+    let env = [BOTH[0], BOTH[1], ("HETMP_REPORT", "/proc/self/fd/1")];
+    let out = Command::new("sh")
+        .args(["-c", "\"$0\" beside | cat"])
+        .arg(&program)
+        .env("LD_PRELOAD", library::fresh())
+        .envs(env)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(out.stdout).unwrap();
+    // The program's own line comes before or behind.
+    let (from, to) = (text.find('{').unwrap(), text.rfind('}').unwrap());
+    let report: Value =
+        serde_json::from_str(&text[from..=to]).unwrap_or_else(|e| panic!("{e}: {text}"));
+    assert_eq!(report["ending"], "exit", "{text}");
+    assert_eq!(number(&report["reach"], "runs"), 6, "{text}");
+}
+
 #[test]
 fn a_report_of_a_plain_run() {
     let scratch = Scratch::new("plain");

@@ -407,7 +407,7 @@ fn openmp_of(program: &Path) -> Result<String> {
     let out = Command::new("ldd").arg(program).output().context("ldd")?;
     let text = String::from_utf8_lossy(&out.stdout);
     text.lines()
-        .find(|l| l.contains("gomp"))
+        .find(|l| l.trim_start().starts_with("libgomp.so"))
         .and_then(|l| l.split("=>").nth(1))
         .and_then(|l| l.split_whitespace().next())
         .map(str::to_owned)

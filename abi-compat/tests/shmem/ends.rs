@@ -55,6 +55,61 @@ fn ends(
     Err(format!("{args:?} with {env:?}: ended after {took:?}").into())
 }
 
+/// A PE ends well in the middle of the job, and the others wait for it: they say so after some seconds, and end.
+fn left_alone(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
+    for (place, says) in [
+        ("barriers", "shmem_barrier_all "),
+        ("wait", "shmem_long_wait_until "),
+        ("lock", "shmem_set_lock "),
+    ] {
+        let what = format!("exit-{place}");
+        let out = job(3, &[&what, "2", "0"], env)?;
+        let lines: Vec<&str> = out.stderr.lines().collect();
+        let said = lines.len() == 1
+            && lines[0].starts_with("hetmp: ")
+            && lines[0].contains(says)
+            && lines[0].contains("PE 2 ")
+            && lines[0].contains("without shmem_finalize")
+            && lines[0].contains("is accepted") | lines[0].contains("are accepted");
+        if out.ending != Ending::Exit(1) || !said || !out.left.is_empty() {
+            return Err(format!("{what} with {env:?}: {:?} {}", out.left, shown(&out)).into());
+        }
+        if out.took > Duration::from_secs(12) {
+            return Err(format!("{what} with {env:?}: ended after {:?}", out.took).into());
+        }
+    }
+    Ok(())
+}
+
+/// A PE that calls `shmem_finalize` again ends the job, and what it printed before is not lost.
+fn finalized_twice() -> Result<(), Failed> {
+    let out = job(3, &["finalize-twice", "1", "0"], &[])?;
+    let lines: Vec<&str> = out.stderr.lines().collect();
+    let said = lines.len() == 1 && lines[0].contains("shmem_finalize called after shmem_finalize");
+    if out.ending != Ending::Exit(1) || !said || !out.stdout.contains("kept by PE 1") {
+        return Err(shown(&out).into());
+    }
+    Ok(())
+}
+
+/// A full heap: null, and with `SHMEM_DEBUG` one line that says why.
+fn full_heap() -> Result<(), Failed> {
+    ends(&["full"], &[], 0, None)?;
+    let out = job(3, &["full"], &[("SHMEM_DEBUG", "1")])?;
+    let hints: Vec<&str> = out
+        .stderr
+        .lines()
+        .filter(|line| line.contains("null is returned"))
+        .collect();
+    let right = hints.len() == 1
+        && hints[0].starts_with("hetmp: shmem_malloc 1099511627776 bytes: ")
+        && hints[0].ends_with("a larger SHMEM_SYMMETRIC_SIZE is accepted");
+    if out.ending != Ending::Exit(0) || !right {
+        return Err(shown(&out).into());
+    }
+    Ok(())
+}
+
 /// SIGKILL for one PE from outside, while the others wait for it in every way there is.
 fn killed(env: &'static [(&'static str, &'static str)]) -> Result<(), Failed> {
     for place in ["wait", "barrier", "lock", "compute"] {
@@ -123,8 +178,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         Trial::test("ends/global-exit", || {
             for place in ["barrier", "wait", "lock", "compute"] {
                 let what = format!("global-{place}");
-                ends(&[&what, "1", "7"], &[], 7, None)
-                    .or_else(|_| ends(&[&what, "1", "7"], &[], 7, Some("rank 1")))?;
+                ends(&[&what, "1", "7"], &[], 7, None).or_else(|_| {
+                    let line = "rank 1: ended the job with status 7: shmem_global_exit";
+                    ends(&[&what, "1", "7"], &[], 7, Some(line))
+                })?;
                 ends(&[&what, "0", "0"], &[], 0, None)?;
             }
             Ok(())
@@ -136,6 +193,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             }
             Ok(())
         }),
+        Trial::test("ends/finalized-twice", finalized_twice),
+        Trial::test("ends/full-heap", full_heap),
         Trial::test("ends/abort", || {
             ends(&["abort-barrier", "1", "0"], &[], 134, Some("SIGABRT"))
         }),
@@ -147,6 +206,9 @@ pub(crate) fn trials() -> Vec<Trial> {
     ] {
         trials.push(Trial::test(format!("ends/killed-{name}"), move || {
             killed(env)
+        }));
+        trials.push(Trial::test(format!("ends/left-alone-{name}"), move || {
+            left_alone(env)
         }));
     }
     for engine in ["emulated", "tcp"] {

@@ -247,6 +247,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     for (name, value, part) in [
         ("SHMEM_SYMMETRIC_SIZE", "much", "much: "),
         ("SHMEM_SYMMETRIC_SIZE", "-5M", "-5M: "),
+        ("SHMEM_SYMMETRIC_SIZE", "100T", "100T: at most 64T "),
         ("HETMP_NIC_MODEL", "gpu,seed=x", "seed=x: "),
     ] {
         trials.push(Trial::test(

@@ -118,30 +118,10 @@ pub(crate) fn scratch() -> PathBuf {
 pub(crate) fn prefix() -> &'static Path {
     static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
     INSTALLED.get_or_init(|| {
-        if let Some(there) = std::env::var_os("HETMP_TEST_PREFIX") {
-            let prefix = PathBuf::from(there);
-            forget_others(&prefix);
-            return prefix;
-        }
-        let prefix = scratch().join("prefix");
+        let prefix = std::env::var_os("HETMP_TEST_PREFIX")
+            .map_or_else(|| scratch().join("prefix"), PathBuf::from);
         forget_others(&prefix);
-        let _ = fs::remove_dir_all(&prefix);
-        let lib = library::fresh().display().to_string();
-        let target = library::target_dir().display().to_string();
-        let out = Command::new(library::root().join("scripts/install"))
-            .args(["--prefix", &prefix.display().to_string()])
-            .env("HETMP_LIB", &lib)
-            .env("CARGO_TARGET_DIR", &target)
-            .limit(Duration::from_secs(600))
-            .run();
-        assert_eq!(
-            out.ending,
-            launch::Ending::Exit(0),
-            "{}{}",
-            out.stdout,
-            out.stderr
-        );
-        prefix
+        library::installed(&prefix)
     })
 }
 

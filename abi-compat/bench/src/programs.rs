@@ -1,0 +1,97 @@
+//! Compiles the C programs of `c-tests/bench/`, once per content.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{bail, Context, Result};
+use hetmp_abi_compat::library;
+
+/// The optimisation of a released program; what is timed is the runtime.
+const FLAGS: [&str; 4] = ["-O2", "-std=gnu11", "-D_GNU_SOURCE", "-pthread"];
+
+/// The programs of this benchmark, without `.c`; the others of the folder belong to other benchmarks.
+const PROGRAMS: [&str; 10] = [
+    "apibench",
+    "arraybench",
+    "busy",
+    "floor",
+    "loadbench",
+    "plain",
+    "schedbench",
+    "startup",
+    "syncbench",
+    "taskbench",
+];
+
+/// Programs that know nothing of OpenMP: neither compiled nor linked for it.
+const WITHOUT_OPENMP: [&str; 2] = ["plain", "busy"];
+
+/// The compiled programs. They lie beside the runner in the target folder,
+/// named by a hash of their sources: an edited source is another program.
+pub(crate) struct Programs {
+    folder: PathBuf,
+    hash: u64,
+}
+
+impl Programs {
+    /// Compiles what is not there yet.
+    pub(crate) fn build() -> Result<Self> {
+        let sources = library::root().join("c-tests/bench");
+        let source = |name: &str| sources.join(format!("{name}.c"));
+        let shared = source("harness");
+
+        let mut hasher = DefaultHasher::new();
+        FLAGS.hash(&mut hasher);
+        let programs = PROGRAMS.iter().map(|name| source(name));
+        for file in programs.chain([shared.clone(), sources.join("harness.h")]) {
+            fs::read(&file)
+                .with_context(|| format!("file {}: a checkout's c-tests/bench", file.display()))?
+                .hash(&mut hasher);
+        }
+        let folder = std::env::current_exe()?.with_file_name("bench-programs");
+        fs::create_dir_all(&folder)?;
+        let programs = Programs {
+            folder,
+            hash: hasher.finish(),
+        };
+
+        for name in PROGRAMS {
+            if !programs.path(name).exists() {
+                programs.compile(name, &source(name), &shared)?;
+            }
+        }
+        Ok(programs)
+    }
+
+    /// Where the program made from `name`.c lies.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}-{:016x}", self.hash))
+    }
+
+    fn compile(&self, name: &str, source: &Path, shared: &Path) -> Result<()> {
+        // Compiled beside the goal and renamed: another run that starts at the
+        // same moment must not execute half a file.
+        let part = self
+            .folder
+            .join(format!("{name}-{}.part", std::process::id()));
+        let mut gcc = Command::new("gcc");
+        gcc.args(FLAGS).arg("-o").arg(&part).arg(source);
+        if !WITHOUT_OPENMP.contains(&name) {
+            gcc.arg("-fopenmp").arg(shared);
+        }
+        let output = gcc
+            .output()
+            .context("compiler gcc: installed (scripts/setup does it)")?;
+        if !output.status.success() {
+            bail!(
+                "program {name}.c: one that gcc compiles, but it says\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        fs::rename(&part, self.path(name))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,82 @@
+//! `bench gio`, on an installation of the library under test.
+
+use hetmp_abi_compat::{exec, library};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// How the benchmark ended, its output, and its errors.
+struct Ran {
+    ending: exec::Ending,
+    out: String,
+    err: String,
+}
+
+fn run(args: &[&str], limit: u64) -> Ran {
+    let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+    let out = exec::run(&exec::Program {
+        path: Path::new(env!("CARGO_BIN_EXE_bench")),
+        args: &args,
+        // The files of a test may have 64 MiB; symmetric memory is one.
+        env: &[("SHMEM_SYMMETRIC_SIZE".to_owned(), "24M".to_owned())],
+        dir: &library::root(),
+        limit: Duration::from_secs(limit),
+        merge: false,
+    })
+    .unwrap();
+    Ran {
+        ending: out.ending,
+        out: String::from_utf8_lossy(&out.stdout).into_owned(),
+        err: String::from_utf8_lossy(&out.stderr).into_owned(),
+    }
+}
+
+/// `bench gio` runs to its end, with a time for every mode, and refuses what cannot be.
+#[test]
+fn the_benchmark_measures_every_mode() {
+    let folder = library::target_dir().join("gio-bench-tests");
+    fs::create_dir_all(&folder).unwrap();
+    let (json, svg) = (folder.join("bench.json"), folder.join("bench.svg"));
+    let (json_text, svg_text) = (json.display().to_string(), svg.display().to_string());
+    let shown = library::installed(&folder.join("prefix"))
+        .display()
+        .to_string();
+    let args = [
+        "gio", "--quick", "--rounds", "1", "--pes", "2", "--prefix", &shown, "--json", &json_text,
+        "--svg", &svg_text,
+    ];
+    let ran = run(&args, 240);
+    assert_eq!(ran.ending, exec::Ending::Exit(0), "{}{}", ran.out, ran.err);
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    for (part, modes) in [
+        (
+            "latency",
+            &["cpu", "gio", "built", "ikn", "interk", "launch"][..],
+        ),
+        ("jacobi", &["gio", "ikn", "interk", "overlap"]),
+        ("spts", &["gio", "ikn", "interk", "overlap"]),
+        ("uncached", &["plain", "gpu"]),
+    ] {
+        let row = rows
+            .iter()
+            .find(|r| r["part"] == part && r["series"].as_array().unwrap().len() == modes.len());
+        let row = row.unwrap_or_else(|| panic!("{part}: {report}"));
+        for mode in modes {
+            let series = row["series"].as_array().unwrap();
+            let found = series.iter().find(|s| s["mode"] == *mode).unwrap();
+            let values = found["values"].as_array().unwrap();
+            assert_eq!(values.len(), 1, "{row}");
+            assert!(values[0].as_f64().unwrap() > 0.0, "{row}");
+        }
+    }
+    assert!(fs::read_to_string(&svg).unwrap().contains("</svg>"));
+    let ran = run(&["gio", "--prefix", "/nonexistent"], 60);
+    assert_eq!(ran.ending, exec::Ending::Exit(2));
+    assert!(
+        ran.err.starts_with("hetmp: ") && ran.err.lines().count() == 1,
+        "{}",
+        ran.err
+    );
+}
