@@ -1,5 +1,5 @@
 // Short regions on a machine where something else is running. The runner
-// starts a busy process per core beside this program.
+// starts busy processes beside this program.
 //
 // Each row repeats for a fixed time and reports the mean, since the rare long
 // iterations are the point. `--serial` does the same work without OpenMP.
@@ -78,6 +78,35 @@ static void barriers(void)
         half_step(PIECES);
 }
 
+// Operations of a graph in each of its regions.
+enum { NODES = 1000 };
+
+// A chain of operations of very different length with a barrier after each, one
+// region for the whole chain: how ggml, the engine of llama.cpp, computes a
+// graph.
+static void graph(void)
+{
+    // In tenths of a microsecond, for all threads together.
+    static const int length[] = {20, 10, 200, 20, 10, 100, 20, 40};
+    const int kinds = sizeof length / sizeof *length;
+    // piece_turns are half a microsecond.
+    if (serial) {
+        for (int i = 0; i < NODES; i++)
+            bench_spin(length[i % kinds] * piece_turns / 5);
+        return;
+    }
+#pragma omp parallel
+    {
+        int me = omp_get_thread_num(), threads = omp_get_num_threads();
+        for (int i = 0; i < NODES; i++) {
+            long mine = length[i % kinds] * piece_turns / 5 / threads;
+            // Parts are never quite equal.
+            bench_spin((i + me) % 3 ? mine : mine + mine / 10);
+#pragma omp barrier
+        }
+    }
+}
+
 static void measure(const char *name, void (*body)(void), int regions, double seconds)
 {
     body();
@@ -128,6 +157,7 @@ int main(int argc, char **argv)
         {"SHORT REGION 30us", short_region, 1},
         {"LU-LIKE REGIONS", shrinking_regions, STEPS},
         {"BARRIER PER 30us", barriers, STEPS},
+        {"GRAPH OF 1000", graph, 1},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         if (!only || !strcmp(only, rows[r].name))

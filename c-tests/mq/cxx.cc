@@ -1,4 +1,4 @@
-// The header in C++: both forms of waiting, and the inline paths.
+// The header in C++: a function as it is, both forms of waiting, and the inline paths.
 #include "mq_check.h"
 
 extern "C" void slave(void *arg) {
@@ -14,7 +14,7 @@ extern "C" void slave(void *arg) {
 int main() {
     int err, done = 0;
     int h = mCreateQueue(0, "q", 0, sizeof(long), 4, 4, nullptr, SlaveScalarMem, MasterToSlave, &err);
-    ThreadID t = mStartSlaveThreads(0, 1, reinterpret_cast<void *>(slave), &done);
+    ThreadID t = mStartSlaveThreads(0, 1, slave, &done);
     for (long i = 0; i < 1000; i++) {
         long *p = static_cast<long *>(mAllocateMsg(0, h, &err));
         *p = i;

@@ -107,8 +107,25 @@ static void sizes(void) {
     shmem_free(source);
 }
 
+/* Where nobody gives anything, no address is looked at. */
+static void nothing(void) {
+    static long psync[SHMEM_COLLECT_SYNC_SIZE];
+    CHECK(shmem_broadcastmem(SHMEM_TEAM_WORLD, NULL, NULL, 0, 0) == 0);
+    CHECK(shmem_collectmem(SHMEM_TEAM_WORLD, NULL, NULL, 0) == 0);
+    CHECK(shmem_long_collect(SHMEM_TEAM_WORLD, NULL, NULL, 0) == 0);
+    CHECK(shmem_fcollectmem(SHMEM_TEAM_WORLD, NULL, NULL, 0) == 0);
+    CHECK(shmem_alltoallmem(SHMEM_TEAM_WORLD, NULL, NULL, 0) == 0);
+    CHECK(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, NULL, NULL, 0) == 0);
+    shmem_collect64(NULL, NULL, 0, 0, 0, npes, psync);
+    if (me > 0) {
+        shmem_collect32(NULL, NULL, 0, 1, 0, npes - 1, psync);
+    }
+    shmem_barrier_all();
+}
+
 int main(void) {
     test_begin();
+    nothing();
     /* Those from PE 1 on, which is nobody where there is one PE. */
     shmem_team_t part = SHMEM_TEAM_INVALID;
     if (npes > 1) {

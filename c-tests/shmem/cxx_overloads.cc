@@ -173,6 +173,54 @@ template <typename T> void summed() {
     shmem_free(w);
 }
 
+/* C's complex types, as programs that are C and C++ at once have them, by their own names and the generic ones. */
+template <typename T> struct OfC;
+template <> struct OfC<double> {
+    __extension__ typedef double _Complex type;
+    static int sum(type *to, const type *from) { return shmem_complexd_sum_reduce(SHMEM_TEAM_WORLD, to, from, 1); }
+    static int prod(type *to, const type *from) { return shmem_complexd_prod_reduce(SHMEM_TEAM_WORLD, to, from, 1); }
+    static void old(type *to, const type *from, type *work, long *sync) {
+        shmem_complexd_sum_to_all(to, from, 1, 0, 0, npes, work, sync);
+    }
+};
+template <> struct OfC<float> {
+    __extension__ typedef float _Complex type;
+    static int sum(type *to, const type *from) { return shmem_complexf_sum_reduce(SHMEM_TEAM_WORLD, to, from, 1); }
+    static int prod(type *to, const type *from) { return shmem_complexf_prod_reduce(SHMEM_TEAM_WORLD, to, from, 1); }
+    static void old(type *to, const type *from, type *work, long *sync) {
+        shmem_complexf_sum_to_all(to, from, 1, 0, 0, npes, work, sync);
+    }
+};
+long complex_sync[SHMEM_REDUCE_SYNC_SIZE];
+
+template <typename R> void of_c() {
+    typedef typename OfC<R>::type T;
+    T *w = block<T>(2), *work = block<T>(SHMEM_REDUCE_MIN_WRKDATA_SIZE);
+    const auto is = [](T value, R real, R imaginary) {
+        return __real__ value == real && __imag__ value == imaginary;
+    };
+    __real__ w[0] = 2;
+    __imag__ w[0] = R(me);
+    const R sum = R(npes * (npes - 1) / 2);
+    shmem_barrier_all();
+    CHECK(OfC<R>::sum(&w[1], &w[0]) == 0 && is(w[1], R(2 * npes), sum));
+    shmem_barrier_all();
+    CHECK(shmem_sum_reduce(SHMEM_TEAM_WORLD, &w[1], &w[0], 1) == 0 && is(w[1], R(2 * npes), sum));
+    for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++) complex_sync[i] = SHMEM_SYNC_VALUE;
+    shmem_barrier_all();
+    OfC<R>::old(&w[1], &w[0], work, complex_sync);
+    CHECK(is(w[1], R(2 * npes), sum));
+    shmem_barrier_all();
+    __real__ w[0] = 0;
+    __imag__ w[0] = 1;
+    shmem_barrier_all();
+    /* Powers of i. */
+    const R real[] = {1, 0, -1, 0}, imaginary[] = {0, 1, 0, -1};
+    CHECK(OfC<R>::prod(&w[1], &w[0]) == 0 && is(w[1], real[npes % 4], imaginary[npes % 4]));
+    shmem_free(work);
+    shmem_free(w);
+}
+
 } // namespace
 
 int main() {
@@ -190,6 +238,8 @@ int main() {
     REDUCE_ORDERED_TYPES(CALL_RED)
     summed<std::complex<double>>();
     summed<std::complex<float>>();
+    of_c<double>();
+    of_c<float>();
     CHECK(shmem_sync(SHMEM_TEAM_WORLD) == 0);
     uint64_t *sig = block<uint64_t>(1);
     shmem_signal_add(sig, 2, next);

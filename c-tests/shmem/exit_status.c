@@ -21,6 +21,21 @@ int main(int argc, char **argv) {
         /* Returning from main without shmem_finalize is as good. */
         return 0;
     }
+    if (strcmp(what, "full") == 0) {
+        CHECK(shmem_malloc((size_t)1 << 40) == NULL);
+        shmem_finalize();
+        return test_failed;
+    }
+    if (strcmp(what, "finalize-twice") == 0) {
+        /* Buffered: standard output is no terminal here. */
+        printf("kept by PE %d\n", me);
+        shmem_finalize();
+        if (me == pe) {
+            shmem_finalize();
+            printf("came back\n");
+        }
+        return 0;
+    }
     if (me == pe) {
         usleep(100000);
         if (strncmp(what, "global", 6) == 0) {
@@ -34,11 +49,15 @@ int main(int argc, char **argv) {
         }
         printf("came back\n");
     }
-    /* The others: deep in a barrier, in a wait, or in a computation that calls nothing. Where all stay, PE 0 does not
+    /* The others: deep in a barrier, in one after another, in a wait, or in a computation that calls nothing. Where all stay, PE 0 does not
      * enter the barrier. */
     const char *where = strchr(what, '-');
     int stays_out = me == 0 && strncmp(what, "stay", 4) == 0;
-    if (where && strcmp(where, "-barrier") == 0 && !stays_out) {
+    if (where && strcmp(where, "-barriers") == 0) {
+        for (;;) {
+            shmem_barrier_all();
+        }
+    } else if (where && strcmp(where, "-barrier") == 0 && !stays_out) {
         shmem_barrier_all();
     } else if (where && strcmp(where, "-wait") == 0) {
         shmem_long_wait_until(&never, SHMEM_CMP_EQ, 1);
