@@ -4,8 +4,8 @@
 //! Some compilers say clauses in calls of their own, ahead of the construct (`num_threads`, `proc_bind`,
 //! `num_teams`); the next construct takes what was said. Only the thread itself looks here.
 
-use crate::doacross::Announced;
 use crate::thread::Thread;
+use crate::worksharing::doacross::Announced;
 use core::cell::{Cell, RefCell};
 use hetmp_core::lock::Lock;
 use std::sync::Mutex;

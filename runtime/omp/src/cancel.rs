@@ -3,7 +3,7 @@
 use crate::init;
 use crate::task::Group;
 use crate::thread::Thread;
-use crate::work;
+use crate::worksharing::work;
 use hetmp_core::sync::Ordering;
 
 /// What can be cancelled.

@@ -69,11 +69,11 @@ fn start() -> Globals {
         &machine,
         &mut |line| report::warn(format_args!("{line}")),
     );
-    crate::nodes::configure(&mut globals, &|| {
+    crate::unlike::nodes::configure(&mut globals, &|| {
         topology.get_or_init(Topology::discover).clone()
     });
-    crate::het::configure(&globals);
-    crate::virtual_team::configure(&globals);
+    crate::unlike::het::configure(&globals);
+    crate::unlike::virtual_team::configure(&globals);
     Policy::set_cpus(cpus);
     let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
         spins::PASSIVE.free
@@ -132,9 +132,9 @@ pub(crate) fn after_fork(th: &Thread) {
     for pool in th.pools.take() {
         pool.forget();
     }
-    crate::virtual_team::after_fork(th);
+    crate::unlike::virtual_team::after_fork(th);
     Policy::set_threads(1);
-    crate::het::after_fork();
+    crate::unlike::het::after_fork();
     let word = FORK_WORD.load(Ordering::Relaxed);
     // SAFETY: `forked` said so, hence it is not null; never unmapped.
     unsafe { (*word).store(1, Ordering::Relaxed) };

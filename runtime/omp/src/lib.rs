@@ -1,10 +1,10 @@
 //! `hetmp-omp`: the OpenMP engine, without any ABI.
 //!
-//! * **What it is**: teams and regions ([`team`], [`pool`]), barriers ([`barrier`]), worksharing
-//!   ([`work`], [`loops`]), tasks ([`task`]), internal control variables ([`icv`]), places
-//!   ([`affinity`]), nodes of unlike cores ([`nodes`], [`het`]) and regions as more virtual threads than
-//!   real ones (`virtual_team`). It does not know which compiler called: the C entries in `runtime/abi` convert
-//!   arguments and call one function here.
+//! * **What it is**: a folder for each part of OpenMP. [`team`] has regions, their threads and barriers;
+//!   [`worksharing`] what these divide; [`task`] tasks; [`sync`] locks; [`icv`] control variables and
+//!   [`affinity`] places; [`memory`] allocators; [`host`] `target` and OpenACC; [`unlike`] nodes of unlike
+//!   cores. It does not know which compiler called: the C entries in `runtime/abi` convert arguments and
+//!   call one function here.
 //! * **What it owns**: worker threads, teams, task records; the waiting inside constructs. Which
 //!   iterations go where is decided by `hetmp-sched`, how to wait by `hetmp-core`.
 //! * **Data in**: outlined functions and loop bounds from the ABI, environment values at the first
@@ -16,37 +16,26 @@
 // Under the model checker only the parts that have models are compiled, by `tests/loom_*.rs`.
 #![cfg(not(loom))]
 
-pub mod acc;
 pub mod affinity;
-pub(crate) mod affinity_bind;
 pub mod ahead;
-pub mod alloc;
-pub mod barrier;
 pub mod cancel;
-pub(crate) mod chain;
-pub mod critical;
-pub mod device;
-pub mod doacross;
-pub mod het;
+pub mod host;
 pub mod icv;
 pub mod init;
-pub mod kernels;
-pub mod lock;
-pub mod loops;
-pub mod nodes;
-pub mod ordered;
-pub mod pieces;
-pub mod pool;
+pub mod memory;
 pub mod query;
-pub mod reduce;
-pub mod sections;
-pub mod single;
+pub mod sync;
 pub mod task;
 pub mod team;
 pub mod thread;
-pub mod threadprivate;
-pub(crate) mod virtual_team;
-pub mod work;
+pub mod unlike;
+pub mod worksharing;
+
+// What entries call, by the construct's name. Inside this crate modules are named in full.
+pub use host::{acc, device};
+pub use memory::{alloc, threadprivate};
+pub use sync::{critical, lock, reduce};
+pub use worksharing::{doacross, loops, ordered, pieces, sections, single, work};
 
 pub use thread::Thread;
 
@@ -54,4 +43,4 @@ pub use thread::Thread;
 pub(crate) const EPOCH_MASK: u32 = (1 << 30) - 1;
 
 /// Largest team with spread barriers.
-pub(crate) const MAX_SPREAD: u32 = 1 << barrier::MAX_ROUNDS;
+pub(crate) const MAX_SPREAD: u32 = 1 << team::barrier::MAX_ROUNDS;

@@ -90,7 +90,7 @@ pub fn icv() -> Icv {
 /// virtual teams, the number of virtual threads.
 #[must_use]
 pub fn max_threads() -> i32 {
-    crate::virtual_team::told_threads(icv().nthreads) as i32
+    crate::unlike::virtual_team::told_threads(icv().nthreads) as i32
 }
 
 /// Changes the variables of the current data environment.
@@ -114,10 +114,10 @@ pub fn in_explicit_task() -> bool {
 /// process could use at its start, because a bound thread sees its own place only.
 #[must_use]
 pub fn num_procs() -> i32 {
-    crate::virtual_team::told_cores();
+    crate::unlike::virtual_team::told_cores();
     let globals = init::globals();
     let start = globals.allowed.count();
-    let count = if globals.places.is_empty() && !crate::nodes::active() {
+    let count = if globals.places.is_empty() && !crate::unlike::nodes::active() {
         allowed_now().unwrap_or(start)
     } else {
         start
@@ -252,7 +252,7 @@ pub fn partition() -> core::ops::Range<i32> {
 fn bound_thread() -> &'static Thread {
     let th = Thread::current();
     if th.place.get() == 0 {
-        crate::affinity_bind::initial(th);
+        crate::affinity::threads::initial(th);
     }
     th
 }
@@ -288,7 +288,7 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         .and_then(|p| globals.places.get(p as usize))
         // Nobody can be bound to a place without a CPU for this process (`GOMP_CPU_AFFINITY`).
         .filter(|place| place.iter().any(|cpu| globals.allowed.contains(cpu)))
-        .or_else(|| crate::nodes::bound_to(th))
+        .or_else(|| crate::unlike::nodes::bound_to(th))
         .unwrap_or(&globals.allowed);
     // SAFETY: neither call has preconditions.
     let (process_id, native_thread_id) = unsafe { (libc::getpid(), libc::pthread_self()) };

@@ -9,10 +9,10 @@
 //! may touch lives in teams. That is why plain `Cell`s suffice, and why `Thread` is not `Sync`.
 
 use crate::init;
-use crate::pool::Pool;
 use crate::task::{Task, TaskCache};
-use crate::team::{Member, Team};
-use crate::work::{Cursor, Work, WorkPos};
+use crate::team::pool::Pool;
+use crate::team::region::{Member, Team};
+use crate::worksharing::work::{Cursor, Work, WorkPos};
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use hetmp_core::tls;
@@ -111,26 +111,26 @@ pub struct Thread {
     /// The node this thread belongs to.
     pub(crate) node: Cell<u32>,
     /// What OpenACC keeps for each thread.
-    pub(crate) acc: crate::acc::ThreadState,
+    pub(crate) acc: crate::host::acc::ThreadState,
     /// Emulated slowness.
-    pub(crate) slow: crate::nodes::SlowState,
+    pub(crate) slow: crate::unlike::nodes::SlowState,
     /// Number among the threads of the process.
     pub(crate) index: crate::ahead::Index,
     /// What the program said ahead of a construct.
     pub(crate) ahead: crate::ahead::Ahead,
     /// This thread's copies of threadprivate variables.
-    pub(crate) privates: crate::threadprivate::Copies,
+    pub(crate) privates: crate::memory::threadprivate::Copies,
     /// Pieces of settled loops.
-    pub(crate) settled: RefCell<crate::het::Settled>,
+    pub(crate) settled: RefCell<crate::unlike::het::Settled>,
     /// The runner of virtual threads that this thread is, or null.
-    pub(crate) runner: Cell<*const crate::virtual_team::Runner>,
+    pub(crate) runner: Cell<*const crate::unlike::virtual_team::Runner>,
     /// Regions that this thread opens as ordinary teams without asking.
-    pub(crate) ways: crate::virtual_team::Ways,
+    pub(crate) ways: crate::unlike::virtual_team::Ways,
     /// The team of virtual threads for regions that this thread opens.
-    pub(crate) virtual_team: RefCell<Option<Box<crate::virtual_team::VirtualTeam>>>,
+    pub(crate) virtual_team: RefCell<Option<Box<crate::unlike::virtual_team::VirtualTeam>>>,
     /// The outermost region that this thread opened without handing over its own part, where a
     /// report is wanted.
-    pub(crate) opened: Cell<Option<crate::virtual_team::Opened>>,
+    pub(crate) opened: Cell<Option<crate::unlike::virtual_team::Opened>>,
 }
 
 impl Thread {
@@ -180,14 +180,14 @@ impl Thread {
             own_busy: AtomicU32::new(1),
             busy: Cell::new(core::ptr::null()),
             node: Cell::new(0),
-            acc: crate::acc::ThreadState::new(),
-            slow: crate::nodes::SlowState::new(),
+            acc: crate::host::acc::ThreadState::new(),
+            slow: crate::unlike::nodes::SlowState::new(),
             index: crate::ahead::Index::new(),
             ahead: crate::ahead::Ahead::new(),
-            privates: crate::threadprivate::Copies::new(),
-            settled: RefCell::new(crate::het::Settled::new()),
+            privates: crate::memory::threadprivate::Copies::new(),
+            settled: RefCell::new(crate::unlike::het::Settled::new()),
             runner: Cell::new(core::ptr::null()),
-            ways: crate::virtual_team::Ways::default(),
+            ways: crate::unlike::virtual_team::Ways::default(),
             virtual_team: RefCell::new(None),
             opened: Cell::new(None),
         }

@@ -7,7 +7,7 @@
 #![cfg(loom)]
 #![allow(dead_code, reason = "each model uses a part of the engine's files")]
 
-#[path = "../src/barrier.rs"]
+#[path = "../src/team/barrier.rs"]
 mod barrier;
 #[path = "../src/task/counts.rs"]
 mod counts;

@@ -9,7 +9,7 @@
     reason = "the module is a part of the engine, which uses more of it"
 )]
 
-#[path = "../src/chain.rs"]
+#[path = "../src/worksharing/chain.rs"]
 mod chain;
 
 use chain::{Chain, Node, Pos};

@@ -5,11 +5,12 @@
 //!   for the regions inside it;
 //! * [`format`]: the text of `omp_capture_affinity` and `OMP_DISPLAY_AFFINITY`.
 //!
-//! **Data in**: text, CPU sets, numbers. **Data out**: CPU sets, place numbers, text. Nothing here
-//! calls the system; the engine binds its threads by what it gets from here.
+//! **Data in**: text, CPU sets, numbers. **Data out**: CPU sets, place numbers, text. These three
+//! call nothing of the system; `threads` binds the engine's threads by what they say.
 
 pub mod bind;
 pub mod format;
 pub mod places;
+pub(crate) mod threads;
 
 pub use hetmp_core::topo::{CpuSet, PlaceKind};

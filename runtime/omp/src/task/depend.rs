@@ -15,7 +15,7 @@
 
 use super::recycle::{Depot, Record};
 use super::Task;
-use crate::team::{Member, Team};
+use crate::team::region::{Member, Team};
 use crate::thread::Thread;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;

@@ -2,7 +2,7 @@
 
 use super::counts::Live;
 use super::privates::Reductions;
-use crate::team::{Member, Team};
+use crate::team::region::{Member, Team};
 use crate::thread::Thread;
 use core::cell::{Cell, UnsafeCell};
 use hetmp_core::sync::{AtomicBool, Ordering};

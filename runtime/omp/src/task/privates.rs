@@ -12,7 +12,7 @@
 
 use super::group::{self, Group};
 use crate::thread::Thread;
-use crate::work;
+use crate::worksharing::work;
 use core::any::Any;
 use hetmp_core::report;
 use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};

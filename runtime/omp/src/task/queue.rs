@@ -1,7 +1,7 @@
 //! Where tasks wait to be run.
 
 use super::Task;
-use crate::team::{Member, Team};
+use crate::team::region::{Member, Team};
 use crate::thread::Thread;
 use core::cell::UnsafeCell;
 use hetmp_core::lock::Brief;

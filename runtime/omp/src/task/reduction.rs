@@ -184,7 +184,7 @@ pub unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
         }
     }
     if !cancelled {
-        crate::team::barrier(th);
+        crate::team::region::barrier(th);
     }
 }
 

@@ -5,7 +5,7 @@ use super::event::{self, Claim, Handle};
 use super::queue::Scope;
 use super::{Group, Task, COPIED, DEFERRED, DETACHED, FINAL, MOST_CHILDREN};
 use crate::init;
-use crate::team::{Outlined, Team};
+use crate::team::region::{Outlined, Team};
 use crate::thread::Thread;
 use hetmp_core::sync::Ordering;
 use libc::c_void;

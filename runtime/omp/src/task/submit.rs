@@ -13,7 +13,7 @@ use super::depend::{self, Dependence};
 use super::{event, run};
 use super::{Task, DEFERRED, DETACHED, FINAL};
 use crate::init;
-use crate::team::Outlined;
+use crate::team::region::Outlined;
 use crate::thread::Thread;
 use libc::c_void;
 

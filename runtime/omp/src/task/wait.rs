@@ -3,8 +3,8 @@
 use super::queue::Scope;
 use super::run::run_one;
 use super::{event, Group, Task};
-use crate::barrier::{wait_on, Pastime};
-use crate::team::{Member, Team};
+use crate::team::barrier::{wait_on, Pastime};
+use crate::team::region::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, Ordering};

@@ -1,0 +1,88 @@
+//! Putting the threads of a team on their places.
+//!
+//! The primary thread computes where everybody goes (by [`crate::affinity::bind`]) and leaves it
+//! with the members; each worker binds itself when it enters the region. Nothing is computed again
+//! while policy, placement and size stay the same, which is nearly always.
+
+use crate::affinity::bind::{team_places, Placement};
+use crate::icv::ProcBind;
+use crate::init;
+use crate::team::region::Team;
+use crate::thread::Thread;
+use hetmp_core::topo;
+
+/// Computes the placements of the team's members. The primary thread, before it starts the workers.
+#[inline]
+pub(crate) fn place(th: &Thread, team: &Team, policy: ProcBind) {
+    if !init::globals().places.is_empty() {
+        place_slow(th, team, policy);
+    }
+}
+
+/// A thread of the application goes to the first place. Only where there are places.
+#[cold]
+pub(crate) fn initial(th: &Thread) {
+    th.partition.set((0, init::globals().places.len() as u32));
+    go_to(th, 1);
+}
+
+fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
+    if th.place.get() == 0 {
+        initial(th);
+    }
+    let (first, count) = th.partition.get();
+    team.shared.saved_partition.set((first, count));
+    let here = (th.place.get(), first, count);
+    let wanted = (policy as u32, here, team.nthreads());
+    if team.shared.placed_for.get() != wanted {
+        let primary = Placement {
+            place: th.place.get() - 1,
+            first,
+            count,
+        };
+        for (m, p) in team
+            .members
+            .iter()
+            .zip(team_places(policy, primary, team.nthreads()))
+        {
+            m.placement.set((p.place + 1, p.first, p.count));
+        }
+        team.shared.placed_for.set(wanted);
+    }
+    let (_, first, count) = team.members[0].placement.get();
+    th.partition.set((first, count));
+}
+
+/// A worker goes where the primary thread put it.
+#[inline]
+pub(crate) fn settle(th: &Thread, team: &Team, tid: u32) {
+    let m = &team.members[tid as usize];
+    let (place, first, count) = m.placement.get();
+    if place != 0 {
+        th.partition.set((first, count));
+        if th.place.get() != place {
+            go_to(th, place);
+        }
+    }
+    crate::unlike::nodes::settle(th, m.node.get());
+}
+
+/// The primary thread leaves the region.
+#[inline]
+pub(crate) fn leave(th: &Thread, team: &Team) {
+    if th.place.get() != 0 {
+        let saved = team.shared.saved_partition.get();
+        if saved.1 != 0 {
+            th.partition.set(saved);
+        }
+    }
+}
+
+#[cold]
+fn go_to(th: &Thread, place: u32) {
+    th.place.set(place);
+    if let Some(cpus) = init::globals().places.get(place as usize - 1) {
+        // A place can have gone offline since the start; then the thread stays where it may run.
+        let _ = topo::set_affinity(cpus);
+    }
+}

@@ -1,0 +1,48 @@
+//! Critical sections (OpenMP 5.1, section 2.19.1) and the lock of atomics that the compiler cannot
+//! do inline.
+
+use crate::sync::lock::take;
+use hetmp_core::lock::Lock;
+use hetmp_core::sync::CacheLine;
+
+/// All critical constructs without a name are one.
+static UNNAMED: CacheLine<Lock> = CacheLine(Lock::new());
+
+/// Guards atomic constructs on types without a fitting instruction (`long double`, structures).
+static ATOMIC: CacheLine<Lock> = CacheLine(Lock::new());
+
+/// Enters the critical section without a name.
+#[inline(always)]
+pub fn enter() {
+    take(&UNNAMED);
+}
+
+/// Leaves the critical section without a name.
+#[inline(always)]
+pub fn leave() {
+    UNNAMED.unlock();
+}
+
+/// Enters the critical section whose name's lock is `lock`.
+#[inline(always)]
+pub fn enter_named(lock: &Lock) {
+    take(lock);
+}
+
+/// Leaves the critical section whose name's lock is `lock`.
+#[inline(always)]
+pub fn leave_named(lock: &Lock) {
+    lock.unlock();
+}
+
+/// Begins an atomic construct.
+#[inline(always)]
+pub fn atomic_begin() {
+    take(&ATOMIC);
+}
+
+/// Ends an atomic construct.
+#[inline(always)]
+pub fn atomic_end() {
+    ATOMIC.unlock();
+}

@@ -1,0 +1,297 @@
+//! A task's record, and the memory that records come from.
+
+use super::counts::Counts;
+use super::group::Group;
+use super::recycle::{Depot, Record, Recycler};
+use super::{depend, event};
+use crate::icv::Icv;
+use crate::team::region::{Member, Outlined, Team};
+use core::cell::{Cell, UnsafeCell};
+
+/// The task is an implicit one.
+pub(crate) const IMPLICIT: u32 = 1;
+/// The task is final: its children are run at once.
+pub(crate) const FINAL: u32 = 2;
+/// The task was deferred: it is counted, and is a member of its taskgroup.
+pub(crate) const DEFERRED: u32 = 4;
+/// The task completes only when its event is fulfilled.
+pub(crate) const DETACHED: u32 = 8;
+/// The task's data was made by a copy constructor, so the body must run to destroy it.
+pub(crate) const COPIED: u32 = 16;
+
+/// More children than this at a time are not counted: the maker waits for them.
+pub(super) const MOST_CHILDREN: u32 = 1 << 30;
+
+/// One task, implicit or explicit. Explicit ones are followed in memory by their data.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Task {
+    pub(super) counts: Counts,
+    /// Children made by this task; written by the thread that runs it.
+    pub(super) spawned: Cell<u32>,
+    pub(crate) flags: Cell<u32>,
+    pub(crate) f: Cell<Option<Outlined>>,
+    pub(crate) data: Cell<*mut libc::c_void>,
+    /// The task that made this one; null for implicit tasks.
+    pub(crate) parent: Cell<*const Task>,
+    /// Explicit ancestors, 0 for implicit tasks.
+    pub(crate) depth: Cell<u32>,
+    /// Parity of the barrier that the task was made before.
+    pub(crate) phase: Cell<u32>,
+    /// Innermost taskgroup the task is in now, or null.
+    pub(crate) group: Cell<*const Group>,
+    /// The taskgroup the task was made in.
+    pub(crate) home: Cell<*const Group>,
+    pub(crate) team: Cell<*const Team>,
+    /// The member that runs the task. Set before the task can have children.
+    pub(crate) runner: Cell<*const Member>,
+    icv: Cell<*const Icv>,
+    own_icv: UnsafeCell<Icv>,
+    /// What the children of this task depend on.
+    pub(crate) children: UnsafeCell<Option<Box<depend::Sites>>>,
+    /// This task as a child with dependences, or null.
+    pub(crate) node: Cell<*const depend::Node>,
+    pub(crate) priority: Cell<i32>,
+    /// The event of a detachable task.
+    pub(crate) event: Cell<event::Handle>,
+    /// Bytes of the allocation; 0 for records that are part of something else.
+    size: Cell<u32>,
+    /// Links free records.
+    next_free: Cell<*mut Task>,
+}
+
+impl Task {
+    /// An implicit task, part of a team member.
+    pub(crate) fn implicit() -> Task {
+        Task {
+            counts: Counts::new(),
+            spawned: Cell::new(0),
+            flags: Cell::new(IMPLICIT),
+            f: Cell::new(None),
+            data: Cell::new(core::ptr::null_mut()),
+            parent: Cell::new(core::ptr::null()),
+            depth: Cell::new(0),
+            phase: Cell::new(0),
+            group: Cell::new(core::ptr::null()),
+            home: Cell::new(core::ptr::null()),
+            team: Cell::new(core::ptr::null()),
+            runner: Cell::new(core::ptr::null()),
+            icv: Cell::new(core::ptr::null()),
+            own_icv: UnsafeCell::new(Icv::initial(1)),
+            children: UnsafeCell::new(None),
+            node: Cell::new(core::ptr::null()),
+            priority: Cell::new(0),
+            event: Cell::new(event::Handle::DISCARDED),
+            size: Cell::new(0),
+            next_free: Cell::new(core::ptr::null_mut()),
+        }
+    }
+
+    /// Starts an implicit task of `team`, run by `runner`.
+    #[inline]
+    pub(crate) fn begin_implicit(&self, icv: *const Icv, team: *const Team, runner: *const Member) {
+        self.counts.reset();
+        self.spawned.set(0);
+        self.group.set(core::ptr::null());
+        self.team.set(team);
+        self.runner.set(runner);
+        self.icv.set(icv);
+    }
+
+    /// Ends an implicit task. Its children may still run; they do not need what is freed here.
+    #[inline]
+    pub(crate) fn end_implicit(&self) {
+        // SAFETY: only the thread that runs a task touches `children`.
+        unsafe {
+            if (*self.children.get()).is_some() {
+                *self.children.get() = None;
+            }
+        }
+    }
+
+    /// Puts the task into a taskgroup that its region made for all implicit tasks.
+    #[inline]
+    pub(crate) fn set_group(&self, group: *const Group) {
+        self.group.set(group);
+    }
+
+    /// The internal control variables of this data environment.
+    #[inline]
+    pub fn icv(&self) -> &Icv {
+        // SAFETY: points to `own_icv`, or to variables of the team, which are not written while
+        // the task exists. `own_icv` is written only by `change_icv`, between uses.
+        unsafe { &*self.icv.get() }
+    }
+
+    /// Changes the internal control variables of this data environment only.
+    pub fn change_icv(&self, change: impl FnOnce(&mut Icv)) {
+        let mut icv = *self.icv();
+        change(&mut icv);
+        // SAFETY: only the thread that runs the task comes here, and no reference from `icv()` is
+        // kept across calls into the runtime.
+        unsafe { *self.own_icv.get() = icv };
+        self.icv.set(self.own_icv.get());
+    }
+
+    /// Gives a new task the variables of its parent.
+    #[inline]
+    pub(super) fn inherit_icv(&self, parent: &Task) {
+        let theirs = parent.icv.get();
+        if core::ptr::eq(theirs, parent.own_icv.get()) {
+            // The parent's own copy may change or go while the child exists.
+            // SAFETY: the parent is the running task of this thread; the child is not shared yet.
+            unsafe { *self.own_icv.get() = *theirs };
+            self.icv.set(self.own_icv.get());
+        } else {
+            self.icv.set(theirs);
+        }
+    }
+
+    /// Is the task final (`omp_in_final`)?
+    pub fn is_final(&self) -> bool {
+        self.flags.get() & FINAL != 0
+    }
+
+    /// Is it an implicit task?
+    pub fn is_implicit(&self) -> bool {
+        self.flags.get() & IMPLICIT != 0
+    }
+
+    /// True when all children made so far are complete (acquire).
+    #[inline]
+    pub(super) fn children_done(&self) -> bool {
+        self.counts.joined() == self.spawned.get()
+    }
+
+    /// Children made and not complete.
+    #[inline]
+    pub(super) fn children_left(&self) -> u32 {
+        self.spawned.get().wrapping_sub(self.counts.joined())
+    }
+
+    /// True when `ancestor` is this task's parent, or its parent's, and so on.
+    pub(super) fn descends_from(&self, ancestor: &Task) -> bool {
+        let depth = ancestor.depth.get();
+        let mut p = self.parent.get();
+        while !p.is_null() {
+            // SAFETY: a record lives until the records of its children are released.
+            let t = unsafe { &*p };
+            if t.depth.get() <= depth {
+                return core::ptr::eq(t, ancestor);
+            }
+            p = t.parent.get();
+        }
+        false
+    }
+}
+
+/// Task records of one thread that are free for reuse.
+#[derive(Debug)]
+pub(crate) struct TaskCache {
+    small: Recycler<Task>,
+    pub(crate) nodes: Recycler<depend::Node>,
+}
+
+/// Records with room for this much data are all of one size, and kept.
+const SMALL_DATA: usize = 128;
+/// Bytes of a kept record.
+const SMALL: usize = core::mem::size_of::<Task>() + SMALL_DATA;
+
+static DEPOT: Depot<Task> = Depot::new();
+
+impl Record for Task {
+    #[inline]
+    fn next(&self) -> &Cell<*mut Task> {
+        &self.next_free
+    }
+    unsafe fn dispose(this: *mut Task) {
+        // SAFETY: the caller's promise.
+        unsafe { dispose(this) };
+    }
+    fn depot() -> &'static Depot<Task> {
+        &DEPOT
+    }
+}
+
+impl TaskCache {
+    pub(crate) const fn new() -> TaskCache {
+        TaskCache {
+            small: Recycler::new(),
+            nodes: Recycler::new(),
+        }
+    }
+
+    /// A record with room for `bytes` of data, and where the data goes. The record's cells hold
+    /// whatever they held, except `size`; the caller sets them all.
+    #[inline]
+    pub(super) fn take(&self, bytes: usize, align: usize) -> (*mut Task, *mut u8) {
+        let kept = if bytes <= SMALL_DATA && align <= 64 {
+            self.small.take()
+        } else {
+            None
+        };
+        let task = kept.unwrap_or_else(|| fresh(bytes, align));
+        // SAFETY: the allocation has room for the data after the record, aligned.
+        let data = unsafe { task.cast::<u8>().add(core::mem::size_of::<Task>()) };
+        let data = data.wrapping_add(data.align_offset(align.max(1)));
+        (task, data)
+    }
+
+    /// Takes a record back.
+    ///
+    /// # Safety
+    /// Nobody uses the record any more.
+    #[inline]
+    pub(super) unsafe fn give(&self, task: *mut Task) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (*task).size.get() as usize == SMALL {
+                self.small.give(task);
+            } else {
+                dispose(task);
+            }
+        }
+    }
+}
+
+#[cold]
+fn fresh(bytes: usize, align: usize) -> *mut Task {
+    let size = if bytes <= SMALL_DATA && align <= 64 {
+        SMALL
+    } else {
+        core::mem::size_of::<Task>() + bytes + align
+    };
+    let layout = std::alloc::Layout::from_size_align(size, 64).unwrap_or_else(|_| {
+        hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large"))
+    });
+    // SAFETY: the size is not zero.
+    let p = unsafe { std::alloc::alloc(layout) }.cast::<Task>();
+    if p.is_null() {
+        hetmp_core::report::fatal(format_args!("out of memory for a task of {bytes} bytes"));
+    }
+    // SAFETY: fresh memory of sufficient size and alignment.
+    unsafe {
+        p.write(Task::implicit());
+        (*p).size.set(u32::try_from(size).unwrap_or(0));
+        if (*p).size.get() == 0 {
+            hetmp_core::report::fatal(format_args!("task data of {bytes} bytes: too large"));
+        }
+    }
+    p
+}
+
+/// Returns a record to the system.
+///
+/// # Safety
+/// The record came from `fresh`, and nobody uses it any more.
+pub(super) unsafe fn dispose(task: *mut Task) {
+    // SAFETY: the caller's promise; the layout is the one it was allocated with.
+    unsafe {
+        let size = (*task).size.get() as usize;
+        core::ptr::drop_in_place(task);
+        std::alloc::dealloc(
+            task.cast(),
+            std::alloc::Layout::from_size_align_unchecked(size, 64),
+        );
+    }
+}

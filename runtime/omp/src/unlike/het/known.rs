@@ -1,0 +1,238 @@
+//! What is known about the loops of the program.
+//!
+//! One table for the process, under one lock that is held for less than a microsecond: when a loop
+//! is first met (to take a snapshot out), when its last thread leaves (to bring the record in), and
+//! when its memory is given back.
+
+use super::execution::{Method, Parts};
+use super::report::{self, Summary};
+use super::{profile, settled, source};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_sched::aid::Shape;
+use hetmp_sched::cache::{Key, Known, ProbeCache};
+use hetmp_sched::record::LoopRecord;
+use hetmp_sched::team::Team;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Parts of executions that are kept for the next ones.
+const SPARES: usize = 16;
+/// Tells regions run as virtual threads from loops, among the summaries.
+pub(super) const PIECES: u8 = u8::MAX;
+/// Among the summaries: loops under HetProbe-I.
+const HETPROBE_I: u8 = u8::MAX - 1;
+/// Placements that are kept. A program uses a handful; one that uses more makes them anew.
+const TEAMS: usize = 64;
+
+#[derive(Debug, Default)]
+pub(super) struct Regions {
+    pub(super) cache: ProbeCache,
+    teams: Vec<Arc<Team>>,
+    #[allow(clippy::vec_box, reason = "they come and go as boxes")]
+    spares: Vec<Box<Parts>>,
+    /// By region and method. Kept only for a report.
+    pub(super) summaries: BTreeMap<(Key, u8), Summary>,
+}
+
+impl Regions {
+    /// The team of `threads` threads whose thread `t` belongs to node `node_of(t)`.
+    fn team(&mut self, threads: usize, node_of: impl Fn(usize) -> u32) -> Arc<Team> {
+        if let Some(team) = self.teams.iter().find(|t| {
+            t.threads() == threads && (0..threads).all(|i| t.node_of(i) == node_of(i) as usize)
+        }) {
+            return Arc::clone(team);
+        }
+        let nodes: Vec<u32> = (0..threads).map(node_of).collect();
+        let team = Arc::new(
+            Team::placed(&nodes, crate::unlike::nodes::count()).with_power(source::power()),
+        );
+        if self.teams.len() == TEAMS {
+            self.teams.remove(0);
+        }
+        self.teams.push(Arc::clone(&team));
+        team
+    }
+}
+
+/// The table; made at its first use.
+static REGIONS: AtomicPtr<Mutex<Regions>> = AtomicPtr::new(core::ptr::null_mut());
+
+fn table() -> &'static Mutex<Regions> {
+    let p = REGIONS.load(Ordering::Acquire);
+    // SAFETY: null, or a leaked box.
+    if let Some(table) = unsafe { p.as_ref() } {
+        return table;
+    }
+    let fresh: *mut Mutex<Regions> = Box::into_raw(Box::default());
+    match REGIONS.compare_exchange(
+        core::ptr::null_mut(),
+        fresh,
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    ) {
+        // SAFETY: leaked above.
+        Ok(_) => unsafe { &*fresh },
+        Err(theirs) => {
+            // SAFETY: nobody else got the fresh one; the other one is leaked and not null.
+            unsafe {
+                drop(Box::from_raw(fresh));
+                &*theirs
+            }
+        }
+    }
+}
+
+/// The crate is built with `panic = "abort"`: the lock cannot be poisoned.
+fn lock() -> MutexGuard<'static, Regions> {
+    table().lock().expect("no panic under this lock")
+}
+
+/// The table for the report at exit, unless a thread that goes on running holds it.
+pub(super) fn at_exit() -> Option<MutexGuard<'static, Regions>> {
+    table().try_lock().ok()
+}
+
+/// In the child of a fork: another thread may have held the lock, and is gone.
+pub(crate) fn after_fork() {
+    report::after_fork();
+    if !REGIONS.load(Ordering::Relaxed).is_null() && table().try_lock().is_err() {
+        REGIONS.store(core::ptr::null_mut(), Ordering::Release);
+    }
+}
+
+/// Memory and state for one execution.
+pub(super) fn parts(
+    (method, ascending): (&Method, bool),
+    region: usize,
+    n: u64,
+    nthreads: u32,
+    node_of: impl Fn(usize) -> u32,
+) -> Box<Parts> {
+    let threads = nthreads as usize;
+    // Without an address nothing tells the loop from others.
+    let learns = method.learns() && region != 0;
+    if learns {
+        profile::prepare(region as u64);
+    }
+    let mut guard = lock();
+    let all = &mut *guard;
+    let team = all.team(threads, node_of);
+    let key = Key::new(region as u64, n, &team);
+    let known = if learns {
+        profile::fill(&mut all.cache, &key, &team);
+        all.cache.known(&key)
+    } else {
+        None
+    };
+    // The last one given back is the one that is still in the cache of this core.
+    let spare = all
+        .spares
+        .iter()
+        .rposition(|p| {
+            p.method == *method
+                && p.ascending == ascending
+                && Arc::ptr_eq(&p.team, &team)
+                && p.suits(known.as_ref())
+        })
+        .map(|i| all.spares.swap_remove(i));
+    drop(guard);
+    match spare {
+        Some(mut parts) => {
+            parts.restart(key, n, known);
+            parts
+        }
+        None => Parts::new(key, (method, ascending), n, &team, known),
+    }
+}
+
+/// Takes the parts of an execution that is over.
+pub(super) fn give_back(parts: Box<Parts>) {
+    let mut all = lock();
+    let full = (all.spares.len() == SPARES).then(|| all.spares.remove(0));
+    all.spares.push(parts);
+    drop(all);
+    drop(full);
+}
+
+/// Learns from an execution that all threads have left.
+pub(super) fn learn(parts: &Parts) {
+    let learns = parts.method.learns() && parts.key.region != 0;
+    if !learns && !report::wanted() {
+        return;
+    }
+    let record = parts.record();
+    if report::wanted() {
+        report::prepare(parts.key.region);
+    }
+    let mut guard = lock();
+    let all = &mut *guard;
+    if learns {
+        let changed = all.cache.update(parts.key, &record, &source::rules());
+        if changed {
+            settled::forget(parts.key.region as usize);
+        }
+    }
+    if !report::wanted() {
+        return;
+    }
+    let code = match parts.method {
+        Method::HetProbe { .. } => 0,
+        Method::HetProbeI { .. } => HETPROBE_I,
+        Method::StaticCsr { .. } => 1,
+        Method::CrossDynamic { .. } => 2,
+        Method::Aid { shape, .. } => match shape {
+            Shape::Static => 16,
+            Shape::Hybrid { .. } => 17,
+            Shape::Dynamic { .. } => 18,
+        },
+        Method::Plain(clause, _) => 3 + clause as u8,
+    };
+    let line = all
+        .summaries
+        .entry((parts.key, code))
+        .or_insert_with(|| Summary::new(parts.key.region))
+        .add(record);
+    drop(guard);
+    if let Some(line) = line {
+        report::say(&line);
+    }
+}
+
+/// What is known about the parallel region of the outlined function at `address`, run as `pieces`
+/// virtual threads by `threads` real ones.
+pub(crate) fn known_pieces(
+    address: usize,
+    pieces: u32,
+    threads: usize,
+    node_of: impl Fn(usize) -> u32,
+) -> (Key, Arc<Team>, Option<Arc<Known>>) {
+    profile::prepare(address as u64);
+    let mut all = lock();
+    let team = all.team(threads, node_of);
+    let key = Key::new(address as u64, u64::from(pieces), &team);
+    profile::fill(&mut all.cache, &key, &team);
+    let known = all.cache.known(&key);
+    (key, team, known)
+}
+
+/// Learns from such a region, whose iterations are its virtual threads.
+pub(crate) fn learn_pieces(key: Key, record: LoopRecord) {
+    if report::wanted() {
+        report::prepare(key.region);
+    }
+    let mut guard = lock();
+    let all = &mut *guard;
+    all.cache.update(key, &record, &source::rules());
+    if !report::wanted() {
+        return;
+    }
+    let line = all
+        .summaries
+        .entry((key, PIECES))
+        .or_insert_with(|| Summary::new(key.region))
+        .add(record);
+    drop(guard);
+    if let Some(line) = line {
+        report::say(&line);
+    }
+}

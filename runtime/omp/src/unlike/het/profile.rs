@@ -1,0 +1,322 @@
+//! What was learned about loops, kept from one run of a program to the next (`HETMP_PROFILE`).
+//!
+//! The file is read when the runtime starts and written when the process ends. A region is known in
+//! it by the build-id of the object that holds it and the offset in that object, so it holds for
+//! every run of the same binary, wherever the loader puts it, and for no other binary. It also
+//! holds for the same nodes and speeds only.
+//!
+//! # Several processes
+//! Whoever ends reads the file again, adds what it has learned, and puts a new file in place by
+//! a rename: a reader sees the old file or the new one, never a part. A lock on the file makes those
+//! who end at once take turns; one that cannot have it in a second goes ahead without.
+//!
+//! # Locks
+//! The dynamic linker holds a lock of its own while constructors run, and those may open regions.
+//! So it is asked about addresses ([`prepare`]) while none of our locks is held.
+
+use super::{known, source};
+use crate::icv::Globals;
+use crate::unlike::nodes;
+use core::fmt;
+use core::sync::atomic::{AtomicBool, Ordering};
+use hetmp_core::object;
+use hetmp_core::report::warn;
+use hetmp_sched::cache::{Key, ProbeCache};
+use hetmp_sched::profile::{Place, Profile, Regions, Setting};
+use hetmp_sched::team::Team;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
+
+/// A larger file is not one of ours.
+const LARGEST: u64 = 64 << 20;
+
+/// Build-ids and offsets by address; `None` where there is no build-id.
+type Places = BTreeMap<u64, Option<(String, u64)>>;
+
+#[derive(Debug)]
+struct State {
+    path: PathBuf,
+    process: libc::pid_t,
+    /// As it was at the start.
+    loaded: Profile,
+    /// Where the regions are that were met, by address: build-id in hexadecimal, and offset.
+    places: Mutex<Places>,
+    /// A region was found in `loaded`.
+    matched: AtomicBool,
+}
+
+static STATE: OnceLock<State> = OnceLock::new();
+
+/// Reads the file. Once, when the runtime starts.
+pub(super) fn configure(globals: &Globals) {
+    let Some(name) = globals.ours.profile.as_deref() else {
+        return;
+    };
+    // The program may go to another directory; a link stays a link.
+    let path = PathBuf::from(OsStr::from_bytes(name));
+    let path = fs::canonicalize(&path)
+        .or_else(|_| std::path::absolute(&path))
+        .unwrap_or(path);
+    let (loaded, foreign) = match read(&path) {
+        Ok(None) => (Profile::default(), false),
+        Ok(Some(text)) => match Profile::parse(&text) {
+            Ok(profile) => (profile, false),
+            Err(refusal) => {
+                let then = if refusal.ours {
+                    "learning anew"
+                } else {
+                    "it is left as it is"
+                };
+                refuse(&path, format_args!("{refusal}; {then}"));
+                (Profile::default(), !refusal.ours)
+            }
+        },
+        Err(error) => {
+            refuse(&path, format_args!("a readable file is accepted ({error})"));
+            (Profile::default(), true)
+        }
+    };
+    let state = State {
+        path,
+        // SAFETY: getpid has no preconditions.
+        process: unsafe { libc::getpid() },
+        loaded,
+        places: Mutex::default(),
+        matched: AtomicBool::new(false),
+    };
+    // What is of another kind or version stays as it is.
+    if STATE.set(state).is_ok() && !foreign {
+        // SAFETY: the handler lives as long as the library, which is never unloaded. Where there is
+        // no room for another handler, nothing is kept.
+        unsafe { libc::atexit(at_exit) };
+    }
+}
+
+fn refuse(path: &Path, why: fmt::Arguments<'_>) {
+    warn(format_args!("HETMP_PROFILE {}: {why}", path.display()));
+}
+
+/// The text of the file; `None` where there is no file yet.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match hetmp_core::file::bytes(path, LARGEST) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+        // What is not text is refused by the parser, as no profile.
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+    }
+}
+
+/// Finds out where the region at `address` is. To be called before [`fill`], without any lock.
+#[inline]
+pub(super) fn prepare(address: u64) {
+    if let Some(state) = STATE.get() {
+        find(state, address);
+    }
+}
+
+#[cold]
+fn find(state: &State, address: u64) {
+    let known = state.places().is_none_or(|all| all.contains_key(&address));
+    if known {
+        return;
+    }
+    let place = object::Place::of(address as usize)
+        .filter(|p| !p.build_id.is_empty())
+        .map(|p| (hexadecimal(&p.build_id), p.offset));
+    if let Some(mut all) = state.places() {
+        all.insert(address, place);
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(2 * bytes.len());
+    for b in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(out, "{b:02x}");
+    }
+    out
+}
+
+/// Takes over what the file knows about a region that this process has not met.
+#[inline]
+pub(super) fn fill(cache: &mut ProbeCache, key: &Key, team: &Team) {
+    if let Some(state) = STATE.get() {
+        if cache.entry(key).is_none() {
+            take_over(state, cache, key, team);
+        }
+    }
+}
+
+#[cold]
+fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Team) {
+    let Some((setting, place)) = state.locate(key) else {
+        return;
+    };
+    let known = state.loaded.regions(&setting).and_then(|r| r.get(&place));
+    if let Some(saved) = known {
+        state.matched.store(true, Ordering::Relaxed);
+        cache.restore(*key, saved, team, &source::rules());
+    }
+}
+
+impl State {
+    /// The regions met, unless the lock cannot be had: in the child of a fork nobody may be left
+    /// who would release it.
+    fn places(&self) -> Option<MutexGuard<'_, Places>> {
+        for _ in 0..10_000 {
+            if let Ok(all) = self.places.try_lock() {
+                return Some(all);
+            }
+            std::thread::yield_now();
+        }
+        None
+    }
+
+    /// What a region of this process is called in the file.
+    fn locate(&self, key: &Key) -> Option<(Setting, Place)> {
+        let (object, offset) = self.places()?.get(&key.region)?.clone()?;
+        Some((
+            Setting {
+                nodes: described(),
+                object,
+            },
+            Place {
+                offset,
+                magnitude: key.magnitude,
+                shape: key.shape,
+            },
+        ))
+    }
+}
+
+/// The nodes, without what measurements do not depend on.
+fn described() -> String {
+    let Some(layout) = nodes::layout() else {
+        return "one".to_owned();
+    };
+    let mut out = String::new();
+    for (i, node) in layout.nodes.iter().enumerate() {
+        let mut node = node.clone();
+        (node.name, node.watts, node.watts_idle) = (None, None, None);
+        let separator = if i == 0 { "" } else { ";" };
+        let _ = write!(out, "{separator}{node}");
+    }
+    out
+}
+
+extern "C" fn at_exit() {
+    let Some(state) = STATE.get() else { return };
+    // SAFETY: getpid has no preconditions.
+    if unsafe { libc::getpid() } != state.process {
+        return;
+    }
+    let mut news: BTreeMap<Setting, Regions> = BTreeMap::new();
+    let mut nameless = false;
+    {
+        let Some(all) = known::at_exit() else {
+            return;
+        };
+        for (key, entry) in all.cache.iter() {
+            let Some(saved) = entry.saved() else { continue };
+            match state.locate(key) {
+                Some((setting, place)) => {
+                    news.entry(setting).or_default().insert(place, saved);
+                }
+                None => nameless = true,
+            }
+        }
+    }
+    if nameless {
+        refuse(
+            &state.path,
+            format_args!("only regions of objects with a build-id are kept (gcc -Wl,--build-id)"),
+        );
+    }
+    if news.is_empty() {
+        return;
+    }
+    if !state.loaded.is_empty() && !state.matched.load(Ordering::Relaxed) {
+        refuse(
+            &state.path,
+            format_args!(
+                "nothing in it is of this program on these nodes; what was learned now is added"
+            ),
+        );
+    }
+    if let Err(error) = save(state, news) {
+        refuse(
+            &state.path,
+            format_args!("a file that can be written is accepted ({error})"),
+        );
+    }
+}
+
+/// Adds `news` to the file.
+fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
+    let _lock = Lock::of(&state.path);
+    let mut profile = match read(&state.path)? {
+        None => Profile::default(),
+        Some(text) => match Profile::parse(&text) {
+            Ok(profile) => profile,
+            // Damaged, as was said at the start; or something else has taken its place since.
+            Err(refusal) if refusal.ours => Profile::default(),
+            Err(refusal) => return Err(io::Error::other(refusal.why)),
+        },
+    };
+    for (setting, regions) in news {
+        let before = state.loaded.regions(&setting);
+        profile.merge(&setting, before, regions);
+    }
+    profile.trim();
+    let mut name = state.path.clone().into_os_string();
+    name.push(format!(".{}.tmp", state.process));
+    let temporary = PathBuf::from(name);
+    let written = File::create(&temporary)
+        .and_then(|mut f| {
+            f.write_all(profile.to_string().as_bytes())?;
+            f.sync_all()
+        })
+        .and_then(|()| fs::rename(&temporary, &state.path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// A lock on the file, for as long as this value lives.
+struct Lock(#[allow(dead_code, reason = "closing it releases the lock")] File);
+
+impl Lock {
+    fn of(path: &Path) -> Option<Lock> {
+        for _ in 0..100 {
+            // An empty file is an empty profile.
+            let file = File::options()
+                .read(true)
+                .append(true)
+                .create(true)
+                .open(path)
+                .ok()?;
+            // SAFETY: the descriptor is open.
+            let got = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
+            if got {
+                // The one before us has put another file in its place, perhaps.
+                let same = file.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino();
+                if same {
+                    return Some(Lock(file));
+                }
+            } else {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        None
+    }
+}

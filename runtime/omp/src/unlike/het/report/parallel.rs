@@ -1,0 +1,335 @@
+//! Parallel regions: how often each ran, how long, and in which way.
+
+use super::json::{comma, number, quoted};
+use super::place::{self, Place, Symbols};
+use crate::unlike::virtual_team::Lever;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Mutex, MutexGuard};
+
+/// Ways of one region that are told apart. A program that asks for another number of threads each
+/// time must not fill the memory.
+const MOST_WAYS: usize = 64;
+
+/// Times of some executions, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Times {
+    pub(super) runs: u64,
+    pub(super) sum: u64,
+    pub(super) min: u64,
+    pub(super) max: u64,
+}
+
+impl Times {
+    pub(super) fn add(&mut self, ns: u64) {
+        self.merge(&Times {
+            runs: 1,
+            sum: ns,
+            min: ns,
+            max: ns,
+        });
+    }
+
+    fn merge(&mut self, other: &Times) {
+        self.min = if self.runs == 0 {
+            other.min
+        } else {
+            self.min.min(other.min)
+        };
+        self.max = self.max.max(other.max);
+        self.runs += other.runs;
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+}
+
+/// One run of an outermost region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RegionRun {
+    /// How it ran.
+    pub(crate) lever: Lever,
+    pub(crate) threads: u32,
+    /// Virtual threads, with a lever that has them.
+    pub(crate) pieces: u32,
+    pub(crate) elapsed_ns: u64,
+    /// The part of it in loops that schedules of ours divided.
+    pub(crate) divided_ns: u64,
+}
+
+#[derive(Debug)]
+struct Way {
+    lever: Lever,
+    threads: u32,
+    pieces: u32,
+    times: Times,
+    /// The part of the time in loops that schedules of ours divided, where the region itself was
+    /// left as it was.
+    divided_ns: u64,
+}
+
+impl Way {
+    /// What the way is called: a region that spends most of its time in loops that come to the
+    /// scheduler is reached, whatever kept the region itself as it was.
+    fn word(&self) -> Lever {
+        if self.divided_ns > self.times.sum / 2 {
+            Lever::Dispatched
+        } else {
+            self.lever
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Region {
+    place: &'static Place,
+    ways: Vec<Way>,
+}
+
+/// By the address of the outlined function.
+#[derive(Debug)]
+pub(super) struct Regions(BTreeMap<usize, Region>);
+
+static REGIONS: Mutex<Regions> = Mutex::new(Regions(BTreeMap::new()));
+
+/// The table, if the thread that has it lets go in time. A thread that crashed never does.
+pub(super) fn table() -> Option<MutexGuard<'static, Regions>> {
+    super::patiently(|| REGIONS.try_lock().ok())
+}
+
+pub(super) fn add(address: usize, run: RegionRun) {
+    // Nothing panics under this lock.
+    let lock = || REGIONS.lock().ok();
+    let Some(mut all) = lock() else { return };
+    if !all.0.contains_key(&address) {
+        drop(all);
+        // See `place` for why no lock may be held.
+        let place = place::of(address as u64);
+        let Some(again) = lock() else { return };
+        all = again;
+        all.0.entry(address).or_insert(Region {
+            place,
+            ways: Vec::new(),
+        });
+    }
+    if let Some(region) = all.0.get_mut(&address) {
+        region.add(run);
+    }
+}
+
+impl Region {
+    fn add(&mut self, run: RegionRun) {
+        let (lever, threads) = (run.lever, run.threads);
+        let (pieces, divided_ns) = match lever {
+            Lever::VirtualTeam | Lever::Fibers => (run.pieces, 0),
+            Lever::Dispatched => (0, 0),
+            // A slow core pays for its last chunk after it has left the loop.
+            Lever::Plain(_) => (0, run.divided_ns.min(run.elapsed_ns)),
+        };
+        let full = self.ways.len() >= MOST_WAYS;
+        // From the end: what ran last runs next.
+        let found = self
+            .ways
+            .iter_mut()
+            .rev()
+            .find(|w| w.lever == lever && (full || (w.threads, w.pieces) == (threads, pieces)));
+        match found {
+            Some(way) => {
+                way.times.add(run.elapsed_ns);
+                way.divided_ns = way.divided_ns.saturating_add(divided_ns);
+            }
+            None => {
+                let mut times = Times::default();
+                times.add(run.elapsed_ns);
+                self.ways.push(Way {
+                    lever,
+                    threads,
+                    pieces,
+                    times,
+                    divided_ns,
+                });
+            }
+        }
+    }
+}
+
+fn times(out: &mut String, t: &Times) {
+    // Writing to a String cannot fail.
+    let _ = write!(
+        out,
+        "\"runs\":{},\"elapsed_ns\":{},\"min_ns\":{},\"max_ns\":{}",
+        t.runs, t.sum, t.min, t.max
+    );
+}
+
+/// What a lever is called, whether it is one, and why it was chosen or not.
+fn lever(out: &mut String, lever: Lever) {
+    let _ = write!(
+        out,
+        "\"lever\":{},\"guard\":{},\"reason\":{}",
+        quoted(lever.name()),
+        matches!(lever, Lever::Plain(_)),
+        quoted(lever.reason())
+    );
+}
+
+impl Regions {
+    /// The regions as elements of a JSON list.
+    pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols) {
+        for (i, region) in self.0.values().enumerate() {
+            let mut all = Times::default();
+            region.ways.iter().for_each(|w| all.merge(&w.times));
+            out.push_str(comma(i));
+            out.push_str("\n  {");
+            region.place.json(out, symbols);
+            out.push(',');
+            times(out, &all);
+            out.push_str(",\"ways\":[");
+            for (k, way) in region.ways.iter().enumerate() {
+                let _ = write!(out, "{}\n   {{", comma(k));
+                lever(out, way.word());
+                let _ = write!(out, ",\"threads\":{},\"virtual_threads\":", way.threads);
+                let _ = match way.pieces {
+                    0 => write!(out, "null,"),
+                    n => write!(out, "{n},"),
+                };
+                let _ = match way.lever {
+                    Lever::Plain(guard) => {
+                        let (name, ns) = (quoted(guard.name()), way.divided_ns);
+                        write!(out, "\"divided_ns\":{ns},\"else\":{name},")
+                    }
+                    _ => write!(out, "\"divided_ns\":null,\"else\":null,"),
+                };
+                times(out, &way.times);
+                out.push('}');
+            }
+            out.push_str("]}");
+        }
+    }
+
+    /// What part of the time in regions each lever and each guard had, as a JSON object.
+    pub(super) fn reach_json(&self, out: &mut String) {
+        let mut by: BTreeMap<Lever, Times> = BTreeMap::new();
+        let mut all = Times::default();
+        for way in self.0.values().flat_map(|r| &r.ways) {
+            // Its runs are counted by its word, its time by what happened in it.
+            by.entry(way.word()).or_default().runs += way.times.runs;
+            let rest = way.times.sum.saturating_sub(way.divided_ns);
+            for (lever, ns) in [(way.lever, rest), (Lever::Dispatched, way.divided_ns)] {
+                if ns > 0 {
+                    let sum = &mut by.entry(lever).or_default().sum;
+                    *sum = sum.saturating_add(ns);
+                }
+            }
+            all.merge(&way.times);
+        }
+        let _ = write!(
+            out,
+            "{{\"runs\":{},\"elapsed_ns\":{},\"by\":[",
+            all.runs, all.sum
+        );
+        for (i, (kind, t)) in by.iter().enumerate() {
+            let _ = write!(out, "{}\n  {{", comma(i));
+            lever(out, *kind);
+            let share = t.sum as f64 / all.sum.max(1) as f64;
+            let _ = write!(
+                out,
+                ",\"runs\":{},\"elapsed_ns\":{},\"share\":{}}}",
+                t.runs,
+                t.sum,
+                number(Some(share))
+            );
+        }
+        out.push_str("]}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unlike::virtual_team::lever::Guard;
+
+    #[test]
+    fn times_add_up() {
+        let mut t = Times::default();
+        for ns in [5, 3, 9] {
+            t.add(ns);
+        }
+        assert_eq!((t.runs, t.sum, t.min, t.max), (3, 17, 3, 9));
+    }
+
+    fn run(
+        lever: Lever,
+        (threads, pieces): (u32, u32),
+        elapsed_ns: u64,
+        divided_ns: u64,
+    ) -> RegionRun {
+        RegionRun {
+            lever,
+            threads,
+            pieces,
+            elapsed_ns,
+            divided_ns,
+        }
+    }
+
+    /// What a guard left alone is not all lost: its loops may have come on their own.
+    #[test]
+    fn divided_loops_in_guarded_regions_are_reached() {
+        let mut r = Region {
+            place: place::of(32),
+            ways: Vec::new(),
+        };
+        r.add(run(Lever::Plain(Guard::ThreadNumber), (2, 0), 1000, 950));
+        r.add(run(Lever::Plain(Guard::ThreadNumber), (2, 0), 1000, 1040));
+        r.add(run(Lever::Plain(Guard::Unscanned), (2, 0), 2000, 450));
+        let all = Regions(BTreeMap::from([(32, r)]));
+        let mut out = String::new();
+        all.reach_json(&mut out);
+        let part = |name: &str| {
+            let (_, rest) = out.split_once(&format!("\"lever\":\"{name}\""))?;
+            let (_, rest) = rest.split_once("\"runs\":")?;
+            rest.split_once(",\"share\"")
+                .map(|(part, _)| part.to_owned())
+        };
+        assert_eq!(part("dispatched").as_deref(), Some("2,\"elapsed_ns\":2400"));
+        assert_eq!(
+            part("thread-number").as_deref(),
+            Some("0,\"elapsed_ns\":50")
+        );
+        assert_eq!(part("unscanned").as_deref(), Some("1,\"elapsed_ns\":1550"));
+        let mut out = String::new();
+        all.json(&mut out, &mut Symbols::none());
+        assert!(
+            out.contains("\"divided_ns\":1950,\"else\":\"thread-number\""),
+            "{out}"
+        );
+    }
+
+    #[test]
+    fn ways_are_told_apart_up_to_a_limit() {
+        let mut r = Region {
+            place: place::of(16),
+            ways: Vec::new(),
+        };
+        r.add(run(Lever::VirtualTeam, (2, 16), 5, 0));
+        r.add(run(Lever::VirtualTeam, (2, 16), 7, 0));
+        r.add(run(Lever::Plain(Guard::Short), (2, 2), 1, 0));
+        assert_eq!(r.ways.len(), 2);
+        assert_eq!((r.ways[0].pieces, r.ways[0].times.sum), (16, 12));
+        assert_eq!(r.ways[1].pieces, 0);
+        for threads in 0..1000 {
+            r.add(run(Lever::Plain(Guard::Short), (threads, 1), 1, 0));
+        }
+        assert_eq!(r.ways.len(), MOST_WAYS);
+        let runs: u64 = r.ways.iter().map(|w| w.times.runs).sum();
+        assert_eq!(runs, 1003);
+
+        let all = Regions(BTreeMap::from([(16, r)]));
+        let mut out = String::new();
+        all.reach_json(&mut out);
+        assert!(
+            out.contains("\"lever\":\"virtual-team\",\"guard\":false"),
+            "{out}"
+        );
+        assert!(out.contains("\"share\":0.011846"), "{out}");
+    }
+}

@@ -1,0 +1,282 @@
+//! What decisions rest on beside elapsed times: counters, remote faults, thresholds, watts.
+//!
+//! Set up once, when the runtime starts. Counters are read around probes only where there is a
+//! source of them ([`active`]); elsewhere a probe costs a look at the clock and nothing more.
+
+use crate::icv::Globals;
+use crate::unlike::nodes;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use hetmp_core::calibration::{kind_of, Calibration};
+use hetmp_core::counters::{Event, Hardware, NoSource, Reading, Recorded, Source};
+use hetmp_core::report::warn;
+use hetmp_core::topo::Node;
+use hetmp_sched::decide::{Link, Objective, Rules};
+use hetmp_sched::energy::Power;
+use hetmp_sched::probe::{Counters, Measurement};
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// All of it.
+#[derive(Debug)]
+struct Basis {
+    source: Box<dyn Source>,
+    rules: Rules,
+    /// What the nodes draw, by node; empty where time is the objective.
+    power: Box<[Option<Power>]>,
+}
+
+static BASIS: OnceLock<Basis> = OnceLock::new();
+/// `BASIS` has a source that knows something.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Is there anything to be read around a piece of work?
+#[inline(always)]
+pub(super) fn active() -> bool {
+    // Relaxed: `BASIS` synchronises.
+    ACTIVE.load(Ordering::Relaxed)
+}
+
+/// Are remote faults counted? Then loops are watched while they run.
+pub(super) fn counts_faults() -> bool {
+    active() && BASIS.get().is_some_and(|b| b.source.counts_faults())
+}
+
+/// Thresholds, link and objective for decisions.
+pub(super) fn rules() -> Rules {
+    BASIS.get().map_or_else(Rules::default, |b| b.rules)
+}
+
+/// What each node draws, as far as it matters and is known.
+pub(super) fn power() -> &'static [Option<Power>] {
+    BASIS.get().map_or(&[], |b| &b.power)
+}
+
+/// Readings that a thread keeps from the start of a piece of work to its end. Only that thread
+/// touches it, hence relaxed atomics.
+#[derive(Debug, Default)]
+pub(super) struct Started([AtomicU64; 3]);
+
+impl Started {
+    /// The calling thread starts a piece of work.
+    #[inline]
+    pub(super) fn now(&self) {
+        if active() {
+            self.read();
+        }
+    }
+
+    #[cold]
+    fn read(&self) {
+        let Some(basis) = BASIS.get() else { return };
+        let r = basis.source.start();
+        for (cell, value) in self
+            .0
+            .iter()
+            .zip([r.instructions, r.events, u64::from(r.valid)])
+        {
+            cell.store(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The calling thread, on node `node`, has run `iterations` in `elapsed_ns` since it started.
+    #[inline]
+    pub(super) fn measured(&self, node: usize, iterations: u64, elapsed_ns: u64) -> Measurement {
+        let mut m = Measurement {
+            elapsed_ns,
+            iterations,
+            faults: None,
+            counters: None,
+        };
+        if active() {
+            self.complete(node, &mut m);
+        }
+        m
+    }
+
+    #[cold]
+    fn complete(&self, node: usize, m: &mut Measurement) {
+        let Some(basis) = BASIS.get() else { return };
+        let [instructions, events, valid] = [0, 1, 2].map(|i| self.0[i].load(Ordering::Relaxed));
+        let start = Reading {
+            instructions,
+            events,
+            valid: valid != 0,
+        };
+        let sample = basis.source.since(&start, node, m.iterations);
+        m.faults = sample.faults;
+        m.counters = sample.counts.map(|(instructions, cache_misses)| Counters {
+            instructions,
+            cache_misses,
+        });
+    }
+}
+
+/// Sets everything up. Once, after [`nodes::configure`], where decisions will be made.
+pub(super) fn configure(globals: &Globals) {
+    let ours = &globals.ours;
+    let say = |text: fmt::Arguments<'_>| {
+        if ours.verbose {
+            warn(text);
+        }
+    };
+    let (source, what) = source(ours.counter.as_deref());
+    let calibration = ours.calibration.as_deref().and_then(|file| {
+        let path = Path::new(OsStr::from_bytes(file));
+        Calibration::read(path)
+            .map_err(|why| warn(format_args!("HETMP_CALIBRATION {}: {why}", path.display())))
+            .ok()
+    });
+    let mut rules = Rules {
+        objective: ours.objective,
+        ..Rules::default()
+    };
+    if let Some(limit) = ours.counter_threshold {
+        rules.thresholds.misses_per_kilo = limit;
+    }
+    let nodes: &[Node] = nodes::layout().map_or(&[], |l| &l.nodes);
+    let kinds: Vec<String> = nodes.iter().map(kind_of).collect();
+    let calibrated = calibration.as_ref().and_then(|c| c.fault_period_us(&kinds));
+    match ours.fault_period_us {
+        // What the user says wins.
+        Some(us) => rules.thresholds.fault_period_us = us,
+        None => {
+            rules.link = calibrated.map(|fault_period_us| Link {
+                fault_period_us,
+                ..Link::default()
+            });
+        }
+    }
+    let power: Box<[Option<Power>]> = if rules.objective == Objective::Time {
+        Box::default()
+    } else {
+        nodes
+            .iter()
+            .zip(&kinds)
+            .map(|(n, kind)| power_of(n, calibration.as_ref().and_then(|c| c.node(kind))))
+            .collect()
+    };
+    let knows = source.is_some();
+    let basis = Basis {
+        source: source.unwrap_or_else(|| Box::new(NoSource)),
+        rules,
+        power,
+    };
+    if BASIS.set(basis).is_err() {
+        return;
+    }
+    ACTIVE.store(knows, Ordering::Relaxed);
+    say(format_args!(
+        "{}: decided by elapsed times; hardware counters: {what}",
+        globals.schedule
+    ));
+    if let Some(us) = calibrated {
+        say(format_args!(
+            "calibrated: several nodes from {us} us of work per remote fault on"
+        ));
+    }
+    if rules.objective != Objective::Time {
+        say(format_args!(
+            "objective {}: modelled from watts, {}",
+            rules.objective.name(),
+            Watts(self::power())
+        ));
+    }
+}
+
+/// The source that the value of `HETMP_COUNTER` asks for, and what there is to say about it.
+fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
+    let text = counter.map_or("cache-misses".into(), String::from_utf8_lossy);
+    let name = text.trim();
+    if let Some(file) = name.strip_prefix('@') {
+        return match Recorded::read(Path::new(file)) {
+            Ok(recorded) => (Some(Box::new(recorded)), format!("recorded, from {file}")),
+            Err(why) => {
+                warn(format_args!("HETMP_COUNTER {name}: {why}"));
+                (None, "none recorded".to_owned())
+            }
+        };
+    }
+    if name.eq_ignore_ascii_case("none") {
+        return (None, "not asked for".to_owned());
+    }
+    let event = Event::named(name).unwrap_or_else(|| {
+        let accepts = hetmp_core::env::lookup("HETMP_COUNTER").map_or("", |v| v.accepts);
+        let shown: String = name.chars().filter(|c| !c.is_control()).take(80).collect();
+        warn(format_args!("HETMP_COUNTER {shown}: {accepts}"));
+        Event::CACHE_MISSES
+    });
+    match Hardware::open(event) {
+        Ok(hardware) => (
+            Some(Box::new(hardware)),
+            format!("instructions and {}", name.to_ascii_lowercase()),
+        ),
+        Err(why) => (None, format!("none, {why}")),
+    }
+}
+
+/// What is told of the node wins over what was measured of its kind. Watts are those of the whole
+/// node; a core adds its part of what is above idle.
+fn power_of(node: &Node, measured: Option<&hetmp_core::calibration::NodeKind>) -> Option<Power> {
+    let (watts, idle) = match (node.watts, measured) {
+        (Some(watts), _) => (watts, node.watts_idle),
+        (None, Some(kind)) => (kind.watts?, kind.watts_idle),
+        (None, None) => return None,
+    };
+    let idle_watts = idle.unwrap_or(0.0).min(watts);
+    Some(Power {
+        idle_watts,
+        core_watts: (watts - idle_watts) / node.cpus.count().max(1) as f64,
+    })
+}
+
+struct Watts<'a>(&'a [Option<Power>]);
+
+impl fmt::Display for Watts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, p) in self.0.iter().enumerate() {
+            let comma = if i == 0 { "" } else { ", " };
+            match p {
+                Some(p) => write!(
+                    f,
+                    "{comma}node {i}: {:.1} idle and {:.1} a core",
+                    p.idle_watts, p.core_watts
+                )?,
+                None => write!(f, "{comma}node {i}: not known")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hetmp_core::calibration::NodeKind;
+    use hetmp_core::topo::CpuSet;
+
+    #[test]
+    fn watts_come_from_the_node_or_its_kind() {
+        let mut node = Node::new(CpuSet::from_iter([0, 1, 2, 3]));
+        assert_eq!(power_of(&node, None), None);
+        let kind = NodeKind {
+            watts: Some(40.0),
+            watts_idle: Some(8.0),
+            ..NodeKind::default()
+        };
+        let p = power_of(&node, Some(&kind)).expect("measured");
+        assert_eq!((p.idle_watts, p.core_watts), (8.0, 8.0));
+        node.watts = Some(20.0);
+        let p = power_of(&node, Some(&kind)).expect("told");
+        assert_eq!((p.idle_watts, p.core_watts), (0.0, 5.0));
+    }
+
+    #[test]
+    fn without_counters_there_is_a_word() {
+        assert_eq!(source(Some(b" none ")).1, "not asked for");
+        let (source, what) = source(None);
+        assert_eq!(source.is_none(), what.starts_with("none, "), "{what}");
+    }
+}

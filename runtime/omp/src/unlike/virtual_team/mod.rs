@@ -1,0 +1,49 @@
+//! Parallel regions as teams of virtual threads: how HetProbe reaches loops that compilers divide
+//! themselves.
+//!
+//! gcc turns a loop without a schedule clause into arithmetic on the thread number and the number
+//! of threads, inside the outlined function. A runtime that is to place such a loop can only change
+//! what the two queries answer: it calls the outlined function more often than there are threads, and
+//! each call is a piece of the loop that can be measured and placed.
+//!
+//! * [`announce`]: the size of team that the program is told.
+//! * [`fit`]: does the region allow that? From its machine code (`hetmp-scan`).
+//! * [`regions`]: what was found out about it when it ran, and whether it gains
+//!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`ways`]: regions of which
+//!   enough is known.
+//! * [`parallel`]: which of these ways a region takes.
+//! * [`run`]: the team, and how it runs a region.
+//! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`switch`] and
+//!   [`exceptions`]: what that takes. [`join`]: threads that come in addition.
+//! * [`watchdog`]: against waits that the runtime does not see.
+//! * [`lever`]: the words for all this in reports.
+//!
+//! **Data in**: regions from [`crate::team::region::parallel`], speeds of nodes from the probe cache
+//! ([`crate::unlike::het`]), in which a region counts as a loop whose iterations are its virtual threads.
+//! **Data out**: the same region as one of [`run::VirtualTeam::run`], or left as it was; measurements
+//! to the probe cache; times and reasons to the report.
+//!
+//! Only in use where one of hetmp's own schedules is named, on several nodes: elsewhere a region looks
+//! at one byte ([`parallel::watches`]).
+
+mod announce;
+mod disturbance;
+mod exceptions;
+mod fiber;
+mod fit;
+mod join;
+pub(crate) mod lever;
+pub(crate) mod parallel;
+mod regions;
+mod run;
+mod switch;
+mod watchdog;
+mod ways;
+
+pub(crate) use fiber::Runner;
+pub(crate) use lever::Lever;
+pub(crate) use parallel::{
+    after_fork, close, configure, open, parallel, told_cores, told_threads, watches, Opened,
+};
+pub(crate) use run::{barrier, wait_for_lock, wait_for_others, VirtualTeam};
+pub(crate) use ways::Ways;

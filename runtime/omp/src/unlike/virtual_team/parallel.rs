@@ -1,0 +1,684 @@
+//! How each region is run: as a virtual team, as an ordinary one, or by its primary thread alone.
+
+use super::disturbance::Begun;
+use super::lever::{Guard, Lever};
+use super::regions::{Must, Turn};
+use super::run::{How, VirtualTeam, MOST_PIECES};
+use super::{announce, regions, switch, watchdog};
+use crate::icv::{Globals, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
+use crate::team::region::{self as team, Prepare, Region, Team};
+use crate::thread::Thread;
+use crate::unlike::het;
+use crate::unlike::het::report::{self, RegionRun};
+use crate::unlike::nodes;
+use crate::worksharing::loops;
+use crate::worksharing::work::Work;
+use crate::{init, query};
+use core::sync::atomic::{AtomicU8, Ordering};
+use hetmp_core::sys::monotonic_ns;
+use hetmp_sched::decide::{decide, NodeInput, Rules};
+use hetmp_sched::record::{Learning, LoopRecord, Tally};
+use hetmp_sched::schedule::Kind;
+use hetmp_sched::virtual_team::pieces;
+use std::sync::Arc;
+
+/// Regions may be run as virtual teams.
+const LEVERS: u8 = 1;
+/// Regions are timed for the report.
+const REPORT: u8 = 2;
+/// Also where nothing is to be gained.
+const FORCE: u8 = 4;
+
+/// Also where the program asked for a number of threads.
+const WIDE: u8 = 8;
+
+static MODE: AtomicU8 = AtomicU8::new(0);
+
+/// Is anything to be done about regions? One load, in every program.
+#[inline(always)]
+pub(crate) fn watches() -> bool {
+    // Relaxed: written when the runtime starts, before any region.
+    MODE.load(Ordering::Relaxed) != 0
+}
+
+/// Sets up what the environment asks for. Once, after the nodes and the report.
+pub(crate) fn configure(globals: &Globals) {
+    let mut mode = 0;
+    if report::wanted() {
+        mode |= REPORT;
+    }
+    if globals.icv.run_sched.kind.is_ours() && switch::AVAILABLE {
+        match globals.ours.static_loops {
+            StaticLoops::Off => {}
+            StaticLoops::Auto if nodes::count() > 1 => mode |= LEVERS,
+            StaticLoops::Wide if nodes::count() > 1 => mode |= LEVERS | WIDE,
+            StaticLoops::Auto | StaticLoops::Wide => {}
+            StaticLoops::Force => mode |= LEVERS | FORCE,
+        }
+    }
+    MODE.store(mode, Ordering::Relaxed);
+}
+
+/// The number of threads to tell the program (`omp_get_max_threads`), where the thread's own variable
+/// says `nthreads`.
+#[inline]
+pub(crate) fn told_threads(nthreads: u32) -> u32 {
+    if MODE.load(Ordering::Relaxed) & LEVERS != 0 && !query::icv().nthreads_set {
+        announce::tell(nthreads)
+    } else {
+        nthreads
+    }
+}
+
+/// The program has learned how many cores there are, and may rely on it.
+#[inline]
+pub(crate) fn told_cores() {
+    if MODE.load(Ordering::Relaxed) & LEVERS != 0 {
+        announce::bound();
+    }
+}
+
+/// In the child of a fork, whose only thread is `th`.
+pub(crate) fn after_fork(th: &Thread) {
+    // Its runners stayed behind, and the fibers are theirs.
+    if let Ok(mut team) = th.virtual_team.try_borrow_mut() {
+        core::mem::forget(team.take());
+    }
+    if !watchdog::after_fork() || !regions::after_fork() {
+        MODE.fetch_and(!LEVERS, Ordering::Relaxed);
+    }
+}
+
+/// So many times a region whose code or whose clauses keep it from virtual teams is run before it is
+/// looked at again: another object's code may have come to its address.
+const LOOK_AGAIN: u32 = 1000;
+
+/// How a region is to run.
+enum Plan {
+    Ordinary {
+        lever: Lever,
+        /// Its time is wanted for comparison.
+        compare: bool,
+        /// A team smaller than the program was told is right for it, too.
+        smaller_fits: bool,
+    },
+    Virtual {
+        fibers: bool,
+        suspends: bool,
+        /// Its time is compared with another way's.
+        trial: bool,
+        /// By the calling thread alone.
+        alone: bool,
+        runners: u32,
+        pieces: u32,
+    },
+}
+
+/// Runs `region` one way or the other. The way of [`team::parallel`] where [`watches`] is true.
+///
+/// # Safety
+/// As for [`team::fork`].
+#[cold]
+pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    // A target region begins at level 0 again, wherever it is.
+    if th.team().level() == 0 && th.runner.get().is_null() {
+        // SAFETY: the caller of `parallel` makes the promise that `outermost` asks for.
+        unsafe { outermost(th, region, first) }
+    } else {
+        // A region inside of others stays as it is. It is opened from here, because thousands of them
+        // may lie on the stack at once: `outermost` takes more room there than all the rest.
+        // SAFETY: the caller of `parallel` makes the promise that `ordinary` asks for.
+        unsafe { team::ordinary(th, region, first) }
+    }
+}
+
+/// Runs a region that lies in no other.
+///
+/// # Safety
+/// As for [`team::fork`].
+#[cold]
+#[inline(never)]
+unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    if init::forked() {
+        init::after_fork(th);
+    }
+    let address = region.code;
+    let told_apart = MODE.load(Ordering::Relaxed) & REPORT != 0;
+    if !told_apart {
+        if region.asked == 0 && region.nthreads > 1 {
+            // Has one run before the program asked for the number of threads?
+            announce::bound();
+        }
+        let passes = first.is_some() || th.ways.may_pass(address, region.nthreads);
+        if passes {
+            // SAFETY: the caller's promise.
+            return unsafe { team::ordinary(th, region, first) };
+        }
+    }
+    let started = monotonic_ns();
+    // The size that the program counts on.
+    let announced = if region.asked == 0 && region.nthreads > 1 {
+        announced(th, region)
+    } else {
+        None
+    };
+    let sized = Region {
+        nthreads: announced.unwrap_or(region.nthreads),
+        ..*region
+    };
+    let mut construct = Construct::None;
+    let mut prepare = first.map(|prepare| construct.watch(prepare));
+    let first = prepare.as_mut().map(|p| p as Prepare<'_>);
+    let plan = if first.is_some() {
+        Plan::Ordinary {
+            // What it consists of says it better; see below.
+            lever: Lever::Plain(Guard::Schedule),
+            compare: false,
+            smaller_fits: true,
+        }
+    } else {
+        plan(th, &sized)
+    };
+    let (lever, threads, pieces, size) = match plan {
+        Plan::Virtual {
+            fibers,
+            suspends,
+            trial,
+            alone,
+            runners,
+            pieces,
+        } => {
+            let stacks = (fibers, suspends);
+            let threads = if alone { 1 } else { runners };
+            // SAFETY: the caller's promise.
+            let ran = unsafe {
+                if alone {
+                    run_alone(th, &sized, fibers, trial, runners, pieces)
+                } else {
+                    run_virtual(th, &sized, stacks, trial, runners, pieces)
+                }
+            };
+            match ran {
+                Some(lever) => (lever, threads, pieces, pieces),
+                None => {
+                    // SAFETY: the caller's promise.
+                    let n = unsafe { team::ordinary(th, &sized, None) };
+                    (Lever::Plain(Guard::Unforeseen), n, 0, n)
+                }
+            }
+        }
+        Plan::Ordinary {
+            lever,
+            compare,
+            smaller_fits,
+        } => {
+            let team = if smaller_fits { region } else { &sized };
+            let begun = compare.then(|| (Begun::now(), monotonic_ns()));
+            // SAFETY: the caller's promise.
+            let n = unsafe { team::ordinary(th, team, first) };
+            let rest = match begun {
+                Some((begun, started)) => {
+                    let ns = monotonic_ns() - started;
+                    let disturbed = begun.is_disturbed(ns);
+                    regions::learn_ordinary(address, sized.nthreads, ns, disturbed)
+                }
+                None => LOOK_AGAIN,
+            };
+            // Where the program was told another size, a team of this one must be right for whatever code
+            // is at this address next time.
+            let lasts = announced.is_none() || smaller_fits && announce::is_in_program(address);
+            if !told_apart && lasts && rest != 0 {
+                th.ways.let_pass(address, region.nthreads, rest);
+            }
+            (lever, n, 0, n)
+        }
+    };
+    drop(prepare);
+    if told_apart {
+        let divided_ns = divided(th);
+        let lever = construct.lever(lever, threads, divided_ns);
+        report::region(
+            address,
+            RegionRun {
+                lever,
+                threads,
+                pieces,
+                elapsed_ns: monotonic_ns() - started,
+                divided_ns,
+            },
+        );
+    }
+    size
+}
+
+/// Takes what the region that the thread has just left spent in loops that schedules of ours divide.
+fn divided(th: &Thread) -> u64 {
+    let pools = th.pools.borrow();
+    pools
+        .get(th.depth.get())
+        .map_or(0, |pool| pool.team.divided_ns.swap(0, Ordering::Relaxed))
+}
+
+/// A region whose primary thread runs its own part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    code: usize,
+    threads: u32,
+    started: u64,
+    construct: Construct,
+}
+
+/// The way of [`team::open`] where [`watches`] is true. The caller's own part of the region lies
+/// between this call and [`close`], on its own stack, so that such a region cannot be called more often
+/// than there are threads: it keeps an ordinary team.
+///
+/// # Safety
+/// As for [`team::fork`].
+#[cold]
+pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
+    let mode = MODE.load(Ordering::Relaxed);
+    let outermost = th.team().level() == 0 && th.runner.get().is_null();
+    if mode & LEVERS != 0 && outermost {
+        // Its size is that of an ordinary team, and may be kept.
+        announce::bound();
+    }
+    let started = monotonic_ns();
+    let mut construct = Construct::None;
+    let mut prepare = first.map(|prepare| construct.watch(prepare));
+    let first = prepare.as_mut().map(|p| p as Prepare<'_>);
+    // SAFETY: the caller of `open` makes the promise that `fork` asks for.
+    let threads = unsafe { team::fork(th, region, first) };
+    drop(prepare);
+    if outermost && mode & REPORT != 0 {
+        th.opened.set(Some(Opened {
+            code: region.code,
+            threads,
+            started,
+            construct,
+        }));
+    }
+}
+
+/// The thread has ended a region that it opened by [`open`].
+#[cold]
+pub(crate) fn close(th: &Thread) {
+    if th.team().level() > 0 {
+        return;
+    }
+    if let Some(opened) = th.opened.take() {
+        let divided_ns = divided(th);
+        let lever = left_alone(opened.threads).unwrap_or(Guard::Inline);
+        let run = RegionRun {
+            lever: opened
+                .construct
+                .lever(Lever::Plain(lever), opened.threads, divided_ns),
+            threads: opened.threads,
+            pieces: 0,
+            elapsed_ns: monotonic_ns() - opened.started,
+            divided_ns,
+        };
+        report::region(opened.code, run);
+    }
+}
+
+/// Why regions of this size are left alone, whatever they are.
+fn left_alone(threads: u32) -> Option<Guard> {
+    let globals = init::globals();
+    if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
+        let ours = globals.icv.run_sched.kind.is_ours();
+        let off = !ours || globals.ours.static_loops == StaticLoops::Off;
+        return Some(if off { Guard::Off } else { Guard::AlikeNodes });
+    }
+    (threads == 1).then_some(Guard::OneThread)
+}
+
+/// The worksharing construct that a combined construct consists of.
+#[derive(Clone, Copy, Debug)]
+enum Construct {
+    /// The region is not one.
+    None,
+    Sections,
+    /// Its iterations take turns.
+    Ordered,
+    Loop,
+}
+
+impl Construct {
+    /// Does what `prepare` does, and notes what the construct is.
+    fn watch<'a>(&'a mut self, prepare: Prepare<'a>) -> impl FnMut(&Team, &Work) + 'a {
+        move |team, work| {
+            prepare(team, work);
+            *self = match work.kind.get() {
+                loops::Kind::Sections => Construct::Sections,
+                _ if work.ordered.get() => Construct::Ordered,
+                _ => Construct::Loop,
+            };
+        }
+    }
+
+    /// The lever of a region that ran on `threads` threads, `divided_ns` nanoseconds of it in loops
+    /// that schedules of ours divide; `lever` where the construct does not say more.
+    fn lever(self, lever: Lever, threads: u32, divided_ns: u64) -> Lever {
+        let guard = match self {
+            Construct::None if lever == Lever::Dispatched && divided_ns == 0 => Guard::Schedule,
+            Construct::None => return lever,
+            // The region is the loop.
+            Construct::Loop if divided_ns > 0 => return Lever::Dispatched,
+            _ if !init::globals().icv.run_sched.kind.is_ours() => Guard::Off,
+            _ if threads == 1 => Guard::OneThread,
+            Construct::Sections => Guard::Sections,
+            Construct::Ordered => Guard::Ordered,
+            Construct::Loop => Guard::Schedule,
+        };
+        Lever::Plain(guard)
+    }
+}
+
+/// The size of an outermost region without a `num_threads` clause, if the program was told one.
+fn announced(th: &Thread, region: &Region) -> Option<u32> {
+    if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
+        return None;
+    }
+    let told = announce::told();
+    if told.is_none() {
+        announce::bound();
+    }
+    let icv = th.task().icv();
+    told.filter(|_| {
+        // What compiled code has prepared for a number of threads stays so.
+        region.group.is_null()
+            && !icv.nthreads_set
+            && !icv.dynamic
+            && icv.thread_limit == UNLIMITED_THREADS
+    })
+}
+
+fn plan(th: &Thread, region: &Region) -> Plan {
+    match judge(th, region) {
+        Ok(plan) => plan,
+        Err(lever) => Plan::Ordinary {
+            lever,
+            compare: false,
+            smaller_fits: regions::smaller_fits(region.code, region.nthreads),
+        },
+    }
+}
+
+fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
+    let no = |guard| Err(Lever::Plain(guard));
+    let mode = MODE.load(Ordering::Relaxed);
+    let globals = init::globals();
+    if let Some(guard) = left_alone(region.nthreads) {
+        return no(guard);
+    }
+    if th.team().level() > 0 || !th.runner.get().is_null() {
+        return no(Guard::Nested);
+    }
+    if globals.cancellation {
+        return no(Guard::Cancellation);
+    }
+    if !region.group.is_null() {
+        return no(Guard::Tasks);
+    }
+    let icv = th.task().icv();
+    if icv.thread_limit != UNLIMITED_THREADS {
+        return no(Guard::ThreadLimit);
+    }
+    let bound = icv.bind != ProcBind::False || !globals.places.is_empty();
+    if bound || region.bind & 7 != 0 && announce::told() != Some(region.nthreads) {
+        return no(Guard::Bound);
+    }
+    let address = region.code;
+    // Does the program count on that number of threads?
+    let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
+    let known = regions::of(address, region.nthreads, asked);
+    let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
+    match known.fit.never {
+        // A virtual team is no use to it, but no harm either.
+        Some(Lever::Dispatched) if must_be_virtual => {}
+        Some(lever) => return Err(lever),
+        None => {}
+    }
+    let runners = region.nthreads.min(globals.available_cpus.max(2));
+    let pieces = match known.fit.any_size {
+        Ok(()) if announce::told() != Some(region.nthreads) => {
+            if asked && region.nthreads > runners {
+                region.nthreads
+            } else if asked && known.fit.divides_freely != Some(true) {
+                return no(Guard::Asked);
+            } else {
+                pieces(runners, MOST_PIECES)
+            }
+        }
+        // Of the size that the program asked for or was told, a virtual team fits anything.
+        _ if region.nthreads > runners => region.nthreads,
+        Ok(()) => pieces(runners, MOST_PIECES),
+        Err(guard) => return no(guard),
+    };
+    let must = if must_be_virtual {
+        Must::BeVirtual
+    } else if mode & FORCE != 0 {
+        Must::BeTested
+    } else {
+        Must::Gain
+    };
+    let (turn, trial) = regions::turn(address, region.nthreads, must);
+    let (alone, trial) = match turn {
+        Turn::Alone { measure } => (true, measure),
+        _ => (false, trial && must != Must::BeTested),
+    };
+    match turn {
+        Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
+            fibers: !known.fit.waits_for_nobody,
+            suspends: known.suspends,
+            trial,
+            alone,
+            runners,
+            pieces,
+        }),
+        Turn::Ordinary(guard) => Ok(Plan::Ordinary {
+            lever: Lever::Plain(guard),
+            compare: must == Must::Gain,
+            smaller_fits: !must_be_virtual,
+        }),
+    }
+}
+
+/// The calling thread's team of `pieces` virtual threads on `runners` real ones, which stays until
+/// another one is asked for. `None`: the thread is in the middle of that.
+fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam> {
+    let mut mine = th.virtual_team.try_borrow_mut().ok()?;
+    if !mine.as_ref().is_some_and(|t| t.is_for(pieces, runners)) {
+        *mine = Some(VirtualTeam::new(pieces, runners));
+    }
+    Some(&raw const **mine.as_ref()?)
+}
+
+/// Runs `region`, whose threads must be virtual ones, on the calling thread alone: where it is short, to wake
+/// another thread takes longer. `None`: that cannot be, and nothing has happened.
+///
+/// # Safety
+/// As for [`team::fork`].
+unsafe fn run_alone(
+    th: &Thread,
+    region: &Region,
+    fibers: bool,
+    measure: bool,
+    runners: u32,
+    pieces: u32,
+) -> Option<Lever> {
+    // SAFETY: as in `run_virtual`.
+    let team = unsafe { &*team_for(th, pieces, runners)? };
+    if fibers && !team.reserve_stacks() {
+        return None;
+    }
+    team.prepare(
+        th,
+        region,
+        &How {
+            pieces,
+            runners,
+            fibers,
+            keep: true,
+            timed: false,
+            // All of it.
+            weights: vec![1.0],
+            paces: Vec::new(),
+        },
+    );
+    let watch = watchdog::watch(team)?;
+    let begun = measure.then(|| (Begun::now(), monotonic_ns()));
+    // SAFETY: prepared above. The calling thread stands for a team of one, as it is in one. The
+    // caller's promise for what the program does.
+    unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
+    drop(watch);
+    let lever = team.lever();
+    let address = region.code;
+    if team.is_expanded() {
+        let ns = begun.map_or(0, |b| monotonic_ns() - b.1);
+        regions::learn_virtual(address, region.nthreads, ns, &team.outcome(), false, false);
+    } else if let Some((begun, started)) = begun {
+        let ns = monotonic_ns() - started;
+        let learned = regions::Alone {
+            ns,
+            disturbed: begun.is_disturbed(ns),
+            suspended: lever == Lever::Fibers,
+        };
+        regions::learn_alone(address, region.nthreads, learned);
+    }
+    Some(lever)
+}
+
+/// Runs `region` as a virtual team. `None`: that cannot be, and nothing has happened.
+///
+/// # Safety
+/// As for [`team::fork`].
+unsafe fn run_virtual(
+    th: &Thread,
+    region: &Region,
+    (fibers, suspends): (bool, bool),
+    trial: bool,
+    runners: u32,
+    pieces: u32,
+) -> Option<Lever> {
+    let address = region.code;
+    let threads = runners as usize;
+    let (key, placement, known) = het::known_pieces(address, pieces, threads, nodes::of_thread);
+    let known_rate = |t: usize| {
+        let rate = known.as_ref()?.rates.get(placement.node_of(t)).copied()?;
+        rate.map(|r| r.ns_per_iteration)
+    };
+    let plan = known.as_ref().and_then(|k| k.plan.clone());
+    let globals = init::globals();
+    let (weights, keep): (Vec<f64>, bool) = match (&globals.schedule.kind, &plan) {
+        (Kind::StaticCsr { ratios }, _) => {
+            let ratio = |t| ratios.get(placement.node_of(t)).copied().unwrap_or(0.0);
+            ((0..threads).map(ratio).collect(), true)
+        }
+        (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, Some(plan)) => {
+            let shares: Vec<f64> = plan.shares().collect();
+            let share = |t| {
+                let node = placement.node_of(t);
+                let here = placement.nodes()[node].threads;
+                shares.get(node).copied().unwrap_or(0.0) / f64::from(here.max(1))
+            };
+            // One node alone is not helped by the others.
+            (
+                (0..threads).map(share).collect(),
+                suspends || plan.one_node().is_some(),
+            )
+        }
+        (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, None) => {
+            // By what earlier executions measured, if they did.
+            let speed = |t| known_rate(t).map_or(1.0, |ns| 1.0 / ns);
+            let all = (0..threads).all(|t| known_rate(t).is_some());
+            (
+                (0..threads)
+                    .map(|t| if all { speed(t) } else { 1.0 })
+                    .collect(),
+                false,
+            )
+        }
+        _ => (vec![1.0; threads], false),
+    };
+    let how = How {
+        pieces,
+        runners,
+        fibers,
+        keep,
+        timed: true,
+        weights,
+        paces: (0..threads).map(|t| known_rate(t).unwrap_or(0.0)).collect(),
+    };
+    let team = team_for(th, how.pieces, how.runners)?;
+    // SAFETY: only this thread replaces its team, and not while it is in this region: a region
+    // inside of it is not outermost, and keeps an ordinary team.
+    let team = unsafe { &*team };
+    if fibers && !team.reserve_stacks() {
+        return None;
+    }
+    team.prepare(th, region, &how);
+    let watch = watchdog::watch(team)?;
+    let begun = trial.then(Begun::now);
+    let started = monotonic_ns();
+    let real = Region {
+        entry: VirtualTeam::run,
+        data: core::ptr::from_ref(team).cast_mut().cast(),
+        code: region.code,
+        nthreads: runners,
+        asked: region.asked,
+        bind: region.bind,
+        group: region.group,
+    };
+    // SAFETY: the team is prepared for these threads; the caller's promise for the rest.
+    unsafe { team::ordinary(th, &real, None) };
+    drop(watch);
+    let ns = monotonic_ns() - started;
+    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+    let outcome = team.outcome();
+    let force = MODE.load(Ordering::Relaxed) & FORCE != 0;
+    regions::learn_virtual(address, region.nthreads, ns, &outcome, disturbed, force);
+    if matches!(
+        globals.icv.run_sched.kind,
+        SchedKind::HetProbe | SchedKind::HetProbeI
+    ) {
+        let tally = Tally::new(threads);
+        for (t, &(busy, begun)) in outcome.runners.iter().enumerate() {
+            tally.arrive(t);
+            tally.add(t, u64::from(begun));
+            tally.leave(t, busy);
+        }
+        let mut record = LoopRecord::new(
+            globals.schedule.kind.clone(),
+            u64::from(pieces),
+            &placement,
+            &tally,
+        );
+        record.elapsed_ns = ns;
+        record.learning = if plan.is_some() {
+            Learning::Settled
+        } else if record
+            .nodes
+            .iter()
+            .all(|n| n.threads == 0 || n.iterations > 0)
+        {
+            Learning::Probed
+        } else {
+            Learning::Undecided
+        };
+        record.decision = plan.or_else(|| {
+            let inputs: Vec<NodeInput> = record
+                .nodes
+                .iter()
+                .map(|n| NodeInput {
+                    threads: n.threads,
+                    rate: n.rate(),
+                    ..NodeInput::default()
+                })
+                .collect();
+            Some(Arc::new(decide(&inputs, &Rules::default())))
+        });
+        het::learn_pieces(key, record);
+    }
+    Some(team.lever())
+}

@@ -1,0 +1,338 @@
+//! Worksharing loops (OpenMP 5.1, section 2.11.4): from clauses to a schedule, and from a schedule
+//! to chunks.
+//!
+//! Which iterations a chunk has is decided by `hetmp-sched`, in normalised iterations; here they
+//! are taken from the state in the construct's node and turned into values of the program's loop
+//! variable. Signed and unsigned loops differ only in how the ABI makes [`LoopBounds`].
+
+use crate::icv::SchedKind;
+use crate::team::region::{self as team, Team};
+use crate::thread::Thread;
+use crate::unlike::het;
+use crate::worksharing::work::{self, Extras, Work};
+use core::fmt::Debug;
+use hetmp_core::sync::Ordering;
+use hetmp_sched::plain::{static_chunk, static_piece};
+pub use hetmp_sched::ranges::LoopBounds;
+use hetmp_sched::ranges::Range;
+
+/// How the iterations of a construct are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// By the thread's number.
+    Static,
+    /// From a shared cursor, in chunks of one size.
+    Dynamic,
+    /// From a shared cursor, in chunks that shrink.
+    Guided,
+    /// By a schedule that knows of nodes.
+    Ours,
+    /// One piece a thread, by such a schedule's settled plan.
+    Fixed,
+    /// Numbers of sections, one by one: not a loop's iterations.
+    Sections,
+}
+
+/// What the `schedule` clause says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// `static`; also `auto`.
+    Static,
+    /// `dynamic`.
+    Dynamic,
+    /// `guided`.
+    Guided,
+    /// `runtime`: what the internal control variable says.
+    Runtime,
+}
+
+/// What binds the iterations of a loop to an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Nothing.
+    None,
+    /// Chunks of a thread come in increasing order: `monotonic`.
+    Monotonic,
+    /// Chunks come in increasing order, whoever takes them: iterations wait for earlier ones (doacross). Were an
+    /// earlier chunk left for a thread that is inside of a later one, that thread would wait for itself.
+    Global,
+    /// The loop has an `ordered` clause.
+    Ordered,
+}
+
+/// A worksharing loop, as all threads of the team describe it.
+#[derive(Clone, Copy, Debug)]
+pub struct Loop {
+    /// Its bounds.
+    pub bounds: LoopBounds,
+    /// Its schedule.
+    pub clause: Clause,
+    /// The chunk size in iterations; 0 where none was given. Of no meaning for [`Clause::Runtime`].
+    pub chunk: u64,
+    /// Its order.
+    pub order: Order,
+    /// An address that tells this loop of the program from others, or 0.
+    pub key: usize,
+}
+
+/// The state of one execution of a loop under a schedule that knows of nodes.
+pub trait NodeSchedule: Debug + Send + Sync {
+    /// The calling thread's next chunk of normalised iterations. `None`: the thread is done with the
+    /// loop; it will not ask again.
+    fn next(&self, th: &Thread) -> Option<Range>;
+}
+
+/// Fills in the node of a loop of the calling thread's team. The node is the caller's alone.
+pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
+    prepare_in(work, th, th.team(), nthreads, l);
+}
+
+/// The same for a loop of `team`, which the calling thread may be about to enter.
+fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
+    let n = l.bounds.trip_count();
+    work.bounds.set(l.bounds);
+    work.ordered.set(l.order == Order::Ordered);
+    // One of our schedules may leave earlier iterations for later.
+    let in_order = matches!(l.order, Order::Ordered | Order::Global);
+    if l.order == Order::Ordered {
+        work.turn.store(0, Ordering::Relaxed);
+    }
+    let run = th.task().icv().run_sched;
+    let (clause, chunk) = match l.clause {
+        Clause::Runtime => match run.kind {
+            SchedKind::Static => (Clause::Static, run.chunk as u64),
+            SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
+            SchedKind::Guided => (Clause::Guided, run.chunk as u64),
+            SchedKind::Auto => (Clause::Static, 0),
+            // The threads of a virtual team come one after the other: what the first ones leave.
+            _ if team.is_virtual() && !in_order => (Clause::Guided, 1),
+            // Where turns forbid one of ours, the default of `schedule(runtime)`.
+            _ => (Clause::Dynamic, 1),
+        },
+        clause => (clause, l.chunk),
+    };
+    if nthreads == 1 {
+        // The whole loop at once: nobody could take a part of it.
+        work.kind.set(Kind::Static);
+        work.chunk.set(0);
+        return;
+    }
+    if !in_order && n > 0 && !team.is_virtual() && het::may_replace(l.clause, run) {
+        // SAFETY: the node is this thread's alone.
+        let pieces = unsafe { &mut *work.pieces.get() };
+        if het::settled(th, team, nthreads, l, run, pieces) {
+            work.kind.set(Kind::Fixed);
+            return;
+        }
+        let plain = (clause, chunk);
+        if let Some(schedule) = het::schedule(th, team, nthreads, l, run, plain) {
+            // SAFETY: the node is this thread's alone.
+            unsafe { *work.ours.get() = Some(schedule) };
+            team.works.note_heavy();
+            work.kind.set(Kind::Ours);
+            return;
+        }
+    }
+    work.chunk.set(chunk);
+    match clause {
+        Clause::Static | Clause::Runtime => work.kind.set(Kind::Static),
+        Clause::Dynamic => {
+            work.kind.set(Kind::Dynamic);
+            work.dynamic.reset(n, chunk);
+        }
+        Clause::Guided => {
+            work.kind.set(Kind::Guided);
+            work.guided.reset(n, chunk, u64::from(nthreads));
+        }
+    }
+}
+
+/// Enters a loop and takes the thread's first chunk: first value of the loop variable, and the
+/// value to compare with. `None`: there is nothing (left) for this thread.
+#[inline]
+pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
+    let (work, _) = work::enter(th, |w| prepare(w, th, th.nthreads(), l));
+    take(th, work)
+}
+
+/// Enters a loop that has further clauses, without taking a chunk.
+///
+/// # Safety
+/// As for [`Extras`]: pointers as gcc passes them.
+pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
+    // SAFETY: the caller's promise.
+    unsafe { work::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
+}
+
+/// Takes the calling thread's next chunk of its current loop, and stores its two ends. False: there
+/// was none, and nothing was stored.
+///
+/// The way of a dynamic chunk, which may cost as little as one iteration, has no calls but in tail
+/// position and so saves no registers: stores before the counter's atomic addition would hold it up.
+///
+/// # Safety
+/// Both pointers are to 64-bit variables of the caller.
+#[inline(always)]
+pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
+    let th = Thread::try_current();
+    if let Some((th, work)) = th.and_then(|th| Some((th, work::current(th)?))) {
+        if work.kind.get() == Kind::Static && work.chunk.get() != 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { next_static_into(th, work, istart, iend) };
+        }
+        if work.kind.get() == Kind::Dynamic {
+            match work.dynamic.next_fast() {
+                Ok(Some(range)) => {
+                    let (s, e) = work.bounds.get().to_user(range);
+                    // SAFETY: the caller's promise.
+                    unsafe {
+                        *istart = s;
+                        *iend = e;
+                    }
+                    return true;
+                }
+                Ok(None) => return false,
+                Err(_) => {}
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { next_into_slow(istart, iend) }
+}
+
+/// [`next_into`] for a chunk of a static loop, which needs more registers.
+///
+/// # Safety
+/// As for [`next_into`].
+#[inline(never)]
+unsafe fn next_static_into(th: &Thread, work: &Work, istart: *mut u64, iend: *mut u64) -> bool {
+    let Some(range) = take_static(th, work) else {
+        return false;
+    };
+    let (s, e) = work.bounds.get().to_user(range);
+    // SAFETY: the caller's promise.
+    unsafe {
+        *istart = s;
+        *iend = e;
+    }
+    true
+}
+
+#[inline(never)]
+unsafe fn next_into_slow(istart: *mut u64, iend: *mut u64) -> bool {
+    let Some((s, e)) = next(Thread::current()) else {
+        return false;
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        *istart = s;
+        *iend = e;
+    }
+    true
+}
+
+/// The thread's next chunk of its current loop, in values of the loop variable.
+#[inline]
+pub fn next(th: &Thread) -> Option<(u64, u64)> {
+    take(th, work::current(th)?)
+}
+
+#[inline]
+fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
+    Some(work.bounds.get().to_user(take_range(th, work)?))
+}
+
+/// The thread's next chunk, normalised.
+#[inline]
+pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
+    match work.kind.get() {
+        Kind::Dynamic | Kind::Sections => work.dynamic.next(),
+        Kind::Guided => work.guided.next(),
+        Kind::Static => take_static(th, work),
+        Kind::Ours => take_ours(th, work),
+        Kind::Fixed => take_fixed(th, work),
+    }
+}
+
+#[inline(always)]
+fn take_static(th: &Thread, work: &Work) -> Option<Range> {
+    let mut cursor = th.ctx.cursor.get();
+    let trip = cursor.trip;
+    cursor.trip = trip + 1;
+    th.ctx.cursor.set(cursor);
+    let n = work.bounds.get().trip_count();
+    let (nthreads, tid) = (u64::from(th.nthreads()), u64::from(th.tid()));
+    match work.chunk.get() {
+        0 if trip > 0 => None,
+        0 => Some(static_piece(n, nthreads, tid)).filter(|r| !r.is_empty()),
+        chunk => static_chunk(n, chunk, nthreads, tid, trip),
+    }
+}
+
+#[inline(never)]
+fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
+    // SAFETY: written before the node was published, and only read since.
+    unsafe { (*work.ours.get()).as_deref() }?.next(th)
+}
+
+/// The thread's piece, once. Its speed may be emulated, as under any schedule of ours.
+#[inline(never)]
+fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
+    th.slow.leave();
+    let mut cursor = th.ctx.cursor.get();
+    let first = cursor.trip == 0;
+    cursor.trip += 1;
+    th.ctx.cursor.set(cursor);
+    // SAFETY: written before the node was published, and only read since.
+    let pieces = unsafe { &*work.pieces.get() };
+    let range = pieces
+        .get(th.tid() as usize)
+        .copied()
+        .filter(|r| first && !r.is_empty());
+    th.slow.enter(th);
+    range
+}
+
+/// Ends a construct with a barrier.
+#[inline]
+pub fn end(th: &Thread) {
+    team::barrier(th);
+}
+
+/// Ends a construct that can be cancelled. True: the region was cancelled.
+#[inline]
+pub fn end_cancel(th: &Thread) -> bool {
+    team::barrier(th)
+}
+
+/// Opens a region whose threads start in the loop `l`, without running it on the calling thread.
+///
+/// # Safety
+/// As for [`team::open`].
+pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
+    let n = region.nthreads;
+    // SAFETY: the caller's promise.
+    unsafe {
+        team::open(
+            th,
+            region,
+            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
+        )
+    };
+}
+
+/// Runs a region whose threads start in the loop `l`.
+///
+/// # Safety
+/// As for [`team::parallel`].
+pub unsafe fn parallel(th: &Thread, region: &team::Region, l: &Loop) {
+    let n = region.nthreads;
+    // SAFETY: the caller's promise.
+    unsafe {
+        team::parallel(
+            th,
+            region,
+            Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
+        )
+    };
+}

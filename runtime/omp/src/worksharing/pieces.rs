@@ -1,0 +1,71 @@
+//! Chunks of a loop for compilers that pass the last value of the loop variable, not the one behind it,
+//! and ask whether a chunk has the loop's last iteration.
+
+use crate::thread::Thread;
+use crate::worksharing::loops::{self, Loop};
+use crate::worksharing::ordered;
+use crate::worksharing::work;
+use hetmp_sched::plain::{static_chunk, static_piece};
+pub use hetmp_sched::ranges::{LoopBounds, Range};
+
+/// A chunk, in values of the loop variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The first value.
+    pub first: u64,
+    /// The last value.
+    pub last: u64,
+    /// The loop's last iteration is in it.
+    pub is_last: bool,
+}
+
+impl Piece {
+    /// The iterations `range` of a loop; not empty.
+    #[inline]
+    #[must_use]
+    pub fn of(bounds: &LoopBounds, range: Range) -> Piece {
+        Piece {
+            first: bounds.value(range.start),
+            last: bounds.value(range.end - 1),
+            is_last: range.end == bounds.trip_count(),
+        }
+    }
+}
+
+/// Enters a loop without taking a chunk.
+pub fn enter(th: &Thread, l: &Loop) {
+    work::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
+}
+
+/// The calling thread's next chunk of its current loop.
+#[inline]
+pub fn next(th: &Thread) -> Option<Piece> {
+    let work = work::current(th)?;
+    let range = if work.ordered.get() {
+        ordered::next_range(th, work)
+    } else {
+        loops::take_range(th, work)
+    }?;
+    Some(Piece::of(&work.bounds.get(), range))
+}
+
+/// The step of the thread's current loop, in two's complement; 0 outside.
+#[inline]
+#[must_use]
+pub fn step(th: &Thread) -> u64 {
+    work::current(th).map_or(0, |w| w.bounds.get().incr())
+}
+
+/// The part of `n` iterations that `schedule(static)` gives to member `me` of `team`.
+#[inline]
+#[must_use]
+pub fn plain(n: u64, team: u64, me: u64) -> Range {
+    static_piece(n, team, me)
+}
+
+/// The first chunk of `schedule(static, chunk)`, for member `me` of `team`.
+#[inline]
+#[must_use]
+pub fn first_chunk(n: u64, chunk: u64, team: u64, me: u64) -> Option<Range> {
+    static_chunk(n, chunk, team, me, 0)
+}

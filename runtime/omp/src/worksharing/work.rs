@@ -1,0 +1,419 @@
+//! The worksharing constructs of a team.
+//!
+//! Every thread of a team meets the same worksharing constructs in the same order (OpenMP 5.1,
+//! section 2.11), so they are nodes of a [chain](crate::worksharing::chain) that all threads walk along. This
+//! module says what a node holds, and how a thread enters a construct.
+
+use crate::thread::Thread;
+use crate::worksharing::chain::{Chain, Node, Pos};
+use crate::worksharing::doacross::Doacross;
+use crate::worksharing::loops::{Kind, NodeSchedule};
+use core::alloc::Layout;
+use core::any::Any;
+use core::cell::{Cell, UnsafeCell};
+use core::fmt;
+use core::ptr::NonNull;
+use hetmp_core::report;
+use hetmp_core::sync::{AtomicU32, AtomicU64, CacheLine, Ordering};
+use hetmp_sched::plain::{Dynamic, Guided};
+use hetmp_sched::ranges::{LoopBounds, Range};
+use std::sync::Arc;
+
+/// Nodes of a block of the chain.
+const BLOCK: usize = 16;
+
+/// A thread's place among the worksharing constructs of its team: its next one.
+pub(crate) type WorkPos = Pos<Work, BLOCK>;
+
+/// A thread's progress in its current loop. Iterations are normalised.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor {
+    /// Static schedules: number of the thread's next chunk.
+    pub(crate) trip: u64,
+    /// Ordered loops: the chunk in hand whose turn was not passed on yet; empty if none.
+    pub(crate) chunk: Range,
+}
+
+impl Cursor {
+    /// Nothing taken yet.
+    pub const START: Cursor = Cursor {
+        trip: 0,
+        chunk: Range { start: 0, end: 0 },
+    };
+}
+
+/// What the threads of a construct share beyond the node.
+enum Shared {
+    Memory(Zeroed),
+    Object(Arc<dyn Any + Send + Sync>),
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Shared::Memory(_) => "Memory",
+            Shared::Object(_) => "Object",
+        })
+    }
+}
+
+/// Zeroed memory that the threads of a construct share.
+#[derive(Debug)]
+struct Zeroed {
+    memory: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Zeroed {
+    fn new(bytes: usize) -> Zeroed {
+        let layout = Layout::from_size_align(bytes.max(1), 64).unwrap_or_else(|_| {
+            report::fatal(format_args!(
+                "a construct's shared {bytes} bytes: too large"
+            ))
+        });
+        // SAFETY: the layout is not empty.
+        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+        let Some(memory) = NonNull::new(memory) else {
+            report::fatal(format_args!(
+                "out of memory for a construct's shared {bytes} bytes"
+            ))
+        };
+        Zeroed { memory, layout }
+    }
+}
+
+impl Drop for Zeroed {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { std::alloc::dealloc(self.memory.as_ptr(), self.layout) };
+    }
+}
+
+/// One worksharing construct of a team: a loop, sections, single, or scope.
+///
+/// # Invariant
+/// The cells are written by the claimer before it publishes the node, and only read after that
+/// until the block is recycled ([`Work::copyprivate`] is written later, before a barrier).
+#[derive(Debug)]
+#[repr(C, align(128))]
+pub struct Work {
+    state: AtomicU32,
+    /// How iterations are handed out.
+    pub(crate) kind: Cell<Kind>,
+    /// Iterations have turns ([`crate::worksharing::ordered`]).
+    pub(crate) ordered: Cell<bool>,
+    /// The loop, as the program wrote it.
+    pub(crate) bounds: Cell<LoopBounds>,
+    /// Static schedules: the chunk size, 0 for one piece for each thread.
+    pub(crate) chunk: Cell<u64>,
+    /// The task reduction descriptor of the first thread.
+    reductions: Cell<*mut usize>,
+    /// What the executor of a `single copyprivate` broadcasts.
+    pub(crate) copyprivate: Cell<*mut libc::c_void>,
+    shared: UnsafeCell<Option<Box<Shared>>>,
+    pub(crate) doacross: UnsafeCell<Option<Box<Doacross>>>,
+    /// A schedule that knows of nodes, for [`Kind::Ours`].
+    pub(crate) ours: UnsafeCell<Option<Box<dyn NodeSchedule>>>,
+    /// [`Kind::Fixed`]: each thread's piece.
+    pub(crate) pieces: UnsafeCell<Vec<Range>>,
+    /// Dynamic schedules: the cursor all threads take chunks from.
+    pub(crate) dynamic: Dynamic,
+    /// Guided schedules: the same.
+    pub(crate) guided: Guided,
+    /// Ordered loops: all iterations before this one had their turn.
+    pub(crate) turn: CacheLine<AtomicU64>,
+}
+
+impl Node for Work {
+    fn new() -> Work {
+        Work {
+            state: AtomicU32::new(0),
+            kind: Cell::new(Kind::Static),
+            ordered: Cell::new(false),
+            bounds: Cell::new(LoopBounds::default()),
+            chunk: Cell::new(0),
+            reductions: Cell::new(core::ptr::null_mut()),
+            copyprivate: Cell::new(core::ptr::null_mut()),
+            shared: UnsafeCell::new(None),
+            doacross: UnsafeCell::new(None),
+            ours: UnsafeCell::new(None),
+            pieces: UnsafeCell::new(Vec::new()),
+            dynamic: Dynamic::new(),
+            guided: Guided::new(),
+            turn: CacheLine(AtomicU64::new(0)),
+        }
+    }
+
+    #[inline(always)]
+    fn state(&self) -> &AtomicU32 {
+        &self.state
+    }
+
+    #[inline]
+    fn clean(&self) {
+        // SAFETY: the chain and the claimer call this while the node is theirs alone.
+        unsafe {
+            if (*self.shared.get()).is_some()
+                || (*self.doacross.get()).is_some()
+                || (*self.ours.get()).is_some()
+            {
+                self.clean_heap();
+            }
+        }
+    }
+}
+
+impl Work {
+    #[cold]
+    fn clean_heap(&self) {
+        // SAFETY: as in `clean`.
+        unsafe {
+            *self.shared.get() = None;
+            *self.doacross.get() = None;
+            *self.ours.get() = None;
+        }
+    }
+
+    /// Prepares the first construct of a region that begins. The node comes from
+    /// [`WorkChain::at`]; no other thread can see it yet.
+    #[inline]
+    pub(crate) fn open_first(&self, prepare: &mut dyn FnMut(&Work)) {
+        self.clean();
+        prepare(self);
+    }
+}
+
+/// Where threads sleep that wait for an iteration's turn. Iterations share a place if their numbers
+/// collide; a wake-up too many is harmless.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    /// Threads that sleep here or are about to.
+    pub(crate) sleepers: AtomicU32,
+    /// Counts wake-ups; the word that threads sleep on.
+    pub(crate) wakes: AtomicU32,
+}
+
+/// Places for sleepers of one team.
+pub(crate) const PARKED: usize = 16;
+
+/// The worksharing constructs of a team.
+#[derive(Debug)]
+pub struct WorkChain {
+    chain: Chain<Work, BLOCK>,
+    /// The barrier epoch in which a construct was cancelled, plus `VALID`; see [`cancel`].
+    cancelled: AtomicU32,
+    pub(crate) parked: CacheLine<[Parked; PARKED]>,
+}
+
+impl WorkChain {
+    /// No constructs yet.
+    pub(crate) fn new() -> WorkChain {
+        WorkChain {
+            chain: Chain::new(),
+            cancelled: AtomicU32::new(0),
+            parked: CacheLine(
+                [const {
+                    Parked {
+                        sleepers: AtomicU32::new(0),
+                        wakes: AtomicU32::new(0),
+                    }
+                }; PARKED],
+            ),
+        }
+    }
+
+    /// Where all threads of a region that begins have their first construct. Only while no other
+    /// thread is in the team, as the next three.
+    #[inline]
+    pub(crate) fn position(&self) -> WorkPos {
+        self.chain.position()
+    }
+
+    /// The construct at `pos`, entered for the whole team, and where everybody goes from there.
+    #[inline]
+    pub(crate) fn at(&self, pos: WorkPos) -> (&Work, WorkPos) {
+        self.chain.at(pos)
+    }
+
+    /// The region has ended, and all threads would have had their next construct at `pos`.
+    #[inline]
+    pub(crate) fn settle(&self, pos: WorkPos) {
+        self.chain.settle(pos);
+    }
+
+    /// Forgets in which constructs the threads were: they may have been in different ones when the
+    /// region was cancelled.
+    pub(crate) fn restart(&self) {
+        self.cancelled.store(0, Ordering::Relaxed);
+        self.chain.restart();
+    }
+
+    /// Marks that some construct holds memory, so that it is freed when the region ends.
+    pub(crate) fn note_heavy(&self) {
+        self.chain.note_heavy();
+    }
+}
+
+/// Enters the calling thread's next construct. The first thread of the team to do so runs
+/// `prepare` before the others go on. Returns the node, and whether this thread was the first.
+#[inline]
+pub(crate) fn enter(th: &Thread, prepare: impl FnOnce(&Work)) -> (&Work, bool) {
+    enter_after(th, |_| {}, prepare)
+}
+
+/// As [`enter`], but lets another thread be the first while `hesitate` runs. That is given a
+/// function that says whether some thread was.
+#[inline]
+pub(crate) fn enter_after(
+    th: &Thread,
+    hesitate: impl FnOnce(&dyn Fn() -> bool),
+    prepare: impl FnOnce(&Work),
+) -> (&Work, bool) {
+    let n = th.nthreads();
+    let (step, next) = th.team().works.chain.step(th.ctx.pos.get(), n);
+    th.ctx.pos.set(next);
+    th.ctx.work.set(step.node);
+    th.ctx.cursor.set(Cursor::START);
+    hesitate(&|| step.is_claimed());
+    // A thread alone takes each node once.
+    let first = n == 1 || step.claim();
+    if first {
+        step.node.clean();
+        prepare(step.node);
+        step.publish();
+    }
+    (step.node, first)
+}
+
+/// Enters a construct that one thread executes and that needs no preparation. True for that thread.
+/// The current construct ([`current`]) stays what it was, and the chain is not needed: every thread
+/// counts such constructs itself, and whoever brings the team's count to its own was the first.
+#[inline]
+pub(crate) fn enter_single(th: &Thread) -> bool {
+    if th.nthreads() == 1 {
+        return true;
+    }
+    let mine = th.ctx.singles.get();
+    th.ctx.singles.set(mine.wrapping_add(1));
+    // Without a look first: the line is with another thread more often than not, and a look would
+    // fetch it a second time. Relaxed: nothing is passed on through the construct.
+    th.team()
+        .singles
+        .compare_exchange(
+            mine,
+            mine.wrapping_add(1),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        )
+        .is_ok()
+}
+
+/// The construct that the calling thread entered last, if any.
+#[inline(always)]
+pub(crate) fn current(th: &Thread) -> Option<&Work> {
+    // SAFETY: null, or a node of the thread's team in a block that the thread has not left.
+    unsafe { th.ctx.work.get().as_ref() }
+}
+
+/// The clauses of a construct that need the runtime beyond the distribution of its work.
+#[derive(Debug)]
+pub struct Extras {
+    /// The task reduction descriptor, or null.
+    pub reductions: *mut usize,
+    /// In: the size of the memory that the threads share. Out: its address. Or null.
+    pub memory: *mut *mut libc::c_void,
+}
+
+/// Enters a construct with `extras`; otherwise as [`enter`].
+///
+/// # Safety
+/// Both pointers of `extras` are null or what gcc passes: valid until the construct ends.
+pub(crate) unsafe fn enter_with<'a>(
+    th: &'a Thread,
+    extras: &Extras,
+    prepare: impl FnOnce(&Work),
+) -> &'a Work {
+    let Extras { reductions, memory } = *extras;
+    if !reductions.is_null() {
+        crate::task::reduction::workshare_group_start(th);
+    }
+    let (work, first) = enter(th, |work| {
+        prepare(work);
+        work.reductions.set(reductions);
+        if !reductions.is_null() {
+            // SAFETY: the caller's promise.
+            unsafe { crate::task::reduction::register(th, reductions) };
+        }
+        if !memory.is_null() {
+            // SAFETY: the caller's promise; the node is this thread's alone.
+            unsafe {
+                let zeroed = Zeroed::new(*memory as usize);
+                *work.shared.get() = Some(Box::new(Shared::Memory(zeroed)));
+            }
+            th.team().works.note_heavy();
+        }
+    });
+    if !first && !reductions.is_null() {
+        // SAFETY: the caller's promise; all threads pass descriptors of the same shape.
+        unsafe {
+            crate::task::reduction::register_workshare(th, reductions, work.reductions.get())
+        };
+    }
+    if !memory.is_null() {
+        // SAFETY: the caller's promise; the node is published, and no longer written.
+        unsafe {
+            *memory = match (*work.shared.get()).as_deref() {
+                Some(Shared::Memory(m)) => m.memory.as_ptr().cast(),
+                _ => core::ptr::null_mut(),
+            };
+        }
+    }
+    work
+}
+
+/// An object that all threads of the team share: made by the first of them to come to this place of the
+/// program. For what compiled code begins with a call of its own, apart from a loop's.
+pub(crate) fn share(
+    th: &Thread,
+    make: impl FnOnce() -> Arc<dyn Any + Send + Sync>,
+) -> Arc<dyn Any + Send + Sync> {
+    let (work, _) = enter(th, |work| {
+        // Nothing to hand out, should anybody ask.
+        work.kind.set(Kind::Dynamic);
+        work.dynamic.reset(0, 1);
+        work.ordered.set(false);
+        // SAFETY: the node is this thread's alone.
+        unsafe { *work.shared.get() = Some(Box::new(Shared::Object(make()))) };
+        th.team().works.note_heavy();
+    });
+    // SAFETY: written before the node was published, and only read since.
+    match unsafe { (*work.shared.get()).as_deref() } {
+        Some(Shared::Object(object)) => Arc::clone(object),
+        _ => report::fatal(format_args!(
+            "a construct that not all threads of the team meet in the same order"
+        )),
+    }
+}
+
+/// Marks an epoch in [`WorkChain::cancelled`] as one.
+const VALID: u32 = 1 << 31;
+
+/// Cancels the worksharing construct that the calling thread is in (`cancel for`, `cancel
+/// sections`; OpenMP 5.1, section 2.20.1), for all threads of the team.
+///
+/// The construct is known by the number of the last barrier: a construct that can be cancelled ends
+/// with a barrier, so the mark expires by itself. It need not have a node: static loops do
+/// not call the runtime.
+pub fn cancel(th: &Thread) {
+    // A thread alone has left the construct when it asks again.
+    if th.nthreads() > 1 {
+        let mark = th.member().epoch.get() | VALID;
+        th.team().works.cancelled.store(mark, Ordering::Release);
+    }
+}
+
+/// Was the worksharing construct that the calling thread is in cancelled?
+pub fn is_cancelled(th: &Thread) -> bool {
+    th.nthreads() > 1
+        && th.team().works.cancelled.load(Ordering::Acquire) == th.member().epoch.get() | VALID
+}
