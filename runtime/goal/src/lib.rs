@@ -20,7 +20,6 @@
 #![forbid(unsafe_code)]
 
 pub mod collectives;
-pub mod element;
 pub mod global;
 pub mod graph;
 pub mod matching;
@@ -31,3 +30,6 @@ pub mod rank;
 mod run;
 pub mod schedule;
 pub mod text;
+
+/// Types of elements and arithmetic on them: the NIC layer's, whose engines compute alike.
+pub use hetmp_nic::arithmetic as element;

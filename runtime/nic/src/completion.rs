@@ -39,6 +39,8 @@ pub enum Status {
     Stopped = 13,
     /// The peer has no such port; `value` is its number.
     Port = 14,
+    /// An integer was divided by zero; `value` is the number of the element, from 0.
+    Divisor = 15,
 }
 
 impl Status {
@@ -61,6 +63,7 @@ impl Status {
             Unsupported,
             Stopped,
             Port,
+            Divisor,
         ]
         .into_iter()
         .find(|s| *s as u8 == code)

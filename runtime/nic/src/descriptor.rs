@@ -6,9 +6,9 @@
 //! | word | low half | high half | segment |
 //! | --- | --- | --- | --- |
 //! | 0 | opcode, flags, inline bytes, detail or port (8 bits each) | queue pair | control |
-//! | 1 | peer | tag of a message | control |
-//! | 2 | remote address | | remote address |
-//! | 3 | remote key | key of the signal, or the counter | remote address |
+//! | 1 | peer | tag of a message, type of the elements | control |
+//! | 2 | remote address, or the operand's | | remote address |
+//! | 3 | remote key, or the operand's | key of the signal, or the counter | remote address |
 //! | 4 | length in bytes | local key | data |
 //! | 5 | local address, or inline data from here | | data |
 //! | 6 | operand, or address of the signal | | operands |
@@ -17,6 +17,7 @@
 //! [`Descriptor::parse`] takes any 64 bytes and either gives a value whose every field means something,
 //! or says what is wrong. Nothing is looked up in memory here.
 
+use crate::arithmetic::{Arithmetic, Type};
 pub use crate::completion::{Completion, Failure, Status, COMPLETION_WORDS};
 
 /// Bytes of a descriptor.
@@ -310,6 +311,25 @@ pub enum Work {
         /// How much.
         add: u64,
     },
+    /// Arithmetic on this rank's own registered memory: `target = target OP operand`, element by element. Its peer is the
+    /// initiator itself: fences to that peer order it, others do not. What reads the result elsewhere, such as a
+    /// put, waits for this operation's counter or completion.
+    ///
+    /// Completes with the bytes of the target. An integer divided by zero is [`Status::Divisor`]: elements before
+    /// it are done.
+    Compute {
+        /// The operation; it has to [take](Arithmetic::takes) the elements.
+        op: Arithmetic,
+        /// What the elements are.
+        element: Type,
+        /// Read and written.
+        target: Local,
+        /// Read. It may be the target itself; where they overlap in another way, the elements that both hold
+        /// end up as no particular value.
+        operand: Local,
+        /// Of each, bytes: a multiple of the element's.
+        length: u32,
+    },
 }
 
 /// A parsed descriptor.
@@ -324,6 +344,10 @@ pub struct Descriptor {
     /// On success, 1 is added to this counter of the initiator's rank. Not with a signal: its key
     /// lies in the same place.
     pub count: Option<CounterId>,
+    /// With a counter: it counts as soon as the source has been read and may be written again, which may be before the
+    /// operation is done. It then counts for operations, too, that fail later. For operations that read no memory of
+    /// the initiator, and for those that write there, this changes nothing.
+    pub count_source: bool,
     /// What to do.
     pub work: Work,
 }
@@ -337,12 +361,14 @@ const SEND: u8 = 5;
 const FENCE: u8 = 6;
 const WAIT: u8 = 7;
 const COUNT: u8 = 8;
+const COMPUTE: u8 = 9;
 
 const SIGNALLED: u8 = 1;
 const INLINE: u8 = 2;
 const FETCH: u8 = 4;
 const COUNTED: u8 = 8;
-const ALL_FLAGS: u8 = SIGNALLED | INLINE | FETCH | COUNTED;
+const SOURCE: u8 = 16;
+const ALL_FLAGS: u8 = SIGNALLED | INLINE | FETCH | COUNTED | SOURCE;
 
 /// Detail byte of an atomic: the operation, and this bit for 64-bit words.
 const WIDE: u8 = 0x80;
@@ -363,6 +389,9 @@ pub enum Malformed {
     Message = 5,
     /// A span of 0 or more than [`LONGEST_SPAN`].
     Span = 6,
+    /// No such type of elements, one that the operation does not take, or a length that is no whole number of
+    /// them.
+    Elements = 7,
 }
 
 pub(crate) const fn pair(low: u32, high: u32) -> u64 {
@@ -456,7 +485,7 @@ impl Descriptor {
         let mut detail = 0;
         let mut tag = 0;
         if let Some(counter) = self.count {
-            flags |= COUNTED;
+            flags |= COUNTED | if self.count_source { SOURCE } else { 0 };
             w[3] = pair(0, counter.0);
         }
         let mut source_words = |w: &mut Words, source: &Source, most: usize| match source {
@@ -487,7 +516,7 @@ impl Descriptor {
                     }
                     Some(s) => {
                         source_words(&mut w, source, INLINE_BYTES_WITH_SIGNAL);
-                        flags &= !COUNTED;
+                        flags &= !(COUNTED | SOURCE);
                         w[3] = pair(remote.key.0, s.remote.key.0);
                         w[6] = s.remote.address;
                         w[7] = s.value;
@@ -541,17 +570,32 @@ impl Descriptor {
                 threshold,
                 span,
             } => {
-                flags &= !COUNTED;
+                flags &= !(COUNTED | SOURCE);
                 w[3] = pair(0, counter.0);
                 w[4] = pair(*span, 0);
                 w[6] = *threshold;
                 WAIT
             }
             Work::Count { counter, add } => {
-                flags &= !COUNTED;
+                flags &= !(COUNTED | SOURCE);
                 w[3] = pair(0, counter.0);
                 w[6] = *add;
                 COUNT
+            }
+            Work::Compute {
+                op,
+                element,
+                target,
+                operand,
+                length,
+            } => {
+                detail = *op as u8;
+                tag = u32::from(element.to_raw());
+                w[2] = operand.address;
+                w[3] = pair(operand.key.0, high(w[3]));
+                w[4] = pair(*length, target.key.0);
+                w[5] = target.address;
+                COMPUTE
             }
         };
         w[0] = pair(
@@ -569,15 +613,15 @@ impl Descriptor {
     pub fn parse(w: &Words) -> Result<Descriptor, Malformed> {
         let [opcode, flags, inline, detail] = low(w[0]).to_le_bytes();
         let allowed = match opcode {
-            NOP | FENCE | GET => SIGNALLED | COUNTED,
-            PUT | SEND => SIGNALLED | COUNTED | INLINE,
+            NOP | FENCE | GET | COMPUTE => SIGNALLED | COUNTED | SOURCE,
+            PUT | SEND => SIGNALLED | COUNTED | SOURCE | INLINE,
             PUT_SIGNAL => SIGNALLED | INLINE,
-            ATOMIC => SIGNALLED | COUNTED | FETCH,
+            ATOMIC => SIGNALLED | COUNTED | SOURCE | FETCH,
             WAIT | COUNT => SIGNALLED,
             _ => return Err(Malformed::Opcode),
         };
         debug_assert_eq!(allowed & !ALL_FLAGS, 0);
-        if flags & !allowed != 0 {
+        if flags & !allowed != 0 || flags & (SOURCE | COUNTED) == SOURCE {
             return Err(Malformed::Flags);
         }
         let count = (flags & COUNTED != 0).then(|| CounterId(high(w[3])));
@@ -660,6 +704,23 @@ impl Descriptor {
                 }
             }
             FENCE => Work::Fence,
+            COMPUTE => {
+                let op = Arithmetic::from_raw(detail).ok_or(Malformed::Detail)?;
+                let element = u8::try_from(high(w[1])).ok().and_then(Type::from_raw);
+                let element = element
+                    .filter(|e| op.takes(*e) && u64::from(length) % e.bytes() == 0)
+                    .ok_or(Malformed::Elements)?;
+                Work::Compute {
+                    op,
+                    element,
+                    target: local,
+                    operand: Local {
+                        address: w[2],
+                        key: Key(low(w[3])),
+                    },
+                    length,
+                }
+            }
             WAIT => {
                 if length == 0 || length > LONGEST_SPAN {
                     return Err(Malformed::Span);
@@ -680,6 +741,7 @@ impl Descriptor {
             peer: low(w[1]),
             signalled: flags & SIGNALLED != 0,
             count,
+            count_source: flags & SOURCE != 0,
             work,
         })
     }

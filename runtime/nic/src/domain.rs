@@ -14,7 +14,7 @@ use crate::inbox::Inbox;
 use crate::keys::{KeyTable, Memory, RegisterError, Rights, Users};
 use crate::trigger::Counters;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{fence, AtomicBool, AtomicU64, Ordering};
 use hetmp_core::park::SharedFlag;
 use hetmp_core::sync::CacheLine;
 use std::sync::Arc;
@@ -150,6 +150,8 @@ pub struct Domain {
     door: Array<Door>,
     /// The rank is in another process, whose engine has to be told of counts.
     remote: bool,
+    /// A thread of this process runs what waits for this rank's counters, and others of its threads add to them.
+    served: AtomicBool,
     /// Regions of a port.
     regions: usize,
     handler: Option<Handler>,
@@ -175,6 +177,7 @@ impl Domain {
             counters: Counters::new(sizes.all_counters()),
             door: Array::own([Door::default()]),
             remote: false,
+            served: AtomicBool::new(false),
             regions: sizes.regions,
             handler: None,
         }
@@ -225,6 +228,7 @@ impl Domain {
                 counters,
                 door,
                 remote,
+                served: AtomicBool::new(false),
                 regions: sizes.regions,
                 handler: None,
             }
@@ -286,12 +290,22 @@ impl Domain {
         }
     }
 
-    /// After a counter was added to: an engine in another process looks at its triggers.
+    /// After a counter was added to: an engine that looks at its triggers elsewhere, in another process or in another
+    /// thread, is told.
     #[inline]
     pub(crate) fn counted(&self) {
-        if self.remote {
+        // The thread is marked before it looks at a counter, this comes after the addition. Without the fences (the other
+        // is in `serve`) this could miss the mark while the thread misses the addition, and sleeps.
+        fence(Ordering::SeqCst);
+        if self.remote || self.served.load(Ordering::Relaxed) {
             self.door().knock();
         }
+    }
+
+    /// From now on a thread of this process waits at the door for counts that other threads add.
+    pub(crate) fn serve(&self) {
+        self.served.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
     }
 
     #[inline]

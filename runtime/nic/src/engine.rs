@@ -1,7 +1,7 @@
 //! Engines: who executes descriptors. One trait for OpenSHMEM, the DSM and GOAL.
 //!
 //! * [`shm`]: the memory of every peer is mapped here; the initiator executes its own descriptors as it
-//!   rings the doorbell.
+//!   rings the doorbell. Queue pairs with triggered operations are served by an adapter's thread.
 //! * [`emulated`]: a software adapter: a thread that takes descriptors from the queues of all its ranks,
 //!   models latency and bandwidth, and runs triggered operations.
 //! * [`tcp`]: a thread in each process, a stream to every peer; each side checks its own half.
@@ -30,9 +30,10 @@ pub(crate) use fabric::{message, parse, transfer, with_source, Fabric, Outcome};
 /// What an engine can do beyond puts, gets, atomics and fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Runs [`Work::Wait`]. Where it does not, that completes as [`Status::Unsupported`].
+    /// Runs [`Work::Wait`]. Where it does not (a thread could not be started), that and what it holds back complete
+    /// as [`Status::Unsupported`].
     pub triggered: bool,
-    /// Operations make progress while the initiator computes.
+    /// All operations make progress while the initiator computes. Elsewhere those do that a wait held back.
     pub asynchronous: bool,
 }
 
@@ -252,6 +253,16 @@ impl QueuePair {
         }
     }
 
+    /// As [`QueuePair::post`], with a counter of this rank that counts once the operation's source may be written again:
+    /// with sockets, that is before the operation is done. See [`Descriptor::count_source`].
+    pub fn post_counting_source(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
+        self.track(peer, &work);
+        let mut d = self.descriptor(peer, false, work);
+        d.count = Some(counter);
+        d.count_source = true;
+        self.insist(|i| i.post(&d))
+    }
+
     /// The same with a counter of this rank that counts the operation when it is done.
     pub fn post_counted(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
         self.track(peer, &work);
@@ -266,6 +277,7 @@ impl QueuePair {
             peer,
             signalled,
             count: None,
+            count_source: false,
             work,
         }
     }
@@ -399,6 +411,15 @@ impl QueuePair {
         } else {
             Err(Failed(errors))
         }
+    }
+
+    /// Rings, and waits until the buffers of everything posted may be used again: sources were read, and what gets and
+    /// fetching atomics brought has come. Nothing is said about when the targets see it: that is
+    /// [`QueuePair::quiet`], which also reports what failed. What a [wait](Work::Wait) holds back is waited for, too.
+    ///
+    /// For the buffer of a single operation, let a counter tell: [`QueuePair::post_counting_source`].
+    pub fn flush(&mut self) {
+        self.wait(&mut |i| i.is_flushed());
     }
 
     /// Memory of the templates' local region.

@@ -5,8 +5,8 @@
 //! fails has touched nothing; a driver moves bytes only once both sides said yes.
 
 use crate::descriptor::{
-    Atomic, AtomicOp, CounterId, Descriptor, Failure, Fetch, Inline, Remote, Signal, SignalOp,
-    Source, Status, Work,
+    Atomic, AtomicOp, CounterId, Descriptor, Failure, Fetch, Inline, Local, Remote, Signal,
+    SignalOp, Source, Status, Work,
 };
 use crate::keys::{KeyTable, Rights, Side, Span};
 use crate::trigger::Counters;
@@ -22,6 +22,8 @@ pub enum LocalPart<'a> {
     Read(Span<'a>),
     /// Where bytes will be written.
     Write(Span<'a>),
+    /// Elements that will be read and written, and those that will be combined with them.
+    Update(Span<'a>, Span<'a>),
 }
 
 /// The target's part of an operation.
@@ -76,7 +78,7 @@ pub fn local<'a>(
             )
             .map(LocalPart::Read),
     };
-    let to = |l: &crate::descriptor::Local, n: u32| {
+    let to = |l: &Local, n: u32| {
         keys.find(
             Side::Local,
             l.key,
@@ -95,6 +97,18 @@ pub fn local<'a>(
             ..
         }) => to(l, width.bytes()),
         Work::Wait { counter: c, .. } => counter(*c, counters).map(|()| LocalPart::Nothing),
+        Work::Compute {
+            target,
+            operand,
+            length,
+            ..
+        } => {
+            let find = |l: &Local, rights| {
+                keys.find(Side::Local, l.key, l.address, *length as usize, rights)
+            };
+            let target = find(target, Rights::LOCAL_READ | Rights::LOCAL_WRITE)?;
+            find(operand, Rights::LOCAL_READ).map(|operand| LocalPart::Update(target, operand))
+        }
         Work::Atomic(_) | Work::Nop | Work::Fence | Work::Count { .. } => Ok(LocalPart::Nothing),
     }
 }
@@ -152,7 +166,9 @@ pub fn remote<'a>(
         Work::Count { counter: c, add } => {
             counter(*c, counters).map(|()| RemotePart::Count(*c, *add))
         }
-        Work::Nop | Work::Fence | Work::Wait { .. } => Ok(RemotePart::Nothing),
+        Work::Nop | Work::Fence | Work::Wait { .. } | Work::Compute { .. } => {
+            Ok(RemotePart::Nothing)
+        }
     }
 }
 
@@ -171,7 +187,7 @@ fn counter(c: CounterId, counters: &Counters) -> Result<(), Failure> {
 pub fn bytes(d: &Descriptor) -> u32 {
     match &d.work {
         Work::Put { source, .. } | Work::Send { source, .. } => source.len(),
-        Work::Get { length, .. } => *length,
+        Work::Get { length, .. } | Work::Compute { length, .. } => *length,
         Work::Atomic(a) => a.width.bytes(),
         Work::Nop | Work::Fence | Work::Wait { .. } | Work::Count { .. } => 0,
     }

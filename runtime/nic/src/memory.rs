@@ -4,6 +4,7 @@
 //! they may poll without more (a flag, a signal) is a naturally aligned word, so up to 8 aligned
 //! bytes are moved by one atomic access.
 
+use crate::arithmetic::{apply, Arithmetic, DivisionByZero, Type};
 use crate::descriptor::{Atomic, AtomicOp, SignalOp, Width};
 use crate::keys::Span;
 use core::sync::atomic::{fence, AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering};
@@ -39,6 +40,45 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
         // SAFETY: valid by the caller's promise; overlap is allowed.
         _ => unsafe { core::ptr::copy(from, to, n) },
     }
+}
+
+/// Bytes that [`compute`] takes at a time: a multiple of every element's.
+const PIECE: usize = 1024;
+
+/// `target = target OP operand`, element by element. Elements are read and written piece by piece; what else writes there
+/// meanwhile may be lost.
+///
+/// # Errors
+/// The element whose divisor is zero; those before it are done.
+pub fn compute(
+    op: Arithmetic,
+    element: Type,
+    target: &Span<'_>,
+    operand: &Span<'_>,
+) -> Result<(), DivisionByZero> {
+    let (mut a, mut b) = ([0u8; PIECE], [0u8; PIECE]);
+    let len = target.len().min(operand.len());
+    let size = element.bytes().max(1) as usize;
+    let mut at = 0;
+    while at < len {
+        let n = PIECE.min(len - at);
+        // SAFETY: `at + n` is within both spans, which keep their regions registered; the pieces have room.
+        let to = unsafe {
+            copy(operand.start().add(at), b.as_mut_ptr(), n);
+            let to = target.start().add(at);
+            copy(to, a.as_mut_ptr(), n);
+            to
+        };
+        let result = apply(op, element, &mut a[..n], &b[..n]);
+        let done = result.map_or_else(|e| e.element * size, |()| n);
+        // SAFETY: as found in bounds before; `done` is at most `n`.
+        unsafe { copy(a.as_ptr(), to, done) };
+        result.map_err(|e| DivisionByZero {
+            element: at / size + e.element,
+        })?;
+        at += n;
+    }
+    Ok(())
 }
 
 /// Runs an atomic on its word and gives the old value.

@@ -2,7 +2,8 @@
 //!
 //! One [`Initiator`] posts, one [`Consumer`] (an engine) takes and completes. The memory between them is
 //! a [`Rings`]. Three numbers only ever grow: descriptors posted (the doorbell record), descriptors taken
-//! (their slots may be used again), descriptors done.
+//! (their slots may be used again), descriptors done. A fourth tells of how many operations that are not done the
+//! buffers are free already: a socket has their bytes, say, and the peer has not answered yet.
 //!
 //! **Nothing is lost when the queue is full.** [`Initiator::post`] refuses while `depth` descriptors are
 //! posted and not taken, and while operations not yet done plus completions not yet read could
@@ -30,6 +31,10 @@ struct Line([AtomicU64; WORDS]);
 ///   else a new descriptor's words could be read as the old one's.
 /// * `done` is released after the operation took effect and its completion was written, and acquired by
 ///   the initiator: `quiet` promises that effect.
+/// * `early` counts operations that are not done and whose buffers are free. It is released after the last access to such
+///   a buffer, and acquired by the initiator, which then writes there. An operation leaves `early` before it enters
+///   `done`, and the initiator loads `done` first: so no operation is counted in both, and the sum of
+///   the two reaches what was posted only when every buffer is free.
 #[derive(Debug)]
 pub struct Rings {
     slots: Box<[Line]>,
@@ -46,6 +51,8 @@ struct Done {
     operations: AtomicU64,
     /// Completions written.
     written: AtomicU64,
+    /// Operations not done whose buffers are free.
+    early: AtomicU64,
 }
 
 /// Where the memory of a queue pair lies, for an initiator that is not this library: a device, or the inline
@@ -90,6 +97,7 @@ pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
         done: CacheLine(Done {
             operations: AtomicU64::new(0),
             written: AtomicU64::new(0),
+            early: AtomicU64::new(0),
         }),
         progress: CacheLine(Flag::new()),
     });
@@ -109,6 +117,7 @@ pub fn queue_pair(depth: usize, statics: Statics) -> (Initiator, Consumer) {
         taken: 0,
         done: 0,
         written: 0,
+        early: 0,
     };
     (initiator, consumer)
 }
@@ -344,6 +353,16 @@ impl Initiator {
         self.rings.done.operations.load(Ordering::Acquire) == self.staged
     }
 
+    /// True when the buffers of everything posted may be used again (acquire): sources were read, and what was fetched
+    /// has come. Whether it can be seen at its target is another question, which [`Initiator::is_quiet`] answers.
+    #[inline]
+    pub fn is_flushed(&self) -> bool {
+        let done = &self.rings.done;
+        // In this order: see "Memory ordering".
+        let operations = done.operations.load(Ordering::Acquire);
+        operations == self.staged || operations + done.early.load(Ordering::Acquire) == self.staged
+    }
+
     /// Operations posted and not done.
     pub fn under_way(&self) -> u64 {
         self.staged - self.rings.done.operations.load(Ordering::Acquire)
@@ -434,6 +453,7 @@ pub struct Consumer {
     taken: u64,
     done: u64,
     written: u64,
+    early: u64,
 }
 
 impl Consumer {
@@ -481,6 +501,22 @@ impl Consumer {
             .store(self.done, Ordering::Release);
     }
 
+    /// Reports that the buffers of one operation are free, which is not done yet. It is reported by
+    /// [`Consumer::complete_freed`] later, and not by [`Consumer::complete`]. An initiator that sleeps is not woken.
+    pub fn free(&mut self) {
+        self.early += 1;
+        self.rings.done.early.store(self.early, Ordering::Release);
+    }
+
+    /// As [`Consumer::complete`], for an operation whose buffers were reported as [free](Consumer::free).
+    pub fn complete_freed(&mut self, completion: Option<Completion>) {
+        debug_assert!(self.early > 0);
+        self.early -= 1;
+        // Before `done`: see "Memory ordering".
+        self.rings.done.early.store(self.early, Ordering::Release);
+        self.complete(completion);
+    }
+
     /// Wakes the initiator if it sleeps, after [`Consumer::complete`]. Not needed where the initiator itself
     /// executes.
     #[inline]
@@ -516,6 +552,7 @@ mod tests {
             peer,
             signalled: true,
             count: None,
+            count_source: false,
             work: Work::Nop,
         }
     }

@@ -107,6 +107,7 @@ impl Templates {
             peer: d.peer,
             signalled: matches!(shape, Shape::PutSignalled | Shape::GetSignalled),
             count: None,
+            count_source: false,
             work,
         })
     }

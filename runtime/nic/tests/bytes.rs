@@ -1,6 +1,7 @@
 //! Parsing of descriptors and completions, over any bytes and over every value.
 #![cfg(not(loom))]
 
+use hetmp_nic::arithmetic::{Arithmetic, Type};
 use hetmp_nic::descriptor::*;
 use hetmp_nic::template::{Dynamic, Shape, Statics, Templates};
 use proptest::prelude::*;
@@ -102,7 +103,28 @@ fn work() -> impl Strategy<Value = Work> {
             }
         }),
         (counter, any::<u64>()).prop_map(|(counter, add)| Work::Count { counter, add }),
+        compute(),
     ]
+}
+
+fn compute() -> impl Strategy<Value = Work> {
+    let element = any::<u8>().prop_filter_map("a type", Type::from_raw);
+    let local = || {
+        (any::<u64>(), any::<u32>()).prop_map(|(address, key)| Local {
+            address,
+            key: Key(key),
+        })
+    };
+    let op = prop::sample::select(Arithmetic::ALL.to_vec());
+    (op, element, local(), local(), 0..1u32 << 20)
+        .prop_filter("an operation on such elements", |x| x.0.takes(x.1))
+        .prop_map(|(op, element, target, operand, n)| Work::Compute {
+            op,
+            element,
+            target,
+            operand,
+            length: n * element.bytes() as u32,
+        })
 }
 
 /// What the short way to read a put must say of a parsed descriptor.
@@ -112,6 +134,7 @@ fn plain(parsed: &Result<Descriptor, Malformed>) -> Option<PlainPut> {
             peer,
             signalled: false,
             count: None,
+            count_source: false,
             work:
                 Work::Put {
                     source,
@@ -145,10 +168,10 @@ proptest! {
     #[test]
     fn every_descriptor_survives_its_bytes(
         queue_pair in any::<u32>(), peer in any::<u32>(), signalled in any::<bool>(),
-        count in prop::option::of(any::<u32>()), work in work()
+        count in prop::option::of(any::<u32>()), at_source in any::<bool>(), work in work()
     ) {
         let count = count.filter(|_| may_count(&work)).map(CounterId);
-        let d = Descriptor { queue_pair, peer, signalled, count, work };
+        let d = Descriptor { queue_pair, peer, signalled, count, count_source: at_source && count.is_some(), work };
         prop_assert_eq!(Descriptor::parse(&d.encode()), Ok(d));
     }
 
@@ -159,11 +182,14 @@ proptest! {
     ) {
         let low = if tame {
             // Mostly valid heads, so that the fields behind them are reached.
-            [head[0] % 10, head[1] & 15 & head[3], head[2] % 26, head[3] % 9]
+            [head[0] % 11, head[1] & 31 & head[3], head[2] % 26, head[3] % 10]
         } else {
             head
         };
         words[0] = words[0] & !0xffff_ffff | u64::from(u32::from_le_bytes(low));
+        if head[0] & 64 != 0 {
+            words[1] = words[1] & 0xffff_ffff | u64::from(head[2]) << 32;
+        }
         if head[1] & 64 != 0 {
             words[4] = words[4] & !0xffff_ffff | u64::from(low[2]);
         }
@@ -222,7 +248,7 @@ proptest! {
                 2 => Shape::Get,
                 3 => Shape::GetSignalled,
                 _ => {
-                    let d = Descriptor { queue_pair: 11, peer, signalled: true, count: None, work: other };
+                    let d = Descriptor { queue_pair: 11, peer, signalled: true, count: None, count_source: false, work: other };
                     slot = d.encode();
                     templates.overwritten(0);
                     continue;
@@ -254,7 +280,31 @@ fn what_does_not_fit_is_refused_by_name() {
         w[4] = length;
         Descriptor::parse(&w).map(|d| d.work)
     };
-    assert_eq!(first(9, 0), Err(Malformed::Opcode));
+    assert_eq!(first(10, 0), Err(Malformed::Opcode));
+    assert_eq!(first(16 << 8, 0), Err(Malformed::Flags), "nothing to count");
+    assert_eq!(first(9 | 9 << 24, 0), Err(Malformed::Detail));
+    let compute = |op: u64, element: u64, length: u64| {
+        let mut w: Words = [0; WORDS];
+        (w[0], w[1], w[4]) = (9 | op << 24, element << 32, length);
+        Descriptor::parse(&w).map(|d| d.work)
+    };
+    assert!(compute(8, 0x7f, 8).is_ok());
+    assert_eq!(
+        compute(0, 0x7f, 12),
+        Err(Malformed::Elements),
+        "one and a half"
+    );
+    assert_eq!(
+        compute(0, 0x82, 8),
+        Err(Malformed::Elements),
+        "no such type"
+    );
+    assert_eq!(compute(0, 0x100, 8), Err(Malformed::Elements));
+    assert_eq!(
+        compute(8, 0x81, 8),
+        Err(Malformed::Elements),
+        "bits of a double"
+    );
     assert_eq!(first(4 | 8 << 24, 0), Err(Malformed::Detail));
     assert_eq!(first(2 | 2 << 24, 0), Err(Malformed::Detail));
     assert_eq!(first(5, MESSAGE_BYTES as u64 + 1), Err(Malformed::Message));

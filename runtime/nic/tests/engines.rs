@@ -533,8 +533,8 @@ fn the_link_costs_what_its_model_says() {
     assert!(start.elapsed().as_micros() >= 7_000);
 }
 
-fn triggering() -> [Kind; 2] {
-    [Kind::Emulated(Model::default()), Kind::Tcp]
+fn triggering() -> [Kind; 3] {
+    [Kind::Shm, Kind::Emulated(Model::default()), Kind::Tcp]
 }
 
 #[test]
@@ -647,29 +647,6 @@ fn a_wait_for_a_counter_that_is_not_there_fails_with_what_it_held() {
         assert_eq!((failed.len(), failed[0].status), (1, Status::Malformed));
         assert_eq!(job.read(0, 0, 1), [1]);
     }
-}
-
-#[test]
-fn an_engine_that_runs_no_triggers_says_so() {
-    let job = job(Kind::Shm, 1);
-    let mut qp = job.queue_pair(0, 4);
-    let count = Work::Count {
-        counter: CounterId(0),
-        add: 1,
-    };
-    qp.post(0, false, count);
-    qp.quiet().expect("counts are added by whoever rings");
-    let counter = CounterId(0);
-    assert_eq!(job.engine(0).domain().counters().value(counter), Some(1));
-    let wait = Work::Wait {
-        counter,
-        threshold: 1,
-        span: 1,
-    };
-    qp.post(0, false, wait);
-    let failed = qp.quiet().expect_err("unsupported").0;
-    assert_eq!(failed[0].status, Status::Unsupported);
-    assert!(!job.engine(0).abilities().triggered);
 }
 
 /// A peer of another process: its memory is mapped here at another address.

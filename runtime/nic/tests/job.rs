@@ -4,7 +4,8 @@
 #![cfg(not(loom))]
 
 use hetmp_core::bootstrap::{through, Exchange};
-use hetmp_nic::descriptor::{Key, Remote, Status, Work};
+use hetmp_nic::arithmetic::{apply, Arithmetic, Type};
+use hetmp_nic::descriptor::{Key, Local, Remote, Source, Status, Work};
 use hetmp_nic::domain::{Arrival, Sizes};
 use hetmp_nic::engine::Engine;
 use hetmp_nic::job::{self, Job, Request, Way};
@@ -15,6 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const FOLDER: &str = "HETMP_NIC_TEST_FOLDER";
+/// A file of rank 0, when all that it posted is done.
+const THROUGH: &str = "through";
 /// Long enough for a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MEMORY: usize = 64 << 10;
@@ -121,7 +124,10 @@ fn join(rank: u32, folder: PathBuf, way: Way, came: &'static Came) -> &'static J
 fn two(name: &str, way: Way, body: impl Fn(&'static Job, &'static Came)) {
     let came = Box::leak(Box::default());
     if let Ok(folder) = std::env::var(FOLDER) {
+        let through = PathBuf::from(&folder).join(THROUGH);
         body(join(1, folder.into(), way, came), came);
+        // Rank 0 may still have to hear that its last operation is done, which this process says.
+        until("rank 0", || through.exists());
         return;
     }
     let folder = std::env::temp_dir().join(format!("hetmp-{name}-{}", std::process::id()));
@@ -133,6 +139,7 @@ fn two(name: &str, way: Way, body: impl Fn(&'static Job, &'static Came)) {
         .spawn()
         .expect("this program again");
     body(join(0, folder.clone(), way, came), came);
+    std::fs::write(folder.join(THROUGH), b"").expect("its folder");
     let status = other.wait().expect("a child");
     let _ = std::fs::remove_dir_all(folder);
     assert!(status.success(), "rank 1: {status}");
@@ -317,6 +324,134 @@ fn everything(job: &'static Job, came: &Came) {
     qp.send_inline(other, 1, 90, b"").expect("fits");
     assert_eq!(receive(job, 1).1, 90);
     qp.quiet().expect("valid");
+}
+
+/// An allreduce of two ranks that is posted in whole: each sends its vector, adds the other's when that has come and its
+/// own has left, and sends the sum to the other one. No round begins before the other rank's sum of the last one has come.
+fn reductions(job: &'static Job, _: &Came) {
+    const ROUNDS: u64 = 60;
+    const BYTES: usize = 8192;
+    const OWN: usize = 0;
+    const CAME: usize = 16384;
+    const SUM: usize = 32768;
+    let types = [
+        Type::Double,
+        Type::Signed(32),
+        Type::Unsigned(5),
+        Type::Float,
+        Type::Unsigned(64),
+        Type::Signed(16),
+    ];
+    let engine: &dyn Engine = job.queues().expect("an engine");
+    let (me, other) = (job.rank(), 1 - job.rank());
+    let base = job.peers()[me as usize].base();
+    let port = job.domain().port(1).expect("two ports");
+    let counter = |i| port.counter(i).expect("four counters");
+    let [arrived, left, ready, summed] = [0, 1, 2, 3].map(counter);
+    let sums = job
+        .domain()
+        .port(0)
+        .and_then(|p| p.counter(0))
+        .expect("there");
+    let region = |at: usize, counted| {
+        let memory = Memory {
+            here: base.wrapping_add(at),
+            len: BYTES,
+            base: 0,
+        };
+        // SAFETY: only operations of this test go there, and the rank looks between them.
+        unsafe { job.domain().register(1, memory, Rights::ALL, Some(counted)) }.expect("room")
+    };
+    // The peer registers the same, in the same order: its keys are the same.
+    let (came_key, sum_key) = (region(CAME, arrived), region(SUM, sums));
+    let mut qp = engine.queue_pair(16, job.keys());
+    qp.send_inline(other, 1, 1, b"registered").expect("fits");
+    assert_eq!(receive(job, 1).1, 1);
+
+    let vector = |rank: u32, round: u64| -> Vec<u8> {
+        let of = |i| (u64::from(rank) + 2) * 1_000_003 * (round + i as u64);
+        (0..BYTES / 8).flat_map(|i| of(i).to_le_bytes()).collect()
+    };
+    let own = |at: usize| Local {
+        address: base as u64 + at as u64,
+        key: job.keys().local,
+    };
+    let wait = |counter, threshold| Work::Wait {
+        counter,
+        threshold,
+        span: 1,
+    };
+    let send = |key| Work::Put {
+        source: Source::Memory(own(OWN), BYTES as u32),
+        remote: Remote { address: 0, key },
+        signal: None,
+    };
+    let count = |counter| Work::Count { counter, add: 1 };
+    for round in 1..=ROUNDS {
+        let element = types[round as usize % types.len()];
+        let op = [Arithmetic::Add, Arithmetic::Max][round as usize / types.len() % 2];
+        let mut want = vector(me, round);
+        // SAFETY: in bounds; the sum of the last round has left, as `flush` says.
+        unsafe { base.add(OWN).copy_from(want.as_ptr(), BYTES) };
+        qp.post_counting_source(other, left, send(came_key));
+        for first in [left, arrived] {
+            qp.post(me, false, wait(first, round));
+            qp.post(me, false, count(ready));
+        }
+        qp.post(me, false, wait(ready, 2 * round));
+        let compute = Work::Compute {
+            op,
+            element,
+            target: own(OWN),
+            operand: Local {
+                address: 0,
+                key: came_key,
+            },
+            length: BYTES as u32,
+        };
+        qp.post_counted(me, summed, compute);
+        qp.post(me, false, wait(summed, round));
+        qp.post(other, false, send(sum_key));
+        qp.ring();
+        until("the sum of the other rank", || {
+            engine.progress();
+            job.domain().counters().value(sums) >= Some(round)
+        });
+        apply(op, element, &mut want, &vector(other, round)).expect("no division");
+        let mut got = vec![0; BYTES];
+        // SAFETY: in bounds; the peer sends its next sum after this rank's next vector.
+        unsafe { base.add(SUM).copy_to(got.as_mut_ptr(), BYTES) };
+        assert!(got == want, "round {round}: {op} {element}");
+        qp.flush();
+    }
+    qp.quiet().expect("valid");
+}
+
+#[test]
+fn reductions_run_by_themselves_on_mapped_memory() {
+    two(
+        "reductions_run_by_themselves_on_mapped_memory",
+        Way::Shm,
+        reductions,
+    );
+}
+
+#[test]
+fn reductions_run_by_themselves_through_adapters() {
+    two(
+        "reductions_run_by_themselves_through_adapters",
+        Way::Emulated,
+        reductions,
+    );
+}
+
+#[test]
+fn reductions_run_by_themselves_over_sockets() {
+    two(
+        "reductions_run_by_themselves_over_sockets",
+        Way::Tcp,
+        reductions,
+    );
 }
 
 #[test]

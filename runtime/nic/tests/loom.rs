@@ -6,7 +6,7 @@ use hetmp_nic::descriptor::{
 };
 use hetmp_nic::inbox::{Inbox, Message};
 use hetmp_nic::keys::{KeyTable, Memory, Rights, Side};
-use hetmp_nic::queue_pair::queue_pair;
+use hetmp_nic::queue_pair::{queue_pair, Consumer};
 use hetmp_nic::template::Statics;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -24,6 +24,7 @@ fn put(n: u64) -> Descriptor {
         peer: n as u32,
         signalled: true,
         count: Some(CounterId(n as u32)),
+        count_source: false,
         work: Work::Put {
             source: Source::Inline(Inline::new(&[n as u8; 24]).expect("fits")),
             remote: Remote {
@@ -82,6 +83,54 @@ fn descriptors_pass_a_ring_that_is_full_at_times() {
     });
 }
 
+/// The initiator's buffers, which only a flush makes its own again.
+struct Buffers([UnsafeCell<u32>; 2]);
+// SAFETY: loom's cells find unordered accesses; that is what is tested.
+unsafe impl Sync for Buffers {}
+// SAFETY: cells may change threads; loom finds accesses that are not ordered.
+unsafe impl Send for Buffers {}
+
+/// The engine reads the sources of two operations, says so of the second before it is done, and completes both: once the
+/// initiator sees the queue flushed, it writes to both. Were one operation counted twice, the initiator would write
+/// while the other is read.
+#[test]
+fn a_flushed_buffer_is_not_read_any_more() {
+    bounded(3, || {
+        let (mut i, mut c) = queue_pair(2, STATICS);
+        let buffers = Arc::new(Buffers([UnsafeCell::new(1), UnsafeCell::new(1)]));
+        for n in 0..2 {
+            i.post(&put(n)).expect("room for two");
+        }
+        i.ring();
+        let of_engine = buffers.clone();
+        let engine = thread::spawn(move || {
+            let read = |c: &mut Consumer, n: u64| {
+                assert!(c.peek().is_some());
+                c.advance();
+                // SAFETY: loom checks that the initiator does not write meanwhile.
+                let value = of_engine.0[n as usize].with(|p| unsafe { *p });
+                assert_eq!(value, 1);
+            };
+            read(&mut c, 0);
+            c.free();
+            c.notify();
+            c.complete_freed(None);
+            read(&mut c, 1);
+            c.free();
+            c.notify();
+            c.complete_freed(None);
+            c.notify();
+        });
+        i.wait(&mut || false, &mut |i| i.is_flushed());
+        for buffer in &buffers.0 {
+            // SAFETY: loom checks that the engine does not read meanwhile.
+            buffer.with_mut(|p| unsafe { *p = 2 });
+        }
+        engine.join().unwrap();
+        assert!(i.is_quiet());
+    });
+}
+
 /// The receiver looks without yielding (a thread that yields sees the latest values in the model), and
 /// runs after the senders by default, so that every older value is tried on it.
 #[test]
@@ -121,7 +170,7 @@ fn messages_of_two_senders_arrive_whole_and_in_order() {
 struct Owned(UnsafeCell<u32>);
 // SAFETY: loom's cell finds unordered accesses; that is what is tested.
 unsafe impl Sync for Owned {}
-// SAFETY: as above.
+// SAFETY: the cell may change threads; loom finds accesses that are not ordered.
 unsafe impl Send for Owned {}
 
 #[test]
@@ -144,10 +193,10 @@ fn no_operation_runs_in_memory_after_its_deregistration() {
             }
         });
         assert!(table.deregister(key));
-        // SAFETY: as above.
+        // SAFETY: loom checks that the engine does not access the cell any more.
         owned.0.with_mut(|p| unsafe { *p = 2 });
         engine.join().unwrap();
-        // SAFETY: as above.
+        // SAFETY: the engine has ended.
         assert_eq!(owned.0.with(|p| unsafe { *p }), 2);
     });
 }

@@ -73,6 +73,7 @@ fn descriptor(peer: u32, remote: u64, local: u64, length: u32) -> Descriptor {
         peer,
         signalled: false,
         count: None,
+        count_source: false,
         work: Work::Put {
             source: Source::Memory(
                 Local {
@@ -301,6 +302,7 @@ fn through(initiators: usize, how: How, quiets: u32) -> f64 {
                 peer: 1,
                 signalled: false,
                 count: None,
+                count_source: false,
                 work: Work::Put {
                     source: Source::Memory(qp.local(from), 8),
                     remote: qp.remote(to),

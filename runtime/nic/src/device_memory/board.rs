@@ -276,7 +276,8 @@ impl Tracker {
             | Work::Get { .. }
             | Work::Send { .. }
             | Work::Wait { .. }
-            | Work::Count { .. } => {}
+            | Work::Count { .. }
+            | Work::Compute { .. } => {}
         }
     }
 

@@ -89,7 +89,7 @@ impl Shared {
 }
 
 /// The adapter; stops when the last rank and the last queue pair are gone.
-struct Card {
+pub(super) struct Card {
     shared: Arc<Shared>,
     thread: Option<thread::Thread>,
 }
@@ -121,6 +121,27 @@ impl Card {
             shared,
             thread: Some(thread),
         })
+    }
+
+    /// An adapter that costs nothing, for one rank of a job whose engine is another: it serves the queue pairs that are
+    /// [handed over](Card::take_over) to it, and looks at its triggers when counters of the rank move.
+    pub(super) fn beside(rank: u32, domains: Domains) -> std::io::Result<Card> {
+        let card = Card::start(domains.clone(), rank as usize, Model::default())?;
+        domains[rank as usize].serve();
+        Ok(card)
+    }
+
+    /// Executes what is in this queue from now on.
+    pub(super) fn take_over(self: &Arc<Card>, rank: u32, consumer: Consumer) -> Doorbell {
+        let shared = &self.shared;
+        shared.joining.with(|list| list.push((rank, consumer)));
+        shared.joined.fetch_add(1, Ordering::Release);
+        shared.bell();
+        Doorbell {
+            rank,
+            card: self.clone(),
+            yields: 0,
+        }
     }
 }
 
@@ -280,14 +301,7 @@ impl Engine for Emulated {
         let shared = &self.card.shared;
         let number = shared.queue_pairs.fetch_add(1, Ordering::Relaxed);
         let (initiator, consumer) = ends(depth, number, keys);
-        shared.joining.with(|list| list.push((self.rank, consumer)));
-        shared.joined.fetch_add(1, Ordering::Release);
-        shared.bell();
-        let bell = Doorbell {
-            rank: self.rank,
-            card: self.card.clone(),
-            yields: 0,
-        };
+        let bell = self.card.take_over(self.rank, consumer);
         let mut qp = QueuePair::new(initiator, Box::new(bell));
         if shared.combining {
             qp.flushing(self.ranks());
@@ -299,7 +313,7 @@ impl Engine for Emulated {
     }
 }
 
-struct Doorbell {
+pub(super) struct Doorbell {
     rank: u32,
     card: Arc<Card>,
     /// Turns of the next wait that give the core away: the thread may have been put on it.

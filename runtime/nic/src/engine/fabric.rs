@@ -63,7 +63,9 @@ pub(crate) fn with_source<R>(
             use_bytes(bytes.as_ptr(), n)
         }
         LocalPart::Read(span) => use_bytes(span.start(), span.len()),
-        LocalPart::Nothing | LocalPart::Write(_) => use_bytes([].as_ptr(), 0),
+        LocalPart::Nothing | LocalPart::Write(_) | LocalPart::Update(..) => {
+            use_bytes([].as_ptr(), 0)
+        }
     }
 }
 
@@ -169,6 +171,12 @@ fn attempt(
     rank: u32,
     d: &Descriptor,
 ) -> Result<Option<Outcome>, Failure> {
+    if d.peer != rank && matches!(d.work, Work::Compute { .. }) {
+        return Err(Failure {
+            status: Status::Peer,
+            value: u64::from(d.peer),
+        });
+    }
     let local = execute::local(d, me.keys(), me.counters())?;
     // The inbox and the counters of a view are in another process, and not mapped here.
     if peer.inbox().is_none() && matches!(d.work, Work::Send { .. } | Work::Count { .. }) {
@@ -181,7 +189,16 @@ fn attempt(
     let mut value = 0;
     let mut counted = d.count.is_some();
     match &remote {
-        RemotePart::Nothing => {}
+        RemotePart::Nothing => {
+            if let (LocalPart::Update(target, operand), Work::Compute { op, element, .. }) =
+                (&local, &d.work)
+            {
+                memory::compute(*op, *element, target, operand).map_err(|e| Failure {
+                    status: Status::Divisor,
+                    value: e.element as u64,
+                })?;
+            }
+        }
         RemotePart::Write(to, signal) => {
             with_source(&local, |from, n| {
                 // SAFETY: both spans are in bounds, of the same length, and registered while they live.

@@ -1,16 +1,21 @@
 //! Peer memory is mapped here: the initiator executes its own descriptors when it rings.
 //!
 //! Everything announced is done when the ring returns, unless a message finds its target's inbox full; it
-//! and what follows it in its queue pair then wait for the next call into that queue pair. Counts are added at once;
-//! nobody here holds operations back for a counter.
+//! and what follows it in its queue pair then wait for the next call into that queue pair. Counts are added at once.
+//!
+//! **What waits for a counter** cannot be executed by an initiator that has gone on to compute. So the first
+//! [`Work::Wait`] of a rank starts an adapter's thread (that of [`super::emulated`], with a link that costs nothing), and a
+//! queue pair that meets a wait is handed over to it for good: with all that follows in its order. Queue pairs
+//! without waits stay with their initiators.
 
+use super::emulated::{Card, Doorbell};
 use super::{
     ends, parse, Abilities, Bell, Domain, Engine, Fabric, Outcome, QueuePair, TemplateKeys,
 };
 use crate::descriptor::{Failure, PlainPut, Status, Work};
 use crate::queue_pair::Consumer;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The engine of one rank.
 #[derive(Debug)]
@@ -18,6 +23,18 @@ pub struct Shm {
     rank: u32,
     fabric: Fabric,
     queue_pairs: AtomicU32,
+    helper: Arc<Helper>,
+}
+
+/// The adapter for queue pairs with waits, once there is one; `None` inside where its thread could not be started.
+struct Helper(OnceLock<Option<Arc<Card>>>);
+
+impl core::fmt::Debug for Helper {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_tuple("Helper")
+            .field(&self.0.get().map(Option::is_some))
+            .finish()
+    }
 }
 
 impl Shm {
@@ -28,6 +45,7 @@ impl Shm {
             rank,
             fabric: Fabric { domains },
             queue_pairs: AtomicU32::new(0),
+            helper: Arc::new(Helper(OnceLock::new())),
         })
     }
 }
@@ -47,7 +65,7 @@ impl Engine for Shm {
 
     fn abilities(&self) -> Abilities {
         Abilities {
-            triggered: false,
+            triggered: true,
             asynchronous: false,
         }
     }
@@ -59,31 +77,86 @@ impl Engine for Shm {
     fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair {
         let number = self.queue_pairs.fetch_add(1, Ordering::Relaxed);
         let (initiator, consumer) = ends(depth, number, keys);
-        let bell = Direct {
+        let bell = Ringer::Here(Direct {
             rank: self.rank,
             fabric: self.fabric.clone(),
+            helper: self.helper.clone(),
             consumer,
-        };
+            refused: 0,
+        });
         QueuePair::new(initiator, Box::new(bell))
     }
 }
 
+/// Who executes the descriptors of a queue pair.
+enum Ringer {
+    /// Its initiator.
+    Here(Direct),
+    /// The adapter's thread, since a wait was met.
+    There(Doorbell),
+    /// Between the two.
+    Moving,
+}
+
+/// The executing end of a queue pair, in its initiator.
 struct Direct {
     rank: u32,
     fabric: Fabric,
+    helper: Arc<Helper>,
     consumer: Consumer,
+    /// Descriptors still to be refused: a wait that nobody can run held them back.
+    refused: u32,
 }
 
-impl Bell for Direct {
+/// What ended a turn of [`Direct::drive`].
+enum Turn {
+    /// Nothing is left, or the next one cannot be executed now. True if something was done.
+    Over(bool),
+    /// A wait is next, and here is who can run it.
+    Wait(Arc<Card>),
+}
+
+impl Bell for Ringer {
     #[inline]
     fn rung(&mut self) {
-        self.drive();
+        match self {
+            Ringer::There(bell) => bell.rung(),
+            _ => {
+                self.drive();
+            }
+        }
     }
 
+    #[inline]
     fn drive(&mut self) -> bool {
+        match self {
+            Ringer::Here(direct) => match direct.drive() {
+                Turn::Over(worked) => worked,
+                Turn::Wait(card) => {
+                    self.hand_over(&card);
+                    true
+                }
+            },
+            Ringer::There(bell) => bell.drive(),
+            Ringer::Moving => false,
+        }
+    }
+}
+
+impl Ringer {
+    #[cold]
+    fn hand_over(&mut self, card: &Arc<Card>) {
+        if let Ringer::Here(direct) = core::mem::replace(self, Ringer::Moving) {
+            *self = Ringer::There(card.take_over(direct.rank, direct.consumer));
+        }
+    }
+}
+
+impl Direct {
+    fn drive(&mut self) -> Turn {
         let mut worked = false;
         while let Some((ticket, words)) = self.consumer.peek() {
-            if let Some(put) = PlainPut::of(&words) {
+            if let (Some(put), 0) = (PlainPut::of(&words), self.refused) {
                 let failed = self
                     .fabric
                     .put(self.rank, &put)
@@ -98,28 +171,57 @@ impl Bell for Direct {
             let parsed = parse(&words);
             let signalled = parsed.is_ok_and(|d| d.signalled);
             let outcome = match parsed {
+                _ if self.refused > 0 => {
+                    self.refused -= 1;
+                    self.unsupported()
+                }
                 Err(f) => Outcome::failed(f),
-                Ok(d) if matches!(d.work, Work::Wait { .. }) => Outcome::failed(Failure {
-                    status: Status::Unsupported,
-                    value: u64::from(d.peer),
-                }),
-                Ok(d) => match self.fabric.run(self.rank, &d) {
-                    Some(outcome) => outcome,
-                    None => {
+                Ok(d) => {
+                    if let Work::Wait { span, .. } = d.work {
+                        match self.helper() {
+                            Some(card) => return Turn::Wait(card),
+                            None => {
+                                self.refused = span;
+                                self.unsupported()
+                            }
+                        }
+                    } else if let Some(outcome) = self.fabric.run(self.rank, &d) {
+                        if d.count.is_some() {
+                            self.fabric.domains[self.rank as usize].counted();
+                        }
+                        outcome
+                    } else {
                         // Nobody nudges this queue pair when the receiver makes room, so the
                         // initiator must not sleep; it gives the receiver its core.
                         if !worked {
                             hetmp_core::sys::yield_now();
                         }
-                        return true;
+                        return Turn::Over(true);
                     }
-                },
+                }
             };
             self.consumer.advance();
             self.consumer
                 .complete(outcome.completion(ticket, signalled));
             worked = true;
         }
-        worked
+        Turn::Over(worked)
+    }
+
+    fn unsupported(&self) -> Outcome {
+        Outcome::failed(Failure {
+            status: Status::Unsupported,
+            value: u64::from(self.rank),
+        })
+    }
+
+    /// The adapter of this rank, started now if need be.
+    #[cold]
+    fn helper(&self) -> Option<Arc<Card>> {
+        let start = || {
+            let domains = self.fabric.domains.clone();
+            Card::beside(self.rank, domains).ok().map(Arc::new)
+        };
+        self.helper.0.get_or_init(start).clone()
     }
 }

@@ -286,6 +286,12 @@ impl Adapter {
             path.floor = path.floor.max(path.latest);
             return path.floor.max(now);
         }
+        if matches!(d.work, Work::Compute { .. }) {
+            // No wire, and no delay: only fences hold it back.
+            let due = path.floor.max(now);
+            path.latest = path.latest.max(due);
+            return due;
+        }
         let wire = self.wires.entry((queue.rank, d.peer)).or_insert(0);
         let start = now.max(*wire);
         let bytes = u64::from(execute::bytes(d));

@@ -206,7 +206,7 @@ impl Device {
                 }
                 cache.read(start, &mut self.gathered, span.region(), fetch);
             }
-            LocalPart::Nothing | LocalPart::Write(_) => {}
+            LocalPart::Nothing | LocalPart::Write(_) | LocalPart::Update(..) => {}
         }
     }
 

@@ -131,6 +131,7 @@ impl Bench {
             peer: peer as u32,
             signalled: false,
             count: None,
+            count_source: false,
             work,
         };
         self.queues[0].post(&d).expect("room");

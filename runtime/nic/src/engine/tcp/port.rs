@@ -17,7 +17,7 @@
 
 use super::frame::{descriptor_bytes, split, Decoder, Header, Kind, HEADER_BYTES, PIECE_BYTES};
 use super::target::{self, Done, Violation};
-use crate::descriptor::{CounterId, Descriptor, Failure, Status, Work};
+use crate::descriptor::{CounterId, Descriptor, Failure, Fetch, Status, Work};
 use crate::engine::front::{Front, Taken};
 use crate::engine::{parse, transfer, with_source, Domain, Outcome};
 use crate::execute::{self, LocalPart};
@@ -47,6 +47,8 @@ struct Operation {
     sent: u32,
     /// No further piece will go out: all have, or it has failed.
     all_sent: bool,
+    /// Its buffers were reported as free: the last piece of its source is in the output.
+    freed: bool,
     /// Pieces without a reply.
     open: u32,
     /// The first thing that went wrong: what the initiator hears, once the other pieces are answered.
@@ -269,15 +271,19 @@ impl Port {
             self.fail(id, stopped);
         }
         for (q, taken) in self.triggers.take_all() {
-            self.complete(q, &taken, Outcome::failed(stopped));
+            self.complete(q, &taken, Outcome::failed(stopped), false);
         }
     }
 
-    fn complete(&mut self, q: usize, taken: &Taken, outcome: Outcome) {
+    fn complete(&mut self, q: usize, taken: &Taken, outcome: Outcome, freed: bool) {
         let signalled = taken.work.is_ok_and(|d| d.signalled);
         if let Some(front) = &mut self.queues[q] {
             let c = outcome.completion(taken.ticket, signalled);
-            front.consumer.complete(c);
+            if freed {
+                front.consumer.complete_freed(c);
+            } else {
+                front.consumer.complete(c);
+            }
             front.consumer.notify();
         }
     }
@@ -309,20 +315,21 @@ impl Port {
                 counted: false,
             },
         };
-        if let (Some(c), None) = (o.d.count, o.failure) {
+        let counted_before = o.d.count_source && o.freed;
+        if let (Some(c), None, false) = (o.d.count, o.failure, counted_before) {
             self.domain.counters().add(c, 1);
             outcome.counted = true;
         }
-        self.end(o.queue, o.ticket, o.d, outcome);
+        self.end(o.queue, o.ticket, o.d, outcome, o.freed);
     }
 
-    fn end(&mut self, queue: usize, ticket: u64, d: Descriptor, outcome: Outcome) {
+    fn end(&mut self, queue: usize, ticket: u64, d: Descriptor, outcome: Outcome, freed: bool) {
         let taken = Taken {
             ticket,
             work: Ok(d),
             held: None,
         };
-        self.complete(queue, &taken, outcome);
+        self.complete(queue, &taken, outcome, freed);
         if outcome.counted {
             self.release();
         }
@@ -351,11 +358,18 @@ impl Port {
                     status: Status::PeerLost,
                     value: u64::from(d.peer),
                 }),
+                // Arithmetic is for this rank's own memory.
+                _ if d.peer != self.rank && matches!(d.work, Work::Compute { .. }) => {
+                    Err(Failure {
+                        status: Status::Peer,
+                        value: u64::from(d.peer),
+                    })
+                }
                 _ => execute::local(&d, domain.keys(), domain.counters()).map(|_| d),
             }
         });
         let d = match checked {
-            Err(f) => return self.complete(q, taken, Outcome::failed(f)),
+            Err(f) => return self.complete(q, taken, Outcome::failed(f), false),
             Ok(d) => d,
         };
         let id = self.next;
@@ -369,6 +383,7 @@ impl Port {
                 d,
                 sent: 0,
                 all_sent: here,
+                freed: false,
                 open: 0,
                 failure: None,
                 value: 0,
@@ -404,7 +419,7 @@ impl Port {
                 };
                 self.peers[p].waiting.pop_front();
                 self.operations.remove(&id);
-                self.end(queue, ticket, d, outcome);
+                self.end(queue, ticket, d, outcome, false);
             } else if !self.send_piece(p, id) {
                 return worked;
             }
@@ -478,8 +493,35 @@ impl Port {
         );
         if o.sent == total {
             self.leave_queue(p, id);
+            self.free(id);
         }
         true
+    }
+
+    /// The source of an operation lies in the output: its initiator may write there again. What fetches keeps its
+    /// buffer until the reply has come.
+    fn free(&mut self, id: u64) {
+        let Some(o) = self.operations.get_mut(&id) else {
+            return;
+        };
+        let fetches = match &o.d.work {
+            Work::Get { .. } => true,
+            Work::Atomic(a) => a.fetch != Fetch::No,
+            _ => false,
+        };
+        if fetches || o.freed {
+            return;
+        }
+        o.freed = true;
+        let counted = o.d.count.filter(|_| o.d.count_source);
+        if let Some(front) = &mut self.queues[o.queue] {
+            front.consumer.free();
+            front.consumer.notify();
+        }
+        if let Some(c) = counted {
+            self.domain.counters().add(c, 1);
+            self.release();
+        }
     }
 
     fn reply(&mut self, p: usize, header: &Header, content: &[u8]) -> Result<(), Violation> {

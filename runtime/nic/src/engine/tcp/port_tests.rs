@@ -102,6 +102,7 @@ fn post(a: &mut End, b: &End, pick: u8) -> bool {
         peer: 1,
         signalled: false,
         count: None,
+        count_source: false,
         work,
     };
     let room = a.initiator.post(&d).is_ok();
