@@ -191,6 +191,24 @@ fn a_program_runs_on_the_installed_library() {
     assert!(pc.contains(&format!("prefix={}", text(&prefix))), "{pc}");
     assert!(pc.contains("-Wl,-rpath,${libdir}"), "{pc}");
 
+    // The command finds the library that was installed with it, and shows what was done.
+    let hetmp = text(&prefix.join("bin/hetmp"));
+    let on_ours = succeed(&hetmp, &["run", &program], &[]);
+    assert_eq!(on_ours, format!("499500\n{libdir}/libgomp.so.1\n"));
+    let kept = text(&dir.join("r.json"));
+    for report in ["--report", &format!("--report={kept}")] {
+        let shown = succeed(&hetmp, &["run", report, "--nodes=1", &program], &[]);
+        assert!(shown.starts_with("499500\n"), "{shown}");
+        assert!(shown.contains("\nParallel regions\n"), "{shown}");
+    }
+    assert!(Path::new(&kept).is_file());
+    for page in ["hetmp-run.1", "hetrun.1"] {
+        assert!(prefix.join("share/man/man1").join(page).is_file(), "{page}");
+    }
+    assert!(prefix
+        .join("share/bash-completion/completions/hetmp")
+        .is_file());
+
     check_openshmem(&prefix, dir);
 }
 

@@ -2,6 +2,7 @@
 
 mod platforms;
 
+use crate::run::choice;
 use crate::Output;
 use hetmp_core::topo::{CpuSet, Nodes, PlaceKind, Topology};
 use hetmp_core::{env, quota};
@@ -158,6 +159,10 @@ impl Facts {
             }
             line(&format!("  node {at}"), text);
         }
+        line(
+            "hetmp run",
+            choice::schedule(&self.nodes, &self.machine).line(),
+        );
         out
     }
 
@@ -207,6 +212,7 @@ impl Facts {
                 })
             })
             .collect();
+        let choice = choice::schedule(&self.nodes, &self.machine);
         json!({
             "model": self.model,
             "kernel": self.kernel,
@@ -218,6 +224,8 @@ impl Facts {
             "nodes": nodes,
             "nodes_from": if self.told { "HETMP_NODES" } else { "discovery" },
             "HETMP_NODES": self.nodes.to_string(),
+            "run_schedule": choice.schedule,
+            "run_schedule_why": choice.why,
         })
     }
 }

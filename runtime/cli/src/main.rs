@@ -7,15 +7,18 @@
 //!   standard output, one-line errors on standard error.
 //!
 //! Exit status: 0; 1 when something asked for cannot be had (a bad `HETMP_NODES`, output that
-//! cannot be written); 2 for bad arguments and files.
+//! cannot be written); 2 for bad arguments and files. `run` ends as its program, or with 126 and 127
+//! as shells do.
 
 mod calibrate;
 mod goal;
 mod info;
+mod pages;
 mod report;
+mod run;
 mod simulate;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use std::io::Write as _;
 use std::process::ExitCode;
 
@@ -36,10 +39,16 @@ enum Command {
     Calibrate(calibrate::Arguments),
     /// Looks at schedules of collective communication
     Goal(goal::Arguments),
+    /// Prints the completion of a shell
+    Completions(pages::Completions),
     /// Shows the machine, the CPUs and threads a program gets, places, and nodes
     Info(info::Arguments),
+    /// Writes the man pages of all commands into a folder
+    Man(pages::Man),
     /// Shows the file that a program left under HETMP_REPORT
     Report(report::Arguments),
+    /// Runs a program on hetmp
+    Run(run::Arguments),
     /// Runs described programs on described machines under the schedules, and compares them
     Simulate(simulate::Arguments),
 }
@@ -48,8 +57,11 @@ fn main() -> ExitCode {
     let output = match Arguments::parse().command {
         Command::Calibrate(arguments) => calibrate::run(&arguments),
         Command::Goal(arguments) => goal::run(&arguments),
+        Command::Completions(arguments) => pages::completions(&arguments, Arguments::command()),
         Command::Info(arguments) => info::run(&arguments),
+        Command::Man(arguments) => pages::man(&arguments, Arguments::command()),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
     };
     for error in &output.errors {

@@ -3,31 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-pub(crate) const HELP: &str = "\
-usage: hetrun -n N [options] PROGRAM [ARGUMENTS]
-       hetrun --who
-
-Starts N processes of PROGRAM as one job, here or on the hosts of a file.
-
-  -n N              how many processes; with --hosts its slots are the default
-  --hosts FILE      a host per line, and 'slots=M' behind it: how many processes
-  --nodes SPEC      divide each machine's cores as HETMP_NODES does, and give
-                    each process one node: '2', 'cores=0-3;cores=4-7', @file
-  --prefix          put '[rank] ' before each line of output
-  -x NAME[=VALUE]   pass a variable to processes on other hosts; OMP_*, GOMP_*,
-                    HETMP_* and SHMEM_* are passed anyway
-  --ssh COMMAND     how to reach a host (ssh -T -x -o BatchMode=yes)
-  --remote PATH     where hetrun is on the other hosts (where it is here)
-  --who             join the job of whatever started this process, try the
-                    exchange of values, and say who it is: for
-                    'hetrun -n 2 hetrun --who', 'mpirun -n 2 hetrun --who', ...
-  --version, --help
-
-Standard input goes to rank 0. One process that ends by a signal, or with a
-status that is not 0, ends the job; hetrun then ends with that status, or with
-128 + the signal's number. 127 and 126: PROGRAM cannot be started; 2: bad
-arguments; 1: anything else.
-";
+/// Also the source of hetrun's man page.
+pub(crate) const HELP: &str = include_str!("help.txt");
 
 /// What to do.
 #[derive(Debug, PartialEq, Eq)]

@@ -103,6 +103,33 @@ fn output(arguments: &Arguments) -> Result<String, String> {
     Ok(format!("{}\n", html.display()))
 }
 
+/// The table of the report in `file`, for `hetmp run`.
+pub(crate) fn table_of(file: &std::path::Path) -> Result<String, String> {
+    output(&Arguments {
+        file: file.to_owned(),
+        json: false,
+        html: None,
+        trace: None,
+        top: None,
+    })
+}
+
+/// Writes the page of the report in `file`, for `hetmp run`.
+pub(crate) fn page_of(
+    file: &std::path::Path,
+    html: &std::path::Path,
+    trace: Option<&std::path::Path>,
+) -> Result<(), String> {
+    output(&Arguments {
+        file: file.to_owned(),
+        json: false,
+        html: Some(html.to_owned()),
+        trace: trace.map(std::path::Path::to_owned),
+        top: None,
+    })
+    .map(drop)
+}
+
 /// The report as it was read, with a field `source` in each region and loop.
 fn with_sources(mut value: Value, report: &model::Report, sources: &mut Sources) -> Value {
     let regions: Vec<Source> = report

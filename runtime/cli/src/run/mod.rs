@@ -1,0 +1,289 @@
+//! `hetmp run`: sets the preload and what the options say, then becomes the program.
+//!
+//! * [`program`] finds the program as a shell would, and says in one line why the dynamic loader
+//!   would not preload anything into it.
+//! * [`choice`] is the schedule where nobody has said one.
+//! * [`watch`] stays beside the program where a table is to be shown at the end.
+//!
+//! **Data in**: arguments, the environment, the program's first bytes. **Data out**: an environment
+//! for the program; nothing of its own on standard output.
+
+pub(crate) mod choice;
+mod program;
+mod watch;
+
+use crate::Output;
+use hetmp_core::topo::{Nodes, Topology};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[derive(Debug, clap::Args)]
+#[command(
+    args_override_self = true,
+    override_usage = "hetmp run [OPTIONS] [--] PROGRAM [ARGUMENTS]...",
+    after_help = "hetmp becomes the program: the same process, signals and exit status. With --report or --html it \
+                  stays beside the program, passes signals on, and ends as the program ended. Variables that are \
+                  set already hold where no option says otherwise."
+)]
+pub(crate) struct Arguments {
+    /// The schedule of loops, as in HETMP_SCHEDULE [default: hetprobe where nodes are unlike]
+    #[arg(long, value_name = "SCHEDULE")]
+    schedule: Option<OsString>,
+    /// The nodes, as in HETMP_NODES [default: as found]
+    #[arg(long, value_name = "NODES")]
+    nodes: Option<OsString>,
+    /// Threads of a parallel region, as in OMP_NUM_THREADS
+    #[arg(long, value_name = "N[,N...]")]
+    threads: Option<String>,
+    /// Show at the end, on standard error, what was done with each region and loop; keep it in FILE
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    report: Option<Option<PathBuf>>,
+    /// Write the report as a page
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write what each thread did when, for --html and for Perfetto
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Keep in FILE what is learned about loops, for the next run (HETMP_PROFILE)
+    #[arg(long, value_name = "FILE")]
+    profile_file: Option<PathBuf>,
+    /// Say on standard error what is found and decided
+    #[arg(long)]
+    verbose: bool,
+    /// The library to preload [default: the one installed with this command]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    program: Vec<OsString>,
+}
+
+/// Why the program does not run: the line, and the exit status that shells give for that.
+struct Refusal {
+    line: String,
+    status: u8,
+}
+
+impl Refusal {
+    /// An option or a variable that is not understood.
+    fn usage(line: impl ToString) -> Self {
+        Refusal {
+            line: line.to_string(),
+            status: 2,
+        }
+    }
+
+    /// The program is there, but does not run this way.
+    fn unfit(line: impl ToString) -> Self {
+        Refusal {
+            line: line.to_string(),
+            status: 126,
+        }
+    }
+
+    /// There is no such program.
+    fn missing(line: impl ToString) -> Self {
+        Refusal {
+            line: line.to_string(),
+            status: 127,
+        }
+    }
+}
+
+/// Comes back only if the program does not run, or if something is to be shown after it.
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    match start(arguments) {
+        Ok(output) => output,
+        Err(refusal) => Output {
+            errors: vec![refusal.line],
+            status: refusal.status,
+            ..Output::default()
+        },
+    }
+}
+
+fn start(arguments: &Arguments) -> Result<Output, Refusal> {
+    let machine = Topology::discover();
+    let library = library(arguments.library.as_deref())?;
+    let path = program::find(&arguments.program[0], std::env::var_os("PATH"))?;
+    program::check(&path)?;
+    let mut command = Command::new(&path);
+    command
+        .arg0(&arguments.program[0])
+        .args(&arguments.program[1..]);
+    command.env(
+        "LD_PRELOAD",
+        preload(&library, std::env::var_os("LD_PRELOAD")),
+    );
+    if let Some(threads) = &arguments.threads {
+        command.env("OMP_NUM_THREADS", numbers(threads)?);
+    }
+    let nodes = match &arguments.nodes {
+        Some(value) => {
+            command.env("HETMP_NODES", value);
+            Nodes::parse(value.as_bytes(), &machine)
+                .map_err(|error| Refusal::usage(format_args!("option --nodes: {error}")))?
+        }
+        // A bad variable is the library's to complain of; the nodes are then those found.
+        None => Nodes::from_env(
+            std::env::var_os("HETMP_NODES")
+                .as_deref()
+                .map(OsStr::as_bytes),
+            &machine,
+        )
+        .unwrap_or_else(|_| Nodes::discover(&machine)),
+    };
+    let said = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    match &arguments.schedule {
+        Some(schedule) => {
+            command.env("HETMP_SCHEDULE", schedule);
+        }
+        None if !said("HETMP_SCHEDULE") && !said("OMP_SCHEDULE") => {
+            let choice = choice::schedule(&nodes, &machine);
+            if let Some(schedule) = choice.schedule {
+                command.env("HETMP_SCHEDULE", schedule);
+            }
+            if arguments.verbose {
+                hetmp_core::report::warn(format_args!("{}", choice.line()));
+            }
+        }
+        None => {}
+    }
+    if arguments.verbose {
+        command.env("HETMP_VERBOSE", "1");
+    }
+    for (name, file) in [
+        ("HETMP_TRACE", &arguments.trace),
+        ("HETMP_PROFILE", &arguments.profile_file),
+    ] {
+        if let Some(file) = file {
+            command.env(name, file);
+        }
+    }
+    if arguments.report.is_none() && arguments.html.is_none() {
+        let error = command.exec();
+        return Err(Refusal::unfit(format_args!(
+            "program {}: {error}: a program of this machine is accepted",
+            path.display()
+        )));
+    }
+    let wanted = watch::Wanted {
+        file: arguments.report.clone().flatten(),
+        table: arguments.report.is_some(),
+        html: arguments.html.as_deref(),
+        trace: arguments.trace.as_deref(),
+    };
+    watch::run(command, &path, &wanted)
+}
+
+/// `OMP_NUM_THREADS`: the library would go on with its default, where an option is refused.
+fn numbers(text: &str) -> Result<&str, Refusal> {
+    let fits = |n: &str| {
+        n.trim()
+            .parse::<u32>()
+            .is_ok_and(|n| n > 0 && i32::try_from(n).is_ok())
+    };
+    if text.split(',').all(fits) {
+        Ok(text)
+    } else {
+        Err(Refusal::usage(format_args!(
+            "option --threads {text}: positive integers, such as 4 or 4,2, are accepted"
+        )))
+    }
+}
+
+/// The library that was named, or the one that came with this command.
+fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
+    let found = match named {
+        Some(path) => std::fs::canonicalize(path).map_err(|error| {
+            Refusal::usage(format_args!(
+                "option --library {}: {error}: the path of a libhetmp.so is accepted",
+                path.display()
+            ))
+        })?,
+        None => beside_this_command().ok_or_else(|| {
+            Refusal::usage(
+                "library libhetmp.so: not beside this command: --library FILE is accepted",
+            )
+        })?,
+    };
+    // The dynamic loader splits LD_PRELOAD there, and knows no way to quote.
+    if found
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .any(|byte| matches!(byte, b':' | b' ' | b'\t' | b'\n'))
+    {
+        return Err(Refusal::usage(format_args!(
+            "library {}: a path without blanks and colons is accepted: LD_PRELOAD cannot hold another",
+            found.display()
+        )));
+    }
+    Ok(found)
+}
+
+/// In an installed tree the library is `../lib/libhetmp.so`, in a build folder it lies beside the command.
+/// `libgomp.so.1`, the same file in an installed tree, is the name that threadpoolctl and joblib look for.
+fn beside_this_command() -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt as _;
+    let command = std::env::current_exe().ok()?;
+    let folder = command.parent()?;
+    let candidates = [folder.parent()?.join("lib"), folder.to_owned()];
+    let library = candidates
+        .iter()
+        .map(|folder| folder.join("libhetmp.so"))
+        .find(|path| path.is_file())?;
+    let inode = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
+    let known = library.with_file_name("libgomp.so.1");
+    if inode(&known).is_some() && inode(&known) == inode(&library) {
+        Some(known)
+    } else {
+        Some(library)
+    }
+}
+
+/// Ours comes before what is preloaded already, and once.
+fn preload(library: &Path, before: Option<OsString>) -> OsString {
+    let mut value = library.as_os_str().to_owned();
+    let others = before.unwrap_or_default();
+    for other in others.as_bytes().split(|byte| matches!(byte, b':' | b' ')) {
+        if !other.is_empty() && other != library.as_os_str().as_bytes() {
+            value.push(":");
+            value.push(OsStr::from_bytes(other));
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_comes_first_and_once() {
+        let ours = Path::new("/l/libhetmp.so");
+        let with = |before: &str| preload(ours, Some(before.into()));
+        assert_eq!(preload(ours, None), "/l/libhetmp.so");
+        assert_eq!(with(""), "/l/libhetmp.so");
+        assert_eq!(with("/a.so /b.so"), "/l/libhetmp.so:/a.so:/b.so");
+        assert_eq!(with("/a.so:/l/libhetmp.so"), "/l/libhetmp.so:/a.so");
+    }
+
+    #[test]
+    fn numbers_of_threads_are_positive() {
+        for good in ["1", "4,2", " 3 , 4", "2147483647"] {
+            assert!(numbers(good).is_ok(), "{good}");
+        }
+        for bad in ["", "0", "4,", "-1", "two", "2147483648", "4;2"] {
+            assert!(numbers(bad).is_err_and(|r| r.status == 2), "{bad}");
+        }
+    }
+}

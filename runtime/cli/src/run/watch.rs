@@ -1,0 +1,217 @@
+//! Stays beside the program until it ends, and shows its report.
+//!
+//! What a shell would see of the program, it sees of this process: signals that are sent to it go on to
+//! the program, and it ends as the program ended. Signals from the terminal reach the program directly,
+//! as a member of the foreground group, and are not sent twice.
+
+use super::Refusal;
+use crate::{report, Output};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+
+/// What is to be shown or kept at the end.
+pub(super) struct Wanted<'a> {
+    /// Where the report is kept; else it is thrown away once it is shown.
+    pub(super) file: Option<PathBuf>,
+    pub(super) table: bool,
+    pub(super) html: Option<&'a Path>,
+    pub(super) trace: Option<&'a Path>,
+}
+
+/// Signals that are passed on. SIGTSTP and SIGCONT keep their effect on both: the terminal sends
+/// them to both.
+const PASSED: [libc::c_int; 8] = [
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGWINCH,
+];
+
+/// A folder that goes with its contents.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Scratch {
+    /// A new folder of this user's alone.
+    fn new() -> std::io::Result<Scratch> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        let base = std::env::temp_dir();
+        let mut last = std::io::Error::other("no name is free");
+        for attempt in 0..100 {
+            let path = base.join(format!("hetmp-run-{}-{attempt}", std::process::id()));
+            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(Scratch(path)),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+pub(super) fn run(
+    mut command: Command,
+    path: &Path,
+    wanted: &Wanted<'_>,
+) -> Result<Output, Refusal> {
+    let scratch = match wanted.file {
+        Some(_) => None,
+        None => Some(Scratch::new().map_err(|error| {
+            Refusal::usage(format_args!(
+                "folder {}: {error}: one that can be written is accepted (TMPDIR)",
+                std::env::temp_dir().display()
+            ))
+        })?),
+    };
+    // Several processes may use OpenMP: the program may be a script.
+    let file = match (&wanted.file, &scratch) {
+        (Some(file), _) => file.clone(),
+        (None, Some(scratch)) => scratch.0.join("%p.json"),
+        (None, None) => unreachable!("a folder was made where no file was named"),
+    };
+    // An older file of that name must not be shown as this run's.
+    if let Some(file) = &wanted.file {
+        let _ = std::fs::remove_file(file);
+    }
+    command.env("HETMP_REPORT", &file);
+    let set = block();
+    // SAFETY: between fork and exec only sigprocmask is called, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(|| {
+            unblock();
+            Ok(())
+        })
+    };
+    let mut child = command.spawn().map_err(|error| {
+        Refusal::unfit(format_args!(
+            "program {}: {error}: a program of this machine is accepted",
+            path.display()
+        ))
+    })?;
+    let status = wait(&mut child, &set);
+    let mut output = Output::default();
+    let files = reports(&file, scratch.as_ref());
+    if files.is_empty() {
+        hetmp_core::report::warn(format_args!(
+            "report: program {}: it used no OpenMP",
+            path.display()
+        ));
+    }
+    for file in &files {
+        if wanted.table {
+            match report::table_of(file) {
+                Ok(text) => eprint!("{text}"),
+                Err(error) => output.errors.push(error),
+            }
+        }
+        if let Some(html) = wanted.html {
+            if let Err(error) = report::page_of(file, html, wanted.trace.filter(|t| t.is_file())) {
+                output.errors.push(error);
+            }
+        }
+    }
+    for error in &output.errors {
+        hetmp_core::report::warn(format_args!("{error}"));
+    }
+    drop(scratch);
+    end_as(status)
+}
+
+/// The reports that are there.
+fn reports(file: &Path, scratch: Option<&Scratch>) -> Vec<PathBuf> {
+    let Some(scratch) = scratch else {
+        return if file.is_file() {
+            vec![file.to_owned()]
+        } else {
+            Vec::new()
+        };
+    };
+    let mut found: Vec<PathBuf> = std::fs::read_dir(&scratch.0)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Takes the signals away from their effects; answers the set to wait for.
+fn block() -> libc::sigset_t {
+    // SAFETY: plain data, which sigemptyset fills in.
+    let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
+    // SAFETY: a live set.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for signal in PASSED.into_iter().chain([libc::SIGCHLD]) {
+        // SAFETY: a live set and a signal that exists.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
+    }
+    // SAFETY: a live set; the old mask is not asked for. This process has one thread.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, core::ptr::null_mut()) };
+    set
+}
+
+/// Gives the program the mask that a shell would give it. Async-signal-safe.
+fn unblock() {
+    // SAFETY: plain data, which sigemptyset fills in.
+    let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
+    // SAFETY: a live set; the old mask is not asked for.
+    unsafe {
+        libc::sigemptyset(&raw mut set);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const set, core::ptr::null_mut());
+    }
+}
+
+/// Until the program has ended.
+fn wait(child: &mut Child, set: &libc::sigset_t) -> ExitStatus {
+    let pid = libc::pid_t::try_from(child.id()).expect("a process number");
+    loop {
+        // SAFETY: plain data, which sigwaitinfo fills in.
+        let mut info: libc::siginfo_t = unsafe { core::mem::zeroed() };
+        // SAFETY: a live set of blocked signals and a live record.
+        let signal = unsafe { libc::sigwaitinfo(set, &raw mut info) };
+        match signal {
+            libc::SIGCHLD => {
+                if let Ok(Some(status)) = child.try_wait() {
+                    return status;
+                }
+            }
+            // What the kernel sends comes from the terminal, to the program as well.
+            1.. if info.si_code <= 0 => {
+                // SAFETY: a signal to our own child, which is not waited for yet, so its number is its own.
+                unsafe { libc::kill(pid, signal) };
+            }
+            // Interrupted, or from the terminal.
+            _ => {}
+        }
+    }
+}
+
+/// Ends this process as the program ended.
+fn end_as(status: ExitStatus) -> ! {
+    if let Some(signal) = status.signal() {
+        let no_core = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: plain calls about this process; the program has left its own core, if any. The signal
+        // has its default effect and is not blocked when it is raised.
+        unsafe {
+            libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);
+            libc::signal(signal, libc::SIG_DFL);
+            unblock();
+            libc::raise(signal);
+        }
+    }
+    std::process::exit(status.code().unwrap_or(1))
+}
