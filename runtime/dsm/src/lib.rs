@@ -1,0 +1,149 @@
+//! `hetmp-dsm`: memory that several processes share page by page, where no hardware keeps their copies coherent.
+//!
+//! * **What it is**: a software distributed shared memory. Each process (a *node*) has its own copy of a shared range.
+//!   A copy's page may be absent, readable or writable; at any time a page has one writer or any number of readers.
+//!   The paper's DSM is in the Popcorn Linux kernel; this one is in user space, for kernels as they come. Source: Lyerly
+//!   et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
+//! * **What it owns**: which node may do what with a page ([`protocol`]), and who is asked next ([`directory`]).
+//! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages, changes
+//!   of a page's protection, threads that go on.
+//!
+//! The protocol is a pure state machine: no thread, no clock, no system call.
+//!
+//! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry, and
+//! its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold* keeps
+//! a page that was just granted until the thread that asked has used it.
+#![forbid(unsafe_code)]
+
+pub mod directory;
+pub mod message;
+pub mod protocol;
+
+pub use message::Message;
+pub use protocol::{Action, Node, Violation};
+
+/// A process that takes part, by number; the origin, which runs `main`, is 0.
+pub type NodeId = u8;
+
+/// The most nodes: a set of them is one word.
+pub const MAX_NODES: usize = 64;
+
+/// What a node may do with its copy of a page. Ordered: more rights are greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Access {
+    /// The copy is out of date, or was never there.
+    None,
+    /// Other nodes may read, too; nobody writes.
+    Read,
+    /// No other node has a valid copy.
+    Write,
+}
+
+/// Which node is home of which page.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Homes {
+    /// First page of a run, and the home of the run's pages. Ascending; the first one begins at 0.
+    runs: Vec<(u64, NodeId)>,
+}
+
+impl Homes {
+    /// All pages at one node.
+    pub fn all_at(node: NodeId) -> Homes {
+        Homes {
+            runs: vec![(0, node)],
+        }
+    }
+
+    /// Pages from `first` on (up to the next run) at `node`. Runs are given in ascending order.
+    #[must_use]
+    pub fn then(mut self, first: u64, node: NodeId) -> Homes {
+        debug_assert!(self.runs.last().is_none_or(|r| r.0 < first));
+        self.runs.push((first, node));
+        self
+    }
+
+    /// The home of a page.
+    pub fn of(&self, page: u64) -> NodeId {
+        let after = self.runs.partition_point(|r| r.0 <= page);
+        self.runs[after.max(1) - 1].1
+    }
+}
+
+/// A set of nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeSet(u64);
+
+impl NodeSet {
+    /// Of one node.
+    pub fn only(node: NodeId) -> NodeSet {
+        NodeSet(1 << (node & 63))
+    }
+
+    /// Is the node in it?
+    pub fn has(self, node: NodeId) -> bool {
+        self.0 & NodeSet::only(node).0 != 0
+    }
+
+    /// With the node.
+    #[must_use]
+    pub fn with(self, node: NodeId) -> NodeSet {
+        NodeSet(self.0 | NodeSet::only(node).0)
+    }
+
+    /// Without the node.
+    #[must_use]
+    pub fn without(self, node: NodeId) -> NodeSet {
+        NodeSet(self.0 & !NodeSet::only(node).0)
+    }
+
+    /// No node?
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How many.
+    pub fn len(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The member with the lowest number.
+    pub fn first(self) -> Option<NodeId> {
+        (!self.is_empty()).then(|| self.0.trailing_zeros() as NodeId)
+    }
+
+    /// The first member whose number is at least `from`, or else the first of all.
+    pub fn first_from(self, from: NodeId) -> Option<NodeId> {
+        let above = NodeSet(self.0.checked_shr(from.into()).unwrap_or(0));
+        above.first().map(|n| n + from).or(self.first())
+    }
+
+    /// Its members, ascending.
+    pub fn iter(self) -> impl Iterator<Item = NodeId> {
+        (0..MAX_NODES as NodeId).filter(move |n| self.has(*n))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_homes() {
+        let homes = Homes::all_at(0).then(10, 2).then(20, 1);
+        let found: Vec<NodeId> = [0, 9, 10, 19, 20, 1 << 40].map(|p| homes.of(p)).into();
+        assert_eq!(found, [0, 0, 2, 2, 1, 1]);
+    }
+
+    #[test]
+    fn sets_go_round() {
+        let set = NodeSet::only(3).with(63);
+        assert_eq!(set.first_from(4), Some(63));
+        assert_eq!(set.without(63).first_from(4), Some(3));
+        assert_eq!(set.first_from(64), Some(3));
+        assert_eq!(NodeSet::default().first_from(1), None);
+        assert_eq!(
+            (set.len(), set.iter().collect::<Vec<_>>()),
+            (2, vec![3, 63])
+        );
+    }
+}

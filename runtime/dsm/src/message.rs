@@ -1,0 +1,113 @@
+//! What nodes say to each other about a page, and its bytes.
+
+use crate::{Access, NodeId, MAX_NODES};
+
+/// Bytes of an encoded message.
+pub const BYTES: usize = 16;
+
+/// One message about one page. A transaction is begun by [`Want`](Message::Want) and ended by
+/// [`Taken`](Message::Taken); its home runs one at a time for a page. So there is never a second message about the same
+/// page between the same two nodes that could be mistaken for the first, and the order in which a transport delivers
+/// messages does not matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Message {
+    /// To the home: this node needs the page.
+    Want {
+        /// Which.
+        page: u64,
+        /// For what: read or write.
+        access: Access,
+    },
+    /// From the home to a holder of a valid copy: hand the page to another node.
+    Pass {
+        /// Which.
+        page: u64,
+        /// To whom.
+        to: NodeId,
+        /// For what. For reading the holder keeps a readable copy, for writing it gives its copy up.
+        access: Access,
+    },
+    /// From a holder to who wanted the page: here it is. The page's bytes arrived before.
+    Page {
+        /// Which.
+        page: u64,
+        /// For what.
+        access: Access,
+    },
+    /// From the home to a reader: give your copy up.
+    Drop {
+        /// Which.
+        page: u64,
+    },
+    /// To the home: given up.
+    Dropped {
+        /// Which.
+        page: u64,
+    },
+    /// From the home to a reader that wants to write: nobody else has a copy any more, yours is valid.
+    Grant {
+        /// Which.
+        page: u64,
+    },
+    /// To the home: the page is in place, the transaction is over.
+    Taken {
+        /// Which.
+        page: u64,
+    },
+}
+
+impl Message {
+    /// The page it is about.
+    pub fn page(&self) -> u64 {
+        match *self {
+            Message::Want { page, .. }
+            | Message::Pass { page, .. }
+            | Message::Page { page, .. }
+            | Message::Drop { page }
+            | Message::Dropped { page }
+            | Message::Grant { page }
+            | Message::Taken { page } => page,
+        }
+    }
+
+    /// Its bytes: kind, access, node, zeros; then the page's number, least significant byte first.
+    pub fn encode(&self) -> [u8; BYTES] {
+        let (kind, access, node) = match *self {
+            Message::Want { access, .. } => (1, access, 0),
+            Message::Pass { access, to, .. } => (2, access, to),
+            Message::Page { access, .. } => (3, access, 0),
+            Message::Drop { .. } => (4, Access::None, 0),
+            Message::Dropped { .. } => (5, Access::None, 0),
+            Message::Grant { .. } => (6, Access::None, 0),
+            Message::Taken { .. } => (7, Access::None, 0),
+        };
+        let mut bytes = [0; BYTES];
+        bytes[..3].copy_from_slice(&[kind, access as u8, node]);
+        bytes[8..].copy_from_slice(&self.page().to_le_bytes());
+        bytes
+    }
+
+    /// The message that these bytes are; none if they are not exactly what [`encode`](Message::encode) makes.
+    pub fn decode(bytes: &[u8]) -> Option<Message> {
+        let bytes: [u8; BYTES] = bytes.try_into().ok()?;
+        let page = u64::from_le_bytes(bytes[8..].try_into().ok()?);
+        let access = match bytes[1] {
+            1 => Access::Read,
+            2 => Access::Write,
+            _ => Access::None,
+        };
+        let to = bytes[2];
+        let some = access != Access::None;
+        let message = match bytes[0] {
+            1 if some => Message::Want { page, access },
+            2 if some && usize::from(to) < MAX_NODES => Message::Pass { page, to, access },
+            3 if some => Message::Page { page, access },
+            4 => Message::Drop { page },
+            5 => Message::Dropped { page },
+            6 => Message::Grant { page },
+            7 => Message::Taken { page },
+            _ => return None,
+        };
+        (message.encode() == bytes).then_some(message)
+    }
+}

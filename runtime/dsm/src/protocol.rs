@@ -1,0 +1,337 @@
+//! One node's state machine: faults, messages and ends of holds in; messages and page operations out.
+//!
+//! # A transaction
+//! ```text
+//! requester            home                 a holder          other readers
+//!    | -- Want ----------> |                    |                  |
+//!    |                     | -- Drop ---------------------------> |   for writing only
+//!    |                     | <------------------------ Dropped -- |
+//!    |                     | -- Pass ---------> |
+//!    | <----------------------- bytes, Page --- |
+//!    | -- Taken ---------> |
+//! ```
+//! A reader that wants to write and still has its copy when its turn comes gets `Grant` instead, without bytes. If another
+//! writer came first, that reader was told to drop its copy, and gets bytes like anybody else: the home decides
+//! when the turn comes, not the requester when it asks. That is how the upgrade race ends.
+//!
+//! # Holds
+//! A page that was granted is *held*: the node answers `Drop` and `Pass` only after [`Node::release`]. Without this, two
+//! nodes that write one page could take it from each other for ever before either thread has executed its one
+//! instruction. The driver releases a page some time after it let the thread go on. One instruction may need several
+//! pages; two nodes may then hold what the other one needs, until one of the holds ends and the other node has all.
+//! Three nodes could send pages round for ever if their holds always ended in the wrong order. So the driver
+//! draws the length of each hold at random. What `tests/model.rs` shows: between two nodes the steps to the
+//! next executed instruction are bounded if holds outlast transfers; among three, no state is out of reach of the end.
+//!
+//! # What the driver promises
+//! * [`Action`]s are carried out in their order.
+//! * A message is delivered once, and its page's bytes before it. Any order between messages will do.
+//! * A page's bytes are written to the node's memory while its access is [`Access::None`]: no thread sees them half.
+
+use crate::directory::Entry;
+use crate::{Access, Homes, Message, NodeId, MAX_NODES};
+use std::collections::BTreeMap;
+
+/// What the driver has to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// Send a message; before a [`Message::Page`] the page's bytes. `to` may be this node itself.
+    Send {
+        /// To whom.
+        to: NodeId,
+        /// What.
+        message: Message,
+    },
+    /// Let this node's threads do this much with the page, no more and no less, from now on.
+    Protect {
+        /// Which.
+        page: u64,
+        /// How much.
+        access: Access,
+    },
+    /// Threads that faulted on the page try again, and [`Node::release`] is due after a while.
+    Wake {
+        /// Which.
+        page: u64,
+    },
+}
+
+/// A message that does not fit: a peer does not follow the protocol, or runs another version of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Who sent it.
+    pub from: NodeId,
+    /// What.
+    pub message: Message,
+    /// This node's own access to the page.
+    pub access: Access,
+}
+
+impl core::fmt::Display for Violation {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "message {:?} of node {}: one that follows the page protocol is accepted (access here: {:?})",
+            self.message, self.from, self.access
+        )
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// What a holder has been told to do with its copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Demand {
+    Drop,
+    Pass { to: NodeId, access: Access },
+}
+
+/// A node's view of one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Page {
+    access: Access,
+    /// What has been asked for and not granted.
+    wanted: Access,
+    held: bool,
+    /// Comes due when the hold ends.
+    demand: Option<Demand>,
+}
+
+/// A node: its rights, and the directory of the pages that it is home of.
+///
+/// Pages that nobody ever asked about take no room.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Node {
+    me: NodeId,
+    nodes: NodeId,
+    homes: Homes,
+    pages: BTreeMap<u64, Page>,
+    directory: BTreeMap<u64, Entry>,
+}
+
+impl Node {
+    /// Node `me` of `nodes`, at most [`MAX_NODES`]. Every node is told the same `homes`.
+    pub fn new(me: NodeId, nodes: NodeId, homes: Homes) -> Node {
+        assert!(me < nodes && usize::from(nodes) <= MAX_NODES);
+        Node {
+            me,
+            nodes,
+            homes,
+            pages: BTreeMap::new(),
+            directory: BTreeMap::new(),
+        }
+    }
+
+    /// Its number.
+    pub fn number(&self) -> NodeId {
+        self.me
+    }
+
+    fn untouched(&self, page: u64) -> Page {
+        Page {
+            access: if self.homes.of(page) == self.me {
+                Access::Write
+            } else {
+                Access::None
+            },
+            wanted: Access::None,
+            held: false,
+            demand: None,
+        }
+    }
+
+    fn page(&self, page: u64) -> Page {
+        self.pages
+            .get(&page)
+            .copied()
+            .unwrap_or_else(|| self.untouched(page))
+    }
+
+    fn page_mut(&mut self, page: u64) -> &mut Page {
+        let fresh = self.untouched(page);
+        self.pages.entry(page).or_insert(fresh)
+    }
+
+    /// What this node's threads may do with the page.
+    pub fn access(&self, page: u64) -> Access {
+        self.page(page).access
+    }
+
+    /// What this node has asked for and not got; [`Access::None`] if nothing.
+    pub fn wanted(&self, page: u64) -> Access {
+        self.page(page).wanted
+    }
+
+    /// Was the page granted, and not released yet?
+    pub fn is_held(&self, page: u64) -> bool {
+        self.page(page).held
+    }
+
+    /// Does a peer wait for the end of the page's hold?
+    pub fn is_demanded(&self, page: u64) -> bool {
+        self.page(page).demand.is_some()
+    }
+
+    /// The home's entry of a page; none if this node is not its home, or nobody asked about it.
+    pub fn entry(&self, page: u64) -> Option<&Entry> {
+        self.directory.get(&page)
+    }
+
+    /// A thread of this node faulted. The thread goes on at the next [`Action::Wake`] of the page, which may be among
+    /// `out`, and may fault again: a thread that wants to write is woken by a grant for reading, too.
+    pub fn fault(&mut self, page: u64, access: Access, out: &mut Vec<Action>) {
+        let p = self.page(page);
+        if access == Access::None {
+            return;
+        }
+        if p.access >= access {
+            // The rights are there, the mapping is not yet, or the fault is older than the grant.
+            out.push(Action::Protect {
+                page,
+                access: p.access,
+            });
+            out.push(Action::Wake { page });
+        } else if p.wanted == Access::None {
+            self.page_mut(page).wanted = access;
+            let to = self.homes.of(page);
+            let message = Message::Want { page, access };
+            out.push(Action::Send { to, message });
+        }
+    }
+
+    /// The page's hold ends: what a peer demanded meanwhile is done now.
+    pub fn release(&mut self, page: u64, out: &mut Vec<Action>) {
+        if !self.page(page).held {
+            return;
+        }
+        let p = self.page_mut(page);
+        p.held = false;
+        if let Some(demand) = p.demand.take() {
+            self.obey(page, demand, out);
+        }
+    }
+
+    /// A message has come.
+    ///
+    /// # Errors
+    /// It does not fit. The node is then of no use any more, and the program must end: its memory may be lost.
+    pub fn receive(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        out: &mut Vec<Action>,
+    ) -> Result<(), Violation> {
+        let violation = Violation {
+            from,
+            message,
+            access: self.access(message.page()),
+        };
+        if self.accept(from, message, out) {
+            Ok(())
+        } else {
+            Err(violation)
+        }
+    }
+
+    fn accept(&mut self, from: NodeId, message: Message, out: &mut Vec<Action>) -> bool {
+        let page = message.page();
+        let (me, home) = (self.me, self.homes.of(page));
+        if from >= self.nodes {
+            return false;
+        }
+        match message {
+            Message::Want { .. } | Message::Dropped { .. } | Message::Taken { .. } => {
+                if home != me {
+                    return false;
+                }
+                let entry = self
+                    .directory
+                    .entry(page)
+                    .or_insert_with(|| Entry::new(home));
+                let send = &mut |to, message| out.push(Action::Send { to, message });
+                let done = match message {
+                    Message::Want { access, .. } => entry.want(home, page, from, access, send),
+                    Message::Dropped { .. } => entry.dropped(page, from, send),
+                    _ => entry.taken(home, page, from, send),
+                };
+                done.is_ok()
+            }
+            Message::Pass { to, access, .. } => {
+                from == home
+                    && to < self.nodes
+                    && self.demand(page, Demand::Pass { to, access }, out)
+            }
+            Message::Drop { .. } => from == home && self.demand(page, Demand::Drop, out),
+            Message::Page { access, .. } => {
+                let p = self.page(page);
+                p.access == Access::None && p.wanted == access && {
+                    self.grant(page, access, out);
+                    true
+                }
+            }
+            Message::Grant { .. } => {
+                let p = self.page(page);
+                from == home && p.access == Access::Read && p.wanted == Access::Write && {
+                    self.grant(page, Access::Write, out);
+                    true
+                }
+            }
+        }
+    }
+
+    /// Does what the home told, or keeps it until the page's hold ends.
+    fn demand(&mut self, page: u64, demand: Demand, out: &mut Vec<Action>) -> bool {
+        let p = self.page_mut(page);
+        if p.access == Access::None || p.demand.is_some() {
+            return false;
+        }
+        // A copy for reading takes nothing away from a reader.
+        let harmless = matches!(
+            demand,
+            Demand::Pass {
+                access: Access::Read,
+                ..
+            }
+        );
+        if p.held && !(harmless && p.access == Access::Read) {
+            p.demand = Some(demand);
+        } else {
+            self.obey(page, demand, out);
+        }
+        true
+    }
+
+    fn obey(&mut self, page: u64, demand: Demand, out: &mut Vec<Action>) {
+        let home = self.homes.of(page);
+        let p = self.page_mut(page);
+        let left = match demand {
+            Demand::Pass {
+                access: Access::Read,
+                ..
+            } => Access::Read,
+            _ => Access::None,
+        };
+        if p.access != left {
+            p.access = left;
+            // Before the bytes go: a write after they were copied would be lost.
+            out.push(Action::Protect { page, access: left });
+        }
+        let (to, message) = match demand {
+            Demand::Drop => (home, Message::Dropped { page }),
+            Demand::Pass { to, access } => (to, Message::Page { page, access }),
+        };
+        out.push(Action::Send { to, message });
+    }
+
+    fn grant(&mut self, page: u64, access: Access, out: &mut Vec<Action>) {
+        let to = self.homes.of(page);
+        let p = self.page_mut(page);
+        p.access = access;
+        p.wanted = Access::None;
+        p.held = true;
+        out.push(Action::Protect { page, access });
+        out.push(Action::Wake { page });
+        let message = Message::Taken { page };
+        out.push(Action::Send { to, message });
+    }
+}

@@ -1,0 +1,234 @@
+//! Every interleaving of small settings, by stateright: one writer, no old page is read, no write is lost, no message
+//! comes that does not fit, nothing stands still, and progress.
+//!
+//! Progress is shown twice. Between two nodes, with holds that outlast transfers, there is a bound on the steps between two
+//! executed instructions, on every path. With holds that end at any time, in any order, the end can still be reached from
+//! every state: no page is ever stuck, and holds of random length come to an end with probability 1. For three nodes
+//! whose instructions cross pages there is no such bound: who chooses which of several holds ends first can
+//! send the pages round for ever (the model finds that circle), which is why the driver's holds are random.
+//!
+//! `scripts/model dsm` runs the larger settings, too.
+
+mod common;
+
+use common::{Instruction, Setting, Step, World};
+use hetmp_dsm::Access::{Read, Write};
+use hetmp_dsm::{Access, Homes, NodeId};
+use stateright::{Checker as _, Model, Property};
+use std::collections::HashMap;
+
+/// More steps than any path of these settings has between two executed instructions.
+const BOUND: u16 = 120;
+
+struct Checked(Setting);
+
+impl Model for Checked {
+    type State = World;
+    type Action = Step;
+
+    fn init_states(&self) -> Vec<World> {
+        vec![World::new(&self.0)]
+    }
+
+    fn actions(&self, state: &World, actions: &mut Vec<Step>) {
+        actions.extend(state.steps(&self.0));
+    }
+
+    fn next_state(&self, state: &World, step: Step) -> Option<World> {
+        let mut next = state.clone();
+        next.step(&self.0, step);
+        if !self.0.timed {
+            // A cycle is no error here, and must be seen as one.
+            next.since = 0;
+        }
+        Some(next)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always("coherent", |_, s: &World| s.wrong.is_none()),
+            Property::always("does not stand still", |m: &Checked, s: &World| {
+                s.is_done(&m.0) || !s.steps(&m.0).is_empty()
+            }),
+            Property::always("progress", |_, s: &World| s.since < BOUND),
+            Property::sometimes("ends", |m: &Checked, s: &World| s.is_done(&m.0)),
+        ]
+    }
+}
+
+fn check(setting: Setting) -> usize {
+    let checker = Checked(setting).checker().threads(2).spawn_bfs().join();
+    checker.assert_properties();
+    checker.unique_state_count()
+}
+
+/// From every state the end can be reached: search forward, then backward from the ends.
+fn end_stays_reachable(setting: &Setting) -> usize {
+    let mut number = HashMap::new();
+    let mut states = vec![World::new(setting)];
+    let mut before: Vec<Vec<u32>> = vec![Vec::new()];
+    number.insert(states[0].clone(), 0u32);
+    let mut at = 0;
+    while at < states.len() {
+        for step in states[at].steps(setting) {
+            let mut next = states[at].clone();
+            next.step(setting, step);
+            next.since = 0;
+            assert_eq!(next.wrong, None);
+            let new = states.len() as u32;
+            let to = *number.entry(next.clone()).or_insert(new);
+            if to == new {
+                states.push(next);
+                before.push(Vec::new());
+            }
+            before[to as usize].push(at as u32);
+        }
+        at += 1;
+    }
+    let mut reaches = vec![false; states.len()];
+    let mut open: Vec<u32> = (0..states.len() as u32)
+        .filter(|s| states[*s as usize].is_done(setting))
+        .collect();
+    while let Some(state) = open.pop() {
+        if !core::mem::replace(&mut reaches[state as usize], true) {
+            open.extend(&before[state as usize]);
+        }
+    }
+    let stuck = reaches.iter().position(|r| !r);
+    assert!(
+        stuck.is_none(),
+        "the end is out of reach of {:?}",
+        stuck.map(|s| &states[s])
+    );
+    states.len()
+}
+
+/// A thread's instructions, as the settings below write them.
+type Program = [&'static [(u64, Access)]];
+
+fn setting(homes: Homes, threads: &[(NodeId, &Program)]) -> Setting {
+    Setting {
+        nodes: threads.iter().map(|t| t.0 + 1).max().unwrap_or(1),
+        homes,
+        threads: threads
+            .iter()
+            .map(|(node, all)| {
+                let all: Vec<Instruction> = all.iter().map(|i| i.to_vec()).collect();
+                (*node, all)
+            })
+            .collect(),
+        timed: true,
+    }
+}
+
+fn untimed(setting: &Setting) -> Setting {
+    Setting {
+        timed: false,
+        ..setting.clone()
+    }
+}
+
+/// Two nodes and two pages; both nodes read, upgrade, and write both pages with one instruction, in opposite order.
+fn crossing() -> Setting {
+    let homes = Homes::all_at(0).then(1, 1);
+    setting(
+        homes,
+        &[
+            (0, &[&[(1, Read)], &[(1, Write), (0, Write)]]),
+            (1, &[&[(0, Read)], &[(0, Write), (1, Write)]]),
+        ],
+    )
+}
+
+/// Three nodes and one page: all read, then all write; the home is one of them.
+fn upgrades() -> Setting {
+    let all: &Program = &[&[(0, Read)], &[(0, Write)]];
+    setting(Homes::all_at(0), &[(0, &all[1..]), (1, all), (2, all)])
+}
+
+/// Two threads of one node and one of another one, on one page.
+fn threads() -> Setting {
+    setting(
+        Homes::all_at(0),
+        &[
+            (0, &[&[(0, Write)], &[(0, Write)]]),
+            (1, &[&[(0, Read)], &[(0, Write)]]),
+            (1, &[&[(0, Write)], &[(0, Read)]]),
+        ],
+    )
+}
+
+/// Three nodes and two pages, whose homes are two of them.
+fn three_by_two() -> Setting {
+    let homes = Homes::all_at(0).then(1, 1);
+    setting(
+        homes,
+        &[
+            (0, &[&[(1, Write), (0, Write)]]),
+            (1, &[&[(0, Write), (1, Read)]]),
+            (2, &[&[(0, Read), (1, Write)]]),
+        ],
+    )
+}
+
+#[test]
+fn instructions_that_cross_pages() {
+    println!("{} states", check(crossing()));
+}
+
+#[test]
+fn upgrade_races_of_three() {
+    println!("{} states", check(upgrades()));
+}
+
+#[test]
+fn threads_of_one_node() {
+    println!("{} states", check(threads()));
+}
+
+#[test]
+fn whatever_happened_the_end_is_reachable() {
+    for small in [crossing(), upgrades(), threads()] {
+        println!("{} states", end_stays_reachable(&untimed(&small)));
+    }
+}
+
+#[test]
+#[ignore = "a minute: scripts/model dsm runs it"]
+fn three_nodes_and_two_pages() {
+    let setting = untimed(&three_by_two());
+    println!("{} states", check(setting.clone()));
+    println!("{} states", end_stays_reachable(&setting));
+}
+
+/// The model finds a livelock where there is one: without holds, two nodes take a page from each other for ever.
+#[test]
+fn without_holds_there_would_be_no_progress() {
+    let setting = untimed(&crossing());
+    let mut world = World::new(&setting);
+    // Release whatever is held as soon as it is held, and let nobody execute.
+    let mut idle = 0;
+    for _ in 0..5000 {
+        let steps = world.steps(&setting);
+        let first = |f: &dyn Fn(&Step) -> bool| steps.iter().copied().find(|s| f(s));
+        let step = first(&|s| matches!(s, Step::Release(..)))
+            .or_else(|| first(&|s| matches!(s, Step::Deliver(_))))
+            .or_else(|| first(&|s| matches!(s, Step::Fault(_))));
+        match step {
+            Some(step) => world.step(&setting, step),
+            // Only an execution is left.
+            None => match first(&|s| matches!(s, Step::Execute(_))) {
+                Some(step) => {
+                    idle += 1;
+                    world.step(&setting, step);
+                }
+                None => break,
+            },
+        }
+    }
+    assert!(
+        !world.is_done(&setting) && world.since > BOUND,
+        "{idle} executions, {} steps since the last",
+        world.since
+    );
+}

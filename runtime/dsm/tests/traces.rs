@@ -1,0 +1,113 @@
+//! Random programs under random interleavings, against a memory without copies.
+
+mod common;
+
+use common::{Setting, World};
+use hetmp_dsm::{Access, Homes, Message};
+use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
+
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(
+            "proptest-regressions/traces.txt",
+        ))),
+        ..ProptestConfig::default()
+    }
+}
+
+fn access() -> impl Strategy<Value = Access> {
+    prop_oneof![Just(Access::Read), Just(Access::Write)]
+}
+
+/// Up to 4 nodes with up to 2 threads each, up to 5 pages, instructions of 1 to 4 pages.
+fn settings() -> impl Strategy<Value = Setting> {
+    (2..=4u8, 1..=5u64).prop_flat_map(|(nodes, pages)| {
+        let instruction = prop::collection::btree_map(0..pages, access(), 1..=4)
+            .prop_map(|m| m.into_iter().collect::<Vec<_>>())
+            .prop_shuffle();
+        let thread = (0..nodes, prop::collection::vec(instruction, 0..12));
+        let threads = prop::collection::vec(thread, 1..=2 * usize::from(nodes));
+        let homes = prop::collection::vec(0..nodes, pages as usize);
+        (threads, homes, any::<bool>()).prop_map(move |(threads, homes, timed)| Setting {
+            nodes,
+            homes: homes[1..]
+                .iter()
+                .zip(1u64..)
+                .fold(Homes::all_at(homes[0]), |all, (home, page)| {
+                    all.then(page, *home)
+                }),
+            threads,
+            timed,
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(config(2000))]
+
+    /// `choices` picks among what can happen; when it is used up, a generator goes on with its last number.
+    #[test]
+    fn copies_are_one_memory(setting in settings(), choices in prop::collection::vec(any::<u64>(), 1..400)) {
+        let mut world = World::new(&setting);
+        let mut state = choices[choices.len() - 1];
+        let mut steps = 0;
+        loop {
+            let all = world.steps(&setting);
+            if all.is_empty() {
+                break;
+            }
+            let choice = choices.get(steps).copied().unwrap_or_else(|| {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                state >> 33
+            });
+            world.step(&setting, all[choice as usize % all.len()]);
+            prop_assert_eq!(world.wrong, None);
+            steps += 1;
+            prop_assert!(steps < 2_000_000, "no end");
+        }
+        prop_assert!(world.is_done(&setting), "it stands still");
+        prop_assert!(world.nodes.iter().all(|n| (0..6).all(|p| n.entry(p).is_none_or(|e| !e.is_busy()))));
+    }
+
+    #[test]
+    fn messages_come_back_and_other_bytes_do_not(bytes in prop::collection::vec(0..9u8, 0..20), page: u64, to in 0..64u8, write: bool) {
+        let access = if write { Access::Write } else { Access::Read };
+        for m in [
+            Message::Want { page, access },
+            Message::Pass { page, to, access },
+            Message::Page { page, access },
+            Message::Drop { page },
+            Message::Dropped { page },
+            Message::Grant { page },
+            Message::Taken { page },
+        ] {
+            prop_assert_eq!(Message::decode(&m.encode()), Some(m));
+            let mut other = m.encode();
+            other[3] = 1;
+            prop_assert_eq!(Message::decode(&other), None);
+        }
+        if let Some(m) = Message::decode(&bytes) {
+            prop_assert_eq!(&m.encode()[..], &bytes[..]);
+        }
+    }
+
+    /// Whatever a peer sends, a node answers or refuses; it does not panic.
+    #[test]
+    fn any_message_is_taken_or_refused(all in prop::collection::vec((0..5u8, 1..8u8, 0..3u8, 0..5u8, 0..3u64), 0..60)) {
+        let mut node = hetmp_dsm::Node::new(0, 3, Homes::all_at(0).then(2, 1));
+        for (from, kind, access, to, page) in all {
+            let mut bytes = [0; 16];
+            bytes[..3].copy_from_slice(&[kind, access, to]);
+            bytes[8] = page as u8;
+            let mut out = Vec::new();
+            if let Some(message) = Message::decode(&bytes) {
+                if node.receive(from, message, &mut out).is_err() {
+                    break;
+                }
+            }
+            node.fault(page, Access::Write, &mut out);
+        }
+    }
+}
