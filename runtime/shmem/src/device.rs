@@ -392,6 +392,7 @@ pub fn error_text(status: c_int) -> &'static CStr {
             Some(Status::Unsupported) => c"the engine does not do that",
             Some(Status::Stopped) => c"the engine was stopped",
             Some(Status::Port) => c"the target has no such port",
+            Some(Status::Divisor) => c"an integer was divided by zero",
         },
     }
 }
