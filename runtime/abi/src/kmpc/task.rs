@@ -8,7 +8,6 @@ use super::Loc;
 use crate::entry::entries;
 use crate::gomp::task::List;
 use core::cell::Cell;
-use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use hetmp_omp::task::depend::{self, Kind};
 use hetmp_omp::task::privates::{self, Variable};
@@ -196,10 +195,7 @@ const _: () = assert!(size_of::<DependInfo>() == 24);
 
 /// `omp_all_memory`, as a flag; it may also be given as this address.
 const ALL_MEMORY: u8 = 0x80;
-const EVERYWHERE: usize = usize::MAX;
-
-/// Some task depends on all memory: from then on every task with dependences also names [`EVERYWHERE`].
-static ALL_MEMORY_SEEN: AtomicBool = AtomicBool::new(false);
+const EVERYWHERE: usize = depend::EVERYWHERE;
 
 /// The dependences of two lists; either may be empty.
 ///
@@ -232,13 +228,7 @@ unsafe fn dependences(
         }
     }
     if everywhere {
-        if !ALL_MEMORY_SEEN.swap(true, Ordering::Relaxed) {
-            // Tasks made before have not named it.
-            task::taskwait(Thread::current());
-        }
         all.push(EVERYWHERE, Kind::Out);
-    } else if ALL_MEMORY_SEEN.load(Ordering::Relaxed) && !all.as_slice().is_empty() {
-        all.push(EVERYWHERE, Kind::In);
     }
     all
 }

@@ -34,6 +34,10 @@ pub enum Kind {
     InOutSet,
 }
 
+/// The address that stands for all memory (`omp_all_memory`, OpenMP 5.1, section 2.19.11): a task that names
+/// it comes after every earlier sibling with dependences, and before every later one.
+pub const EVERYWHERE: usize = usize::MAX;
+
 /// One list item of a `depend` clause.
 #[derive(Clone, Copy, Debug)]
 pub struct Dependence {
@@ -324,34 +328,81 @@ struct Site {
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     sites: HashMap<usize, Site>,
+    /// Some child depends on all memory ([`EVERYWHERE`] has a site). From then on every child with
+    /// dependences also reads that site.
+    everywhere: bool,
 }
+
+/// What a child without a word about all memory does with it, once some child has named it.
+const AMONG_ALL: Dependence = Dependence {
+    address: EVERYWHERE,
+    kind: Kind::In,
+};
 
 impl Sites {
     /// Adds the edges from earlier children to `node`, and `node` to the sites.
     fn add(&mut self, node: &NodeRef, list: &[Dependence]) {
-        for d in list {
-            let site = self.sites.entry(d.address).or_insert_with(|| Site {
-                kind: d.kind,
-                last: Peers::default(),
-                before: Peers::default(),
-            });
-            if site.last.contains(node) {
-                // Named twice by one task: the stronger use counts, and it never waits for itself.
-                if site.kind != d.kind {
-                    Self::own(site, node);
-                }
-                continue;
-            }
-            let joins = d.kind != Kind::Out && site.kind == d.kind;
-            if !joins {
-                site.before = core::mem::take(&mut site.last);
-                site.kind = d.kind;
-            }
-            for n in site.before.iter() {
-                n.precede(node);
-            }
-            site.last.push(NodeRef::clone(node));
+        if let Some(all) = list.iter().find(|d| d.address == EVERYWHERE) {
+            // All memory includes whatever else the task names.
+            self.begin_everywhere();
+            self.add_one(node, all);
+            return;
         }
+        for d in list {
+            self.add_one(node, d);
+        }
+        if self.everywhere && !list.is_empty() {
+            self.add_one(node, &AMONG_ALL);
+        }
+    }
+
+    fn add_one(&mut self, node: &NodeRef, d: &Dependence) {
+        let site = self.sites.entry(d.address).or_insert_with(|| Site {
+            kind: d.kind,
+            last: Peers::default(),
+            before: Peers::default(),
+        });
+        if site.last.contains(node) {
+            // Named twice by one task: the stronger use counts, and it never waits for itself.
+            if site.kind != d.kind {
+                Self::own(site, node);
+            }
+            return;
+        }
+        let joins = d.kind != Kind::Out && site.kind == d.kind;
+        if !joins {
+            site.before = core::mem::take(&mut site.last);
+            site.kind = d.kind;
+        }
+        for n in site.before.iter() {
+            n.precede(node);
+        }
+        site.last.push(NodeRef::clone(node));
+    }
+
+    /// Makes the site of all memory, which every child so far has read.
+    fn begin_everywhere(&mut self) {
+        if self.everywhere {
+            return;
+        }
+        let mut last = Peers::default();
+        for n in self.children().filter(|n| !n.is_complete()) {
+            last.push(NodeRef::clone(n));
+        }
+        self.everywhere = true;
+        let site = Site {
+            kind: Kind::In,
+            last,
+            before: Peers::default(),
+        };
+        self.sites.insert(EVERYWHERE, site);
+    }
+
+    /// The children that later ones may have to wait for; one with several dependences more than once.
+    fn children(&self) -> impl Iterator<Item = &NodeRef> {
+        self.sites
+            .values()
+            .flat_map(|site| site.before.iter().chain(site.last.iter()))
     }
 
     /// `node`, a member of the site's last group, becomes its only writer.
@@ -369,7 +420,12 @@ impl Sites {
 
     /// Adds the edges from earlier children to `node`, which is no child itself.
     fn follow(&self, node: &NodeRef, list: &[Dependence]) {
-        for d in list {
+        if list.iter().any(|d| d.address == EVERYWHERE) {
+            self.children().for_each(|n| n.precede(node));
+            return;
+        }
+        let among_all = Some(AMONG_ALL).filter(|_| self.everywhere && !list.is_empty());
+        for d in list.iter().chain(&among_all) {
             let Some(site) = self.sites.get(&d.address) else {
                 continue;
             };
@@ -500,6 +556,27 @@ mod tests {
         );
         s.add(&after, &dep(8, Kind::In));
         assert_eq!([&r, &both, &after].map(|n| missing(n)), [0, 1, 1]);
+    }
+
+    #[test]
+    fn all_memory_lies_between_all_earlier_and_all_later_children() {
+        let mut s = Sites::default();
+        let (a, b, all, c, again) = (node(), node(), node(), node(), node());
+        s.add(&a, &dep(8, Kind::In));
+        s.add(&b, &dep(16, Kind::Out));
+        let both = [dep(8, Kind::In)[0], dep(EVERYWHERE, Kind::Out)[0]];
+        s.add(&all, &both);
+        s.add(&c, &dep(24, Kind::In));
+        s.add(&again, &both);
+        assert_eq!(
+            [&a, &b, &all, &c, &again].map(|n| missing(n)),
+            [0, 0, 2, 1, 1]
+        );
+        let (wait_all, wait_other) = (node(), node());
+        s.follow(&wait_all, &both);
+        s.follow(&wait_other, &dep(32, Kind::In));
+        assert!(missing(&wait_all) >= 5);
+        assert_eq!(missing(&wait_other), 1);
     }
 
     #[test]
