@@ -2,7 +2,7 @@
 //!
 //! * **What it is**: waiting and waking ([`park`], [`bell`] between processes, [`sleep`] without a fence on the fast
 //!   side), memory that processes share ([`segment`], [`statics`]), the per-thread self pointer ([`tls`]), system
-//!   calls ([`sys`]), a larger stack for a while ([`aside`]), loaded objects and their functions ([`object`]), machine discovery ([`topo`],
+//!   calls ([`sys`]), a larger stack for a while ([`aside`]), loaded objects and their functions ([`object`], [`program`]), machine discovery ([`topo`],
 //!   [`quota`], [`calibration`]), job bootstrap ([`bootstrap`]), counters ([`counters`]), the table
 //!   of environment variables ([`mod@env`]), the files that they name ([`mod@file`]), emulated slow
 //!   cores ([`slow`]) and one-line user messages ([`report`]).
@@ -23,6 +23,7 @@ pub mod lock;
 pub mod object;
 pub mod park;
 pub mod power;
+pub mod program;
 pub mod quota;
 pub mod report;
 pub mod segment;

@@ -3,11 +3,22 @@
 //! Everything hetmp says to a person goes through here, so that each message is one line, one
 //! `write` (lines of several threads never mix), and carries the same prefix.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::fmt::Write as _;
 
-/// Writes `hetmp: <text>` and a line feed to standard error, as one system call.
+/// Warnings are not to be written.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Whether [`warn`] is to say nothing (`KMP_WARNINGS=off`).
+pub fn set_quiet(quiet: bool) {
+    QUIET.store(quiet, Ordering::Relaxed);
+}
+
+/// Writes `hetmp: <text>` and a line feed to standard error, as one system call, unless warnings are off.
 pub fn warn(text: core::fmt::Arguments<'_>) {
-    line("hetmp: ", text);
+    if !QUIET.load(Ordering::Relaxed) {
+        line("hetmp: ", text);
+    }
 }
 
 /// Writes `prefix`, `text` and a line feed to standard error, as one system call.
@@ -59,6 +70,17 @@ pub fn flush_output() {
             }
         }
         std::thread::sleep(core::time::Duration::from_millis(1));
+    }
+}
+
+/// Writes `text` to the program's standard output, behind what the program itself has written there.
+pub fn print(text: &[u8]) {
+    // SAFETY: the C library's own stream, which it never frees, and a live slice. The stream locks itself.
+    unsafe {
+        let out = stdout;
+        if !out.is_null() {
+            libc::fwrite(text.as_ptr().cast(), 1, text.len(), out);
+        }
     }
 }
 

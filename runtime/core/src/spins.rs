@@ -44,12 +44,26 @@ fn of(value: Option<&[u8]>) -> Spins {
     }
 }
 
-/// What the environment asks for; none where `GOMP_SPINCOUNT` has a number, which is OpenMP's to read.
+/// Turns of a spin loop in a millisecond, about (a turn is 40 to 140 cycles).
+const TURNS_PER_MS: u64 = 30_000;
+
+/// Turns of about so many microseconds, at least those of [`PASSIVE`]; the largest number: for ever.
+#[must_use]
+pub fn in_microseconds(us: u64) -> u64 {
+    match us {
+        u64::MAX => u64::MAX,
+        us => us.saturating_mul(TURNS_PER_MS / 1000).max(PASSIVE.free),
+    }
+}
+
+/// What the environment asks for; none where another variable has a number.
 pub fn from_env() -> Option<Spins> {
     let snapshot = snapshot();
-    match snapshot.get("GOMP_SPINCOUNT") {
-        None => Some(of(snapshot.get("OMP_WAIT_POLICY"))),
-        Some(_) => None,
+    // Numbers are OpenMP's to read.
+    let numbers = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"];
+    match numbers.iter().any(|name| snapshot.get(name).is_some()) {
+        false => Some(of(snapshot.get("OMP_WAIT_POLICY"))),
+        true => None,
     }
 }
 

@@ -17,9 +17,24 @@ pub struct Ahead {
     proc_bind: Cell<u32>,
     strict: Cell<Option<Strict>>,
     teams: Cell<(u32, u32)>,
+    /// What was said with [`say_num_threads_list`].
+    list: List,
+    /// The numbers for regions inside of the region that the thread opens next.
+    pub(crate) nested: Cell<Nested>,
+    /// Level, size and policy of the region whose affinity the thread showed last.
+    pub(crate) shown: Cell<(u32, u32, u32)>,
     /// The lock that the thread holds for a reduction, or null.
     pub(crate) reducing: Cell<*const Lock>,
     doacross: RefCell<Option<Doacross>>,
+}
+
+/// The numbers for inner regions that wait for the region that they were said for.
+struct List(Cell<Option<Box<[u32]>>>);
+
+impl core::fmt::Debug for List {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("List")
+    }
 }
 
 /// A loop with posts and waits: its state, and first value and step of each nested loop.
@@ -38,6 +53,9 @@ impl Ahead {
             proc_bind: Cell::new(0),
             strict: Cell::new(None),
             teams: Cell::new((0, 0)),
+            list: List(Cell::new(None)),
+            nested: Cell::new(Nested::NONE),
+            shown: Cell::new((0, 0, 0)),
             reducing: Cell::new(core::ptr::null()),
             doacross: RefCell::new(None),
         }
@@ -47,6 +65,78 @@ impl Ahead {
 /// The next region is to have `n` threads; 0: no clause.
 pub fn say_num_threads(th: &Thread, n: u32) {
     th.ahead.num_threads.set(n);
+}
+
+/// Numbers of threads for the regions inside of a region, outermost first; the last one holds for all that
+/// are deeper. They lie with whoever opened the region that the list was said for, until that region ends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nested {
+    first: *const u32,
+    count: usize,
+}
+
+impl Nested {
+    /// Nothing said.
+    pub(crate) const NONE: Nested = Nested {
+        first: core::ptr::null(),
+        count: 0,
+    };
+
+    /// What holds one level deeper.
+    fn deeper(self) -> Nested {
+        if self.count > 1 {
+            Nested {
+                first: self.first.wrapping_add(1),
+                count: self.count - 1,
+            }
+        } else {
+            self
+        }
+    }
+
+    /// The number for the regions directly inside.
+    pub(crate) fn number(self) -> Option<u32> {
+        // SAFETY: the list lives until the region that it was said for has ended, and only teams inside
+        // that region have it.
+        (self.count > 0).then(|| unsafe { *self.first })
+    }
+}
+
+/// What holds inside of the region that `th` opens now: what was said for this region, or one level
+/// deeper of what `outer`, the team around the region, has.
+#[inline]
+pub(crate) fn nested(th: &Thread, outer: Nested) -> Nested {
+    let said = th.ahead.nested.replace(Nested::NONE);
+    if said.count > 0 {
+        said
+    } else if outer.count > 1 {
+        outer.deeper()
+    } else {
+        outer
+    }
+}
+
+/// The next region is to have `list[0]` threads (0: as without a clause), the regions inside of it `list[1]`, and
+/// so on; the last number holds for all deeper ones.
+pub fn say_num_threads_list(th: &Thread, list: &[u32]) {
+    say_num_threads(th, list.first().copied().unwrap_or(0));
+    if list.len() > 1 {
+        th.ahead.list.0.set(Some(list[1..].into()));
+    }
+}
+
+/// Runs `open`, which opens one region and ends it, with the list that was said for that region.
+pub fn with_num_threads_list<R>(th: &Thread, open: impl FnOnce() -> R) -> R {
+    let list = th.ahead.list.0.take();
+    if let Some(list) = &list {
+        th.ahead.nested.set(Nested {
+            first: list.as_ptr(),
+            count: list.len(),
+        });
+    }
+    let result = open();
+    drop(list);
+    result
 }
 
 /// What is to happen where a region gets fewer threads than its clause asks for (`strict`).

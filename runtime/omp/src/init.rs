@@ -4,13 +4,14 @@
 //! threads started from a constructor would hang under `dlopen`. The first call of a thread
 //! comes here.
 
-use crate::affinity::PlaceKind;
-use crate::icv::{Globals, Machine, WaitPolicy};
+use crate::affinity::{subset, PlaceKind};
+use crate::icv::text::quoted;
+use crate::icv::{libomp, Globals, Machine, WaitPolicy};
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::topo::{self, Topology};
-use hetmp_core::{env, quota, report, spins};
+use hetmp_core::{env, program, quota, report, spins};
 use std::sync::OnceLock;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
@@ -40,16 +41,47 @@ pub fn once() -> &'static Globals {
     let first = PUBLISHED
         .swap(core::ptr::from_ref(globals).cast_mut(), Ordering::AcqRel)
         .is_null();
-    if first && globals.display_env {
-        crate::query::display_env(globals.display_verbose);
+    if first {
+        introduce(globals);
     }
     globals
 }
 
+/// What the environment asks to be shown at the start.
+fn introduce(globals: &Globals) {
+    if globals.libomp.version {
+        report::warn(format_args!(
+            "KMP_VERSION: hetmp {} in place of libomp, with the interface of LLVM 19",
+            env!("CARGO_PKG_VERSION")
+        ));
+    }
+    if globals.display_env {
+        crate::query::display_env(globals.display_verbose);
+    }
+    if globals.libomp.settings {
+        crate::query::display_settings(env::snapshot());
+    }
+    if globals.libomp.affinity.as_ref().is_some_and(|a| a.verbose) {
+        let mut list = Vec::new();
+        crate::affinity::places::write_list(&globals.places, &mut list);
+        report::warn(format_args!(
+            "KMP_AFFINITY: {} places: {}",
+            globals.places.len(),
+            String::from_utf8_lossy(&list)
+        ));
+    }
+}
+
 fn start() -> Globals {
+    let snapshot = env::snapshot();
+    report::set_quiet(
+        snapshot
+            .get("KMP_WARNINGS")
+            .is_some_and(|v| libomp::boolean(v) == Ok(false)),
+    );
+    take_subset(snapshot);
     let allowed = topo::affinity();
     let cpus = quota::available_cpus().max(1);
-    let snapshot = env::snapshot();
     // The machine is only looked at closely when places are asked for.
     let topology = OnceLock::new();
     let places = |kind: PlaceKind, most: usize| {
@@ -63,6 +95,7 @@ fn start() -> Globals {
         places: &places,
         // SAFETY: sysconf has no preconditions.
         min_stack: unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(16384) as u64,
+        as_libomp: program::wants_libomp(),
     };
     let mut globals = Globals::from_env(
         &|name| snapshot.get(name).map(<[u8]>::to_vec),
@@ -72,6 +105,11 @@ fn start() -> Globals {
     crate::unlike::nodes::configure(&mut globals, &|| {
         topology.get_or_init(Topology::discover).clone()
     });
+    if globals.ours.verbose {
+        for name in snapshot.unknown() {
+            report::warn(format_args!("{}: no variable", quoted(name)));
+        }
+    }
     crate::unlike::het::configure(&globals);
     crate::unlike::virtual_team::configure(&globals);
     Policy::set_cpus(cpus);
@@ -83,6 +121,28 @@ fn start() -> Globals {
     Policy::set_spins(spins, globals.throttled_spin_count);
     watch_forks();
     globals
+}
+
+/// Keeps the process to the CPUs that `KMP_HW_SUBSET` names: this thread and all that it makes.
+fn take_subset(snapshot: &env::Snapshot) {
+    let names = ["KMP_HW_SUBSET", "KMP_PLACE_THREADS"];
+    let Some((name, value)) = names
+        .iter()
+        .find_map(|name| Some((name, snapshot.get(name)?)))
+    else {
+        return;
+    };
+    let refuse = |why: &str| report::warn(format_args!("{name} {}: {why}", quoted(value)));
+    let Some(subset) = subset::parse(value) else {
+        let accepts = env::lookup("KMP_HW_SUBSET").map_or("", |v| v.accepts);
+        return refuse(accepts);
+    };
+    let Some(cpus) = subset.of(&Topology::discover()) else {
+        return refuse("units and offsets that the CPUs of this process have");
+    };
+    if let Err(error) = topo::set_affinity(&cpus) {
+        refuse(&error.to_string());
+    }
 }
 
 /// Makes the page that tells a child of `fork` that it is one.
@@ -191,17 +251,15 @@ pub fn stack_size() -> usize {
 /// Milliseconds that a program set for waits, plus one; 0: nothing set.
 static BLOCKTIME: AtomicU32 = AtomicU32::new(0);
 
-/// Turns of the spin loop in a millisecond, about (40 to 140 cycles a turn).
-const TURNS_PER_MS: u64 = 30_000;
-
 /// Sets how long threads spin before they sleep; `i32::MAX`: for ever.
 pub fn set_blocktime(ms: i32) {
     let globals = globals();
     BLOCKTIME.store(ms.unsigned_abs().saturating_add(1), Ordering::Relaxed);
     let spins = match ms {
         i32::MAX => u64::MAX,
-        ms => u64::from(ms.unsigned_abs()) * TURNS_PER_MS,
+        ms => u64::from(ms.unsigned_abs()) * 1000,
     };
+    let spins = spins::in_microseconds(spins);
     Policy::set_spins(spins, globals.throttled_spin_count);
 }
 
@@ -210,6 +268,10 @@ pub fn blocktime() -> Option<i32> {
     match BLOCKTIME.load(Ordering::Relaxed).checked_sub(1) {
         Some(ms) => i32::try_from(ms).ok(),
         None => match globals().wait_policy {
+            _ if globals().libomp.blocktime_us.is_some() => {
+                let us = globals().libomp.blocktime_us.unwrap_or(0);
+                Some(i32::try_from(us / 1000).unwrap_or(i32::MAX))
+            }
             WaitPolicy::Active => Some(i32::MAX),
             WaitPolicy::Passive => Some(0),
             _ => None,

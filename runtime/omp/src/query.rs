@@ -7,7 +7,7 @@
 //! Three variables are device-wide yet may change: `nteams-var`, `teams-thread-limit-var` and
 //! `affinity-format-var`. They live here, and begin with what the environment said.
 
-use crate::affinity::format::{self, Fields};
+use crate::affinity::format::{self, Fields, NativeId};
 use crate::affinity::CpuSet;
 use crate::icv::{display, Icv};
 use crate::init;
@@ -291,7 +291,12 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         .or_else(|| crate::unlike::nodes::bound_to(th))
         .unwrap_or(&globals.allowed);
     // SAFETY: neither call has preconditions.
-    let (process_id, native_thread_id) = unsafe { (libc::getpid(), libc::pthread_self()) };
+    let (process_id, thread) = unsafe { (libc::getpid(), libc::pthread_self()) };
+    let native_thread_id = if globals.as_libomp {
+        NativeId::Kernel(hetmp_core::sys::gettid())
+    } else {
+        NativeId::Pthread(thread)
+    };
     let level = level();
     write(&Fields {
         team_num: team_num(),
@@ -304,6 +309,7 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         native_thread_id,
         affinity: cpus,
         host: &host_name,
+        unknown: globals.as_libomp.then_some("undefined"),
     })
 }
 
@@ -340,7 +346,8 @@ pub fn capture_affinity(format: &[u8], buffer: &mut [u8]) -> usize {
     }
 }
 
-/// `omp_display_affinity`: one line on standard error, of `format` (empty: the current one).
+/// `omp_display_affinity`: one line, of `format` (empty: the current one). On standard error, where libgomp writes
+/// such lines; on standard output for programs that were built for libomp.
 pub fn display_affinity(format: &[u8]) {
     let line = |format: &[u8]| {
         with_fields(|f| format::line(format, f)).unwrap_or_else(|why| bad_format(&why))
@@ -350,7 +357,11 @@ pub fn display_affinity(format: &[u8]) {
     } else {
         line(format)
     };
-    report::write_all(libc::STDERR_FILENO, &text);
+    if init::globals().as_libomp {
+        report::print(&text);
+    } else {
+        report::write_all(libc::STDERR_FILENO, &text);
+    }
 }
 
 /// `omp_display_env`.
@@ -363,6 +374,17 @@ pub fn display_env(verbose: bool) {
         };
         display::text(init::globals(), &current, verbose)
     });
+    report::write_all(libc::STDERR_FILENO, &text);
+}
+
+/// `KMP_SETTINGS`: what is set, and what holds.
+pub(crate) fn display_settings(snapshot: &hetmp_core::env::Snapshot) {
+    let globals = init::globals();
+    let text = display::settings(
+        globals,
+        &display::Current::unchanged(globals),
+        snapshot.iter(),
+    );
     report::write_all(libc::STDERR_FILENO, &text);
 }
 

@@ -179,8 +179,10 @@ unsafe fn parallel(fork: &Fork, threads: Option<u32>) {
         bind,
         group: null(),
     };
-    // SAFETY: the caller's promise.
-    unsafe { team::parallel(th, &region, None) };
+    ahead::with_num_threads_list(th, || {
+        // SAFETY: the caller's promise.
+        unsafe { team::parallel(th, &region, None) }
+    });
 }
 
 /// Says that a region has fewer threads than `num_threads(strict: asked)`.
@@ -213,6 +215,24 @@ unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
 variadic!(fork_call, "__kmpc_fork_call", "VERSION", 3);
 
 unsafe extern "C" fn serialized(_: *mut c_void) {}
+
+/// The severity of a `strict` clause that lets the program go on.
+const WARNING: i32 = 1;
+
+/// A list of a `num_threads` clause.
+///
+/// # Safety
+/// The list has this length.
+unsafe fn numbers(count: u32, list: *const i32) -> Vec<u32> {
+    if list.is_null() {
+        return Vec::new();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { core::slice::from_raw_parts(list, count as usize) }
+        .iter()
+        .map(|&n| n.max(0) as u32)
+        .collect()
+}
 
 entries! {
     "VERSION" default:
@@ -256,13 +276,29 @@ entries! {
         ahead::say_num_threads(Thread::current(), n.max(0) as u32);
     }
 
-    /// The same with `strict`: severity 2 ends the program where there are fewer threads, 1 warns.
+    /// The same with `strict`: where there are fewer threads, severity 1 warns, and others end the program.
     fn __kmpc_push_num_threads_strict(
         _loc: Loc, _gtid: i32, n: i32, severity: i32, message: *const c_char,
     ) {
         let th = Thread::current();
         ahead::say_num_threads(th, n.max(0) as u32);
-        ahead::say_strict(th, Strict { fatal: severity == 2, message });
+        ahead::say_strict(th, Strict { fatal: severity != WARNING, message });
+    }
+
+    /// `num_threads` with a list: the region's number, that of regions directly inside of it, and so on.
+    fn __kmpc_push_num_threads_list(_loc: Loc, _gtid: i32, count: u32, list: *const i32) {
+        // SAFETY: the compiled code passes a list of that length.
+        ahead::say_num_threads_list(Thread::current(), &unsafe { numbers(count, list) });
+    }
+
+    /// The same with `strict` for the region's own number.
+    fn __kmpc_push_num_threads_list_strict(
+        _loc: Loc, _gtid: i32, count: u32, list: *const i32, severity: i32, message: *const c_char,
+    ) {
+        let th = Thread::current();
+        // SAFETY: the compiled code passes a list of that length.
+        ahead::say_num_threads_list(th, &unsafe { numbers(count, list) });
+        ahead::say_strict(th, Strict { fatal: severity != WARNING, message });
     }
 
     /// Takes that back.

@@ -12,6 +12,7 @@
 //!
 //! **Data in**: `environ`. **Data out**: bytes, not strings: a value need not be UTF-8.
 
+mod libomp;
 mod snapshot;
 mod table;
 

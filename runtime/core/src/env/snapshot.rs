@@ -11,6 +11,8 @@ pub struct Snapshot {
     /// In the order of the environment. A handful of entries: a linear search is the fastest one,
     /// and an environment without any of them costs no allocation.
     entries: Vec<Entry>,
+    /// Names that begin as libomp's do, and are none.
+    unknown: Vec<Box<[u8]>>,
 }
 
 #[derive(Debug)]
@@ -34,13 +36,21 @@ impl Snapshot {
         self.entries.iter().map(|e| (&*e.name, &*e.value))
     }
 
+    /// Names that were set and begin as libomp's do (`KMP_`), but are no variable.
+    pub fn unknown(&self) -> impl Iterator<Item = &[u8]> {
+        self.unknown.iter().map(|name| &**name)
+    }
+
     /// The snapshot of `lines` (`NAME=value`). With `privileged`, variables that libgomp refuses
     /// to read in set-user-id programs, and ours that name files, are left out.
     pub fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
-        let mut entries = Vec::new();
+        let (mut entries, mut unknown) = (Vec::new(), Vec::new());
         for line in lines {
             // Most of an environment is not ours; one look at the first byte tells for nearly all.
-            if !matches!(line.first(), Some(b'O' | b'G' | b'A' | b'H' | b'S')) {
+            if !matches!(
+                line.first(),
+                Some(b'O' | b'G' | b'A' | b'H' | b'S' | b'K' | b'L')
+            ) {
                 continue;
             }
             let Some(equals) = line.iter().position(|&b| b == b'=') else {
@@ -48,6 +58,9 @@ impl Snapshot {
             };
             let (name, value) = (&line[..equals], &line[equals + 1..]);
             let Some(variable) = variable_named(name) else {
+                if name.starts_with(b"KMP_") {
+                    unknown.push(name.into());
+                }
                 continue;
             };
             if privileged && variable.ignored_when_privileged {
@@ -58,7 +71,7 @@ impl Snapshot {
                 value: value.into(),
             });
         }
-        Self { entries }
+        Self { entries, unknown }
     }
 
     fn of_process() -> Self {
@@ -167,6 +180,13 @@ mod tests {
         assert_eq!(s.get("HETMP_REPORT"), None);
         assert_eq!(s.get("GOMP_DEBUG"), None);
         assert!(s.get("OMP_DYNAMIC").is_some());
+    }
+
+    #[test]
+    fn misspelt_names_are_kept_apart() {
+        let s = of(&[b"KMP_BLOCKTIME=0", b"KMP_BLOCKTIMES=0", b"KMPX=1"], false);
+        assert_eq!(s.get("KMP_BLOCKTIME"), Some(&b"0"[..]));
+        assert_eq!(s.unknown().collect::<Vec<_>>(), [b"KMP_BLOCKTIMES"]);
     }
 
     #[test]

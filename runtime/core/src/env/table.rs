@@ -7,6 +7,8 @@ pub enum Family {
     OpenMp,
     /// libgomp's own, which its users know.
     Gomp,
+    /// libomp's own, which its users know.
+    Libomp,
     /// Defined by the OpenACC specification, or libgomp's for it.
     OpenAcc,
     /// Defined by the OpenSHMEM specification.
@@ -68,7 +70,7 @@ pub enum Suffixes {
 }
 
 /// One environment variable.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Variable {
     /// The name.
     pub name: &'static str,
@@ -91,7 +93,7 @@ pub struct Variable {
 }
 
 impl Variable {
-    const fn new(family: Family, name: &'static str, kind: Kind) -> Self {
+    pub(super) const fn new(family: Family, name: &'static str, kind: Kind) -> Self {
         Self {
             name,
             kind,
@@ -104,19 +106,19 @@ impl Variable {
             ignored_when_privileged: false,
         }
     }
-    const fn default(mut self, text: &'static str) -> Self {
+    pub(super) const fn default(mut self, text: &'static str) -> Self {
         self.default = text;
         self
     }
-    const fn accepts(mut self, text: &'static str) -> Self {
+    pub(super) const fn accepts(mut self, text: &'static str) -> Self {
         self.accepts = text;
         self
     }
-    const fn help(mut self, text: &'static str) -> Self {
+    pub(super) const fn help(mut self, text: &'static str) -> Self {
         self.help = text;
         self
     }
-    const fn spec(mut self, text: &'static str) -> Self {
+    pub(super) const fn spec(mut self, text: &'static str) -> Self {
         self.spec = text;
         self
     }
@@ -136,7 +138,7 @@ pub fn lookup(name: &str) -> Option<&'static Variable> {
     TABLE.iter().find(|v| v.name == name)
 }
 
-use Family::{Gomp, Hetmp, OpenAcc, OpenMp, OpenShmem};
+use Family::{Gomp, Hetmp, Libomp, OpenAcc, OpenMp, OpenShmem};
 const fn omp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(OpenMp, name, kind)
 }
@@ -162,7 +164,26 @@ const SCHEDULES: &str = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,c
 const SWITCH: &str = "any value; 0, no, false and off are as if it were not set";
 
 /// Every environment variable that hetmp reads, in the order of the documentation.
-pub static TABLE: &[Variable] = &[
+pub static TABLE: &[Variable] =
+    &joined::<{ OTHERS.len() + super::libomp::ROWS.len() }>(OTHERS, super::libomp::ROWS);
+
+/// Two lists as one of `N`, which is as many as both have.
+const fn joined<const N: usize>(first: &[Variable], second: &[Variable]) -> [Variable; N] {
+    let mut all = [first[0]; N];
+    let mut i = 0;
+    while i < N {
+        all[i] = if i < first.len() {
+            first[i]
+        } else {
+            second[i - first.len()]
+        };
+        i += 1;
+    }
+    all
+}
+
+/// All but libomp's.
+const OTHERS: &[Variable] = &[
     omp("OMP_NUM_THREADS", Kind::IntegerList)
         .default("the CPUs this process may use (affinity mask and cgroup quota)")
         .accepts("a list of positive integers, such as 4 or 4,2")
@@ -526,6 +547,7 @@ pub fn markdown() -> String {
     for (family, title) in [
         (OpenMp, "OpenMP"),
         (Gomp, "libgomp"),
+        (Libomp, "libomp"),
         (OpenAcc, "OpenACC"),
         (OpenShmem, "OpenSHMEM"),
         (Hetmp, "hetmp"),

@@ -24,12 +24,23 @@ pub struct Fields<'a> {
     pub ancestor_tnum: i32,
     /// `%P`, `process_id`.
     pub process_id: i32,
-    /// `%i`, `native_thread_id`: the `pthread_t`, shown in hexadecimal.
-    pub native_thread_id: u64,
+    /// `%i`, `native_thread_id`.
+    pub native_thread_id: NativeId,
     /// `%A`, `thread_affinity`: the CPUs of the thread's place, or of the process without places.
     pub affinity: &'a CpuSet,
     /// `%H`, `host`: asked only if the format has it.
     pub host: &'a dyn Fn() -> Vec<u8>,
+    /// What stands for fields that do not exist, as in libomp; `None`: such a format is bad.
+    pub unknown: Option<&'a str>,
+}
+
+/// A thread's number outside of OpenMP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NativeId {
+    /// The `pthread_t`, shown in hexadecimal as by libgomp.
+    Pthread(u64),
+    /// The kernel's number, as by libomp.
+    Kernel(i32),
 }
 
 /// What is wrong with a format: the second half of a message, without prefix. libgomp ends the
@@ -50,6 +61,8 @@ enum Field {
     ProcessId,
     NativeThreadId,
     Affinity,
+    /// None of these, where such a field is not an error.
+    Unknown,
 }
 
 const FIELDS: [(u8, &[u8], Field); 10] = [
@@ -89,8 +102,9 @@ pub fn expand(format: &[u8], fields: &Fields<'_>, buffer: &mut [u8]) -> Result<u
             rest = after;
             continue;
         }
-        let (fill, size) = fill_and_size(&mut rest)?;
-        let field = field(&mut rest)?;
+        let lenient = fields.unknown.is_some();
+        let (fill, size) = fill_and_size(&mut rest, lenient)?;
+        let field = field(&mut rest, lenient)?;
         out.field(field, fields, fill, size)?;
     }
     out.text(rest)?;
@@ -118,9 +132,14 @@ pub fn line(format: &[u8], fields: &Fields<'_>) -> Result<Vec<u8>, BadFormat> {
 }
 
 /// `[[0].][size]` at the front of `rest`.
-fn fill_and_size(rest: &mut &[u8]) -> Result<(Fill, usize), BadFormat> {
+fn fill_and_size(rest: &mut &[u8], lenient: bool) -> Result<(Fill, usize), BadFormat> {
     let mut fill = Fill::BlanksBehind;
     if let Some(after) = rest.strip_prefix(b"0") {
+        if lenient && !after.starts_with(b".") {
+            // Zeros go in front, and the text comes to the left.
+            *rest = after;
+            return fill_and_size(rest, lenient);
+        }
         if !after.starts_with(b".") {
             return Err(BadFormat("a leading zero needs a dot behind it".to_owned()));
         }
@@ -153,12 +172,16 @@ fn fill_and_size(rest: &mut &[u8]) -> Result<(Fill, usize), BadFormat> {
 }
 
 /// The letter or `{name}` at the front of `rest`.
-fn field(rest: &mut &[u8]) -> Result<Field, BadFormat> {
+fn field(rest: &mut &[u8], lenient: bool) -> Result<Field, BadFormat> {
     let [first, after @ ..] = *rest else {
         return Err(BadFormat("a % without a field type at the end".to_owned()));
     };
     if *first != b'{' {
         let known = FIELDS.iter().find(|f| f.0 == *first);
+        if lenient && known.is_none() {
+            *rest = after;
+            return Ok(Field::Unknown);
+        }
         let (_, _, field) = known.ok_or_else(|| {
             BadFormat(format!(
                 "unknown field type {}",
@@ -175,6 +198,10 @@ fn field(rest: &mut &[u8]) -> Result<Field, BadFormat> {
         )));
     };
     let name = &after[..end];
+    if lenient && FIELDS.iter().all(|f| f.1 != name) {
+        *rest = &after[end + 1..];
+        return Ok(Field::Unknown);
+    }
     let (_, _, field) = FIELDS.iter().find(|f| f.1 == name).ok_or_else(|| {
         BadFormat(format!(
             "unknown long field type {}",
@@ -231,7 +258,14 @@ impl Out<'_> {
             Field::NumThreads => from.num_threads.to_string(),
             Field::AncestorTnum => from.ancestor_tnum.to_string(),
             Field::ProcessId => from.process_id.to_string(),
-            Field::NativeThreadId => format!("0x{:x}", from.native_thread_id),
+            Field::NativeThreadId => match from.native_thread_id {
+                NativeId::Pthread(id) => format!("0x{id:x}"),
+                NativeId::Kernel(id) => id.to_string(),
+            },
+            Field::Unknown => {
+                let text = from.unknown.unwrap_or_default();
+                return self.filled(b"", text.as_bytes(), fill.of_word(), size);
+            }
             // Words: zeros in front of them would make no sense, and libgomp writes blanks.
             Field::Host => return self.filled(b"", &(from.host)(), fill.of_word(), size),
             Field::Affinity => {
@@ -294,9 +328,10 @@ mod tests {
             num_threads: 16,
             ancestor_tnum: -1,
             process_id: 4711,
-            native_thread_id: 0x7f00_1234,
+            native_thread_id: NativeId::Pthread(0x7f00_1234),
             affinity: &[0usize, 1, 2, 5, 7, 8].into_iter().collect(),
             host: &|| b"box".to_vec(),
+            unknown: None,
         })
     }
 

@@ -35,11 +35,7 @@ fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
     let here = (th.place.get(), first, count);
     let wanted = (policy as u32, here, team.nthreads());
     if team.shared.placed_for.get() != wanted {
-        let primary = Placement {
-            place: th.place.get() - 1,
-            first,
-            count,
-        };
+        let primary = crate::affinity::threads::here(th);
         for (m, p) in team
             .members
             .iter()
@@ -75,6 +71,47 @@ pub(crate) fn leave(th: &Thread, team: &Team) {
         if saved.1 != 0 {
             th.partition.set(saved);
         }
+        if resets() && team.level() == 1 {
+            th.place.set(0);
+            let _ = topo::set_affinity(&init::globals().allowed);
+        }
+    }
+}
+
+/// Behind an outermost region the primary thread has its first CPUs again (`KMP_AFFINITY=reset`).
+fn resets() -> bool {
+    let affinity = &init::globals().libomp.affinity;
+    affinity.as_ref().is_some_and(|a| a.reset)
+}
+
+/// Where each of `count` teams of a league goes; `None` where threads are not bound, or the program expects
+/// libgomp's leagues, whose teams have all places.
+pub(crate) fn league(th: &Thread, count: u32) -> Option<Vec<Placement>> {
+    let globals = init::globals();
+    if globals.places.is_empty() || !globals.as_libomp || count < 2 {
+        return None;
+    }
+    if th.place.get() == 0 {
+        initial(th);
+    }
+    Some(team_places(globals.libomp.teams_bind, here(th), count).collect())
+}
+
+/// The calling thread's place and partition; only where the thread is bound.
+pub(crate) fn here(th: &Thread) -> Placement {
+    let (first, count) = th.partition.get();
+    Placement {
+        place: th.place.get() - 1,
+        first,
+        count,
+    }
+}
+
+/// Moves the calling thread.
+pub(crate) fn move_to(th: &Thread, to: Placement) {
+    th.partition.set((to.first, to.count));
+    if th.place.get() != to.place + 1 {
+        go_to(th, to.place + 1);
     }
 }
 

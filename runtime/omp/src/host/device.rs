@@ -8,6 +8,7 @@
 //! `target nowait` makes a task. Its data is one block without pointers into itself (see
 //! [`Packed`]), so that the task engine may copy it like any other.
 
+use crate::affinity::threads;
 use crate::icv::TargetOffload;
 use crate::init;
 use crate::query;
@@ -331,12 +332,22 @@ pub unsafe fn teams(
         (0, 0) => DEFAULT_TEAMS,
         (0, n) | (n, _) => n,
     };
+    let most = crate::init::globals().libomp.teams_limit;
+    let count = count.min(most.unwrap_or(u32::MAX));
+    let placed = threads::league(th, count);
+    let before_placed = placed.as_ref().map(|_| threads::here(th));
     for team in 0..count {
         th.league.set((team, count - 1));
+        if let Some(placement) = placed.as_ref().and_then(|p| p.get(team as usize)) {
+            threads::move_to(th, *placement);
+        }
         // SAFETY: the caller's promise.
         unsafe { f(data) };
     }
     th.league.set((0, 0));
+    if let Some(placement) = before_placed {
+        threads::move_to(th, placement);
+    }
     if limit > 0 {
         th.task().change_icv(|icv| icv.thread_limit = before);
     }

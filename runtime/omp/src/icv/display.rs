@@ -1,7 +1,7 @@
 //! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.1, sections 6.12 and 3.15), in
 //! libgomp 12's format to the byte: scripts read it.
 
-use super::{Globals, SchedKind, TargetOffload, WaitPolicy};
+use super::{libomp, Globals, SchedKind, TargetOffload, WaitPolicy};
 use crate::affinity::places;
 use crate::icv::ProcBind;
 
@@ -38,9 +38,81 @@ pub fn text(globals: &Globals, current: &Current<'_>, verbose: bool) -> Vec<u8> 
     if verbose {
         libgomps(globals, &mut out);
         ours(globals, &mut out);
+        if globals.libomp.given {
+            libomps(globals, &mut out);
+        }
     }
     out.extend_from_slice(b"OPENMP DISPLAY ENVIRONMENT END\n");
     out
+}
+
+/// The text of `KMP_SETTINGS`: the variables that are `set`, and what holds of those that OpenMP and libomp
+/// name. In libomp's form.
+pub fn settings<'a>(
+    globals: &Globals,
+    current: &Current<'_>,
+    set: impl Iterator<Item = (&'a [u8], &'a [u8])>,
+) -> Vec<u8> {
+    let mut out = b"\nUser settings:\n\n".to_vec();
+    for (name, value) in
+        set.filter(|(name, _)| name.starts_with(b"OMP_") || name.starts_with(b"KMP_"))
+    {
+        out.extend_from_slice(b"   ");
+        out.extend_from_slice(name);
+        out.push(b'=');
+        out.extend_from_slice(value);
+        out.push(b'\n');
+    }
+    out.extend_from_slice(b"\nEffective settings:\n\n");
+    let mut lines = Vec::new();
+    specified(globals, current, &mut lines);
+    libomps(globals, &mut lines);
+    for line in lines.split(|&b| b == b'\n').filter(|l| !l.is_empty()) {
+        let (name, value) = match line.iter().position(|&b| b == b'=') {
+            Some(at) => (line[..at].trim_ascii(), line[at + 1..].trim_ascii()),
+            None => (line, &[][..]),
+        };
+        out.extend_from_slice(b"   ");
+        out.extend_from_slice(name);
+        out.push(b'=');
+        out.extend_from_slice(value);
+        out.push(b'\n');
+    }
+    out.push(b'\n');
+    out
+}
+
+fn libomps(g: &Globals, out: &mut Vec<u8>) {
+    let k = &g.libomp;
+    let blocktime = match k.blocktime_us {
+        None => String::new(),
+        Some(u64::MAX) => "infinite".to_owned(),
+        Some(us) => format!("{us}us"),
+    };
+    line(out, "KMP_BLOCKTIME", blocktime);
+    line(
+        out,
+        "KMP_LIBRARY",
+        k.library.map_or("throughput", libomp::Library::name),
+    );
+    line(out, "KMP_STACKSIZE", g.stack_size.to_string());
+    line(
+        out,
+        "KMP_DEVICE_THREAD_LIMIT",
+        g.icv.thread_limit.to_string(),
+    );
+    line(out, "KMP_ENABLE_TASK_THROTTLING", truth(k.throttles_tasks));
+    let mut places = Vec::new();
+    if k.affinity.as_ref().is_some_and(|a| a.order.is_some()) {
+        places::write_list(&g.places, &mut places);
+    }
+    line(out, "KMP_AFFINITY", places);
+    line(out, "KMP_TEAMS_PROC_BIND", bind(k.teams_bind));
+    line(
+        out,
+        "KMP_TEAMS_THREAD_LIMIT",
+        k.teams_limit.unwrap_or(0).to_string(),
+    );
 }
 
 fn line(out: &mut Vec<u8>, name: &str, value: impl AsRef<[u8]>) {

@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use hetmp_core::env;
 use hetmp_core::spins;
 use hetmp_sched::decide::Objective;
-use hetmp_sched::schedule::Schedule;
+use hetmp_sched::schedule::{Kind, Modifier, Schedule};
 
 use super::parse::{self, Bad};
 use super::text::quoted;
 use super::{
-    schedule, Allocator, Icv, ProcBind, RunSched, StaticLoops, TargetOffload, WaitPolicy,
-    SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
+    libomp, schedule, Allocator, Icv, Libomp, ProcBind, RunSched, StaticLoops, TargetOffload,
+    WaitPolicy, SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
 };
 use crate::affinity::{places, CpuSet, PlaceKind};
 
@@ -25,6 +25,8 @@ pub struct Machine<'a> {
     pub places: &'a dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
     /// The smallest stack size that the thread library accepts, in bytes.
     pub min_stack: u64,
+    /// The program was built for libomp.
+    pub as_libomp: bool,
 }
 
 /// hetmp's own variables.
@@ -121,6 +123,10 @@ pub struct Globals {
     pub acc_dimensions: [i32; 3],
     /// hetmp's own variables.
     pub ours: Ours,
+    /// libomp's.
+    pub libomp: Libomp,
+    /// Where libgomp's and libomp's habits differ, libomp's hold.
+    pub as_libomp: bool,
 }
 
 /// What a new team's implicit tasks start with.
@@ -135,6 +141,8 @@ pub struct TeamIcv {
 
 /// The default of `affinity-format-var`, which is libgomp's.
 const AFFINITY_FORMAT: &[u8] = b"level %L thread %i affinity %A";
+/// The same of libomp.
+const LIBOMP_FORMAT: &[u8] = b"OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
 
 impl Globals {
     /// Reads every variable through `reader`. A value that is not understood is one call of `warn`
@@ -211,13 +219,13 @@ fn int_range(n: u64) -> u32 {
 }
 
 /// Where values come from and complaints go.
-struct Source<'a> {
+pub(super) struct Source<'a> {
     reader: &'a dyn Fn(&str) -> Option<Vec<u8>>,
     warn: &'a mut dyn FnMut(&str),
 }
 
 impl Source<'_> {
-    fn get(&self, name: &str) -> Option<Vec<u8>> {
+    pub(super) fn get(&self, name: &str) -> Option<Vec<u8>> {
         (self.reader)(name)
     }
 
@@ -233,7 +241,11 @@ impl Source<'_> {
     }
 
     /// The value of `name` as `parse` reads it; `None` where unset or refused.
-    fn read<T>(&mut self, name: &str, parse: impl Fn(&[u8]) -> Result<T, Bad>) -> Option<T> {
+    pub(super) fn read<T>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&[u8]) -> Result<T, Bad>,
+    ) -> Option<T> {
         let value = self.get(name)?;
         let parsed = parse(&value).ok();
         if parsed.is_none() {
@@ -278,10 +290,18 @@ impl Source<'_> {
 
     fn globals(mut self, machine: &Machine<'_>) -> Globals {
         let mut ours = self.ours();
+        let given = env::TABLE
+            .iter()
+            .any(|v| v.family == env::Family::Libomp && self.get(v.name).is_some());
+        let libomp = libomp::read(&mut self, given);
         let mut icv = Icv::initial(machine.default_threads.max(1));
-        let (schedule, schedule_given) = self.schedule();
+        let (schedule, schedule_given) = self.schedule(machine.as_libomp);
         ours.schedule_given = schedule_given;
         icv.run_sched = RunSched::from(&schedule);
+        if machine.as_libomp && schedule.modifier == Modifier::None {
+            // libomp does not report a modifier that was not written.
+            icv.run_sched.monotonic = false;
+        }
         icv.dynamic = self.boolean_or_all("OMP_DYNAMIC", false);
         let cancellation = self.boolean("OMP_CANCELLATION", false).0;
         let display_affinity = self.boolean("OMP_DISPLAY_AFFINITY", false).0;
@@ -300,6 +320,9 @@ impl Source<'_> {
         if let Some(n) = self.read_or_all("OMP_THREAD_LIMIT", |v| parse::long(v, false)) {
             icv.thread_limit = i32::try_from(n).map_or(UNLIMITED_THREADS, i32::unsigned_abs);
         }
+        icv.thread_limit = icv
+            .thread_limit
+            .min(libomp.thread_limit.unwrap_or(UNLIMITED_THREADS));
         let debug = self
             .read("GOMP_DEBUG", |v| parse::int(v, true))
             .unwrap_or(0);
@@ -318,21 +341,38 @@ impl Source<'_> {
         let binds = binds.unwrap_or_else(|| Box::new([ProcBind::False]));
         icv.bind = binds[0];
         icv.max_active_levels = self.active_levels(nthreads.len() > 1 || binds.len() > 1);
-        let places = self.places(&mut icv, unbound, machine);
+        if libomp.library == Some(libomp::Library::Serial) {
+            icv.max_active_levels = 0;
+        }
+        let mut places = self.places(&mut icv, unbound, machine);
+        if let Some(affinity) = libomp.affinity.as_ref().filter(|a| a.order.is_some()) {
+            let (list, bind) = affinity.places(machine.places);
+            (places, icv.bind) = (list.into(), bind);
+        }
+        let format = if machine.as_libomp {
+            LIBOMP_FORMAT
+        } else {
+            AFFINITY_FORMAT
+        };
         let affinity_format = self
             .get("OMP_AFFINITY_FORMAT")
-            .map_or_else(|| AFFINITY_FORMAT.into(), Vec::into_boxed_slice);
-        let wait_policy = self
-            .read_or_all("OMP_WAIT_POLICY", parse::wait_policy)
-            .unwrap_or(WaitPolicy::Unset);
-        let spins = self.read("GOMP_SPINCOUNT", parse::spin_count);
+            .map_or_else(|| format.into(), Vec::into_boxed_slice);
+        let wait_policy = self.read_or_all("OMP_WAIT_POLICY", parse::wait_policy);
+        let wait_policy = match libomp.library {
+            Some(libomp::Library::Turnaround) => WaitPolicy::Active,
+            Some(libomp::Library::Throughput) => WaitPolicy::Passive,
+            _ => wait_policy.unwrap_or(WaitPolicy::Unset),
+        };
+        let spins = self
+            .read("GOMP_SPINCOUNT", parse::spin_count)
+            .or(libomp.blocktime_us.map(spins::in_microseconds));
         let (spin, throttled) = match wait_policy {
             WaitPolicy::Active => (spins::ACTIVE.free, spins::ACTIVE.throttled),
             WaitPolicy::Unset => (spins::UNSET.free, spins::UNSET.throttled),
             WaitPolicy::Passive => (0, 0),
         };
         let spin_count = spins.unwrap_or(spin);
-        let (stack_size, thread_stack) = self.stack_size(machine.min_stack);
+        let (stack_size, thread_stack) = self.stack_size(machine.min_stack, libomp.stack_size);
         let (display_env, display_verbose) = self.display_env();
         let acc_device_num = self
             .read("ACC_DEVICE_NUM", |v| parse::int(v, true))
@@ -374,6 +414,8 @@ impl Source<'_> {
             acc_device_num,
             acc_dimensions,
             ours,
+            libomp,
+            as_libomp: machine.as_libomp,
         }
     }
 
@@ -418,7 +460,7 @@ impl Source<'_> {
 
     /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`, of which libgomp keeps the kind even
     /// where the chunk is bad. The second part tells whose it is.
-    fn schedule(&mut self) -> (Schedule, bool) {
+    fn schedule(&mut self, as_libomp: bool) -> (Schedule, bool) {
         if let Some(value) = self.get("HETMP_SCHEDULE") {
             match schedule::parse(&value) {
                 Ok(schedule) => return (schedule, true),
@@ -429,7 +471,12 @@ impl Source<'_> {
             }
         }
         let Some(name) = self.present_form("OMP_SCHEDULE") else {
-            return (Schedule::default(), false);
+            let unset = if as_libomp {
+                Schedule::plain(Kind::Static)
+            } else {
+                Schedule::default()
+            };
+            return (unset, false);
         };
         let value = self.get(&name).unwrap_or_default();
         let schedule = schedule::parse(&value).unwrap_or_else(|bad| {
@@ -498,7 +545,7 @@ impl Source<'_> {
     }
 
     /// The size as given (0: not at all), and the size that can be used.
-    fn stack_size(&mut self, min: u64) -> (u64, Option<u64>) {
+    fn stack_size(&mut self, min: u64, libomp: Option<u64>) -> (u64, Option<u64>) {
         let mut name = self.present_form("OMP_STACKSIZE");
         let mut size = name
             .as_deref()
@@ -506,6 +553,9 @@ impl Source<'_> {
         if size.is_none() {
             name = Some("GOMP_STACKSIZE".to_owned());
             size = self.read("GOMP_STACKSIZE", parse::stack_size);
+        }
+        if libomp.is_some() {
+            (name, size) = (Some("KMP_STACKSIZE".to_owned()), libomp);
         }
         let (Some(size), Some(name)) = (size, name) else {
             return (0, None);
@@ -553,6 +603,7 @@ mod tests {
                     allowed.iter().take(most).map(one).collect()
                 },
                 min_stack: 16384,
+                as_libomp: false,
             },
             &mut |line| warnings.push(line.to_owned()),
         );

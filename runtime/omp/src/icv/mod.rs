@@ -18,12 +18,14 @@
 pub mod display;
 mod globals;
 mod kinds;
+pub mod libomp;
 mod parse;
 mod schedule;
 pub(crate) mod text;
 
 pub use globals::{Globals, Machine, Ours, TeamIcv};
 pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload, WaitPolicy};
+pub use libomp::Libomp;
 
 /// The largest number of nested active parallel regions; what `omp_get_supported_active_levels`
 /// returns. It is libgomp's value, and a byte holds it.

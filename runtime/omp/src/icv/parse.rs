@@ -11,7 +11,7 @@ use hetmp_sched::decide::Objective;
 
 /// The value is not acceptable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bad;
+pub(crate) struct Bad;
 
 /// A whole number from 1, or from 0 with `allow_zero`, that fits a C `long`.
 pub(super) fn long(value: &[u8], allow_zero: bool) -> Result<u64, Bad> {

@@ -67,6 +67,7 @@ pub(super) fn cancelled(th: &Thread) -> bool {
 #[inline(always)]
 pub(super) fn crowded(th: &Thread) -> bool {
     th.member().deque.len() >= BACKLOG * th.nthreads()
+        && crate::init::globals().libomp.throttles_tasks
 }
 
 /// Is `new` deferred in the team of one that a thread outside of regions is? Such tasks run when the

@@ -48,6 +48,8 @@ pub struct Shared {
     pub(crate) cancellable: Cell<bool>,
     /// Internal control variables that implicit tasks start with.
     pub(crate) icv: Cell<Icv>,
+    /// Numbers of threads that a clause of an outer region gives for the regions inside.
+    pub(crate) nested: Cell<crate::ahead::Nested>,
     /// The team of the thread that opened the region, and its number there.
     pub(crate) parent: Cell<*const Team>,
     /// See `parent`.
@@ -142,6 +144,7 @@ impl Team {
                 central: Cell::new(false),
                 cancellable: Cell::new(false),
                 icv: Cell::new(init::globals().icv),
+                nested: Cell::new(crate::ahead::Nested::NONE),
                 parent: Cell::new(core::ptr::null()),
                 parent_tid: Cell::new(0),
                 saved: Cell::new(SavedContext::empty()),
@@ -321,7 +324,12 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     s.level.set(outer.level() + 1);
     s.active_level.set(outer.active_level() + u32::from(n > 1));
     let clause = ProcBind::from_raw(region.bind & 7).filter(|_| region.bind & 7 != 0);
-    let start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, clause);
+    let mut start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, clause);
+    let nested = crate::ahead::nested(th, outer.shared.nested.get());
+    if let Some(n) = nested.number() {
+        start.icv.nthreads = n;
+    }
+    s.nested.set(nested);
     s.icv.set(start.icv);
     s.taken.set(if start.icv.thread_limit == UNLIMITED_THREADS {
         0
@@ -359,12 +367,19 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     } else {
         (core::ptr::null(), pos)
     };
-    let show = init::globals().display_affinity && n > 1 && {
-        // Teams inside a region may have other places each time.
-        let changed = outer.level() > 0 || s.shown.get() != n;
-        s.shown.set(n);
-        changed
+    let show = init::globals().display_affinity && {
+        if init::globals().as_libomp {
+            // libomp shows whatever differs from the thread's last region, also of one thread.
+            let now = (s.level.get(), n, start.bind as u32);
+            th.ahead.shown.replace(now) != now
+        } else {
+            // Teams inside a region may have other places each time.
+            n > 1 && (outer.level() > 0 || s.shown.get() != n)
+        }
     };
+    if show {
+        s.shown.set(n);
+    }
     if n > 1 {
         let epoch = team.members[0].epoch.get();
         if s.central.get() {

@@ -332,6 +332,7 @@ fn ours(topology: &Topology, env: &[(String, String)]) -> (Vec<u8>, Vec<String>)
         allowed: topology.allowed(),
         places: &|kind, count| topology.places(kind, Some(count)),
         min_stack: 16384,
+        as_libomp: false,
     };
     let globals = Globals::from_env(&reader, &machine, &mut |line| {
         assert!(!line.contains('\n'), "{line}");
@@ -456,6 +457,7 @@ fn our_own_variables() {
             allowed: topology.allowed(),
             places: &|kind, count| topology.places(kind, Some(count)),
             min_stack: 16384,
+            as_libomp: false,
         };
         let g = Globals::from_env(&reader, &machine, &mut |line| {
             warnings.push(line.to_owned())

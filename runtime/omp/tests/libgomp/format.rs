@@ -1,6 +1,6 @@
 //! Affinity formats.
 
-use hetmp_omp::affinity::format::{expand, Fields};
+use hetmp_omp::affinity::format::{expand, Fields, NativeId};
 
 use super::Program;
 
@@ -86,9 +86,10 @@ fn formats_expand_to_the_same_text() {
                 num_threads: 3,
                 ancestor_tnum: 0,
                 process_id: process.parse().unwrap_or(0),
-                native_thread_id: thread.parse().unwrap_or(0),
+                native_thread_id: NativeId::Pthread(thread.parse().unwrap_or(0)),
                 affinity: &cpus,
                 host: &|| host.clone().into_bytes(),
+                unknown: None,
             };
             let got = expand(format.as_bytes(), &fields, &mut buffer);
             assert_eq!(got.is_ok(), out.status.success(), "{format}: {got:?}");

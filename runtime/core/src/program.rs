@@ -1,0 +1,154 @@
+//! What the program itself was linked against.
+
+use std::sync::OnceLock;
+
+/// True where the program's own file asks for a symbol at version node `VERSION`: a program that clang
+/// built for libomp, whose only node has that name. Libraries of the process do not count, so a
+/// Python process is no such program whatever its packages were built with.
+#[must_use]
+pub fn wants_libomp() -> bool {
+    static ANSWER: OnceLock<bool> = OnceLock::new();
+    *ANSWER.get_or_init(|| asks_for_version(b"VERSION"))
+}
+
+/// Tables of an object's dynamic section that are needed here, as addresses.
+#[derive(Default)]
+struct Tables {
+    strings: usize,
+    needed: usize,
+    needed_count: u64,
+}
+
+// Tags of the dynamic section (System V gABI and the GNU extensions for symbol versions).
+const DT_NULL: u64 = 0;
+const DT_STRTAB: u64 = 5;
+const DT_VERNEED: u64 = 0x6fff_fffe;
+const DT_VERNEEDNUM: u64 = 0x6fff_ffff;
+
+/// `Elf64_Verneed`: one library whose versions are needed.
+#[repr(C)]
+struct Verneed {
+    version: u16,
+    count: u16,
+    file: u32,
+    aux: u32,
+    next: u32,
+}
+
+/// `Elf64_Vernaux`: one version that is needed.
+#[repr(C)]
+struct Vernaux {
+    hash: u32,
+    flags: u16,
+    other: u16,
+    name: u32,
+    next: u32,
+}
+
+fn asks_for_version(wanted: &[u8]) -> bool {
+    struct Search<'a> {
+        wanted: &'a [u8],
+        found: bool,
+    }
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _: libc::size_t,
+        data: *mut libc::c_void,
+    ) -> libc::c_int {
+        // SAFETY: dl_iterate_phdr hands out a live record, and `data` as it was given: the search of the
+        // function around, which nobody else uses meanwhile.
+        let (info, search) = unsafe { (&*info, &mut *data.cast::<Search<'_>>()) };
+        // SAFETY: the record is of a loaded object, which stays loaded during the call.
+        let tables = unsafe { tables(info) };
+        // SAFETY: the dynamic section of a loaded object says where its tables lie.
+        search.found = unsafe { needs(&tables, search.wanted) };
+        // The first object is the program; the others do not matter.
+        1
+    }
+    let mut search = Search {
+        wanted,
+        found: false,
+    };
+    // SAFETY: the callback has the signature that is asked for, does not unwind, and gets the search that
+    // lives across the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    search.found
+}
+
+/// # Safety
+/// `info` describes an object that stays loaded during the call.
+unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
+    let mut tables = Tables::default();
+    let base = info.dlpi_addr as usize;
+    if info.dlpi_phdr.is_null() {
+        return tables;
+    }
+    // SAFETY: the record's program headers, by the caller's promise.
+    let headers =
+        unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {
+        return tables;
+    };
+    let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const [u64; 2];
+    // glibc adds the load address to these entries, other loaders do not.
+    let address = |value: u64| {
+        let value = value as usize;
+        if value < base {
+            base.wrapping_add(value)
+        } else {
+            value
+        }
+    };
+    loop {
+        // SAFETY: the section ends with an entry of tag 0, which ends the loop.
+        let [tag, value] = unsafe { *entry };
+        match tag {
+            DT_NULL => return tables,
+            DT_STRTAB => tables.strings = address(value),
+            DT_VERNEED => tables.needed = address(value),
+            DT_VERNEEDNUM => tables.needed_count = value,
+            _ => {}
+        }
+        // SAFETY: the last entry was not reached.
+        entry = unsafe { entry.add(1) };
+    }
+}
+
+/// # Safety
+/// The tables are those of a loaded object.
+unsafe fn needs(tables: &Tables, wanted: &[u8]) -> bool {
+    if tables.strings == 0 || tables.needed == 0 {
+        return false;
+    }
+    let mut library = tables.needed;
+    for _ in 0..tables.needed_count {
+        // SAFETY: the table has as many entries as the section says, each with as many versions as it says, linked
+        // by distances in bytes; names are strings in the string table.
+        unsafe {
+            let file = &*(library as *const Verneed);
+            let mut version = library.wrapping_add(file.aux as usize);
+            for _ in 0..file.count {
+                let aux = &*(version as *const Vernaux);
+                let name = tables.strings.wrapping_add(aux.name as usize);
+                let name = core::ffi::CStr::from_ptr(name as *const libc::c_char);
+                if name.to_bytes() == wanted {
+                    return true;
+                }
+                version = version.wrapping_add(aux.next as usize);
+            }
+            library = library.wrapping_add(file.next as usize);
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    /// A test program needs the C library's versions, and nothing of libomp's.
+    #[test]
+    fn this_program_needs_the_c_library() {
+        assert!(super::asks_for_version(b"GLIBC_2.2.5"));
+        assert!(!super::asks_for_version(b"GLIBC_2.2"));
+        assert!(!super::wants_libomp());
+    }
+}

@@ -1,0 +1,210 @@
+//! libomp's variables (`KMP_*`) as far as they mean something here.
+//!
+//! Programs that clang built come with scripts that set these. Where one says the same as a variable of
+//! OpenMP, libomp's wins, as under libomp.
+
+use super::globals::Source;
+use super::parse::Bad;
+use super::ProcBind;
+use crate::affinity::order::{self, Affinity};
+use core::str;
+
+/// `KMP_LIBRARY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// Regions have one thread.
+    Serial,
+    /// Waiting threads spin.
+    Turnaround,
+    /// Waiting threads sleep.
+    Throughput,
+}
+
+impl Library {
+    /// The name in the variable.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Library::Serial => "serial",
+            Library::Turnaround => "turnaround",
+            Library::Throughput => "throughput",
+        }
+    }
+}
+
+/// What libomp's variables say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Libomp {
+    /// Some variable of libomp's is set.
+    pub given: bool,
+    /// `KMP_AFFINITY`.
+    pub affinity: Option<Affinity>,
+    /// `KMP_BLOCKTIME` in microseconds; the largest value: for ever.
+    pub blocktime_us: Option<u64>,
+    /// `KMP_LIBRARY`.
+    pub library: Option<Library>,
+    /// `KMP_DEVICE_THREAD_LIMIT`, else `KMP_ALL_THREADS`.
+    pub thread_limit: Option<u32>,
+    /// `KMP_STACKSIZE` in bytes.
+    pub stack_size: Option<u64>,
+    /// `KMP_ENABLE_TASK_THROTTLING`: a thread with many tasks that nobody has begun runs new ones at once.
+    pub throttles_tasks: bool,
+    /// `KMP_TEAMS_THREAD_LIMIT`.
+    pub teams_limit: Option<u32>,
+    /// `KMP_TEAMS_PROC_BIND`.
+    pub teams_bind: ProcBind,
+    /// `KMP_SETTINGS`.
+    pub settings: bool,
+    /// `KMP_VERSION`.
+    pub version: bool,
+}
+
+/// Reads them all.
+pub(super) fn read(from: &mut Source<'_>, given: bool) -> Libomp {
+    let mut boolean_of = |name: &str, unset: bool| from.read(name, boolean).unwrap_or(unset);
+    // What is only accepted is checked, too.
+    boolean_of("KMP_DUPLICATE_LIB_OK", true);
+    boolean_of("KMP_INIT_AT_FORK", true);
+    boolean_of("KMP_WARNINGS", true);
+    let throttles_tasks = boolean_of("KMP_ENABLE_TASK_THROTTLING", true);
+    let settings = boolean_of("KMP_SETTINGS", false);
+    let version = boolean_of("KMP_VERSION", false);
+    let limit = from.read("KMP_DEVICE_THREAD_LIMIT", positive);
+    let older = from.read("KMP_ALL_THREADS", positive);
+    Libomp {
+        given,
+        affinity: from.read("KMP_AFFINITY", |v| order::parse(v).ok_or(Bad)),
+        blocktime_us: from.read("KMP_BLOCKTIME", blocktime),
+        library: from.read("KMP_LIBRARY", library),
+        thread_limit: limit.or(older),
+        stack_size: from.read("KMP_STACKSIZE", size),
+        throttles_tasks,
+        teams_limit: from.read("KMP_TEAMS_THREAD_LIMIT", positive),
+        teams_bind: from
+            .read("KMP_TEAMS_PROC_BIND", teams_bind)
+            .unwrap_or(ProcBind::Spread),
+        settings,
+        version,
+    }
+}
+
+/// The value as a lower-case word.
+fn text(value: &[u8]) -> Result<String, Bad> {
+    let text = str::from_utf8(value).map_err(|_| Bad)?;
+    Ok(text.trim().to_ascii_lowercase())
+}
+
+/// libomp's booleans.
+pub(crate) fn boolean(value: &[u8]) -> Result<bool, Bad> {
+    match text(value)?.as_str() {
+        "true" | ".true." | "t" | "on" | "yes" | "y" | "1" | "enabled" => Ok(true),
+        "false" | ".false." | "f" | "off" | "no" | "n" | "0" | "disabled" => Ok(false),
+        _ => Err(Bad),
+    }
+}
+
+fn positive(value: &[u8]) -> Result<u32, Bad> {
+    let n: i32 = text(value)?.parse().map_err(|_| Bad)?;
+    u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Bad)
+}
+
+/// Microseconds.
+fn blocktime(value: &[u8]) -> Result<u64, Bad> {
+    let text = text(value)?;
+    if text == "infinite" || text == "infinity" {
+        return Ok(u64::MAX);
+    }
+    let (number, unit) = match text.strip_suffix("us") {
+        Some(number) => (number, 1),
+        None => (text.strip_suffix("ms").unwrap_or(&text), 1000),
+    };
+    let n: u64 = number.trim().parse().map_err(|_| Bad)?;
+    // What an `int` of milliseconds does not hold is for ever.
+    let us = n.saturating_mul(unit);
+    Ok(if us / 1000 < i32::MAX as u64 {
+        us
+    } else {
+        u64::MAX
+    })
+}
+
+fn library(value: &[u8]) -> Result<Library, Bad> {
+    match text(value)?.as_str() {
+        "serial" => Ok(Library::Serial),
+        "turnaround" | "dedicated" => Ok(Library::Turnaround),
+        "throughput" | "multiuser" => Ok(Library::Throughput),
+        _ => Err(Bad),
+    }
+}
+
+fn teams_bind(value: &[u8]) -> Result<ProcBind, Bad> {
+    match text(value)?.as_str() {
+        "spread" => Ok(ProcBind::Spread),
+        "close" => Ok(ProcBind::Close),
+        "primary" | "master" => Ok(ProcBind::Primary),
+        _ => Err(Bad),
+    }
+}
+
+/// Bytes: a number with a unit if wanted.
+fn size(value: &[u8]) -> Result<u64, Bad> {
+    let text = text(value)?;
+    let text = match text.strip_suffix('b') {
+        Some(rest) if !rest.is_empty() => rest,
+        _ => &text,
+    };
+    let (number, shift) = match text.as_bytes().last() {
+        Some(b'k') => (&text[..text.len() - 1], 10),
+        Some(b'm') => (&text[..text.len() - 1], 20),
+        Some(b'g') => (&text[..text.len() - 1], 30),
+        Some(b't') => (&text[..text.len() - 1], 40),
+        _ => (text, 0),
+    };
+    let n: u64 = number.trim().parse().map_err(|_| Bad)?;
+    if n.leading_zeros() < shift {
+        return Err(Bad);
+    }
+    Ok(n << shift)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocktimes() {
+        let of = |v: &str| blocktime(v.as_bytes()).ok();
+        assert_eq!(of("0"), Some(0));
+        assert_eq!(of(" 200 "), Some(200_000));
+        assert_eq!(of("50ms"), Some(50_000));
+        assert_eq!(of("50 US"), Some(50));
+        assert_eq!(of("Infinite"), Some(u64::MAX));
+        assert_eq!(of("99999999999999"), Some(u64::MAX));
+        for bad in ["", "-1", "1s", "us", "infinitely"] {
+            assert_eq!(of(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let of = |v: &str| size(v.as_bytes()).ok();
+        assert_eq!(of("65536"), Some(65536));
+        assert_eq!(of("64k"), Some(65536));
+        assert_eq!(of("2 MB"), Some(2 << 20));
+        assert_eq!(of("100b"), Some(100));
+        for bad in ["", "k", "b", "-1", "1x", "99999999999t"] {
+            assert_eq!(of(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn booleans_and_words() {
+        assert_eq!(boolean(b" ON ").ok(), Some(true));
+        assert_eq!(boolean(b"0").ok(), Some(false));
+        assert!(boolean(b"maybe").is_err() && boolean(b"\xff").is_err());
+        assert_eq!(library(b"Serial").ok(), Some(Library::Serial));
+        assert!(library(b"s").is_err());
+        assert_eq!(teams_bind(b"MASTER").ok(), Some(ProcBind::Primary));
+        assert!(positive(b"0").is_err() && positive(b"3000000000").is_err());
+    }
+}
