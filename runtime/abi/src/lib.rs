@@ -3,13 +3,13 @@
 //! * **What it is**: a thin skin. An entry converts its arguments, calls one function of the
 //!   engine, and converts back. One module per header and construct family; no logic, no state.
 //! * **What it owns**: the exported names, their version nodes, and the layouts of C types.
-//! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`, `hetmp-mq` and `hetmp-shmem`.
-//!
-//! A module that comes with its part: `goal`.
+//! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`, `hetmp-mq`,
+//!   `hetmp-shmem` and `hetmp-goal-job`.
 
 mod acc;
 mod device;
 mod entry;
+mod goal;
 mod gomp;
 mod kmpc;
 mod mq;

@@ -30,7 +30,7 @@ pub const GIVES: u16 = 0;
 pub const GETS: u16 = 1;
 
 /// The elements of a reduction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vector {
     /// How they are combined. Subtraction and division depend on the order of operands: what comes out is defined only
     /// for the others.

@@ -286,6 +286,12 @@ impl Graph {
         Ok(OpId(id))
     }
 
+    /// The operation with this number, if there is one.
+    #[must_use]
+    pub fn id(&self, index: usize) -> Option<OpId> {
+        (index < self.ops.len()).then_some(OpId(index as u32))
+    }
+
     /// `later` begins once `earlier` is complete, or has begun.
     ///
     /// # Errors

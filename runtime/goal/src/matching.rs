@@ -4,8 +4,9 @@
 //! message: both queues are in order. What lies here is bounded by credits (eager messages) and by
 //! [`Limits::offers`] (offers, of which only the header is kept); see [`crate::rank`].
 
+use crate::map::HashMap;
 use crate::packet::Label;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Source and label.
 pub(crate) type Key = (u32, Label);

@@ -91,9 +91,9 @@ const CREDITS: u8 = 6;
 const ABORT: u8 = 7;
 
 impl Packet {
-    /// The packet as it goes over a link.
+    /// The packet as it goes over a link: the payload follows the header.
     #[must_use]
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub fn parts(&self) -> ([u8; HEADER_BYTES], &[u8]) {
         let nobody = Label {
             context: 0,
             sequence: 0,
@@ -139,15 +139,21 @@ impl Packet {
                 (ABORT, label, 0, 0, none)
             }
         };
-        let mut out = Vec::with_capacity(HEADER_BYTES + payload.len());
-        out.extend([kind, 0, 0, 0]);
-        out.extend(label.context.to_le_bytes());
-        out.extend(label.sequence.to_le_bytes());
-        out.extend(label.tag.to_le_bytes());
-        out.extend(ticket.to_le_bytes());
-        out.extend(bytes.to_le_bytes());
-        out.extend(payload);
-        out
+        let mut header = [0; HEADER_BYTES];
+        header[0] = kind;
+        header[4..8].copy_from_slice(&label.context.to_le_bytes());
+        header[8..16].copy_from_slice(&label.sequence.to_le_bytes());
+        header[16..20].copy_from_slice(&label.tag.to_le_bytes());
+        header[20..24].copy_from_slice(&ticket.to_le_bytes());
+        header[24..32].copy_from_slice(&bytes.to_le_bytes());
+        (header, payload)
+    }
+
+    /// Both parts in one.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let (header, payload) = self.parts();
+        [&header, payload].concat()
     }
 
     /// The packet that these bytes are. `None`: they are none, and nothing is to be done for them.
@@ -192,6 +198,7 @@ impl Packet {
             _ => return None,
         };
         // What a kind has no use for is zero: one packet has one form.
-        (packet.to_bytes() == bytes).then_some(packet)
+        let (form, rest) = packet.parts();
+        (form == header && rest == payload).then_some(packet)
     }
 }

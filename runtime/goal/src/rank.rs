@@ -24,6 +24,7 @@
 
 use crate::element;
 use crate::graph::Work;
+use crate::map::{HashMap, HashSet};
 use crate::matching::{Early, Key, Matching, Posted};
 use crate::memory::{gather, scatter, total, Buffer, Memory};
 use crate::packet::{Label, Packet};
@@ -31,7 +32,7 @@ use crate::run::Counters;
 use crate::schedule::Schedule;
 use core::cmp::Reverse;
 use core::fmt;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 /// Bounds of what a rank keeps for its peers. The same on all ranks of a job.
@@ -95,6 +96,8 @@ pub enum Failure {
         /// Its rank.
         peer: u32,
     },
+    /// It was ended here before it was over.
+    Abandoned,
 }
 
 impl fmt::Display for Failure {
@@ -112,6 +115,7 @@ impl fmt::Display for Failure {
                 write!(f, "rank {peer}: its part of the schedule failed")
             }
             Failure::PeerLost { peer } => write!(f, "rank {peer}: lost"),
+            Failure::Abandoned => f.write_str("ended before it was over"),
         }
     }
 }
@@ -263,6 +267,8 @@ pub struct Rank {
     /// Ends of calcs: time, run, place.
     timers: BinaryHeap<Reverse<(u64, u32, usize)>>,
     out: VecDeque<(u32, Packet)>,
+    /// Runs that have ended and that [`Rank::ended`] has not told of.
+    ended: VecDeque<u32>,
     counts: Counts,
     now: u64,
 }
@@ -279,20 +285,21 @@ impl Rank {
             me,
             ranks,
             limits,
-            runs: HashMap::new(),
+            runs: HashMap::default(),
             next_run: 0,
-            sequences: HashMap::new(),
-            open: HashMap::new(),
-            aborted: HashMap::new(),
+            sequences: HashMap::default(),
+            open: HashMap::default(),
+            aborted: HashMap::default(),
             completions: VecDeque::new(),
             matching: Matching::default(),
-            peers: HashMap::new(),
-            lost: HashSet::new(),
-            offered: HashMap::new(),
-            promised: HashMap::new(),
+            peers: HashMap::default(),
+            lost: HashSet::default(),
+            offered: HashMap::default(),
+            promised: HashMap::default(),
             next_ticket: 0,
             timers: BinaryHeap::new(),
             out: VecDeque::new(),
+            ended: VecDeque::new(),
             counts: Counts::default(),
             now: 0,
         }
@@ -378,6 +385,39 @@ impl Rank {
             return None;
         }
         self.runs.remove(&run.0).map(|r| (r.state, r.memory))
+    }
+
+    /// A run that has ended since the last call; each once. Those taken before they were told of are left out.
+    pub fn ended(&mut self) -> Option<Handle> {
+        loop {
+            let id = self.ended.pop_front()?;
+            if self.runs.contains_key(&id) {
+                return Some(Handle(id));
+            }
+        }
+    }
+
+    /// Ends a run that is not over: its peers' parts of it fail.
+    pub fn abandon(&mut self, run: Handle) {
+        self.fail(run.0, Failure::Abandoned);
+        self.settle();
+    }
+
+    /// Runs that are not over.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether a run that is not over still needs the peer.
+    #[must_use]
+    pub fn needs(&self, peer: u32) -> bool {
+        let needs = |id: &u32| {
+            self.runs
+                .get(id)
+                .is_some_and(|r| r.needs.contains_key(&peer))
+        };
+        self.open.values().any(needs)
     }
 
     /// The next packet to send, and its target. Never this rank.
@@ -599,6 +639,7 @@ impl Rank {
         };
         let (context, sequence) = (run.context, run.sequence);
         self.open.remove(&(context, sequence));
+        self.ended.push_back(id);
         for source in self.matching.forget_early(context, sequence) {
             self.taken(source);
         }

@@ -404,6 +404,11 @@ impl Schedule {
             .unwrap_or(Work::Calc { nanoseconds: 0 })
     }
 
+    /// What its operations do, in traversal order.
+    pub fn works(&self) -> impl Iterator<Item = Work> + '_ {
+        (0..self.operations()).map(|p| self.work(p))
+    }
+
     /// The graph that this schedule was compiled from, its operations in traversal order.
     #[must_use]
     pub fn to_graph(&self) -> Graph {

@@ -8,7 +8,7 @@
 use core::fmt;
 
 /// The type of the elements of a local operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// Two's complement, of 1 to 64 bits.
     Signed(u8),
@@ -77,7 +77,7 @@ impl fmt::Display for Type {
 }
 
 /// What a local operation does with each pair of elements: `target = target OP operand`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Arithmetic {
     /// Sum.

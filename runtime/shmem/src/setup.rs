@@ -128,6 +128,11 @@ fn reopen(world: &'static World) {
 }
 
 fn start(f: &'static str, requested: c_int) {
+    if job::established().is_some() {
+        report::fatal(format_args!(
+            "{f} after GOAL_Init: shmem_init before it is accepted, whose job GOAL then shares"
+        ));
+    }
     let mut exchange = match bootstrap::connect() {
         Ok(exchange) => exchange,
         Err(e) => report::fatal(format_args!("{f} {e}")),

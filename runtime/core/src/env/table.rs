@@ -518,8 +518,8 @@ const OTHERS: &[Variable] = &[
         .default("auto")
         .accepts("auto, shm, emulated or tcp")
         .help(
-            "How OpenSHMEM operations reach other PEs: shared memory where the PE is on this \
-             machine and TCP where not, only the one, the other, or queue pairs of a software NIC.",
+            "How OpenSHMEM operations and GOAL messages reach other processes: shared memory where they are \
+             on this machine and TCP where not, only the one, the other, or queue pairs of a software NIC.",
         )
         .spec("hetmp"),
     hetmp("HETMP_NIC_MODEL", Kind::Notation)
@@ -528,6 +528,32 @@ const OTHERS: &[Variable] = &[
         .help(
             "The memory model of the NIC: gpu delays and reorders what the fabric may delay and \
              reorder, differently with each seed; check reports two operations that no fence orders.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_ENGINE", Kind::Word)
+        .default("thread")
+        .accepts("thread or user")
+        .help(
+            "Who moves nonblocking collectives of goal.h on: a thread of each process that sleeps until \
+             a message comes, or only the program's own calls of Test and Wait.",
+        )
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_ALLREDUCE", Kind::Word)
+        .default("auto")
+        .accepts("auto, doubling or ring")
+        .help("How goal_allreduce goes: by size and number of ranks, recursive doubling, or a ring.")
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_ALLGATHER", Kind::Word)
+        .default("auto")
+        .accepts("auto, log or ring")
+        .help("How goal_allgather goes: by size and number of ranks, in log2 steps, or a ring.")
+        .spec("hetmp"),
+    hetmp("HETMP_GOAL_ALLTOALL", Kind::Word)
+        .default("auto")
+        .accepts("auto, direct or bruck")
+        .help(
+            "How goal_alltoall goes: by size and number of ranks, all pairs at once, or in log2 steps \
+             (Bruck et al.).",
         )
         .spec("hetmp"),
 ];

@@ -6,8 +6,8 @@
 
 use super::{Builder, GETS, GIVES};
 use crate::graph::{Error, Graph};
+use crate::map::HashMap;
 use crate::memory::Buffer;
-use std::collections::HashMap;
 
 /// Block `i` of what is given goes to destination `i`; block `i` of what is got is of source `i`.
 ///
@@ -53,7 +53,7 @@ fn exchange(
         bytes.saturating_mul(sources.len() as u64),
     )?;
     // A neighbour that is named twice gets two tags: the order of equal ones is nobody's.
-    let mut named: HashMap<u32, u32> = HashMap::new();
+    let mut named: HashMap<u32, u32> = HashMap::default();
     let mut next = |peer: u32| {
         let n = named.entry(peer).or_default();
         *n += 1;
@@ -67,7 +67,7 @@ fn exchange(
             &[],
         )?;
     }
-    let mut named: HashMap<u32, u32> = HashMap::new();
+    let mut named: HashMap<u32, u32> = HashMap::default();
     for (i, to) in destinations.iter().enumerate() {
         let n = named.entry(*to).or_default();
         *n += 1;

@@ -1,0 +1,296 @@
+//! Programs that use `goal.h`, as users build and start them: installed by `scripts/install`, linked with what its
+//! pkg-config file says, started by `hetrun`.
+//!
+//! Every program of `c-tests/goal` checks itself and prints one line. A test is one program, one engine and one way between
+//! the ranks, on 1, 2, 4 and 7 of them. Lines `goal-test: NAME=VALUE` in a program's head:
+//!
+//! | line | meaning |
+//! | --- | --- |
+//! | `ranks=2 4` | only so many |
+//! | `engine=user` | only this one |
+//! | `env=NAME=VALUE` | a further run with this variable; may come several times |
+//! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error, instead of the line |
+
+use hetmp_abi_compat::{exec, library};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+#[derive(Clone, Debug)]
+struct Program {
+    name: String,
+    source: PathBuf,
+    ranks: Vec<u32>,
+    engines: Vec<String>,
+    env: Vec<(String, String)>,
+    ends: Option<(i32, String)>,
+}
+
+fn folder() -> PathBuf {
+    library::root().join("c-tests/goal")
+}
+
+fn read(source: PathBuf) -> Program {
+    let text = fs::read_to_string(&source).expect("a readable program");
+    let mut program = Program {
+        name: source
+            .file_stem()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned(),
+        source,
+        ranks: vec![1, 2, 4, 7],
+        engines: vec!["user".to_owned(), "thread".to_owned()],
+        env: vec![],
+        ends: None,
+    };
+    for line in text.lines().take(12) {
+        let Some((_, setting)) = line.split_once("goal-test: ") else {
+            continue;
+        };
+        let setting = setting.trim_end().trim_end_matches("*/").trim_end();
+        let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
+        match name {
+            "ranks" => {
+                let numbers = value.split_whitespace().map(|n| n.parse().expect("ranks"));
+                program.ranks = numbers.collect();
+            }
+            "engine" => program.engines = vec![value.to_owned()],
+            "env" => {
+                let (name, value) = value.split_once('=').expect("env=NAME=VALUE");
+                program.env.push((name.to_owned(), value.to_owned()));
+            }
+            "ends" => {
+                let (status, text) = value.split_once(' ').expect("ends=STATUS TEXT");
+                program.ends = Some((status.parse().expect("a status"), text.to_owned()));
+            }
+            _ => panic!("hetmp: line {line}: ranks, engine, env and ends are accepted"),
+        }
+    }
+    program
+}
+
+fn all() -> Vec<Program> {
+    let mut programs: Vec<Program> = fs::read_dir(folder())
+        .expect("hetmp: folder c-tests/goal: is needed")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .map(read)
+        .collect();
+    programs.sort_by(|a, b| a.name.cmp(&b.name));
+    programs
+}
+
+fn scratch() -> PathBuf {
+    library::target_dir().join("goal-tests")
+}
+
+fn prefix() -> &'static Path {
+    static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
+    INSTALLED.get_or_init(|| library::installed(&scratch().join("prefix")))
+}
+
+/// What `pkg-config hetmp-goal` would say: the flags to compile with, and to link with.
+fn flags() -> (Vec<String>, Vec<String>) {
+    let shown = prefix().display().to_string();
+    let text = fs::read_to_string(prefix().join("lib/pkgconfig/hetmp-goal.pc"))
+        .expect("hetmp: hetmp-goal.pc: is installed");
+    let field = |name: &str| -> Vec<String> {
+        let line = text.lines().find_map(|l| l.strip_prefix(name));
+        line.expect("hetmp: hetmp-goal.pc: Cflags and Libs are needed")
+            .replace("${libdir}", &format!("{shown}/lib"))
+            .replace("${includedir}", &format!("{shown}/include"))
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect()
+    };
+    (field("Cflags:"), field("Libs:"))
+}
+
+fn start(path: &Path, args: &[String], env: &[(String, String)]) -> exec::Outcome {
+    exec::run(&exec::Program {
+        path,
+        args,
+        env,
+        dir: &library::root(),
+        // A loaded machine; what hangs is to be seen all the same.
+        limit: Duration::from_secs(120),
+        merge: false,
+    })
+    .expect("a program that starts")
+}
+
+fn compile(compiler: &str, args: &[String]) -> Result<(), Failed> {
+    let path = hetmp_abi_compat::suite::find_in_path(compiler).map_err(|e| e.to_string())?;
+    let out = start(&path, args, &[]);
+    if out.ending != exec::Ending::Exit(0) || !out.stderr.is_empty() {
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        return Err(format!("{compiler} {}: {said}", args.join(" ")).into());
+    }
+    Ok(())
+}
+
+fn build(program: &Program) -> Result<PathBuf, Failed> {
+    let (cflags, libs) = flags();
+    let bin = scratch().join("bin");
+    fs::create_dir_all(&bin).map_err(|e| e.to_string())?;
+    let out = bin.join(&program.name);
+    let mut args: Vec<String> = [
+        "-std=gnu11",
+        "-O1",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-Wshadow",
+        "-pthread",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    args.extend(cflags);
+    args.push(program.source.display().to_string());
+    args.extend(["-o".to_owned(), out.display().to_string()]);
+    args.extend(libs);
+    compile("gcc", &args)?;
+    Ok(out)
+}
+
+/// The line that a program prints when all was right.
+fn verdict(program: &Program, ranks: u32, out: &exec::Outcome) -> Result<(), Failed> {
+    let text = |bytes: &[u8]| {
+        String::from_utf8_lossy(bytes)
+            .chars()
+            .take(3000)
+            .collect::<String>()
+    };
+    let (stdout, stderr) = (text(&out.stdout), text(&out.stderr));
+    let shown = format!("{}\n--- output\n{stdout}--- errors\n{stderr}", out.ending);
+    if let Some((status, words)) = &program.ends {
+        if out.ending != exec::Ending::Exit(*status) || !stderr.contains(words) {
+            return Err(format!("status {status} and {words:?} were to come: {shown}").into());
+        }
+        return Ok(());
+    }
+    if out.ending != exec::Ending::Exit(0) || !stderr.is_empty() {
+        return Err(shown.into());
+    }
+    let begins = format!("{}: passed, ", program.name);
+    let ends = format!(" checks on rank 0 of {ranks}\n");
+    let checks = stdout
+        .strip_prefix(&begins)
+        .and_then(|rest| rest.strip_suffix(&ends))
+        .and_then(|n| n.parse::<u64>().ok());
+    if checks.is_none_or(|n| n == 0) {
+        return Err(format!("not `{begins}N{}`: {shown}", ends.trim_end()).into());
+    }
+    Ok(())
+}
+
+fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
+    static BUILT: std::sync::Mutex<Vec<(String, PathBuf)>> = std::sync::Mutex::new(Vec::new());
+    let path = {
+        let mut built = BUILT.lock().map_err(|e| e.to_string())?;
+        match built.iter().find(|(name, _)| *name == program.name) {
+            Some((_, path)) => path.clone(),
+            None => {
+                let path = build(program)?;
+                built.push((program.name.clone(), path.clone()));
+                path
+            }
+        }
+    };
+    let hetrun = prefix().join("bin/hetrun");
+    let mut variables = vec![None];
+    variables.extend(program.env.iter().map(Some));
+    for ranks in &program.ranks {
+        for variable in &variables {
+            let mut env = vec![
+                ("HETMP_GOAL_ENGINE".to_owned(), engine.to_owned()),
+                ("HETMP_NIC".to_owned(), way.to_owned()),
+            ];
+            env.extend(variable.cloned());
+            let args = [
+                "-n".to_owned(),
+                ranks.to_string(),
+                path.display().to_string(),
+            ];
+            let out = start(&hetrun, &args, &env);
+            verdict(program, *ranks, &out)
+                .map_err(|e| format!("{ranks} ranks, {env:?}: {}", e.message().unwrap_or("")))?;
+        }
+    }
+    Ok(())
+}
+
+/// The header alone, in every dialect of both compilers.
+fn dialects(compiler: &str, cxx: bool) -> Result<(), Failed> {
+    let folder = scratch();
+    fs::create_dir_all(&folder).map_err(|e| e.to_string())?;
+    let source = folder.join(format!(
+        "dialect-{compiler}.{}",
+        if cxx { "cc" } else { "c" }
+    ));
+    let text = "#include <goal.h>\nint main(void) { GOAL_Handle h = GOAL_HANDLE_NULL; int done; \
+                long v = GOAL_LONG; (void)v; return GOAL_Test(&h, &done); }\n";
+    fs::write(&source, text).map_err(|e| e.to_string())?;
+    let standards: &[&str] = if cxx {
+        &["c++98", "c++11", "c++14", "c++17", "c++20"]
+    } else {
+        &["c89", "c99", "c11", "c17", "c2x"]
+    };
+    for standard in standards {
+        let args = [
+            format!("-std={standard}"),
+            "-pedantic".to_owned(),
+            "-Wall".to_owned(),
+            "-Wextra".to_owned(),
+            "-Werror".to_owned(),
+            "-fsyntax-only".to_owned(),
+            format!("-I{}", library::root().join("include").display()),
+            source.display().to_string(),
+        ];
+        compile(compiler, &args)?;
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // A job has several busy processes already.
+    arguments.test_threads.get_or_insert(2);
+    let mut trials = Vec::new();
+    for (compiler, cxx) in [
+        ("gcc", false),
+        ("g++", true),
+        ("clang", false),
+        ("clang++", true),
+    ] {
+        if hetmp_abi_compat::suite::find_in_path(compiler).is_err() {
+            trials.push(
+                Trial::test(
+                    format!("header::{compiler}, which is not installed"),
+                    || Ok(()),
+                )
+                .with_ignored_flag(true),
+            );
+            continue;
+        }
+        trials.push(Trial::test(format!("header::{compiler}"), move || {
+            dialects(compiler, cxx)
+        }));
+    }
+    for program in all() {
+        for engine in program.engines.clone() {
+            for way in ["auto", "emulated", "tcp"] {
+                let (program, engine) = (program.clone(), engine.clone());
+                trials.push(Trial::test(
+                    format!("{way}::{engine}::{}", program.name),
+                    move || run(&program, &engine, way),
+                ));
+            }
+        }
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

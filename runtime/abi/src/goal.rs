@@ -1,0 +1,677 @@
+//! `goal.h`: dependency graphs, their runs, and collectives.
+//!
+//! The names are our own, so they are exported without a version node. Each entry converts, calls one function of
+//! `hetmp-goal-job`, and converts back.
+
+use core::ffi::{c_char, c_int, c_void};
+use hetmp_goal::collectives::Vector;
+use hetmp_goal::element::{Arithmetic, Type};
+use hetmp_goal::graph::{After, Work};
+use hetmp_goal::memory::Buffer;
+use hetmp_goal_job::api::{self, Code, Error, Key};
+use hetmp_goal_job::choice::Collective;
+use hetmp_goal_job::Segment;
+
+type Result<T> = core::result::Result<T, Error>;
+
+/// `GOAL_Piece`.
+#[repr(C)]
+pub(crate) struct Piece {
+    start: *const c_void,
+    bytes: usize,
+    space: c_int,
+}
+
+const _: () = assert!(size_of::<Piece>() == 24 && align_of::<Piece>() == 8);
+
+/// The code of a result; the words of an error are kept.
+fn code(result: Result<()>) -> c_int {
+    match result {
+        Ok(()) => Code::Success as c_int,
+        Err(error) => {
+            api::remember(&error);
+            error.code as c_int
+        }
+    }
+}
+
+/// Stores a value where the program wants it.
+///
+/// # Safety
+/// `at` is null or valid.
+unsafe fn put<T>(at: *mut T, value: Result<T>) -> Result<()> {
+    if at.is_null() {
+        return Err(null("result"));
+    }
+    // SAFETY: valid by the caller's promise, and not null.
+    unsafe { *at = value? };
+    Ok(())
+}
+
+/// Makes something with a handle, unless there is no place for the handle.
+///
+/// # Safety
+/// As [`put`].
+unsafe fn make(at: *mut Key, make: impl FnOnce() -> Result<Key>) -> c_int {
+    if at.is_null() {
+        return code(Err(null("handle")));
+    }
+    // SAFETY: the caller's promise.
+    code(unsafe { put(at, make()) })
+}
+
+/// Frees what a handle stands for.
+///
+/// # Safety
+/// As [`put`].
+unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
+    if at.is_null() {
+        return code(Err(null("handle")));
+    }
+    // SAFETY: valid by the caller's promise, and not null.
+    let key = unsafe { core::mem::take(&mut *at) };
+    code(free(key))
+}
+
+/// Adds an operation, and stores its number where the program wants it.
+///
+/// # Safety
+/// As [`put`].
+unsafe fn add(graph: Key, work: Result<Work>, op: *mut c_int) -> c_int {
+    code(work.and_then(|work| api::add(graph, work)).map(|number| {
+        if !op.is_null() {
+            // SAFETY: valid by the caller's promise.
+            unsafe { *op = number };
+        }
+    }))
+}
+
+fn null(what: &str) -> Error {
+    Error::new(
+        Code::Argument,
+        format_args!("{what} (null): an address is accepted"),
+    )
+}
+
+fn wrong(what: &str, value: impl core::fmt::Display, accepted: &str) -> Error {
+    Error::new(
+        Code::Argument,
+        format_args!("{what} {value}: {accepted} is accepted"),
+    )
+}
+
+fn rank(number: c_int) -> Result<u32> {
+    u32::try_from(number).map_err(|_| {
+        Error::new(
+            Code::Rank,
+            format_args!("rank {number}: one of the job is accepted"),
+        )
+    })
+}
+
+fn tag(number: c_int) -> Result<u32> {
+    u32::try_from(number).map_err(|_| wrong("tag", number, "a number from 0"))
+}
+
+fn element(number: c_int) -> Result<Type> {
+    let bits = number & 0xff;
+    match number & !0xff {
+        0x100 if (1..=64).contains(&bits) => Ok(Type::Signed(bits as u8)),
+        0x200 if (1..=64).contains(&bits) => Ok(Type::Unsigned(bits as u8)),
+        0x300 if bits == 0 => Ok(Type::Float),
+        0x300 if bits == 1 => Ok(Type::Double),
+        _ => Err(Error::new(
+            Code::Type,
+            format_args!(
+                "type {number:#x}: GOAL_SIGNED(1 to 64), GOAL_UNSIGNED(1 to 64), GOAL_FLOAT and GOAL_DOUBLE are accepted"
+            ),
+        )),
+    }
+}
+
+fn arithmetic(number: c_int) -> Result<Arithmetic> {
+    let found = usize::try_from(number)
+        .ok()
+        .and_then(|n| Arithmetic::ALL.get(n).copied());
+    found.ok_or_else(|| {
+        Error::new(
+            Code::Type,
+            format_args!("operation {number}: GOAL_ADD to GOAL_XOR are accepted"),
+        )
+    })
+}
+
+fn vector(count: usize, type_: c_int, operation: c_int) -> Result<Vector> {
+    let (op, element) = (arithmetic(operation)?, element(type_)?);
+    if !op.takes(element) {
+        return Err(Error::new(
+            Code::Type,
+            format_args!("{op} of {element}: no such operation"),
+        ));
+    }
+    Ok(Vector {
+        op,
+        element,
+        count: count as u64,
+    })
+}
+
+fn piece(start: *const c_void, space: c_int, bytes: usize) -> Result<Buffer> {
+    // Operations reach the memory by its address.
+    api::piece(space, start.expose_provenance(), bytes)
+}
+
+/// # Safety
+/// `pieces` is null or has `n`.
+unsafe fn pieces(pieces: *const Piece, n: c_int) -> Result<Vec<Buffer>> {
+    let n = usize::try_from(n).map_err(|_| wrong("number of pieces", n, "a number from 0"))?;
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    if pieces.is_null() {
+        return Err(null("pieces"));
+    }
+    // SAFETY: the caller's promise.
+    let pieces = unsafe { core::slice::from_raw_parts(pieces, n) };
+    pieces
+        .iter()
+        .map(|p| piece(p.start, p.space, p.bytes))
+        .collect()
+}
+
+/// `GOAL_Error_string`.
+#[no_mangle]
+extern "C" fn GOAL_Error_string(number: c_int) -> *const c_char {
+    let known = usize::try_from(number)
+        .ok()
+        .and_then(|n| Code::ALL.get(n))
+        .map(|c| c.text());
+    known.unwrap_or(c"no code of goal.h").as_ptr()
+}
+
+/// `GOAL_Last_error`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Last_error(text: *mut c_char, n: usize) -> c_int {
+    if text.is_null() || n == 0 {
+        return Code::Argument as c_int;
+    }
+    let words = api::last_words();
+    let len = words.len().min(n - 1);
+    // SAFETY: the program passes `n` bytes.
+    unsafe {
+        core::ptr::copy_nonoverlapping(words.as_ptr().cast(), text, len);
+        *text.add(len) = 0;
+    }
+    Code::Success as c_int
+}
+
+/// `GOAL_Init`.
+#[no_mangle]
+extern "C" fn GOAL_Init() -> c_int {
+    code(api::init())
+}
+
+/// `GOAL_Finalize`.
+#[no_mangle]
+extern "C" fn GOAL_Finalize() -> c_int {
+    code(api::finalize())
+}
+
+/// `GOAL_Rank`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Rank(rank: *mut c_int) -> c_int {
+    // SAFETY: the program passes null or an int.
+    code(unsafe { put(rank, api::place().map(|p| p.0 as c_int)) })
+}
+
+/// `GOAL_Size`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Size(size: *mut c_int) -> c_int {
+    // SAFETY: the program passes null or an int.
+    code(unsafe { put(size, api::place().map(|p| p.1 as c_int)) })
+}
+
+/// `GOAL_Create`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Create(graph: *mut Key) -> c_int {
+    // SAFETY: the program passes null or a handle.
+    unsafe { make(graph, api::create) }
+}
+
+/// `GOAL_Free_graph`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Free_graph(graph: *mut Key) -> c_int {
+    // SAFETY: the program passes null or a handle.
+    unsafe { free(graph, api::free_graph) }
+}
+
+/// `GOAL_Scratchpad`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Scratchpad(graph: Key, bytes: usize, offset: *mut usize) -> c_int {
+    // SAFETY: the program passes null or a size_t.
+    code(unsafe { put(offset, api::scratch(graph, bytes).map(|o| o as usize)) })
+}
+
+/// `GOAL_Bind`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Bind(graph: Key, bytes: usize, space: *mut c_int) -> c_int {
+    // SAFETY: the program passes null or an int.
+    code(unsafe { put(space, api::segment(graph, bytes)) })
+}
+
+fn send(to: c_int, number: c_int, from: Result<Vec<Buffer>>) -> Result<Work> {
+    Ok(Work::Send {
+        to: rank(to)?,
+        tag: tag(number)?,
+        from: from?,
+    })
+}
+
+fn recv(from: c_int, number: c_int, into: Result<Vec<Buffer>>) -> Result<Work> {
+    Ok(Work::Recv {
+        from: rank(from)?,
+        tag: tag(number)?,
+        into: into?,
+    })
+}
+
+/// `GOAL_Send`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Send(
+    graph: Key,
+    buffer: *const c_void,
+    space: c_int,
+    bytes: usize,
+    to: c_int,
+    tag: c_int,
+    op: *mut c_int,
+) -> c_int {
+    let from = piece(buffer, space, bytes).map(|p| vec![p]);
+    // SAFETY: the program passes null or an operation's place.
+    unsafe { add(graph, send(to, tag, from), op) }
+}
+
+/// `GOAL_Recv`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Recv(
+    graph: Key,
+    buffer: *mut c_void,
+    space: c_int,
+    bytes: usize,
+    from: c_int,
+    tag: c_int,
+    op: *mut c_int,
+) -> c_int {
+    let into = piece(buffer, space, bytes).map(|p| vec![p]);
+    // SAFETY: the program passes null or an operation's place.
+    unsafe { add(graph, recv(from, tag, into), op) }
+}
+
+/// `GOAL_Sendv`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Sendv(
+    graph: Key,
+    list: *const Piece,
+    n: c_int,
+    to: c_int,
+    tag: c_int,
+    op: *mut c_int,
+) -> c_int {
+    // SAFETY: the program passes null or so many pieces, and null or an operation's place.
+    unsafe { add(graph, send(to, tag, pieces(list, n)), op) }
+}
+
+/// `GOAL_Recvv`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Recvv(
+    graph: Key,
+    list: *const Piece,
+    n: c_int,
+    from: c_int,
+    tag: c_int,
+    op: *mut c_int,
+) -> c_int {
+    // SAFETY: the program passes null or so many pieces, and null or an operation's place.
+    unsafe { add(graph, recv(from, tag, pieces(list, n)), op) }
+}
+
+/// `GOAL_Local`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Local(
+    graph: Key,
+    operation: c_int,
+    type_: c_int,
+    count: usize,
+    target: *mut c_void,
+    target_space: c_int,
+    operand: *const c_void,
+    operand_space: c_int,
+    op: *mut c_int,
+) -> c_int {
+    let work = || {
+        let v = vector(count, type_, operation)?;
+        let bytes = usize::try_from(v.bytes()).unwrap_or(usize::MAX);
+        Ok(Work::Local {
+            op: v.op,
+            element: v.element,
+            target: vec![piece(target, target_space, bytes)?],
+            operand: vec![piece(operand, operand_space, bytes)?],
+        })
+    };
+    // SAFETY: the program passes null or an operation's place.
+    unsafe { add(graph, work(), op) }
+}
+
+/// `GOAL_Copy`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Copy(
+    graph: Key,
+    to: *mut c_void,
+    to_space: c_int,
+    from: *const c_void,
+    from_space: c_int,
+    bytes: usize,
+    op: *mut c_int,
+) -> c_int {
+    let work = || {
+        Ok(Work::Copy {
+            into: vec![piece(to, to_space, bytes)?],
+            from: vec![piece(from, from_space, bytes)?],
+        })
+    };
+    // SAFETY: the program passes null or an operation's place.
+    unsafe { add(graph, work(), op) }
+}
+
+/// `GOAL_Timestamp`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Timestamp(
+    graph: Key,
+    buffer: *mut c_void,
+    space: c_int,
+    op: *mut c_int,
+) -> c_int {
+    let work = piece(buffer, space, 8).map(|into| Work::Timestamp { into });
+    // SAFETY: the program passes null or an operation's place.
+    unsafe { add(graph, work, op) }
+}
+
+/// `GOAL_Requires`.
+#[no_mangle]
+extern "C" fn GOAL_Requires(graph: Key, later: c_int, earlier: c_int) -> c_int {
+    code(api::order(graph, later, After::Complete, earlier))
+}
+
+/// `GOAL_Requires_begun`.
+#[no_mangle]
+extern "C" fn GOAL_Requires_begun(graph: Key, later: c_int, earlier: c_int) -> c_int {
+    code(api::order(graph, later, After::Begun, earlier))
+}
+
+/// `GOAL_Compile`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Compile(graph: Key, schedule: *mut Key) -> c_int {
+    // SAFETY: the program passes null or a handle.
+    unsafe { make(schedule, || api::compile(graph)) }
+}
+
+/// `GOAL_Load`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Key) -> c_int {
+    let load = || {
+        if bytes.is_null() {
+            return Err(null("bytes"));
+        }
+        // SAFETY: the program passes so many bytes.
+        api::load(unsafe { core::slice::from_raw_parts(bytes.cast(), n) })
+    };
+    // SAFETY: the program passes null or a handle.
+    unsafe { make(schedule, load) }
+}
+
+/// `GOAL_Free_schedule`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Free_schedule(schedule: *mut Key) -> c_int {
+    // SAFETY: the program passes null or a handle.
+    unsafe { free(schedule, api::free_schedule) }
+}
+
+/// `GOAL_Run`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Run(schedule: Key, handle: *mut Key) -> c_int {
+    // SAFETY: the program passes null or a handle, and keeps the buffers of the schedule until the run has ended.
+    unsafe { make(handle, || api::run(schedule, 0, &[])) }
+}
+
+/// `GOAL_Run_bound`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Run_bound(
+    schedule: Key,
+    context: c_int,
+    segments: *const *mut c_void,
+    bytes: *const usize,
+    n: c_int,
+    handle: *mut Key,
+) -> c_int {
+    let run = || {
+        let count =
+            usize::try_from(n).map_err(|_| wrong("number of segments", n, "a number from 0"))?;
+        if count > 0 && (segments.is_null() || bytes.is_null()) {
+            return Err(null("segments"));
+        }
+        let mut bound = Vec::new();
+        for i in 0..count {
+            // SAFETY: the program passes so many addresses and lengths.
+            let (start, bytes) = unsafe { (*segments.add(i), *bytes.add(i)) };
+            if start.is_null() && bytes > 0 {
+                return Err(null("segment"));
+            }
+            bound.push(Segment {
+                start: start.cast(),
+                bytes: bytes as u64,
+            });
+        }
+        // SAFETY: the program keeps the buffers until the run has ended.
+        unsafe { api::run(schedule, context, &bound) }
+    };
+    // SAFETY: the program passes null or a handle.
+    unsafe { make(handle, run) }
+}
+
+/// `GOAL_Test`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Test(handle: *mut Key, done: *mut c_int) -> c_int {
+    if handle.is_null() || done.is_null() {
+        return code(Err(null("handle or done")));
+    }
+    // SAFETY: the program passes a handle and an int.
+    let (handle, done) = unsafe { (&mut *handle, &mut *done) };
+    *done = 1;
+    if *handle == 0 {
+        return Code::Success as c_int;
+    }
+    let ended = api::test(*handle);
+    if ended == Ok(false) {
+        *done = 0;
+    } else {
+        *handle = 0;
+    }
+    code(ended.map(|_| ()))
+}
+
+/// `GOAL_Wait`.
+#[no_mangle]
+unsafe extern "C" fn GOAL_Wait(handle: *mut Key) -> c_int {
+    if handle.is_null() {
+        return code(Err(null("handle")));
+    }
+    // SAFETY: the program passes a handle.
+    match unsafe { core::mem::take(&mut *handle) } {
+        0 => Code::Success as c_int,
+        key => code(api::wait(key)),
+    }
+}
+
+/// Defines a collective's two forms: arguments, and what they mean.
+macro_rules! collectives {
+    ($(
+        $now:ident, $later:ident ( $($a:ident : $t:ty),* ; $give:ident, $get:ident ) $what:block
+    )*) => { $(
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $now($give: *const c_void, $get: *mut c_void, $($a: $t),*) -> c_int {
+            let what = || -> Result<Collective> { $what };
+            // SAFETY: the program passes buffers of the lengths that `goal.h` says.
+            code(what().and_then(|w| unsafe { api::blocking(w, $give.cast(), $get.cast()) }))
+        }
+
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $later(
+            $give: *const c_void,
+            $get: *mut c_void,
+            $($a: $t,)*
+            handle: *mut Key,
+        ) -> c_int {
+            let what = || -> Result<Collective> { $what };
+            // SAFETY: the program passes null or a handle, and keeps the buffers until the run has ended.
+            unsafe { make(handle, || api::start(what()?, $give.cast(), $get.cast())) }
+        }
+    )* };
+}
+
+collectives! {
+    goal_broadcast, goal_ibroadcast(bytes: usize, root: c_int; give, get) {
+        Ok(Collective::Broadcast { root: rank(root)?, bytes: bytes as u64 })
+    }
+    goal_reduce, goal_ireduce(count: usize, type_: c_int, operation: c_int, root: c_int; give, get) {
+        Ok(Collective::Reduce { root: rank(root)?, vector: vector(count, type_, operation)? })
+    }
+    goal_allreduce, goal_iallreduce(count: usize, type_: c_int, operation: c_int; give, get) {
+        Ok(Collective::Allreduce { vector: vector(count, type_, operation)? })
+    }
+    goal_gather, goal_igather(bytes: usize, root: c_int; give, get) {
+        Ok(Collective::Gather { root: rank(root)?, bytes: bytes as u64 })
+    }
+    goal_scatter, goal_iscatter(bytes: usize, root: c_int; give, get) {
+        Ok(Collective::Scatter { root: rank(root)?, bytes: bytes as u64 })
+    }
+    goal_allgather, goal_iallgather(bytes: usize; give, get) {
+        Ok(Collective::Allgather { bytes: bytes as u64 })
+    }
+    goal_alltoall, goal_ialltoall(bytes: usize; give, get) {
+        Ok(Collective::Alltoall { bytes: bytes as u64 })
+    }
+    goal_scan, goal_iscan(count: usize, type_: c_int, operation: c_int; give, get) {
+        Ok(Collective::Scan { vector: vector(count, type_, operation)? })
+    }
+    goal_reduce_scatter, goal_ireduce_scatter(count: usize, type_: c_int, operation: c_int; give, get) {
+        Ok(Collective::ReduceScatter { vector: vector(count, type_, operation)? })
+    }
+}
+
+/// `goal_barrier`.
+#[no_mangle]
+unsafe extern "C" fn goal_barrier() -> c_int {
+    // SAFETY: no buffers.
+    code(unsafe {
+        api::blocking(
+            Collective::Barrier,
+            core::ptr::null(),
+            core::ptr::null_mut(),
+        )
+    })
+}
+
+/// `goal_ibarrier`.
+#[no_mangle]
+unsafe extern "C" fn goal_ibarrier(handle: *mut Key) -> c_int {
+    let start = || {
+        // SAFETY: no buffers.
+        unsafe {
+            api::start(
+                Collective::Barrier,
+                core::ptr::null(),
+                core::ptr::null_mut(),
+            )
+        }
+    };
+    // SAFETY: the program passes null or a handle.
+    unsafe { make(handle, start) }
+}
+
+/// A list of ranks.
+///
+/// # Safety
+/// `list` is null or has `n`.
+unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
+    let n = usize::try_from(n).map_err(|_| wrong("number of neighbours", n, "a number from 0"))?;
+    if n == 0 {
+        return Ok(Box::default());
+    }
+    if list.is_null() {
+        return Err(null("neighbours"));
+    }
+    // SAFETY: the caller's promise.
+    let list = unsafe { core::slice::from_raw_parts(list, n) };
+    list.iter().map(|r| rank(*r)).collect()
+}
+
+/// Defines an exchange with neighbours in its two forms.
+macro_rules! neighbours {
+    ($($now:ident, $later:ident, $what:ident;)*) => { $(
+        #[no_mangle]
+        unsafe extern "C" fn $now(
+            sources: *const c_int,
+            n_sources: c_int,
+            destinations: *const c_int,
+            n_destinations: c_int,
+            give: *const c_void,
+            get: *mut c_void,
+            bytes: usize,
+        ) -> c_int {
+            // SAFETY: the program passes lists of these lengths, and buffers as `goal.h` says.
+            code(unsafe {
+                let what = || -> Result<Collective> {
+                    Ok(Collective::$what {
+                        sources: ranks(sources, n_sources)?,
+                        destinations: ranks(destinations, n_destinations)?,
+                        bytes: bytes as u64,
+                    })
+                };
+                what().and_then(|w| api::blocking(w, give.cast(), get.cast()))
+            })
+        }
+
+        #[no_mangle]
+        #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
+        unsafe extern "C" fn $later(
+            sources: *const c_int,
+            n_sources: c_int,
+            destinations: *const c_int,
+            n_destinations: c_int,
+            give: *const c_void,
+            get: *mut c_void,
+            bytes: usize,
+            handle: *mut Key,
+        ) -> c_int {
+            // SAFETY: as for the blocking form; the program keeps the buffers until the run has ended, and passes null or
+            // a handle.
+            unsafe {
+                make(handle, || {
+                    let what = Collective::$what {
+                        sources: ranks(sources, n_sources)?,
+                        destinations: ranks(destinations, n_destinations)?,
+                        bytes: bytes as u64,
+                    };
+                    api::start(what, give.cast(), get.cast())
+                })
+            }
+        }
+    )* };
+}
+
+neighbours! {
+    goal_neighbor_allgather, goal_ineighbor_allgather, NeighbourAllgather;
+    goal_neighbor_alltoall, goal_ineighbor_alltoall, NeighbourAlltoall;
+}

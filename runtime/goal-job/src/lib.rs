@@ -1,0 +1,41 @@
+//! `hetmp-goal-job`: GOAL schedules in the processes of a job.
+//!
+//! * **What it is**: the driver around the state machines of `hetmp-goal`. It joins the job, carries packets between
+//!   ranks through the NIC layer, decides who makes progress (the engines `user` and `thread`), and has the
+//!   collectives of `include/goal.h`.
+//! * **What it owns**: this process's links to its peers, the runs that have not ended, the progress thread, and what the
+//!   C API's handles stand for.
+//! * **Data in**: calls of the C API, records that peers write into this rank's segment. **Data out**: records in peers'
+//!   segments, bytes in the program's buffers, a word that says that a run has ended.
+//!
+//! The way of a message: [`api`] starts a run, [`driver`] hands the rank's packets to a [`link`], which writes them as
+//! records of a [`ring`] in the peer's segment; the peer's driver finds its tail moved.
+//!
+//! **Who owns progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a thread of
+//! each process moves them on when something arrives, unless a thread of the program waits and does it itself ([`duty`]).
+//! At the process's end (status 0) or in `GOAL_Finalize`, what was sent still goes out, runs that have not ended are given
+//! up, and peers whose runs need this rank get an error.
+
+#[cfg(not(loom))]
+pub mod api;
+#[cfg(not(loom))]
+pub mod choice;
+#[cfg(not(loom))]
+mod driver;
+mod duty;
+#[cfg(not(loom))]
+mod link;
+#[cfg(not(loom))]
+mod memory;
+mod ring;
+#[cfg(not(loom))]
+mod settings;
+#[cfg(not(loom))]
+pub mod world;
+
+#[cfg(not(loom))]
+pub use driver::Outcome;
+#[cfg(not(loom))]
+pub use memory::Segment;
+#[cfg(not(loom))]
+pub use settings::{Engine, Settings};

@@ -1,0 +1,557 @@
+//! This process in its job: joining, the engines, waiting, and leaving.
+
+use crate::driver::{Driver, Outcome};
+use crate::duty::Duty;
+use crate::link::{self, Here, Layout, Posts};
+use crate::memory::{Bound, Segment};
+use crate::settings::{Engine, Settings};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
+use hetmp_core::bell::{Bell, Naps};
+use hetmp_core::park::{Policy, Spinner};
+use hetmp_core::{bootstrap, quota, spins, sys, thread, topo};
+use hetmp_goal::rank::{Failure, StartError};
+use hetmp_goal::schedule::Schedule;
+use hetmp_nic::descriptor::Key;
+use hetmp_nic::domain::Sizes;
+use hetmp_nic::job::{self, Handler, Job, Reach, Refused, Request};
+use hetmp_nic::keys::{Memory, Rights};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// GOAL's port in a job's domains. OpenSHMEM has 0.
+const PORT: u8 = 2;
+/// What a rank offers where GOAL joins the job: nothing but its segment.
+const SIZES: Sizes = Sizes {
+    ports: 3,
+    regions: 4,
+    messages: 2,
+    counters: 1,
+};
+/// Sleeps of a waiter end by themselves after this many nanoseconds, so that it notices a peer that has died.
+const NAPS: Naps = Naps {
+    shortest: 2_000_000,
+    longest: 200_000_000,
+};
+/// Naps where what arrives cannot ring: the job is OpenSHMEM's, whose bell the engine's thread rings.
+const SHORT_NAPS: Naps = Naps {
+    shortest: 50_000,
+    longest: 1_000_000,
+};
+
+/// Why this process cannot be part of a job, or is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinError {
+    /// It has left, or is a forked child of a process that has joined.
+    Over,
+    /// What went wrong, one line.
+    Refused(String),
+}
+
+impl core::fmt::Display for JoinError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            JoinError::Over => f.write_str("GOAL: a process that has not left its job is accepted"),
+            JoinError::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for JoinError {}
+
+/// Why a run cannot begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The schedule does not fit.
+    Start(StartError),
+    /// There is no memory for its scratchpad.
+    NoMemory {
+        /// Its length, bytes.
+        bytes: u64,
+    },
+}
+
+/// This process as a rank of its job.
+pub struct World {
+    job: &'static Job,
+    settings: Settings,
+    driver: Mutex<Driver>,
+    bell: &'static Bell,
+    naps: Naps,
+    duty: Duty,
+    thread: Mutex<Option<thread::Thread>>,
+    /// Peers' processes, to notice that one has died: an open descriptor for each that was looked at.
+    watched: Mutex<Vec<(u32, i32)>>,
+    /// Where the segments of ranks of this machine are mapped; null for others.
+    bases: Box<[*mut u8]>,
+}
+
+// SAFETY: the bases are of segments that stay mapped, where only atomics are accessed through them.
+unsafe impl Send for World {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for World {}
+
+impl core::fmt::Debug for World {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("World")
+            .field("job", &self.job)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+const NEW: u8 = 0;
+const JOINED: u8 = 1;
+const LEFT: u8 = 2;
+const FORKED: u8 = 3;
+
+static STATE: AtomicU8 = AtomicU8::new(NEW);
+static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
+static JOINING: Mutex<()> = Mutex::new(());
+
+/// The world, if this process has joined and not left.
+#[inline]
+pub fn joined() -> Option<&'static World> {
+    if STATE.load(Ordering::Acquire) != JOINED {
+        return None;
+    }
+    // SAFETY: stored before the state, and never freed.
+    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+}
+
+/// Joins the job: collective, every process of the job has to call it. A second call finds what the first one made.
+///
+/// # Errors
+/// [`JoinError`]: the process has left, or cannot join.
+pub fn join() -> Result<&'static World, JoinError> {
+    let _one = JOINING.lock().unwrap_or_else(PoisonError::into_inner);
+    match STATE.load(Ordering::Acquire) {
+        NEW => {}
+        JOINED => return joined().ok_or(JoinError::Over),
+        _ => return Err(JoinError::Over),
+    }
+    let settings = Settings::read();
+    let place = match job::established() {
+        Some(job) => share(job)?,
+        None => begin(&settings)?,
+    };
+    let world = World::new(place, settings);
+    let world: &'static World = Box::leak(Box::new(world));
+    if settings.engine == Engine::Thread && world.ranks() > 1 {
+        let started = thread::start(c"hetmp-goal", || world.serve());
+        let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
+        *world.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Policy::add_threads(1);
+    }
+    WORLD.store(core::ptr::from_ref(world).cast_mut(), Ordering::Release);
+    STATE.store(JOINED, Ordering::Release);
+    // SAFETY: functions of this library, which is never unloaded.
+    unsafe {
+        libc::pthread_atfork(None, None, Some(in_child));
+        on_exit(at_exit, core::ptr::null_mut());
+    }
+    Ok(world)
+}
+
+extern "C" {
+    fn on_exit(
+        function: unsafe extern "C" fn(status: libc::c_int, argument: *mut core::ffi::c_void),
+        argument: *mut core::ffi::c_void,
+    ) -> libc::c_int;
+}
+
+/// The child has none of the threads, and must not write into its parent's rings.
+extern "C" fn in_child() {
+    if STATE.load(Ordering::Relaxed) == JOINED {
+        STATE.store(FORKED, Ordering::Release);
+    }
+}
+
+/// A program that ends without leaving: what it sent still goes out, what runs is given up.
+unsafe extern "C" fn at_exit(status: libc::c_int, _argument: *mut core::ffi::c_void) {
+    // Another status than 0 is an accident, of which the launcher tells the others.
+    if status == 0 && STATE.load(Ordering::Acquire) == JOINED {
+        leave();
+    }
+    if let Some(world) = MADE_HERE.load(Ordering::Acquire).then(any).flatten() {
+        if status == 0 && STATE.load(Ordering::Acquire) == LEFT {
+            world.job.leave();
+        }
+    }
+}
+
+/// GOAL has begun the job, and leaves it at the process's end.
+static MADE_HERE: AtomicBool = AtomicBool::new(false);
+
+fn any() -> Option<&'static World> {
+    // SAFETY: null, or leaked.
+    unsafe { WORLD.load(Ordering::Acquire).as_ref() }
+}
+
+/// Leaves the job: runs that have not ended are given up, and peers that need this rank learn of it. Waits until what was
+/// sent has room at its target.
+pub fn leave() {
+    let Some(world) = joined() else { return };
+    let _one = JOINING.lock().unwrap_or_else(PoisonError::into_inner);
+    if STATE.swap(LEFT, Ordering::AcqRel) == JOINED {
+        world.finish();
+    }
+}
+
+/// What joining found.
+struct Place {
+    job: &'static Job,
+    /// Segments of all ranks that are mapped here.
+    bases: Box<[*mut u8]>,
+    key: Key,
+    naps: Naps,
+}
+
+fn refused(e: impl core::fmt::Display) -> JoinError {
+    JoinError::Refused(e.to_string())
+}
+
+/// Begins a job of GOAL's own.
+fn begin(settings: &Settings) -> Result<Place, JoinError> {
+    let mut exchange = bootstrap::connect().map_err(refused)?;
+    let request = Request {
+        member: "rank",
+        name: c"hetmp-goal",
+        memory: Layout::new(exchange.size()).bytes(),
+        align: hetmp_core::segment::PAGE,
+        sizes: SIZES,
+        way: settings.way,
+        model: "",
+    };
+    let joining = job::begin(request, exchange.as_mut()).map_err(|e| match e {
+        Refused::Way(why) => JoinError::Refused(why),
+        e @ Refused::Memory { .. } => refused(e),
+    })?;
+    let waking = |_: u32, base: *mut u8| -> Option<Handler> {
+        let base = base.expose_provenance();
+        Some(Box::new(move |_| {
+            // SAFETY: every segment of this job is a `Layout`, and stays mapped.
+            unsafe { link::bell(core::ptr::with_exposed_provenance_mut(base)) }.ring();
+        }))
+    };
+    let mut job = joining
+        .meet(exchange.as_mut(), b"", &mut |_, _, _| Ok(()), &waking)
+        .map_err(JoinError::Refused)?;
+    set_policy(&job);
+    job.start(exchange.as_mut()).map_err(JoinError::Refused)?;
+    let key = job.keys().remote;
+    let job = job.establish(exchange);
+    MADE_HERE.store(true, Ordering::Release);
+    let bases = job.peers().iter().map(job::Peer::base).collect();
+    Ok(Place {
+        job,
+        bases,
+        key,
+        naps: NAPS,
+    })
+}
+
+/// How many threads of how many processes share the processors.
+fn set_policy(job: &Job) {
+    let local = job.peers().iter().filter(|p| p.local).count();
+    let own: u32 = topo::affinity()
+        .words()
+        .iter()
+        .map(|w| w.count_ones())
+        .sum();
+    let cpus = match quota::cpus() {
+        Some(quota) => quota.min(own as usize),
+        None => own as usize,
+    };
+    Policy::join_job(local.saturating_sub(1), cpus);
+    if let Some(spins) = spins::from_env() {
+        Policy::set_spins(spins.free, spins.throttled);
+    }
+}
+
+/// Takes part in the job that another library of this process has joined.
+fn share(job: &'static Job) -> Result<Place, JoinError> {
+    if job.domain().port(PORT).is_none() {
+        return Err(refused("GOAL: a job with a port for it is accepted"));
+    }
+    let bytes = Layout::new(job.size()).bytes();
+    let segments = job
+        .segment(c"hetmp-goal", bytes, hetmp_core::segment::PAGE)
+        .map_err(JoinError::Refused)?;
+    let bases: Box<[*mut u8]> = segments
+        .iter()
+        .map(|s| match s {
+            Some(s) => s.base(),
+            None => core::ptr::null_mut(),
+        })
+        .collect();
+    let memory = Memory {
+        here: bases[job.rank() as usize],
+        len: bytes,
+        base: 0,
+    };
+    // SAFETY: the segment stays mapped, and peers are to write there. It is the first region that every rank registers at
+    // this port, so that all have the same key.
+    let key = unsafe { job.domain().register(PORT, memory, Rights::ALL, None) }.map_err(refused)?;
+    // The segments live as long as the process: programs end with their jobs.
+    core::mem::forget(segments);
+    Ok(Place {
+        job,
+        bases,
+        key,
+        naps: SHORT_NAPS,
+    })
+}
+
+impl World {
+    fn new(place: Place, settings: Settings) -> World {
+        let Place {
+            job,
+            bases,
+            key,
+            naps,
+        } = place;
+        let rank = job.rank();
+        let here = Here {
+            rank,
+            base: bases[rank as usize],
+            layout: Layout::new(job.size()),
+        };
+        // SAFETY: this rank's segment, which stays mapped.
+        let bell = unsafe { link::bell(here.base) };
+        here.sign();
+        let by_engine = matches!(job.reach(), Reach::Others | Reach::All);
+        let reached: Box<[*mut u8]> = bases
+            .iter()
+            .map(|b| if by_engine { core::ptr::null_mut() } else { *b })
+            .collect();
+        let queue = job.engine().map(|e| e.queue_pair(256, job.keys()));
+        let post = Posts::new(queue, job.keys().local, key);
+        World {
+            job,
+            settings,
+            driver: Mutex::new(Driver::new(here, reached, post)),
+            bell,
+            naps,
+            duty: Duty::new(),
+            thread: Mutex::new(None),
+            watched: Mutex::new(Vec::new()),
+            bases,
+        }
+    }
+
+    /// This process's number.
+    pub fn rank(&self) -> u32 {
+        self.job.rank()
+    }
+
+    /// Processes of the job.
+    pub fn ranks(&self) -> u32 {
+        self.job.size()
+    }
+
+    /// What the environment says.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Driver> {
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a run of a schedule. `alone`: nobody will wait for it soon, so that a progress thread has to look after it.
+    ///
+    /// # Errors
+    /// [`RunError`]: nothing has begun.
+    ///
+    /// # Safety
+    /// The segments are valid for reads and writes of their lengths until the run has ended, and nobody else accesses what the
+    /// schedule uses of them meanwhile. Of [`Segment::ADDRESSES`] this holds for the pieces that the schedule uses.
+    pub unsafe fn run(
+        &self,
+        schedule: &Arc<Schedule>,
+        context: u32,
+        segments: Box<[Segment]>,
+        alone: bool,
+    ) -> Result<Arc<Outcome>, RunError> {
+        let bytes = schedule.scratchpad();
+        // SAFETY: passed on to the caller.
+        let memory = unsafe { Bound::new(segments, bytes) }.ok_or(RunError::NoMemory { bytes })?;
+        let mut driver = self.lock();
+        let outcome = driver
+            .start(schedule, context, memory)
+            .map_err(RunError::Start)?;
+        self.duty.runs(driver.running() as u32);
+        drop(driver);
+        if alone {
+            self.duty.call();
+        }
+        Ok(outcome)
+    }
+
+    /// Moves runs on, if nobody else does at this moment. True if there was something to do.
+    fn try_step(&self) -> bool {
+        match self.driver.try_lock() {
+            Ok(driver) => self.step(driver),
+            Err(_) => false,
+        }
+    }
+
+    fn step(&self, mut driver: MutexGuard<'_, Driver>) -> bool {
+        let before = driver.running();
+        let worked = driver.step();
+        let now = driver.running();
+        self.duty.runs(now as u32);
+        drop(driver);
+        if now < before {
+            // Other threads may wait for what has ended.
+            self.bell.ring();
+        }
+        worked
+    }
+
+    /// Whether a run has ended, and how. Reads a word; under the engine `user` it moves the runs on first.
+    #[inline]
+    pub fn test(&self, outcome: &Outcome) -> Option<Result<(), Failure>> {
+        let ended = outcome.poll();
+        if ended.is_some() || self.settings.engine == Engine::Thread {
+            return ended;
+        }
+        self.try_step();
+        outcome.poll()
+    }
+
+    /// Waits for the end of a run, and moves all runs on meanwhile.
+    ///
+    /// # Errors
+    /// Why the run has failed.
+    pub fn wait(&self, outcome: &Outcome) -> Result<(), Failure> {
+        if let Some(ended) = outcome.poll() {
+            return ended;
+        }
+        self.duty.wait_begins();
+        let ended = self.wait_here(outcome);
+        self.duty.wait_ends();
+        ended
+    }
+
+    fn wait_here(&self, outcome: &Outcome) -> Result<(), Failure> {
+        let mut spinner = Spinner::new();
+        loop {
+            if let Some(ended) = outcome.poll() {
+                return ended;
+            }
+            if self.try_step() {
+                spinner = Spinner::new();
+                continue;
+            }
+            if let Some(engine) = self.job.engine() {
+                engine.progress();
+            }
+            if !spinner.turn() {
+                self.sleep(&mut || outcome.poll().is_some());
+            }
+        }
+    }
+
+    /// Sleeps until something arrives or `until` holds.
+    fn sleep(&self, until: &mut dyn FnMut() -> bool) {
+        let naps = match self.lock().deadline() {
+            Some(at) => {
+                let left = at.saturating_sub(sys::monotonic_ns()).max(1000);
+                Naps {
+                    shortest: left.min(self.naps.shortest),
+                    longest: left.min(self.naps.longest),
+                }
+            }
+            None => self.naps,
+        };
+        self.bell.sleep(
+            naps,
+            // A blocking lock: whoever holds it may have looked before the message came.
+            &mut || until() || self.step(self.lock()) || until(),
+            &mut || {
+                self.look_for_lost();
+                true
+            },
+        );
+    }
+
+    /// After a nap in which nothing came: a peer that runs still need may have died.
+    fn look_for_lost(&self) {
+        let needed = self.lock().needed();
+        for peer in needed {
+            let base = self.bases[peer as usize];
+            if base.is_null() {
+                self.lock().probe(peer);
+                continue;
+            }
+            // SAFETY: a peer's segment, which stays mapped.
+            let pid = unsafe { link::process(base) };
+            if pid != 0 && self.has_died(peer, pid) {
+                self.lock().lose(peer);
+            }
+        }
+    }
+
+    fn has_died(&self, peer: u32, pid: u32) -> bool {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let fd = match watched.iter().find(|(p, _)| *p == peer) {
+            Some((_, fd)) => *fd,
+            None => {
+                // SAFETY: a system call that takes numbers.
+                let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
+                if fd < 0 {
+                    let gone = std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
+                    return gone;
+                }
+                watched.push((peer, fd));
+                fd
+            }
+        };
+        let mut poll = libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one live structure. The descriptor of a process becomes readable when it ends.
+        unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
+    }
+
+    /// The progress thread.
+    fn serve(&self) {
+        loop {
+            self.duty.sleep_until_on();
+            if self.duty.is_stopped() {
+                return;
+            }
+            self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped());
+        }
+    }
+
+    fn finish(&self) {
+        self.duty.stop();
+        self.bell.ring();
+        let thread = self
+            .thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(thread) = thread {
+            thread.join();
+        }
+        self.lock().abandon_all();
+        let mut spinner = Spinner::new();
+        while !self.lock().is_flushed() {
+            let driver = self.lock();
+            if self.step(driver) {
+                spinner = Spinner::new();
+            } else if !spinner.turn() {
+                self.sleep(&mut || self.lock().is_flushed());
+                self.look_for_lost();
+            }
+        }
+        self.lock().leave();
+        self.bell.ring();
+    }
+}

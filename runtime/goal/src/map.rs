@@ -1,0 +1,34 @@
+//! Hash tables without a random seed: `std`'s own takes its seed from thread-local storage, of which a library that is opened
+//! late has little. What peers can put into these tables is bounded (see [`crate::rank`]), so that chosen keys make them
+//! slow, and no more than that.
+
+use core::hash::{BuildHasherDefault, Hasher};
+
+pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Mix>>;
+pub(crate) type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<Mix>>;
+
+/// Multiplies by an odd number for each word, and folds the high bits down at the end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mix(u64);
+
+impl Hasher for Mix {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(n.into());
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}
