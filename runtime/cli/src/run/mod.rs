@@ -56,6 +56,9 @@ pub(crate) struct Arguments {
     /// The library to preload [default: the one installed with this command]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
+    /// Run the program by this interpreter (python -m hetmp run does)
+    #[arg(long, value_name = "FILE", hide = true)]
+    interpreter: Option<OsString>,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -113,12 +116,16 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
 fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     let machine = Topology::discover();
     let library = library(arguments.library.as_deref())?;
-    let path = program::find(&arguments.program[0], std::env::var_os("PATH"))?;
+    let words: Vec<&OsStr> = arguments
+        .interpreter
+        .iter()
+        .chain(&arguments.program)
+        .map(OsString::as_os_str)
+        .collect();
+    let path = program::find(words[0], std::env::var_os("PATH"))?;
     program::check(&path)?;
     let mut command = Command::new(&path);
-    command
-        .arg0(&arguments.program[0])
-        .args(&arguments.program[1..]);
+    command.arg0(words[0]).args(&words[1..]);
     command.env(
         "LD_PRELOAD",
         preload(&library, std::env::var_os("LD_PRELOAD")),

@@ -1,0 +1,281 @@
+//! `scripts/package`: each package, put where a user puts it, runs a program that gcc built.
+
+use hetmp_abi_compat::{exec, library};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn run(path: &str, args: &[&str], env: &[(&str, &str)]) -> exec::Outcome {
+    let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+    let env: Vec<(String, String)> = env
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    exec::run(&exec::Program {
+        path: Path::new(path),
+        args: &args,
+        env: &env,
+        dir: &library::root(),
+        limit: Duration::from_secs(900),
+        merge: true,
+    })
+    .unwrap()
+}
+
+fn output(path: &str, args: &[&str], env: &[(&str, &str)]) -> String {
+    let out = run(path, args, env);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.ending, exec::Ending::Exit(0), "{path} {args:?}: {text}");
+    text
+}
+
+fn there(tool: &str) -> Option<String> {
+    let found = hetmp_abi_compat::suite::find_in_path(tool).ok()?;
+    Some(text(&found))
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let dir = library::target_dir().join(format!("packages-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Scratch(dir)
+    }
+
+    fn path(&self, name: &str) -> String {
+        text(&self.0.join(name))
+    }
+
+    /// Makes packages of one kind; answers their files.
+    fn packages(&self, kind: &str) -> Vec<String> {
+        let target = text(&library::target_dir());
+        let lib = text(library::fresh());
+        let env = [("HETMP_LIB", lib.as_str()), ("CARGO_TARGET_DIR", &target)];
+        let out = output("scripts/package", &["--out", &self.path("out"), kind], &env);
+        let files: Vec<String> = out.lines().map(str::to_owned).collect();
+        assert!(
+            !files.is_empty() && files.iter().all(|f| Path::new(f).is_file()),
+            "{out}"
+        );
+        files
+    }
+
+    /// A program that names the OpenMP runtime that it runs on.
+    fn program(&self) -> String {
+        let (source, program) = (self.path("p.c"), self.path("p"));
+        fs::write(&source, PROGRAM).unwrap();
+        let gcc = there("gcc").expect("gcc");
+        output(
+            &gcc,
+            &["-fopenmp", "-O2", &source, "-o", &program, "-ldl"],
+            &[],
+        );
+        program
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+const PROGRAM: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    long sum = 0;
+    #pragma omp parallel for reduction(+:sum) num_threads(4)
+    for (int i = 0; i < 1000; i++) sum += i;
+    Dl_info where;
+    if (!dladdr((void *)omp_get_num_procs, &where)) return 1;
+    printf("%ld %s\n", sum, where.dli_fname);
+    return sum == 499500 ? 0 : 1;
+}
+"#;
+
+#[test]
+fn the_archive_works_wherever_it_is_unpacked() {
+    let s = Scratch::new("tar");
+    let files = s.packages("tar");
+    let place = s.path("some where");
+    fs::create_dir_all(&place).unwrap();
+    output(
+        &there("tar").expect("tar"),
+        &["-xzf", &files[0], "-C", &place],
+        &[],
+    );
+    // LD_PRELOAD cannot name a folder with a blank: that is said, and links stay possible.
+    let tree = fs::read_dir(&place)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let refused = run(&text(&tree.join("bin/hetmp")), &["run", "true"], &[]);
+    assert_eq!(refused.ending, exec::Ending::Exit(2));
+    let plain = PathBuf::from(s.path("plain"));
+    fs::rename(&tree, &plain).unwrap();
+    let program = s.program();
+    let shown = output(&text(&plain.join("bin/hetmp")), &["run", &program], &[]);
+    assert_eq!(
+        shown,
+        format!("499500 {}\n", text(&plain.join("lib/libgomp.so.1")))
+    );
+    assert!(plain.join("etc/modulefiles/hetmp").is_file());
+    if let Some(pkg_config) = there("pkg-config") {
+        let folder = text(&plain.join("lib/pkgconfig"));
+        let flags = output(
+            &pkg_config,
+            &["--cflags", "hetmp"],
+            &[("PKG_CONFIG_PATH", &folder)],
+        );
+        let include = flags
+            .trim()
+            .strip_prefix("-I")
+            .expect("a folder")
+            .to_owned();
+        assert!(Path::new(&include).join("hetmp/mq.h").is_file(), "{flags}");
+    }
+}
+
+#[test]
+fn debian_packages_hold_what_their_links_name() {
+    let s = Scratch::new("deb");
+    if there("dpkg-shlibdeps").is_none() {
+        eprintln!("skipped: no dpkg-shlibdeps (Debian's dpkg-dev)");
+        return;
+    }
+    let files = s.packages("deb");
+    assert_eq!(files.len(), 3, "{files:?}");
+    let dpkg = there("dpkg-deb").expect("dpkg-deb");
+    let root = s.path("root");
+    for file in &files {
+        output(&dpkg, &["-x", file, &root], &[]);
+    }
+    let program = s.program();
+    let shown = output(&format!("{root}/usr/bin/hetmp"), &["run", &program], &[]);
+    let library = fs::canonicalize(format!("{root}/usr/lib/hetmp/lib/libgomp.so.1")).unwrap();
+    assert_eq!(shown, format!("499500 {}\n", text(&library)));
+    let fields = output(&dpkg, &["-f", &files[0], "Depends"], &[]);
+    assert!(fields.contains("libc6 (>= "), "{fields}");
+    // Nothing where the loader or a compiler looks unasked: other packages own those names.
+    for name in ["usr/bin/oshcc", "usr/bin/oshrun", "usr/include"] {
+        assert!(
+            fs::symlink_metadata(format!("{root}/{name}")).is_err(),
+            "{name}"
+        );
+    }
+    assert!(Path::new(&format!("{root}/usr/share/man/man1/hetmp-run.1.gz")).is_file());
+    if let Some(lintian) = there("lintian") {
+        let mut args = vec!["--allow-root", "--fail-on", "error,warning"];
+        args.extend(files.iter().map(String::as_str));
+        output(&lintian, &args, &[]);
+    }
+}
+
+/// A module with OpenMP, as extension modules are, and what the wheel says of this process.
+const SCRIPT: &str = r#"
+import ctypes, os, sys, time, hetmp
+where = hetmp.library()
+module = ctypes.CDLL(sys.argv[1])
+module.total.restype = ctypes.c_long
+print(module.total(), hetmp.loaded())
+if os.environ.get("HETMP_REPORT"):
+    for _ in range(600):
+        try:
+            if hetmp.report()["regions"]:
+                print("region")
+                break
+        except FileNotFoundError:
+            pass
+        time.sleep(0.05)
+        module.total()
+"#;
+
+const MODULE: &str = r"
+long total(void) {
+    long sum = 0;
+    #pragma omp parallel for reduction(+:sum) num_threads(2)
+    for (int i = 0; i < 1000; i++) sum += i;
+    return sum;
+}
+";
+
+#[test]
+fn the_wheel_brings_library_and_commands() {
+    let s = Scratch::new("wheel");
+    // Packages of other versions of Python than the one that pip belongs to do not matter here.
+    let Some(python) = there("python3") else {
+        eprintln!("skipped: no python3");
+        return;
+    };
+    let venv = s.path("venv");
+    if run(&python, &["-m", "venv", &venv], &[]).ending != exec::Ending::Exit(0) {
+        eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
+        return;
+    }
+    let files = s.packages("wheel");
+    let inside = format!("{venv}/bin/python");
+    output(
+        &inside,
+        &["-m", "pip", "install", "--quiet", "--no-index", &files[0]],
+        &[],
+    );
+    let (c, module, script) = (s.path("m.c"), s.path("m.so"), s.path("s.py"));
+    fs::write(&c, MODULE).unwrap();
+    fs::write(&script, SCRIPT).unwrap();
+    let gcc = there("gcc").expect("gcc");
+    output(
+        &gcc,
+        &["-fopenmp", "-O2", "-shared", "-fPIC", &c, "-o", &module],
+        &[],
+    );
+
+    assert_eq!(output(&inside, &[&script, &module], &[]), "499500 False\n");
+    let run = ["-m", "hetmp", "run"];
+    let with = |options: &[&str]| {
+        let mut args = run.to_vec();
+        args.extend(options);
+        args.extend([script.as_str(), module.as_str()]);
+        output(&inside, &args, &[])
+    };
+    assert_eq!(with(&[]), "499500 True\n");
+    let report = format!("--report={}", s.path("r.json"));
+    let shown = with(&[&report]);
+    assert!(
+        shown.starts_with("499500 True\nregion\n") && shown.contains("Parallel regions"),
+        "{shown}"
+    );
+    let program = s.program();
+    let shown = output(&format!("{venv}/bin/hetmp"), &["run", &program], &[]);
+    assert!(
+        shown.starts_with("499500 ") && shown.contains("/hetmp/lib/libgomp.so.1"),
+        "{shown}"
+    );
+
+    let kernel = output(&inside, &["-m", "hetmp", "kernel", "--nodes", "1"], &[]);
+    let spec = fs::read_to_string(Path::new(kernel.trim()).join("kernel.json")).unwrap();
+    let spec: serde_json::Value = serde_json::from_str(&spec).unwrap();
+    let preload = spec["env"]["LD_PRELOAD"].as_str().unwrap();
+    assert!(Path::new(preload).is_file(), "{spec}");
+    assert_eq!(spec["env"]["HETMP_NODES"], "1");
+}
+
+#[test]
+fn bad_arguments_get_one_line() {
+    let out = run("scripts/package", &["rpm"], &[]);
+    assert_eq!(out.ending, exec::Ending::Exit(2));
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(
+        text,
+        "hetmp: argument rpm: --out DIR, tar, deb, wheel and --help are accepted\n"
+    );
+}
