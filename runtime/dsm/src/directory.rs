@@ -2,6 +2,7 @@
 //!
 //! One transaction runs on a page at a time. Requests that come meanwhile wait as a bit each, and are taken round the
 //! nodes from the last requester on: nobody waits for more than one turn of every other node.
+#![forbid(unsafe_code)]
 
 use crate::{Access, Message, NodeId, NodeSet};
 

@@ -4,20 +4,26 @@
 //!   A copy's page may be absent, readable or writable; at any time a page has one writer or any number of readers.
 //!   The paper's DSM is in the Popcorn Linux kernel; this one is in user space, for kernels as they come. Source: Lyerly
 //!   et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
-//! * **What it owns**: which node may do what with a page ([`protocol`]), and who is asked next ([`directory`]).
+//! * **What it owns**: which node may do what with a page ([`protocol`]), who is asked next ([`directory`]), the mappings
+//!   of the shared ranges and their protection ([`space`], [`backend`]), and the threads that serve faults and
+//!   messages ([`driver`]).
 //! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages, changes
 //!   of a page's protection, threads that go on.
 //!
-//! The protocol is a pure state machine: no thread, no clock, no system call.
+//! The protocol is a pure state machine: no thread, no clock, no system call. The driver carries its messages over a port
+//! of [`hetmp_nic::job`], between processes that [`fork`] made.
 //!
 //! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry, and
 //! its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold* keeps
 //! a page that was just granted until the thread that asked has used it.
-#![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod directory;
+pub mod driver;
+pub mod fork;
 pub mod message;
 pub mod protocol;
+pub mod space;
 
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};

@@ -1,4 +1,5 @@
 //! What nodes say to each other about a page, and its bytes.
+#![forbid(unsafe_code)]
 
 use crate::{Access, NodeId, MAX_NODES};
 

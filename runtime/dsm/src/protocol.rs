@@ -27,6 +27,7 @@
 //! * [`Action`]s are carried out in their order.
 //! * A message is delivered once, and its page's bytes before it. Any order between messages will do.
 //! * A page's bytes are written to the node's memory while its access is [`Access::None`]: no thread sees them half.
+#![forbid(unsafe_code)]
 
 use crate::directory::Entry;
 use crate::{Access, Homes, Message, NodeId, MAX_NODES};
@@ -170,6 +171,11 @@ impl Node {
     /// Does a peer wait for the end of the page's hold?
     pub fn is_demanded(&self, page: u64) -> bool {
         self.page(page).demand.is_some()
+    }
+
+    /// Did neither this node nor a peer ever ask for the page, as far as this node knows?
+    pub fn is_untouched(&self, page: u64) -> bool {
+        !self.pages.contains_key(&page)
     }
 
     /// The home's entry of a page; none if this node is not its home, or nobody asked about it.

@@ -1,0 +1,243 @@
+//! Protection by `mprotect`, faults by SIGSEGV: where userfaultfd is forbidden.
+//!
+//! The handler runs in the thread that faulted, on its alternate stack if it has one. It writes the fault into a pipe, which a
+//! thread of the runtime reads, and sleeps until the page's protection has changed. It touches nothing of the program.
+
+use super::{Backend, Fault, Kind};
+use crate::space::Space;
+use crate::{Access, NodeId};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::segment::PAGE;
+use hetmp_core::sys;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+/// Words that faulting threads sleep on, by page. Two pages may share one: their threads then look again in vain.
+const WORDS: usize = 256;
+
+/// The view, watched by a signal handler.
+pub struct Sigsegv {
+    space: Space,
+    /// Reading and writing end.
+    pipe: (OwnedFd, OwnedFd),
+    /// Grows when a page's protection has changed.
+    changes: [AtomicU32; WORDS],
+}
+
+impl core::fmt::Debug for Sigsegv {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Sigsegv").finish_non_exhaustive()
+    }
+}
+
+/// What the handler serves; there is one view in a process.
+static WATCHED: AtomicPtr<Sigsegv> = AtomicPtr::new(core::ptr::null_mut());
+/// The action that was there before: for faults that are not ours.
+static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(core::ptr::null_mut());
+
+/// As it goes through the pipe: less than what a pipe writes in one piece.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Note {
+    address: usize,
+    write: usize,
+}
+
+impl Sigsegv {
+    fn word(&self, address: usize) -> &AtomicU32 {
+        &self.changes[address / PAGE % WORDS]
+    }
+
+    /// Watches the view of `space`.
+    ///
+    /// # Errors
+    /// The system refuses, or a view of this process is watched already.
+    ///
+    /// # Safety
+    /// See [`super::start`].
+    pub unsafe fn start(space: &Space, me: NodeId) -> io::Result<&'static Sigsegv> {
+        let mut fds = [0; 2];
+        // SAFETY: room for two descriptors, which are ours.
+        let pipe = unsafe {
+            if libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1]))
+        };
+        let new = Box::into_raw(Box::new(Sigsegv {
+            space: space.clone(),
+            pipe,
+            changes: [const { AtomicU32::new(0) }; WORDS],
+        }));
+        if WATCHED
+            .compare_exchange(
+                core::ptr::null_mut(),
+                new,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            )
+            .is_err()
+        {
+            return Err(io::Error::other("a shared range is watched already"));
+        }
+        // SAFETY: leaked above.
+        let watched: &'static Sigsegv = unsafe { &*new };
+        // SAFETY: plain data, filled by the call; the handler is async-signal-safe (see `fault`).
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = fault as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            let before = Box::into_raw(Box::new(core::mem::zeroed::<libc::sigaction>()));
+            if libc::sigaction(libc::SIGSEGV, &raw const action, before) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            BEFORE.store(before, Ordering::Release);
+        }
+        for (_, r) in space.ranges().filter(|(_, r)| r.home != me && r.len > 0) {
+            // SAFETY: the view is mapped, by the caller's promise.
+            let done = unsafe {
+                libc::mprotect(
+                    core::ptr::with_exposed_provenance_mut(r.start),
+                    r.len,
+                    libc::PROT_NONE,
+                )
+            };
+            if done != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(watched)
+    }
+}
+
+/// The handler. Async-signal-safe: `write` and `futex`, and memory of its own only.
+extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: null, or leaked by `start`.
+    let watched = unsafe { WATCHED.load(Ordering::Acquire).as_ref() };
+    // SAFETY: the kernel's description of the fault.
+    let address = unsafe { (*info).si_addr() } as usize;
+    let ours = watched.filter(|w| w.space.page_of(address).is_some());
+    let Some(watched) = ours else {
+        not_ours(signal, info, context);
+        return;
+    };
+    // SAFETY: the kernel's context of the interrupted thread. Bit 1 of the error code says that it wrote.
+    let write = unsafe {
+        let context = &*context.cast::<libc::ucontext_t>();
+        context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
+    };
+    let saved = sys::errno();
+    let word = watched.word(address);
+    // Before the note: a change after it must not be missed.
+    let seen = word.load(Ordering::Acquire);
+    let note = Note {
+        address,
+        write: write.into(),
+    };
+    loop {
+        // SAFETY: bytes of our own.
+        let n = unsafe {
+            libc::write(
+                watched.pipe.1.as_raw_fd(),
+                (&raw const note).cast(),
+                size_of::<Note>(),
+            )
+        };
+        if n == size_of::<Note>() as isize || sys::errno() != libc::EINTR {
+            break;
+        }
+    }
+    while word.load(Ordering::Acquire) == seen {
+        sys::futex_wait(word, seen);
+    }
+    // SAFETY: errno of this thread, as the program left it.
+    unsafe { *libc::__errno_location() = saved };
+}
+
+/// A fault outside of the view: what would have happened without us.
+fn not_ours(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: null, or leaked by `start`.
+    let before = unsafe { BEFORE.load(Ordering::Acquire).as_ref() };
+    match before {
+        Some(b) if b.sa_sigaction != libc::SIG_DFL && b.sa_sigaction != libc::SIG_IGN => {
+            // SAFETY: what the program installed, called as its flags say.
+            unsafe {
+                if b.sa_flags & libc::SA_SIGINFO != 0 {
+                    let handler: extern "C" fn(
+                        libc::c_int,
+                        *mut libc::siginfo_t,
+                        *mut libc::c_void,
+                    ) = core::mem::transmute(b.sa_sigaction);
+                    handler(signal, info, context);
+                } else {
+                    let handler: extern "C" fn(libc::c_int) = core::mem::transmute(b.sa_sigaction);
+                    handler(signal);
+                }
+            }
+        }
+        // SAFETY: the default action; the instruction then faults again, and ends the process as it should.
+        _ => unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+        },
+    }
+}
+
+impl Backend for &'static Sigsegv {
+    fn kind(&self) -> Kind {
+        Kind::Sigsegv
+    }
+
+    fn next_fault(&self) -> io::Result<Fault> {
+        let mut note = Note {
+            address: 0,
+            write: 0,
+        };
+        loop {
+            // SAFETY: room for one note; a pipe gives whole ones, as they were written.
+            let n = unsafe {
+                libc::read(
+                    self.pipe.0.as_raw_fd(),
+                    (&raw mut note).cast(),
+                    size_of::<Note>(),
+                )
+            };
+            if n == size_of::<Note>() as isize {
+                break;
+            }
+            let error = io::Error::last_os_error();
+            if error.raw_os_error() != Some(libc::EINTR) {
+                return Err(error);
+            }
+        }
+        let access = if note.write != 0 {
+            Access::Write
+        } else {
+            Access::Read
+        };
+        Ok(Fault {
+            address: note.address,
+            access,
+        })
+    }
+
+    fn protect(&self, address: usize, access: Access) -> io::Result<()> {
+        let may = match access {
+            Access::None => libc::PROT_NONE,
+            Access::Read => libc::PROT_READ,
+            Access::Write => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        // SAFETY: a page of the view.
+        let done =
+            unsafe { libc::mprotect(core::ptr::with_exposed_provenance_mut(address), PAGE, may) };
+        if done != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(())
+    }
+
+    fn wake(&self, address: usize) {
+        let word = self.word(address);
+        word.fetch_add(1, Ordering::Release);
+        sys::futex_wake(word.as_ptr(), i32::MAX);
+    }
+}

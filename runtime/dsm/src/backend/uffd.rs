@@ -1,0 +1,242 @@
+//! Protection by userfaultfd.
+//!
+//! An absent page of the view has no entry in the page tables. If the file has the page (an old copy, or bytes that just came
+//! through an alias), a fault is a *minor* one, and `UFFDIO_CONTINUE` puts the file's page in place; else the fault is a
+//! *missing* one. Both are caught at every node, the page's home too: a page that the home never touched and gave
+//! away would come back as zeros, put there by the kernel without a word. A page that may only be read is
+//! write-protected. `madvise(MADV_DONTNEED)` on the view takes the entry away and leaves the file as it is.
+
+use super::{Backend, Fault, Kind};
+use crate::space::Space;
+use crate::Access;
+use hetmp_core::segment::PAGE;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+const API: u64 = 0xAA;
+const FEATURE_FLAG_WP: u64 = 1 << 0;
+const FEATURE_MISSING_SHMEM: u64 = 1 << 5;
+const FEATURE_MINOR_SHMEM: u64 = 1 << 10;
+const FEATURE_WP_SHMEM: u64 = 1 << 12;
+const FEATURES: u64 =
+    FEATURE_FLAG_WP | FEATURE_MISSING_SHMEM | FEATURE_MINOR_SHMEM | FEATURE_WP_SHMEM;
+
+const REGISTER_MISSING: u64 = 1;
+const REGISTER_WP: u64 = 2;
+const REGISTER_MINOR: u64 = 4;
+
+const EVENT_PAGEFAULT: u8 = 0x12;
+const FAULT_WRITE: u64 = 1;
+const FAULT_WP: u64 = 2;
+
+const CONTINUE_DONTWAKE: u64 = 1;
+const CONTINUE_WP: u64 = 2;
+const WP_PROTECT: u64 = 1;
+const WP_DONTWAKE: u64 = 2;
+
+/// The number of an ioctl that reads and writes `bytes`.
+const fn both(number: u64, bytes: u64) -> libc::c_ulong {
+    (3 << 30 | bytes << 16 | API << 8 | number) as libc::c_ulong
+}
+
+const UFFDIO_API: libc::c_ulong = both(0x3f, 24);
+const UFFDIO_REGISTER: libc::c_ulong = both(0x00, 32);
+const UFFDIO_WAKE: libc::c_ulong = (2 << 30 | 16 << 16 | API << 8 | 2) as libc::c_ulong;
+const UFFDIO_WRITEPROTECT: libc::c_ulong = both(0x06, 24);
+const UFFDIO_CONTINUE: libc::c_ulong = both(0x07, 32);
+/// Of `/dev/userfaultfd`: a new descriptor.
+const USERFAULTFD_IOC_NEW: libc::c_ulong = (API << 8) as libc::c_ulong;
+
+/// The view, watched by a userfaultfd.
+#[derive(Debug)]
+pub struct Uffd {
+    file: OwnedFd,
+    space: Space,
+    /// Where the whole file is mapped.
+    alias: usize,
+}
+
+fn open() -> io::Result<OwnedFd> {
+    // SAFETY: a system call with a flag; the descriptor is new and ours.
+    let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) } as i32;
+    if fd >= 0 {
+        // SAFETY: see above.
+        return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+    let refused = io::Error::last_os_error();
+    let Ok(device) = std::fs::File::open("/dev/userfaultfd") else {
+        return Err(refused);
+    };
+    // SAFETY: the descriptor is open; the call's argument is a flag.
+    let fd = unsafe { libc::ioctl(device.as_raw_fd(), USERFAULTFD_IOC_NEW, libc::O_CLOEXEC) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn call(file: &OwnedFd, request: libc::c_ulong, words: &mut [u64]) -> io::Result<()> {
+    loop {
+        // SAFETY: every request used here takes a structure of words, as many as its number says and the caller
+        // brought.
+        let done = unsafe { libc::ioctl(file.as_raw_fd(), request, words.as_mut_ptr()) };
+        if done == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        // The mappings of the process are changing.
+        if error.raw_os_error() != Some(libc::EAGAIN) {
+            return Err(error);
+        }
+        std::thread::yield_now();
+    }
+}
+
+impl Uffd {
+    /// May this process watch memory so? The reason if not.
+    ///
+    /// # Errors
+    /// The kernel has not what is needed, or refuses.
+    pub fn probe() -> io::Result<()> {
+        call(&open()?, UFFDIO_API, &mut [API, FEATURES, 0])
+    }
+
+    /// Watches the view of `space`, whose file is mapped at `alias`.
+    ///
+    /// # Errors
+    /// The kernel has not what is needed, or refuses.
+    pub fn start(space: &Space, alias: *mut u8) -> io::Result<Uffd> {
+        let uffd = Uffd {
+            file: open()?,
+            space: space.clone(),
+            alias: alias.expose_provenance(),
+        };
+        uffd.call(UFFDIO_API, &mut [API, FEATURES, 0])?;
+        for (_, r) in space.ranges().filter(|(_, r)| r.len > 0) {
+            let mode = REGISTER_WP | REGISTER_MINOR | REGISTER_MISSING;
+            uffd.call(
+                UFFDIO_REGISTER,
+                &mut [r.start as u64, r.len as u64, mode, 0],
+            )?;
+        }
+        Ok(uffd)
+    }
+
+    fn call(&self, request: libc::c_ulong, words: &mut [u64]) -> io::Result<()> {
+        call(&self.file, request, words)
+    }
+
+    fn write_protect(&self, address: usize, mode: u64) -> io::Result<()> {
+        // To protect wakes nobody, and the kernel refuses the flag there.
+        let quietly = if mode == WP_PROTECT { 0 } else { WP_DONTWAKE };
+        let words = &mut [address as u64, PAGE as u64, mode | quietly];
+        self.call(UFFDIO_WRITEPROTECT, words)
+    }
+
+    /// Puts the file's page in place; one that is in place already stays.
+    fn put_in_place(&self, address: usize, mode: u64) -> io::Result<()> {
+        loop {
+            let words = &mut [address as u64, PAGE as u64, mode | CONTINUE_DONTWAKE, 0];
+            match self.call(UFFDIO_CONTINUE, words) {
+                Err(e) if e.raw_os_error() == Some(libc::EEXIST) => return Ok(()),
+                // Nobody ever touched the page: the file has none yet.
+                Err(e) if e.raw_os_error() == Some(libc::EFAULT) => self.make(address),
+                other => return other,
+            }
+        }
+    }
+
+    /// Has the file get the page: zeros.
+    fn make(&self, address: usize) {
+        if let Some(page) = self.space.page_of(address) {
+            let at = self.alias + page as usize * PAGE;
+            let at: *const u8 = core::ptr::with_exposed_provenance(at);
+            // SAFETY: the alias maps the whole file as long as the process lives; the kernel makes a page at a read.
+            unsafe { at.read_volatile() };
+        }
+    }
+}
+
+impl Backend for Uffd {
+    fn kind(&self) -> Kind {
+        Kind::Uffd
+    }
+
+    fn next_fault(&self) -> io::Result<Fault> {
+        /// `struct uffd_msg`: the event's number, then from the second word on what it is about.
+        #[repr(C, align(8))]
+        struct Msg([u64; 4]);
+        loop {
+            let mut msg = Msg([0; 4]);
+            // SAFETY: room for one message.
+            let n = unsafe {
+                libc::read(
+                    self.file.as_raw_fd(),
+                    (&raw mut msg).cast(),
+                    size_of::<Msg>(),
+                )
+            };
+            if n != size_of::<Msg>() as isize {
+                let error = io::Error::last_os_error();
+                match error.raw_os_error() {
+                    Some(libc::EINTR | libc::EAGAIN) => continue,
+                    _ => return Err(error),
+                }
+            }
+            let [head, flags, address, _] = msg.0;
+            if head as u8 != EVENT_PAGEFAULT {
+                continue;
+            }
+            let access = if flags & (FAULT_WRITE | FAULT_WP) != 0 {
+                Access::Write
+            } else {
+                Access::Read
+            };
+            return Ok(Fault {
+                address: address as usize,
+                access,
+            });
+        }
+    }
+
+    fn protect(&self, address: usize, access: Access) -> io::Result<()> {
+        match access {
+            Access::None => {
+                // SAFETY: a page of the view, whose content lies in the file.
+                let done = unsafe {
+                    libc::madvise(
+                        core::ptr::with_exposed_provenance_mut(address),
+                        PAGE,
+                        libc::MADV_DONTNEED,
+                    )
+                };
+                if done != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                Ok(())
+            }
+            Access::Read => {
+                self.write_protect(address, WP_PROTECT)?;
+                self.put_in_place(address, CONTINUE_WP)
+            }
+            Access::Write => {
+                self.write_protect(address, 0)?;
+                self.put_in_place(address, 0)
+            }
+        }
+    }
+
+    fn first_touch(&self, address: usize, pages: usize) -> io::Result<()> {
+        for i in 0..pages {
+            self.put_in_place(address + i * PAGE, 0)?;
+        }
+        Ok(())
+    }
+
+    fn wake(&self, address: usize) {
+        let words = &mut [address as u64, PAGE as u64];
+        // It fails only for a range that is not registered.
+        let _ = self.call(UFFDIO_WAKE, words);
+    }
+}

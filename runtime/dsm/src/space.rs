@@ -1,0 +1,157 @@
+//! Where the shared pages are: ranges of addresses, the same in every node, one after another in one file.
+//!
+//! The file is the node's own segment of the job. It is mapped twice: at the program's addresses (the *view*, whose
+//! protection is the coherence state), and as a whole somewhere else (the *alias*, through which the runtime and the
+//! peers' engines read and write pages whatever the program may do with them).
+
+use crate::NodeId;
+use hetmp_core::segment::PAGE;
+use std::io;
+
+/// One range of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Its first address: a multiple of a page.
+    pub start: usize,
+    /// Bytes: a multiple of a page.
+    pub len: usize,
+    /// The home of its pages.
+    pub home: NodeId,
+    /// The view may be executed: a stack of a program that needs such stacks.
+    pub executable: bool,
+}
+
+impl Range {
+    fn pages(&self) -> u64 {
+        (self.len / PAGE) as u64
+    }
+}
+
+/// All ranges, in the order of the file.
+#[derive(Clone, Debug)]
+pub struct Space {
+    /// With the number of the first page of each.
+    ranges: Vec<(u64, Range)>,
+    pages: u64,
+}
+
+impl Space {
+    /// The ranges, which must not overlap.
+    pub fn new(ranges: &[Range]) -> Space {
+        let mut pages = 0;
+        let ranges = ranges
+            .iter()
+            .map(|r| {
+                debug_assert!(r.start % PAGE == 0 && r.len % PAGE == 0);
+                let first = pages;
+                pages += r.pages();
+                (first, *r)
+            })
+            .collect();
+        Space { ranges, pages }
+    }
+
+    /// Bytes of the file.
+    pub fn len(&self) -> usize {
+        self.pages as usize * PAGE
+    }
+
+    /// No page at all?
+    pub fn is_empty(&self) -> bool {
+        self.pages == 0
+    }
+
+    /// The ranges, each with its first page.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, &Range)> {
+        self.ranges.iter().map(|(first, r)| (*first, r))
+    }
+
+    /// The page that an address lies in; none outside.
+    pub fn page_of(&self, address: usize) -> Option<u64> {
+        self.ranges.iter().find_map(|(first, r)| {
+            let offset = address.checked_sub(r.start)?;
+            (offset < r.len).then(|| first + (offset / PAGE) as u64)
+        })
+    }
+
+    /// Where a page is in the view; none if there is no such page.
+    pub fn address_of(&self, page: u64) -> Option<usize> {
+        let after = self.ranges.partition_point(|(first, _)| *first <= page);
+        let (first, r) = self.ranges.get(after.checked_sub(1)?)?;
+        let offset = (page - first) as usize * PAGE;
+        (offset < r.len).then_some(r.start + offset)
+    }
+
+    /// Which node is home of which page.
+    pub fn homes(&self) -> crate::Homes {
+        let mut runs = self.ranges.iter().filter(|(_, r)| r.len > 0);
+        let first = runs.next().map_or(0, |(_, r)| r.home);
+        runs.fold(crate::Homes::all_at(first), |all, (page, r)| {
+            all.then(*page, r.home)
+        })
+    }
+
+    /// Maps `file` at the ranges' addresses, in the place of what is there.
+    ///
+    /// # Errors
+    /// The system refuses.
+    ///
+    /// # Safety
+    /// Nobody else uses the ranges' addresses while this runs, and what lay there was copied to the file.
+    pub unsafe fn map_view(&self, file: libc::c_int) -> io::Result<()> {
+        for (first, r) in self.ranges() {
+            if r.len == 0 {
+                continue;
+            }
+            let mut may = libc::PROT_READ | libc::PROT_WRITE;
+            if r.executable {
+                may |= libc::PROT_EXEC;
+            }
+            // SAFETY: the caller's promise; the file is as long as all ranges.
+            let at = unsafe {
+                libc::mmap(
+                    core::ptr::with_exposed_provenance_mut(r.start),
+                    r.len,
+                    may,
+                    libc::MAP_SHARED | libc::MAP_FIXED | libc::MAP_NORESERVE,
+                    file,
+                    (first as usize * PAGE) as libc::off_t,
+                )
+            };
+            if at == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_addresses() {
+        let range = |start, pages, home| Range {
+            start,
+            len: pages * PAGE,
+            home,
+            executable: false,
+        };
+        let s = Space::new(&[
+            range(0x10000, 2, 0),
+            range(0x80000, 0, 1),
+            range(0x50000, 3, 2),
+        ]);
+        assert_eq!(s.len(), 5 * PAGE);
+        assert_eq!(s.page_of(0x11fff), Some(1));
+        assert_eq!(s.page_of(0x12000), None);
+        assert_eq!(s.page_of(0x52fff), Some(4));
+        for page in 0..5 {
+            let at = s.address_of(page).expect("there");
+            assert_eq!(s.page_of(at + PAGE - 1), Some(page));
+        }
+        assert_eq!(s.address_of(5), None);
+        assert_eq!((s.homes().of(1), s.homes().of(2)), (0, 2));
+    }
+}
