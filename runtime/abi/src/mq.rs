@@ -1,12 +1,11 @@
 //! `hetmp/mq.h`: message queues between a master and slaves.
 //!
 //! The names are our own, so they are exported without a version node. Each entry converts, calls one function of
-//! `hetmp-mq`, and converts back; an error goes through `err`, or, where that is null, becomes one line.
+//! `hetmp-mq`, and converts back; what becomes of an error is said in [`hetmp_mq::verbs`].
 
 use core::ffi::{c_char, c_int, c_void, CStr};
-use hetmp_core::report;
-use hetmp_mq::api::{self, Error, From, Request, Taken};
-use hetmp_mq::slaves;
+use hetmp_mq::api::{self, Error, From, Request};
+use hetmp_mq::verbs::{self, good, Call};
 
 /// `ThreadID`.
 #[derive(Clone, Copy)]
@@ -19,56 +18,61 @@ pub(crate) struct ThreadId {
 
 const _: () = assert!(size_of::<ThreadId>() == 16 && align_of::<ThreadId>() == 8);
 
-/// Stores an error, or says it.
-#[cold]
-fn failed(err: *mut c_int, error: Error, call: &str, from: From, handle: c_int) {
-    if !err.is_null() {
-        // SAFETY: the program passes null or an int.
-        unsafe { *err = error as c_int };
-    } else if error != Error::WouldBlock {
-        let name = error.c_name().to_string_lossy();
-        match from {
-            From::Master(slave) => {
-                report::warn(format_args!(
-                    "{call} slave {slave} handle {handle}: {error} ({name})"
-                ));
+/// What a program's pointer points at; none for null.
+///
+/// # Safety
+/// The pointer is null, or valid for reading and writing for as long as the call runs: by the contract of `hetmp/mq.h`, each
+/// place that a program passes for an answer is a variable of its own.
+#[inline(always)]
+unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
+    // SAFETY: this function's contract.
+    unsafe { p.as_mut() }
+}
+
+/// Defines a call for both sides: `m...`, whose first argument is the slave's number, and `s...`.
+///
+/// `fast` is tried first and answers `Some` where nothing is unusual. Else `slow` is called: a function of the same
+/// arguments, so that the call is a jump and the fast path needs no room on the stack. Both see the side as `$from` and the
+/// call as `$call`.
+macro_rules! both {
+    ($(#[$m:meta])* $master:ident $slave:ident ($handle:ident $(, $a:ident : $t:ty)*) $(-> $r:ty)?,
+     |$from:ident, $call:ident| fast $fast:expr, slow $slow:expr) => {
+        $(#[$m])*
+        #[no_mangle]
+        #[allow(non_snake_case, reason = "the name is the ABI's")]
+        pub(crate) extern "C" fn $master(slave: c_int, $handle: c_int $(, $a: $t)*) $(-> $r)? {
+            #[cold]
+            #[inline(never)]
+            extern "C" fn slow(slave: c_int, $handle: c_int $(, $a: $t)*) $(-> $r)? {
+                let $call = Call { name: stringify!($master), from: From::Master(slave), handle: $handle };
+                $slow
             }
-            From::Slave => report::warn(format_args!("{call} handle {handle}: {error} ({name})")),
+            let $from = From::Master(slave);
+            match $fast {
+                Some(answer) => answer,
+                None => slow(slave, $handle $(, $a)*),
+            }
         }
-    }
+        $(#[$m])*
+        #[no_mangle]
+        #[allow(non_snake_case, reason = "the name is the ABI's")]
+        pub(crate) extern "C" fn $slave($handle: c_int $(, $a: $t)*) $(-> $r)? {
+            #[cold]
+            #[inline(never)]
+            extern "C" fn slow($handle: c_int $(, $a: $t)*) $(-> $r)? {
+                let $call = Call { name: stringify!($slave), from: From::Slave, handle: $handle };
+                $slow
+            }
+            let $from = From::Slave;
+            match $fast {
+                Some(answer) => answer,
+                None => slow($handle $(, $a)*),
+            }
+        }
+    };
 }
 
-#[inline(always)]
-fn ok(err: *mut c_int) {
-    if !err.is_null() {
-        // SAFETY: the program passes null or an int.
-        unsafe { *err = 0 };
-    }
-}
-
-/// The value, or `bad` with the error told.
-#[inline(always)]
-fn tell<T>(
-    result: Result<T, Error>,
-    bad: T,
-    err: *mut c_int,
-    call: &str,
-    from: From,
-    handle: c_int,
-) -> T {
-    match result {
-        Ok(value) => {
-            ok(err);
-            value
-        }
-        Err(error) => {
-            failed(err, error, call, from, handle);
-            bad
-        }
-    }
-}
-
-/// Takes one message, by `slow` where the fast path does not know how.
+/// One message from the fast path.
 #[inline(always)]
 fn take(
     from: From,
@@ -76,19 +80,15 @@ fn take(
     send: bool,
     bytes: *mut c_int,
     err: *mut c_int,
-    slow: impl FnOnce() -> *mut c_void,
-) -> *mut c_void {
-    // SAFETY: the program passes null or an int.
-    match api::quick_take(from, handle, send, unsafe { bytes.as_mut() }) {
-        Some(at) => {
-            ok(err);
-            at as *mut c_void
-        }
-        None => slow(),
-    }
+) -> Option<*mut c_void> {
+    // SAFETY: the program's places, see `place`.
+    let (bytes, err) = unsafe { (place(bytes), place(err)) };
+    let at = api::quick_take(from, handle, send, bytes)?;
+    good(err);
+    Some(at as *mut c_void)
 }
 
-/// Sends or releases, likewise.
+/// Sends or releases by the fast path.
 #[inline(always)]
 fn give(
     from: From,
@@ -96,124 +96,28 @@ fn give(
     send: bool,
     (first, n, bytes): (*mut c_void, c_int, c_int),
     err: *mut c_int,
-    slow: impl FnOnce(),
-) {
-    let done = || ok(err);
-    if !api::quick_give(from, handle, send, (first as usize, n), bytes, done) {
-        slow();
-    }
+) -> Option<()> {
+    // SAFETY: the program's place, see `place`.
+    let done = || good(unsafe { place(err) });
+    api::quick_give(from, handle, send, (first as usize, n), bytes, done).then_some(())
 }
 
-/// Defines what an entry calls when its fast path does not know how: a function of the same arguments, so that the call
-/// is a jump and the fast path needs no room on the stack.
-macro_rules! cold {
-    ($name:ident($($a:ident : $t:ty),*) $(-> $r:ty)? $body:block) => {
-        #[cold]
-        #[inline(never)]
-        extern "C" fn $name($($a: $t),*) $(-> $r)? $body
-    };
-}
-
-fn slow_take(
-    from: From,
-    handle: c_int,
-    (send, block): (bool, bool),
-    bytes: *mut c_int,
-    err: *mut c_int,
-    call: &str,
-) -> *mut c_void {
-    match api::take(from, handle, send, 1, block) {
-        Ok(taken) => {
-            if !bytes.is_null() {
-                // SAFETY: the program passes null or an int.
-                unsafe { *bytes = taken.bytes as c_int };
-            }
-            ok(err);
-            taken.at as *mut c_void
-        }
-        Err(error) => {
-            failed(err, error, call, from, handle);
-            core::ptr::null_mut()
-        }
-    }
-}
-
-fn slow_give(
-    from: From,
-    handle: c_int,
-    send: bool,
-    (first, n, bytes): (*mut c_void, c_int, c_int),
-    err: *mut c_int,
-    call: &str,
-) {
-    tell(
-        api::give(from, handle, send, first as usize, n, bytes),
-        (),
-        err,
-        call,
-        from,
-        handle,
-    );
-}
-
-/// What a batch took, as C gets it. The places are not null.
-#[inline(always)]
-fn done_batch(
-    taken: &Taken,
-    (got, stride): (*mut c_int, *mut usize),
-    err: *mut c_int,
-) -> *mut c_void {
-    // SAFETY: the program's own, and not null.
-    unsafe {
-        *got = taken.n as c_int;
-        *stride = taken.stride;
-    }
-    ok(err);
-    taken.at as *mut c_void
-}
-
+/// Several messages from the fast path.
 #[inline(always)]
 fn batch(
     (from, handle): (From, c_int),
     send: bool,
     want: c_int,
-    to: (*mut c_int, *mut usize),
-    err: *mut c_int,
-    slow: impl FnOnce() -> *mut c_void,
-) -> *mut c_void {
-    if !to.0.is_null() && !to.1.is_null() {
-        if let Some(taken) = api::quick_take_batch(from, handle, send, want) {
-            return done_batch(&taken, to, err);
-        }
-    }
-    slow()
-}
-
-fn slow_batch(
-    (from, handle): (From, c_int),
-    send: bool,
-    want: c_int,
     (got, stride): (*mut c_int, *mut usize),
     err: *mut c_int,
-    call: &str,
-) -> *mut c_void {
-    // Nothing is taken where the answer has no place to go.
-    let result = if got.is_null() || stride.is_null() {
-        Err(Error::BadAddress)
-    } else {
-        api::take(from, handle, send, want, true)
-    };
-    match result {
-        Ok(taken) => done_batch(&taken, (got, stride), err),
-        Err(error) => {
-            if !got.is_null() {
-                // SAFETY: not null, so the program's own.
-                unsafe { *got = 0 };
-            }
-            failed(err, error, call, from, handle);
-            core::ptr::null_mut()
-        }
-    }
+) -> Option<*mut c_void> {
+    // SAFETY: the program's places, see `place`.
+    let (got, stride, err) = unsafe { (place(got)?, place(stride)?, place(err)) };
+    let taken = api::quick_take_batch(from, handle, send, want)?;
+    *got = taken.n as c_int;
+    *stride = taken.stride;
+    good(err);
+    Some(taken.at as *mut c_void)
 }
 
 /// The bytes of a C string; none for null.
@@ -319,27 +223,18 @@ export_c! {
         // SAFETY: the program passes a function of the type that the header asks for, or null; a result in
         // a register is ignored whether there is one or not.
         let function: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void> = unsafe { core::mem::transmute(function) };
-        match slaves::start(cluster, n, function, argument) {
-            Ok(id) => ThreadId { cluster, num: n, id },
-            Err(error) => {
-                let most = mGetMaxSlaveCoreNum(cluster);
-                report::warn(format_args!(
-                    "mStartSlaveThreads cluster {cluster} slaves {n}: {error} ({}): clusters 0 to {}, 1 to {most} slaves that do not \
-                     run, and a function are accepted",
-                    error.c_name().to_string_lossy(),
-                    mGetClusterNum() - 1,
-                ));
-                ThreadId { cluster, num: 0, id: 0 }
-            }
+        match verbs::start(cluster, n, function, argument) {
+            Some(id) => ThreadId { cluster, num: n, id },
+            None => ThreadId { cluster, num: 0, id: 0 },
         }
     }
     /// Waits for slaves.
     fn mWaitSlaveThreads(cluster: c_int, threads: ThreadId) {
-        group_call("mWaitSlaveThreads", cluster, threads, slaves::wait);
+        verbs::wait(cluster, threads.cluster, threads.id);
     }
     /// Forgets slaves.
     fn mDestroySlaveThreads(cluster: c_int, threads: ThreadId) {
-        group_call("mDestroySlaveThreads", cluster, threads, slaves::destroy);
+        verbs::destroy(cluster, threads.cluster, threads.id);
     }
     /// Does a slave run?
     fn mIsSlaveAlive(cluster: c_int, slave: c_int) -> c_int {
@@ -366,7 +261,7 @@ export_c! {
         if name.is_null() {
             return core::ptr::null_mut();
         }
-        // SAFETY: as above.
+        // SAFETY: the program passes a string with a terminating zero.
         unsafe { libc::dlsym(libc::RTLD_DEFAULT, name) }
     }
 
@@ -384,10 +279,9 @@ export_c! {
         err: *mut c_int,
     ) -> c_int {
         prepare();
-        let name = text(name);
-        let result = api::create(&Request {
+        let request = Request {
             cluster,
-            name,
+            name: text(name),
             slave,
             msg_bytes,
             master_slots,
@@ -395,26 +289,9 @@ export_c! {
             master_addr: master_addr as usize,
             kind,
             direction,
-        });
-        match result {
-            Ok(handle) => {
-                ok(err);
-                handle
-            }
-            Err(error) if err.is_null() => {
-                report::warn(format_args!(
-                    "mCreateQueue \"{}\" of slave {slave} in cluster {cluster} ({msg_bytes} bytes, {master_slots} and \
-                     {slave_slots} slots): {error} ({})",
-                    String::from_utf8_lossy(name),
-                    error.c_name().to_string_lossy()
-                ));
-                -1
-            }
-            Err(error) => {
-                failed(err, error, "mCreateQueue", From::Master(slave), -1);
-                -1
-            }
-        }
+        };
+        // SAFETY: the program's place, see `place`.
+        verbs::create(&request, unsafe { place(err) })
     }
     /// Destroys an empty queue.
     fn mDestroyQueue(slave: c_int, handle: c_int, err: *mut c_int) {
@@ -473,67 +350,6 @@ export_c! {
         tell(api::status(From::Slave, handle).map(|s| s.direction), -1, err, "sGetQueueDirection", From::Slave, handle)
     }
 
-    /// Waits for a message to fill.
-    fn mAllocateMsg(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (true, true), core::ptr::null_mut(), err, "mAllocateMsg") });
-        take(From::Master(slave), handle, true, core::ptr::null_mut(), err, || slow(slave, handle, err))
-    }
-    /// A message to fill, if there is one.
-    fn mTryAllocateMsg(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(slave: c_int, handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (true, false), core::ptr::null_mut(), err, "mTryAllocateMsg") });
-        take(From::Master(slave), handle, true, core::ptr::null_mut(), err, || slow(slave, handle, err))
-    }
-    /// Sends a message.
-    fn mSendMsg(slave: c_int, handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) {
-        cold!(slow(slave: c_int, handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) { slow_give(From::Master(slave), handle, true, (msg, 1, bytes), err, "mSendMsg"); });
-        give(From::Master(slave), handle, true, (msg, 1, bytes), err, || slow(slave, handle, msg, bytes, err));
-    }
-    /// Waits for a message.
-    fn mRecvMsg(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (false, true), bytes, err, "mRecvMsg") });
-        take(From::Master(slave), handle, false, bytes, err, || slow(slave, handle, bytes, err))
-    }
-    /// A message, if there is one.
-    fn mTryRecvMsg(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(slave: c_int, handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Master(slave), handle, (false, false), bytes, err, "mTryRecvMsg") });
-        take(From::Master(slave), handle, false, bytes, err, || slow(slave, handle, bytes, err))
-    }
-    /// Gives a message back.
-    fn mReleaseMsg(slave: c_int, handle: c_int, msg: *mut c_void, err: *mut c_int) {
-        cold!(slow(slave: c_int, handle: c_int, msg: *mut c_void, err: *mut c_int) { slow_give(From::Master(slave), handle, false, (msg, 1, 0), err, "mReleaseMsg"); });
-        give(From::Master(slave), handle, false, (msg, 1, 0), err, || slow(slave, handle, msg, err));
-    }
-
-    /// Waits for a message to fill.
-    fn sAllocateMsg(handle: c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (true, true), core::ptr::null_mut(), err, "sAllocateMsg") });
-        take(From::Slave, handle, true, core::ptr::null_mut(), err, || slow(handle, err))
-    }
-    /// A message to fill, if there is one.
-    fn sTryAllocateMsg(handle: c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(handle: c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (true, false), core::ptr::null_mut(), err, "sTryAllocateMsg") });
-        take(From::Slave, handle, true, core::ptr::null_mut(), err, || slow(handle, err))
-    }
-    /// Sends a message.
-    fn sSendMsg(handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) {
-        cold!(slow(handle: c_int, msg: *mut c_void, bytes: c_int, err: *mut c_int) { slow_give(From::Slave, handle, true, (msg, 1, bytes), err, "sSendMsg"); });
-        give(From::Slave, handle, true, (msg, 1, bytes), err, || slow(handle, msg, bytes, err));
-    }
-    /// Waits for a message.
-    fn sRecvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (false, true), bytes, err, "sRecvMsg") });
-        take(From::Slave, handle, false, bytes, err, || slow(handle, bytes, err))
-    }
-    /// A message, if there is one.
-    fn sTryRecvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
-        cold!(slow(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void { slow_take(From::Slave, handle, (false, false), bytes, err, "sTryRecvMsg") });
-        take(From::Slave, handle, false, bytes, err, || slow(handle, bytes, err))
-    }
-    /// Gives a message back.
-    fn sReleaseMsg(handle: c_int, msg: *mut c_void, err: *mut c_int) {
-        cold!(slow(handle: c_int, msg: *mut c_void, err: *mut c_int) { slow_give(From::Slave, handle, false, (msg, 1, 0), err, "sReleaseMsg"); });
-        give(From::Slave, handle, false, (msg, 1, 0), err, || slow(handle, msg, err));
-    }
     /// The paper's other spelling of `sRecvMsg`.
     fn sResvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
         sRecvMsg(handle, bytes, err)
@@ -541,48 +357,6 @@ export_c! {
     /// The paper's other spelling of `sTryRecvMsg`.
     fn sTryResvMsg(handle: c_int, bytes: *mut c_int, err: *mut c_int) -> *mut c_void {
         sTryRecvMsg(handle, bytes, err)
-    }
-
-    /// Several messages to fill.
-    fn mAllocateBatch(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        cold!(slow(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Master(slave), handle), true, want, (got, stride), err, "mAllocateBatch") });
-        batch((From::Master(slave), handle), true, want, (got, stride), err, || slow(slave, handle, want, got, stride, err))
-    }
-    /// Sends several.
-    fn mSendBatch(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) {
-        cold!(slow(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) { slow_give(From::Master(slave), handle, true, (first, n, bytes), err, "mSendBatch"); });
-        give(From::Master(slave), handle, true, (first, n, bytes), err, || slow(slave, handle, first, n, bytes, err));
-    }
-    /// Several messages.
-    fn mRecvBatch(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        cold!(slow(slave: c_int, handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Master(slave), handle), false, want, (got, stride), err, "mRecvBatch") });
-        batch((From::Master(slave), handle), false, want, (got, stride), err, || slow(slave, handle, want, got, stride, err))
-    }
-    /// Gives several back.
-    fn mReleaseBatch(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) {
-        cold!(slow(slave: c_int, handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) { slow_give(From::Master(slave), handle, false, (first, n, 0), err, "mReleaseBatch"); });
-        give(From::Master(slave), handle, false, (first, n, 0), err, || slow(slave, handle, first, n, err));
-    }
-
-    /// Several messages to fill.
-    fn sAllocateBatch(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        cold!(slow(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Slave, handle), true, want, (got, stride), err, "sAllocateBatch") });
-        batch((From::Slave, handle), true, want, (got, stride), err, || slow(handle, want, got, stride, err))
-    }
-    /// Sends several.
-    fn sSendBatch(handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) {
-        cold!(slow(handle: c_int, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int) { slow_give(From::Slave, handle, true, (first, n, bytes), err, "sSendBatch"); });
-        give(From::Slave, handle, true, (first, n, bytes), err, || slow(handle, first, n, bytes, err));
-    }
-    /// Several messages.
-    fn sRecvBatch(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void {
-        cold!(slow(handle: c_int, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void { slow_batch((From::Slave, handle), false, want, (got, stride), err, "sRecvBatch") });
-        batch((From::Slave, handle), false, want, (got, stride), err, || slow(handle, want, got, stride, err))
-    }
-    /// Gives several back.
-    fn sReleaseBatch(handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) {
-        cold!(slow(handle: c_int, first: *mut c_void, n: c_int, err: *mut c_int) { slow_give(From::Slave, handle, false, (first, n, 0), err, "sReleaseBatch"); });
-        give(From::Slave, handle, false, (first, n, 0), err, || slow(handle, first, n, err));
     }
 
     /// Memory of the slave's store.
@@ -601,7 +375,7 @@ export_c! {
     }
     /// Starts a transfer from the store.
     fn sDmaPut(master: *mut c_void, local: *const c_void, bytes: usize, reply: *mut c_int, err: *mut c_int) {
-        // SAFETY: as in `sDmaGet`.
+        // SAFETY: by the header's contract both sides are that long and the reply outlives the transfer.
         let result = unsafe { api::transfer(master as usize, local as usize, bytes, local as usize, reply) };
         tell(result, (), err, "sDmaPut", From::Slave, -1);
     }
@@ -616,17 +390,8 @@ export_c! {
         if reply.is_null() {
             return;
         }
-        // SAFETY: the program passes its counter.
-        while unsafe { reply.read_volatile() } < n {
-            if !api::transfers_done(true) {
-                // SAFETY: as above.
-                let now = unsafe { reply.read_volatile() };
-                if now < n {
-                    report::warn(format_args!("sDmaWait reply {now} of {n}: at most as many as transfers were started is accepted"));
-                }
-                return;
-            }
-        }
+        // SAFETY: the program passes its counter, which lives until its transfers are done.
+        verbs::wait_for_reply(|| unsafe { reply.read_volatile() }, n);
     }
     /// Reads the master's memory directly.
     fn sDirectRead(local: *mut c_void, master: *const c_void, bytes: usize) {
@@ -635,7 +400,7 @@ export_c! {
     }
     /// Writes it.
     fn sDirectWrite(master: *mut c_void, local: *const c_void, bytes: usize) {
-        // SAFETY: as above.
+        // SAFETY: by the header's contract both sides are that long.
         unsafe { api::direct(master as usize, local as usize, bytes) };
     }
 
@@ -650,21 +415,16 @@ export_c! {
     }
     /// For the inline paths: why there was nothing.
     fn hetmp_mq_try_failed(slave: c_int, handle: c_int, _send: c_int, err: *mut c_int) -> *mut c_void {
-        let from = if slave < 0 { From::Slave } else { From::Master(slave) };
-        failed(err, api::why_not(from, handle), "message queue", from, handle);
+        let call = inline_call(slave, handle);
+        // SAFETY: the program's place, see `place`.
+        call.failed(api::why_not(call.from, handle), unsafe { place(err) });
         core::ptr::null_mut()
     }
     /// For the inline paths: waits until there is something to take from (1: room to send in) a queue. `slave` is -1 on a
     /// slave. What is wrong is stored, or said.
     fn hetmp_mq_wait(slave: c_int, handle: c_int, send: c_int, err: *mut c_int) -> c_int {
-        let from = if slave < 0 { From::Slave } else { From::Master(slave) };
-        match api::wait_for(from, handle, send != 0) {
-            Ok(()) => 0,
-            Err(error) => {
-                failed(err, error, "message queue", from, handle);
-                error as c_int
-            }
-        }
+        // SAFETY: the program's place, see `place`.
+        inline_call(slave, handle).wait(send != 0, unsafe { place(err) })
     }
     /// For the inline paths: wakes the other side.
     fn hetmp_mq_wake(ring: *const c_void, sender: c_int) {
@@ -673,15 +433,123 @@ export_c! {
     }
 }
 
-fn group_call(call: &str, cluster: c_int, threads: ThreadId, f: fn(i32, u64) -> Result<(), Error>) {
-    // Any cluster number: the group knows its own (the paper's program asks for 1 and starts 0).
-    let result = f(threads.cluster, threads.id);
-    if let Err(error) = result {
-        report::warn(format_args!(
-            "{call} cluster {cluster} group {}: {error} ({}): what mStartSlaveThreads returned, until mDestroySlaveThreads, is \
-             accepted",
-            threads.id,
-            error.c_name().to_string_lossy()
-        ));
+/// A call of the inline paths, which say `slave` -1 on a slave.
+fn inline_call(slave: c_int, handle: c_int) -> Call {
+    Call {
+        name: "message queue",
+        from: if slave < 0 {
+            From::Slave
+        } else {
+            From::Master(slave)
+        },
+        handle,
     }
+}
+
+both! {
+    /// Waits for a message to fill.
+    mAllocateMsg sAllocateMsg (handle, err: *mut c_int) -> *mut c_void,
+    |from, call| fast take(from, handle, true, core::ptr::null_mut(), err),
+    slow take_slowly(call, true, true, core::ptr::null_mut(), err)
+}
+both! {
+    /// A message to fill, if there is one.
+    mTryAllocateMsg sTryAllocateMsg (handle, err: *mut c_int) -> *mut c_void,
+    |from, call| fast take(from, handle, true, core::ptr::null_mut(), err),
+    slow take_slowly(call, true, false, core::ptr::null_mut(), err)
+}
+both! {
+    /// Sends a message.
+    mSendMsg sSendMsg (handle, msg: *mut c_void, bytes: c_int, err: *mut c_int),
+    |from, call| fast give(from, handle, true, (msg, 1, bytes), err),
+    slow give_slowly(call, true, (msg, 1, bytes), err)
+}
+both! {
+    /// Waits for a message.
+    mRecvMsg sRecvMsg (handle, bytes: *mut c_int, err: *mut c_int) -> *mut c_void,
+    |from, call| fast take(from, handle, false, bytes, err),
+    slow take_slowly(call, false, true, bytes, err)
+}
+both! {
+    /// A message, if there is one.
+    mTryRecvMsg sTryRecvMsg (handle, bytes: *mut c_int, err: *mut c_int) -> *mut c_void,
+    |from, call| fast take(from, handle, false, bytes, err),
+    slow take_slowly(call, false, false, bytes, err)
+}
+both! {
+    /// Gives a message back.
+    mReleaseMsg sReleaseMsg (handle, msg: *mut c_void, err: *mut c_int),
+    |from, call| fast give(from, handle, false, (msg, 1, 0), err),
+    slow give_slowly(call, false, (msg, 1, 0), err)
+}
+both! {
+    /// Several messages to fill.
+    mAllocateBatch sAllocateBatch (handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void,
+    |from, call| fast batch((from, handle), true, want, (got, stride), err),
+    slow batch_slowly(call, true, want, (got, stride), err)
+}
+both! {
+    /// Sends several.
+    mSendBatch sSendBatch (handle, first: *mut c_void, n: c_int, bytes: c_int, err: *mut c_int),
+    |from, call| fast give(from, handle, true, (first, n, bytes), err),
+    slow give_slowly(call, true, (first, n, bytes), err)
+}
+both! {
+    /// Several messages.
+    mRecvBatch sRecvBatch (handle, want: c_int, got: *mut c_int, stride: *mut usize, err: *mut c_int) -> *mut c_void,
+    |from, call| fast batch((from, handle), false, want, (got, stride), err),
+    slow batch_slowly(call, false, want, (got, stride), err)
+}
+both! {
+    /// Gives several back.
+    mReleaseBatch sReleaseBatch (handle, first: *mut c_void, n: c_int, err: *mut c_int),
+    |from, call| fast give(from, handle, false, (first, n, 0), err),
+    slow give_slowly(call, false, (first, n, 0), err)
+}
+
+fn take_slowly(
+    call: Call,
+    send: bool,
+    block: bool,
+    bytes: *mut c_int,
+    err: *mut c_int,
+) -> *mut c_void {
+    // SAFETY: the program's places, see `place`.
+    let (bytes, err) = unsafe { (place(bytes), place(err)) };
+    call.take(send, block, bytes, err) as *mut c_void
+}
+
+fn give_slowly(
+    call: Call,
+    send: bool,
+    (first, n, bytes): (*mut c_void, c_int, c_int),
+    err: *mut c_int,
+) {
+    // SAFETY: the program's place, see `place`.
+    call.give(send, first as usize, n, bytes, unsafe { place(err) });
+}
+
+fn batch_slowly(
+    call: Call,
+    send: bool,
+    want: c_int,
+    (got, stride): (*mut c_int, *mut usize),
+    err: *mut c_int,
+) -> *mut c_void {
+    // SAFETY: the program's places, see `place`.
+    let (got, stride, err) = unsafe { (place(got), place(stride), place(err)) };
+    call.take_batch(send, want, got, stride, err) as *mut c_void
+}
+
+/// The value of a call, or `bad` with its error told.
+fn tell<T>(
+    result: Result<T, Error>,
+    bad: T,
+    err: *mut c_int,
+    name: &'static str,
+    from: From,
+    handle: c_int,
+) -> T {
+    // SAFETY: the program's place, see `place`.
+    Call { name, from, handle }.tell(result, bad, unsafe { place(err) })
 }

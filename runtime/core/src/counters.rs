@@ -268,7 +268,7 @@ fn read_own(event: Event) -> Option<Reading> {
     let tid = crate::sys::gettid();
     // SAFETY: the key exists; its value is null or the slot leaked below, of this thread only.
     let old: *mut Slot = unsafe { libc::pthread_getspecific(key) }.cast();
-    // SAFETY: as above.
+    // SAFETY: null, or the slot leaked below by this thread, which nobody frees.
     if let Some(slot) = unsafe { old.as_ref() } {
         // After a fork the descriptors count what the parent does.
         if slot.tid == tid {

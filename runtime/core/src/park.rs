@@ -498,7 +498,7 @@ impl<const SHARED: bool> Flag<SHARED> {
     /// `this` is a live flag when the call begins.
     #[inline]
     pub unsafe fn signal_ptr(this: *const Self, epoch: u32) {
-        // SAFETY: live by the caller's promise until the swap has released the waiters.
+        // SAFETY: this function's contract: the flag lives until the swap below has released the waiters.
         let flag = unsafe { &*this };
         #[cfg(not(loom))]
         let word = flag.word.as_ptr();

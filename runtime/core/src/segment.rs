@@ -21,7 +21,7 @@ pub struct Segment {
 
 // SAFETY: memory that stays mapped; who accesses it orders the accesses.
 unsafe impl Send for Segment {}
-// SAFETY: as for `Send`.
+// SAFETY: memory that stays mapped; who accesses it orders the accesses.
 unsafe impl Sync for Segment {}
 
 impl Segment {

@@ -83,7 +83,8 @@ unsafe fn copy_pages(from: usize, to: *mut u8, len: usize) {
     for at in (0..len).step_by(PAGE) {
         let source = (from + at) as *const u64;
         let target = to.wrapping_add(at).cast::<u64>();
-        // SAFETY: the caller's promise; volatile, since other threads of the program may write meanwhile.
+        // SAFETY: this function's contract: both are mapped for the whole length. Volatile, since other threads of
+        // the program may write meanwhile.
         unsafe {
             let any = (0..WORDS).fold(0, |any, i| any | source.add(i).read_volatile());
             if any != 0 {
@@ -112,8 +113,8 @@ pub unsafe fn share(
     if range.is_empty() {
         return Ok(());
     }
-    // SAFETY: both are mapped for the whole length, by the caller's promise; the mapping replaces pages by
-    // pages of the same content.
+    // SAFETY: this function's contract: both are mapped for the whole length. The mapping replaces pages by pages
+    // of the same content.
     let at = unsafe {
         copy_pages(range.start, copy, range.len());
         libc::mmap(

@@ -42,7 +42,7 @@ mod imp {
 
     #[inline(always)]
     pub(super) fn set(value: *mut ()) {
-        // SAFETY: as in `get`; stores to the calling thread's own word.
+        // SAFETY: loads the offset of the word defined above, and stores to the calling thread's own word.
         unsafe {
             core::arch::asm!(
                 "mov {t}, qword ptr hetmp_self_word@GOTTPOFF[rip]",

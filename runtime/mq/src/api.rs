@@ -4,13 +4,12 @@
 //! gave them.
 
 pub use crate::error::Error;
-pub use crate::queue::Taken;
-pub use crate::registry::Request;
+pub use crate::queue::{Request, Taken};
 
-use crate::callers::{self, Caller};
+use crate::callers::{self, Caller, HANDLES, SLAVES};
 use crate::queue::{Queue, Side};
-use crate::registry::{self, HANDLES, SLAVES};
-use crate::slaves::{self, Slave};
+use crate::registry;
+use crate::slave::{self, Slave};
 use core::sync::atomic::Ordering;
 
 /// Which end a call is for.
@@ -28,14 +27,14 @@ pub enum From {
 /// [`Error::NotASlave`].
 #[inline(always)]
 pub fn me() -> Result<&'static Slave, Error> {
-    slaves::current().ok_or(Error::NotASlave)
+    slave::current().ok_or(Error::NotASlave)
 }
 
 /// The queue and the side of a call.
 #[inline(always)]
 fn find(from: From, handle: i32) -> Result<(&'static Queue, Side), Error> {
     let (slave, side) = match from {
-        From::Master(_) if slaves::current().is_some() => return Err(Error::NotTheMaster),
+        From::Master(_) if slave::current().is_some() => return Err(Error::NotTheMaster),
         From::Master(slave) => (
             u32::try_from(slave).map_err(|_| Error::BadSlave)?,
             Side::Master,
@@ -147,7 +146,7 @@ fn ring(from: From, handle: i32, send: bool) -> Option<&'static Queue> {
     // SAFETY: the index is within every table of its kind.
     let p = unsafe { &*table.add(at) }.load(Ordering::Acquire);
     // SAFETY: an entry is cleared before its queue is freed, or outlives it in a table of an ended thread.
-    let queue = unsafe { p.as_ref() }?;
+    let queue = unsafe { p.cast::<Queue>().as_ref() }?;
     (queue.ring_end(send).handle.load(Ordering::Relaxed) == handle as u32).then_some(queue)
 }
 
@@ -239,7 +238,7 @@ pub fn caller() -> *const Caller {
 /// # Safety
 /// `ring` is one that the inline paths found in a table of the calling thread.
 pub unsafe fn wake_from(ring: *const core::ffi::c_void, sender: bool) {
-    // SAFETY: by the caller's promise.
+    // SAFETY: this function's contract: the ring is in a table of the calling thread, and so a queue that lives.
     unsafe { &*ring.cast::<Queue>() }.notify_across(sender);
 }
 
@@ -252,7 +251,7 @@ pub fn create(request: &Request<'_>) -> Result<i32, Error> {
 }
 
 fn masters(slave: i32, handle: i32) -> Result<&'static Queue, Error> {
-    if slaves::current().is_some() {
+    if slave::current().is_some() {
         return Err(Error::NotTheMaster);
     }
     let slave = registry::get().check_slave(slave)?;
@@ -365,7 +364,7 @@ pub fn check_cluster(cluster: i32) -> Result<u32, Error> {
 #[must_use]
 pub fn is_alive(cluster: i32, slave: i32) -> bool {
     match (u32::try_from(cluster), u32::try_from(slave)) {
-        (Ok(cluster), Ok(slave)) => slaves::find(Some(cluster), slave).is_some(),
+        (Ok(cluster), Ok(slave)) => slave::find(Some(cluster), slave).is_some(),
         _ => false,
     }
 }
@@ -435,7 +434,7 @@ pub unsafe fn transfer(
     if to == 0 || from == 0 || registry::get().platform.staged() && !store.contains(local, bytes) {
         return Err(Error::BadAddress);
     }
-    // SAFETY: by the caller's promise.
+    // SAFETY: this function's contract: both sides are `bytes` long.
     unsafe { core::ptr::copy(from as *const u8, to as *mut u8, bytes) };
     me.began_transfer(me.engine.start(bytes), reply);
     me.finish_transfers();
@@ -445,7 +444,7 @@ pub unsafe fn transfer(
 /// Counts up the replies of transfers that are done; waits for the next one if `block`. False when none
 /// is under way.
 pub fn transfers_done(block: bool) -> bool {
-    let Some(me) = slaves::current() else {
+    let Some(me) = slave::current() else {
         return false;
     };
     match me.finish_transfers() {
@@ -465,12 +464,12 @@ pub fn transfers_done(block: bool) -> bool {
 /// # Safety
 /// Both sides are `bytes` long.
 pub unsafe fn direct(to: usize, from: usize, bytes: usize) {
-    if let Some(me) = slaves::current() {
+    if let Some(me) = slave::current() {
         for _ in 0..bytes.div_ceil(8) {
             me.engine.direct_access();
         }
     }
-    // SAFETY: by the caller's promise.
+    // SAFETY: this function's contract: both sides are `bytes` long.
     unsafe { core::ptr::copy(from as *const u8, to as *mut u8, bytes) };
 }
 

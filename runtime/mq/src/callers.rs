@@ -9,18 +9,33 @@
 //! (`Registry::remove`).
 //!
 //! The tables are filled by their own thread; another thread only ever clears entries (`mAdoptQueue`).
+//!
+//! What a queue or a slave is, is not known here: entries are addresses, and what has to be done when a thread ends is a
+//! function that whoever made the record has given.
 
-use crate::queue::Queue;
-use crate::registry::{self, HANDLES, SLAVES};
 use crate::ring::End;
-use crate::slaves::Slave;
 use crate::thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::OnceLock;
 
-/// A table of rings. The layout of a [`Queue`]'s beginning is the header's `struct hetmp_mq_ring`.
-pub(crate) type Table = *const AtomicPtr<Queue>;
+/// Queues of one slave number at a time. A handle is an index below this, plus a multiple of it that counts how
+/// often the index was used before.
+pub(crate) const HANDLES: usize = 4096;
+/// Slave numbers.
+pub(crate) const SLAVES: usize = 256;
+
+/// A table of rings. The layout of a queue's beginning is the header's `struct hetmp_mq_ring`.
+pub(crate) type Table = *const AtomicPtr<c_void>;
+
+/// Which slave a thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlaveThread {
+    /// Its record; whoever began the thread knows its type.
+    pub(crate) record: *const c_void,
+    pub(crate) cluster: u32,
+    pub(crate) number: u32,
+}
 
 /// A thread that uses queues. The four tables and the pauses are the header's `struct hetmp_mq_tables`.
 #[derive(Debug)]
@@ -35,9 +50,12 @@ pub struct Caller {
     pub(crate) pauses: AtomicU32,
     /// The thread's number in its ends' [`End::pass`]; 0 where there is none left.
     number: u32,
-    /// The slave that the thread is, or null. Counted.
-    pub(crate) slave: *const Slave,
-    len: usize,
+    /// The slave that the thread is.
+    pub(crate) slave: Option<SlaveThread>,
+    /// Called at the thread's end, on the thread.
+    at_end: fn(&Caller),
+    /// Entries of each table that is the thread's own.
+    pub(crate) len: usize,
 }
 
 const _: () = assert!(core::mem::offset_of!(Caller, s_recv) == 24);
@@ -80,7 +98,7 @@ pub(crate) fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
 
 /// Nulls only, for what a thread is not.
 fn empty() -> Table {
-    static EMPTY: OnceLock<&'static [AtomicPtr<Queue>]> = OnceLock::new();
+    static EMPTY: OnceLock<&'static [AtomicPtr<c_void>]> = OnceLock::new();
     EMPTY.get_or_init(|| table(SLAVES * HANDLES)).as_ptr()
 }
 
@@ -96,13 +114,22 @@ pub(crate) fn current() -> Option<&'static Caller> {
 pub(crate) fn mine() -> &'static Caller {
     match current() {
         Some(caller) => caller,
-        None => begin(core::ptr::null()),
+        None => begin(None, MASTERS_END.get().copied().unwrap_or(|_| {})),
     }
 }
 
-/// Makes the calling thread's record; `slave` is null for others, else a count of it is taken over.
-pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
-    let len = if slave.is_null() {
+/// What is called when a thread that is no slave ends.
+static MASTERS_END: OnceLock<fn(&Caller)> = OnceLock::new();
+
+/// Says what is to be done when a thread ends that used queues and is no slave. Once, before there are queues.
+pub(crate) fn at_masters_end(f: fn(&Caller)) {
+    // A second call could only come from a second registry, of which there is none.
+    let _ = MASTERS_END.set(f);
+}
+
+/// Makes the calling thread's record. `at_end` is called on the thread when it ends.
+pub(crate) fn begin(slave: Option<SlaveThread>, at_end: fn(&Caller)) -> &'static Caller {
+    let len = if slave.is_none() {
         SLAVES * HANDLES
     } else {
         HANDLES
@@ -110,7 +137,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
     let (send, recv) = (table(len).as_ptr(), table(len).as_ptr());
     let none = empty();
     let number = new_number();
-    let caller = if slave.is_null() {
+    let caller = if slave.is_none() {
         Caller {
             m_send: send,
             m_recv: recv,
@@ -119,6 +146,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
             pauses: AtomicU32::new(PAUSES),
             number,
             slave,
+            at_end,
             len,
         }
     } else {
@@ -130,6 +158,7 @@ pub(crate) fn begin(slave: *const Slave) -> &'static Caller {
             pauses: AtomicU32::new(PAUSES),
             number,
             slave,
+            at_end,
             len,
         }
     };
@@ -163,14 +192,10 @@ pub(crate) fn end_key() -> libc::pthread_key_t {
 unsafe extern "C" fn over(caller: *mut c_void) {
     // SAFETY: the record that `begin` boxed for this thread.
     let caller = unsafe { Box::from_raw(caller.cast::<Caller>()) };
-    if caller.slave.is_null() {
-        registry::get().thread_ended(caller.m_send, caller.m_recv, caller.len);
-    } else {
-        crate::slaves::over(caller.slave);
-    }
+    (caller.at_end)(&caller);
     thread::set(core::ptr::null());
-    let bytes = caller.len * size_of::<AtomicPtr<Queue>>();
-    let tables = if caller.slave.is_null() {
+    let bytes = caller.len * size_of::<AtomicPtr<c_void>>();
+    let tables = if caller.slave.is_none() {
         [caller.m_send, caller.m_recv]
     } else {
         [caller.s_send, caller.s_recv]
@@ -182,28 +207,36 @@ unsafe extern "C" fn over(caller: *mut c_void) {
 }
 
 impl Caller {
+    /// What an end of queue `handle` of slave `slave` has to say for this thread's inline paths to know it again; none where
+    /// there are no numbers left.
+    pub(crate) fn pass(&self, slave: u32, handle: i32) -> Option<u64> {
+        let slave = if self.slave.is_none() { slave } else { 0 };
+        (self.number != 0).then(|| End::pass_of(self.number, slave, handle))
+    }
+
     /// Shows a ring to the fast paths; the entry, to be cleared when the end passes to another thread.
-    pub(crate) fn show(&self, queue: &Queue, sends: bool) -> *const AtomicPtr<Queue> {
-        let index = queue.handle as usize & (HANDLES - 1);
-        let (table, at) = match (self.slave.is_null(), sends) {
-            (true, true) => (self.m_send, queue.slave as usize * HANDLES + index),
-            (true, false) => (self.m_recv, queue.slave as usize * HANDLES + index),
+    pub(crate) fn show(
+        &self,
+        ring: *mut c_void,
+        slave: u32,
+        handle: i32,
+        sends: bool,
+    ) -> *const AtomicPtr<c_void> {
+        let index = handle as usize & (HANDLES - 1);
+        let (table, at) = match (self.slave.is_none(), sends) {
+            (true, true) => (self.m_send, slave as usize * HANDLES + index),
+            (true, false) => (self.m_recv, slave as usize * HANDLES + index),
             (false, true) => (self.s_send, index),
             (false, false) => (self.s_recv, index),
         };
-        if self.number != 0 {
-            let slave = if self.slave.is_null() { queue.slave } else { 0 };
-            let pass = End::pass_of(self.number, slave, queue.handle);
-            let word = &queue.ring_end(sends).pass;
-            word.store(pass, Ordering::SeqCst);
-            // Closed meanwhile? Then either `close` or this clears it.
-            if queue.is_closed() {
-                word.store(0, Ordering::Release);
-            }
-        }
         // SAFETY: the index is within the table's `len`.
         let entry = unsafe { &*table.add(at) };
-        entry.store(core::ptr::from_ref(queue).cast_mut(), Ordering::Release);
+        entry.store(ring, Ordering::Release);
         entry
     }
+}
+
+/// The calling thread's cluster and number, if it is a slave. For handlers of signals: takes no lock, allocates nothing.
+pub(crate) fn slave_here() -> Option<(u32, u32)> {
+    current()?.slave.map(|s| (s.cluster, s.number))
 }

@@ -28,7 +28,8 @@ pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         for (signal, _) in SIGNALS {
-            // SAFETY: both actions are live; the handler follows the rules for handlers, see above.
+            // SAFETY: both actions are live; the handler takes no lock and does not allocate, as the module's head
+            // says.
             unsafe {
                 let mut before: libc::sigaction = core::mem::zeroed();
                 libc::sigaction(signal, core::ptr::null(), &mut before);
@@ -112,7 +113,7 @@ extern "C" fn on_crash(
 pub(crate) fn say(signal: libc::c_int, address: Option<usize>, pc: usize) {
     // The first one: others may crash while the process ends.
     static SAID: AtomicBool = AtomicBool::new(false);
-    let Some(slave) = crate::slaves::current() else {
+    let Some((cluster, number)) = crate::callers::slave_here() else {
         return;
     };
     if SAID.swap(true, Ordering::Relaxed) {
@@ -121,11 +122,7 @@ pub(crate) fn say(signal: libc::c_int, address: Option<usize>, pc: usize) {
     let mut line = Line::<1024>::new();
     let name = SIGNALS.iter().find(|s| s.0 == signal).map_or("?", |s| s.1);
     // Writing to a `Line` cannot fail.
-    let _ = write!(
-        line,
-        "hetmp: slave {} of cluster {}: {name}",
-        slave.number, slave.cluster
-    );
+    let _ = write!(line, "hetmp: slave {number} of cluster {cluster}: {name}");
     if let Some(address) = address.filter(|_| signal == libc::SIGSEGV || signal == libc::SIGBUS) {
         let _ = write!(line, " at address {address:#x}");
     }

@@ -30,12 +30,16 @@ mod queue;
 #[cfg(not(loom))]
 mod registry;
 #[cfg(not(loom))]
-pub mod slaves;
+mod slave;
+#[cfg(not(loom))]
+mod slaves;
 #[cfg(not(loom))]
 pub mod store;
 #[cfg(not(loom))]
 mod strict;
 #[cfg(not(loom))]
 mod thread;
+#[cfg(not(loom))]
+pub mod verbs;
 #[cfg(not(loom))]
 mod wait;

@@ -10,12 +10,14 @@ mod stages;
 mod users;
 
 use crate::error::Error;
-use crate::registry::{Registry, Request};
+use crate::platform::Platform;
 use crate::ring::{End, Memory, Shape};
-use crate::slaves::Slave;
+use crate::slave::Slave;
 use crate::staged::{self, Direction, MasterSide, SlaveSide};
+use crate::store::Store;
 use crate::strict::Guarded;
 use core::cell::UnsafeCell;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use hetmp_core::sleep::Sleep;
 use hetmp_core::sync::{AtomicU64, AtomicUsize, CacheLine};
@@ -26,6 +28,38 @@ use stages::Copier;
 pub(crate) enum Side {
     Master,
     Slave(&'static Slave),
+}
+
+/// What a program asks for in `mCreateQueue`.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// The cluster.
+    pub cluster: i32,
+    /// The name, without terminating zero.
+    pub name: &'a [u8],
+    /// The slave's number.
+    pub slave: i32,
+    /// Largest message.
+    pub msg_bytes: usize,
+    /// Slots at the master.
+    pub master_slots: i32,
+    /// Slots in the store.
+    pub slave_slots: i32,
+    /// Where the master's slots lie, 0 for anywhere.
+    pub master_addr: usize,
+    /// 0 scalar, 1 array memory.
+    pub kind: i32,
+    /// 0 to the slave, 1 to the master.
+    pub direction: i32,
+}
+
+/// Which queue it is: its slave's cluster and number, its handle, and its direction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    pub(crate) cluster: u32,
+    pub(crate) slave: u32,
+    pub(crate) handle: i32,
+    pub(crate) direction: Direction,
 }
 
 /// What a receive or allocate found: the first message's address, how many, the bytes between them, the
@@ -59,10 +93,10 @@ pub(crate) struct Queue {
     name: Box<[u8]>,
     closed: AtomicBool,
     /// Where the fast paths of the master's thread find this queue, or null.
-    shown: AtomicPtr<AtomicPtr<Queue>>,
+    shown: AtomicPtr<AtomicPtr<c_void>>,
     /// The slave that uses the slave's end; dangling and not null while the master moves an ended slave's messages.
     user: AtomicPtr<Slave>,
-    store: &'static crate::store::Store,
+    store: &'static Store,
     /// The block of the local store.
     block: usize,
     body: Body,
@@ -181,23 +215,26 @@ impl Memory for Queue {
 
 impl Queue {
     pub(crate) fn new(
-        registry: &'static Registry,
         request: &Request<'_>,
-        cluster: u32,
-        slave: u32,
-        handle: i32,
-        direction: Direction,
+        key: Key,
+        store: &'static Store,
+        platform: &Platform,
     ) -> Result<Box<Queue>, Error> {
+        let Key {
+            cluster,
+            slave,
+            handle,
+            direction,
+        } = key;
         let msg_bytes = request.msg_bytes as u32;
         let (m_slots, s_slots) = (request.master_slots as u32, request.slave_slots as u32);
-        let store = registry.store(cluster, slave);
         let slave_stride = (msg_bytes as usize).next_multiple_of(64);
         let block = store.allocate(request.kind == 1, slave_stride * s_slots as usize)?;
         let give_back = |error: Error| {
             store.free(block);
             error
         };
-        let staged = registry.platform.staged() || request.master_addr != 0;
+        let staged = platform.staged() || request.master_addr != 0;
         let shape = Shape {
             first: 0,
             stride: Shape::stride(msg_bytes),
@@ -221,7 +258,7 @@ impl Queue {
                 guard: None,
                 mapping: None,
             };
-            if request.master_addr == 0 && registry.platform.strict {
+            if request.master_addr == 0 && platform.strict {
                 stages.master_stride = (msg_bytes as usize).next_multiple_of(4096);
                 let guard = Guarded::new(m_slots as usize, stages.master_stride, slave as usize)
                     .map_err(give_back)?;
@@ -417,12 +454,12 @@ impl Queue {
                 {
                     self.pump_for_ended(stages);
                 }
-                // SAFETY: as in `try_take_staged`.
+                // SAFETY: the caller is the thread that owns the master's end: `api::find` let it enter.
                 unsafe { &*stages.master.get() }.ready(&stages.list)
             }
             (Body::Staged(stages), Side::Slave(slave)) => {
                 slave.pump_all();
-                // SAFETY: as above.
+                // SAFETY: the caller is the slave that uses this queue: `api::find` let it enter.
                 unsafe { &*stages.slave.get() }.ready()
             }
         }
@@ -453,11 +490,11 @@ impl Queue {
                 end.held() == end.slots()
             }
             (Body::Staged(stages), Side::Master) => {
-                // SAFETY: as in `try_take_staged`.
+                // SAFETY: the caller is the thread that owns the master's end: `api::find` let it enter.
                 unsafe { &*stages.master.get() }.held() as usize == stages.list.len()
             }
             (Body::Staged(stages), Side::Slave(_)) => {
-                // SAFETY: as above.
+                // SAFETY: the caller is the slave that uses this queue: `api::find` let it enter.
                 let side = unsafe { &*stages.slave.get() };
                 side.held() as usize == side.slots()
             }

@@ -1,21 +1,16 @@
 //! What exists: the platform, the queues by slave and handle, the stores.
 
-use crate::callers::{table, Table};
+use crate::callers::{self, table, Caller, HANDLES, SLAVES};
 use crate::dma::Controller;
 use crate::error::Error;
 use crate::platform::Platform;
-use crate::queue::Queue;
-use crate::slaves;
+use crate::queue::{Key, Queue, Request};
+use crate::slave;
 use crate::staged::Direction;
 use crate::store::Store;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Queues of one slave number at a time. A handle is an index below this, plus a multiple of it that counts how
-/// often the index was used before.
-pub(crate) const HANDLES: usize = 4096;
-/// Slave numbers.
-pub(crate) const SLAVES: usize = 256;
 const CLUSTERS: usize = 16;
 
 static CONTROLLERS: [Controller; CLUSTERS] = [const { Controller::new() }; CLUSTERS];
@@ -48,7 +43,8 @@ impl Rows {
     /// # Safety
     /// Nobody uses it any more, and `create` made it.
     unsafe fn free(&mut self, p: *mut Queue) {
-        // SAFETY: by the caller's promise. The two ends, which inline paths may look at, have no destructor.
+        // SAFETY: this function's contract: nobody uses the queue, and `create` made it. The two ends, which
+        // inline paths may look at, have no destructor.
         unsafe { core::ptr::drop_in_place(p) };
         self.spare.push(p);
     }
@@ -104,6 +100,7 @@ fn set_up() -> &'static Registry {
             crate::strict::install();
         }
         hetmp_core::sleep::prepare();
+        callers::at_masters_end(|caller| get().thread_ended(caller));
         let stores = (0..platform.clusters as usize * SLAVES)
             .map(|_| OnceLock::new())
             .collect();
@@ -115,29 +112,6 @@ fn set_up() -> &'static Registry {
             rows: Mutex::default(),
         }
     })
-}
-
-/// What a program asks for in `mCreateQueue`.
-#[derive(Clone, Copy, Debug)]
-pub struct Request<'a> {
-    /// The cluster.
-    pub cluster: i32,
-    /// The name, without terminating zero.
-    pub name: &'a [u8],
-    /// The slave's number.
-    pub slave: i32,
-    /// Largest message.
-    pub msg_bytes: usize,
-    /// Slots at the master.
-    pub master_slots: i32,
-    /// Slots in the store.
-    pub slave_slots: i32,
-    /// Where the master's slots lie, 0 for anywhere.
-    pub master_addr: usize,
-    /// 0 scalar, 1 array memory.
-    pub kind: i32,
-    /// 0 to the slave, 1 to the master.
-    pub direction: i32,
 }
 
 impl Registry {
@@ -196,7 +170,8 @@ impl Registry {
         let used = self.rows().uses.get(slave as usize).map_or(0, Vec::len);
         row[..used].iter().filter_map(|entry| {
             let p = entry.load(Ordering::Acquire);
-            // SAFETY: as in `queue`.
+            // SAFETY: a queue in the table is alive: `remove` takes it out first, and keeps its memory while a
+            // slave runs that may have found it here.
             (!p.is_null()).then(|| unsafe { &*p })
         })
     }
@@ -220,7 +195,7 @@ impl Registry {
     }
 
     pub(crate) fn create(&'static self, request: &Request<'_>) -> Result<i32, Error> {
-        if slaves::current().is_some() {
+        if slave::current().is_some() {
             return Err(Error::NotTheMaster);
         }
         let cluster = self.check_cluster(request.cluster)?;
@@ -270,7 +245,13 @@ impl Registry {
                 .ok_or(Error::TooManyQueues)?
         };
         let handle = (uses[index] as usize * HANDLES + index) as i32;
-        let made = Queue::new(self, request, cluster, slave, handle, direction);
+        let key = Key {
+            cluster,
+            slave,
+            handle,
+            direction,
+        };
+        let made = Queue::new(request, key, self.store(cluster, slave), &self.platform);
         let queue = match made {
             Ok(queue) => place(&mut rows.spare, queue),
             Err(error) => {
@@ -290,7 +271,7 @@ impl Registry {
         let at = queue.slave as usize * HANDLES + (queue.handle as usize & (HANDLES - 1));
         queue.close();
         let p = self.queues[at].swap(core::ptr::null_mut(), Ordering::AcqRel);
-        if slaves::find(None, queue.slave).is_some() {
+        if slave::find(None, queue.slave).is_some() {
             self.rows().retired.push(p);
         } else {
             // SAFETY: `create` made it, the tables have forgotten it, and no slave that could know it runs.
@@ -299,11 +280,12 @@ impl Registry {
     }
 
     /// A thread that used queues as a master ends: others may use its ends.
-    pub(crate) fn thread_ended(&self, send: Table, recv: Table, len: usize) {
+    fn thread_ended(&self, caller: &Caller) {
+        let tables = [caller.m_send, caller.m_recv];
         let slaves = self.rows().uses.len() as u32;
         for slave in 0..slaves {
             for queue in self.of_slave(slave) {
-                queue.master_leaves([send, recv], len);
+                queue.master_leaves(tables, caller.len);
             }
         }
     }
@@ -313,7 +295,7 @@ impl Registry {
         for queue in self.of_slave(slave) {
             queue.wake_master();
         }
-        if slaves::find(None, slave).is_none() {
+        if slave::find(None, slave).is_none() {
             let mut rows = self.rows();
             // SAFETY: in the list since `remove`, so the tables have forgotten it.
             let theirs = |p: *mut Queue| unsafe { (*p).slave } == slave;

@@ -149,8 +149,8 @@ extern "C" fn on_fault(
     let what = if code > 0 { describe(address) } else { None };
     if let Some(what) = what {
         let pc = crate::crash::program_counter(context);
-        let who = crate::slaves::current()
-            .map_or("the master".to_owned(), |s| format!("slave {}", s.number));
+        let who = crate::callers::slave_here()
+            .map_or("the master".to_owned(), |(_, n)| format!("slave {n}"));
         hetmp_core::report::warn(format_args!(
             "{who} address {address:#x}: {what}; at {}",
             source_line(pc)

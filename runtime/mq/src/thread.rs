@@ -1,6 +1,6 @@
-//! Who is calling: a word of thread-local storage for slaves, and a number for any thread.
+//! Who is calling: a word of thread-local storage, and a number for any thread.
 //!
-//! The word is null, or the [`crate::slaves::Slave`] that the thread is; only `slaves` sets it. One
+//! The word is null, or the thread's [`crate::callers::Caller`]; only `callers` sets it. One
 //! word in the initial-exec model, as [`hetmp_core::tls`] explains; a word of its own because a slave may
 //! use OpenMP too.
 
@@ -35,7 +35,7 @@ mod imp {
 
     #[inline(always)]
     pub(super) fn set(value: *const ()) {
-        // SAFETY: as in `get`; stores to the calling thread's own word.
+        // SAFETY: loads the offset of the word defined above, and stores to the calling thread's own word.
         unsafe {
             core::arch::asm!(
                 "mov {t}, qword ptr hetmp_mq_self_word@GOTTPOFF[rip]",

@@ -8,7 +8,7 @@ use crate::callers;
 use crate::error::Error;
 use crate::queue::{Queue, Side};
 use crate::registry;
-use crate::slaves::{self, Slave};
+use crate::slave::{self, Slave};
 use crate::staged::Direction;
 use crate::thread;
 use core::sync::atomic::Ordering;
@@ -153,7 +153,7 @@ fn complain(queue: &Queue, side: Side) {
             } else {
                 "to send a message to"
             };
-            let doing = match slaves::find(None, slave)
+            let doing = match slave::find(None, slave)
                 .and_then(|s| s.waits_on().map(|w| w.0.shown_name()))
             {
                 Some(other) => format!("which waits on queue \"{other}\""),
@@ -217,7 +217,7 @@ impl Watch {
 
     /// The master waits on a queue: an error if its slave waits on another one of the same master.
     fn master_waits(&mut self, queue: &Queue) -> Result<(), Error> {
-        match slaves::find(None, queue.slave) {
+        match slave::find(None, queue.slave) {
             Some(slave) if self.stuck(0, &slave, Some(queue)) => Err(Error::Deadlock),
             _ => Ok(()),
         }
@@ -252,7 +252,7 @@ impl Watch {
 
 /// Is the calling thread the only one besides slaves? Others might come to use a queue that nobody has used yet.
 fn alone() -> bool {
-    std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() <= 1 + slaves::running())
+    std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() <= 1 + slave::running())
 }
 
 impl Queue {

@@ -31,7 +31,7 @@ struct Model {
 }
 // SAFETY: loom's cells find unordered accesses; that is what is tested.
 unsafe impl Sync for Model {}
-// SAFETY: as above.
+// SAFETY: loom's cells may change threads; accesses that are not ordered are what it finds.
 unsafe impl Send for Model {}
 
 impl Memory for Model {
@@ -183,9 +183,9 @@ struct Stages {
     master: Vec<UnsafeCell<u64>>,
     sleeps: [Sleep; 2],
 }
-// SAFETY: as for `Model`.
+// SAFETY: loom's cells find unordered accesses; that is what is tested.
 unsafe impl Sync for Stages {}
-// SAFETY: as above.
+// SAFETY: loom's cells may change threads; accesses that are not ordered are what it finds.
 unsafe impl Send for Stages {}
 
 /// Copies at the start, done one look later: transfer and computation overlap.
@@ -203,7 +203,7 @@ impl Mover for Late<'_> {
             Direction::MasterToSlave => {
                 self.store[s] = self.stages.master[m].with(|p| unsafe { *p })
             }
-            // SAFETY: as above.
+            // SAFETY: loom checks that nobody else accesses the slot.
             Direction::SlaveToMaster => {
                 self.stages.master[m].with_mut(|p| unsafe { *p = self.store[s] })
             }

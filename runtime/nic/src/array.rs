@@ -18,7 +18,7 @@ pub(crate) struct Array<T> {
 
 // SAFETY: `at` points to what `T: Sync` allows to be shared, in this array's own box or in mapped memory.
 unsafe impl<T: Sync + Send> Send for Array<T> {}
-// SAFETY: as for `Send`.
+// SAFETY: a shared array gives out `&T` only, which `T: Sync` allows.
 unsafe impl<T: Sync + Send> Sync for Array<T> {}
 
 impl<T: core::fmt::Debug> core::fmt::Debug for Array<T> {

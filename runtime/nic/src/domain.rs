@@ -214,7 +214,8 @@ impl Domain {
     /// As [`Domain::own_at`]; `users` are this process' own.
     unsafe fn at(base: *mut u8, sizes: Sizes, users: Array<Users>, remote: bool) -> Domain {
         let mut at = base;
-        // SAFETY: the caller's promise, part by part: `Domain::bytes` is the sum of them.
+        // SAFETY: this function's contract: the block is aligned, valid and holds only domains of these sizes; the
+        // parts follow each other, and `Domain::bytes` is their sum.
         unsafe {
             let door = Array::at(&mut at, 1);
             let counters = Counters::at(&mut at, sizes.all_counters());
@@ -246,14 +247,15 @@ impl Domain {
         let ranks = blocks.len();
         let users = |viewer: usize| {
             let mut at = Domain::users_at(blocks[viewer], &sizes, ranks, rank);
-            // SAFETY: the caller's promise for the viewer's block.
+            // SAFETY: this function's contract says so of the viewer's block, behind whose other parts these words
+            // lie.
             unsafe { KeyTable::users_at(&mut at, sizes.all_regions()) }
         };
         let others = (0..ranks)
             .filter(|r| *r != rank && !blocks[*r].is_null())
             .map(users)
             .collect();
-        // SAFETY: passed on.
+        // SAFETY: this function's contract says so of the own block; `users` are this process' own words in it.
         let own = unsafe { Domain::at(blocks[rank], sizes, users(rank), false) };
         own.keys.watch(others);
         own
@@ -265,7 +267,8 @@ impl Domain {
     /// As [`Domain::own_at`], for the blocks of both, neither of which is null.
     pub unsafe fn peer_at(blocks: &[*mut u8], rank: usize, peer: usize, sizes: Sizes) -> Domain {
         let mut at = Domain::users_at(blocks[rank], &sizes, blocks.len(), peer);
-        // SAFETY: passed on.
+        // SAFETY: this function's contract says so of both blocks; `users` are this process' own words in the
+        // block of `rank`.
         unsafe {
             let users = KeyTable::users_at(&mut at, sizes.all_regions());
             Domain::at(blocks[peer], sizes, users, true)
@@ -360,7 +363,7 @@ impl Domain {
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
         let places = self.port(port).map_or(0..0, |p| p.regions.clone());
-        // SAFETY: passed on to the caller.
+        // SAFETY: this function's contract is that of the function called.
         unsafe { self.keys.register_among(places, memory, rights, counter) }
     }
 }

@@ -81,7 +81,7 @@ pub trait Engine: Send + Sync {
         rights: Rights,
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: this function's contract is that of the function called.
         unsafe { self.domain().register(0, memory, rights, counter) }
     }
 }

@@ -81,7 +81,7 @@ struct Ends {
 // SAFETY: atomics, for which zero is a value.
 #[cfg(not(loom))]
 unsafe impl Shareable for Cell {}
-// SAFETY: as for `Cell`; a flag of zeros is one at epoch 0.
+// SAFETY: atomics in `repr(C)`, for which zero is a value; a flag of zeros is one at epoch 0.
 #[cfg(not(loom))]
 unsafe impl Shareable for Ends {}
 
@@ -133,7 +133,7 @@ impl Inbox {
     #[cfg(not(loom))]
     pub(crate) unsafe fn at(at: &mut *mut u8, depth: usize, most: usize) -> Inbox {
         let (depth, most) = sizes(depth, most);
-        // SAFETY: passed on to the caller, part by part.
+        // SAFETY: this function's contract is that of `Array::at`, for the parts one after the other.
         unsafe {
             Inbox {
                 ends: Array::at(at, 1),

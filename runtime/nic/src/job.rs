@@ -473,7 +473,8 @@ fn domains(
                 // were made for these sizes, which the cards have compared.
                 (true, _) => unsafe { Domain::own_at(&blocks, rank, request.sizes) },
                 (false, true) => Domain::view(none),
-                // SAFETY: as above.
+                // SAFETY: the blocks lie behind the users' memory in segments that stay mapped, are aligned to
+                // pages, and were made for these sizes, which the cards have compared; neither of the two is null.
                 (false, false) => unsafe { Domain::peer_at(&blocks, rank, r, request.sizes) },
             };
             if !base.is_null() {

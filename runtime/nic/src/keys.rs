@@ -171,7 +171,7 @@ pub(crate) struct Users(AtomicU64);
 // SAFETY: atomics, for which zero is a value.
 #[cfg(not(loom))]
 unsafe impl Shareable for Place {}
-// SAFETY: as for `Place`.
+// SAFETY: an atomic word, for which zero is a value, in `repr(C)`.
 #[cfg(not(loom))]
 unsafe impl Shareable for Users {}
 
@@ -247,7 +247,7 @@ impl KeyTable {
     /// As [`Array::at`].
     #[cfg(not(loom))]
     pub(crate) unsafe fn users_at(at: &mut *mut u8, places: usize) -> Array<Users> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: this function's contract is that of `Array::at` for as many words.
         unsafe { Array::at(at, most(places)) }
     }
 
@@ -258,7 +258,7 @@ impl KeyTable {
     #[cfg(not(loom))]
     pub(crate) unsafe fn at(at: &mut *mut u8, places: usize, users: Array<Users>) -> KeyTable {
         KeyTable {
-            // SAFETY: passed on to the caller.
+            // SAFETY: this function's contract is that of `Array::at` for as many places.
             places: unsafe { Array::at(at, most(places)) },
             users,
             others: OnceLock::new(),
@@ -318,7 +318,7 @@ impl KeyTable {
         rights: Rights,
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
-        // SAFETY: passed on to the caller.
+        // SAFETY: this function's contract is that of the function called.
         unsafe { self.register_among(0..self.places.len(), memory, rights, counter) }
     }
 
@@ -600,7 +600,7 @@ mod tests {
         let (t, mut memory, key, base) = table(8, Rights::ALL);
         assert!(t.deregister(key));
         assert!(!t.deregister(key));
-        // SAFETY: as in `table`.
+        // SAFETY: the vector outlives the table, and is not accessed while spans are used.
         let again = unsafe { t.register(Memory::here(memory.as_mut_ptr(), 8), Rights::ALL, None) }
             .expect("room");
         assert_ne!(again, key);
@@ -618,7 +618,7 @@ mod tests {
     fn a_full_table_and_a_wrapping_range_are_refused() {
         let (t, mut memory, _, _) = table(8, Rights::ALL);
         let m = Memory::here(memory.as_mut_ptr(), 8);
-        // SAFETY: as in `table`.
+        // SAFETY: the vector outlives the table, and is not accessed while spans are used.
         let keys: Vec<_> = (0..4)
             .map(|_| unsafe { t.register(m, Rights::ALL, None) })
             .collect();

@@ -21,13 +21,13 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
             // The program may be writing the source, and must then get the old or the new word. A source
             // that is not aligned (bytes of a descriptor) is nobody else's.
             let value = if from as usize % n == 0 {
-                // SAFETY: valid by the caller's promise, aligned as tested.
+                // SAFETY: this function's contract: `from` is valid for `n` bytes. Aligned as just tested.
                 unsafe { <$atomic>::from_ptr(from.cast_mut().cast()) }.load(Ordering::Relaxed)
             } else {
-                // SAFETY: valid by the caller's promise.
+                // SAFETY: this function's contract: `from` is valid for `n` bytes.
                 unsafe { from.cast::<$word>().read_unaligned() }
             };
-            // SAFETY: valid by the caller's promise, aligned as the guard of the arm says.
+            // SAFETY: this function's contract: `to` is valid for `n` bytes. Aligned as the guard of the arm says.
             unsafe { <$atomic>::from_ptr(to.cast()) }.store(value, Ordering::Release);
         }};
     }
@@ -37,7 +37,7 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
         2 if to as usize % 2 == 0 => word!(AtomicU16, u16),
         4 if to as usize % 4 == 0 => word!(AtomicU32, u32),
         8 if to as usize % 8 == 0 => word!(AtomicU64, u64),
-        // SAFETY: valid by the caller's promise; overlap is allowed.
+        // SAFETY: this function's contract: both are valid for `n` bytes; overlap is allowed.
         _ => unsafe { core::ptr::copy(from, to, n) },
     }
 }
@@ -104,7 +104,8 @@ pub fn atomic(word: &Span<'_>, a: &Atomic) -> u64 {
             }
         }
         Width::W4 => {
-            // SAFETY: as above.
+            // SAFETY: `execute::remote` found the word in bounds and aligned, and the span keeps its region
+            // registered, which the owner promised stays valid memory.
             let w = unsafe { AtomicU32::from_ptr(start.cast()) };
             let (x, cmp) = (a.operand as u32, a.comparand as u32);
             u64::from(match a.op {
@@ -127,7 +128,8 @@ pub fn signal(word: &Span<'_>, op: SignalOp, value: u64) {
     debug_assert_eq!(word.len(), 8);
     // The data was copied by plain stores.
     fence(Ordering::Release);
-    // SAFETY: as in `atomic`.
+    // SAFETY: `execute::remote` found the word in bounds and aligned, or `Device::apply` did with `find`; the span
+    // keeps its region registered.
     let w = unsafe { AtomicU64::from_ptr(word.start().cast()) };
     match op {
         SignalOp::Set => w.store(value, Ordering::Release),

@@ -144,7 +144,7 @@ impl Templates {
     /// `index` is below the depth that the templates were made with.
     #[inline(always)]
     pub unsafe fn shape_unchecked(&self, index: usize) -> Shape {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: the index is below the depth.
         unsafe { *self.shapes.get_unchecked(index) }
     }
 

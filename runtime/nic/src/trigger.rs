@@ -38,7 +38,7 @@ impl Counters {
     #[cfg(not(loom))]
     pub(crate) unsafe fn at(at: &mut *mut u8, n: usize) -> Counters {
         Counters {
-            // SAFETY: passed on to the caller.
+            // SAFETY: this function's contract is that of `Array::at` for `n` counters.
             values: unsafe { Array::at(at, n) },
         }
     }

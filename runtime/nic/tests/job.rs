@@ -391,7 +391,7 @@ fn reductions(job: &'static Job, _: &Came) {
         let element = types[round as usize % types.len()];
         let op = [Arithmetic::Add, Arithmetic::Max][round as usize / types.len() % 2];
         let mut want = vector(me, round);
-        // SAFETY: in bounds; the sum of the last round has left, as `flush` says.
+        // SAFETY: in bounds; `flush` has said that the sum of the last round has left.
         unsafe { base.add(OWN).copy_from(want.as_ptr(), BYTES) };
         qp.post_counting_source(other, left, send(came_key));
         for first in [left, arrived] {

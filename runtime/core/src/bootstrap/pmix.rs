@@ -137,7 +137,7 @@ impl Library {
         let text = if text.is_null() {
             status.to_string()
         } else {
-            // SAFETY: a string with a terminating zero, as above.
+            // SAFETY: not null, and so a static string with a terminating zero.
             unsafe { CStr::from_ptr(text) }
                 .to_string_lossy()
                 .into_owned()
@@ -288,7 +288,8 @@ impl Pmix {
             }
             _ => Found::Other,
         };
-        // SAFETY: as above; what the value held is freed or has no memory of its own.
+        // SAFETY: the standard has values released by free; what this one held is freed or has no memory of its
+        // own.
         unsafe { libc::free(value.cast()) };
         Ok(Some(found))
     }

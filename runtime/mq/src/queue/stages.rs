@@ -4,7 +4,7 @@
 use super::users::stand_in;
 use super::{Body, Queue, Side, Stages, Taken};
 use crate::error::Error;
-use crate::slaves::Slave;
+use crate::slave::Slave;
 use crate::staged::{Direction, Mover, SlaveSide};
 use core::sync::atomic::Ordering;
 
@@ -136,7 +136,7 @@ impl Queue {
         }
         match side {
             Side::Master => {
-                // SAFETY: as in `try_take_staged`.
+                // SAFETY: the caller is the thread that owns the master's end: `api::find` let it enter.
                 let mine = unsafe { &mut *stages.master.get() };
                 stages.check(
                     at,
@@ -154,7 +154,7 @@ impl Queue {
                 self.slave_sleep().notify();
             }
             Side::Slave(slave) => {
-                // SAFETY: as above.
+                // SAFETY: the caller is the slave that uses this queue: `api::find` let it enter.
                 let mine = unsafe { &mut *stages.slave.get() };
                 stages.check(
                     at,

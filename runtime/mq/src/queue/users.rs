@@ -2,12 +2,13 @@
 //! thread ends.
 
 use super::{Body, Queue, Side};
-use crate::callers;
+use crate::callers::{self, Caller};
 use crate::error::Error;
-use crate::slaves::{self, Slave};
+use crate::slave::{self, Slave};
 use crate::staged::Direction;
 use crate::thread;
-use core::sync::atomic::Ordering;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Marks `user` while the master moves messages of a slave that has ended.
 pub(super) fn stand_in() -> *mut Slave {
@@ -39,10 +40,24 @@ impl Queue {
         }
     }
 
+    /// Shows a ring's end to the fast paths of the calling thread, which owns the end.
+    fn show(&self, caller: &Caller, sends: bool) -> *const AtomicPtr<c_void> {
+        if let Some(pass) = caller.pass(self.slave, self.handle) {
+            let word = &self.ring_end(sends).pass;
+            word.store(pass, Ordering::SeqCst);
+            // Closed meanwhile? Then either `close` or this clears it.
+            if self.is_closed() {
+                word.store(0, Ordering::Release);
+            }
+        }
+        let ring = core::ptr::from_ref(self).cast_mut().cast();
+        caller.show(ring, self.slave, self.handle, sends)
+    }
+
     fn show_to_master(&self) {
         let caller = callers::mine();
         if matches!(self.body, Body::Ring(_)) {
-            let entry = caller.show(self, self.direction == Direction::MasterToSlave);
+            let entry = self.show(caller, self.direction == Direction::MasterToSlave);
             self.shown.store(entry.cast_mut(), Ordering::Release);
         }
     }
@@ -74,7 +89,7 @@ impl Queue {
     fn first_use(&'static self, side: Side) -> Result<(), Error> {
         match side {
             Side::Master => {
-                if slaves::current().is_some() {
+                if slave::current().is_some() {
                     return Err(Error::NotTheMaster);
                 }
                 let me = thread::pointer();
@@ -111,7 +126,7 @@ impl Queue {
                 }
                 slave.uses(self);
                 if matches!(self.body, Body::Ring(_)) {
-                    callers::mine().show(self, self.direction == Direction::SlaveToMaster);
+                    self.show(callers::mine(), self.direction == Direction::SlaveToMaster);
                 }
                 Ok(())
             }
@@ -134,9 +149,9 @@ impl Queue {
         let user = self.user.load(Ordering::Acquire);
         if user.is_null() || user == stand_in() {
             let cluster = matches!(self.body, Body::Staged(_)).then_some(self.cluster);
-            return slaves::find(cluster, self.slave).is_some();
+            return slave::find(cluster, self.slave).is_some();
         }
         // The record may be going away: ask the list, not the pointer.
-        slaves::find(None, self.slave).is_some()
+        slave::find(None, self.slave).is_some()
     }
 }

@@ -115,7 +115,7 @@ pub struct Board {
 
 // SAFETY: the memory is accessed by atomics only, and outlives the board by the promise made to `at`.
 unsafe impl Send for Board {}
-// SAFETY: as above.
+// SAFETY: the memory is accessed by atomics only.
 unsafe impl Sync for Board {}
 
 impl Board {

@@ -28,7 +28,7 @@ impl Cached {
     /// accesses `program` during [`Cached::flush`], [`Cached::invalidate`] and [`Cached::boundary`];
     /// who accesses the image meanwhile expects that.
     pub unsafe fn new(program: *mut u8, image: *mut u8, len: usize) -> Cached {
-        // SAFETY: valid and disjoint by the caller's promise.
+        // SAFETY: this function's contract: both are valid for `len` bytes, and do not overlap.
         let clean = unsafe {
             core::ptr::copy_nonoverlapping(program, image, len);
             core::slice::from_raw_parts(program, len).into()
@@ -67,7 +67,7 @@ impl Cached {
     /// Drops what is not dirty, so that the program sees the image there: the begin of a kernel.
     pub fn invalidate(&mut self) {
         for (i, clean) in self.clean.iter_mut().enumerate() {
-            // SAFETY: as in `flush`.
+            // SAFETY: both arrays are valid for as many bytes as `clean` has: the contract of `new`.
             unsafe {
                 if self.program.add(i).read_volatile() == *clean {
                     let seen = self.image.add(i).read_volatile();
@@ -95,7 +95,7 @@ mod tests {
         let (p, i) = (program.as_mut_ptr(), image.as_mut_ptr());
         // SAFETY: both arrays outlive it; they are accessed through the same pointers between calls.
         let mut cached = unsafe { Cached::new(p, i, 8) };
-        // SAFETY: in bounds; see above.
+        // SAFETY: in bounds of two arrays that outlive the test's closures.
         let (at, set) = (
             |m: *mut u8, n: usize| unsafe { m.add(n).read_volatile() },
             |m: *mut u8, n: usize, v: u8| unsafe { m.add(n).write_volatile(v) },

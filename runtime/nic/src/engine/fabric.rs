@@ -76,7 +76,7 @@ pub(crate) fn with_source<R>(
 pub(crate) unsafe fn message(source: u32, tag: u32, from: *const u8, n: usize) -> Option<Message> {
     let mut bytes = [0u8; MESSAGE_BYTES];
     let bytes = bytes.get_mut(..n)?;
-    // SAFETY: the source by the caller's promise; the buffer was cut to `n`.
+    // SAFETY: this function's contract: `from` is valid for `n` bytes. The buffer was cut to `n`.
     unsafe { memory::copy(from, bytes.as_mut_ptr(), n) };
     Message::new(source, tag, bytes)
 }
@@ -226,7 +226,8 @@ fn attempt(
         }
         RemotePart::Read(from) => {
             if let LocalPart::Write(to) = &local {
-                // SAFETY: as above.
+                // SAFETY: both spans are in bounds and registered while they live; as much is copied as the
+                // shorter one has.
                 unsafe { memory::copy(from.start(), to.start(), from.len().min(to.len())) }
             }
         }

@@ -120,7 +120,7 @@ impl Bench {
 
     fn set(&self, rank: usize, word: usize, value: u64) {
         assert!(word < WORDS);
-        // SAFETY: as above.
+        // SAFETY: in bounds of a heap that lives for ever.
         unsafe { self.heaps[rank].add(word).write_volatile(value) }
     }
 
@@ -469,7 +469,7 @@ fn cached_memory_meets_the_adapter_at_kernel_boundaries_only() {
         // SAFETY: in bounds.
         unsafe { p.add(i).read_volatile() }
     };
-    // SAFETY: as above.
+    // SAFETY: both vectors outlive the bench's last step, and are accessed through these pointers.
     let key = unsafe {
         b.domains[0]
             .keys()

@@ -99,7 +99,7 @@ mod tests {
         // A thread of its own: the processors of others are not touched.
         std::thread::spawn(|| {
             let allowed = || {
-                // SAFETY: as in `leave`.
+                // SAFETY: the set is live and of the size given.
                 unsafe {
                     let mut may: libc::cpu_set_t = core::mem::zeroed();
                     libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut may);

@@ -144,7 +144,7 @@ impl Shared {
         reason = "the lock makes the reference the only one"
     )]
     unsafe fn wires(&self) -> &mut Wires {
-        // SAFETY: passed on to the caller.
+        // SAFETY: this function's contract: the caller holds `driving`, so that nobody else has a reference.
         unsafe { &mut *self.wires.get() }
     }
 
