@@ -34,7 +34,7 @@ unsafe extern "C" fn hetmp_device_queue_range(
     base: *mut *mut c_void,
     bytes: *mut usize,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: the program passes a structure that open has filled, and places of its own for both answers.
     unsafe { device::range("hetmp_device_queue_range", queue, i, base, bytes) }
 }
 
@@ -48,7 +48,7 @@ unsafe extern "C" fn hetmp_device_doorbell(host: *mut c_void) {
 /// Waits for operations of a queue.
 #[no_mangle]
 unsafe extern "C" fn hetmp_device_wait(host: *mut c_void, done: u64) {
-    // SAFETY: as above.
+    // SAFETY: the header passes the host end of an open queue, from its initiator.
     unsafe { device::wait(host, done) }
 }
 

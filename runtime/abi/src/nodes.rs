@@ -12,7 +12,7 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
     let name = if name.is_null() {
         None
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, and so a string with a terminating zero: this function's contract.
         Some(unsafe { CStr::from_ptr(name) })
     };
     hetmp_omp::unlike::speeds::tell(name);

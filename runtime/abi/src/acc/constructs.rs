@@ -42,7 +42,7 @@ unsafe fn kinds_of<'a>(count: size_t, kinds: *const u16) -> impl Iterator<Item =
     let kinds = if count == 0 {
         &[][..]
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: `kinds` has `count` elements: this function's contract.
         unsafe { core::slice::from_raw_parts(kinds, count) }
     };
     kinds.iter().map(|k| k & 0xff)
@@ -61,7 +61,7 @@ unsafe fn hide_descriptors(
     kinds: *const u16,
 ) {
     for i in 0..count {
-        // SAFETY: the caller's promise.
+        // SAFETY: the arrays have `count` elements, and `i` is below: this function's contract.
         unsafe {
             if *kinds.add(i) & 0xff == FORCE_DEVICEPTR && *sizes.add(i) != size_of::<*mut c_void>()
             {

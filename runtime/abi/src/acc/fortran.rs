@@ -38,7 +38,7 @@ const _: () = assert!(size_of::<Descriptor>() == 40 && size_of::<Dimension>() ==
 /// # Safety
 /// `array` is a descriptor with its dimensions.
 unsafe fn extent(array: *const Descriptor) -> (*mut c_void, size_t) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `array` is a descriptor with its dimensions behind it: this function's contract.
     unsafe {
         let head = &*array;
         let dimensions = array.add(1).cast::<Dimension>();

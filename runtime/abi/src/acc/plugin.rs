@@ -99,7 +99,7 @@ entries! {
 /// `format` and `arguments` fit each other.
 unsafe fn message(format: *const c_char, arguments: *mut VaList) -> String {
     let mut buffer = [0u8; 1024];
-    // SAFETY: the caller's promise, and the buffer has the size given.
+    // SAFETY: `format` and `arguments` fit each other: this function's contract. The buffer has the size given.
     let n = unsafe { vsnprintf(buffer.as_mut_ptr().cast(), buffer.len(), format, arguments) };
     let n = usize::try_from(n).unwrap_or(0).min(buffer.len() - 1);
     String::from_utf8_lossy(&buffer[..n]).into_owned()
@@ -116,14 +116,14 @@ unsafe extern "C" fn debug(named: *const u64, rest: *mut VaList) {
 
 /// `GOMP_PLUGIN_error(format, ...)`.
 unsafe extern "C" fn error(named: *const u64, rest: *mut VaList) {
-    // SAFETY: as in `debug`.
+    // SAFETY: the entry passes the named arguments and its list; the plugin's format fits them.
     let text = unsafe { message(*named as *const c_char, rest) };
     report::warn(format_args!("offload plugin: {text}"));
 }
 
 /// `GOMP_PLUGIN_fatal(format, ...)`.
 unsafe extern "C" fn fatal(named: *const u64, rest: *mut VaList) {
-    // SAFETY: as in `debug`.
+    // SAFETY: the entry passes the named arguments and its list; the plugin's format fits them.
     let text = unsafe { message(*named as *const c_char, rest) };
     report::fatal(format_args!("offload plugin: {text}"));
 }

@@ -13,7 +13,7 @@ unsafe fn text<'a>(message: *const c_char, length: size_t) -> Option<&'a [u8]> {
     if message.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, and so a text of that length or with a terminating zero: this function's contract.
     Some(unsafe {
         if length == size_t::MAX {
             CStr::from_ptr(message).to_bytes()

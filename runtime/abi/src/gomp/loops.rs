@@ -56,7 +56,7 @@ fn signed(
 #[inline(always)]
 unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut c_long, iend: *mut c_long) -> bool {
     let Some((s, e)) = chunk else { return false };
-    // SAFETY: the caller's promise.
+    // SAFETY: both pointers may be written: this function's contract.
     unsafe {
         *istart = s as c_long;
         *iend = e as c_long;
@@ -69,7 +69,8 @@ unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut c_long, iend: *mut c_long
 /// # Safety
 /// `counts` points to `n` numbers of iterations, which stay while the result is used.
 unsafe fn counts<'a>(n: c_uint, counts: *const c_long) -> &'a [u64] {
-    // SAFETY: the caller's promise; a trip count is not negative.
+    // SAFETY: `counts` points to `n` numbers, which stay while the result is used: this function's contract. A
+    // trip count is not negative.
     unsafe { core::slice::from_raw_parts(counts.cast::<u64>(), n as usize) }
 }
 

@@ -33,7 +33,7 @@ fn unsigned(
 #[inline(always)]
 unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut u64, iend: *mut u64) -> bool {
     let Some((s, e)) = chunk else { return false };
-    // SAFETY: the caller's promise.
+    // SAFETY: both pointers may be written: this function's contract.
     unsafe {
         *istart = s;
         *iend = e;
@@ -46,7 +46,7 @@ unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut u64, iend: *mut u64) -> b
 /// # Safety
 /// `counts` points to `n` numbers of iterations, which stay while the result is used.
 unsafe fn counts<'a>(n: c_uint, counts: *const u64) -> &'a [u64] {
-    // SAFETY: the caller's promise.
+    // SAFETY: `counts` points to `n` numbers, which stay while the result is used: this function's contract.
     unsafe { core::slice::from_raw_parts(counts, n as usize) }
 }
 

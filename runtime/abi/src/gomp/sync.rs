@@ -28,7 +28,7 @@ entries! {
 
     /// Leaves it.
     fn GOMP_critical_name_end(name: *const Lock) {
-        // SAFETY: as above.
+        // SAFETY: the static word of the program that the construct's start was given.
         critical::leave_named(unsafe { &*name });
     }
 

@@ -60,7 +60,7 @@ unsafe fn thread_limit(mut args: *const isize) -> Option<u32> {
 /// `depend` is null or an array as `dependences` reads it.
 pub(crate) unsafe fn take_turn(depend: *const *mut c_void, flags: c_uint) {
     if !depend.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, and so an array as `dependences` reads it: this function's contract.
         let list = unsafe { dependences(depend) };
         device::take_turn(Thread::current(), list.as_slice(), flags & NOWAIT != 0);
     }

@@ -85,7 +85,8 @@ impl List {
 /// `depend` is such an array.
 pub(crate) unsafe fn dependences(depend: *const *mut c_void) -> List {
     let mut list = List::new();
-    // SAFETY: the caller's promise, for every access.
+    // SAFETY: `depend` is an array as gcc makes it, whose first words say how long it is: this function's
+    // contract.
     unsafe {
         let word = |i: usize| *depend.add(i) as usize;
         if word(0) != 0 {
@@ -294,6 +295,6 @@ unsafe fn run_taskloop(
         reduction: flags & REDUCTION != 0,
         priority: if flags & PRIORITY != 0 { priority } else { 0 },
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the compiled code's function, data and copy function for this loop: this function's contract.
     unsafe { taskloop(Thread::current(), &loop_) };
 }

@@ -42,12 +42,14 @@ macro_rules! atom {
             }
             #[inline]
             unsafe fn read(p: *mut $t) -> $bits {
-                // SAFETY: the caller's promise; size and alignment are those of the atomic type.
+                // SAFETY: `p` is an aligned variable of the program: the contract of `Atom::read`. Size and
+                // alignment are those of the atomic type.
                 unsafe { &*p.cast::<$atomic>() }.load(Relaxed)
             }
             #[inline]
             unsafe fn exchange(p: *mut $t, old: $bits, new: $bits) -> Result<(), $bits> {
-                // SAFETY: the caller's promise; size and alignment are those of the atomic type.
+                // SAFETY: `p` is an aligned variable of the program: the contract of `Atom::exchange`. Size and
+                // alignment are those of the atomic type.
                 let a = unsafe { &*p.cast::<$atomic>() };
                 a.compare_exchange_weak(old, new, AcqRel, Acquire).map(|_| ())
             }
@@ -77,19 +79,19 @@ atom! {
 unsafe fn update<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     if !p.is_aligned() {
         critical::atomic_begin();
-        // SAFETY: the caller's promise.
+        // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
         let old = unsafe { p.read_unaligned() };
         let new = f(old);
-        // SAFETY: the caller's promise.
+        // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
         unsafe { p.write_unaligned(new) };
         critical::atomic_end();
         return (old, new);
     }
-    // SAFETY: the caller's promise, and aligned.
+    // SAFETY: `p` is a variable of the program: this function's contract. Aligned as just tested.
     let mut old = unsafe { T::read(p) };
     loop {
         let new = f(T::from_bits(old));
-        // SAFETY: the caller's promise, and aligned.
+        // SAFETY: `p` is a variable of the program: this function's contract. Aligned as just tested.
         match unsafe { T::exchange(p, old, new.bits()) } {
             Ok(()) => return (T::from_bits(old), new),
             Err(now) => old = now,

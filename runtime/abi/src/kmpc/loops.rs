@@ -285,7 +285,8 @@ unsafe fn static_init<T: Value>(
     chunk: T::Signed,
 ) {
     let wide: i64 = step.into();
-    // SAFETY: the caller's promise, for every access below.
+    // SAFETY: the pointers that are not null are variables of the compiled code: this function's contract. Null
+    // ones are not used.
     unsafe {
         let bounds = T::bounds(*lower, *upper, step);
         let told = if who.count == 1 && number != schedule::STATIC_CHUNKED {
@@ -324,7 +325,7 @@ unsafe fn dist_static_init<T: Value>(
     step: T::Signed,
     chunk: T::Signed,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the pointers that are not null are variables of the compiled code: this function's contract.
     unsafe {
         let mut teams_last = 0;
         let null = core::ptr::null_mut();
@@ -370,7 +371,7 @@ unsafe fn next<T: Value>(
     let Some(piece) = pieces::next(th) else {
         return 0;
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: the pointers that are not null are variables of the compiled code: this function's contract.
     unsafe {
         *lower = T::cut(piece.first);
         *upper = T::cut(piece.last);

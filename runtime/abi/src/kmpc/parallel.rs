@@ -53,7 +53,7 @@ pub(super) unsafe fn with_fork(
         &mut many[..]
     };
     for a in &mut *arguments {
-        // SAFETY: the caller's promise.
+        // SAFETY: the list has `count` words, of which this loop takes one a turn: this function's contract.
         *a = unsafe { rest.next_word() };
     }
     run(&Fork {
@@ -139,13 +139,13 @@ core::arch::global_asm!(
 /// # Safety
 /// `fork` is a [`Fork`] whose function may be called with its arguments now.
 pub(super) unsafe extern "C" fn run(fork: *mut c_void) {
-    // SAFETY: the caller's promise: the thread that opened the region keeps it on its stack until all
-    // threads have ended their part.
+    // SAFETY: `fork` is a `Fork`: this function's contract. The thread that opened the region keeps it on its
+    // stack until all threads have ended their part.
     let fork = unsafe { &*fork.cast::<Fork>() };
     let th = Thread::current();
     let gtid = ahead::index(th) as i32;
     let tid = th.tid() as i32;
-    // SAFETY: the caller's promise.
+    // SAFETY: the function may be called with these arguments now: this function's contract.
     unsafe {
         hetmp_kmpc_call(
             fork.microtask,
@@ -180,7 +180,8 @@ unsafe fn parallel(fork: &Fork, threads: Option<u32>) {
         group: null(),
     };
     ahead::with_num_threads_list(th, || {
-        // SAFETY: the caller's promise.
+        // SAFETY: all threads of the region may call the function: this function's contract. `fork` stays on this
+        // stack until they have.
         unsafe { team::parallel(th, &region, None) }
     });
 }
@@ -227,7 +228,7 @@ unsafe fn numbers(count: u32, list: *const i32) -> Vec<u32> {
     if list.is_null() {
         return Vec::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the list has `count` numbers: this function's contract.
     unsafe { core::slice::from_raw_parts(list, count as usize) }
         .iter()
         .map(|&n| n.max(0) as u32)

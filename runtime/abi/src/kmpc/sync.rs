@@ -21,7 +21,7 @@ type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void);
 /// # Safety
 /// `loc` is null or a place in the source, `name` a variable of the program reserved for reductions.
 unsafe fn reduce(loc: Loc, variables: i32, name: Name) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `loc` may be looked at, and `name` is a word for reductions only.
     let (flags, lock) = unsafe { (loc.as_ref().map_or(0, |l| l.flags), &*name) };
     let atomic = flags & ATOMIC_REDUCTION != 0;
     match reduce::begin(Thread::current(), lock, variables.max(0) as u32, atomic) {

@@ -65,7 +65,7 @@ const _: () = assert!(size_of::<Head>() == submit::ALIGN);
 /// # Safety
 /// `task` was made by [`allocate`] and has not ended.
 unsafe fn head<'a>(task: *mut KmpTask) -> &'a Head {
-    // SAFETY: the caller's promise.
+    // SAFETY: `allocate` made the task with a head before it, and it has not ended: this function's contract.
     unsafe { &*task.cast::<Head>().sub(1) }
 }
 
@@ -117,7 +117,8 @@ fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) 
 /// As for [`head`].
 unsafe fn finish_parts(task: *mut KmpTask) {
     let gtid = ahead::index(Thread::current()) as i32;
-    // SAFETY: the caller's promise; the function is the compiled code's for this task.
+    // SAFETY: `allocate` made the task, and it has not ended: this function's contract. The function is the
+    // compiled code's for this task.
     unsafe {
         while head(task).again.take() {
             if let Some(routine) = (*task).routine {
@@ -132,7 +133,8 @@ unsafe fn finish_parts(task: *mut KmpTask) {
 /// # Safety
 /// As for [`head`].
 unsafe fn destroy(task: *mut KmpTask) {
-    // SAFETY: the caller's promise; the flag says that the compiled code has set the function.
+    // SAFETY: `allocate` made the task, and it has not ended: this function's contract. The flag says that the
+    // compiled code has set the function.
     unsafe {
         if head(task).flags & DESTRUCTORS != 0 {
             if let Some(destructors) = (*task).destructors.routine {
@@ -160,7 +162,7 @@ unsafe extern "C" fn body(data: *mut c_void) {
 /// # Safety
 /// As for [`head`]; submitted once.
 unsafe fn submit(task: *mut KmpTask, depends: &List, deferrable: bool) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `allocate` made the task, it has not ended, and it is submitted once: this function's contract.
     unsafe {
         let h = head(task);
         if h.begun.get() {
@@ -213,7 +215,7 @@ unsafe fn dependences(
         if count <= 0 || list.is_null() {
             continue;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, and `count` long: this function's contract.
         for d in unsafe { core::slice::from_raw_parts(list, count as usize) } {
             if d.flags & ALL_MEMORY != 0 || d.address == EVERYWHERE {
                 everywhere = true;
@@ -257,7 +259,8 @@ unsafe fn taskloop(
     if !nogroup {
         group::start(th);
     }
-    // SAFETY: the caller's promise, for every access below.
+    // SAFETY: this function's contract: `allocate` made the pattern, both bounds lie in its memory, and `copy` is
+    // null or the compiled code's.
     unsafe {
         let (first, last) = (*lower, *upper);
         let h = head(pattern);
@@ -336,7 +339,7 @@ const _: () = assert!(size_of::<ReducedBefore>() == 48);
 /// # Safety
 /// The array has this length.
 unsafe fn variables(count: i32, list: *const Reduced) -> Box<[Variable]> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the array has `count` elements: this function's contract.
     unsafe { core::slice::from_raw_parts(list, count.max(0) as usize) }
         .iter()
         .map(|r| Variable {
@@ -357,7 +360,8 @@ unsafe fn variables(count: i32, list: *const Reduced) -> Box<[Variable]> {
 /// # Safety
 /// The array has this length.
 unsafe fn variables_before(count: i32, list: *const ReducedBefore) -> Box<[Variable]> {
-    // SAFETY: the caller's promise. A function of one argument ignores the second.
+    // SAFETY: the array has `count` elements: this function's contract. A function of one argument ignores the
+    // second.
     unsafe { core::slice::from_raw_parts(list, count.max(0) as usize) }
         .iter()
         .map(|r| Variable {

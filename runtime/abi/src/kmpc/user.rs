@@ -20,7 +20,7 @@ unsafe fn with_proc(
     mask: *const Mask,
     f: impl FnOnce(usize, &mut libc::cpu_set_t) -> i32,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `mask` is null or a variable with a mask: this function's contract.
     let Some(set) = (unsafe { mask.as_ref().and_then(|m| m.as_mut()) }) else {
         return -1;
     };

@@ -14,7 +14,7 @@ unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
     if text.is_null() {
         return &[];
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, and so a string with a terminating zero: this function's contract.
     unsafe { CStr::from_ptr(text) }.to_bytes()
 }
 
@@ -26,7 +26,7 @@ unsafe fn fortran<'a>(text: *const c_char, length: size_t) -> &'a [u8] {
     if length == 0 {
         return &[];
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `text` has `length` bytes: this function's contract.
     unsafe { core::slice::from_raw_parts(text.cast(), length) }
 }
 
@@ -38,7 +38,8 @@ unsafe fn buffer<'a>(buffer: *mut c_char, size: size_t) -> &'a mut [u8] {
     if size == 0 {
         return &mut [];
     }
-    // SAFETY: the caller's promise; bytes the program did not initialise are only written.
+    // SAFETY: `buffer` has `size` bytes: this function's contract. Bytes the program did not initialise are only
+    // written.
     unsafe { core::slice::from_raw_parts_mut(buffer.cast(), size) }
 }
 

@@ -15,7 +15,7 @@ unsafe fn init(space: usize, count: i64, traits: *const Trait) -> usize {
     let traits = if count <= 0 {
         &[]
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: `traits` has `count` elements: this function's contract.
         unsafe { core::slice::from_raw_parts(traits, count as usize) }
     };
     alloc::init(space, traits)
@@ -53,7 +53,7 @@ entries! {
 
     /// The Fortran form.
     fn omp_destroy_allocator_(allocator: *const usize) {
-        // SAFETY: as above; the argument is a reference.
+        // SAFETY: the program ends what it made, once; Fortran passes a reference to its variable.
         unsafe { alloc::destroy(*allocator) };
     }
 

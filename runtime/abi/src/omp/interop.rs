@@ -61,7 +61,7 @@ unsafe fn refuse(id: c_int, code: *mut c_int) {
         OUT_OF_RANGE
     };
     if !code.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, and so an integer of the program: this function's contract.
         unsafe { *code = why };
     }
 }
@@ -79,7 +79,7 @@ pub(super) unsafe fn to_fortran(
     result: *mut *const c_char,
     length: *mut size_t,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: both places are valid: this function's contract.
     unsafe {
         *result = pointer(text);
         *length = text.map_or(0, CStr::count_bytes);

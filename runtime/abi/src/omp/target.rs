@@ -209,7 +209,7 @@ fn uid_of(number: c_int) -> Option<&'static CStr> {
 /// `memory` has `size` bytes.
 unsafe fn fill(memory: *mut c_void, value: c_int, size: usize, device: c_int) -> *mut c_void {
     if device::is_host(device) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `memory` has `size` bytes: this function's contract.
         unsafe { core::ptr::write_bytes(memory.cast::<u8>(), value as u8, size) };
     }
     memory
@@ -222,7 +222,7 @@ unsafe fn fill(memory: *mut c_void, value: c_int, size: usize, device: c_int) ->
 unsafe fn wait(count: c_int, objects: *const [usize; 2]) {
     let list: Vec<Dependence> = (0..usize::try_from(count).unwrap_or(0))
         .map(|i| {
-            // SAFETY: the caller's promise.
+            // SAFETY: `objects` has `count` initialised elements, of which this is one: this function's contract.
             let [address, kind] = unsafe { *objects.add(i) };
             Dependence {
                 address,
@@ -267,8 +267,8 @@ unsafe fn copy_rect(
     let Ok(n @ 1..) = usize::try_from(shape.dimensions) else {
         return EINVAL;
     };
-    // SAFETY: the caller's promise. (Of one dimension the two extents are not read, and may be
-    // anything.)
+    // SAFETY: this function's contract: the shape's lists have as many elements as there are dimensions, and both
+    // arrays the extents that it says. (Of one dimension the two extents are not read, and may be anything.)
     let done = unsafe {
         let list = |p: *const size_t| core::slice::from_raw_parts(p, n);
         let extents = |p: *const size_t| if n == 1 { &[] } else { list(p) };
@@ -304,7 +304,8 @@ unsafe fn copy(
     if !device::is_host(dst_device) || !device::is_host(src_device) {
         return EINVAL;
     }
-    // SAFETY: the caller's promise; overlapping memory is copied as by memmove.
+    // SAFETY: both places have `length` bytes at their offsets: this function's contract. Overlapping memory is
+    // copied as by memmove.
     unsafe {
         core::ptr::copy(
             src.cast::<u8>().add(src_offset),
