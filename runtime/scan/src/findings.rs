@@ -60,6 +60,9 @@ pub(crate) struct Frame {
     pub(crate) hidden: Vec<(Place, Origin, u64)>,
     /// The lowest place from which on the frame is reached with an index.
     indexed: Option<Place>,
+    /// The lowest place whose address was ever taken: what lies below is a
+    /// variable that no pointer reaches, wherever it comes from.
+    pub(crate) taken: Option<Place>,
     /// What each instruction that was executed last reached.
     pub(crate) touched: BTreeMap<u64, Memory>,
     /// Instructions that made a base of their own.
@@ -68,13 +71,8 @@ pub(crate) struct Frame {
 
 /// Lowers `lowest` to the place that `value` points to, if it does.
 fn lower(lowest: &mut Option<Place>, value: Value) {
-    let place = match value {
-        Value::Frame(place) => place,
-        Value::InFrame | Value::StaleFrame => Place {
-            base: u8::MAX,
-            offset: i64::MIN,
-        },
-        _ => return,
+    let Some(place) = value.points_from() else {
+        return;
     };
     if lowest.is_none_or(|low| low.is_at_or_above(place)) {
         *lowest = Some(place);
@@ -89,18 +87,35 @@ impl Frame {
         lower(&mut self.exposed, value);
     }
 
+    /// The address of this place was made.
+    pub(crate) fn take(&mut self, place: Place) {
+        if place != Place::LOWEST {
+            lower(&mut self.taken, Value::FrameFrom(place));
+        }
+    }
+
+    /// Whether a pointer to `from` or above may reach `place`.
+    fn reaches(&self, from: Option<Place>, place: Place) -> bool {
+        let from = match from {
+            Some(Place::LOWEST) => self.taken.or(from),
+            from => from,
+        };
+        from.is_some_and(|from| place.is_at_or_above(from))
+    }
+
     /// Something at or above this address is reached, by a number that is not
     /// followed.
-    pub(crate) fn index(&mut self, value: Value) {
-        lower(&mut self.indexed, value);
+    pub(crate) fn index(&mut self, from: Place) {
+        self.take(from);
+        lower(&mut self.indexed, Value::FrameFrom(from));
     }
 
     pub(crate) fn is_indexed(&self, place: Place) -> bool {
-        self.indexed.is_some_and(|low| place.is_at_or_above(low))
+        self.reaches(self.indexed, place)
     }
 
     pub(crate) fn is_exposed(&self, place: Place) -> bool {
-        self.exposed.is_some_and(|low| place.is_at_or_above(low))
+        self.reaches(self.exposed, place)
     }
 
     /// What a called function may have got as an argument.

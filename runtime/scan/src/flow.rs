@@ -136,10 +136,10 @@ impl Analysis<'_> {
         self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
         let mut frame = Frame::default();
         let states = loop {
-            let before = frame.exposed;
+            let before = (frame.exposed, frame.taken);
             let states = self.settle(&graph, entry, state, &mut frame)?;
             // What others may see changes what loads give: start again.
-            if frame.exposed == before {
+            if (frame.exposed, frame.taken) == before {
                 break states;
             }
         };

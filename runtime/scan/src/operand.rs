@@ -12,7 +12,8 @@ use crate::Why;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
     Slot(Place),
-    SomeSlot,
+    /// A place at or above this one.
+    SomeSlot(Place),
     Outside,
 }
 
@@ -103,7 +104,7 @@ impl Step<'_> {
     pub(crate) fn load(&self, memory: Memory, size: i64) -> Value {
         match memory {
             Memory::Outside => Value::Plain,
-            Memory::SomeSlot => self.state.load_anywhere(),
+            Memory::SomeSlot(from) => self.state.load_from(from),
             Memory::Slot(place) => {
                 let value = self.state.load(place, size);
                 // Others may have written there in between.
@@ -162,7 +163,7 @@ impl Step<'_> {
                 self.frame.hide(place, value.origin(), i.ip());
                 self.state.store(place, size.max(1), value);
             }
-            Memory::SomeSlot => {
+            Memory::SomeSlot(_) => {
                 // Which variable it is, is not followed.
                 self.escape(value, Why::Store, i);
                 self.frame.expose(value);
@@ -177,12 +178,8 @@ impl Step<'_> {
     /// Classifies the memory operand, and checks its address.
     pub(crate) fn memory(&mut self, i: &Instruction) -> Memory {
         let memory = self.classify(i);
-        if memory == Memory::SomeSlot {
-            let base = general(i.memory_base()).map(|n| self.state.general[n]);
-            self.frame.index(match base {
-                Some(base @ Value::Frame(_)) => base.add_constant(i.memory_displacement64() as i64),
-                _ => Value::InFrame,
-            });
+        if let Memory::SomeSlot(from) = memory {
+            self.frame.index(from);
         }
         self.frame.touched.insert(i.ip(), memory);
         memory
@@ -207,25 +204,24 @@ impl Step<'_> {
             if !value.is_free() {
                 known = false;
             }
-            address = if !is_index {
-                value
-            } else if address.is_pointer() || value.is_pointer() {
-                Value::InFrame
-            } else {
-                address
+            address = match (address.points_from(), value.points_from()) {
+                _ if !is_index => value,
+                (Some(_), Some(_)) => Value::InFrame,
+                (Some(Place::LOWEST), None) | (None, Some(Place::LOWEST)) => Value::InFrame,
+                (Some(from), None) | (None, Some(from)) => Value::FrameFrom(from),
+                (None, None) => address,
             };
         }
         // Thread-local storage; the fields are not the frame's.
         if matches!(i.segment_prefix(), Register::FS | Register::GS) || !known {
             return Memory::Outside;
         }
-        match address {
-            Value::Frame(_) => match address.add_constant(i.memory_displacement64() as i64) {
-                Value::Frame(place) => Memory::Slot(place),
-                _ => Memory::SomeSlot,
+        match address.add_constant(i.memory_displacement64() as i64) {
+            Value::Frame(place) => Memory::Slot(place),
+            value => match value.points_from() {
+                Some(from) => Memory::SomeSlot(from),
+                None => Memory::Outside,
             },
-            Value::InFrame | Value::StaleFrame => Memory::SomeSlot,
-            _ => Memory::Outside,
         }
     }
 }

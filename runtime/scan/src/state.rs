@@ -232,12 +232,20 @@ impl State {
         }
     }
 
-    /// What a load from an unknown place of the frame may see.
-    pub(crate) fn load_anywhere(&self) -> Value {
-        let origin = self.tainted(|_| true);
+    /// What a load from an unknown place of the frame, this one or one above it,
+    /// may see.
+    pub(crate) fn load_from(&self, from: Place) -> Value {
+        let reached = |at: Place, slot: &Slot| {
+            let end = at.offset.saturating_add(slot.size - 1);
+            Place { offset: end, ..at }.is_at_or_above(from)
+        };
+        let mut seen = self.slots.iter().filter(|(at, slot)| reached(**at, slot));
+        let origin = seen.clone().fold(Origin::NONE, |origin, (_, slot)| {
+            origin.with(slot.value.origin())
+        });
         if !origin.is_none() {
             Value::Taint(origin)
-        } else if self.slots.values().any(|slot| slot.value.is_pointer()) {
+        } else if seen.any(|(_, slot)| slot.value.is_pointer()) {
             Value::InFrame
         } else {
             Value::Plain
@@ -260,6 +268,9 @@ impl State {
         let old: Vec<(Place, Slot)> = self.overlapping(place, size).collect();
         for (at, slot) in old {
             if at.offset >= place.offset && at.offset + slot.size <= end {
+                self.slots.remove(&at);
+            } else if slot.value.is_pointer() && slot.size <= 8 {
+                // What is left of an address is none.
                 self.slots.remove(&at);
             } else if let Some(slot) = self.slots.get_mut(&at) {
                 slot.value = slot.value.blurred();

@@ -121,14 +121,36 @@ impl Step<'_> {
             _ => self.generic(i, factory.info(i)),
         }
         self.follow_copies(i, factory);
+        if let Some(place) = self.made_address(i) {
+            self.frame.take(place);
+        }
         if let Some(register) = written_stack_pointer(i) {
-            if self.state.general[register] != Value::InFrame
-                && !matches!(self.state.general[register], Value::Frame(_))
-            {
+            if !matches!(
+                self.state.general[register],
+                Value::Frame(_) | Value::FrameFrom(_) | Value::InFrame
+            ) {
                 return Err(Why::StackPointer);
             }
         }
         Ok(())
+    }
+
+    /// The place of the frame whose address `i` has made, unless it only sets up
+    /// the frame.
+    fn made_address(&self, i: &Instruction) -> Option<Place> {
+        let register = match i.op_count() {
+            0 => None,
+            _ if i.op0_kind() != OpKind::Register => None,
+            _ => general(i.op0_register()),
+        }?;
+        let sets_up = i.op_count() > 1
+            && i.op1_kind() == OpKind::Register
+            && i.op1_register() == Register::RSP
+            && register == RBP;
+        match self.state.general[register] {
+            Value::Frame(place) if register != RSP && !sets_up => Some(place),
+            _ => None,
+        }
     }
 
     /// Keeps track of what `rax` is a copy of.
@@ -408,7 +430,7 @@ impl Step<'_> {
     fn count(&mut self, i: &Instruction) {
         let memory = self.memory(i);
         let added = self.read(i, 1);
-        if let Memory::Slot(_) | Memory::SomeSlot = memory {
+        if let Memory::Slot(_) | Memory::SomeSlot(_) = memory {
             self.generic_store(memory, i);
         } else {
             self.escape(added, Why::Store, i);
@@ -471,8 +493,9 @@ impl Step<'_> {
                             let value = self.state.general[n];
                             self.escape(value, Why::Address, i);
                             if value.is_pointer() {
-                                memory = Some(Memory::SomeSlot);
-                                self.frame.index(value);
+                                // Backwards, too.
+                                memory = Some(Memory::SomeSlot(Place::LOWEST));
+                                self.frame.index(Place::LOWEST);
                             }
                         }
                     }

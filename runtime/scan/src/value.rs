@@ -52,6 +52,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Below everything.
+    pub(crate) const LOWEST: Place = Place {
+        base: u8::MAX,
+        offset: i64::MIN,
+    };
+
     /// Whether a pointer to `other`, used upwards, could reach this place.
     pub(crate) fn is_at_or_above(self, other: Place) -> bool {
         self.base < other.base || (self.base == other.base && self.offset >= other.offset)
@@ -79,6 +85,8 @@ pub(crate) enum Value {
     Zero,
     /// Address of a known place of the frame.
     Frame(Place),
+    /// Address of a place of the frame at or above this one.
+    FrameFrom(Place),
     /// Address of some place of the frame.
     InFrame,
     /// Address of some place of the frame on one path, and [`Value::Dead`] on
@@ -128,7 +136,7 @@ impl Value {
     /// Which numbers it would betray; none where it may flow anywhere.
     pub(crate) fn origin(self) -> Origin {
         match self {
-            Plain | Dead | Zero | Frame(_) | InFrame | StaleFrame => Origin::NONE,
+            Plain | Dead | Zero | Frame(_) | FrameFrom(_) | InFrame | StaleFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) => Origin::NONE,
             Id => Origin::ID,
@@ -144,7 +152,16 @@ impl Value {
     }
 
     pub(crate) fn is_pointer(self) -> bool {
-        matches!(self, Frame(_) | InFrame | StaleFrame)
+        matches!(self, Frame(_) | FrameFrom(_) | InFrame | StaleFrame)
+    }
+
+    /// The lowest place of the frame that it may point to, where it is a pointer.
+    pub(crate) fn points_from(self) -> Option<Place> {
+        match self {
+            Frame(place) | FrameFrom(place) => Some(place),
+            InFrame | StaleFrame => Some(Place::LOWEST),
+            _ => None,
+        }
     }
 
     /// The split that it belongs to.
@@ -154,8 +171,8 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s) => {
                 Some(s)
             }
-            Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | InFrame | StaleFrame | Id
-            | Team | Taint(_) => None,
+            Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
+            | StaleFrame | Id | Team | Taint(_) => None,
         }
     }
 
@@ -200,6 +217,10 @@ impl Value {
                 Some(offset) => Frame(Place { offset, ..place }),
                 None => InFrame,
             },
+            FrameFrom(place) => match place.offset.checked_add(constant) {
+                Some(offset) => FrameFrom(Place { offset, ..place }),
+                None => InFrame,
+            },
             Quotient(s) if constant == 1 => QuotientPlus(s),
             _ => self.add(Plain),
         }
@@ -227,6 +248,10 @@ impl Value {
             {
                 ProductTail(a)
             }
+            // Arrays are used upwards.
+            (Frame(place) | FrameFrom(place), Plain) | (Plain, Frame(place) | FrameFrom(place)) => {
+                FrameFrom(place)
+            }
             (a, b) if a.is_pointer() || b.is_pointer() => a.mixed(b),
             (Product(_) | ProductPick(_), Product(_) | ProductPick(_)) => Plain,
             (ProductTail(s), x) | (x, ProductTail(s)) if x.is_free() => ProductTail(s),
@@ -249,6 +274,8 @@ impl Value {
             (a, b) if a.is_pointer() && b.is_pointer() => Plain,
             // `first - id * q` would be the remainder again.
             (_, Product(_) | ProductPick(_)) => Taint(Origin::ID.with(Origin::TEAM)),
+            // Below where it pointed.
+            (a, b) if a.is_pointer() && b.is_free() && !b.is_pointer() => a.mixed(b),
             (a, b) if b.is_free() && !b.is_pointer() => a.add(Plain),
             (a, b) => a.mixed(b),
         }
@@ -329,6 +356,13 @@ pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
     }
     match (a.0, b.0) {
         (LowPlain(o), x) | (x, LowPlain(o)) if x.is_free() && !x.is_pointer() => LowPlain(o),
+        (Frame(p), Frame(q)) if p.base == q.base => FrameFrom(p.min(q)),
+        // Once it comes from further below it may come from anywhere.
+        (FrameFrom(p), Frame(q) | FrameFrom(q)) | (Frame(q), FrameFrom(p))
+            if p.base == q.base && p.offset <= q.offset =>
+        {
+            FrameFrom(p)
+        }
         (StaleFrame, x) | (x, StaleFrame) if x.is_free() => StaleFrame,
         (Dead, x) | (x, Dead) if x.is_pointer() => StaleFrame,
         (Dead, x) | (x, Dead) if !x.is_free() => Stale(x.origin()),
@@ -376,6 +410,8 @@ mod tests {
             LowPlain(Origin::TEAM),
             Zero,
             Frame(place),
+            FrameFrom(place),
+            FrameFrom(Place { base: 0, offset: 0 }),
             InFrame,
             StaleFrame,
             Id,

@@ -42,7 +42,7 @@ void free_inner_sum(int n, int m) {
     }
 }
 
-void free_triangle(int n) {
+void either_triangle(int n) {
 #pragma omp parallel for num_threads(2)
     for (int i = 0; i < n; i++) {
         double s = 0;
@@ -76,7 +76,7 @@ void free_step(int n) {
     for (int i = 3; i < n; i += 4) a[i] = b[i] + 1;
 }
 
-void free_down(int n) {
+void either_down(int n) {
 #pragma omp parallel for num_threads(2)
     for (int i = n - 1; i >= 0; i--) a[i] = b[i] + 1;
 }
@@ -367,6 +367,192 @@ void counts_swapped(int n) {
             odd = t;
             out[i] = t;
         }
+    }
+}
+
+void either_collapsed(int n, int m) {
+#pragma omp parallel for collapse(2) num_threads(2)
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < m; j++) a[i * m + j] = b[j * n + i] + i;
+}
+
+void free_scratch(int n, int m) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) {
+        double row[64], s = 0;
+        for (int j = 0; j < 64; j++) row[j] = a[i * 64 + j] * j;
+        for (int j = 0; j < 64; j++) s += row[(j * m) & 63];
+        b[i] = s;
+    }
+}
+
+void free_two_scratches(int n, int m, int size) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) {
+        float left[16][16], top[16][16], sum[16] = {0};
+        for (int j = 0; j < 16; j++)
+            for (int k = 0; k < 16; k++) {
+                left[j][k] = a[(i * m + j) * size + k];
+                top[j][k] = b[(i + j) * size + k];
+            }
+        for (int j = 0; j < 16; j++) {
+            for (int k = 0; k < 16; k++)
+                for (int l = 0; l < 16; l++) sum[l] += left[j][k] * top[k][l];
+            for (int l = 0; l < 16; l++) {
+                a[(i * m + j) * size + l] -= sum[l];
+                sum[l] = 0;
+            }
+        }
+    }
+}
+
+void free_scratch_seen_by_callee(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) {
+        int x;
+        put(&x, i);
+        out[i] = x;
+    }
+}
+
+/* The square root's other way calls a function, after which constants are loaded
+ * again. */
+void free_constants_again(int n) {
+#pragma omp parallel for num_threads(2)
+    for (int i = 0; i < n; i++) a[i] = 0.25 / (sqrt(b[i] * 1.5) + sqrt(a[i] + 3.5));
+}
+
+double free_sum(int n) {
+    double s = 0;
+#pragma omp parallel for num_threads(2) reduction(+ : s)
+    for (int i = 0; i < n; i++) s += a[i] * b[i];
+    return s;
+}
+
+void free_rows(int n, int m) {
+#pragma omp parallel for num_threads(2)
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            int k = i + m * j;
+            double c = b[k];
+            double e = b[counts[i] + m * j] - c, w = b[i + m * out[j]] - c;
+            a[k] = (e * e + w * w) / (c * c);
+        }
+}
+
+void counts_scratch_kept(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        double row[64];
+        for (int j = 0; j < 64; j++) row[j] = a[j];
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            b[i] = row[i & 63];
+            row[counts[i] & 63] += 1;
+        }
+    }
+}
+
+void counts_scratch_filled_by_callee(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int seen;
+        put(&seen, 0);
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            put(&out[i], seen);
+            put(&seen, counts[i]);
+        }
+    }
+}
+
+void counts_cursor(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int ring[64];
+        int *next = ring;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            *next++ = i;
+            out[i] = next - ring;
+        }
+    }
+}
+
+void counts_cursor_down(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int stack[64];
+        int *top = stack + 64;
+        int floor = 7;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            *--top = i;
+            floor += top == stack;
+            out[i] = floor;
+        }
+    }
+}
+
+void counts_pairs(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+        struct pair {
+            int index, count;
+        } *pairs = (struct pair *)out;
+#pragma omp for
+        for (int i = 0; i < n; i++) pairs[i] = (struct pair){i, count++};
+    }
+}
+
+void counts_minus_one(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int last = -1;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            out[i] = last;
+            last = counts[i];
+        }
+    }
+}
+
+void counts_other_constant(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        double k = 1.5;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            a[i] = k * b[i];
+            k = 2.5;
+        }
+    }
+}
+
+void counts_restored_otherwise(int n, double x, double y) {
+#pragma omp parallel num_threads(2)
+    {
+        double k = x;
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            a[i] = k;
+            k = exp(b[i]) > 2 ? x : y;
+        }
+    }
+}
+
+static __attribute__((noinline)) void store7(int *to, int q, int r, int s, int t, int u, int x)
+{
+    *to = q + r + s + t + u + x;
+}
+
+void counts_seventh_argument(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        int count = 0;
+#pragma omp for
+        for (int i = 0; i < n; i++) store7(&out[i], 1, 2, i, i, i, count++);
     }
 }
 

@@ -1,0 +1,56 @@
+//! What a followed function has to do with its caller's registers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::InstructionInfoFactory;
+
+use super::{Function, Location, FLAGS, POINTED};
+use crate::findings::Frame;
+use crate::graph::Graph;
+use crate::state::CALLER_SAVED;
+
+/// What a followed function has to do with its caller's registers, of those
+/// that calls may change.
+#[derive(Clone, Debug)]
+pub(crate) struct Interface {
+    /// It reads them before it writes them.
+    pub(super) takes: Vec<Location>,
+    /// It writes them.
+    pub(super) changes: Vec<Location>,
+}
+
+impl Interface {
+    pub(super) fn any() -> Interface {
+        Interface {
+            takes: caller_saved().collect(),
+            changes: caller_saved().collect(),
+        }
+    }
+
+    pub(crate) fn of(
+        graph: &Graph,
+        frame: &Frame,
+        known: &BTreeMap<u64, Interface>,
+        factory: &mut InstructionInfoFactory,
+    ) -> Interface {
+        let function = Function::read(graph, frame, known, false, factory);
+        let Some((function, first)) = function.and_then(|f| f.entry().map(|first| (f, first)))
+        else {
+            return Interface::any();
+        };
+        let live = function.live();
+        let written: BTreeSet<Location> = function
+            .effects
+            .iter()
+            .flat_map(|effect| effect.writes())
+            .collect();
+        Interface {
+            takes: caller_saved().filter(|l| live[first].contains(l)).collect(),
+            changes: caller_saved().filter(|l| written.contains(l)).collect(),
+        }
+    }
+}
+
+pub(super) fn caller_saved() -> impl Iterator<Item = Location> {
+    CALLER_SAVED.into_iter().chain(FLAGS..POINTED)
+}

@@ -1,0 +1,136 @@
+//! What may be done with what the division decides.
+
+use std::collections::BTreeSet;
+
+use super::levels::Level;
+use super::{Function, Location, Mark};
+use super::{BOUND, COUNTER, INDEX, LAST, OWN, SET, SOME, STRIDE, SUM, VECTORS};
+use iced_x86::Mnemonic;
+
+use crate::entry::{self, Entry};
+use crate::graph::Next;
+use crate::Callee;
+
+impl Function<'_> {
+    fn is_push(&self, index: usize) -> bool {
+        self.graph.nodes[&self.at[index]].instruction.mnemonic() == Mnemonic::Push
+    }
+
+    /// From which instructions a static loop may be entered without another
+    /// division or a barrier in between: what stores to the chunk there may be
+    /// its first iteration, which the compiler took apart because it differs.
+    fn before_levels(&self, splits: &BTreeSet<usize>, levels: &[Level]) -> BTreeSet<usize> {
+        let mut before = BTreeSet::new();
+        let mut open: Vec<usize> = levels.iter().map(|level| level.header).collect();
+        while let Some(index) = open.pop() {
+            for &from in &self.predecessors[index] {
+                let barrier = matches!(
+                    self.next(from),
+                    Next::Call {
+                        callee: Callee::Runtime(Entry::Barrier),
+                        ..
+                    }
+                );
+                let inside = levels.iter().any(|level| level.nodes.contains(&from));
+                if !barrier && !inside && !splits.contains(&from) && before.insert(from) {
+                    open.push(from);
+                }
+            }
+        }
+        before
+    }
+
+    pub(super) fn judge(
+        &self,
+        marks: &[Option<Vec<Mark>>],
+        splits: &BTreeSet<usize>,
+        levels: &[Level],
+    ) -> Result<(), u64> {
+        let before = self.before_levels(splits, levels);
+        for (index, state) in marks.iter().enumerate() {
+            let Some(state) = state else {
+                continue;
+            };
+            let level = levels.iter().find(|level| level.nodes.contains(&index));
+            let all =
+                |locations: &[Location]| locations.iter().fold(0, |m, &l| m | state[l]) & !SET;
+            let effect = &self.effects[index];
+            let data = all(&effect.reads);
+            let address = all(&effect.address);
+            let based = address & (BOUND | INDEX | STRIDE) != 0;
+            let mut fine = address & (SUM | LAST) == 0 && (address & COUNTER == 0 || based);
+            match self.next(index) {
+                Next::Call { callee, .. } | Next::TailCall(callee) => {
+                    fine &= data & (SUM | LAST | COUNTER) == 0;
+                    // What the compiler made of a loop that copies or clears.
+                    fine &= if level.is_none() && copies(callee) {
+                        data & (BOUND | INDEX | STRIDE) == 0 || !before.contains(&index)
+                    } else {
+                        data & BOUND == 0 && (level.is_some() || may_be_done_by_each(callee))
+                    };
+                }
+                Next::Branch(_) => {
+                    fine &= data & (SUM | LAST) == 0;
+                    let ends = level.is_some_and(|level| {
+                        self.successors[index]
+                            .iter()
+                            .any(|to| !level.nodes.contains(to))
+                    });
+                    if level.is_some() {
+                        fine &= ends || data & (BOUND | COUNTER) == 0;
+                    } else {
+                        fine &= data & COUNTER == 0;
+                    }
+                }
+                Next::Return if self.inner => {
+                    let left = all(&[0, 2, VECTORS, VECTORS + 1]);
+                    fine &= left & (SUM | LAST | BOUND | COUNTER) == 0;
+                }
+                _ if self.is_push(index) && data & (SUM | LAST | COUNTER) != 0 => {
+                    // An argument; but compilers also push what they preserve.
+                    fine = false;
+                }
+                _ if effect.stores_outside => {
+                    fine &= !based || level.is_some() || !before.contains(&index);
+                    fine &= match (level.is_some(), effect.atomic) {
+                        (true, _) => data & !(INDEX | SOME | OWN) == 0,
+                        (false, true) => {
+                            data & SUM != 0 && data & (BOUND | STRIDE | COUNTER | LAST) == 0
+                        }
+                        (false, false) => data & (SUM | BOUND | STRIDE | COUNTER) == 0,
+                    };
+                }
+                _ => {}
+            }
+            if !fine {
+                return Err(self.at[index]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether it is not noticed how many threads of a team call this outside of
+/// their loops.
+fn may_be_done_by_each(callee: &Callee) -> bool {
+    match callee {
+        Callee::Runtime(entry) => matches!(
+            entry,
+            Entry::ThreadNumber
+                | Entry::TeamSize
+                | Entry::Barrier
+                | Entry::Single
+                | Entry::CopyPrivate
+                | Entry::Sections
+                | Entry::LoopDispatch
+                | Entry::Time
+        ),
+        Callee::Named(name) => entry::takes_no_integers(name) || entry::never_returns(name),
+        Callee::Inside(_) | Callee::Unknown => false,
+    }
+}
+
+fn copies(callee: &Callee) -> bool {
+    matches!(callee, Callee::Named(name) if ["memcpy", "memmove", "memset"]
+        .contains(&name.split('@').next().unwrap_or(name)))
+}

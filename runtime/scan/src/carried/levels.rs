@@ -1,0 +1,152 @@
+//! The static loops of a function: the outermost ones that end at a bound of the
+//! split.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::same::Same;
+use super::steps::Kind;
+use super::{Function, Location, Mark, BOUND, FLAGS};
+use crate::graph::Next;
+
+/// A static loop.
+pub(super) struct Level {
+    pub(super) header: usize,
+    pub(super) nodes: BTreeSet<usize>,
+    /// What lives from one iteration to the next.
+    pub(super) carried: BTreeMap<Location, Kind>,
+    pub(super) written: BTreeSet<Location>,
+}
+
+/// What is known about each instruction before loops are looked for.
+pub(super) struct Facts {
+    /// The marks, without loops.
+    pub(super) bounds: Vec<Option<Vec<Mark>>>,
+    /// What is still needed.
+    pub(super) live: Vec<BTreeSet<Location>>,
+    pub(super) same: Same,
+}
+
+impl Function<'_> {
+    /// Finds the outermost loops among `nodes` that end at a bound of a chunk.
+    pub(super) fn levels(
+        &self,
+        nodes: &BTreeSet<usize>,
+        splits: &BTreeSet<usize>,
+        facts: &Facts,
+        found: &mut Vec<Level>,
+        depth: u32,
+    ) -> Result<(), u64> {
+        for cycle in cycles(nodes, &self.successors, &self.predecessors) {
+            let at = cycle.first().map_or(0, |&n| self.at[n]);
+            if depth > 24 {
+                return Err(at);
+            }
+            let inner: BTreeSet<usize> = cycle.difference(splits).copied().collect();
+            if inner.len() < cycle.len() {
+                self.levels(&inner, splits, facts, found, depth + 1)?;
+                continue;
+            }
+            let marked = |node: usize, l: Location| {
+                facts.bounds[node]
+                    .as_ref()
+                    .is_some_and(|state| state[l] & BOUND != 0)
+            };
+            let uses = cycle.iter().any(|&node| {
+                let effect = &self.effects[node];
+                effect
+                    .reads
+                    .iter()
+                    .chain(&effect.address)
+                    .any(|&l| marked(node, l))
+            });
+            if !uses {
+                continue;
+            }
+            let headers: Vec<usize> = cycle
+                .iter()
+                .copied()
+                .filter(|&n| self.predecessors[n].iter().any(|p| !cycle.contains(p)))
+                .collect();
+            let [header] = headers[..] else {
+                return Err(at);
+            };
+            let ends_at_bound = cycle.iter().any(|&node| {
+                matches!(self.next(node), Next::Branch(_))
+                    && self.successors[node].iter().any(|to| !cycle.contains(to))
+                    && self.effects[node].reads.iter().any(|&l| marked(node, l))
+            });
+            if !ends_at_bound {
+                let inner: BTreeSet<usize> =
+                    cycle.iter().copied().filter(|&n| n != header).collect();
+                self.levels(&inner, splits, facts, found, depth + 1)?;
+                continue;
+            }
+            let written: BTreeSet<Location> = cycle
+                .iter()
+                .flat_map(|&n| self.effects[n].writes())
+                .collect();
+            let steps = self.steps(header, &cycle, &written, &facts.same);
+            let carried = facts.live[header]
+                .intersection(&written)
+                .filter(|&&l| l != FLAGS)
+                .map(|&l| (l, steps.get(&l).copied().unwrap_or(Kind::Other)))
+                .filter(|(_, kind)| *kind != Kind::Stays)
+                .collect();
+            found.push(Level {
+                header,
+                nodes: cycle,
+                carried,
+                written,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The maximal sets of nodes in which each can reach each other.
+fn cycles(
+    nodes: &BTreeSet<usize>,
+    successors: &[Vec<usize>],
+    predecessors: &[Vec<usize>],
+) -> Vec<BTreeSet<usize>> {
+    let mut order = Vec::new();
+    let mut seen = BTreeSet::new();
+    for &root in nodes {
+        if !seen.insert(root) {
+            continue;
+        }
+        let mut stack = vec![(root, 0)];
+        while let Some((node, next)) = stack.pop() {
+            match successors[node].get(next) {
+                Some(to) => {
+                    stack.push((node, next + 1));
+                    if nodes.contains(to) && seen.insert(*to) {
+                        stack.push((*to, 0));
+                    }
+                }
+                None => order.push(node),
+            }
+        }
+    }
+    let mut taken = BTreeSet::new();
+    let mut found = Vec::new();
+    for &root in order.iter().rev() {
+        if !taken.insert(root) {
+            continue;
+        }
+        let mut all = BTreeSet::from([root]);
+        let mut open = vec![root];
+        while let Some(node) = open.pop() {
+            for &from in &predecessors[node] {
+                if nodes.contains(&from) && taken.insert(from) {
+                    all.insert(from);
+                    open.push(from);
+                }
+            }
+        }
+        if all.len() > 1 || successors[root].contains(&root) {
+            found.push(all);
+        }
+    }
+    found
+}

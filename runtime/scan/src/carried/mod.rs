@@ -1,0 +1,390 @@
+//! Do the iterations of a function's static loops depend on how they are
+//! divided?
+//!
+//! A team of any size fits where the numbers go into the bounds of loops alone.
+//! But a program that asked for two threads may count on two chunks: what a
+//! private variable carries from one iteration to the next (`firstprivate(a)
+//! lastprivate(a)` with `a += i`), how many iterations a thread has had, how
+//! often something was done once a thread. This analysis claims, for one
+//! function, that none of that reaches memory that others see.
+//!
+//! **How.** The outermost loops that end by comparing with a bound of the split
+//! are the static ones. What lives from one of their iterations to the next is
+//! an index (it starts at the chunk's first iteration and grows by a constant),
+//! a counter (it starts elsewhere), a sum that starts at zero, or makes the
+//! function be refused. From there a data flow over registers, flags and words
+//! of the frame finds out what is stored, passed, used as an address or
+//! branched upon:
+//!
+//! * an index may be anything; a counter only part of an address that has the
+//!   chunk's first one in it as well; both may end the loop;
+//! * a sum may be added to memory by an atomic instruction after the loop;
+//! * what an iteration computed may be stored after the loop (`lastprivate`);
+//! * nothing else is added to memory, and no function called, once a thread.
+//!
+//! Memory outside of the frame is taken to be shared: what one iteration
+//! stores there, no other one reads without a race.
+
+mod effect;
+mod interface;
+mod judge;
+mod levels;
+mod same;
+mod steps;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::{InstructionInfoFactory, Mnemonic, OpKind, Register};
+
+pub(crate) use interface::Interface;
+
+use crate::findings::Frame;
+use crate::graph::{Graph, Next};
+use crate::state::ARGUMENTS;
+use effect::{is_exchange, operand, Effect};
+use levels::{Facts, Level};
+use steps::Kind;
+
+/// Number of a register, of the flags, or of a word of the frame.
+type Location = usize;
+
+const FLAGS: Location = 16;
+const VECTORS: Location = 17;
+const MASKS: Location = 49;
+/// x87 and MMX registers.
+const FLOATS: Location = 50;
+/// What lies in the frame and is reached through pointers.
+const POINTED: Location = 51;
+const WORDS: Location = 52;
+
+/// More words of the frame than this are not told apart.
+const MOST_WORDS: usize = 2000;
+/// More marks than this are not kept.
+const MOST_MARKS: usize = 4_000_000;
+
+/// What a value has to do with the division, as a set.
+type Mark = u16;
+/// Computed from the split: bounds of the chunk.
+const BOUND: Mark = 1;
+/// An index that grows by one.
+const INDEX: Mark = 2;
+/// An index that grows by another constant: an address, for instance.
+const STRIDE: Mark = 4;
+const COUNTER: Mark = 8;
+const SUM: Mark = 16;
+/// What the last iteration of a chunk left.
+const LAST: Mark = 32;
+/// Not known to be zero.
+const SOME: Mark = 64;
+/// Not (only) loaded from a place that an index or a bound names.
+const OWN: Mark = 128;
+/// The function has put something there. What it has not is no value that a
+/// program could rely on, and so none that lives from one iteration to the next.
+const SET: Mark = 256;
+
+struct Function<'a> {
+    graph: &'a Graph,
+    frame: &'a Frame,
+    at: Vec<u64>,
+    effects: Vec<Effect>,
+    successors: Vec<Vec<usize>>,
+    predecessors: Vec<Vec<usize>>,
+    words: BTreeMap<(u8, i64), Location>,
+    locations: usize,
+    inner: bool,
+}
+
+/// Whether the function's results are the same however its loops are divided;
+/// otherwise an instruction that shows why not.
+pub(crate) fn check(
+    graph: &Graph,
+    frame: &Frame,
+    splits: &BTreeSet<u64>,
+    known: &BTreeMap<u64, Interface>,
+    inner: bool,
+    factory: &mut InstructionInfoFactory,
+) -> Result<(), u64> {
+    let first = graph.nodes.keys().next().copied().unwrap_or(0);
+    let function = Function::read(graph, frame, known, inner, factory).ok_or(first)?;
+    let splits: BTreeSet<usize> = splits
+        .iter()
+        .filter_map(|at| function.at.binary_search(at).ok())
+        .collect();
+    let facts = Facts {
+        bounds: function.flow(&splits, &[])?,
+        live: function.live(),
+        same: function.same(),
+    };
+    let mut levels = Vec::new();
+    let all: BTreeSet<usize> = (0..function.at.len()).collect();
+    function.levels(&all, &splits, &facts, &mut levels, 0)?;
+    if levels.is_empty() && !splits.is_empty() {
+        return Err(first);
+    }
+    let marks = function.flow(&splits, &levels)?;
+    function.judge(&marks, &splits, &levels)
+}
+
+impl<'a> Function<'a> {
+    /// `None` where the frame has too many words.
+    fn read(
+        graph: &'a Graph,
+        frame: &'a Frame,
+        known: &BTreeMap<u64, Interface>,
+        inner: bool,
+        factory: &mut InstructionInfoFactory,
+    ) -> Option<Function<'a>> {
+        let at: Vec<u64> = graph.nodes.keys().copied().collect();
+        let mut function = Function {
+            graph,
+            frame,
+            effects: Vec::new(),
+            successors: Vec::new(),
+            predecessors: vec![Vec::new(); at.len()],
+            words: BTreeMap::new(),
+            locations: WORDS,
+            inner,
+            at,
+        };
+        let instructions = || graph.nodes.values().map(|node| &node.instruction);
+        let mut targets: BTreeSet<(Register, Register, u64)> = instructions()
+            .filter(|i| is_exchange(i))
+            .map(operand)
+            .collect();
+        // The address of one may have been taken before it was first loaded.
+        for i in instructions() {
+            let is_target = || targets.contains(&(i.op0_register(), Register::None, 0));
+            match i.mnemonic() {
+                Mnemonic::Lea if is_target() => targets.insert(operand(i)),
+                Mnemonic::Mov if i.op1_kind() == OpKind::Register && is_target() => {
+                    targets.insert((i.op1_register(), Register::None, 0))
+                }
+                _ => false,
+            };
+        }
+        for index in 0..function.at.len() {
+            let address = function.at[index];
+            let node = &graph.nodes[&address];
+            let effect = match &node.next {
+                Next::Call { callee, .. } | Next::TailCall(callee) => function.call(callee, known),
+                _ => function.plain(&node.instruction, &targets, factory),
+            };
+            function.effects.push(effect);
+            let next: Vec<usize> = graph
+                .successors(address)
+                .iter()
+                .filter_map(|to| function.at.binary_search(to).ok())
+                .collect();
+            for &to in &next {
+                function.predecessors[to].push(index);
+            }
+            function.successors.push(next);
+        }
+        let size = function.at.len() * function.locations;
+        (function.words.len() <= MOST_WORDS && size <= MOST_MARKS).then_some(function)
+    }
+
+    /// What is still needed at each instruction.
+    fn live(&self) -> Vec<BTreeSet<Location>> {
+        let mut live = vec![BTreeSet::new(); self.at.len()];
+        let mut open: BTreeSet<usize> = (0..self.at.len()).collect();
+        while let Some(index) = open.pop_last() {
+            let effect = &self.effects[index];
+            let mut now: BTreeSet<Location> = self.successors[index]
+                .iter()
+                .flat_map(|&to| live[to].iter().copied())
+                .collect();
+            for l in effect.kills.iter().chain(&effect.loses) {
+                now.remove(l);
+            }
+            now.extend(effect.reads.iter().chain(&effect.address));
+            if self.inner && matches!(self.next(index), Next::Return) {
+                now.extend([0, 2, VECTORS, VECTORS + 1]);
+            }
+            if now != live[index] {
+                live[index] = now;
+                open.extend(&self.predecessors[index]);
+            }
+        }
+        live
+    }
+
+    fn next(&self, index: usize) -> &Next {
+        &self.graph.nodes[&self.at[index]].next
+    }
+
+    /// The marks of all locations before each instruction, as far as it can be
+    /// reached.
+    fn flow(
+        &self,
+        splits: &BTreeSet<usize>,
+        levels: &[Level],
+    ) -> Result<Vec<Option<Vec<Mark>>>, u64> {
+        let mut states: Vec<Option<Vec<Mark>>> = vec![None; self.at.len()];
+        let Some(first) = self.entry() else {
+            return Ok(states);
+        };
+        let mut level_of: BTreeMap<usize, usize> = BTreeMap::new();
+        for (n, level) in levels.iter().enumerate() {
+            level_of.extend(level.nodes.iter().map(|&node| (node, n)));
+        }
+        states[first] = Some(self.arguments());
+        let mut open = BTreeSet::from([first]);
+        while let Some(index) = open.pop_first() {
+            let Some(mut state) = states[index].clone() else {
+                continue;
+            };
+            let here = level_of.get(&index).copied();
+            self.transfer(index, &mut state, splits, here.is_some());
+            for &to in &self.successors[index] {
+                let there = level_of.get(&to).copied();
+                let sent = match (here, there) {
+                    (a, b) if a == b => match b.map(|b| &levels[b]) {
+                        // Once around: what is carried is what it was.
+                        Some(level) if level.header == to => {
+                            let mut sent = state.clone();
+                            for &l in level.carried.keys() {
+                                sent[l] = 0;
+                            }
+                            sent
+                        }
+                        _ => state.clone(),
+                    },
+                    (a, b) => {
+                        let mut sent = state.clone();
+                        if let Some(a) = a {
+                            for &l in &levels[a].written {
+                                let known = INDEX | STRIDE | COUNTER | SUM;
+                                if sent[l] != 0 && sent[l] & known == 0 {
+                                    sent[l] |= LAST;
+                                }
+                            }
+                        }
+                        if let Some(b) = b {
+                            self.enter(&levels[b], &mut sent)?;
+                        }
+                        sent
+                    }
+                };
+                let changed = match &mut states[to] {
+                    None => {
+                        states[to] = Some(sent);
+                        true
+                    }
+                    Some(old) => {
+                        let mut changed = false;
+                        for (old, new) in old.iter_mut().zip(sent) {
+                            changed |= new & !*old != 0;
+                            *old |= new;
+                        }
+                        changed
+                    }
+                };
+                if changed {
+                    open.insert(to);
+                }
+            }
+        }
+        Ok(states)
+    }
+
+    fn entry(&self) -> Option<usize> {
+        self.at.binary_search(&self.graph.entry).ok()
+    }
+
+    /// The marks at the function's entry: what callers hand over. An outlined
+    /// function gets one pointer.
+    fn arguments(&self) -> Vec<Mark> {
+        let something = SET | SOME | OWN;
+        let mut marks = vec![0; self.locations];
+        marks[ARGUMENTS[0]] = something;
+        if self.inner {
+            marks[..POINTED].fill(something);
+        }
+        // Constants come from nowhere there.
+        marks[MASKS] = something;
+        marks[FLOATS] = something;
+        marks
+    }
+
+    /// What is carried becomes an index, a counter, or a sum.
+    fn enter(&self, level: &Level, state: &mut [Mark]) -> Result<(), u64> {
+        for (&l, kind) in &level.carried {
+            let before = state[l] & !SET;
+            let chunk = before & (BOUND | INDEX | STRIDE) != 0;
+            let made = match kind {
+                // Nothing is there before the first iteration, so that each one
+                // that reads it has written it.
+                _ if state[l] == 0 => continue,
+                Kind::Cleared if before & !OWN == 0 => OWN,
+                // Fetched in the iteration before, and before the first one.
+                Kind::Fetched if before == SOME => SOME,
+                Kind::Follows if chunk && before & (SUM | COUNTER | LAST) == 0 => STRIDE | OWN,
+                Kind::Steps { one } if before & (SUM | COUNTER | LAST) == 0 => {
+                    if !chunk {
+                        COUNTER | OWN
+                    } else if *one {
+                        INDEX | OWN
+                    } else {
+                        STRIDE | OWN
+                    }
+                }
+                _ if before & !(SUM | INDEX | OWN) == 0 && l != POINTED => SUM | OWN,
+                _ => return Err(self.at[level.header]),
+            };
+            state[l] = made | SET;
+        }
+        Ok(())
+    }
+
+    fn transfer(&self, index: usize, state: &mut [Mark], splits: &BTreeSet<usize>, in_level: bool) {
+        let effect = &self.effects[index];
+        let mut mark = effect.fresh;
+        for &l in &effect.reads {
+            mark |= state[l];
+        }
+        let address = effect.address.iter().fold(0, |m, &l| m | state[l]);
+        let loads_own = effect.loads_outside && address & (BOUND | INDEX | STRIDE) == 0;
+        if effect.loads_outside {
+            mark |= SOME;
+        }
+        if loads_own {
+            mark |= OWN;
+        }
+        if splits.contains(&index) {
+            mark |= BOUND;
+        }
+        if mark & SUM != 0 && mark & SOME != 0 {
+            // What the compiler took out of the loop adds elements, too; anything
+            // else would be added once a thread.
+            let elements = effect
+                .reads
+                .iter()
+                .all(|&l| state[l] & SUM != 0 || state[l] & (OWN | COUNTER | LAST | SOME) == SOME);
+            if in_level || elements && effect.fresh & SOME == 0 && !loads_own {
+                mark &= !SOME;
+            } else {
+                mark |= LAST;
+            }
+        }
+        // A copy of nothing is nothing.
+        let copies = effect.moves.as_ref().is_some_and(|moves| moves.copies);
+        if mark != 0 || !copies {
+            mark |= SET;
+        }
+        for &l in &effect.kills {
+            state[l] = mark;
+        }
+        for &l in &effect.may {
+            state[l] |= mark;
+        }
+        for &l in &effect.loses {
+            state[l] = 0;
+        }
+        if effect.exchanges {
+            // Whether somebody came in between says nothing about the value.
+            state[FLAGS] = 0;
+            state[0] = 0;
+        }
+    }
+}

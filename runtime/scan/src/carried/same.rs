@@ -1,0 +1,183 @@
+//! Which locations hold the same at a loop's entry.
+//!
+//! Compilers spill what a loop does not change, overwrite the register, and
+//! load it again at the end of each iteration; or load a constant anew. Whether
+//! what comes around is what was there before can only be said by comparing with
+//! what it was a copy of when the loop began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::steps::{Operand, Part};
+use super::{Function, Location, WORDS};
+
+/// For each location its class: the lowest location of it, or a constant of the
+/// program.
+type Classes = Vec<u64>;
+
+/// Above all locations.
+const CONSTANTS: u64 = 1 << 32;
+
+/// The classes before each instruction, as far as it can be reached.
+pub(super) struct Same {
+    before: Vec<Option<Classes>>,
+}
+
+impl Function<'_> {
+    /// The classes everywhere.
+    pub(super) fn same(&self) -> Same {
+        let mut before: Vec<Option<Classes>> = vec![None; self.at.len()];
+        let Some(first) = self.entry() else {
+            return Same { before };
+        };
+        before[first] = Some((0..self.locations as u64).collect());
+        let mut open = BTreeSet::from([first]);
+        while let Some(index) = open.pop_first() {
+            let Some(mut classes) = before[index].clone() else {
+                continue;
+            };
+            self.copy(index, &mut classes);
+            for &to in &self.successors[index] {
+                let changed = match &mut before[to] {
+                    None => {
+                        before[to] = Some(classes.clone());
+                        true
+                    }
+                    Some(old) => meet(old, &classes),
+                };
+                if changed {
+                    open.insert(to);
+                }
+            }
+        }
+        Same { before }
+    }
+
+    /// One instruction.
+    fn copy(&self, index: usize, classes: &mut Classes) {
+        let effect = &self.effects[index];
+        let held = effect
+            .moves
+            .as_ref()
+            .filter(|moves| moves.copies)
+            .and_then(|moves| match moves.made_of[..] {
+                [(Operand::Location(from), _)] => {
+                    // All words of a wide slot, or none.
+                    let class = classes[from];
+                    let whole = effect
+                        .reads
+                        .iter()
+                        .all(|&l| l < WORDS || classes[l] == class);
+                    whole.then_some((moves.to, class))
+                }
+                [(Operand::Constant(at), _)] => Some((moves.to, CONSTANTS + at)),
+                _ => None,
+            });
+        for l in effect.writes() {
+            leave(classes, l);
+        }
+        if let Some((to, class)) = held {
+            for l in effect.kills.iter().chain(&effect.may).copied() {
+                if l == to || (to >= WORDS && l >= WORDS) {
+                    // What it was a copy of may have been this very location.
+                    if class >= CONSTANTS || classes[class as usize] == class {
+                        enter(classes, l, class);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What each location is a copy of where control comes to `header` from
+    /// outside of `cycle`, of what the loop does not write.
+    pub(super) fn copies_at(
+        &self,
+        header: usize,
+        cycle: &BTreeSet<usize>,
+        written: &BTreeSet<Location>,
+        same: &Same,
+    ) -> BTreeMap<Location, Part> {
+        let mut entry: Option<Classes> = None;
+        for &from in self.predecessors[header]
+            .iter()
+            .filter(|from| !cycle.contains(from))
+        {
+            let Some(mut classes) = same.before[from].clone() else {
+                continue;
+            };
+            self.copy(from, &mut classes);
+            match &mut entry {
+                None => entry = Some(classes),
+                Some(old) => {
+                    meet(old, &classes);
+                }
+            }
+        }
+        let Some(classes) = entry else {
+            return BTreeMap::new();
+        };
+        let mut kept: BTreeMap<u64, Part> = BTreeMap::new();
+        for (l, &class) in classes.iter().enumerate() {
+            if class >= CONSTANTS {
+                kept.entry(class)
+                    .or_insert(Part::Constant(class - CONSTANTS));
+            } else if !written.contains(&l) {
+                kept.entry(class).or_insert(Part::Location(l));
+            }
+        }
+        written
+            .iter()
+            .filter_map(|&l| Some((l, *kept.get(&classes[l])?)))
+            .collect()
+    }
+}
+
+/// The location holds something of its own.
+fn leave(classes: &mut Classes, l: Location) {
+    let old = l as u64;
+    if classes[l] == old {
+        // It gave its class the name.
+        let next = (l + 1..classes.len()).find(|&other| classes[other] == old);
+        if let Some(next) = next {
+            for class in &mut classes[next..] {
+                if *class == old {
+                    *class = next as u64;
+                }
+            }
+        }
+    }
+    classes[l] = old;
+}
+
+/// The location holds what a class holds.
+fn enter(classes: &mut Classes, l: Location, class: u64) {
+    let name = l as u64;
+    if class < CONSTANTS && name < class {
+        for other in classes.iter_mut() {
+            if *other == class {
+                *other = name;
+            }
+        }
+        classes[l] = name;
+    } else {
+        classes[l] = class;
+    }
+}
+
+/// What holds the same on both ways; whether that is less than before.
+fn meet(old: &mut Classes, new: &Classes) -> bool {
+    if old == new {
+        return false;
+    }
+    let mut names: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    let mut changed = false;
+    for (l, (class, &other)) in old.iter_mut().zip(new).enumerate() {
+        let name = if *class == other && other >= CONSTANTS {
+            other
+        } else {
+            *names.entry((*class, other)).or_insert(l as u64)
+        };
+        changed |= *class != name;
+        *class = name;
+    }
+    changed
+}

@@ -1,0 +1,459 @@
+//! What lives from one iteration to the next: by what it grows.
+//!
+//! Inside of a loop every location is followed as a sum of what locations held
+//! at the loop's header. What comes around tells what kind of thing it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::{Instruction, Mnemonic, OpKind, Register};
+
+use super::effect::{location, Effect};
+use super::same::Same;
+use super::{Function, Location, WORDS};
+use crate::step::Step;
+
+/// More terms than this are not followed.
+const MOST_TERMS: usize = 6;
+
+/// Something that a sum is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// What this held at the loop's header.
+    Location(Location),
+    /// A constant of the program, at this address.
+    Constant(u64),
+}
+
+/// A sum of a constant and of multiples of parts. The parts are in order, and
+/// no multiple is 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    constant: i64,
+    terms: Vec<(Part, i64)>,
+}
+
+impl Sum {
+    fn of(part: Part) -> Sum {
+        Sum {
+            constant: 0,
+            terms: vec![(part, 1)],
+        }
+    }
+
+    fn number(constant: i64) -> Sum {
+        Sum {
+            constant,
+            terms: Vec::new(),
+        }
+    }
+
+    /// `self + other * factor`, if that has few terms.
+    fn plus(&self, other: &Sum, factor: i64) -> Option<Sum> {
+        let constant = other.constant.checked_mul(factor)?;
+        let mut terms: BTreeMap<Part, i64> = self.terms.iter().copied().collect();
+        for &(part, times) in &other.terms {
+            let sum = terms.entry(part).or_default();
+            *sum = sum.checked_add(times.checked_mul(factor)?)?;
+        }
+        terms.retain(|_, times| *times != 0);
+        (terms.len() <= MOST_TERMS).then_some(Sum {
+            constant: self.constant.checked_add(constant)?,
+            terms: terms.into_iter().collect(),
+        })
+    }
+
+    /// Whether it is what `location` held, and nothing else.
+    fn is(&self, location: Location) -> bool {
+        self.constant == 0 && self.terms == [(Part::Location(location), 1)]
+    }
+
+    /// The location that it is a copy of.
+    fn copy(&self) -> Option<Location> {
+        match self.terms[..] {
+            [(Part::Location(location), 1)] if self.constant == 0 => Some(location),
+            _ => None,
+        }
+    }
+}
+
+/// What a location holds at one point of a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Held {
+    Sum(Sum),
+    /// It was cleared.
+    Zero,
+    /// What the location itself held at the header, or zero.
+    KeptOrZero,
+    /// What was loaded from memory.
+    Fetched,
+}
+
+/// How something lives from one iteration to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// It stays what it was.
+    Stays,
+    /// The same step each time; whether that is 1 or -1.
+    Steps {
+        one: bool,
+    },
+    /// Whatever writes it writes zero.
+    Cleared,
+    /// Loaded from memory in each iteration.
+    Fetched,
+    /// Made of things with a step.
+    Follows,
+    Other,
+}
+
+/// Whether the words of a slot that is read were last written together.
+fn one_thing(reads: &[Location], all: &BTreeMap<Location, Held>) -> bool {
+    let is_own = |l: Location| matches!(all.get(&l), Some(Held::Sum(sum)) if sum.is(l));
+    let words: Vec<Location> = reads.iter().copied().filter(|&l| l >= WORDS).collect();
+    words.iter().all(|&l| all.get(&l) == all.get(&words[0])) || words.iter().all(|&l| is_own(l))
+}
+
+/// An operand of a modelled instruction.
+pub(super) enum Operand {
+    Location(Location),
+    Constant(u64),
+    Number(i64),
+}
+
+/// An instruction that makes a sum: where to, and of what how many times.
+pub(super) struct Moves {
+    pub(super) to: Location,
+    pub(super) made_of: Vec<(Operand, i64)>,
+    /// Nothing but a copy.
+    pub(super) copies: bool,
+}
+
+impl Function<'_> {
+    /// The instruction as a sum.
+    pub(super) fn moves(&self, i: &Instruction, effect: &Effect) -> Option<Moves> {
+        use Mnemonic as M;
+        let word = |all: &[Location]| all.iter().copied().find(|&l| l >= WORDS);
+        let to = match i.op0_kind() {
+            OpKind::Register if i.op0_register().size() >= 4 => location(i.op0_register())?,
+            OpKind::Memory => word(&effect.kills).or_else(|| word(&effect.may))?,
+            _ if matches!(i.mnemonic(), M::Cdqe) => 0,
+            _ => return None,
+        };
+        let own = || Operand::Location(to);
+        let operand = |o: u32| match i.op_kind(o) {
+            OpKind::Register => location(i.op_register(o)).map(Operand::Location),
+            OpKind::Memory if i.is_ip_rel_memory_operand() => {
+                Some(Operand::Constant(i.ip_rel_memory_address()))
+            }
+            OpKind::Memory => word(&effect.reads).map(Operand::Location),
+            _ => Step::constant(i, o).map(Operand::Number),
+        };
+        let with_memory =
+            (0..i.op_count()).any(|o| i.op_kind(o) == OpKind::Memory) || i.op_count() == 2;
+        let made_of = match i.mnemonic() {
+            M::Cdqe => {
+                return Some(Moves {
+                    to,
+                    made_of: vec![(own(), 1)],
+                    copies: true,
+                })
+            }
+            M::Mov
+            | M::Movsxd
+            | M::Movdqa
+            | M::Movdqu
+            | M::Movaps
+            | M::Movapd
+            | M::Movups
+            | M::Movupd
+            | M::Vmovdqa
+            | M::Vmovdqu
+            | M::Vmovaps
+            | M::Vmovapd
+            | M::Vmovups
+            | M::Vmovupd
+            | M::Vmovdqa64
+            | M::Vmovdqu64
+            | M::Movq
+            | M::Vmovq => {
+                let from = operand(1)?;
+                if let Operand::Number(_) = from {
+                    return None;
+                }
+                return Some(Moves {
+                    to,
+                    made_of: vec![(from, 1)],
+                    copies: true,
+                });
+            }
+            M::Movsd | M::Movss | M::Vmovsd | M::Vmovss
+                if with_memory
+                    && (i.op0_kind() == OpKind::Memory || i.op1_kind() == OpKind::Memory) =>
+            {
+                return Some(Moves {
+                    to,
+                    made_of: vec![(operand(1)?, 1)],
+                    copies: true,
+                });
+            }
+            M::Inc => vec![(own(), 1), (Operand::Number(1), 1)],
+            M::Dec => vec![(own(), 1), (Operand::Number(-1), 1)],
+            M::Add => vec![(own(), 1), (operand(1)?, 1)],
+            M::Sub => vec![(own(), 1), (operand(1)?, -1)],
+            M::Neg => vec![(own(), -1)],
+            M::Shl => match Step::constant(i, 1) {
+                Some(by @ 0..=32) => vec![(own(), 1 << by)],
+                _ => return None,
+            },
+            M::Imul if i.op_count() == 3 => vec![(operand(1)?, Step::constant(i, 2)?)],
+            M::Paddd | M::Paddq | M::Paddw | M::Paddb => vec![(own(), 1), (operand(1)?, 1)],
+            M::Vpaddd | M::Vpaddq | M::Vpaddw | M::Vpaddb => {
+                vec![(operand(1)?, 1), (operand(2)?, 1)]
+            }
+            M::Lea => {
+                let mut made_of = Vec::new();
+                for (register, times) in [
+                    (i.memory_base(), 1),
+                    (i.memory_index(), i64::from(i.memory_index_scale())),
+                ] {
+                    if register != Register::None {
+                        made_of.push((Operand::Location(location(register)?), times));
+                    }
+                }
+                if made_of.is_empty() {
+                    return None;
+                }
+                let displacement = i.memory_displacement64() as i64;
+                // Shown without sign where the result has 32 bits.
+                let displacement = if i.op0_register().size() == 4 {
+                    i64::from(displacement as i32)
+                } else {
+                    displacement
+                };
+                made_of.push((Operand::Number(displacement), 1));
+                made_of
+            }
+            _ => return None,
+        };
+        Some(Moves {
+            to,
+            made_of,
+            copies: false,
+        })
+    }
+
+    /// How each location that the loop writes lives on from one time that the
+    /// loop comes to its header to the next, where that is known.
+    pub(super) fn steps(
+        &self,
+        header: usize,
+        cycle: &BTreeSet<usize>,
+        written: &BTreeSet<Location>,
+        same: &Same,
+    ) -> BTreeMap<Location, Kind> {
+        // What is taken to be what it was a copy of before, as long as it comes
+        // around as that.
+        let mut copies = self.copies_at(header, cycle, written, same);
+        let mut back = self.around(header, cycle, written, &copies);
+        loop {
+            let before = copies.len();
+            copies.retain(|l, part| back.get(l) == Some(&Held::Sum(Sum::of(*part))));
+            if copies.len() == before {
+                break;
+            }
+            back = self.around(header, cycle, written, &copies);
+        }
+        let sum = |l: Location| match back.get(&l) {
+            Some(Held::Sum(sum)) => Some(sum),
+            _ => None,
+        };
+        let stays = |part: Part| match part {
+            Part::Location(l) => {
+                !written.contains(&l)
+                    || copies.contains_key(&l)
+                    || sum(l).is_some_and(|sum| sum.is(l))
+            }
+            Part::Constant(_) => true,
+        };
+        // By what the location grows, if all that is known.
+        let step = |l: Location| {
+            let sum = sum(l)?;
+            let own = |part: Part| match part {
+                Part::Location(other) => l == other || self.is_same_slot(l, other),
+                Part::Constant(_) => false,
+            };
+            let mut itself = 0;
+            let mut others = 0;
+            for &(part, times) in &sum.terms {
+                if own(part) {
+                    itself += times;
+                } else if stays(part) {
+                    others += 1;
+                } else {
+                    return None;
+                }
+            }
+            (itself == 1).then_some((sum.constant, others))
+        };
+        let kind = |l: Location, held: &Held| match held {
+            _ if copies.contains_key(&l) => Kind::Stays,
+            Held::Zero | Held::KeptOrZero => Kind::Cleared,
+            Held::Fetched => Kind::Fetched,
+            Held::Sum(sum) => match (step(l), sum.copy()) {
+                (Some((0, 0)), _) => Kind::Stays,
+                (Some((constant, others)), _) => Kind::Steps {
+                    one: others == 0 && matches!(constant, 1 | -1),
+                },
+                (None, Some(from)) if back.get(&from) == Some(&Held::Fetched) => Kind::Fetched,
+                (None, _) => {
+                    let mut varies = false;
+                    let known = sum.terms.iter().all(|&(part, _)| match part {
+                        Part::Location(from) if !stays(part) => {
+                            varies = true;
+                            step(from).is_some()
+                        }
+                        _ => true,
+                    });
+                    if known && varies {
+                        Kind::Follows
+                    } else {
+                        Kind::Other
+                    }
+                }
+            },
+        };
+        back.iter().map(|(&l, held)| (l, kind(l, held))).collect()
+    }
+
+    /// What the written locations hold when the loop comes around.
+    fn around(
+        &self,
+        header: usize,
+        cycle: &BTreeSet<usize>,
+        written: &BTreeSet<Location>,
+        copies: &BTreeMap<Location, Part>,
+    ) -> BTreeMap<Location, Held> {
+        type All = BTreeMap<Location, Held>;
+        let start: All = written
+            .iter()
+            .map(|&l| (l, copies.get(&l).copied().unwrap_or(Part::Location(l))))
+            .map(|(l, part)| (l, Held::Sum(Sum::of(part))))
+            .collect();
+        let meet = |old: &mut All, new: &All| {
+            let before = old.len();
+            let mut changed = false;
+            old.retain(|&l, held| {
+                let Some(other) = new.get(&l) else {
+                    return false;
+                };
+                let known = |held: &Held| match held {
+                    Held::Sum(sum) => sum.is(l),
+                    Held::Zero | Held::KeptOrZero => true,
+                    Held::Fetched => false,
+                };
+                if held != other && known(held) && known(other) {
+                    changed |= *held != Held::KeptOrZero;
+                    *held = Held::KeptOrZero;
+                    return true;
+                }
+                held == other
+            });
+            changed || old.len() != before
+        };
+        let mut states: BTreeMap<usize, All> = BTreeMap::from([(header, start)]);
+        let mut back: Option<All> = None;
+        let mut open = BTreeSet::from([header]);
+        while let Some(index) = open.pop_first() {
+            let Some(mut all) = states.get(&index).cloned() else {
+                continue;
+            };
+            self.follow(index, &mut all, written);
+            for &to in self.successors[index]
+                .iter()
+                .filter(|to| cycle.contains(to))
+            {
+                if to == header {
+                    match &mut back {
+                        None => back = Some(all.clone()),
+                        Some(old) => {
+                            meet(old, &all);
+                        }
+                    }
+                    continue;
+                }
+                match states.get_mut(&to) {
+                    None => {
+                        states.insert(to, all.clone());
+                        open.insert(to);
+                    }
+                    Some(old) => {
+                        if meet(old, &all) {
+                            open.insert(to);
+                        }
+                    }
+                }
+            }
+        }
+        // The last round of what came back is the settled one only if nothing
+        // was met after it; `meet` only takes away, so what is left holds.
+        back.unwrap_or_default()
+    }
+
+    /// One instruction.
+    fn follow(
+        &self,
+        index: usize,
+        all: &mut BTreeMap<Location, Held>,
+        written: &BTreeSet<Location>,
+    ) {
+        let effect = &self.effects[index];
+        let value = effect.moves.as_ref().and_then(|moves| {
+            let held = |operand: &Operand| match *operand {
+                Operand::Number(number) => Some(Held::Sum(Sum::number(number))),
+                Operand::Constant(at) => Some(Held::Sum(Sum::of(Part::Constant(at)))),
+                Operand::Location(l) => match all.get(&l) {
+                    // All words of a wide slot, or none.
+                    _ if l >= WORDS && !one_thing(&effect.reads, all) => None,
+                    Some(held) => Some(held.clone()),
+                    None if !written.contains(&l) => Some(Held::Sum(Sum::of(Part::Location(l)))),
+                    None => None,
+                },
+            };
+            if let ([(operand, 1)], true) = (&moves.made_of[..], moves.copies) {
+                let held = held(operand)?;
+                // Only of the location itself is that said.
+                return (held != Held::KeptOrZero).then_some((moves.to, held));
+            }
+            let mut sum = Sum::default();
+            for (operand, times) in &moves.made_of {
+                let Held::Sum(part) = held(operand)? else {
+                    return None;
+                };
+                sum = sum.plus(&part, *times)?;
+            }
+            Some((moves.to, Held::Sum(sum)))
+        });
+        for l in effect.writes() {
+            all.remove(&l);
+        }
+        if effect.fetches {
+            all.extend(effect.kills.iter().map(|&l| (l, Held::Fetched)));
+        }
+        if effect.clears {
+            all.extend(effect.kills.iter().map(|&l| (l, Held::Zero)));
+        }
+        if let Some((to, value)) = value {
+            // All words of a wide slot move together; the first stands for them.
+            for &l in effect.kills.iter().chain(&effect.may) {
+                if l == to || (to >= WORDS && l >= WORDS) {
+                    all.insert(l, value.clone());
+                }
+            }
+        }
+    }
+
+    /// Two words of one slot, whose first stands for both.
+    fn is_same_slot(&self, a: Location, b: Location) -> bool {
+        a >= WORDS && b >= WORDS && a == b + 1
+    }
+}
