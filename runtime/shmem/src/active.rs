@@ -270,7 +270,8 @@ pub unsafe fn barrier(f: &'static str, set: Set, psync: *mut c_long) {
     if !world::is_direct() {
         context::quiet_all(f);
     }
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile.
     unsafe { sync(f, set, psync) };
 }
 
@@ -312,7 +313,8 @@ pub unsafe fn broadcast(
     }
     let dest = Place::new(f, members.world(), dest, bytes);
     let source = Place::new(f, members.world(), source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile. `dest` and `source` hold `bytes`, and the program orders its accesses.
     unsafe { among!(f, &members, g => algorithms::broadcast(g, dest, source, bytes, root)) };
 }
 
@@ -332,7 +334,9 @@ pub unsafe fn collect(
     members.check(f, check::Buffers::apart(dest, bytes, source, bytes), &[]);
     let world = members.world();
     let place = |all| Place::new(f, world, dest, all);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile. `dest` and `source` hold `bytes`, and the program orders its accesses. `dest`
+    // holds everybody's.
     unsafe { among!(f, &members, g => algorithms::collect(g, place, source, bytes)) };
 }
 
@@ -360,7 +364,9 @@ pub unsafe fn fcollect(
     }
     let dest = Place::new(f, members.world(), dest, all);
     let source = Place::new(f, members.world(), source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile. `dest` and `source` hold `bytes`, and the program orders its accesses. `dest`
+    // holds everybody's.
     unsafe { among!(f, &members, g => algorithms::fcollect(g, dest, source, bytes)) };
 }
 
@@ -388,7 +394,9 @@ pub unsafe fn alltoall(
     }
     let dest = Place::new(f, members.world(), dest, all);
     let source = Place::new(f, members.world(), source, all);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile. `dest` and `source` hold `bytes`, and the program orders its accesses. Each is
+    // of `bytes` for each PE.
     unsafe { among!(f, &members, g => algorithms::alltoall(g, dest, source, bytes)) };
 }
 
@@ -424,7 +432,9 @@ pub unsafe fn alltoalls(
         ],
     );
     let dest = Place::new(f, members.world(), dest, span);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile. `dest` and `source` hold `bytes`, and the program orders its accesses. Each is
+    // of `bytes` for each PE. That is as many as the strides reach.
     unsafe { among!(f, &members, g => algorithms::alltoalls(g, dest, source, s)) };
 }
 
@@ -466,7 +476,9 @@ pub unsafe fn reduce(
     }
     let dest = Place::new(f, members.world(), dest, bytes);
     let source = Place::new(f, members.world(), source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `psync` is zero before the first call and used
+    // for nothing else meanwhile. `dest` and `source` hold `bytes`, and the program orders its accesses. That is
+    // `nelems` elements.
     unsafe {
         match &members {
             Members::All(team) => reductions::reduce(f, team, w, dest, source),

@@ -40,7 +40,7 @@ pub unsafe fn fetching<W: Word>(
         // SAFETY: found in bounds; alignment carries over.
         return unsafe { W::run(at, op, operand, condition) };
     }
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` is aligned.
     unsafe { fetching_cold(f, ctx, op, dest, operand, condition, pe) }
 }
 
@@ -56,7 +56,8 @@ unsafe fn fetching_cold<W: Word>(
     pe: c_int,
 ) -> W {
     match find(f, ctx, dest, pe) {
-        // SAFETY: as in `fetching`.
+        // SAFETY: found in bounds by `find`; the program passes an aligned word: the contract of `fetching`, the
+        // only caller.
         Way::Here(at) => unsafe { W::run(at, op, operand, condition) },
         Way::Queue(to) => to.fetching(f, op, operand, condition),
     }
@@ -80,7 +81,7 @@ pub unsafe fn update<W: Word>(
         unsafe { W::run(at, op, operand, operand) };
         return;
     }
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` is aligned.
     unsafe { update_cold(f, ctx, op, dest, operand, pe) }
 }
 
@@ -95,9 +96,11 @@ unsafe fn update_cold<W: Word>(
     pe: c_int,
 ) {
     match find(f, ctx, dest, pe) {
-        // SAFETY: as in `update`.
+        // SAFETY: found in bounds by `find`; the program passes an aligned word: the contract of `update`, the
+        // only caller.
         Way::Here(at) => {
-            // SAFETY: as in `update`.
+            // SAFETY: found in bounds by `find`; the program passes an aligned word: the contract of `update`, the
+            // only caller.
             unsafe { W::run(at, op, operand, operand) };
         }
         Way::Queue(to) => to.update(f, op, operand),
@@ -121,11 +124,12 @@ pub unsafe fn fetching_nbi<W: Word>(
     pe: c_int,
 ) {
     if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
-        // SAFETY: found in bounds; alignment carries over; `fetch` is the caller's promise.
+        // SAFETY: found in bounds; the program passes an aligned word, and a `fetch` that is writable: this
+        // function's contract.
         unsafe { *fetch = W::run(at, op, operand, condition) };
         return;
     }
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` is aligned. `fetch` is writable and left alone until quiet.
     unsafe { fetching_nbi_cold(f, ctx, fetch, op, dest, operand, condition, pe) }
 }
 
@@ -143,9 +147,10 @@ unsafe fn fetching_nbi_cold<W: Word>(
     pe: c_int,
 ) {
     match find(f, ctx, dest, pe) {
-        // SAFETY: as in `fetching_nbi`.
+        // SAFETY: found in bounds by `find`; the word is aligned and `fetch` writable: the contract of
+        // `fetching_nbi`, the only caller.
         Way::Here(at) => unsafe { *fetch = W::run(at, op, operand, condition) },
-        // SAFETY: as in `fetching_nbi`.
+        // SAFETY: `fetch` is writable and left alone until quiet: the contract of `fetching_nbi`, the only caller.
         Way::Queue(to) => unsafe { to.fetching_nbi(f, fetch, op, operand, condition) },
     }
 }

@@ -150,7 +150,7 @@ pub(crate) fn world_pe(f: &'static str, world: &World, ctx: Ctx, pe: c_int) -> u
 pub unsafe fn create(f: &'static str, options: c_long, ctx: *mut Ctx) -> c_int {
     world::need(f);
     let made = make(None, options, team::WORLD);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `ctx` is writable.
     unsafe { *ctx = made.unwrap_or(INVALID) };
     c_int::from(made.is_none())
 }
@@ -167,7 +167,7 @@ pub unsafe fn team_create(f: &'static str, team: Team, options: c_long, ctx: *mu
     } else {
         make(team::members(f, team), options, team)
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `ctx` is writable; `team` is a team of the program.
     unsafe { *ctx = made.unwrap_or(INVALID) };
     c_int::from(made.is_none())
 }
@@ -186,7 +186,7 @@ pub unsafe fn get_team(f: &'static str, ctx: Ctx, team: *mut Team) -> c_int {
     } else {
         need(f, world, ctx).team
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `team` is writable; `ctx` is a context of the program.
     unsafe { *team = found };
     c_int::from(found.is_null())
 }

@@ -149,7 +149,8 @@ pub unsafe fn open(
     if out.is_null() || layout != LAYOUT || bytes != size_of::<Queue>() {
         return BAD_QUEUE;
     }
-    // SAFETY: the caller's promise; zero is a closed queue, every field is a number or a pointer.
+    // SAFETY: this function's contract: `out` points to a `hetmp_device_queue` of `bytes`. Zero is a closed queue,
+    // every field is a number or a pointer.
     unsafe { out.write_bytes(0, 1) };
     if flags & !POLLED != 0 || !(2..=DEEPEST).contains(&depth) {
         return BAD_VALUE;
@@ -218,7 +219,7 @@ pub unsafe fn open(
         fetched: 0,
         host: host.cast(),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `out` points to a `hetmp_device_queue` of `bytes`.
     unsafe { out.write(queue) };
     OK
 }
@@ -228,7 +229,7 @@ pub unsafe fn open(
 /// # Safety
 /// `queue` was filled by [`open`]; nobody uses it.
 pub unsafe fn close(_f: &'static str, queue: *mut Queue) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `queue` was filled by [`open`]; nobody uses it.
     let Some(queue) = (unsafe { queue.as_mut() }) else {
         return BAD_QUEUE;
     };
@@ -256,7 +257,7 @@ pub unsafe fn range(
     base: *mut *mut c_void,
     bytes: *mut usize,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `queue` was filled by [`open`].
     let Some(host) = (unsafe { queue.as_ref().and_then(|q| q.host.cast::<Host>().as_ref()) })
     else {
         return BAD_QUEUE;
@@ -289,7 +290,7 @@ pub unsafe fn range(
 /// `host` is an open queue's, and the caller its initiator.
 #[inline]
 pub unsafe fn doorbell(host: *mut c_void) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `host` is an open queue's, and the caller its initiator.
     let host = unsafe { &mut *host.cast::<Host>() };
     if !host.polled {
         host.pair.doorbell();
@@ -302,7 +303,8 @@ pub unsafe fn doorbell(host: *mut c_void) {
 /// `host` is an open queue's, and the caller its initiator.
 pub unsafe fn wait(host: *mut c_void, operations: u64) {
     let host = host.cast::<Host>();
-    // SAFETY: the caller's promise; `polled` and `raw` do not change.
+    // SAFETY: this function's contract: `host` is an open queue's, and the caller its initiator. `polled` and
+    // `raw` do not change.
     let (polled, done) = unsafe { ((*host).polled, (*host).raw.done) };
     if !polled {
         // SAFETY: not polled: the initiator alone uses it.

@@ -44,9 +44,11 @@ pub(crate) unsafe fn put(
     bytes: usize,
 ) {
     match way::to(world, pe, offset) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `source` is readable; the place is in bounds, and the algorithm or the
+        // program orders accesses to it.
         Way::Here(to) => unsafe { copy(source, to, bytes) },
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `source` is readable; the place is in bounds, and the algorithm or the
+        // program orders accesses to it.
         Way::Queue(to) => unsafe { to.send(source, bytes) },
     }
 }
@@ -58,9 +60,11 @@ pub(crate) unsafe fn put(
 #[inline]
 pub(crate) unsafe fn get(world: &'static World, pe: u32, offset: u64, dest: *mut u8, bytes: usize) {
     match way::to(world, pe, offset) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `dest` is writable; the place is in bounds, and the algorithm or the
+        // program orders accesses to it.
         Way::Here(from) => unsafe { copy(from, dest, bytes) },
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `dest` is writable; the place is in bounds, and the algorithm or the
+        // program orders accesses to it.
         Way::Queue(from) => unsafe { from.fetch(dest, bytes) },
     }
 }
@@ -73,7 +77,7 @@ pub(crate) unsafe fn get(world: &'static World, pe: u32, offset: u64, dest: *mut
 pub(crate) unsafe fn tell(world: &'static World, pe: u32, offset: u64, value: u64) {
     match way::to(world, pe, offset) {
         Way::Here(at) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: an aligned word in bounds that is accessed only as a flag.
             unsafe { AtomicU64::from_ptr(at.cast()) }.store(value, Ordering::Release);
             wake_here(reach(world, pe));
         }
@@ -89,7 +93,7 @@ pub(crate) unsafe fn tell(world: &'static World, pe: u32, offset: u64, value: u6
 pub(crate) unsafe fn add(world: &'static World, pe: u32, offset: u64, value: u64) {
     match way::to(world, pe, offset) {
         Way::Here(at) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: an aligned word in bounds that is accessed only as a flag.
             unsafe { AtomicU64::from_ptr(at.cast()) }.fetch_add(value, Ordering::Release);
             wake_here(reach(world, pe));
         }
@@ -103,7 +107,8 @@ pub(crate) unsafe fn add(world: &'static World, pe: u32, offset: u64, value: u64
 /// As [`put`].
 #[inline(always)]
 pub(crate) unsafe fn copy(source: *const u8, to: *mut u8, bytes: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `source` is readable; the place is in bounds, and the algorithm or the
+    // program orders accesses to it.
     unsafe { core::ptr::copy(source, to, bytes) };
     // Large copies may use stores that bypass the cache, which a release store does not order on this machine. A
     // full fence would also hold up the loads of the next copy.

@@ -29,7 +29,7 @@ fn next(word: u64) -> u32 {
 pub unsafe fn set(f: &'static str, lock: *mut c_long) {
     let world = world::need(f);
     let word = lock.cast::<u64>();
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `lock` is a symmetric variable that only lock functions touch.
     unsafe {
         let drawn = amo::fetching(f, DEFAULT, Op::Add, word, NEXT, 0, HOME);
         let mine = next(drawn);
@@ -49,7 +49,7 @@ pub unsafe fn clear(f: &'static str, lock: *mut c_long) {
     let world = world::need(f);
     context::quiet_all(f);
     let word = lock.cast::<u64>();
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `lock` is a symmetric variable that only lock functions touch.
     unsafe {
         let mut old = amo::fetching(f, DEFAULT, Op::Fetch, word, 0, 0, HOME);
         loop {
@@ -81,7 +81,7 @@ pub unsafe fn clear(f: &'static str, lock: *mut c_long) {
 /// As [`set`].
 pub unsafe fn test(f: &'static str, lock: *mut c_long) -> c_int {
     let word = lock.cast::<u64>();
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `lock` is a symmetric variable that only lock functions touch.
     let old = unsafe { amo::fetching(f, DEFAULT, Op::CompareSwap, word, NEXT, 0, HOME) };
     if old != 0 {
         hetmp_core::sys::yield_now();

@@ -24,11 +24,12 @@ pub unsafe fn put(
     pe: c_int,
 ) {
     if let Some(to) = context::direct(ctx, dest as usize, bytes, pe) {
-        // SAFETY: the caller's promise; the target was found in bounds. `copy` since a program may put
-        // to itself.
+        // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
+        // program orders its accesses. The target was found in bounds. `copy` since a program may put to itself.
         return unsafe { core::ptr::copy(source, to, bytes) };
     }
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
+    // program orders its accesses.
     unsafe { put_cold(f, ctx, dest, source, bytes, pe) }
 }
 
@@ -43,9 +44,9 @@ unsafe fn put_cold(
     pe: c_int,
 ) {
     match way::find(f, ctx, dest as usize, bytes, pe).way {
-        // SAFETY: as in `put`.
+        // SAFETY: found in bounds; `source` is readable for `bytes`: the contract of `put`, the only caller.
         Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
-        // SAFETY: as in `put`.
+        // SAFETY: `source` is readable for `bytes`: the contract of `put`, the only caller.
         Way::Queue(to) => unsafe { to.put(f, source, bytes) },
     }
 }
@@ -64,10 +65,12 @@ pub unsafe fn put_nbi(
     pe: c_int,
 ) {
     if let Some(to) = context::direct(ctx, dest as usize, bytes, pe) {
-        // SAFETY: as in `put`.
+        // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
+        // program orders its accesses. The source stays as it is until quiet.
         return unsafe { core::ptr::copy(source, to, bytes) };
     }
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
+    // program orders its accesses. The source stays as it is until quiet.
     unsafe { put_nbi_cold(f, ctx, dest, source, bytes, pe) }
 }
 
@@ -82,9 +85,10 @@ unsafe fn put_nbi_cold(
     pe: c_int,
 ) {
     match way::find(f, ctx, dest as usize, bytes, pe).way {
-        // SAFETY: as in `put`.
+        // SAFETY: found in bounds; `source` is readable for `bytes`: the contract of `put_nbi`, the only caller.
         Way::Here(to) => unsafe { core::ptr::copy(source, to, bytes) },
-        // SAFETY: as in `put_nbi`.
+        // SAFETY: `source` is readable for `bytes` and stays as it is until quiet: the contract of `put_nbi`, the
+        // only caller.
         Way::Queue(to) => unsafe { to.put_nbi(f, source, bytes) },
     }
 }
@@ -103,10 +107,12 @@ pub unsafe fn get(
     pe: c_int,
 ) {
     if let Some(from) = context::direct(ctx, source as usize, bytes, pe) {
-        // SAFETY: the caller's promise; the source was found in bounds.
+        // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
+        // program orders its accesses. The source was found in bounds.
         return unsafe { core::ptr::copy(from, dest, bytes) };
     }
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the program
+    // orders its accesses.
     unsafe { get_cold(f, ctx, dest, source, bytes, pe) }
 }
 
@@ -121,9 +127,9 @@ unsafe fn get_cold(
     pe: c_int,
 ) {
     match way::find(f, ctx, source as usize, bytes, pe).way {
-        // SAFETY: as in `get`.
+        // SAFETY: found in bounds; `dest` is writable for `bytes`: the contract of `get`, the only caller.
         Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
-        // SAFETY: as in `get`.
+        // SAFETY: `dest` is writable for `bytes`: the contract of `get`, the only caller.
         Way::Queue(from) => unsafe { from.get(f, dest, bytes) },
     }
 }
@@ -142,10 +148,12 @@ pub unsafe fn get_nbi(
     pe: c_int,
 ) {
     if let Some(from) = context::direct(ctx, source as usize, bytes, pe) {
-        // SAFETY: as in `get`.
+        // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
+        // program orders its accesses.
         return unsafe { core::ptr::copy(from, dest, bytes) };
     }
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the program
+    // orders its accesses.
     unsafe { get_nbi_cold(f, ctx, dest, source, bytes, pe) }
 }
 
@@ -160,9 +168,9 @@ unsafe fn get_nbi_cold(
     pe: c_int,
 ) {
     match way::find(f, ctx, source as usize, bytes, pe).way {
-        // SAFETY: as in `get`.
+        // SAFETY: found in bounds; `dest` is writable for `bytes`: the contract of `get_nbi`, the only caller.
         Way::Here(from) => unsafe { core::ptr::copy(from, dest, bytes) },
-        // SAFETY: as in `get_nbi`.
+        // SAFETY: `dest` is writable for `bytes` until quiet: the contract of `get_nbi`, the only caller.
         Way::Queue(from) => unsafe { from.get_nbi(f, dest, bytes) },
     }
 }
@@ -177,7 +185,7 @@ pub unsafe fn p<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: 
         // SAFETY: found in bounds; regions begin at pages, so that alignment carries over.
         return unsafe { to.cast::<T>().write_volatile(value) };
     }
-    // SAFETY: passed on; the value lies on this stack through the call.
+    // SAFETY: this function's contract: `dest` is aligned for `T`. The value lies on this stack through the call.
     unsafe { p_cold(f, ctx, dest, value, pe) }
 }
 
@@ -185,7 +193,7 @@ pub unsafe fn p<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: 
 #[inline(never)]
 unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: c_int) {
     match way::find(f, ctx, dest as usize, size_of::<T>(), pe).way {
-        // SAFETY: as in `p`.
+        // SAFETY: found in bounds; the program passes an aligned `dest`: the contract of `p`, the only caller.
         Way::Here(to) => unsafe { to.cast::<T>().write_volatile(value) },
         // SAFETY: the value lies on this stack; a short put takes it along.
         Way::Queue(to) => unsafe {
@@ -201,10 +209,10 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
 #[inline(always)]
 pub unsafe fn g<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
     if let Some(from) = context::direct(ctx, source as usize, size_of::<T>(), pe) {
-        // SAFETY: found in bounds and aligned, as in `p`.
+        // SAFETY: found in bounds; the program passes an aligned `source`: this function's contract.
         return unsafe { from.cast::<T>().read_volatile() };
     }
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `source` is aligned for `T`.
     unsafe { g_cold(f, ctx, source, pe) }
 }
 
@@ -212,7 +220,7 @@ pub unsafe fn g<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int)
 #[inline(never)]
 unsafe fn g_cold<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
     match way::find(f, ctx, source as usize, size_of::<T>(), pe).way {
-        // SAFETY: as in `g`.
+        // SAFETY: found in bounds; the program passes an aligned `source`: the contract of `g`, the only caller.
         Way::Here(from) => unsafe { from.cast::<T>().read_volatile() },
         Way::Queue(from) => {
             let mut value = core::mem::MaybeUninit::<T>::uninit();
@@ -264,7 +272,8 @@ pub unsafe fn iput(
     nelems: usize,
     pe: c_int,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
+    // program orders its accesses. That holds for every element.
     unsafe { ibput(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
 }
 
@@ -284,7 +293,8 @@ pub unsafe fn iget(
     nelems: usize,
     pe: c_int,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the program
+    // orders its accesses. That holds for every element.
     unsafe { ibget(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
 }
 
@@ -307,7 +317,8 @@ pub unsafe fn ibput(
 ) {
     let s = Strides::new(dst, sst, elem, bsize * elem, nblocks);
     for i in 0..s.blocks as isize {
-        // SAFETY: passed on.
+        // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
+        // program orders its accesses. That holds for every block.
         unsafe {
             put_nbi(
                 f,
@@ -341,7 +352,8 @@ pub unsafe fn ibget(
 ) {
     let s = Strides::new(dst, sst, elem, bsize * elem, nblocks);
     for i in 0..s.blocks as isize {
-        // SAFETY: passed on.
+        // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
+        // program orders its accesses. That holds for every block.
         unsafe {
             get_nbi(
                 f,
@@ -383,7 +395,7 @@ pub fn quiet(f: &'static str, ctx: Ctx) {
 pub unsafe fn pe_quiet(f: &'static str, ctx: Ctx, pes: *const c_int, n: usize) {
     let world = world::need(f);
     for i in 0..n {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `pes` has `n` numbers.
         let pe = unsafe { *pes.add(i) };
         context::world_pe(f, world, ctx, pe);
     }

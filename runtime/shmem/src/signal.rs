@@ -52,7 +52,8 @@ pub unsafe fn put(
             context::direct(ctx, dest as usize, bytes, pe),
             context::direct(ctx, sig as usize, 8, pe),
         ) {
-            // SAFETY: both found in bounds; the source is the caller's promise.
+            // SAFETY: both found in bounds; the program keeps `source` readable for `bytes`, as this function's
+            // contract says.
             unsafe {
                 core::ptr::copy(source, to, bytes);
                 let word = AtomicU64::from_ptr(at.cast());
@@ -73,7 +74,8 @@ pub unsafe fn put(
             return;
         }
     }
-    // SAFETY: passed on.
+    // SAFETY: the contract of `put`, which ends in this call: `source` is readable for `bytes`, `sig` is aligned,
+    // and the program orders its accesses.
     unsafe { put_cold(f, ctx, dest, source, bytes, sig, (value, sig_op), pe, nbi) }
 }
 
@@ -105,11 +107,13 @@ unsafe fn put_cold(
             } else {
                 SignalOp::Add
             };
-            // SAFETY: as in `put`.
+            // SAFETY: `source` is readable for `bytes`, until quiet if `nbi`: the contract of `put`, the only
+            // caller.
             unsafe { to.put_signal(f, source, bytes, word.offset, how, value, nbi) };
         }
         (Way::Here(to), Way::Here(at)) => {
-            // SAFETY: as in `put`.
+            // SAFETY: both found in bounds by `way::find`; `source` is readable for `bytes`: the contract of
+            // `put`, the only caller.
             unsafe {
                 core::ptr::copy(source, to, bytes);
                 fence(Ordering::SeqCst);
@@ -126,7 +130,7 @@ unsafe fn put_cold(
 /// `sig` is an aligned word.
 #[inline(always)]
 pub unsafe fn fetch(_f: &'static str, sig: *const u64) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `sig` is an aligned word.
     unsafe { AtomicU64::from_ptr(sig.cast_mut()) }.load(Ordering::Acquire)
 }
 
@@ -135,7 +139,7 @@ pub unsafe fn fetch(_f: &'static str, sig: *const u64) -> u64 {
 /// # Safety
 /// `sig` is an aligned word.
 pub unsafe fn wait_until(f: &'static str, sig: *mut u64, cmp: c_int, value: u64) -> u64 {
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `sig` is an aligned word.
     unsafe { wait::until(f, sig, cmp, value) }
 }
 
@@ -145,7 +149,7 @@ pub unsafe fn wait_until(f: &'static str, sig: *mut u64, cmp: c_int, value: u64)
 /// `sig` is aligned.
 #[inline(always)]
 pub unsafe fn add(f: &'static str, ctx: Ctx, sig: *mut u64, value: u64, pe: c_int) {
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `sig` is aligned.
     unsafe { amo::update(f, ctx, Op::Add, sig, value, pe) }
 }
 
@@ -155,6 +159,6 @@ pub unsafe fn add(f: &'static str, ctx: Ctx, sig: *mut u64, value: u64, pe: c_in
 /// `sig` is aligned.
 #[inline(always)]
 pub unsafe fn set(f: &'static str, ctx: Ctx, sig: *mut u64, value: u64, pe: c_int) {
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `sig` is aligned.
     unsafe { amo::update(f, ctx, Op::Set, sig, value, pe) }
 }

@@ -50,7 +50,7 @@ pub struct TeamState {
 
 // SAFETY: pointers into segments, which stay mapped; what they point to is atomic or ordered by atomics.
 unsafe impl Send for TeamState {}
-// SAFETY: as above.
+// SAFETY: what the pointers lead to is atomic or ordered by atomics, and the segments stay mapped.
 unsafe impl Sync for TeamState {}
 
 /// A member as this PE reaches it.
@@ -144,7 +144,7 @@ pub(crate) fn predefined(f: &'static str, id: u32) -> &'static TeamState {
 fn make_predefined(world: &'static World, id: u32) -> &'static TeamState {
     let _one = CHANGING.lock();
     let place = &TABLE[id as usize];
-    // SAFETY: as in `predefined`.
+    // SAFETY: null, or a team that is never freed.
     if let Some(team) = unsafe { place.load(Ordering::Acquire).as_ref() } {
         return team;
     }
@@ -231,7 +231,7 @@ pub unsafe fn get_config(f: &'static str, team: Team, mask: c_long, config: *mut
         return -1;
     }
     if mask & NUM_CONTEXTS != 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `config` is writable where `mask` is not 0.
         unsafe { (*config).num_contexts = t.config.num_contexts };
     }
     0

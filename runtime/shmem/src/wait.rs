@@ -82,7 +82,7 @@ impl<T: Value> Values<T> {
     unsafe fn at(&self, i: usize) -> T {
         match self {
             Values::One(v) => *v,
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: the array has more than `i` values.
             Values::Each(p) => unsafe { p.add(i).read() },
         }
     }
@@ -108,7 +108,7 @@ fn compare<T: Value>(f: &'static str, a: T, cmp: c_int, b: T) -> bool {
 /// `at` is an aligned variable.
 #[inline(always)]
 unsafe fn load<T: Value>(at: *mut T) -> T {
-    // SAFETY: the caller's promise; volatile, since peers write it.
+    // SAFETY: this function's contract: `at` is an aligned variable. Volatile, since peers write it.
     let value = unsafe { at.read_volatile() };
     // What was written before the value that was read is read after it.
     fence(Ordering::Acquire);
@@ -121,12 +121,12 @@ unsafe fn load<T: Value>(at: *mut T) -> T {
 /// `ivar` is an aligned variable of this PE.
 #[inline(always)]
 pub unsafe fn until<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `ivar` is an aligned variable of this PE.
     let first = unsafe { load(ivar) };
     if world::is_direct() && compare(f, first, cmp, value) {
         return first;
     }
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `ivar` is an aligned variable of this PE.
     unsafe { until_cold(f, ivar, cmp, value) }
 }
 
@@ -136,7 +136,7 @@ unsafe fn until_cold<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value:
     check_place(f, world, ivar as usize, size_of::<T>());
     let mut seen = value;
     until_true(f, world, &mut || {
-        // SAFETY: the caller's promise.
+        // SAFETY: `ivar` is an aligned variable of this PE: the contract of `until`, the only caller.
         seen = unsafe { load(ivar) };
         compare(f, seen, cmp, value)
     });
@@ -185,7 +185,7 @@ fn check_place(f: &'static str, world: &World, address: usize, bytes: usize) {
 /// `status` is null or has more than `i` elements.
 #[inline(always)]
 unsafe fn counts(status: *const c_int, i: usize) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `status` is null or has more than `i` elements.
     status.is_null() || unsafe { *status.add(i) } == 0
 }
 
@@ -203,7 +203,7 @@ impl<T: Value> Array<T> {
     /// # Safety
     /// The arrays have `n` elements; `status` may be null.
     unsafe fn holds(&self, i: usize) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
         unsafe {
             let value = load(self.ivars.add(i));
             compare(self.f, value, self.cmp, self.values.at(i))
@@ -213,14 +213,14 @@ impl<T: Value> Array<T> {
     /// # Safety
     /// As [`Array::holds`].
     unsafe fn is_empty(&self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
         (0..self.n).all(|i| unsafe { !counts(self.status, i) })
     }
 
     /// # Safety
     /// As [`Array::holds`].
     unsafe fn all(&self) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
         (0..self.n).all(|i| unsafe { !counts(self.status, i) || self.holds(i) })
     }
 
@@ -229,7 +229,7 @@ impl<T: Value> Array<T> {
     unsafe fn any(&self, from: usize) -> Option<usize> {
         (0..self.n)
             .map(|i| (from + i) % self.n)
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
             .find(|&i| unsafe { counts(self.status, i) && self.holds(i) })
     }
 
@@ -238,7 +238,8 @@ impl<T: Value> Array<T> {
     unsafe fn some(&self, indices: *mut usize) -> usize {
         let mut found = 0;
         for i in 0..self.n {
-            // SAFETY: the caller's promise; not more are found than looked at.
+            // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null. `indices` has
+            // room for `n`. Not more are found than looked at.
             unsafe {
                 if counts(self.status, i) && self.holds(i) {
                     *indices.add(found) = i;
@@ -278,7 +279,7 @@ pub unsafe fn until_all<T: Value>(
         cmp,
         values,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
     unsafe {
         if !a.all() {
             until_true(f, world, &mut || a.all());
@@ -308,7 +309,7 @@ pub unsafe fn until_any<T: Value>(
         cmp,
         values,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
     unsafe {
         if a.is_empty() {
             return usize::MAX;
@@ -351,7 +352,8 @@ pub unsafe fn until_some<T: Value>(
         cmp,
         values,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null. `indices` has room for
+    // `n`.
     unsafe {
         if a.is_empty() {
             return 0;
@@ -377,7 +379,7 @@ pub unsafe fn until_some<T: Value>(
 /// As [`until`].
 #[inline(always)]
 pub unsafe fn test<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `ivar` is an aligned variable of this PE.
     let held = compare(f, unsafe { load(ivar) }, cmp, value);
     if held {
         observed(f, ivar, 1);
@@ -426,7 +428,7 @@ pub unsafe fn test_all<T: Value>(
         values,
     };
     awaits(f, ivars, n);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
     let held = unsafe { a.all() };
     if held {
         observed(f, ivars, n);
@@ -460,7 +462,7 @@ pub unsafe fn test_any<T: Value>(
         return usize::MAX;
     }
     awaits(f, ivars, n);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null.
     let found = unsafe { a.any(turn()) };
     match found {
         Some(i) => observed(f, ivars.wrapping_add(i), 1),
@@ -492,7 +494,8 @@ pub unsafe fn test_some<T: Value>(
         values,
     };
     awaits(f, ivars, n);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the arrays have `n` elements; `status` may be null. `indices` has room for
+    // `n`.
     let found = unsafe { a.some(indices) };
     if found == 0 {
         looked_in_vain(f);

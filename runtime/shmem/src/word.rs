@@ -45,7 +45,8 @@ macro_rules! word {
             // reads what another PE put and fenced expects to see it; on x86-64 both are free.
             #[inline(always)]
             unsafe fn run(at: *mut u8, op: Op, operand: $t, condition: $t) -> $t {
-                // SAFETY: the caller's promise.
+                // SAFETY: the callers in `amo` have found the word in bounds, and the program passes an aligned
+                // one.
                 let word = unsafe { <$atomic>::from_ptr(at.cast()) };
                 match op {
                     Op::Fetch => word.load(Ordering::Acquire),

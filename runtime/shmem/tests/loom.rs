@@ -87,7 +87,7 @@ impl Team {
         for r in (0..self.n).filter(|r| *r != me) {
             let line = &self.lines[me][r][turn];
             await_flag(&line.step, step);
-            // SAFETY: as above.
+            // SAFETY: the model finds accesses that are not ordered.
             sum += line.data.with(|p| unsafe { *p });
         }
         sum
@@ -137,7 +137,7 @@ fn barriers(n: usize, rounds: u64, barrier: fn(&Step<'_>)) {
             team.data[me].with_mut(|p| unsafe { *p = round + 1 });
             barrier(&step(0));
             for d in &team.data {
-                // SAFETY: as above.
+                // SAFETY: the model finds accesses that are not ordered.
                 assert_eq!(d.with(|p| unsafe { *p }), round + 1);
             }
             if round + 1 < rounds {

@@ -26,7 +26,8 @@ pub(crate) unsafe fn broadcast<G: Group>(
     root: usize,
 ) {
     let (me, n) = (g.rank(), g.size());
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: the places hold `bytes`, and the program orders its accesses; `source` is
+    // the root's.
     unsafe {
         if g.direct() && n > 2 && bytes >= READ {
             return broadcast_read(g, dest, source, bytes, root);
@@ -64,7 +65,8 @@ unsafe fn broadcast_read<G: Group>(g: &G, dest: Place, source: Place, bytes: usi
         g.await_all(1);
     } else {
         g.await_from(0, root);
-        // SAFETY: passed on.
+        // SAFETY: the places hold `bytes`: the contract of `broadcast`, the only caller. The root has said that
+        // its source is ready.
         unsafe { g.get(root, source.offset, dest.at, bytes) };
         g.tell(1, root);
     }
@@ -77,7 +79,8 @@ unsafe fn broadcast_read<G: Group>(g: &G, dest: Place, source: Place, bytes: usi
 #[inline]
 pub(crate) unsafe fn fcollect<G: Group>(g: &G, dest: Place, source: Place, bytes: usize) {
     let at = g.rank() * bytes;
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` holds `bytes` for each member, `source` holds `bytes`; the program
+    // orders its accesses.
     unsafe {
         if g.direct() && bytes >= TAKE {
             take_all(g, dest, source, 0, bytes);
@@ -94,7 +97,8 @@ pub(crate) unsafe fn fcollect<G: Group>(g: &G, dest: Place, source: Place, bytes
 #[inline(never)]
 unsafe fn take_all<G: Group>(g: &G, dest: Place, source: Place, at: usize, bytes: usize) {
     g.meet(0);
-    // SAFETY: passed on; everybody's source is ready, and stays so until the second meeting.
+    // SAFETY: this function's contract: `dest` holds a block of each member, sources hold one at `at`. Everybody's
+    // source is ready, and stays so until the second meeting.
     unsafe {
         for rank in g.others() {
             g.get(
@@ -127,7 +131,8 @@ pub(crate) unsafe fn collect<G: Group>(
         g.meet(0);
         return;
     }
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` holds `bytes` for each member, `source` holds `bytes`; the program
+    // orders its accesses.
     unsafe { give_all(g, dest(before + bytes), before, source, bytes) };
 }
 
@@ -135,7 +140,8 @@ pub(crate) unsafe fn collect<G: Group>(
 /// `dest` holds what all members give, `bytes` of them this one's, at `at`.
 #[inline]
 unsafe fn give_all<G: Group>(g: &G, dest: Place, at: usize, source: *const u8, bytes: usize) {
-    // SAFETY: passed on; a source that is its own place in dest is copied onto itself.
+    // SAFETY: this function's contract: `dest` holds what all members give, `bytes` of them this one's, at `at`. A
+    // source that is its own place in dest is copied onto itself.
     unsafe {
         for rank in g.others() {
             g.put(rank, dest.offset + at as u64, source, bytes);
@@ -153,7 +159,8 @@ unsafe fn give_all<G: Group>(g: &G, dest: Place, at: usize, source: *const u8, b
 #[inline]
 pub(crate) unsafe fn alltoall<G: Group>(g: &G, dest: Place, source: Place, bytes: usize) {
     let at = g.rank() * bytes;
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` and `source` hold `bytes` for each member; the program orders its
+    // accesses.
     unsafe {
         if g.direct() && bytes >= TAKE {
             return take_all(g, dest, source, at, bytes);
@@ -204,7 +211,8 @@ pub(crate) unsafe fn alltoalls<G: Group>(g: &G, dest: Place, source: *const u8, 
     let me = g.rank();
     let to = |i: usize| (me * s.count + i) * s.dest * s.elem;
     let from = |rank: usize, i: usize| (rank * s.count + i) * s.source * s.elem;
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: `dest` and `source` hold `bytes` for each member; the program orders its
+    // accesses. That is as many as the strides reach.
     unsafe {
         for rank in g.others() {
             let base = g.base(rank);

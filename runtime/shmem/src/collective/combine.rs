@@ -53,7 +53,7 @@ impl Type {
     }
 }
 
-/// Combines `n` elements: `into[i] = into[i] op with[i]`. The two do not overlap.
+/// Combines `n` elements: `into[i] = into[i] op with[i]`. Its contract: both hold `n` aligned elements, and do not overlap.
 pub(crate) type Combine = unsafe fn(into: *mut u8, with: *const u8, n: usize);
 
 /// # Safety
@@ -62,7 +62,7 @@ pub(crate) type Combine = unsafe fn(into: *mut u8, with: *const u8, n: usize);
 unsafe fn each<T: Copy>(into: *mut u8, with: *const u8, n: usize, op: impl Fn(T, T) -> T) {
     let (into, with) = (into.cast::<T>(), with.cast::<T>());
     for i in 0..n {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: both hold `n` aligned elements and do not overlap.
         unsafe { *into.add(i) = op(*into.add(i), *with.add(i)) };
     }
 }
@@ -70,7 +70,7 @@ unsafe fn each<T: Copy>(into: *mut u8, with: *const u8, n: usize, op: impl Fn(T,
 macro_rules! arm {
     ($t:ty, $op:expr) => {{
         unsafe fn run(into: *mut u8, with: *const u8, n: usize) {
-            // SAFETY: passed on.
+            // SAFETY: the contract of `Combine`: both hold `n` aligned elements and do not overlap.
             unsafe { each::<$t>(into, with, n, $op) }
         }
         Some(run as Combine)
@@ -148,7 +148,8 @@ fn long_double(op: Reduction) -> Option<Combine> {
         ($instruction:literal) => {{
             unsafe fn run(into: *mut u8, with: *const u8, n: usize) {
                 for i in 0..n {
-                    // SAFETY: the caller's promise; the register stack is left as it was.
+                    // SAFETY: the contract of `Combine`: both hold `n` numbers and do not overlap; the register
+                    // stack is left as it was.
                     unsafe {
                         asm!(
                             "fld tbyte ptr [{a}]",
@@ -172,7 +173,7 @@ fn long_double(op: Reduction) -> Option<Combine> {
     /// Both point to a number.
     unsafe fn less(a: *const u8, b: *const u8) -> bool {
         let below: u8;
-        // SAFETY: the caller's promise; the register stack is left as it was.
+        // SAFETY: this function's contract: both point to a number. The register stack is left as it was.
         unsafe {
             asm!(
                 "fld tbyte ptr [{b}]",
@@ -197,7 +198,7 @@ fn long_double(op: Reduction) -> Option<Combine> {
 
     unsafe fn max(into: *mut u8, with: *const u8, n: usize) {
         for i in 0..n {
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract of `Combine`: both hold `n` numbers, of `SIZE` bytes each.
             unsafe {
                 let (a, b) = (into.add(i * SIZE), with.add(i * SIZE));
                 if less(a, b) {
@@ -209,7 +210,7 @@ fn long_double(op: Reduction) -> Option<Combine> {
 
     unsafe fn min(into: *mut u8, with: *const u8, n: usize) {
         for i in 0..n {
-            // SAFETY: the caller's promise.
+            // SAFETY: the contract of `Combine`: both hold `n` numbers, of `SIZE` bytes each.
             unsafe {
                 let (a, b) = (into.add(i * SIZE), with.add(i * SIZE));
                 if less(b, a) {

@@ -28,7 +28,8 @@ pub(crate) trait Group: Tell {
     #[inline(always)]
     unsafe fn put(&self, rank: usize, offset: u64, source: *const u8, bytes: usize) {
         let base = self.base(rank);
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `source` is readable, the place is in bounds of the member's memory,
+        // and the algorithm orders accesses to it.
         unsafe {
             if base.is_null() {
                 link::put(self.world(), self.pe(rank), offset, source, bytes);
@@ -45,7 +46,8 @@ pub(crate) trait Group: Tell {
     #[inline(always)]
     unsafe fn get(&self, rank: usize, offset: u64, dest: *mut u8, bytes: usize) {
         let base = self.base(rank);
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `dest` is writable, the place is in bounds of the member's memory, and
+        // the algorithm orders accesses to it.
         unsafe {
             if base.is_null() {
                 link::get(self.world(), self.pe(rank), offset, dest, bytes);

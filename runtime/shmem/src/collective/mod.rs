@@ -191,7 +191,8 @@ pub unsafe fn broadcast(
     }
     let dest = Place::new(f, team.world, dest, bytes);
     let from = Place::new(f, team.world, source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile.
     unsafe {
         algorithms::broadcast(&team.begin(f, PHASES), dest, from, bytes, root);
         if root == team.rank as usize {
@@ -219,7 +220,8 @@ pub unsafe fn collect(
         check::Buffers::apart(dest, bytes, source, bytes),
         &[],
     );
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. `dest` holds everybody's.
     unsafe {
         algorithms::collect(
             &team.begin(f, PHASES),
@@ -255,7 +257,8 @@ pub unsafe fn fcollect(
     }
     let dest = Place::new(f, team.world, dest, all);
     let source = Place::new(f, team.world, source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. `dest` holds everybody's.
     unsafe { algorithms::fcollect(&team.begin(f, PHASES), dest, source, bytes) };
     0
 }
@@ -284,7 +287,8 @@ pub unsafe fn alltoall(
     }
     let dest = Place::new(f, team.world, dest, all);
     let source = Place::new(f, team.world, source, all);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. Each is of `bytes` for each PE.
     unsafe { algorithms::alltoall(&team.begin(f, PHASES), dest, source, bytes) };
     0
 }
@@ -323,7 +327,9 @@ pub unsafe fn alltoalls(
         &items,
     );
     let dest = Place::new(f, team.world, dest, span);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. Each is of `bytes` for each PE. That is as many as the strides
+    // reach.
     unsafe { algorithms::alltoalls(&team.begin(f, PHASES), dest, source, s) };
     0
 }
@@ -355,7 +361,8 @@ pub unsafe fn reduce(
     }
     let dest = Place::new(f, team.world, dest, bytes);
     let source = Place::new(f, team.world, source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. That is `nelems` elements.
     unsafe { reduce::reduce(f, team, w, dest, source) };
     0
 }
@@ -385,7 +392,8 @@ unsafe fn scan(
     }
     let dest = Place::new(f, team.world, dest, bytes);
     let source = Place::new(f, team.world, source, bytes);
-    // SAFETY: the caller's promise.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `nelems`
+    // elements, and nobody uses them otherwise meanwhile.
     unsafe { reduce::scan(f, team, w, dest, source, kind) };
     0
 }
@@ -403,7 +411,8 @@ pub unsafe fn inscan(
     source: *const u8,
     nelems: usize,
 ) -> c_int {
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. That is `nelems` elements.
     unsafe { scan(f, team, op, t, dest, source, nelems, Scan::Inclusive) }
 }
 
@@ -420,6 +429,7 @@ pub unsafe fn exscan(
     source: *const u8,
     nelems: usize,
 ) -> c_int {
-    // SAFETY: passed on.
+    // SAFETY: the C function's contract, which the program keeps: `dest` and `source` are symmetric, hold `bytes`,
+    // and nobody uses them otherwise meanwhile. That is `nelems` elements.
     unsafe { scan(f, team, op, t, dest, source, nelems, Scan::Exclusive) }
 }

@@ -45,7 +45,7 @@ pub(crate) unsafe fn reduce(
     dest: Place,
     source: Place,
 ) {
-    // SAFETY: passed on.
+    // SAFETY: this function's contract: both hold the elements, and the program orders its accesses.
     unsafe {
         if w.bytes() <= PAGE_BYTES {
             small(f, team, w, dest.at, source.at, None);
@@ -154,7 +154,7 @@ pub(crate) unsafe fn scan(
     kind: Scan,
 ) {
     if w.bytes() <= PAGE_BYTES {
-        // SAFETY: passed on.
+        // SAFETY: this function's contract: both hold the elements, and the program orders its accesses.
         return unsafe { small(f, team, w, dest.at, source.at, Some(kind)) };
     }
     let g: Step<'_> = team.begin(f, PHASES);
@@ -214,7 +214,8 @@ impl Blocks {
     ) -> *const u8 {
         let sum = self.room.as_mut_ptr().cast::<u8>();
         let bytes = n * w.elem;
-        // SAFETY: the caller's promise; the room holds two blocks.
+        // SAFETY: this function's contract: the sources are ready and within `source`; `n` is at most
+        // [`Blocks::elements`], `count` is not 0. The room holds two blocks.
         unsafe {
             let spare = sum.add(self.bytes);
             for rank in 0..count {

@@ -203,8 +203,8 @@ impl Lane {
             self.settle(f);
         }
         let at = self.copies[self.copied..].as_mut_ptr();
-        // SAFETY: the source by the caller's promise; the room was made above, and is not in use: `settle`
-        // starts over only when all is done.
+        // SAFETY: this function's contract: `source` is readable for `bytes`. The room was made above, and is not
+        // in use: `settle` starts over only when all is done.
         unsafe { core::ptr::copy_nonoverlapping(source, at, bytes) };
         // Copies of one value each must not share what the adapter reads at once.
         self.copied += bytes.next_multiple_of(64);
@@ -226,7 +226,7 @@ impl Lane {
         self.write_to(pe, bytes);
         self.done.puts += 1;
         if bytes <= INLINE_BYTES {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: `source` is readable for `bytes`.
             let source = unsafe { inline(source, bytes) };
             let remote = self.qp.remote(remote);
             self.qp.post(
@@ -240,7 +240,7 @@ impl Lane {
             );
             self.ring();
         } else if bytes <= COPIED {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `source` is readable for `bytes`.
             let local = unsafe { self.copy(f, source, bytes) };
             self.template(Shape::Put, pe, remote, local, bytes as u32);
             self.ring();
@@ -383,7 +383,7 @@ impl Lane {
         if bytes > PIECE {
             // All but the last piece go before it, the signal with it.
             let head = (bytes - 1) / PIECE * PIECE;
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
             unsafe { self.put_nbi(pe, remote, source, head) };
             self.qp.fence(pe);
             remote += head as u64;
@@ -391,14 +391,14 @@ impl Lane {
             bytes -= head;
         }
         let from = if bytes <= INLINE_BYTES_WITH_SIGNAL {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
             unsafe { inline(source, bytes) }
         } else {
             let local = if nbi || bytes > COPIED {
                 self.borrowed = true;
                 source as u64
             } else {
-                // SAFETY: passed on.
+                // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
                 unsafe { self.copy(f, source, bytes) }
             };
             Source::Memory(self.qp.local(local), bytes as u32)
@@ -496,7 +496,8 @@ impl Lane {
 /// # Safety
 /// `source` is readable for `bytes`.
 unsafe fn inline(source: *const u8, bytes: usize) -> Source {
-    // SAFETY: the caller's promise; a slice of no bytes needs an address all the same.
+    // SAFETY: this function's contract: `source` is readable for `bytes`. A slice of no bytes needs an address all
+    // the same.
     let bytes = unsafe {
         if bytes == 0 {
             &[]

@@ -219,7 +219,7 @@ impl Remote {
     /// `source` is readable for `bytes`.
     pub(crate) unsafe fn put(&self, f: &'static str, source: *const u8, bytes: usize) {
         self.on(f, |lane| {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `source` is readable for `bytes`.
             unsafe { lane.put(f, self.pe, self.offset, source, bytes) }
         });
     }
@@ -228,7 +228,7 @@ impl Remote {
     /// `source` is readable for `bytes`, and stays as it is until quiet.
     pub(crate) unsafe fn put_nbi(&self, f: &'static str, source: *const u8, bytes: usize) {
         self.on(f, |lane| {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `source` is readable for `bytes`, and stays as it is until quiet.
             unsafe { lane.put_nbi(self.pe, self.offset, source, bytes) }
         });
     }
@@ -237,7 +237,7 @@ impl Remote {
     /// `dest` is writable for `bytes`.
     pub(crate) unsafe fn get(&self, f: &'static str, dest: *mut u8, bytes: usize) {
         self.on(f, |lane| {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `dest` is writable for `bytes`.
             unsafe { lane.get(f, self.pe, self.offset, dest, bytes) }
         });
     }
@@ -246,7 +246,7 @@ impl Remote {
     /// `dest` is writable for `bytes` until quiet.
     pub(crate) unsafe fn get_nbi(&self, f: &'static str, dest: *mut u8, bytes: usize) {
         self.on(f, |lane| {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `dest` is writable for `bytes` until quiet.
             unsafe { lane.get_nbi(self.pe, self.offset, dest, bytes) }
         });
     }
@@ -285,7 +285,7 @@ impl Remote {
         let (op, operand) = atomic(op, operand);
         self.on(f, |lane| {
             let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `fetch` is writable until quiet.
             unsafe { lane.fetch_to(self.pe, a, fetch.cast()) };
         });
     }
@@ -306,7 +306,7 @@ impl Remote {
         nbi: bool,
     ) {
         self.on(f, |lane| {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
             unsafe {
                 lane.put_signal(
                     f,
@@ -335,7 +335,7 @@ impl Remote {
     /// `source` is readable for `bytes`.
     pub(crate) unsafe fn send(&self, source: *const u8, bytes: usize) {
         if bytes != 0 {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `source` is readable for `bytes`.
             self.on_own(|lane| unsafe { lane.put(OWN, self.pe, self.offset, source, bytes) });
         }
     }
@@ -346,7 +346,7 @@ impl Remote {
     /// `dest` is writable for `bytes`.
     pub(crate) unsafe fn fetch(&self, dest: *mut u8, bytes: usize) {
         if bytes != 0 {
-            // SAFETY: passed on.
+            // SAFETY: this function's contract: `dest` is writable for `bytes`.
             self.on_own(|lane| unsafe { lane.get(OWN, self.pe, self.offset, dest, bytes) });
         }
     }

@@ -86,7 +86,7 @@ unsafe fn wanted(config: *const Config, mask: c_long) -> Option<Config> {
     if mask != NUM_CONTEXTS || config.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `config` is readable where `mask` is not 0.
     let config = unsafe { *config };
     (config.num_contexts >= 0).then_some(config)
 }
@@ -197,7 +197,7 @@ pub unsafe fn split_strided(
     mask: c_long,
     new: *mut Team,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `new` is writable, `config` readable where `mask` is not 0.
     unsafe { *new = INVALID };
     let Some(parent) = valid(f, parent) else {
         return -1;
@@ -213,13 +213,13 @@ pub unsafe fn split_strided(
         ],
     );
     let ranks = Triplet::new(start, stride, size, parent.size());
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `new` is writable, `config` readable where `mask` is not 0.
     let wanted = unsafe { wanted(config, mask) };
     let agreed = reserve::<1>(f, parent, ranks.is_some() && wanted.is_some());
     let (Some(([id], high)), Some(ranks), Some(config)) = (agreed, ranks, wanted) else {
         return -1;
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `new` is writable, `config` readable where `mask` is not 0.
     unsafe { *new = make(parent, id, ranks, config, high) };
     0
 }
@@ -240,7 +240,8 @@ pub unsafe fn split_2d(
     y_mask: c_long,
     y: *mut Team,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `x` and `y` are writable, configurations readable where their masks are
+    // not 0.
     unsafe {
         *x = INVALID;
         *y = INVALID;
@@ -257,7 +258,8 @@ pub unsafe fn split_2d(
             ("y-axis configuration mask", y_mask as u64),
         ],
     );
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `x` and `y` are writable, configurations readable where their masks are
+    // not 0.
     let (wanted_x, wanted_y) = unsafe { (wanted(x_config, x_mask), wanted(y_config, y_mask)) };
     let good = xrange >= 1 && wanted_x.is_some() && wanted_y.is_some();
     let agreed = reserve::<2>(f, parent, good);
@@ -267,7 +269,8 @@ pub unsafe fn split_2d(
     };
     let width = (xrange as usize).min(parent.size());
     let (row, column) = grid(parent.rank as usize, parent.size(), width);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `x` and `y` are writable, configurations readable where their masks are
+    // not 0.
     unsafe {
         *x = make(parent, a, row, x_config, high);
         *y = make(parent, b, column, y_config, high);

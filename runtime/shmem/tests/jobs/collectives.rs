@@ -179,7 +179,7 @@ fn moves(job: &Job) {
     source.fill(|i| (me as usize * 10_000 + i) as u32);
     dest.fill(|_| 7);
     collective::barrier_all(F);
-    // SAFETY: as above.
+    // SAFETY: both arrays are symmetric and large enough for the strides; the barrier was the last use.
     unsafe {
         collective::alltoalls(
             F,
@@ -251,7 +251,7 @@ fn reductions(job: &Job) {
     let source = Array::<i16>::new(3000);
     source.fill(|i| (me + 1) as i16 * 3 + i as i16);
     collective::barrier_all(F);
-    // SAFETY: as above.
+    // SAFETY: the arrays are symmetric and large enough; the barrier was the last use.
     unsafe {
         let s = source.bytes();
         collective::reduce(F, WORLD, Reduction::Xor, Type::I16, s, s, 3000);

@@ -349,7 +349,7 @@ fn signals(job: &Job) {
         }
     }
     // A bare signal beside one with data.
-    // SAFETY: as above.
+    // SAFETY: symmetric words and arrays of this test, in bounds; the signal orders the accesses.
     unsafe {
         if job.me == 0 {
             for _ in 0..50 {
@@ -538,7 +538,7 @@ fn threads(job: &Job) {
     collective::barrier_all(F);
     // One thread writes, a second fences, a third raises the flag.
     for round in 1..40u64 {
-        // SAFETY: as above.
+        // SAFETY: symmetric words of this test, in bounds; the fence and the flag order the accesses.
         unsafe {
             if job.me == 0 {
                 let run = |work: &(dyn Fn() + Sync)| {
