@@ -13,7 +13,7 @@ use crate::task::{Task, TaskCache};
 use crate::team::pool::Pool;
 use crate::team::region::{Member, Team};
 use crate::worksharing::work::{Cursor, Work, WorkPos};
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, OnceCell, RefCell};
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use hetmp_core::tls;
 
@@ -90,6 +90,8 @@ pub struct Thread {
     pub(crate) pools: RefCell<Vec<Box<Pool>>>,
     /// The team of one that this thread is when it is in no region; null for workers of ours.
     pub(crate) solo: Cell<*mut Team>,
+    /// The team of one for regions that are too short for more.
+    pub(crate) of_one: OnceCell<Box<Team>>,
     /// Teams of one for target regions on the host, those not in use.
     #[allow(clippy::vec_box, reason = "contexts point into teams")]
     pub(crate) devices: RefCell<Vec<Box<Team>>>,
@@ -171,6 +173,7 @@ impl Thread {
             depth: Cell::new(0),
             pools: RefCell::new(Vec::new()),
             solo: Cell::new(core::ptr::null_mut()),
+            of_one: OnceCell::new(),
             devices: RefCell::new(Vec::new()),
             copied_at: Cell::new(0),
             cache: TaskCache::new(),

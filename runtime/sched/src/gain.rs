@@ -19,6 +19,11 @@
 //! A region that has settled for ordinary teams and is later met at a size for
 //! which a virtual team was never tried, is tried again at once.
 //!
+//! **A third way** for short regions: all of it by the thread that opens it. To start
+//! threads and to wait for them takes some tenths of a microsecond where they are awake, and some ten
+//! where they sleep; many regions have less work than that. Once the two ways above are compared, the
+//! better one is compared with this one, if it was short ([`crate::alone`]).
+//!
 //! **Noise is no fact.** An execution during which a thread lost its core
 //! ([`Run::disturbed`]) is left out, unless nothing else comes. Nothing that
 //! was found is final: the way not taken is tried again after a number of
@@ -28,6 +33,8 @@
 //! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution
 //! and brings what it measured.
 
+use crate::alone::{Comparison, Verdict, Watch};
+
 /// One way to run a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
@@ -35,6 +42,8 @@ pub enum Way {
     Virtual,
     /// As a team of real ones, with equal shares.
     Ordinary,
+    /// As a team of one.
+    Alone,
 }
 
 /// What one execution measured.
@@ -141,6 +150,13 @@ impl Samples {
 enum State {
     /// Both ways are tried.
     Trial,
+    /// The better one of them, `rival`, is compared with one thread alone. `lost_ns`: what the
+    /// comparison of the two has cost.
+    Alone {
+        rival: Way,
+        lost_ns: f64,
+        so_far: Comparison,
+    },
     /// One way is kept for so many executions more.
     Settled {
         way: Way,
@@ -179,6 +195,10 @@ pub struct Gain {
     period: u32,
     /// A virtual team came to harm: what one execution then loses.
     harm_ns: Option<f64>,
+    /// A team of one is right for it.
+    may_be_alone: bool,
+    /// While it is run by one thread: was it ever too long for that?
+    watch: Watch,
 }
 
 impl Default for Gain {
@@ -212,17 +232,31 @@ impl Gain {
             verdict: None,
             period: FIRST_PERIOD,
             harm_ns: None,
+            may_be_alone: false,
+            watch: Watch::new(),
         }
     }
 
-    /// How the next execution is to run.
-    pub fn turn(&mut self) -> Way {
-        if let State::Settled { way, left, .. } = &mut self.state {
-            if let Some(fewer) = left.checked_sub(1) {
-                *left = fewer;
-                return *way;
+    /// How the next execution is to run. `may_be_alone`: a team of one is right for it.
+    pub fn turn(&mut self, may_be_alone: bool) -> Way {
+        self.may_be_alone = may_be_alone;
+        match &mut self.state {
+            State::Settled { way, left, .. } => match left.checked_sub(1) {
+                Some(fewer) if may_be_alone || *way != Way::Alone => {
+                    *left = fewer;
+                    return *way;
+                }
+                _ => self.begin_trial(),
+            },
+            State::Alone { rival, so_far, .. } if may_be_alone => {
+                return if so_far.wants_alone() {
+                    Way::Alone
+                } else {
+                    *rival
+                };
             }
-            self.begin_trial();
+            State::Alone { .. } => self.begin_trial(),
+            State::Trial => {}
         }
         self.next_in_trial()
     }
@@ -231,6 +265,10 @@ impl Gain {
     /// They count as run.
     pub fn take_rest(&mut self, this: Way) -> u32 {
         match &mut self.state {
+            // The driver looks at each of them: see `longest_alone_ns`.
+            State::Settled { way, left, .. } if *way == this && this == Way::Alone => {
+                core::mem::take(left)
+            }
             State::Settled { way, left, rest } if *way == this => {
                 let taken = (*left).min(*rest);
                 *left -= taken;
@@ -241,10 +279,88 @@ impl Gain {
         }
     }
 
-    /// Are both ways being tried?
+    /// Are ways being compared?
     #[must_use]
     pub fn is_in_trial(&self) -> bool {
-        matches!(self.state, State::Trial)
+        !matches!(self.state, State::Settled { .. })
+    }
+
+    /// An execution by one thread that takes longer is to be told by [`Gain::learn_alone`], even if it
+    /// was one of those that [`Gain::take_rest`] gave away. In nanoseconds.
+    #[must_use]
+    pub fn longest_alone_ns(&self) -> f64 {
+        self.watch.longest_ns()
+    }
+
+    /// Learns from an execution by one thread. `unused`: of the executions that [`Gain::take_rest`]
+    /// gave away, so many have not taken place and are given back.
+    pub fn learn_alone(&mut self, run: &Run, unused: u32) {
+        if !self.counts(run) {
+            if let State::Settled { left, .. } = &mut self.state {
+                *left += unused;
+            }
+            return;
+        }
+        match &mut self.state {
+            State::Trial => {}
+            State::Alone { so_far, .. } => {
+                so_far.add_alone(run.elapsed_ns);
+                self.conclude_alone();
+            }
+            State::Settled { left, .. } => {
+                *left += unused;
+                if self.watch.is_too_long(run.elapsed_ns, *left) {
+                    self.begin_trial();
+                    self.wanted_ns = run.elapsed_ns;
+                }
+            }
+        }
+    }
+
+    fn conclude_alone(&mut self) {
+        let State::Alone {
+            rival,
+            lost_ns,
+            so_far,
+        } = self.state
+        else {
+            return;
+        };
+        let way = match so_far.verdict() {
+            Verdict::Open => return,
+            Verdict::Alone => Way::Alone,
+            Verdict::Rival => rival,
+        };
+        let lost = lost_ns + so_far.lost_ns();
+        if way == Way::Alone {
+            self.watch = Watch::over(&so_far);
+            self.settle(way, lost, so_far.alone_ns(), RAREST);
+        } else {
+            let usual = self.usual_ns(way);
+            self.settle(way, lost, usual, RAREST);
+        }
+    }
+
+    /// The usual time of the way.
+    fn usual_ns(&self, way: Way) -> f64 {
+        match way {
+            Way::Virtual => self.virtuals.middle(),
+            Way::Ordinary | Way::Alone => self.ordinaries.middle(),
+        }
+    }
+
+    /// `way` is the better one of the two, and to find that out has cost `lost_ns`.
+    fn prefer(&mut self, way: Way, lost_ns: f64) {
+        let usual = self.usual_ns(way);
+        if self.may_be_alone && Comparison::is_for(usual) {
+            self.state = State::Alone {
+                rival: way,
+                lost_ns,
+                so_far: Comparison::new(),
+            };
+        } else {
+            self.settle(way, lost_ns, usual, RAREST);
+        }
     }
 
     fn begin_trial(&mut self) {
@@ -323,6 +439,9 @@ impl Gain {
             }
             return;
         }
+        if self.learn_rival(Way::Virtual, run) {
+            return;
+        }
         if self.misses_size() {
             self.misses += 1;
             if self.misses > MISSES {
@@ -355,13 +474,16 @@ impl Gain {
             }
             return;
         }
+        if self.learn_rival(Way::Ordinary, run) {
+            return;
+        }
         self.ordinaries.add(run.elapsed_ns);
         if let Some(harm) = self.harm_ns.take() {
             self.tried_ns = f64::INFINITY;
-            self.settle(Way::Ordinary, harm, RAREST_AFTER_HARM);
+            self.settle(Way::Ordinary, harm, run.elapsed_ns, RAREST_AFTER_HARM);
         } else if let Some(took) = self.hopeless {
             if run.elapsed_ns <= took {
-                self.settle(Way::Ordinary, took - run.elapsed_ns, RAREST);
+                self.prefer(Way::Ordinary, took - run.elapsed_ns);
             } else {
                 // Faster all the same: try in earnest.
                 self.hopeless = None;
@@ -369,6 +491,18 @@ impl Gain {
         } else {
             self.conclude();
         }
+    }
+
+    /// Is it an execution that one thread alone is compared with?
+    fn learn_rival(&mut self, this: Way, run: &Run) -> bool {
+        let State::Alone { rival, so_far, .. } = &mut self.state else {
+            return false;
+        };
+        if *rival == this {
+            so_far.add_rival(run.elapsed_ns);
+            self.conclude_alone();
+        }
+        true
     }
 
     /// A virtual team came to harm and lost about `ns` by it (its threads
@@ -423,26 +557,23 @@ impl Gain {
         };
         let (better, worse) = match way {
             Way::Virtual => (v, o),
-            Way::Ordinary => (o, v),
+            Way::Ordinary | Way::Alone => (o, v),
         };
         let lost = (worse.middle() - better.middle()).max(0.0) * worse.len as f64;
-        self.settle(way, lost, RAREST);
+        self.prefer(way, lost);
     }
 
-    /// The trial is over, has cost about `lost_ns`, and found `way` to be better.
-    fn settle(&mut self, way: Way, lost_ns: f64, rarest: f64) {
+    /// The trial is over, has cost about `lost_ns`, and found `way` to be better, which usually takes
+    /// `usual_ns`.
+    fn settle(&mut self, way: Way, lost_ns: f64, usual_ns: f64, rarest: f64) {
         if self.verdict == Some(way) {
             self.period = (self.period * 2).min(LONGEST_PERIOD);
         } else if self.verdict.is_some() {
             self.period = FIRST_PERIOD;
         }
         self.verdict = Some(way);
-        let kept = match way {
-            Way::Virtual => &self.virtuals,
-            Way::Ordinary => &self.ordinaries,
-        };
         let repeats = f64::from(self.period) / f64::from(FIRST_PERIOD);
-        let affordable = lost_ns / (TRIAL_COST * kept.middle().max(1.0)) * repeats.min(16.0);
+        let affordable = lost_ns / (TRIAL_COST * usual_ns.max(1.0)) * repeats.min(16.0);
         let left = f64::from(self.period).max(affordable.min(rarest)) as u32;
         self.promised = if self.estimate.0 > 0.0 {
             self.estimate.1 / self.estimate.0
@@ -484,21 +615,21 @@ mod tests {
             let (virtual_ns, equal_ns, ordinary_ns) = times(i);
             let seen = rest.0 == 0;
             let way = if seen {
-                gain.turn()
+                gain.turn(false)
             } else {
                 rest.0 -= 1;
                 rest.1
             };
             match way {
                 Way::Virtual => v += 1,
-                Way::Ordinary => o += 1,
+                Way::Ordinary | Way::Alone => o += 1,
             }
             if !seen {
                 continue;
             }
             match way {
                 Way::Virtual => gain.learn_virtual(&run(virtual_ns, equal_ns)),
-                Way::Ordinary => {
+                Way::Ordinary | Way::Alone => {
                     gain.learn_ordinary(&run(ordinary_ns, 0.0));
                     rest = (gain.take_rest(way), way);
                 }
@@ -531,7 +662,7 @@ mod tests {
     #[test]
     fn where_all_threads_are_alike_one_look_is_enough() {
         let mut gain = Gain::new();
-        assert_eq!(gain.turn(), Way::Virtual);
+        assert_eq!(gain.turn(false), Way::Virtual);
         gain.learn_virtual(&Run {
             elapsed_ns: 11_000.0,
             equal_ns: 10_100.0,
@@ -539,7 +670,7 @@ mod tests {
             disturbed: false,
         });
         for _ in 0..20 {
-            assert_eq!(gain.turn(), Way::Ordinary);
+            assert_eq!(gain.turn(false), Way::Ordinary);
             gain.learn_ordinary(&run(10_000.0, 0.0));
         }
     }
@@ -558,7 +689,7 @@ mod tests {
     fn disturbed_runs_are_not_taken_for_facts() {
         let mut gain = Gain::new();
         for _ in 0..4 {
-            assert_eq!(gain.turn(), Way::Virtual);
+            assert_eq!(gain.turn(false), Way::Virtual);
             gain.learn_virtual(&Run {
                 elapsed_ns: 8e6,
                 equal_ns: 10_000.0,
@@ -590,7 +721,7 @@ mod tests {
     #[test]
     fn harm_is_remembered_in_proportion() {
         let mut gain = Gain::new();
-        assert_eq!(gain.turn(), Way::Virtual);
+        assert_eq!(gain.turn(false), Way::Virtual);
         gain.learn_harm(1e9);
         let (v, _) = play(&mut gain, 50_000, |_| (2e6, 1e6, 1e6));
         assert_eq!(v, 0);
@@ -606,9 +737,9 @@ mod tests {
         ) {
             let mut gain = Gain::new();
             for (ns, equal, disturbed) in runs {
-                match gain.turn() {
+                match gain.turn(false) {
                     Way::Virtual => gain.learn_virtual(&Run { elapsed_ns: ns, equal_ns: equal, best_ns: equal, disturbed }),
-                    Way::Ordinary => gain.learn_ordinary(&Run { elapsed_ns: ns, equal_ns: 0.0, best_ns: 0.0, disturbed }),
+                    Way::Ordinary | Way::Alone => gain.learn_ordinary(&Run { elapsed_ns: ns, equal_ns: 0.0, best_ns: 0.0, disturbed }),
                 }
             }
             // Once all is quiet, a clear gain is found.

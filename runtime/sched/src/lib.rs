@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aid;
+pub mod alone;
 mod arms;
 pub mod cache;
 pub mod cross_dynamic;

@@ -633,6 +633,45 @@ pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepar
     n
 }
 
+/// Runs `region`, for which a team of any size is right, as a team of the calling thread alone.
+///
+/// Not by [`fork`] with one thread: that would take the pool's team apart, whose threads the next region
+/// wants. Inside, regions are as nested as they are in a larger team.
+///
+/// # Safety
+/// As for [`fork`]; the region lies in no other.
+pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
+    if init::forked() {
+        init::after_fork(th);
+    }
+    th.slow.leave();
+    let team: &Team = th.of_one.get_or_init(Team::solo);
+    let s = &team.shared;
+    let outer = th.team();
+    s.code.set(region.code);
+    s.level.set(outer.level() + 1);
+    s.active_level.set(outer.active_level() + 1);
+    let level = s.level.get() as usize;
+    s.icv
+        .set(init::globals().team_icv(th.task().icv(), level, None).icv);
+    s.parent.set(outer);
+    s.parent_tid.set(th.tid());
+    s.saved.set(th.save());
+    team.tasks.begin_region();
+    if team.singles.load(Ordering::Relaxed) != 0 {
+        team.singles.store(0, Ordering::Relaxed);
+    }
+    team.enter(th, 0, 1);
+    th.ctx.pos.set(team.works.position());
+    team.members[0].implicit.set_group(region.group);
+    th.depth.set(th.depth.get() + 1);
+    trace::open(Traced::Region, region.code as u64, 1, 0);
+    th.slow.enter(th);
+    // SAFETY: the caller of `of_one` makes the promise that `fork` asks for.
+    unsafe { (region.entry)(region.data) };
+    join(th);
+}
+
 /// How many threads a region gets that asks for `specified` (0: the default), where the program has
 /// use for at most `most` (0: any number). OpenMP 5.1, section 2.6.1.
 pub fn resolve_num_threads(th: &Thread, specified: u32, most: u32) -> u32 {

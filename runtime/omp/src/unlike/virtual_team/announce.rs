@@ -85,7 +85,27 @@ const UNFIT: [Entry; 6] = [
 
 /// Is `address` in the program itself, which cannot be unloaded?
 pub(super) fn is_in_program(address: usize) -> bool {
-    (PROGRAM_START.load(Ordering::Relaxed)..PROGRAM_END.load(Ordering::Relaxed)).contains(&address)
+    let end = PROGRAM_END.load(Ordering::Relaxed);
+    if end == 0 {
+        return find_program() && is_in_program(address);
+    }
+    (PROGRAM_START.load(Ordering::Relaxed)..end).contains(&address)
+}
+
+/// Looks for the program. True: it was found, and where it is is known from now on.
+#[cold]
+fn find_program() -> bool {
+    let first = Loaded::starts().into_iter().next();
+    let Some(program) = first.and_then(Loaded::at) else {
+        return false;
+    };
+    note_program(&program);
+    true
+}
+
+fn note_program(program: &Loaded) {
+    PROGRAM_START.store(program.object().start as usize, Ordering::Relaxed);
+    PROGRAM_END.store((program.object().end as usize).max(1), Ordering::Relaxed);
 }
 
 #[cold]
@@ -103,8 +123,7 @@ fn is_open_to_us() -> bool {
     let Some(program) = objects.next() else {
         return false;
     };
-    PROGRAM_START.store(program.object().start as usize, Ordering::Relaxed);
-    PROGRAM_END.store(program.object().end as usize, Ordering::Relaxed);
+    note_program(&program);
     !program.object().has_tls
         && !UNFIT.iter().any(|&entry| program.asks_for(entry))
         && program.asks_for(Entry::NestedParallel)

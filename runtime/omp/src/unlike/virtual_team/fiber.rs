@@ -9,7 +9,7 @@ use crate::init;
 use crate::thread::{SavedContext, Thread};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use hetmp_core::lock::Brief;
 use hetmp_core::sys;
 use std::collections::VecDeque;
@@ -68,6 +68,11 @@ pub(crate) struct Runner {
     pub(super) lock: Brief,
     /// Fibers that can go on.
     pub(super) ready: UnsafeCell<VecDeque<*const Fiber>>,
+    /// How many these are. Written under the lock; who reads 0 without it has missed nothing that the
+    /// runner's own thread has put there.
+    ready_len: AtomicU32,
+    /// When the virtual thread that runs was begun or taken up again; 0: times are not wanted.
+    pub(super) since: Cell<u64>,
     /// Odd while the program's code runs; counts up at both ends. For the watchdog.
     pub(super) turns: AtomicU64,
     /// The thread that runs it, or 0.
@@ -81,6 +86,10 @@ pub(crate) struct Runner {
     pub(super) begun: Cell<u32>,
     /// Virtual threads that came to their end.
     pub(super) ended: Cell<u32>,
+    /// A virtual thread that a fiber took for the runner to begin.
+    pub(super) handed: Cell<Option<u32>>,
+    /// A fiber whose virtual thread has ended, and which the runner has left for another one; or null.
+    pub(super) left_behind: Cell<*const Fiber>,
 }
 
 impl Runner {
@@ -94,6 +103,8 @@ impl Runner {
             idle: UnsafeCell::new(Vec::new()),
             lock: Brief::new(),
             ready: UnsafeCell::new(VecDeque::new()),
+            ready_len: AtomicU32::new(0),
+            since: Cell::new(0),
             turns: AtomicU64::new(0),
             seen: AtomicU64::new(0),
             thread: AtomicU64::new(0),
@@ -102,20 +113,25 @@ impl Runner {
             busy_ns: Cell::new(0),
             begun: Cell::new(0),
             ended: Cell::new(0),
+            handed: Cell::new(None),
+            left_behind: Cell::new(null()),
         }
     }
 
     pub(super) fn with_ready<R>(&self, f: impl FnOnce(&mut VecDeque<*const Fiber>) -> R) -> R {
         self.lock.lock();
         // SAFETY: the lock is held.
-        let r = f(unsafe { &mut *self.ready.get() });
+        let queue = unsafe { &mut *self.ready.get() };
+        let r = f(queue);
+        self.ready_len.store(queue.len() as u32, Ordering::Relaxed);
         self.lock.unlock();
         r
     }
 
     /// Has it fibers that could go on?
+    #[inline]
     pub(super) fn has_ready(&self) -> bool {
-        self.with_ready(|q| !q.is_empty())
+        self.ready_len.load(Ordering::Relaxed) != 0
     }
 
     /// A stretch of the program's code begins or ends. Only the runner's thread writes the count.
@@ -129,15 +145,28 @@ impl Runner {
 pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
     // SAFETY: freed only with the team, when it does not run.
     let fiber = unsafe { &*fiber.cast::<Fiber>() };
-    // SAFETY: the team outlives its fibers.
-    let job = unsafe { (*fiber.team.get()).job() };
-    // SAFETY: the promise made where the region was opened.
-    unsafe { (job.entry)(job.data) };
-    fiber.state.set(State::Finished);
     loop {
-        // Not taken up again: the next virtual thread on this stack begins anew.
-        give_back(fiber);
+        // SAFETY: the team outlives its fibers.
+        let job = unsafe { (*fiber.team.get()).job() };
+        // SAFETY: the promise made where the region was opened.
+        unsafe { (job.entry)(job.data) };
+        fiber.state.set(State::Finished);
+        if !begins_another(fiber) {
+            // Not taken up again: the next virtual thread on this stack begins anew.
+            give_back(fiber);
+        }
     }
+}
+
+/// The virtual thread on `fiber` has come to its end. True: another one begins on its stack. It is not
+/// taken up again where another fiber goes on.
+#[inline(never)]
+fn begins_another(fiber: &Fiber) -> bool {
+    let th = Thread::current();
+    // SAFETY: a fiber runs only while `runner` says whose.
+    let runner = unsafe { &*th.runner.get() };
+    // SAFETY: the team outlives its fibers.
+    unsafe { &*fiber.team.get() }.ended(th, runner, fiber)
 }
 
 /// Leaves a fiber for its runner, which may be another thread's when the fiber goes on.
@@ -150,6 +179,25 @@ fn give_back(fiber: &Fiber) {
     unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
 }
 
+/// `fiber` waits at a barrier. True: another one has run meanwhile, and this one goes on.
+#[inline(never)]
+fn hands_over(fiber: &Fiber) -> bool {
+    let th = Thread::current();
+    // SAFETY: a fiber runs only while `runner` says whose.
+    let runner = unsafe { &*th.runner.get() };
+    // SAFETY: the team outlives its fibers.
+    unsafe { &*fiber.team.get() }.hand_over(th, runner, fiber)
+}
+
+/// `fiber` has been taken up again.
+#[inline(never)]
+fn goes_on(fiber: &Fiber) {
+    // SAFETY: a fiber runs only while `runner` says whose.
+    let runner = unsafe { &*Thread::current().runner.get() };
+    // SAFETY: the team outlives its fibers.
+    unsafe { &*fiber.team.get() }.arrived(runner);
+}
+
 /// Suspends the running fiber; returns when it goes on.
 #[inline(never)]
 pub(super) fn suspend(fiber: &Fiber, state: State) {
@@ -158,7 +206,10 @@ pub(super) fn suspend(fiber: &Fiber, state: State) {
     fiber.saved.set(th.save());
     fiber.errno.set(sys::errno());
     fiber.state.set(state);
-    give_back(fiber);
+    if state != State::Barrier || !hands_over(fiber) {
+        give_back(fiber);
+    }
+    goes_on(fiber);
     // SAFETY: __errno_location points to the calling thread's errno, which may be another's now.
     unsafe { *libc::__errno_location() = fiber.errno.get() };
 }

@@ -11,6 +11,8 @@ pub(crate) enum Lever {
     VirtualTeam,
     /// As a team of virtual threads with stacks of their own, for regions with barriers.
     Fibers,
+    /// As a team of one: it is short, and to start others and wait for them takes longer.
+    Alone,
     /// As an ordinary team whose loops come to the scheduler on their own.
     Dispatched,
     /// As an ordinary team, because.
@@ -72,6 +74,7 @@ impl Lever {
         match self {
             Lever::VirtualTeam => "virtual-team",
             Lever::Fibers => "fibers",
+            Lever::Alone => "alone",
             Lever::Dispatched => "dispatched",
             Lever::Plain(guard) => guard.name(),
         }
@@ -82,6 +85,7 @@ impl Lever {
         match self {
             Lever::VirtualTeam => "run as more pieces than threads",
             Lever::Fibers => "run as more pieces than threads, each with its own stack",
+            Lever::Alone => "run by one thread: shorter than starting others",
             Lever::Dispatched => "its loops ask the runtime for their iterations",
             Lever::Plain(guard) => guard.reason(),
         }

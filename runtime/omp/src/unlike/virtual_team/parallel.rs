@@ -4,6 +4,7 @@ use super::disturbance::Begun;
 use super::lever::{Guard, Lever};
 use super::regions::{Must, Turn};
 use super::run::{How, VirtualTeam, MOST_PIECES};
+use super::ways::Pass;
 use super::{announce, regions, switch, watchdog};
 use crate::icv::{Globals, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
 use crate::team::region::{self as team, Prepare, Region, Team};
@@ -15,12 +16,12 @@ use crate::worksharing::loops;
 use crate::worksharing::work::Work;
 use crate::{init, query};
 use core::sync::atomic::{AtomicU8, Ordering};
-use hetmp_core::sys::monotonic_ns;
+use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_sched::decide::{decide, NodeInput, Rules};
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
 use hetmp_sched::schedule::Kind;
 use hetmp_sched::virtual_team::pieces;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Regions may be run as virtual teams.
 const LEVERS: u8 = 1;
@@ -55,6 +56,9 @@ pub(crate) fn configure(globals: &Globals) {
             StaticLoops::Auto | StaticLoops::Wide => {}
             StaticLoops::Force => mode |= LEVERS | FORCE,
         }
+    }
+    if mode & LEVERS != 0 {
+        BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
     }
     MODE.store(mode, Ordering::Relaxed);
 }
@@ -101,6 +105,11 @@ enum Plan {
         compare: bool,
         /// A team smaller than the program was told is right for it, too.
         smaller_fits: bool,
+    },
+    /// By the calling thread, as a team of one.
+    TeamOfOne {
+        /// Its time is compared with another way's.
+        trial: bool,
     },
     Virtual {
         fibers: bool,
@@ -149,10 +158,28 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             // Has one run before the program asked for the number of threads?
             announce::bound();
         }
-        let passes = first.is_some() || th.ways.may_pass(address, region.nthreads);
-        if passes {
-            // SAFETY: the caller's promise.
-            return unsafe { team::ordinary(th, region, first) };
+        let pass = if first.is_some() {
+            Pass::Ordinary
+        } else {
+            th.ways.may_pass(address, region.nthreads)
+        };
+        match pass {
+            Pass::Ordinary => {
+                // SAFETY: the caller's promise.
+                return unsafe { team::ordinary(th, region, first) };
+            }
+            Pass::TeamOfOne { longest } => {
+                let started = ticks();
+                // SAFETY: the caller's promise.
+                unsafe { team::of_one(th, region) };
+                let took = ticks().wrapping_sub(started);
+                if took > longest {
+                    let unused = th.ways.take_back(address);
+                    took_long_alone(th, region, took, unused);
+                }
+                return region.nthreads;
+            }
+            Pass::No => {}
         }
     }
     let started = monotonic_ns();
@@ -207,6 +234,20 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 }
             }
         }
+        Plan::TeamOfOne { trial } => {
+            // A settled region is not disturbed by looking whether it was.
+            let begun = trial.then(Begun::now);
+            let started = monotonic_ns();
+            // SAFETY: the caller's promise.
+            unsafe { team::of_one(th, &sized) };
+            let ns = monotonic_ns() - started;
+            let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
+            let rest = regions::learn_team_of_one(address, sized.nthreads, ns, disturbed, 0);
+            if !told_apart {
+                pass_alone(th, region, rest);
+            }
+            (Lever::Alone, 1, 0, sized.nthreads)
+        }
         Plan::Ordinary {
             lever,
             compare,
@@ -249,6 +290,37 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         );
     }
     size
+}
+
+/// How fast [`ticks`] count.
+fn ticks_per_ns() -> f64 {
+    let (tick, ns) = *BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
+    let passed = monotonic_ns().saturating_sub(ns);
+    if passed < 1000 {
+        // Only just begun: no time is too long.
+        return f64::MAX;
+    }
+    ticks().wrapping_sub(tick) as f64 / passed as f64
+}
+
+/// Ticks and nanoseconds when regions were first watched.
+static BEGAN: OnceLock<(u64, u64)> = OnceLock::new();
+
+/// Lets `region` run as a team of one without being asked about.
+fn pass_alone(th: &Thread, region: &Region, rest: regions::RestAlone) {
+    if rest.times != 0 {
+        let longest = (rest.longest_ns * ticks_per_ns()) as u64;
+        th.ways
+            .let_pass_alone(region.code, region.nthreads, rest.times, longest);
+    }
+}
+
+/// `region` ran as a team of one without being asked about, and that took long.
+#[cold]
+fn took_long_alone(th: &Thread, region: &Region, took: u64, unused: u32) {
+    let ns = took as f64 / ticks_per_ns();
+    let rest = regions::learn_team_of_one(region.code, region.nthreads, ns as u64, false, unused);
+    pass_alone(th, region, rest);
 }
 
 /// Takes what the region that the thread has just left spent in loops that schedules of ours divide.
@@ -462,7 +534,12 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     } else {
         Must::Gain
     };
-    let (turn, trial) = regions::turn(address, region.nthreads, must);
+    // What was read must still be what is there when it runs unasked.
+    let may_be_one = must == Must::Gain
+        && known.fit.any_size.is_ok()
+        && (!asked || known.fit.divides_freely == Some(true))
+        && announce::is_in_program(address);
+    let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
     let (alone, trial) = match turn {
         Turn::Alone { measure } => (true, measure),
         _ => (false, trial && must != Must::BeTested),
@@ -481,6 +558,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
             compare: must == Must::Gain,
             smaller_fits: !must_be_virtual,
         }),
+        Turn::TeamOfOne => Ok(Plan::TeamOfOne { trial }),
     }
 }
 
@@ -521,6 +599,7 @@ unsafe fn run_alone(
             fibers,
             keep: true,
             timed: false,
+            alone: true,
             // All of it.
             weights: vec![1.0],
             paces: Vec::new(),
@@ -607,6 +686,7 @@ unsafe fn run_virtual(
         fibers,
         keep,
         timed: true,
+        alone: false,
         weights,
         paces: (0..threads).map(|t| known_rate(t).unwrap_or(0.0)).collect(),
     };

@@ -45,6 +45,8 @@ pub(super) enum Turn {
     },
     /// As an ordinary one.
     Ordinary(Guard),
+    /// As an ordinary team of one thread.
+    TeamOfOne,
 }
 
 /// What an execution by one thread measured.
@@ -68,7 +70,7 @@ impl Knowledge {
         }
     }
 
-    fn turn(&mut self, must: Must) -> Turn {
+    fn turn(&mut self, must: Must, may_be_one: bool) -> Turn {
         match (self.guard, must) {
             // Of the size that was told, and as virtual threads.
             (None | Some(Guard::Tasks), Must::BeVirtual) if !self.waited => {
@@ -76,9 +78,9 @@ impl Knowledge {
                     self.alone = fewer;
                     return Turn::Alone { measure: false };
                 }
-                return match self.gain.turn() {
+                return match self.gain.turn(false) {
                     Way::Virtual => Turn::Virtual,
-                    Way::Ordinary => Turn::Alone { measure: true },
+                    Way::Ordinary | Way::Alone => Turn::Alone { measure: true },
                 };
             }
             (Some(guard), _) => return Turn::Ordinary(guard),
@@ -91,9 +93,10 @@ impl Knowledge {
             }
             (None, Must::Gain) => {}
         }
-        match self.gain.turn() {
+        match self.gain.turn(may_be_one) {
             Way::Virtual => Turn::Virtual,
             Way::Ordinary => Turn::Ordinary(self.why),
+            Way::Alone => Turn::TeamOfOne,
         }
     }
 
@@ -221,10 +224,11 @@ pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
         .is_some_and(Knowledge::smaller_fits)
 }
 
-/// How the next execution runs, and whether its way is on trial.
-pub(super) fn turn(address: usize, threads: u32, must: Must) -> (Turn, bool) {
+/// How the next execution runs, and whether its way is on trial. `may_be_one`: a team of one is right
+/// for it.
+pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -> (Turn, bool) {
     match lock().get_mut(&(address, threads)) {
-        Some(region) => (region.turn(must), region.gain.is_in_trial()),
+        Some(region) => (region.turn(must, may_be_one), region.gain.is_in_trial()),
         None => (Turn::Virtual, false),
     }
 }
@@ -275,6 +279,43 @@ pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: b
     region.gain.take_rest(Way::Ordinary)
 }
 
+/// How many more executions of a region as a team of one may run unasked, as long as none takes longer
+/// than so many nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct RestAlone {
+    pub(super) times: u32,
+    pub(super) longest_ns: f64,
+}
+
+/// Learns from an execution by a team of one. `unused`: so many of those that were to run unasked have
+/// not.
+pub(super) fn learn_team_of_one(
+    address: usize,
+    threads: u32,
+    ns: u64,
+    disturbed: bool,
+    unused: u32,
+) -> RestAlone {
+    let mut all = lock();
+    let Some(region) = all.get_mut(&(address, threads)) else {
+        return RestAlone {
+            times: 0,
+            longest_ns: 0.0,
+        };
+    };
+    let run = Run {
+        elapsed_ns: ns as f64,
+        equal_ns: 0.0,
+        best_ns: 0.0,
+        disturbed,
+    };
+    region.gain.learn_alone(&run, unused);
+    RestAlone {
+        times: region.gain.take_rest(Way::Alone),
+        longest_ns: region.gain.longest_alone_ns(),
+    }
+}
+
 /// In the child of a fork. False: a thread that is gone held the lock.
 pub(super) fn after_fork() -> bool {
     REGIONS.try_lock().is_ok()
@@ -307,11 +348,19 @@ mod tests {
     /// Runs a region that takes `ns` as a virtual team and `ordinary` as another one; returns what it
     /// came to in the end.
     fn play(k: &mut Knowledge, ns: u64, outcome: &Outcome, ordinary: u64, runs: u32) -> Turn {
+        let alone = ordinary * 2;
         let mut last = Turn::Virtual;
         for _ in 0..runs {
-            last = k.turn(Must::Gain);
+            last = k.turn(Must::Gain, false);
             match last {
                 Turn::Virtual => k.learn_virtual(ns, outcome, false, false),
+                Turn::TeamOfOne => k.gain.learn_alone(
+                    &Run {
+                        elapsed_ns: alone as f64,
+                        ..Run::default()
+                    },
+                    0,
+                ),
                 Turn::Ordinary(_) | Turn::Alone { .. } => k.gain.learn_ordinary(&Run {
                     elapsed_ns: ordinary as f64,
                     equal_ns: 0.0,
@@ -359,13 +408,13 @@ mod tests {
             k.guard = guard;
             for _ in 0..1000 {
                 assert!(matches!(
-                    k.turn(Must::BeVirtual),
+                    k.turn(Must::BeVirtual, false),
                     Turn::Virtual | Turn::Alone { .. }
                 ));
             }
         }
         k.guard = None;
-        assert_eq!(k.turn(Must::BeTested), Turn::Virtual);
+        assert_eq!(k.turn(Must::BeTested, false), Turn::Virtual);
     }
 
     #[test]
@@ -373,9 +422,9 @@ mod tests {
         let mut k = fresh();
         let mut waits = outcome(&[(1, 8), (1, 8)], 16);
         waits.expanded = Expanded::Stuck { certain: true };
-        k.turn(Must::Gain);
+        k.turn(Must::Gain, false);
         k.learn_virtual(1_000_000_000, &waits, false, true);
-        assert_eq!(k.turn(Must::BeTested), Turn::Ordinary(Guard::Waits));
+        assert_eq!(k.turn(Must::BeTested, false), Turn::Ordinary(Guard::Waits));
         let end = play(&mut k, 1_000_000_000, &waits, 1_000_000, 1000);
         assert_eq!(end, Turn::Ordinary(Guard::Waits));
         // A hundredth of the time may be lost by trying again.

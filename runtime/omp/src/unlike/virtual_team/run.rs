@@ -64,6 +64,8 @@ pub(super) struct How {
     pub(super) keep: bool,
     /// Each virtual thread's time is measured.
     pub(super) timed: bool,
+    /// The primary thread runs all virtual threads.
+    pub(super) alone: bool,
     /// What each runner gets of the virtual threads, in proportion.
     pub(super) weights: Vec<f64>,
     /// Nanoseconds that each runner needs for one; 0: not known.
@@ -88,6 +90,8 @@ pub(super) struct Job {
     keep: bool,
     /// What virtual threads take is measured, one by one.
     timed: bool,
+    /// The primary thread runs all of them.
+    alone: bool,
     /// The first barrier epoch and the first worksharing construct of every virtual thread.
     epoch: u32,
     pos: WorkPos,
@@ -204,6 +208,7 @@ impl VirtualTeam {
                 fibers: false,
                 keep: false,
                 timed: true,
+                alone: false,
                 epoch: 0,
                 pos: WorkPos::NOWHERE,
                 number: 0,
@@ -266,6 +271,7 @@ impl VirtualTeam {
             fibers: how.fibers,
             keep: how.keep,
             timed: how.timed || trace::on(),
+            alone: how.alone,
             epoch: team.members[0].epoch.get(),
             pos: team.works.position(),
             number: team.tasks.region_number(),
@@ -283,6 +289,12 @@ impl VirtualTeam {
             r.begun.set(0);
             r.ended.set(0);
             r.thread.store(0, Ordering::Relaxed);
+        }
+        if !how.alone {
+            // What one runner kept the others may need.
+            for r in &*self.runners {
+                self.give_away_idle(r);
+            }
         }
         self.blocks.deal(pieces, &how.weights);
         self.first.set(self.blocks.take_first());
@@ -327,8 +339,7 @@ impl VirtualTeam {
     pub(super) fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
         th.runner.set(r);
         let job = self.job.get();
-        // Fewer real threads than runners were counted on: nobody keeps to a block.
-        let few = self.real.load(Ordering::Relaxed) < job.runners;
+        let few = self.are_few(&job);
         let mut spinner = Spinner::new();
         loop {
             // Fibers that go on, then virtual threads that nobody has begun, then fibers that
@@ -338,7 +349,8 @@ impl VirtualTeam {
                 spinner = Spinner::new();
                 continue;
             }
-            if let Some(piece) = next.take().or_else(|| self.next_piece(r, &job, few)) {
+            let given = next.take().or_else(|| r.handed.take());
+            if let Some(piece) = given.or_else(|| self.next_piece(r, &job, few)) {
                 self.begin(th, r, piece, &job);
                 spinner = Spinner::new();
                 continue;
@@ -366,6 +378,9 @@ impl VirtualTeam {
 
     /// A fiber that can go on for certain.
     fn next_ready(&self, r: &Runner) -> Option<*const Fiber> {
+        if !r.has_ready() {
+            return None;
+        }
         r.with_ready(|queue| {
             let certain = queue.iter().position(|&f| {
                 // SAFETY: fibers in a list are alive.
@@ -376,6 +391,7 @@ impl VirtualTeam {
     }
 
     /// A virtual thread that nobody has begun. None for a thread that joined for a certain one.
+    #[inline]
     fn next_piece(&self, r: &Runner, job: &Job, few: bool) -> Option<u32> {
         if r.index >= job.runners {
             return None;
@@ -399,11 +415,7 @@ impl VirtualTeam {
         r.begun.set(r.begun.get() + 1);
         if job.fibers {
             if let Some(fiber) = self.fiber(r) {
-                // SAFETY: in no list, so this runner's alone.
-                let f = unsafe { &*fiber };
-                f.piece.set(piece);
-                f.state.set(State::Finished);
-                f.in_flight.set(InFlight::NONE);
+                self.begin_on(fiber, piece);
                 self.resume(th, r, fiber);
                 return;
             }
@@ -420,6 +432,18 @@ impl VirtualTeam {
         r.turn();
         self.account(r, piece, t0);
         self.end(th, r);
+    }
+
+    /// Virtual thread `piece` is to begin on `fiber`, which is in no list.
+    fn begin_on(&self, fiber: *const Fiber, piece: u32) {
+        // SAFETY: in no list, so the calling runner's alone.
+        let f = unsafe { &*fiber };
+        f.piece.set(piece);
+        f.state.set(State::Finished);
+        f.in_flight.set(InFlight::NONE);
+        // Begun anew each time, with the control words of the thread that begins it.
+        f.left
+            .set(f.stack.begin(fiber_main, fiber.cast_mut().cast()));
     }
 
     /// Puts on the context of virtual thread `piece` at its start.
@@ -499,7 +523,7 @@ impl VirtualTeam {
     /// could not be mended. False: there is no memory for them.
     pub(super) fn reserve_stacks(&self) -> bool {
         while self.stacks.get() < self.job.get().pieces {
-            let Some(stack) = Stack::new(stack_bytes()) else {
+            let Some(stack) = Stack::new(stack_bytes(), self.stacks.get()) else {
                 return false;
             };
             self.stacks.set(self.stacks.get() + 1);
@@ -520,9 +544,9 @@ impl VirtualTeam {
         true
     }
 
-    /// A fiber to run a virtual thread on: one of this runner's, or one that nobody has. Other
-    /// runners may have more of them than they run at once; then there is none, and the virtual
-    /// thread begins on this stack.
+    /// A fiber to run a virtual thread on: one of this runner's, or one that nobody has. There are as
+    /// many as virtual threads, and a runner that is not the only one keeps none that it does not use,
+    /// so there is one. (If there were none, the virtual thread would begin on this stack.)
     fn fiber(&self, r: &Runner) -> Option<*const Fiber> {
         // SAFETY: only this thread touches the list.
         let idle = unsafe { &mut *r.idle.get() };
@@ -530,46 +554,146 @@ impl VirtualTeam {
             Some(fiber) => fiber,
             None => self.orphans.lock().ok()?.pop()?,
         };
-        let fiber = Box::into_raw(fiber);
-        // Begun anew each time, with the control words of the thread that begins it.
-        // SAFETY: taken above; nothing runs on its stack.
-        unsafe {
-            (*fiber)
-                .left
-                .set((*fiber).stack.begin(fiber_main, fiber.cast()));
+        Some(Box::into_raw(fiber))
+    }
+
+    /// Gives back a fiber that [`VirtualTeam::fiber`] gave or a virtual thread has left, and on which
+    /// nothing is to go on.
+    fn put_away(&self, r: &Runner, fiber: *const Fiber) {
+        // SAFETY: made by `Box::into_raw` in `fiber`, and in no list.
+        let fiber = unsafe { Box::from_raw(fiber.cast_mut()) };
+        if self.job.get().alone && r.index == 0 {
+            // SAFETY: only this thread touches the list of idle ones.
+            unsafe { (*r.idle.get()).push(fiber) };
+        } else if let Ok(mut orphans) = self.orphans.lock() {
+            orphans.push(fiber);
         }
-        Some(fiber)
+    }
+
+    /// Fewer real threads than runners were counted on: nobody keeps to a block.
+    fn are_few(&self, job: &Job) -> bool {
+        self.real.load(Ordering::Relaxed) < job.runners
+    }
+
+    /// `fiber`, which runs, waits at a barrier. Where its runner has something else to run on another
+    /// fiber, goes there at once, not by way of the runner's own stack: a processor foresees returns
+    /// by the calls before them, and after each change of stacks it is wrong about all that are
+    /// pending, unless both stacks have come by the same calls. Returns true when the fiber goes on
+    /// again; false, with nothing done, if there is nothing else.
+    pub(super) fn hand_over(&self, th: &Thread, r: &Runner, fiber: &Fiber) -> bool {
+        let next = match self.next_ready(r) {
+            Some(next) => next,
+            None => {
+                let job = self.job.get();
+                let Some(piece) = self.next_piece(r, &job, self.are_few(&job)) else {
+                    return false;
+                };
+                let Some(next) = self.fiber(r) else {
+                    // The runner begins it on its own stack.
+                    r.handed.set(Some(piece));
+                    return false;
+                };
+                r.begun.set(r.begun.get() + 1);
+                self.begin_on(next, piece);
+                next
+            }
+        };
+        r.turn();
+        self.account(r, fiber.piece.get(), r.since.get());
+        fiber.in_flight.set(InFlight::take());
+        // SAFETY: only this thread touches the list.
+        unsafe { (*r.waiting.get()).push(fiber) };
+        self.go_on(th, r, next);
+        // SAFETY: `go_on` made it the fiber to run, and nobody else can take it up. This one is in a
+        // list, and taken up again by whoever takes it out.
+        unsafe { switch::switch(fiber.left.as_ptr(), (*next).left.get()) };
+        true
+    }
+
+    /// What a fiber does first that goes on: puts away the one that the runner has come from, if a
+    /// virtual thread has ended there.
+    pub(super) fn arrived(&self, r: &Runner) {
+        let behind = r.left_behind.replace(null());
+        if !behind.is_null() {
+            self.put_away(r, behind);
+        }
+    }
+
+    /// The virtual thread on `fiber` has come to its end. Where another fiber of the runner can go on,
+    /// goes there and does not return. Returns true where another virtual thread begins on the
+    /// fiber; false, with nothing done, if there is nothing more.
+    pub(super) fn ended(&self, th: &Thread, r: &Runner, fiber: &Fiber) -> bool {
+        let next = self.next_ready(r);
+        let job = self.job.get();
+        let piece = if next.is_none() {
+            self.next_piece(r, &job, self.are_few(&job))
+        } else {
+            None
+        };
+        if next.is_none() && piece.is_none() {
+            return false;
+        }
+        th.slow.leave();
+        r.turn();
+        self.account(r, fiber.piece.get(), r.since.get());
+        let _ = InFlight::take();
+        self.end(th, r);
+        if let Some(piece) = piece {
+            r.begun.set(r.begun.get() + 1);
+            fiber.piece.set(piece);
+            self.enter(th, piece, &job);
+            r.since.set(self.clock(&job));
+            r.turn();
+            th.slow.enter(th);
+            return true;
+        }
+        let Some(next) = next else { return false };
+        self.go_on(th, r, next);
+        // By the fiber that goes on: another runner may begin something on it at once.
+        r.left_behind.set(fiber);
+        // SAFETY: `go_on` made it the fiber to run, and nobody else can take it up. This one's stack is
+        // not taken up again.
+        unsafe { switch::switch(fiber.left.as_ptr(), (*next).left.get()) };
+        unreachable!("a fiber that was put away goes on")
+    }
+
+    /// Makes `next` the fiber that the runner runs, for the switch to it.
+    fn go_on(&self, th: &Thread, r: &Runner, next: *const Fiber) {
+        // SAFETY: in no list, so this runner's alone; freed only with the team.
+        let f = unsafe { &*next };
+        let job = self.job.get();
+        if f.state.get() == State::Finished {
+            self.enter(th, f.piece.get(), &job);
+        } else {
+            th.restore(&f.saved.get());
+            f.in_flight.get().put();
+        }
+        r.current.set(f);
+        r.since.set(self.clock(&job));
+        r.turn();
+        th.slow.enter(th);
     }
 
     /// Runs a fiber until it gives the runner back.
     fn resume(&self, th: &Thread, r: &Runner, fiber: *const Fiber) {
         // SAFETY: in no list, so this runner's alone; freed only with the team.
         let f = unsafe { &*fiber };
-        let begins = f.state.get() == State::Finished;
         let outside = InFlight::take();
-        if begins {
-            self.enter(th, f.piece.get(), &self.job.get());
-        } else {
-            th.restore(&f.saved.get());
-            f.in_flight.get().put();
-        }
-        r.current.set(f);
-        let t0 = self.clock(&self.job.get());
-        r.turn();
-        th.slow.enter(th);
+        self.go_on(th, r, fiber);
         // SAFETY: the fiber was left there, by `suspend`, its end, or its making, and nobody else
         // can take it up.
         unsafe { switch::switch(r.own.as_ptr(), f.left.get()) };
         th.slow.leave();
         r.turn();
-        r.current.set(null());
-        self.account(r, f.piece.get(), t0);
+        // Fibers may have handed over to each other meanwhile: this is the last one.
+        let fiber = r.current.replace(null());
+        // SAFETY: the fiber that has just run on this thread; freed only with the team.
+        let f = unsafe { &*fiber };
+        self.account(r, f.piece.get(), r.since.get());
         match f.state.get() {
             State::Finished => {
                 self.end(th, r);
-                // SAFETY: made by `Box::into_raw` in `fiber`, and in no list; only this thread
-                // touches the list of idle ones.
-                unsafe { (*r.idle.get()).push(Box::from_raw(fiber.cast_mut())) };
+                self.put_away(r, fiber);
             }
             State::Barrier => {
                 f.in_flight.set(InFlight::take());
@@ -641,16 +765,23 @@ impl VirtualTeam {
         let job = self.job.get();
         let ended = r.ended.get();
         th.runner.set(null());
-        // SAFETY: only this thread touches the list.
-        let idle = unsafe { &mut *r.idle.get() };
-        if !idle.is_empty() {
-            // The next region may need them elsewhere.
-            if let Ok(mut orphans) = self.orphans.lock() {
-                orphans.append(idle);
-            }
+        if !job.alone || r.index >= job.runners {
+            self.give_away_idle(r);
         }
         if ended != 0 && self.finished.fetch_add(ended, Ordering::AcqRel) + ended == job.pieces {
             self.done.signal(job.number);
+        }
+    }
+
+    /// Gives the fibers that `r` has no use for to whoever needs them. For its own thread, or the primary
+    /// thread while there is no region.
+    fn give_away_idle(&self, r: &Runner) {
+        // SAFETY: the caller is the only thread that touches the list.
+        let idle = unsafe { &mut *r.idle.get() };
+        if !idle.is_empty() {
+            if let Ok(mut orphans) = self.orphans.lock() {
+                orphans.append(idle);
+            }
         }
     }
 

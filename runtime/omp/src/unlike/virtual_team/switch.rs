@@ -168,6 +168,8 @@ pub(super) type Main = unsafe extern "C" fn(*mut libc::c_void) -> !;
 pub(super) struct Stack {
     base: NonNull<libc::c_void>,
     length: usize,
+    /// Bytes at the high end that are left free.
+    offset: usize,
 }
 
 // SAFETY: a mapping belongs to the process, not to a thread.
@@ -177,13 +179,19 @@ unsafe impl Sync for Stack {}
 
 impl Stack {
     /// A stack of at least `bytes`. Memory is only used as far as it is touched.
-    pub(super) fn new(bytes: usize) -> Option<Stack> {
+    ///
+    /// Stack `number` of several: they begin at different places of a page. If all began at
+    /// the same one, the few lines that each of them uses would share one set of the first-level cache.
+    pub(super) fn new(bytes: usize, number: u32) -> Option<Stack> {
         if !AVAILABLE {
             return None;
         }
         const PAGE: usize = 4096;
         const GUARD: usize = 16 * PAGE;
-        let length = bytes.checked_next_multiple_of(PAGE)?.checked_add(GUARD)?;
+        const STEP: usize = 256;
+        let length = bytes
+            .checked_next_multiple_of(PAGE)?
+            .checked_add(GUARD + PAGE)?;
         let saved = sys::errno();
         // SAFETY: a fresh private mapping, of which the lowest pages are made inaccessible.
         let base = unsafe {
@@ -206,14 +214,16 @@ impl Stack {
         Some(Stack {
             base: NonNull::new(base)?,
             length,
+            offset: number as usize % (PAGE / STEP) * STEP,
         })
     }
 
     /// Makes the stack one that was left just before `main(argument)` is called.
     pub(super) fn begin(&self, main: Main, argument: *mut libc::c_void) -> Left {
-        // SAFETY: the words written are the highest of the mapping.
+        // SAFETY: the words written are in the highest page or the one below, both of the mapping.
         unsafe {
-            let top = self.base.as_ptr().cast::<u8>().add(self.length);
+            let top = self.base.as_ptr().cast::<u8>();
+            let top = top.add(self.length - self.offset);
             Left(frame(top, main, argument))
         }
     }
@@ -307,7 +317,7 @@ mod tests {
 
     #[test]
     fn goes_back_and_forth() {
-        let stack = Stack::new(64 * 1024).expect("stack");
+        let stack = Stack::new(64 * 1024, 3).expect("stack");
         let pair = Pair {
             outside: Cell::new(Left::NOWHERE),
             inside: Cell::new(Left::NOWHERE),

@@ -1,15 +1,16 @@
-//! Regions that a thread may open as ordinary teams without looking any further.
+//! Regions that a thread may open as ordinary teams, or run as teams of one, without looking any further.
 //!
 //! A region that is not worth a virtual team is not to pay for having been thought about either:
 //! the thread that opens it finds here how many more times it may do so unasked.
 //!
 //! An ordinary team of the size that the region asks for is right for any code, so it does not
-//! matter if another object's function has come to the address meanwhile.
+//! matter if another object's function has come to the address meanwhile. A team of one is right for
+//! the code that was read: only regions of the program itself, which is never unloaded, are here for that.
 
 use core::cell::{Cell, OnceCell};
 
 /// A power of two.
-const ENTRIES: usize = 64;
+const ENTRIES: usize = 256;
 
 #[derive(Debug, Default)]
 struct Entry {
@@ -17,6 +18,20 @@ struct Entry {
     code: Cell<usize>,
     threads: Cell<u32>,
     left: Cell<u32>,
+    /// Ticks that an execution by a team of one may take; 0: teams are of the ordinary size.
+    longest: Cell<u64>,
+}
+
+/// What may be done with a region unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pass {
+    /// Nothing.
+    No,
+    /// Open it as an ordinary team.
+    Ordinary,
+    /// Run it as a team of one. Whoever does so and sees it take more ticks than `longest` tells
+    /// [`Ways::take_back`].
+    TeamOfOne { longest: u64 },
 }
 
 /// What one thread knows. Only a thread that opens regions has the table.
@@ -31,28 +46,55 @@ impl Ways {
         &entries[(code >> 4) % ENTRIES]
     }
 
-    /// May the region of `code` be opened as an ordinary team of `threads`, unasked? Counts as done.
+    /// May the region of `code` be run without asking, where a team has `threads`? Counts as done.
     #[inline]
-    pub(super) fn may_pass(&self, code: usize, threads: u32) -> bool {
+    pub(super) fn may_pass(&self, code: usize, threads: u32) -> Pass {
         let Some(entries) = self.entries.get() else {
-            return false;
+            return Pass::No;
         };
         let entry = Self::of(entries, code);
         let left = entry.left.get();
         if left == 0 || entry.code.get() != code || entry.threads.get() != threads {
-            return false;
+            return Pass::No;
         }
         entry.left.set(left - 1);
-        true
+        match entry.longest.get() {
+            0 => Pass::Ordinary,
+            longest => Pass::TeamOfOne { longest },
+        }
     }
 
-    /// It may, so many times.
-    pub(super) fn let_pass(&self, code: usize, threads: u32, times: u32) {
+    fn pass(&self, code: usize, threads: u32, times: u32, longest: u64) {
         let fresh = || (0..ENTRIES).map(|_| Entry::default()).collect();
         let entry = Self::of(self.entries.get_or_init(fresh), code);
         entry.code.set(code);
         entry.threads.set(threads);
         entry.left.set(times);
+        entry.longest.set(longest);
+    }
+
+    /// It may be opened as an ordinary team, so many times.
+    pub(super) fn let_pass(&self, code: usize, threads: u32, times: u32) {
+        self.pass(code, threads, times, 0);
+    }
+
+    /// It may be run as a team of one, so many times, as long as that takes no more than `longest` ticks.
+    pub(super) fn let_pass_alone(&self, code: usize, threads: u32, times: u32, longest: u64) {
+        self.pass(code, threads, times, longest.max(1));
+    }
+
+    /// It is to be asked about again. Returns how many times it might still have passed.
+    #[cold]
+    pub(super) fn take_back(&self, code: usize) -> u32 {
+        let Some(entries) = self.entries.get() else {
+            return 0;
+        };
+        let entry = Self::of(entries, code);
+        if entry.code.get() == code {
+            entry.left.replace(0)
+        } else {
+            0
+        }
     }
 }
 
@@ -63,14 +105,26 @@ mod tests {
     #[test]
     fn so_many_times_and_no_other() {
         let ways = Ways::default();
-        assert!(!ways.may_pass(0x1230, 2));
+        assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
         ways.let_pass(0x1230, 2, 3);
-        assert!(!ways.may_pass(0x1230, 3));
+        assert_eq!(ways.may_pass(0x1230, 3), Pass::No);
         // Another function in the same place of the table.
-        assert!(!ways.may_pass(0x1230 + 16 * ENTRIES, 2));
+        assert_eq!(ways.may_pass(0x1230 + 16 * ENTRIES, 2), Pass::No);
         for _ in 0..3 {
-            assert!(ways.may_pass(0x1230, 2));
+            assert_eq!(ways.may_pass(0x1230, 2), Pass::Ordinary);
         }
-        assert!(!ways.may_pass(0x1230, 2));
+        assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
+    }
+
+    #[test]
+    fn teams_of_one_are_taken_back() {
+        let ways = Ways::default();
+        ways.let_pass_alone(0x1230, 2, 10, 500);
+        for _ in 0..4 {
+            assert_eq!(ways.may_pass(0x1230, 2), Pass::TeamOfOne { longest: 500 });
+        }
+        assert_eq!(ways.take_back(0x1230 + 16 * ENTRIES), 0);
+        assert_eq!(ways.take_back(0x1230), 6);
+        assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
     }
 }
