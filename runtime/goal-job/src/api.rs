@@ -6,7 +6,7 @@
 use crate::choice::Collective;
 use crate::driver::Outcome;
 use crate::memory::Segment;
-use crate::world::{self, JoinError, RunError, World};
+use crate::world::{self, How, JoinError, RunError, World};
 use core::fmt;
 use hetmp_core::hash::HashMap;
 use hetmp_goal::graph::{self, After, Graph, OpId, Work};
@@ -514,7 +514,7 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     let addresses = compiled.addresses.then_some(Segment::ADDRESSES);
     let segments = addresses.into_iter().chain(bound.iter().copied()).collect();
     // SAFETY: passed on to the caller.
-    let outcome = unsafe { world.run(&compiled.schedule, context, segments, true) }?;
+    let outcome = unsafe { world.run(&compiled.schedule, context, segments, How::Alone) }?;
     tables.runs.insert(outcome)
 }
 
@@ -557,7 +557,7 @@ fn begin(
     world: &'static World,
     what: Collective,
     buffers: [Segment; 2],
-    alone: bool,
+    how: How,
 ) -> Result<Arc<Outcome>> {
     let cached = tables().cache.get(&what).cloned();
     let schedule = match cached {
@@ -590,7 +590,7 @@ fn begin(
         })
         .collect();
     // SAFETY: the caller of `start` or `blocking` has promised it for the collective's lengths, which are the schedule's.
-    Ok(unsafe { world.run(&schedule, COLLECTIVES, bound, alone) }?)
+    Ok(unsafe { world.run(&schedule, COLLECTIVES, bound, how) }?)
 }
 
 fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
@@ -605,7 +605,7 @@ fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
 /// # Safety
 /// The buffers are valid for what the collective reads and writes there until the run has ended, and left alone meanwhile.
 pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
-    let outcome = begin(world()?, what, both(give, get), true)?;
+    let outcome = begin(world()?, what, both(give, get), How::Alone)?;
     tables().runs.insert(outcome)
 }
 
@@ -618,7 +618,7 @@ pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<K
 /// As [`start`].
 pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Result<()> {
     let world = world()?;
-    let outcome = begin(world, what, both(give, get), false)?;
+    let outcome = begin(world, what, both(give, get), How::Awaited)?;
     Ok(world.wait(&outcome)?)
 }
 

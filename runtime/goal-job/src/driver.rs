@@ -5,7 +5,7 @@ use crate::memory::Bound;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::sys;
 use hetmp_goal::graph::Work;
-use hetmp_goal::rank::{Failure, Handle, Limits, Rank, StartError, State};
+use hetmp_goal::rank::{Event, Failure, Handle, Limits, Rank, StartError, State};
 use hetmp_goal::schedule::Schedule;
 use std::sync::{Arc, OnceLock};
 
@@ -34,6 +34,7 @@ const FAILED: u32 = 2;
 pub struct Outcome {
     word: AtomicU32,
     failure: OnceLock<Failure>,
+    events: OnceLock<Vec<Event>>,
 }
 
 impl Outcome {
@@ -49,6 +50,11 @@ impl Outcome {
                 .copied()
                 .unwrap_or(Failure::Abandoned))),
         }
+    }
+
+    /// What happened to the operations of a traced run that has ended.
+    pub fn events(&self) -> &[Event] {
+        self.events.get().map_or(&[], Vec::as_slice)
     }
 
     fn set(&self, state: State) {
@@ -122,6 +128,7 @@ impl Driver {
         schedule: &Arc<Schedule>,
         context: u32,
         memory: Bound,
+        traced: bool,
     ) -> Result<Arc<Outcome>, StartError> {
         for peer in schedule.peers() {
             if *peer != self.here.rank && !self.known.contains(peer) {
@@ -130,7 +137,8 @@ impl Driver {
             }
         }
         let needs_time = |w: &Work| matches!(w, Work::Timestamp { .. } | Work::Calc { .. });
-        let clocked = schedule.works().any(|w| needs_time(&w));
+        let clocked = traced || schedule.works().any(|w| needs_time(&w));
+        self.rank.trace(traced);
         let now = if clocked { sys::monotonic_ns() } else { 0 };
         let run = self.rank.start(schedule, context, Box::new(memory), now)?;
         let outcome = Arc::new(Outcome::default());
@@ -186,6 +194,9 @@ impl Driver {
                 None => Look::Nothing,
             };
             if look == Look::Packet {
+                if self.clocked > 0 {
+                    self.rank.tick(sys::monotonic_ns());
+                }
                 self.rank.bytes(peer, &buffer);
             }
             self.buffer = buffer;
@@ -232,6 +243,11 @@ impl Driver {
             };
             let open = self.open.swap_remove(at);
             self.clocked -= usize::from(open.clocked);
+            let events = self.rank.events(run);
+            if !events.is_empty() {
+                // Set once: a run ends once.
+                let _ = open.outcome.events.set(events.to_vec());
+            }
             if let Some((state, memory)) = self.rank.take(run) {
                 drop(memory);
                 open.outcome.set(state);

@@ -71,6 +71,17 @@ pub enum RunError {
     },
 }
 
+/// What else is known about a run when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Nobody waits for it soon: a progress thread has to look after it.
+    Alone,
+    /// Its caller waits for it at once.
+    Awaited,
+    /// As [`How::Alone`], and what happens to its operations is kept: [`Outcome::events`].
+    Traced,
+}
+
 /// This process as a rank of its job.
 pub struct World {
     job: &'static Job,
@@ -359,7 +370,7 @@ impl World {
         self.driver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run of a schedule. `alone`: nobody will wait for it soon, so that a progress thread has to look after it.
+    /// Begins a run of a schedule.
     ///
     /// # Errors
     /// [`RunError`]: nothing has begun.
@@ -372,18 +383,18 @@ impl World {
         schedule: &Arc<Schedule>,
         context: u32,
         segments: Box<[Segment]>,
-        alone: bool,
+        how: How,
     ) -> Result<Arc<Outcome>, RunError> {
         let bytes = schedule.scratchpad();
         // SAFETY: passed on to the caller.
         let memory = unsafe { Bound::new(segments, bytes) }.ok_or(RunError::NoMemory { bytes })?;
         let mut driver = self.lock();
         let outcome = driver
-            .start(schedule, context, memory)
+            .start(schedule, context, memory, how == How::Traced)
             .map_err(RunError::Start)?;
         self.duty.runs(driver.running() as u32);
         drop(driver);
-        if alone {
+        if how != How::Awaited {
             self.duty.call();
         }
         Ok(outcome)

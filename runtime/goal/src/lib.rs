@@ -25,6 +25,7 @@ pub mod graph;
 mod map;
 pub mod matching;
 pub mod memory;
+pub mod msccl;
 pub mod network;
 pub mod packet;
 pub mod rank;

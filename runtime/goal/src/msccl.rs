@@ -1,0 +1,633 @@
+//! Algorithms of MSCCL (collectives of GPUs as XML), as graphs.
+//!
+//! **Data in**: the XML text, the length of a chunk. **Data out**: a graph for each GPU, which is a rank here, or the first
+//! mistake found. Nothing of XML is understood beyond elements, attributes and comments.
+//!
+//! A GPU's *thread blocks* run at once, each with its steps one after the other; a step may wait for a step of another thread
+//! block (`depid`, `deps`). A thread block sends to one peer and receives from one, over a *channel*, which becomes the tag.
+//! Segment 0 is the input, segment 1 the output, `s` the scratchpad.
+//!
+//! | step | operations |
+//! | --- | --- |
+//! | `s` | send from the source |
+//! | `r` | receive into the destination |
+//! | `rcs` | receive into the destination, send from there |
+//! | `rrc` | receive, destination = source + what came |
+//! | `rrs` | receive, send source + what came |
+//! | `rrcs` | both |
+//! | `re` | destination = destination + source |
+//! | `cpy` | copy the source to the destination |
+//! | `nop` | nothing: one more step to wait for |
+//!
+//! GPUs copy what they send into a buffer of the connection, so that a send never waits for its receive there. Messages
+//! that are offered first do wait. So a step waits only for the *beginning* of a send before it, unless it writes what the
+//! send reads.
+
+use crate::collectives::Vector;
+use crate::element::{Arithmetic, Type};
+use crate::graph::{self, After, Graph, OpId, Work};
+use crate::memory::Buffer;
+use core::fmt;
+use std::collections::BTreeMap;
+
+/// Most GPUs, chunks of a buffer, and steps of a thread block.
+const MOST: i64 = 1 << 16;
+/// Most operations of one GPU: what orders them is kept for all pairs.
+const MOST_OPERATIONS: usize = 1 << 14;
+
+/// What is wrong with an algorithm.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// From 1; 0 where it is the whole.
+    pub line: usize,
+    /// What stands there, and what is accepted.
+    pub what: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.what),
+            line => write!(f, "line {line}: {}", self.what),
+        }
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+fn wrong<T>(line: usize, what: impl fmt::Display) -> Result<T, Wrong> {
+    let what = what.to_string();
+    Err(Wrong { line, what })
+}
+
+/// An algorithm for a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Algorithm {
+    /// What it calls itself.
+    pub name: String,
+    /// Which collective: `allreduce`, `allgather`, ...
+    pub collective: String,
+    /// One for each GPU.
+    pub graphs: Vec<Graph>,
+}
+
+/// How chunks are reduced, and how long they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// The elements of one chunk.
+    pub elements: Vector,
+}
+
+impl Chunk {
+    /// Sums of so many floats.
+    #[must_use]
+    pub fn floats(count: u64) -> Chunk {
+        Chunk {
+            elements: Vector {
+                op: Arithmetic::Add,
+                element: Type::Float,
+                count,
+            },
+        }
+    }
+}
+
+/// An element's beginning, or its end.
+#[derive(Debug)]
+struct Tag<'t> {
+    line: usize,
+    name: &'t str,
+    /// `</name>`.
+    closes: bool,
+    /// `<name/>`, or `</name>`.
+    ends: bool,
+    attributes: Vec<(&'t str, &'t str)>,
+}
+
+impl<'t> Tag<'t> {
+    fn text(&self, name: &str) -> Option<&'t str> {
+        let found = self.attributes.iter().find(|(n, _)| *n == name);
+        found.map(|(_, value)| *value)
+    }
+
+    /// A number from `least` to [`MOST`].
+    fn number(&self, name: &str, least: i64) -> Result<i64, Wrong> {
+        let text = self.text(name).unwrap_or("(missing)");
+        match text.parse() {
+            Ok(n) if (least..=MOST).contains(&n) => Ok(n),
+            _ => wrong(
+                self.line,
+                format_args!(
+                    "{}: {name} {text}: a number from {least} to {MOST} is accepted",
+                    self.name
+                ),
+            ),
+        }
+    }
+}
+
+/// The elements' tags, in order.
+fn tags(text: &str) -> Result<Vec<Tag<'_>>, Wrong> {
+    let mut found = Vec::new();
+    let (mut rest, mut line) = (text, 1);
+    while let Some(start) = rest.find('<') {
+        line += rest[..start].matches('\n').count();
+        rest = &rest[start..];
+        let (end, skip) = if rest.starts_with("<!--") {
+            (rest.find("-->").map(|e| e + 3), true)
+        } else {
+            let skip = rest.starts_with("<?") || rest.starts_with("<!");
+            (rest.find('>').map(|e| e + 1), skip)
+        };
+        let Some(end) = end else {
+            return wrong(line, "<: an element that ends is accepted");
+        };
+        let (tag, behind) = rest.split_at(end);
+        if !skip {
+            found.push(tag_of(&tag[1..tag.len() - 1], line)?);
+        }
+        line += tag.matches('\n').count();
+        rest = behind;
+    }
+    Ok(found)
+}
+
+fn tag_of(text: &str, line: usize) -> Result<Tag<'_>, Wrong> {
+    let closes = text.starts_with('/');
+    let text = text.strip_prefix('/').unwrap_or(text);
+    let ends = text.ends_with('/') || closes;
+    let text = text.strip_suffix('/').unwrap_or(text).trim();
+    let name_end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let (name, mut rest) = text.split_at(name_end);
+    let mut attributes = Vec::new();
+    loop {
+        rest = rest.trim_start();
+        if rest.is_empty() {
+            break;
+        }
+        let pair = rest.split_once('=').and_then(|(key, value)| {
+            let value = value.trim_start();
+            let quote = value.chars().next().filter(|q| matches!(q, '"' | '\''))?;
+            let (value, behind) = value[1..].split_once(quote)?;
+            Some((key.trim(), value, behind))
+        });
+        let Some((key, value, behind)) = pair else {
+            return wrong(line, format_args!("{rest}: NAME=\"VALUE\" is accepted"));
+        };
+        attributes.push((key, value));
+        rest = behind;
+    }
+    Ok(Tag {
+        line,
+        name,
+        closes,
+        ends,
+        attributes,
+    })
+}
+
+/// One GPU under construction.
+struct Gpu {
+    graph: Graph,
+    chunk: Chunk,
+    scratch: u64,
+    chunks: [i64; 3],
+    /// The last operation of each step, by thread block and step.
+    steps: BTreeMap<(i64, i64), OpId>,
+    /// Steps that wait for others: line, first operation, thread block and step.
+    waits: Vec<(usize, OpId, (i64, i64))>,
+}
+
+/// A thread block under construction.
+struct Block {
+    id: i64,
+    send: i64,
+    recv: i64,
+    channel: i64,
+    last: Option<OpId>,
+    next: i64,
+}
+
+impl Gpu {
+    /// Chunks of a buffer of this GPU.
+    fn piece(&self, tag: &Tag<'_>, which: &str) -> Result<Buffer, Wrong> {
+        let bytes = self.chunk.elements.bytes();
+        let name = tag.text(&format!("{which}buf")).unwrap_or("(missing)");
+        let (at, n) = (
+            tag.number(&format!("{which}off"), 0)?,
+            tag.number("cnt", 1)?,
+        );
+        let place = match name {
+            "i" => 0,
+            "o" => 1,
+            "s" => 2,
+            _ => {
+                return wrong(
+                    tag.line,
+                    format_args!("buffer {name}: i, o and s are accepted"),
+                )
+            }
+        };
+        if at + n > self.chunks[place] {
+            return wrong(
+                tag.line,
+                format_args!(
+                    "chunks {at} to {} of buffer {name}: up to {} are there",
+                    at + n - 1,
+                    self.chunks[place]
+                ),
+            );
+        }
+        let (offset, bytes) = (bytes * at as u64, bytes * n as u64);
+        Ok(match place {
+            2 => Buffer::scratch(self.scratch + offset, bytes),
+            n => Buffer::user(n as u16, offset, bytes),
+        })
+    }
+
+    fn add(&mut self, line: usize, work: Work, before: &[OpId]) -> Result<OpId, Wrong> {
+        if self.graph.operations().len() >= MOST_OPERATIONS {
+            return wrong(
+                line,
+                format_args!("operations: up to {MOST_OPERATIONS} are accepted"),
+            );
+        }
+        let told = |e: graph::Error| Wrong {
+            line,
+            what: e.to_string(),
+        };
+        let op = self.graph.add(work).map_err(told)?;
+        for earlier in before {
+            let is_send = matches!(self.graph.operations()[earlier.index()], Work::Send { .. });
+            let after = if is_send {
+                After::Begun
+            } else {
+                After::Complete
+            };
+            self.graph.order(op, after, *earlier).map_err(told)?;
+        }
+        Ok(op)
+    }
+
+    fn step(&mut self, block: &mut Block, tag: &Tag<'_>) -> Result<(), Wrong> {
+        let kind = tag.text("type").unwrap_or("(missing)");
+        let number = tag.number("s", 0)?;
+        if number != block.next {
+            return wrong(
+                tag.line,
+                format_args!("step {number}: {} is accepted here", block.next),
+            );
+        }
+        block.next += 1;
+        let (channel, line) = (block.channel as u32, tag.line);
+        let peer = |n: i64, what: &str| -> Result<u32, Wrong> {
+            u32::try_from(n).or_else(|_| {
+                wrong(
+                    line,
+                    format_args!("step {kind}: a thread block with a peer to {what} is accepted"),
+                )
+            })
+        };
+        let (src, dst) = (|g: &Gpu| g.piece(tag, "src"), |g: &Gpu| g.piece(tag, "dst"));
+        let before: Vec<OpId> = block.last.into_iter().collect();
+        let send = |from: Buffer| -> Result<Work, Wrong> {
+            Ok(Work::Send {
+                to: peer(block.send, "send to")?,
+                tag: channel,
+                from: vec![from],
+            })
+        };
+        let recv = |into: Buffer| -> Result<Work, Wrong> {
+            Ok(Work::Recv {
+                from: peer(block.recv, "receive from")?,
+                tag: channel,
+                into: vec![into],
+            })
+        };
+        let v = self.chunk.elements;
+        let combine = |target: Buffer, operand: Buffer| Work::Local {
+            op: v.op,
+            element: v.element,
+            target: vec![target],
+            operand: vec![operand],
+        };
+        let first = OpId(self.graph.operations().len() as u32);
+        let last = match kind {
+            "s" => self.add(line, send(src(self)?)?, &before)?,
+            "r" => self.add(line, recv(dst(self)?)?, &before)?,
+            "rcs" => {
+                let into = dst(self)?;
+                let got = self.add(line, recv(into)?, &before)?;
+                self.add(line, send(into)?, &[got])?
+            }
+            "rrc" | "rrs" | "rrcs" => {
+                let own = src(self)?;
+                let came = Buffer::scratch(self.graph.scratch(own.bytes), own.bytes);
+                let got = self.add(line, recv(came)?, &before)?;
+                // What came is the target, so that the source stays as it is.
+                let mut last = self.add(line, combine(came, own), &[got])?;
+                if kind != "rrs" {
+                    let copy = Work::Copy {
+                        into: vec![dst(self)?],
+                        from: vec![came],
+                    };
+                    last = self.add(line, copy, &[last])?;
+                }
+                if kind != "rrc" {
+                    last = self.add(line, send(came)?, &[last])?;
+                }
+                last
+            }
+            "re" => {
+                let work = combine(dst(self)?, src(self)?);
+                self.add(line, work, &before)?
+            }
+            "cpy" => {
+                let work = Work::Copy {
+                    into: vec![dst(self)?],
+                    from: vec![src(self)?],
+                };
+                self.add(line, work, &before)?
+            }
+            "nop" => self.add(line, Work::Calc { nanoseconds: 0 }, &before)?,
+            _ => {
+                return wrong(
+                    line,
+                    format_args!(
+                        "step {kind}: s, r, rcs, rrc, rrs, rrcs, re, cpy and nop are accepted"
+                    ),
+                )
+            }
+        };
+        block.last = Some(last);
+        self.steps.insert((block.id, number), last);
+        let on = tag.number("depid", -1)?;
+        if on >= 0 {
+            self.waits.push((line, first, (on, tag.number("deps", 0)?)));
+        }
+        Ok(())
+    }
+
+    /// Adds what steps wait for, and the ends of sends that later operations overwrite.
+    fn finish(mut self) -> Result<Graph, Wrong> {
+        for (line, first, on) in core::mem::take(&mut self.waits) {
+            let Some(earlier) = self.steps.get(&on).copied() else {
+                return wrong(
+                    line,
+                    format_args!(
+                        "depid {} deps {}: a step of this GPU is accepted",
+                        on.0, on.1
+                    ),
+                );
+            };
+            if let Err(e) = self.graph.requires(first, earlier) {
+                return wrong(line, e);
+            }
+        }
+        let later = reached(&self.graph).ok_or_else(|| Wrong {
+            line: 0,
+            what: format!(
+                "GPU {}: steps that wait for each other in a circle",
+                self.graph.rank()
+            ),
+        })?;
+        let ops = self.graph.operations();
+        let mut more = Vec::new();
+        for (send, work) in ops.iter().enumerate() {
+            let Work::Send { from, .. } = work else {
+                continue;
+            };
+            for (writer, other) in ops.iter().enumerate() {
+                let touches = || {
+                    let mut pairs = other
+                        .writes()
+                        .iter()
+                        .flat_map(|w| from.iter().map(move |f| (w, f)));
+                    pairs.any(|(w, f)| w.overlaps(f))
+                };
+                if later[send][writer / 64] >> (writer % 64) & 1 == 1 && touches() {
+                    more.push((OpId(writer as u32), OpId(send as u32)));
+                }
+            }
+        }
+        for (writer, send) in more {
+            if let Err(e) = self.graph.requires(writer, send) {
+                return wrong(0, e);
+            }
+        }
+        Ok(self.graph)
+    }
+}
+
+/// For each operation the set of those behind it, as bits; `None` where there is a circle.
+fn reached(graph: &Graph) -> Option<Vec<Vec<u64>>> {
+    let n = graph.operations().len();
+    let mut before = vec![0usize; n];
+    let mut behind = vec![Vec::new(); n];
+    for (later, _, earlier) in graph.edges() {
+        before[later] += 1;
+        behind[earlier].push(later);
+    }
+    let mut order: Vec<usize> = (0..n).filter(|i| before[*i] == 0).collect();
+    let mut at = 0;
+    while at < order.len() {
+        for later in &behind[order[at]] {
+            before[*later] -= 1;
+            if before[*later] == 0 {
+                order.push(*later);
+            }
+        }
+        at += 1;
+    }
+    if order.len() < n {
+        return None;
+    }
+    let mut bits = vec![vec![0u64; n.div_ceil(64)]; n];
+    for i in order.into_iter().rev() {
+        let mut mine = core::mem::take(&mut bits[i]);
+        for later in &behind[i] {
+            mine[later / 64] |= 1 << (later % 64);
+            for (a, b) in mine.iter_mut().zip(&bits[*later]) {
+                *a |= b;
+            }
+        }
+        bits[i] = mine;
+    }
+    Some(bits)
+}
+
+/// Reads an algorithm.
+///
+/// # Errors
+/// The first mistake found.
+pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
+    if chunk.elements.element.bytes() == 0 || chunk.elements.bytes() > 1 << 32 {
+        return wrong(0, "chunk: up to 4 GiB of elements are accepted");
+    }
+    let mut tags = tags(text)?.into_iter();
+    let algo = match tags.next() {
+        Some(tag) if tag.name == "algo" && !tag.ends => tag,
+        _ => return wrong(0, "an <algo> element is accepted"),
+    };
+    let gpus = algo.number("ngpus", 1)?;
+    let said = |name| algo.text(name).unwrap_or("").to_owned();
+    let (name, collective) = (said("name"), said("coll"));
+    let mut graphs: BTreeMap<i64, Graph> = BTreeMap::new();
+    let mut gpu: Option<(i64, Gpu)> = None;
+    let mut block: Option<Block> = None;
+    for tag in tags {
+        let misplaced = |tag: &Tag<'_>| -> Result<(), Wrong> {
+            let slash = if tag.closes { "/" } else { "" };
+            wrong(
+                tag.line,
+                format_args!(
+                    "<{slash}{}>: gpu in algo, tb in gpu and step in tb are accepted",
+                    tag.name
+                ),
+            )
+        };
+        match (tag.name, tag.closes, &mut gpu, &mut block) {
+            ("gpu", false, None, None) => {
+                let id = tag.number("id", 0)?;
+                if id >= gpus || graphs.contains_key(&id) {
+                    return wrong(
+                        tag.line,
+                        format_args!("gpu {id}: each of 0 to {} once is accepted", gpus - 1),
+                    );
+                }
+                let made = new_gpu(&tag, id, gpus, chunk)?;
+                if tag.ends {
+                    graphs.insert(id, made.graph);
+                } else {
+                    gpu = Some((id, made));
+                }
+            }
+            ("gpu", true, Some(_), None) => {
+                if let Some((id, made)) = gpu.take() {
+                    graphs.insert(id, made.finish()?);
+                }
+            }
+            ("tb", false, Some(_), None) => {
+                let made = Block {
+                    id: tag.number("id", 0)?,
+                    send: tag.number("send", -1)?,
+                    recv: tag.number("recv", -1)?,
+                    channel: tag.number("chan", 0)?,
+                    last: None,
+                    next: 0,
+                };
+                block = (!tag.ends).then_some(made);
+            }
+            ("tb", true, Some(_), Some(_)) => block = None,
+            ("step", false, Some((_, gpu)), Some(block)) if tag.ends => gpu.step(block, &tag)?,
+            ("algo", true, None, None) => break,
+            _ => misplaced(&tag)?,
+        }
+    }
+    if gpu.is_some() || graphs.len() as i64 != gpus {
+        return wrong(
+            0,
+            format_args!("{} of {gpus} GPUs: all of them are accepted", graphs.len()),
+        );
+    }
+    Ok(Algorithm {
+        name,
+        collective,
+        graphs: graphs.into_values().collect(),
+    })
+}
+
+fn new_gpu(tag: &Tag<'_>, id: i64, gpus: i64, chunk: Chunk) -> Result<Gpu, Wrong> {
+    let told = |e: graph::Error| Wrong {
+        line: tag.line,
+        what: e.to_string(),
+    };
+    let chunks = [
+        tag.number("i_chunks", 0)?,
+        tag.number("o_chunks", 0)?,
+        tag.number("s_chunks", 0)?,
+    ];
+    let bytes = chunk.elements.bytes();
+    let mut graph = Graph::new(id as u32, gpus as u32).map_err(told)?;
+    graph.segment(bytes * chunks[0] as u64).map_err(told)?;
+    graph.segment(bytes * chunks[1] as u64).map_err(told)?;
+    let scratch = graph.scratch(bytes * chunks[2] as u64);
+    Ok(Gpu {
+        graph,
+        chunk,
+        scratch,
+        chunks,
+        steps: BTreeMap::new(),
+        waits: Vec::new(),
+    })
+}
+
+/// What a collective does to the buffers, as far as it is known here: for checks with real data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Data {
+    /// Segments 0 and 1 of each rank before, in elements.
+    pub before: Vec<[Vec<f32>; 2]>,
+    /// Likewise afterwards; `None` for elements of which nothing is said.
+    pub after: Vec<[Vec<Option<f32>>; 2]>,
+}
+
+impl Algorithm {
+    /// Buffers of small whole numbers, and what the collective makes of them. `None` for collectives and shapes other than
+    /// allreduce, allgather and alltoall, where the operation is the sum of floats.
+    #[must_use]
+    pub fn data(&self) -> Option<Data> {
+        let ranks = self.graphs.len();
+        let lengths = |r: usize| [0, 1].map(|s| self.graphs[r].segments[s] as usize / 4);
+        let value = |rank: usize, i: usize| ((rank * 31 + i * 7) % 64) as f32;
+        let mut before: Vec<[Vec<f32>; 2]> = (0..ranks)
+            .map(|r| {
+                let [i, o] = lengths(r);
+                [(0..i).map(|k| value(r, k)).collect(), vec![-1.0; o]]
+            })
+            .collect();
+        let mut after: Vec<[Vec<Option<f32>>; 2]> = before
+            .iter()
+            .map(|[i, o]| [vec![None; i.len()], vec![None; o.len()]])
+            .collect();
+        let [i, o] = lengths(0);
+        if (0..ranks).any(|r| lengths(r) != [i, o]) {
+            return None;
+        }
+        let sum = |k: usize| (0..ranks).map(|r| value(r, k)).sum::<f32>();
+        match (self.collective.as_str(), i, o) {
+            ("allreduce", i, o) if i > 0 && (o == 0 || o == i) => {
+                for segments in &mut after {
+                    let at = usize::from(o > 0);
+                    segments[at] = (0..i).map(|k| Some(sum(k))).collect();
+                }
+            }
+            // In place: what a rank gives is in the output already.
+            ("allgather", 0, o) if o % ranks == 0 => {
+                let n = o / ranks;
+                for (r, segments) in before.iter_mut().enumerate() {
+                    for k in 0..n {
+                        segments[1][r * n + k] = value(r, k);
+                    }
+                }
+                for segments in &mut after {
+                    segments[1] = (0..o)
+                        .map(|k| Some(value(k / n.max(1), k % n.max(1))))
+                        .collect();
+                }
+            }
+            ("allgather", i, o) if o == i * ranks => {
+                for segments in &mut after {
+                    segments[1] = (0..o).map(|k| Some(value(k / i, k % i))).collect();
+                }
+            }
+            ("alltoall", i, o) if i == o && i % ranks == 0 => {
+                let n = i / ranks;
+                for (r, segments) in after.iter_mut().enumerate() {
+                    segments[1] = (0..o).map(|k| Some(value(k / n, r * n + k % n))).collect();
+                }
+            }
+            _ => return None,
+        }
+        Some(Data { before, after })
+    }
+}
