@@ -1,7 +1,8 @@
 //! `hetmp goal`: schedules of collective communication as files.
 //!
 //! * `check` finds what is wrong with the graphs of a whole job and runs them in one thread; `compile` writes one rank's
-//!   binary schedule; `show` reads one; `plot` draws a job as a graph for Graphviz.
+//!   binary schedule; `show` reads one; `plot` draws a job as a graph for Graphviz; `import` writes an algorithm of MSCCL in the
+//!   text form; `run` runs a job for real, one rank in each process of `hetrun`.
 //!
 //! The formats and everything that is decided are `hetmp_goal`'s.
 
@@ -12,13 +13,16 @@ use hetmp_goal::memory::{total, Owned};
 use hetmp_goal::network::Network;
 use hetmp_goal::rank::{Limits, State};
 use hetmp_goal::schedule::Schedule;
-use hetmp_goal::text;
+use hetmp_goal::{msccl, text};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of a file: schedules of simulators are long, but a mistyped name may be a disk.
 const MOST_BYTES: u64 = 1 << 30;
+
+mod real;
+mod timeline;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -31,16 +35,16 @@ enum What {
     /// Looks for messages without a partner and for ranks that wait for each other in a circle, then runs the job in
     /// one thread
     Check {
-        /// A job in the text form of LogGOPSim and ATLAHS
-        file: PathBuf,
+        #[command(flatten)]
+        job: Job,
         /// Draws the order in which messages arrive
         #[arg(long, value_name = "N", default_value_t = 1)]
         seed: u64,
     },
     /// Writes one rank's binary schedule
     Compile {
-        /// A job in the text form
-        file: PathBuf,
+        #[command(flatten)]
+        job: Job,
         /// Whose schedule
         #[arg(long, value_name = "N", default_value_t = 0)]
         rank: u32,
@@ -55,17 +59,74 @@ enum What {
     },
     /// Prints a job as a graph in Graphviz's DOT
     Plot {
-        /// A job in the text form
-        file: PathBuf,
+        #[command(flatten)]
+        job: Job,
     },
+    /// Prints an algorithm of MSCCL in the text form: lengths and dependences, without the memory
+    Import {
+        #[command(flatten)]
+        job: Job,
+    },
+    /// Runs a job, one rank in each process that hetrun starts, and checks that its order is the graph's
+    Run(real::Arguments),
+}
+
+/// A job from a file.
+#[derive(Debug, clap::Args)]
+struct Job {
+    /// A job in the text form of LogGOPSim and ATLAHS, or an algorithm of MSCCL (XML)
+    file: PathBuf,
+    /// Floats in a chunk of an algorithm of MSCCL
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u64).range(1..=1 << 28))]
+    chunk: u64,
+}
+
+/// What a file holds.
+struct Loaded {
+    graphs: Vec<Graph>,
+    /// Of MSCCL: with memory, and perhaps with a collective whose result is known.
+    algorithm: Option<msccl::Algorithm>,
+}
+
+impl Job {
+    fn load(&self) -> Result<Loaded, String> {
+        let shown = self.file.display();
+        let text = String::from_utf8(bytes(&self.file)?)
+            .map_err(|_| format!("file {shown}: not UTF-8: a text is accepted"))?;
+        if text.trim_start().starts_with('<') {
+            let algorithm = msccl::read(&text, msccl::Chunk::floats(self.chunk))
+                .map_err(|e| format!("file {shown}: {e}"))?;
+            return Ok(Loaded {
+                graphs: algorithm.graphs.clone(),
+                algorithm: Some(algorithm),
+            });
+        }
+        let graphs = text::read(&text).map_err(|e| format!("file {shown}: {e}"))?;
+        Ok(Loaded {
+            graphs,
+            algorithm: None,
+        })
+    }
+
+    fn graphs(&self) -> Result<Vec<Graph>, String> {
+        self.load().map(|l| l.graphs)
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
     let done = match &arguments.what {
-        What::Check { file, seed } => return check(file, *seed),
-        What::Compile { file, rank, output } => compile(file, *rank, output),
+        What::Check { job, seed } => return check(job, *seed),
+        What::Compile { job, rank, output } => compile(job, *rank, output),
         What::Show { file } => show(file),
-        What::Plot { file } => job(file).map(|graphs| plot(&graphs)),
+        What::Plot { job } => job.graphs().map(|graphs| plot(&graphs)),
+        What::Import { job } => job.load().and_then(|loaded| match loaded.algorithm {
+            Some(algorithm) => Ok(text::write(&algorithm.graphs)),
+            None => Err(format!(
+                "file {}: an algorithm of MSCCL (XML) is accepted",
+                job.file.display()
+            )),
+        }),
+        What::Run(arguments) => return real::run(arguments),
     };
     match done {
         Ok(text) => Output {
@@ -88,15 +149,8 @@ fn bytes(file: &Path) -> Result<Vec<u8>, String> {
     std::fs::read(file).map_err(|e| wrong(&e))
 }
 
-fn job(file: &Path) -> Result<Vec<Graph>, String> {
-    let shown = file.display();
-    let text = String::from_utf8(bytes(file)?)
-        .map_err(|_| format!("file {shown}: not UTF-8: a text is accepted"))?;
-    text::read(&text).map_err(|e| format!("file {shown}: {e}"))
-}
-
-fn check(file: &Path, seed: u64) -> Output {
-    let graphs = match job(file) {
+fn check(job: &Job, seed: u64) -> Output {
+    let graphs = match job.graphs() {
         Ok(graphs) => graphs,
         Err(error) => return Output::refuse(error),
     };
@@ -125,7 +179,9 @@ fn rehearse(graphs: &[Graph], seed: u64) -> Result<String, String> {
     for graph in graphs {
         let rank = graph.rank();
         let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
-        let started = net.start(&Arc::new(schedule), 0, Box::new(Owned::default()));
+        let segments = schedule.segments().iter().map(|n| vec![0; *n as usize]);
+        let memory = Owned::new(segments.collect());
+        let started = net.start(&Arc::new(schedule), 0, Box::new(memory));
         handles.push(started.map_err(|e| format!("rank {rank}: {e}"))?);
     }
     net.run();
@@ -148,8 +204,8 @@ fn rehearse(graphs: &[Graph], seed: u64) -> Result<String, String> {
     ))
 }
 
-fn compile(file: &Path, rank: u32, output: &Path) -> Result<String, String> {
-    let graphs = job(file)?;
+fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
+    let graphs = job.graphs()?;
     let last = graphs.len() - 1;
     let graph = graphs
         .get(rank as usize)

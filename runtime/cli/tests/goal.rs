@@ -142,3 +142,123 @@ fn what_is_wrong_costs_a_line() {
         assert_eq!(err.lines().count(), 1, "{err}");
     }
 }
+
+/// `hetmp goal run` in the processes of a job.
+fn run(ranks: u32, engine: &str, way: &str, arguments: &[&str]) -> (i32, String, String) {
+    let ran = Command::new(env!("CARGO_BIN_EXE_hetrun"))
+        .args([
+            "-n",
+            &ranks.to_string(),
+            env!("CARGO_BIN_EXE_hetmp"),
+            "goal",
+            "run",
+        ])
+        .args(arguments)
+        .env("HETMP_GOAL_ENGINE", engine)
+        .env("HETMP_NIC", way)
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        ran.status.code().unwrap(),
+        text(ran.stdout),
+        text(ran.stderr),
+    )
+}
+
+#[test]
+fn a_schedule_runs_for_real_in_the_order_of_its_graph() {
+    let folder = Folder::new("run");
+    let file = folder.file("tree.goal", tree().as_bytes());
+    let (svg, trace) = (folder.0.join("t.svg"), folder.0.join("t.json"));
+    for (engine, way) in [("user", "auto"), ("thread", "auto"), ("thread", "tcp")] {
+        let arguments = [
+            shown(&file),
+            "--times",
+            "3",
+            "--svg",
+            shown(&svg),
+            "--trace",
+            shown(&trace),
+        ];
+        let (status, out, errors) = run(8, engine, way, &arguments);
+        assert_eq!((status, errors.as_str()), (0, ""), "{out}");
+        let begins = format!(
+            "8 ranks, 22 operations, 3 times by engine {engine}: every order is the graph's;"
+        );
+        assert!(out.starts_with(&begins), "{out}");
+        let picture = std::fs::read_to_string(&svg).unwrap();
+        assert_eq!(picture.matches("<title>").count(), 22, "{picture}");
+        assert!(picture.contains("rank 7"));
+        let trace = std::fs::read_to_string(&trace).unwrap();
+        assert_eq!(trace.matches("\"ph\":\"X\"").count(), 22);
+    }
+}
+
+#[test]
+fn a_job_of_another_size_is_refused() {
+    let folder = Folder::new("size");
+    let file = folder.file("tree.goal", tree().as_bytes());
+    let (status, _, errors) = run(2, "thread", "auto", &[shown(&file)]);
+    assert_eq!(status, 2);
+    assert!(
+        errors.contains("hetmp: 2 processes for a job of 8 ranks: hetrun -n 8 is accepted"),
+        "{errors}"
+    );
+}
+
+/// All pairs exchange: an alltoall of three GPUs, one chunk for each.
+fn alltoall() -> String {
+    let mut text =
+        String::from("<algo name=\"pairs\" ngpus=\"3\" coll=\"alltoall\" inplace=\"0\">\n");
+    for r in 0..3 {
+        text.push_str(&format!(
+            "<gpu id=\"{r}\" i_chunks=\"3\" o_chunks=\"3\" s_chunks=\"0\">\n"
+        ));
+        for p in 0..3 {
+            let (kind, peer) = if p == r { ("cpy", -1) } else { ("s", p) };
+            text.push_str(&format!(
+                "<tb id=\"{p}\" send=\"{peer}\" recv=\"{peer}\" chan=\"0\">\
+                 <step s=\"0\" type=\"{kind}\" srcbuf=\"i\" srcoff=\"{p}\" dstbuf=\"o\" dstoff=\"{r}\" cnt=\"1\" depid=\"-1\" deps=\"-1\"/>\n"
+            ));
+            if p != r {
+                text.push_str(&format!(
+                    "<step s=\"1\" type=\"r\" srcbuf=\"i\" srcoff=\"{r}\" dstbuf=\"o\" dstoff=\"{p}\" cnt=\"1\" depid=\"-1\" deps=\"-1\"/>\n"
+                ));
+            }
+            text.push_str("</tb>\n");
+        }
+        text.push_str("</gpu>\n");
+    }
+    text + "</algo>\n"
+}
+
+#[test]
+fn an_algorithm_of_msccl_is_imported_and_runs_with_data() {
+    let folder = Folder::new("msccl");
+    let file = folder.file("pairs.xml", alltoall().as_bytes());
+    let (status, text, errors) = goal(&["import", shown(&file), "--chunk", "2"]);
+    assert_eq!((status, errors.as_str()), (0, ""));
+    assert_eq!(text.matches("send 8b to").count(), 6, "{text}");
+    let again = folder.file("pairs.goal", text.as_bytes());
+    for file in [&file, &again] {
+        let (status, out, errors) = goal(&["check", shown(file)]);
+        assert_eq!((status, errors.as_str()), (0, ""));
+        assert!(
+            out.starts_with("3 ranks, 15 operations, 6 messages"),
+            "{out}"
+        );
+    }
+    let (status, _, errors) = goal(&["import", shown(&again)]);
+    assert_eq!(status, 2);
+    assert!(
+        errors.contains("an algorithm of MSCCL (XML) is accepted"),
+        "{errors}"
+    );
+    // Short messages, and ones that wait for their receives.
+    for chunk in ["4", "5000"] {
+        let (status, out, errors) = run(3, "thread", "auto", &[shown(&file), "--chunk", chunk]);
+        assert_eq!((status, errors.as_str()), (0, ""), "{out}");
+        assert!(out.contains("the data are those of an alltoall"), "{out}");
+    }
+}

@@ -169,7 +169,8 @@ fn tag_of(text: &str, line: usize) -> Result<Tag<'_>, Wrong> {
             let value = value.trim_start();
             let quote = value.chars().next().filter(|q| matches!(q, '"' | '\''))?;
             let (value, behind) = value[1..].split_once(quote)?;
-            Some((key.trim(), value, behind))
+            let key = key.trim();
+            (!key.contains(char::is_whitespace)).then_some((key, value, behind))
         });
         let Some((key, value, behind)) = pair else {
             return wrong(line, format_args!("{rest}: NAME=\"VALUE\" is accepted"));
