@@ -10,7 +10,7 @@
 //! | `check` | `HETMP_CHECK=1`, 3 PEs: a correct program is not complained about |
 //! | `asan` | the program under the address and undefined behaviour sanitizers |
 //! | `gpu` | `HETMP_NIC_MODEL=gpu` with seeds, with and without its checker |
-//! | `hydra`, `openmpi`, `hosts` | some programs under other launchers, and on two hosts |
+//! | `hydra`, `openmpi`, `slurm`, `hosts` | some programs under other launchers, and on two hosts |
 //! | `oshmem` | what 1.4 has, also on Open MPI's library: the output is the same |
 //! | `races` | a program without a fence: what the model shows and its checker reports |
 //! | `errors`, `ends` | what is said, how soon the job ends, and with which status |
@@ -31,6 +31,8 @@ mod launch;
 mod program;
 #[path = "shmem/races.rs"]
 mod races;
+#[path = "shmem/slurm.rs"]
+mod slurm;
 
 use launch::{Ending, Launcher, Outcome};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -331,9 +333,12 @@ fn main() -> ExitCode {
     }
     trials.extend(sample("hydra", Launcher::Hydra, &programs));
     trials.extend(sample("openmpi", Launcher::OpenMpi, &programs));
+    trials.extend(slurm::trials());
     trials.extend(hosts::trials());
     trials.extend(races::trials());
     trials.extend(errors::trials());
     trials.extend(ends::trials());
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    slurm::stop();
+    conclusion.exit_code()
 }

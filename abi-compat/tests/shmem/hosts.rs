@@ -132,14 +132,114 @@ fn on_two_hosts(name: &str) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A real `sshd` on the second host, with keys made for this test; ends with it.
+struct Sshd {
+    daemon: std::process::Child,
+    dir: PathBuf,
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+const PORT: u16 = 2222;
+
+impl Sshd {
+    fn start(space: &str) -> Result<Sshd, Failed> {
+        let dir = program::scratch().join(format!("sshd-{}", std::process::id()));
+        fs::create_dir_all(&dir)?;
+        fs::create_dir_all("/run/sshd")?;
+        let d = dir.display().to_string();
+        for key in ["host", "user"] {
+            let out = Command::new("/usr/bin/ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f", &format!("{d}/{key}")])
+                .run();
+            if out.ending != super::launch::Ending::Exit(0) {
+                return Err(super::shown(&out).into());
+            }
+        }
+        fs::copy(dir.join("user.pub"), dir.join("authorized"))?;
+        fs::write(
+            dir.join("conf"),
+            format!(
+                "Port {PORT}\nListenAddress {}\nHostKey {d}/host\nAuthorizedKeysFile {d}/authorized\nPidFile {d}/pid\n\
+                 StrictModes no\nPermitRootLogin yes\nPasswordAuthentication no\nUsePAM yes\nMaxStartups 100\n",
+                ADDRESSES[1]
+            ),
+        )?;
+        let log = fs::File::create(dir.join("log"))?;
+        let daemon = std::process::Command::new("/usr/sbin/ip")
+            .args(["netns", "exec", space, "/usr/sbin/sshd", "-D", "-e", "-f"])
+            .arg(dir.join("conf"))
+            .stdin(std::process::Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let sshd = Sshd { daemon, dir };
+        for _ in 0..600 {
+            if fs::read_to_string(sshd.dir.join("log"))
+                .is_ok_and(|l| l.contains("Server listening"))
+            {
+                return Ok(sshd);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let log = fs::read_to_string(sshd.dir.join("log")).unwrap_or_default();
+        Err(format!("sshd does not listen: {log}").into())
+    }
+
+    /// What `--ssh` gets.
+    fn command(&self) -> String {
+        let d = self.dir.display();
+        format!(
+            "ssh -F none -T -x -p {PORT} -i {d}/user -o BatchMode=yes -o IdentitiesOnly=yes \
+             -o StrictHostKeyChecking=accept-new -o UserKnownHostsFile={d}/known"
+        )
+    }
+}
+
+/// hetrun on the first host reaches the second one by ssh, as users do.
+fn by_ssh(name: &str) -> Result<(), Failed> {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let network = Network::new().ok_or("no network name spaces can be made")?;
+    let sshd = Sshd::start(&network.spaces[1])?;
+    let program = program::named(name);
+    let path = program.build(&program.builds[0], Library::Ours)?;
+    let args = program.args[0].iter().map(|a| a.replace("@pes", "4"));
+    let out = Command::new("/usr/sbin/ip")
+        .args(["netns", "exec", &network.spaces[0]])
+        .args([program::prefix().join("bin/hetrun").as_os_str()])
+        .args(["--ssh", &sshd.command()])
+        .args(["--hosts", &network.hosts.display().to_string()])
+        .args(["-x", "SHTEST_RUN", "-n", "4"])
+        .args([path.as_os_str()])
+        .args(args)
+        .envs(&program.env)
+        .limit(Duration::from_secs(120))
+        .run();
+    // ssh says that it has learned a host's key.
+    verdict(&program, 4, &out, true).map_err(|why| format!("{name} over ssh: {why}").into())
+}
+
 /// Tests on two hosts; shown as ignored where no network can be made.
 pub(crate) fn trials() -> Vec<Trial> {
     let possible = Network::new().is_some();
-    PROGRAMS
+    let ssh = ["/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen"];
+    let ssh = ssh.iter().all(|path| PathBuf::from(path).is_file());
+    let mut all: Vec<Trial> = PROGRAMS
         .iter()
         .map(|name| {
             Trial::test(format!("hosts/{name}"), move || on_two_hosts(name))
                 .with_ignored_flag(!possible)
         })
-        .collect()
+        .collect();
+    all.extend(["setup", "collectives"].map(|name| {
+        Trial::test(format!("ssh/{name}"), move || by_ssh(name))
+            .with_ignored_flag(!possible || !ssh)
+    }));
+    all
 }

@@ -756,6 +756,14 @@ impl Job {
         false
     }
 
+    /// Whether the launcher is there no more, as far as its protocol tells ([`Exchange::is_gone`]). False while another
+    /// thread is in the exchange, which notices by itself.
+    pub fn launcher_is_gone(&self) -> bool {
+        self.exchange
+            .try_lock()
+            .is_ok_and(|exchange| exchange.as_ref().is_some_and(|exchange| exchange.is_gone()))
+    }
+
     /// Says that this process is done with the job, and ends well.
     pub fn leave(&self) {
         if let Ok(mut exchange) = self.exchange.try_lock() {

@@ -11,6 +11,18 @@ pub(crate) fn die(f: &'static str, what: fmt::Arguments<'_>) -> ! {
     world::abort(1, &text)
 }
 
+/// The launcher has died: there is nobody to ask for the end of the job, so each PE that waits ends by itself.
+#[cold]
+#[inline(never)]
+pub(crate) fn launcher_gone(f: &'static str, me: u32) -> ! {
+    hetmp_core::report::flush_output();
+    hetmp_core::report::warn(format_args!(
+        "{f} PE {me}: the launcher that started it has gone: a job whose launcher stays is accepted"
+    ));
+    // SAFETY: no preconditions. Handlers of the program must not run: it is in the middle of a call.
+    unsafe { libc::_exit(1) }
+}
+
 /// A PE number that does not exist.
 #[cold]
 #[inline(never)]

@@ -6,6 +6,9 @@
 //! its peers where it waits. Once every PE waits like that or has left, and at least one has left or is leaving, nothing
 //! can change any more: the first PE that waits says who waits where, and ends the job.
 //!
+//! Where the launcher itself is gone (a killed step daemon), nobody ends the PEs that are left: one that waits says so,
+//! and ends.
+//!
 //! Every PE has an [`Entry`] for each PE in its own segment. Its writer puts it there, so that looking costs no message.
 //! Nobody who waits shorter than [`IDLE`] pays anything.
 
@@ -180,6 +183,9 @@ impl Watch {
         if self.world.n == 1 || !COUNTS.load(Ordering::Relaxed) {
             self.next = now + IDLE;
             return;
+        }
+        if self.world.job.launcher_is_gone() {
+            fail::launcher_gone(self.f, self.world.me);
         }
         if !self.told {
             let computed = computed();

@@ -168,6 +168,11 @@ pub trait Job: Send {
     /// # Errors
     /// What happened to the launcher.
     fn finalize(&mut self) -> Result<(), Error>;
+    /// Whether the launcher's end of the connection has closed: the program that would notice how this process ends, and
+    /// that would end the others, is there no more. False where the protocol cannot tell. Never blocks.
+    fn is_gone(&self) -> bool {
+        false
+    }
 }
 
 /// Finds the launcher and joins the job. Every process of the job has to call it (the first thing

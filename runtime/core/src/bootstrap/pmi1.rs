@@ -6,7 +6,7 @@ use super::values::{Exchange, Texts};
 use super::{number, Error, Launcher, MAX_SIZE};
 use std::fs::File;
 use std::io::{BufReader, Write};
-use std::os::fd::{FromRawFd as _, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd as _, RawFd};
 
 /// What PMI's three variables say.
 pub(super) struct Environment {
@@ -154,6 +154,18 @@ impl Pmi1 {
     }
 }
 
+/// Whether the other end of a connection has closed. Does not wait, and takes nothing that has come.
+pub(super) fn closed(stream: &impl AsRawFd) -> bool {
+    let mut look = libc::pollfd {
+        fd: stream.as_raw_fd(),
+        events: libc::POLLRDHUP,
+        revents: 0,
+    };
+    // SAFETY: one live record, whose descriptor the caller's stream keeps open.
+    let ready = unsafe { libc::poll(&raw mut look, 1, 0) };
+    ready > 0 && look.revents & (libc::POLLRDHUP | libc::POLLHUP | libc::POLLERR) != 0
+}
+
 impl Exchange for Pmi1 {
     fn launcher(&self) -> Launcher {
         Launcher::Pmi1
@@ -190,6 +202,9 @@ impl Exchange for Pmi1 {
             .with("message", message);
         // The process ends in any case; the launcher notices that, too.
         let _ = self.say(&abort);
+    }
+    fn is_gone(&self) -> bool {
+        closed(self.stream.get_ref())
     }
     fn finalize(&mut self) -> Result<(), Error> {
         self.ask(&Message::new("finalize"), "finalize_ack")

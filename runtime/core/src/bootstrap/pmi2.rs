@@ -1,7 +1,7 @@
 //! A process under a launcher that speaks PMI-2 (`srun --mpi=pmi2`, hydra too).
 
 use super::pmi::{read_line, read_packet, Message};
-use super::pmi1::{environment, failure, refused, take};
+use super::pmi1::{closed, environment, failure, refused, take};
 use super::values::{Exchange, Texts};
 use super::{Error, Launcher};
 use std::fs::File;
@@ -150,6 +150,9 @@ impl Exchange for Pmi2 {
             .with("msg", message.replace('\n', " "));
         // The process ends in any case; the launcher notices that, too.
         let _ = self.say(&abort);
+    }
+    fn is_gone(&self) -> bool {
+        closed(self.stream.get_ref())
     }
     fn finalize(&mut self) -> Result<(), Error> {
         self.ask(&Message::new("finalize"), "finalize-response")

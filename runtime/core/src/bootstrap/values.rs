@@ -21,6 +21,8 @@ pub(super) trait Exchange: Send {
     fn abort(&mut self, status: i32, message: &str);
     /// Says good-bye.
     fn finalize(&mut self) -> Result<(), Error>;
+    /// As [`Job::is_gone`].
+    fn is_gone(&self) -> bool;
 }
 
 /// How many bytes a piece carries: twice as many digits, well within the 1024 characters that
@@ -183,5 +185,8 @@ impl<X: Exchange> Job for Texts<X> {
     }
     fn finalize(&mut self) -> Result<(), Error> {
         self.exchange.finalize()
+    }
+    fn is_gone(&self) -> bool {
+        self.exchange.is_gone()
     }
 }

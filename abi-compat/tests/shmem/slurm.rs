@@ -1,0 +1,326 @@
+//! Jobs under Slurm: its own daemons, started here for these tests alone, on the loopback, with a key, a configuration
+//! and ports of their own. Shown as ignored where `slurmctld`, `slurmd`, `munged` and `srun` are not installed, or
+//! where this user may not run them (root is needed: slurmd starts what it is asked to as any user).
+
+use super::launch::{self, Command, Ending, Outcome};
+use super::program::{self, Library};
+use super::{shown, verdict};
+use libtest_mimic::{Failed, Trial};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+const PROGRAMS: &[&str] = &["setup", "put_get", "collectives", "signals", "locks"];
+
+/// The daemons, and where they keep what.
+struct Cluster {
+    dir: PathBuf,
+    daemons: Vec<Child>,
+}
+
+fn tool(name: &str) -> Option<PathBuf> {
+    launch::find(name).or_else(|| {
+        let path = Path::new("/usr/sbin").join(name);
+        path.is_file().then_some(path)
+    })
+}
+
+/// A port that nobody has at this moment.
+fn port() -> Option<u16> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).ok()?;
+    Some(listener.local_addr().ok()?.port())
+}
+
+impl Cluster {
+    fn start() -> Option<Cluster> {
+        // SAFETY: geteuid has no preconditions.
+        if unsafe { libc::geteuid() } != 0 {
+            return None;
+        }
+        let (munged, ctld, slurmd) = (tool("munged")?, tool("slurmctld")?, tool("slurmd")?);
+        tool("srun")?;
+        // A socket's name must be short, and its folder nobody else's.
+        let dir = std::env::temp_dir().join(format!("hetmp-slurm-{}", std::process::id()));
+        fs::create_dir_all(dir.join("spool")).ok()?;
+        fs::create_dir_all(dir.join("state")).ok()?;
+        fs::set_permissions(&dir, fs::Permissions::from_mode(0o700)).ok()?;
+        let host = fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+        let host = host
+            .trim()
+            .split('.')
+            .next()
+            .unwrap_or("localhost")
+            .to_owned();
+        let mut key = vec![0; 128];
+        std::io::Read::read_exact(&mut fs::File::open("/dev/urandom").ok()?, &mut key).ok()?;
+        fs::write(dir.join("key"), key).ok()?;
+        fs::set_permissions(dir.join("key"), fs::Permissions::from_mode(0o600)).ok()?;
+        let d = dir.display().to_string();
+        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let configuration = format!(
+            "ClusterName=hetmptest\nSlurmctldHost={host}(127.0.0.1)\nSlurmctldPort={}\nSlurmdPort={}\n\
+             SlurmUser=root\nSlurmdUser=root\nAuthType=auth/munge\nAuthInfo=socket={d}/socket\n\
+             StateSaveLocation={d}/state\nSlurmdSpoolDir={d}/spool\n\
+             SlurmctldPidFile={d}/ctld.pid\nSlurmdPidFile={d}/slurmd.pid\n\
+             SlurmctldLogFile={d}/ctld.log\nSlurmdLogFile={d}/slurmd.log\n\
+             ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\n\
+             JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n\
+             SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nMpiDefault=none\nReturnToService=2\n\
+             KillWait=2\nSchedulerParameters=sched_interval=1\n\
+             NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} State=UNKNOWN\n\
+             PartitionName=all Nodes={host} Default=YES State=UP OverSubscribe=FORCE:4\n",
+            port()?,
+            port()?
+        );
+        fs::write(dir.join("slurm.conf"), configuration).ok()?;
+        let mut cluster = Cluster {
+            dir,
+            daemons: vec![],
+        };
+        let key = format!("--key-file={d}/key");
+        let mut munge = vec!["--force".to_owned(), "--foreground".to_owned(), key];
+        for file in ["socket", "pid-file", "log-file", "seed-file"] {
+            munge.push(format!("--{file}={d}/{file}"));
+        }
+        cluster.daemon(&munged, &munge)?;
+        let socket = cluster.dir.join("socket");
+        cluster.until(|| socket.exists())?;
+        cluster.daemon(&ctld, &["-D".to_owned(), "-i".to_owned()])?;
+        cluster.daemon(&slurmd, &["-D".to_owned(), "-N".to_owned(), host])?;
+        // Both daemons are up when a job runs.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(60) {
+            let out = cluster
+                .command("srun")
+                .args(["-n", "1", "true"])
+                .limit(Duration::from_secs(20))
+                .run();
+            if out.ending == Ending::Exit(0) {
+                return Some(cluster);
+            }
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        None
+    }
+
+    fn daemon(&mut self, path: &Path, args: &[String]) -> Option<()> {
+        let log = fs::File::create(self.dir.join(format!("out.{}", self.daemons.len()))).ok()?;
+        let mut command = std::process::Command::new(path);
+        command
+            .args(args)
+            .env("SLURM_CONF", self.dir.join("slurm.conf"))
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().ok()?)
+            .stderr(log);
+        // SAFETY: prctl is a plain system call; the daemon ends with this process, however that ends.
+        unsafe {
+            command.pre_exec(|| {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                Ok(())
+            })
+        };
+        self.daemons.push(command.spawn().ok()?);
+        Some(())
+    }
+
+    fn until(&self, ready: impl Fn() -> bool) -> Option<()> {
+        let began = Instant::now();
+        while !ready() {
+            if began.elapsed() > Duration::from_secs(30) {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(())
+    }
+
+    /// One of Slurm's commands, for this cluster.
+    fn command(&self, name: &str) -> Command {
+        let conf = self.dir.join("slurm.conf").display().to_string();
+        Command::new(tool(name).expect("a command of Slurm")).env("SLURM_CONF", &conf)
+    }
+
+    /// `srun` of a job with `pes` PEs, also of more than the machine has cores.
+    fn srun(&self, mpi: &str, pes: u32, program: &Path) -> Command {
+        self.command("srun")
+            .args(["--overcommit", "--quiet", &format!("--mpi={mpi}")])
+            .args(["-J", JOB, "-n", &pes.to_string()])
+            .args([program.as_os_str()])
+            .limit(Duration::from_secs(180))
+    }
+}
+
+/// The name of every job here, for `scancel`.
+const JOB: &str = "hetmp-test";
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for daemon in self.daemons.iter_mut().rev() {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+        }
+        let _ = fs::remove_dir_all(&self.dir);
+    }
+}
+
+/// The cluster of this run, started by the first test that needs it. One job at a time.
+static CLUSTER: OnceLock<Mutex<Option<Cluster>>> = OnceLock::new();
+
+fn with_cluster(test: impl FnOnce(&Cluster) -> Result<(), Failed>) -> Result<(), Failed> {
+    let mutex = CLUSTER.get_or_init(|| Mutex::new(Cluster::start()));
+    let cluster = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+    test(cluster.as_ref().ok_or("Slurm's daemons did not come up")?)
+}
+
+/// Ends the daemons; after the last test.
+pub(crate) fn stop() {
+    if let Some(mutex) = CLUSTER.get() {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+fn runs(mpi: &str, name: &str) -> Result<(), Failed> {
+    let program = program::named(name);
+    let path = program.build(&program.builds[0], Library::Ours)?;
+    with_cluster(|cluster| {
+        for pes in [2_u32, 5] {
+            let args = program.args[0]
+                .iter()
+                .map(|a| a.replace("@pes", &pes.to_string()));
+            let out = cluster
+                .srun(mpi, pes, &path)
+                .args(args)
+                .envs(&program.env)
+                .run();
+            verdict(&program, pes, &out, true)
+                .map_err(|why| format!("{name} under srun --mpi={mpi}, {pes} PEs: {why}"))?;
+        }
+        Ok(())
+    })
+}
+
+/// A job whose PEs stay, until `act` does something to it; nothing may be left of it.
+fn ended_by(mpi: &str, act: impl FnOnce(&Cluster, &str)) -> Result<Outcome, Failed> {
+    let path = program::named("exit_status").build("default", Library::Ours)?;
+    let mut result = Err("no cluster".into());
+    with_cluster(|cluster| {
+        let out = cluster
+            .srun(mpi, 3, &path)
+            // A PE number that nobody has: all stay.
+            .args(["stay-wait", "99", "0"])
+            .run_watched(|_, mark| {
+                let began = Instant::now();
+                // All PEs, and srun itself.
+                while launch::marked(mark)
+                    .iter()
+                    .filter(|(_, line)| line.contains("stay-wait"))
+                    .count()
+                    < 4
+                    && began.elapsed() < Duration::from_secs(60)
+                {
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+                std::thread::sleep(Duration::from_secs(1));
+                act(cluster, mark);
+            });
+        result = if out.left.is_empty() {
+            Ok(out)
+        } else {
+            Err(format!("left running: {:?} {}", out.left, shown(&out)).into())
+        };
+        Ok(())
+    })?;
+    result
+}
+
+fn cancelled(mpi: &str) -> Result<(), Failed> {
+    let out = ended_by(mpi, |cluster, _| {
+        cluster.command("scancel").args(["-n", JOB]).run();
+    })?;
+    if matches!(out.ending, Ending::Exit(0)) || out.took > Duration::from_secs(120) {
+        return Err(shown(&out).into());
+    }
+    Ok(())
+}
+
+/// The daemon that a step's processes have for a parent is killed: nobody would end them.
+fn orphaned() -> Result<(), Failed> {
+    let path = program::named("exit_status").build("default", Library::Ours)?;
+    let name = path.display().to_string();
+    with_cluster(|cluster| {
+        let mut left = Vec::new();
+        let out = cluster
+            .srun("pmi2", 3, &path)
+            .args(["stay-wait", "99", "0"])
+            .run_watched(|srun, mark| {
+                let pes = || {
+                    let all = launch::marked(mark).into_iter();
+                    all.filter(|(_, line)| line.starts_with(&name))
+                        .map(|(pid, _)| pid)
+                        .collect::<Vec<_>>()
+                };
+                let until = |seconds, done: &dyn Fn() -> bool| {
+                    let began = Instant::now();
+                    while !done() && began.elapsed() < Duration::from_secs(seconds) {
+                        std::thread::sleep(Duration::from_millis(50));
+                    }
+                };
+                until(60, &|| pes().len() == 3);
+                std::thread::sleep(Duration::from_secs(1));
+                if let Some(parent) = pes().first().and_then(|pid| parent(*pid)) {
+                    // SAFETY: a signal to the step's daemon, the parent of a process of this test's job.
+                    unsafe { libc::kill(parent, libc::SIGKILL) };
+                }
+                until(60, &|| pes().is_empty());
+                left = pes();
+                // srun waits for the daemon, and does not see that it is dead.
+                // SAFETY: a signal to our own child, which is not waited for yet.
+                unsafe { libc::kill(srun as libc::pid_t, libc::SIGKILL) };
+            });
+        if !left.is_empty() {
+            return Err(format!("PEs {left:?} go on without their daemon: {}", shown(&out)).into());
+        }
+        // What the PEs say goes through the dead daemon, so nobody hears it.
+        Ok(())
+    })
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
+}
+
+/// Tests under Slurm; shown as ignored where it is not.
+pub(crate) fn trials() -> Vec<Trial> {
+    // SAFETY: geteuid has no preconditions.
+    let root = unsafe { libc::geteuid() } == 0;
+    let possible = root
+        && ["munged", "slurmctld", "slurmd", "srun", "scancel"]
+            .iter()
+            .all(|t| tool(t).is_some());
+    let mut all = Vec::new();
+    for mpi in ["pmi2", "pmix"] {
+        for name in PROGRAMS {
+            all.push(Trial::test(format!("slurm/{mpi}/{name}"), move || {
+                runs(mpi, name)
+            }));
+        }
+        all.push(Trial::test(format!("slurm/{mpi}/cancelled"), move || {
+            cancelled(mpi)
+        }));
+    }
+    all.push(Trial::test("slurm/orphaned", orphaned));
+    all.into_iter()
+        .map(|t| t.with_ignored_flag(!possible))
+        .collect()
+}
