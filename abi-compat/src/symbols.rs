@@ -42,6 +42,15 @@ pub fn libomp_missing() -> Vec<&'static str> {
     names(include_str!("../symbols/libomp-missing.txt"))
 }
 
+/// The same, each with the word that says why.
+pub fn libomp_missing_why() -> Vec<(&'static str, &'static str)> {
+    include_str!("../symbols/libomp-missing.txt")
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .filter_map(|l| l.split_once(' '))
+        .collect()
+}
+
 fn names(text: &'static str) -> Vec<&'static str> {
     text.lines()
         .filter(|l| !l.starts_with('#'))

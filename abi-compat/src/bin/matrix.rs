@@ -5,8 +5,8 @@ use hetmp_abi_compat::{coverage, elf, library, symbols};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Write docs/coverage.md from the built libhetmp.so (HETMP_LIB or the target
-/// directory) and the lists of libgomp's exports.
+/// Write docs/coverage.md and docs/coverage-clang.md from the built libhetmp.so (HETMP_LIB or the target
+/// directory) and the lists of libgomp's and libomp's exports.
 #[derive(Parser)]
 #[command(name = "matrix")]
 struct Options {
@@ -29,25 +29,29 @@ fn main() -> ExitCode {
 }
 
 fn generate(options: &Options) -> Result<bool, String> {
-    let (file, text) = if options.nodes {
-        ("runtime/abi/nodes.map", symbols::nodes_map())
+    let files = if options.nodes {
+        vec![("runtime/abi/nodes.map", symbols::nodes_map())]
     } else {
         let library = elf::read(&library::libhetmp()?)?;
-        ("docs/coverage.md", coverage::matrix(&library))
+        vec![
+            ("docs/coverage.md", coverage::matrix(&library)),
+            ("docs/coverage-clang.md", coverage::libomp::matrix(&library)),
+        ]
     };
-    let path = library::root().join(file);
-    if options.check {
-        let same = std::fs::read_to_string(&path).is_ok_and(|old| old == text);
-        if !same {
+    let mut up_to_date = true;
+    for (file, text) in files {
+        let path = library::root().join(file);
+        if !options.check {
+            write(&path, &text)?;
+            println!("wrote {file}");
+        } else if std::fs::read_to_string(&path).map_or(true, |old| old != text) {
             eprintln!(
                 "hetmp: file {file}: out of date: run `cargo run -p hetmp-abi-compat --bin matrix`"
             );
+            up_to_date = false;
         }
-        return Ok(same);
     }
-    write(&path, &text)?;
-    println!("wrote {file}");
-    Ok(true)
+    Ok(up_to_date)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -16,8 +16,13 @@ pub fn set_quiet(quiet: bool) {
 
 /// Writes `hetmp: <text>` and a line feed to standard error, as one system call, unless warnings are off.
 pub fn warn(text: core::fmt::Arguments<'_>) {
+    warn_as("hetmp: ", text);
+}
+
+/// [`warn`] with another prefix, by which scripts know warnings.
+pub fn warn_as(prefix: &str, text: core::fmt::Arguments<'_>) {
     if !QUIET.load(Ordering::Relaxed) {
-        line("hetmp: ", text);
+        line(prefix, text);
     }
 }
 

@@ -21,6 +21,8 @@ pub struct Ahead {
     list: List,
     /// The numbers for regions inside of the region that the thread opens next.
     pub(crate) nested: Cell<Nested>,
+    /// The helper's number that the thread has on loan; 0: none.
+    helper: Cell<u32>,
     /// Level, size and policy of the region whose affinity the thread showed last.
     pub(crate) shown: Cell<(u32, u32, u32)>,
     /// The lock that the thread holds for a reduction, or null.
@@ -55,6 +57,7 @@ impl Ahead {
             teams: Cell::new((0, 0)),
             list: List(Cell::new(None)),
             nested: Cell::new(Nested::NONE),
+            helper: Cell::new(0),
             shown: Cell::new((0, 0, 0)),
             reducing: Cell::new(core::ptr::null()),
             doacross: RefCell::new(None),
@@ -223,9 +226,7 @@ impl Index {
 
 impl Drop for Index {
     fn drop(&mut self) {
-        let mut taken = TAKEN
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut taken = numbers_taken();
         if let Some(place) = taken.get_mut(self.0.get() as usize) {
             *place = false;
         }
@@ -241,30 +242,89 @@ pub fn index(th: &Thread) -> u32 {
     }
 }
 
-/// The highest number that a thread of the process has or had.
+/// How many numbers, from 1 on, libomp keeps for its helper threads, which run tasks for devices: programs that were
+/// built for libomp see such numbers in these tasks, and no other thread has them.
+fn helper_numbers() -> usize {
+    let globals = crate::init::globals();
+    if globals.as_libomp {
+        globals.libomp.helpers as usize
+    } else {
+        0
+    }
+}
+
+/// A helper's number on loan to a thread, while the thread runs a task for a device.
+#[derive(Debug)]
+pub struct Helper<'a> {
+    th: &'a Thread,
+    number: u32,
+    before: u32,
+}
+
+impl<'a> Helper<'a> {
+    /// Lends `th` a number; `None` where there are none, or all are taken.
+    pub fn lend(th: &'a Thread) -> Option<Helper<'a>> {
+        let most = helper_numbers();
+        if most == 0 {
+            return None;
+        }
+        let mut taken = numbers_taken();
+        if taken.len() <= most {
+            taken.resize(most + 1, false);
+        }
+        let number = 1 + taken[1..=most].iter().position(|&t| !t)?;
+        taken[number] = true;
+        let number = number as u32;
+        let before = th.ahead.helper.replace(number);
+        Some(Helper { th, number, before })
+    }
+}
+
+impl Drop for Helper<'_> {
+    fn drop(&mut self) {
+        self.th.ahead.helper.set(self.before);
+        if let Some(place) = numbers_taken().get_mut(self.number as usize) {
+            *place = false;
+        }
+    }
+}
+
+fn numbers_taken() -> std::sync::MutexGuard<'static, Vec<bool>> {
+    TAKEN
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// What compiled code is told when it asks for its thread's number in the process: that of [`index`], or a helper's.
+#[inline]
+pub fn number(th: &Thread) -> u32 {
+    match th.ahead.helper.get() {
+        0 => index(th),
+        helper => helper,
+    }
+}
+
+/// The highest number that a thread of the process has or had, less those of helpers.
 #[must_use]
 pub fn highest_index() -> u32 {
-    let taken = TAKEN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    taken.len().saturating_sub(1) as u32
+    let helpers = helper_numbers();
+    (numbers_taken().len().saturating_sub(1)).saturating_sub(helpers) as u32
 }
 
 #[cold]
 fn take_index(th: &Thread) -> u32 {
-    let mut taken = TAKEN
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    if taken.is_empty() {
-        taken.push(false);
+    let first = 1 + helper_numbers();
+    let mut taken = numbers_taken();
+    if taken.len() < first {
+        taken.resize(first, false);
     }
     // SAFETY: neither call has preconditions.
     let initial = unsafe { libc::getpid() } == hetmp_core::sys::gettid();
     let index = if initial && !taken[0] {
         0
     } else {
-        match taken.iter().skip(1).position(|&t| !t) {
-            Some(i) => i + 1,
+        match taken.iter().skip(first).position(|&t| !t) {
+            Some(i) => i + first,
             None => {
                 taken.push(false);
                 taken.len() - 1

@@ -100,7 +100,13 @@ fn start() -> Globals {
     let mut globals = Globals::from_env(
         &|name| snapshot.get(name).map(<[u8]>::to_vec),
         &machine,
-        &mut |line| report::warn(format_args!("{line}")),
+        &mut |line| {
+            if machine.as_libomp {
+                report::warn_as("OMP: Warning #1: hetmp: ", format_args!("{line}"));
+            } else {
+                report::warn(format_args!("{line}"));
+            }
+        },
     );
     crate::unlike::nodes::configure(&mut globals, &|| {
         topology.get_or_init(Topology::discover).clone()

@@ -178,6 +178,8 @@ struct GuidedShape {
     n: AtomicU64,
     chunk: AtomicU64,
     nthreads: AtomicU64,
+    /// Every part but the last is a multiple of this.
+    unit: AtomicU64,
 }
 
 /// `schedule(guided, chunk)`: each take is a `1/nthreads` part of what is
@@ -204,13 +206,22 @@ impl Guided {
             .0
             .nthreads
             .store(nthreads.max(1), Ordering::Relaxed);
+        self.shape.0.unit.store(1, Ordering::Relaxed);
         self.next.0.store(0, Ordering::Relaxed);
+    }
+
+    /// [`reset`](Self::reset), with takes that are multiples of `chunk` but at the end
+    /// (`schedule(simd: guided, chunk)`).
+    pub fn reset_whole(&self, n: u64, chunk: u64, nthreads: u64) {
+        self.reset(n, chunk, nthreads);
+        self.shape.0.unit.store(chunk.max(1), Ordering::Relaxed);
     }
 
     /// Next chunk, or `None` when all are taken.
     #[inline]
     pub fn next(&self) -> Option<Range> {
         let n = self.shape.0.n.load(Ordering::Relaxed);
+        let unit = self.shape.0.unit.load(Ordering::Relaxed);
         let chunk = self.shape.0.chunk.load(Ordering::Relaxed);
         let nthreads = self.shape.0.nthreads.load(Ordering::Relaxed);
         let mut start = self.next.0.load(Ordering::Relaxed);
@@ -219,7 +230,11 @@ impl Guided {
                 return None;
             }
             let left = n - start;
-            let end = start + guided_part(left, nthreads).max(chunk).min(left);
+            let mut part = guided_part(left, nthreads).max(chunk);
+            if unit > 1 {
+                part = part.checked_next_multiple_of(unit).unwrap_or(left);
+            }
+            let end = start + part.min(left);
             match self.next.0.compare_exchange_weak(
                 start,
                 end,
@@ -284,6 +299,18 @@ mod tests {
             at = p.end;
         }
         assert_eq!(at, n);
+    }
+
+    #[test]
+    fn whole_chunks_but_for_the_last() {
+        let g = Guided::new();
+        for (n, chunk, nthreads) in [(103, 4, 4), (3, 4, 2), (64, 8, 1), (u64::MAX, 3, 2)] {
+            g.reset_whole(n, chunk, nthreads);
+            let pieces = drain(|| g.next());
+            assert_covers(&pieces, n);
+            let (_, others) = pieces.split_last().expect("a piece");
+            assert!(others.iter().all(|p| (p.end - p.start) % chunk == 0));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::Loc;
 use crate::entry::entries;
 use crate::gomp::keyed;
 use hetmp_omp::ahead::has_doacross;
+use hetmp_omp::icv::SchedKind;
 use hetmp_omp::loops::{Clause, Loop, Order};
 use hetmp_omp::pieces::{self, first_chunk, plain, LoopBounds, Piece, Range};
 use hetmp_omp::Thread;
@@ -140,9 +141,8 @@ fn dispatched(raw: i32, chunk: i64) -> (Clause, u64, Order) {
     match number {
         schedule::STATIC_CHUNKED => (Clause::Static, at_least_one, order),
         schedule::DYNAMIC | schedule::STATIC_STEAL => (Clause::Dynamic, at_least_one, order),
-        schedule::GUIDED | schedule::TRAPEZOIDAL | schedule::GUIDED_SIMD => {
-            (Clause::Guided, at_least_one, order)
-        }
+        schedule::GUIDED | schedule::TRAPEZOIDAL => (Clause::Guided, at_least_one, order),
+        schedule::GUIDED_SIMD => (Clause::GuidedWhole, at_least_one, order),
         n if schedule::GUIDED_FORMS.contains(&n) => (Clause::Guided, at_least_one, order),
         schedule::RUNTIME | schedule::RUNTIME_SIMD => (Clause::Runtime, 0, order),
         // `static`, `auto`, and what libomp might add.
@@ -150,10 +150,39 @@ fn dispatched(raw: i32, chunk: i64) -> (Clause, u64, Order) {
     }
 }
 
+/// The same for the forms with `simd`, whose chunks are multiples of the vector's length `width`.
+fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<(Clause, u64)> {
+    let spans = || {
+        let share = n.div_ceil(u64::from(th.nthreads()));
+        (Clause::Static, share.next_multiple_of(width).max(1))
+    };
+    if number == schedule::STATIC_SIMD {
+        return Some(spans());
+    }
+    if number != schedule::RUNTIME_SIMD {
+        return None;
+    }
+    let run = hetmp_omp::query::icv().run_sched;
+    let chunk = u64::from(run.chunk.unsigned_abs()).saturating_mul(width);
+    match run.kind {
+        SchedKind::Auto => Some(spans()),
+        SchedKind::Static if chunk == 0 => Some(spans()),
+        SchedKind::Static => Some((Clause::Static, chunk)),
+        SchedKind::Dynamic => Some((Clause::Dynamic, chunk.max(width))),
+        SchedKind::Guided | SchedKind::Trapezoidal => Some((Clause::GuidedWhole, chunk.max(width))),
+        // Ours choose their pieces themselves.
+        _ => None,
+    }
+}
+
 /// Enters a dispatched loop.
 fn enter(bounds: LoopBounds, raw: i32, chunk: i64, key: usize) {
     let th = Thread::current();
-    let (clause, chunk, order) = dispatched(raw, chunk);
+    let width = chunk.max(1) as u64;
+    let (mut clause, mut chunk, order) = dispatched(raw, chunk);
+    if let Some(whole) = of_whole_vectors(th, plain_number(raw), width, bounds.trip_count()) {
+        (clause, chunk) = whole;
+    }
     let order = if has_doacross(th) {
         Order::Global
     } else {

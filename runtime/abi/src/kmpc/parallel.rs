@@ -143,7 +143,7 @@ pub(super) unsafe extern "C" fn run(fork: *mut c_void) {
     // stack until all threads have ended their part.
     let fork = unsafe { &*fork.cast::<Fork>() };
     let th = Thread::current();
-    let gtid = ahead::index(th) as i32;
+    let gtid = ahead::number(th) as i32;
     let tid = th.tid() as i32;
     // SAFETY: the function may be called with these arguments now: this function's contract.
     unsafe {
@@ -316,7 +316,7 @@ entries! {
 
     /// The calling thread's number in the process.
     fn __kmpc_global_thread_num(_loc: Loc) -> i32 {
-        ahead::index(Thread::current()) as i32
+        ahead::number(Thread::current()) as i32
     }
 
     /// The number of threads that the process has or had.
@@ -399,6 +399,13 @@ entries! {
     /// 1 when the innermost construct of the kind was cancelled.
     fn __kmpc_cancellationpoint(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
         construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
+    }
+
+    /// The Fortran form of [`kmp_get_cancellation_status`].
+    fn kmp_get_cancellation_status_(kind: *const i32) -> i32 {
+        // SAFETY: the program passes an integer.
+        construct(unsafe { *kind })
+            .map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
     }
 
     /// The same for the program's own use.

@@ -23,6 +23,8 @@ const FINAL: i32 = 1 << 1;
 const DESTRUCTORS: i32 = 1 << 3;
 const PROXY: i32 = 1 << 4;
 const PRIORITY: i32 = 1 << 5;
+/// The task is for a device (`hidden_helper`).
+const HELPER: i32 = 1 << 7;
 
 type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
 
@@ -116,7 +118,7 @@ fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) 
 /// # Safety
 /// As for [`head`].
 unsafe fn finish_parts(task: *mut KmpTask) {
-    let gtid = ahead::index(Thread::current()) as i32;
+    let gtid = ahead::number(Thread::current()) as i32;
     // SAFETY: `allocate` made the task, and it has not ended: this function's contract. The function is the
     // compiled code's for this task.
     unsafe {
@@ -138,7 +140,7 @@ unsafe fn destroy(task: *mut KmpTask) {
     unsafe {
         if head(task).flags & DESTRUCTORS != 0 {
             if let Some(destructors) = (*task).destructors.routine {
-                destructors(ahead::index(Thread::current()) as i32, task);
+                destructors(ahead::number(Thread::current()) as i32, task);
             }
         }
     }
@@ -152,6 +154,8 @@ unsafe extern "C" fn body(data: *mut c_void) {
         let h = head(task);
         h.begun.set(true);
         h.again.set(true);
+        let th = Thread::current();
+        let _number = (h.flags & HELPER != 0).then(|| ahead::Helper::lend(th));
         finish_parts(task);
         destroy(task);
     }
@@ -180,6 +184,7 @@ unsafe fn submit(task: *mut KmpTask, depends: &List, deferrable: bool) {
             } else {
                 0
             },
+            outside: h.flags & HELPER != 0,
         };
         submit::submit(Thread::current(), data_of(task), &how);
     }
@@ -381,15 +386,15 @@ entries! {
     fn __kmpc_omp_task_alloc(
         _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
     ) -> *mut KmpTask {
-        allocate(flags, bytes, shareds, routine)
+        allocate(flags & !HELPER, bytes, shareds, routine)
     }
 
-    /// The same for a target task, which runs on the host.
+    /// The same for a `target nowait`, which runs on the host: later, also where there is no region around.
     fn __kmpc_omp_target_task_alloc(
         _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
         _device: i64,
     ) -> *mut KmpTask {
-        allocate(flags, bytes, shareds, routine)
+        allocate(flags | HELPER, bytes, shareds, routine)
     }
 
     /// Submits a task.
@@ -575,6 +580,18 @@ entries! {
     fn __kmpc_proxy_task_completed_ooo(task: *mut KmpTask) {
         // SAFETY: the program completes a proxy task once.
         unsafe { task::fulfill(submit::handle(data_of(task))) };
+    }
+
+    /// A task's node among the dependences of its siblings, for programs that look at the graph.
+    fn __kmpc_task_get_depnode(task: *mut KmpTask) -> *const c_void {
+        // SAFETY: the program passes a task that it submitted and that has not ended.
+        unsafe { submit::graph(data_of(task)) }.0
+    }
+
+    /// The list of the nodes that wait for a task: address of a node and of the next item.
+    fn __kmpc_task_get_successors(task: *mut KmpTask) -> *const c_void {
+        // SAFETY: the program passes a task that it submitted and that has not ended.
+        unsafe { submit::graph(data_of(task)) }.1
     }
 
     /// Could tasks of the current one run on other threads?

@@ -3,8 +3,11 @@
 //! Most have a Fortran form with a trailing underscore whose arguments are addresses.
 
 use crate::entry::{entries, export};
+use hetmp_core::report;
+use hetmp_omp::icv::TargetOffload;
 use hetmp_omp::{init, query};
-use libc::{c_void, size_t};
+use libc::{c_char, c_void, size_t};
+use std::ffi::CStr;
 
 /// A set of CPUs, on the heap, behind the program's variable.
 type Mask = *mut libc::cpu_set_t;
@@ -191,6 +194,62 @@ entries! {
         if query::icv().max_active_levels == 0 { 1 } else if init::blocktime() == Some(i32::MAX) { 2 } else { 3 }
     }
 
+    /// Settings in place of the environment's, `NAME=value` separated by `|`; they count before the first use only.
+    fn kmp_set_defaults(text: *const c_char) {
+        // SAFETY: the program passes a string.
+        preset(unsafe { CStr::from_ptr(text) }.to_bytes());
+    }
+
+    /// The Fortran form, whose text ends with its length.
+    fn kmp_set_defaults_(text: *const c_char, length: i32) {
+        // SAFETY: the program passes a string of that length.
+        preset(unsafe { core::slice::from_raw_parts(text.cast(), length.max(0) as usize) });
+    }
+
+    /// Warnings are written.
+    fn kmp_set_warnings_on() {
+        init::once();
+        report::set_quiet(false);
+    }
+
+    /// Warnings are not written.
+    fn kmp_set_warnings_off() {
+        init::once();
+        report::set_quiet(true);
+    }
+
+    /// The calling thread may run on all CPUs that the process had at its start; 0 where that went well.
+    fn kmp_set_thread_affinity_mask_initial() -> i32 {
+        match hetmp_core::topo::set_affinity(&init::globals().allowed) {
+            Ok(()) => 0,
+            Err(error) => error.raw_os_error().unwrap_or(-1),
+        }
+    }
+
+    /// A command to a tool: there is none (`omp_control_tool_notool`).
+    fn omp_control_tool(_command: i32, _modifier: i32, _argument: *mut c_void) -> i32 {
+        -2
+    }
+
+    /// The Fortran form.
+    fn omp_control_tool_(_command: *const i32, _modifier: *const i32, _argument: *mut c_void) -> i32 {
+        -2
+    }
+
+    /// `omp_pause_resource` for a device number of the host, which libomptarget asks for: 0 where it was paused.
+    fn __kmpc_pause_resource(_kind: i32) -> i32 {
+        i32::from(!query::pause())
+    }
+
+    /// `OMP_TARGET_OFFLOAD`, for libomptarget: 0 disabled, 1 default, 2 mandatory.
+    fn __kmpc_get_target_offload() -> i32 {
+        match init::globals().target_offload {
+            TargetOffload::Disabled => 0,
+            TargetOffload::Default => 1,
+            TargetOffload::Mandatory => 2,
+        }
+    }
+
     /// The same, set. Serial: regions have one thread; turnaround: threads wait for ever before they sleep.
     fn kmp_set_library(kind: i32) {
         set_library(kind);
@@ -212,6 +271,17 @@ entries! {
     }
 }
 
+fn preset(text: &[u8]) {
+    for setting in text.split(|&b| b == b'|').map(<[u8]>::trim_ascii) {
+        if !hetmp_core::env::preset(setting) {
+            report::warn(format_args!(
+                "kmp_set_defaults {}: a setting before the first use of OpenMP",
+                String::from_utf8_lossy(setting)
+            ));
+        }
+    }
+}
+
 fn set_library(kind: i32) {
     match kind {
         1 => query::change_icv(|icv| icv.max_active_levels = 0),
@@ -220,6 +290,14 @@ fn set_library(kind: i32) {
     }
 }
 
+export!(kmp_set_defaults, "kmpc_set_defaults", "VERSION", "@@");
+export!(kmp_set_warnings_on, "kmp_set_warnings_on_", "VERSION", "@@");
+export!(
+    kmp_set_warnings_off,
+    "kmp_set_warnings_off_",
+    "VERSION",
+    "@@"
+);
 export!(kmp_malloc, "kmpc_malloc", "VERSION", "@@");
 export!(kmp_aligned_malloc, "kmpc_aligned_malloc", "VERSION", "@@");
 export!(kmp_calloc, "kmpc_calloc", "VERSION", "@@");

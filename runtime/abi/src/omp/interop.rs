@@ -188,3 +188,21 @@ entries! {
         unsafe { to_fortran(meaning(code), result, length) };
     }
 }
+
+// libomp has these at its own node; its Fortran forms take what the C forms take.
+macro_rules! at_libomps_node {
+    ($($name:ident $fortran:literal;)+) => {$(
+        crate::entry::stub!($name, stringify!($name), "VERSION", "@");
+        crate::entry::stub!($name, $fortran, "VERSION", "@@");
+    )+};
+}
+
+at_libomps_node! {
+    omp_get_num_interop_properties "omp_get_num_interop_properties_";
+    omp_get_interop_int "omp_get_interop_int_";
+    omp_get_interop_ptr "omp_get_interop_ptr_";
+    omp_get_interop_str "omp_get_interop_str_";
+    omp_get_interop_name "omp_get_interop_name_";
+    omp_get_interop_type_desc "omp_get_interop_type_desc_";
+    omp_get_interop_rc_desc "omp_get_interop_rc_desc_";
+}

@@ -86,6 +86,18 @@ pub(super) const ROWS: &[Variable] = &[
         .default("true")
         .accepts(BOOLEAN)
         .help("Whether hetmp writes its warnings."),
+    kmp("KMP_DISP_NUM_BUFFERS", Kind::Integer)
+        .default("not set")
+        .accepts("an integer from 1 to 4096")
+        .help("How many loops may be in flight. Checked; here it is any number."),
+    kmp("LIBOMP_NUM_HIDDEN_HELPER_THREADS", Kind::Integer)
+        .default("8")
+        .accepts("an integer from 0 to 65536")
+        .help("How many thread numbers are kept for target nowait in programs built for libomp. There are no helper threads."),
+    kmp("LIBOMP_USE_HIDDEN_HELPER_TASK", Kind::Boolean)
+        .default("true")
+        .accepts(BOOLEAN)
+        .help("Whether such numbers are kept."),
     unused("KMP_ABORT_DELAY", "libomp: how long an abort waits."),
     unused("KMP_ADAPTIVE_LOCK_PROPS", "libomp: adaptive locks."),
     unused("KMP_ALIGN_ALLOC", "libomp: alignment of its own allocations."),
@@ -95,7 +107,6 @@ pub(super) const ROWS: &[Variable] = &[
     unused("KMP_CPUINFO_FILE", "libomp: where it reads the topology."),
     unused("KMP_DETERMINISTIC_REDUCTION", "libomp: the order of reductions; ours is fixed for a team size but for atomic ones."),
     unused("KMP_DISP_HAND_THREAD", "libomp: the dispatch of loops."),
-    unused("KMP_DISP_NUM_BUFFERS", "libomp: how many loops may be in flight; here any number."),
     unused("KMP_DYNAMIC_MODE", "libomp: how OMP_DYNAMIC adjusts."),
     unused("KMP_FORCE_MONOTONIC_DYNAMIC_SCHEDULE", "libomp: the order of dynamic chunks, which rises here in any case."),
     unused("KMP_FORCE_REDUCTION", "libomp: the method of reductions."),
@@ -150,6 +161,4 @@ pub(super) const ROWS: &[Variable] = &[
     unused("KMP_E_DEBUG", "libomp: debug output."),
     unused("KMP_F_DEBUG", "libomp: debug output."),
     unused("KMP_DIAG", "libomp: debug output."),
-    unused("LIBOMP_USE_HIDDEN_HELPER_TASK", "libomp: helper threads for target tasks."),
-    unused("LIBOMP_NUM_HIDDEN_HELPER_THREADS", "libomp: helper threads for target tasks."),
 ];

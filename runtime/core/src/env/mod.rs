@@ -16,5 +16,5 @@ mod libomp;
 mod snapshot;
 mod table;
 
-pub use snapshot::{snapshot, Snapshot};
+pub use snapshot::{preset, snapshot, Snapshot};
 pub use table::{lookup, markdown, Family, Kind, Suffixes, Variable, TABLE};

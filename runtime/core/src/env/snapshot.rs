@@ -1,7 +1,7 @@
 //! The copy of the environment that everything else reads.
 
 use std::ffi::CStr;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use super::table::{self, Suffixes};
 
@@ -101,7 +101,11 @@ impl Snapshot {
             // not change or free it during the first use (see `snapshot`), and `from_lines` copies it.
             Some(unsafe { CStr::from_ptr(line) }.to_bytes())
         });
-        Self::from_lines(lines, privileged)
+        let presets = PRESETS
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let preset = presets.iter().map(|line| &**line);
+        Self::from_lines(preset.chain(lines), privileged)
     }
 }
 
@@ -134,6 +138,22 @@ static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
 /// environment meanwhile. The README says so, under "What differs".
 pub fn snapshot() -> &'static Snapshot {
     SNAPSHOT.get_or_init(Snapshot::of_process)
+}
+
+/// What the program has set in place of the environment's values.
+static PRESETS: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
+
+/// Puts `line` (`NAME=value`) in front of the environment. False, and without effect, once the snapshot was taken.
+pub fn preset(line: &[u8]) -> bool {
+    let mut presets = PRESETS
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    let early = SNAPSHOT.get().is_none();
+    if early {
+        // The last word counts, and the first one of a list.
+        presets.insert(0, line.into());
+    }
+    early
 }
 
 #[cfg(test)]

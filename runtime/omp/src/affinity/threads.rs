@@ -26,6 +26,13 @@ pub(crate) fn initial(th: &Thread) {
     go_to(th, 1);
 }
 
+/// The same for a thread that has no place yet, where there are places.
+pub(crate) fn bind_first(th: &Thread) {
+    if th.place.get() == 0 && !init::globals().places.is_empty() {
+        initial(th);
+    }
+}
+
 fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
     if th.place.get() == 0 {
         initial(th);

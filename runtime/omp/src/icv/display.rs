@@ -72,10 +72,14 @@ pub fn settings<'a>(
             Some(at) => (line[..at].trim_ascii(), line[at + 1..].trim_ascii()),
             None => (line, &[][..]),
         };
+        let instead = globals
+            .places_instead
+            .filter(|_| name == b"OMP_PLACES")
+            .map(|kind| format!("'{}'", kind.name()));
         out.extend_from_slice(b"   ");
         out.extend_from_slice(name);
         out.push(b'=');
-        out.extend_from_slice(value);
+        out.extend_from_slice(instead.as_ref().map_or(value, |i| i.as_bytes()));
         out.push(b'\n');
     }
     out.push(b'\n');
@@ -254,6 +258,7 @@ fn schedule(g: &Globals) -> String {
         SchedKind::Static => ("STATIC", 0),
         SchedKind::Dynamic => ("DYNAMIC", 1),
         SchedKind::Guided => ("GUIDED", 1),
+        SchedKind::Trapezoidal => ("TRAPEZOIDAL", 1),
         SchedKind::Auto => ("AUTO", sched.chunk),
         // No format of libgomp's to keep: as it can be written in the variable.
         _ => return g.schedule.to_string().to_uppercase(),

@@ -10,8 +10,8 @@ use hetmp_sched::schedule::{Kind, Modifier, Schedule};
 use super::parse::{self, Bad};
 use super::text::quoted;
 use super::{
-    libomp, schedule, Allocator, Icv, Libomp, ProcBind, RunSched, StaticLoops, TargetOffload,
-    WaitPolicy, SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
+    libomp, schedule, Allocator, Icv, Libomp, ProcBind, RunSched, SchedKind, StaticLoops,
+    TargetOffload, WaitPolicy, SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
 };
 use crate::affinity::{places, CpuSet, PlaceKind};
 
@@ -77,6 +77,8 @@ pub struct Globals {
     pub binds: Box<[ProcBind]>,
     /// `place-partition-var` of the initial thread: all places. Empty: threads are not bound.
     pub places: Box<[CpuSet]>,
+    /// What `OMP_PLACES` was taken for where it was not understood.
+    pub places_instead: Option<PlaceKind>,
     /// The default number of threads, also the limit of unforced spinning.
     pub available_cpus: u32,
     /// The affinity mask at the start; what a thread without place may run on.
@@ -236,7 +238,7 @@ impl Source<'_> {
         self.refuse_because(name, value, accepts);
     }
 
-    fn refuse_because(&mut self, name: &str, value: &[u8], accepts: &str) {
+    pub(super) fn refuse_because(&mut self, name: &str, value: &[u8], accepts: &str) {
         (self.warn)(&format!("{name} {}: {accepts}", quoted(value)));
     }
 
@@ -302,6 +304,13 @@ impl Source<'_> {
             // libomp does not report a modifier that was not written.
             icv.run_sched.monotonic = false;
         }
+        if !schedule_given
+            && self
+                .get("OMP_SCHEDULE")
+                .is_some_and(|v| libomp::is_trapezoidal(&v))
+        {
+            icv.run_sched.kind = SchedKind::Trapezoidal;
+        }
         icv.dynamic = self.boolean_or_all("OMP_DYNAMIC", false);
         let cancellation = self.boolean("OMP_CANCELLATION", false).0;
         let display_affinity = self.boolean("OMP_DISPLAY_AFFINITY", false).0;
@@ -344,7 +353,7 @@ impl Source<'_> {
         if libomp.library == Some(libomp::Library::Serial) {
             icv.max_active_levels = 0;
         }
-        let mut places = self.places(&mut icv, unbound, machine);
+        let (mut places, places_instead) = self.places(&mut icv, unbound, machine);
         if let Some(affinity) = libomp.affinity.as_ref().filter(|a| a.order.is_some()) {
             let (list, bind) = affinity.places(machine.places);
             (places, icv.bind) = (list.into(), bind);
@@ -391,6 +400,7 @@ impl Source<'_> {
             nthreads_given: self.get("OMP_NUM_THREADS").is_some(),
             binds,
             places,
+            places_instead,
             available_cpus: machine.default_threads.max(1),
             allowed: machine.allowed.clone(),
             wait_policy,
@@ -479,6 +489,7 @@ impl Source<'_> {
             return (unset, false);
         };
         let value = self.get(&name).unwrap_or_default();
+        let value = libomp::schedule(&value).unwrap_or(value);
         let schedule = schedule::parse(&value).unwrap_or_else(|bad| {
             let said = format!("{}; {} holds", bad.accepted, bad.effective);
             self.refuse_because(&name, &value, &said);
@@ -500,13 +511,26 @@ impl Source<'_> {
         }
     }
 
-    /// The places, and `bind-var` as it follows from them. Both variables are checked in any case;
+    /// The places, what they were taken for where `OMP_PLACES` is bad, and `bind-var` as it follows from them. Both variables are checked in any case;
     /// `OMP_PLACES` wins, and neither counts where binding was forbidden.
-    fn places(&mut self, icv: &mut Icv, unbound: bool, machine: &Machine<'_>) -> Box<[CpuSet]> {
-        let mut list = Vec::new();
+    fn places(
+        &mut self,
+        icv: &mut Icv,
+        unbound: bool,
+        machine: &Machine<'_>,
+    ) -> (Box<[CpuSet]>, Option<PlaceKind>) {
+        let (mut list, mut instead) = (Vec::new(), None);
         if let Some(value) = self.get("OMP_PLACES") {
             match places::parse(&value) {
-                Err(why) => self.refuse_places(&value, &why),
+                Err(why) => {
+                    self.refuse_places(&value, &why);
+                    if machine.as_libomp {
+                        // Of a name with something wrong behind it libomp takes the name, else it takes cores.
+                        let kind = libomp::intended_places(&value);
+                        list = (machine.places)(kind, usize::MAX);
+                        instead = Some(kind);
+                    }
+                }
                 Ok(_) if unbound => {}
                 Ok(spec) => match spec.resolve(machine.allowed, machine.places, self.warn) {
                     Ok(found) => list = found,
@@ -532,7 +556,7 @@ impl Source<'_> {
         if list.is_empty() && icv.bind != ProcBind::False {
             list = (machine.places)(PlaceKind::Threads, usize::MAX);
         }
-        list.into()
+        (list.into(), instead)
     }
 
     fn refuse_places(&mut self, value: &[u8], why: &places::Refusal) {

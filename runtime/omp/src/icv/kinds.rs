@@ -118,6 +118,8 @@ pub enum SchedKind {
     Guided = 3,
     /// `auto`.
     Auto = 4,
+    /// `trapezoidal` of libomp: chunks that shrink. Run as [`SchedKind::Guided`].
+    Trapezoidal = 101,
     /// `hetprobe[,probe%]`.
     HetProbe = 0x4801,
     /// `hetprobe-i[,probe%[,jump%]]`.
@@ -143,6 +145,7 @@ impl SchedKind {
             2 => Self::Dynamic,
             3 => Self::Guided,
             4 => Self::Auto,
+            101 => Self::Trapezoidal,
             0x4801 => Self::HetProbe,
             0x4802 => Self::HetProbeI,
             0x4803 => Self::StaticCsr,
@@ -210,7 +213,7 @@ impl RunSched {
             | SchedKind::AidStatic
             | SchedKind::AidHybrid
             | SchedKind::AidDynamic => chunk.max(0),
-            SchedKind::Dynamic | SchedKind::Guided => chunk.max(1),
+            SchedKind::Dynamic | SchedKind::Guided | SchedKind::Trapezoidal => chunk.max(1),
             SchedKind::Auto => self.chunk,
             SchedKind::HetProbe | SchedKind::HetProbeI => chunk.clamp(0, 100),
             SchedKind::StaticCsr => 0,

@@ -7,6 +7,7 @@ use super::globals::Source;
 use super::parse::Bad;
 use super::ProcBind;
 use crate::affinity::order::{self, Affinity};
+use crate::affinity::PlaceKind;
 use core::str;
 
 /// `KMP_LIBRARY`.
@@ -53,6 +54,8 @@ pub struct Libomp {
     pub teams_limit: Option<u32>,
     /// `KMP_TEAMS_PROC_BIND`.
     pub teams_bind: ProcBind,
+    /// `LIBOMP_NUM_HIDDEN_HELPER_THREADS`; 0 with `LIBOMP_USE_HIDDEN_HELPER_TASK` off.
+    pub helpers: u32,
     /// `KMP_SETTINGS`.
     pub settings: bool,
     /// `KMP_VERSION`.
@@ -69,6 +72,11 @@ pub(super) fn read(from: &mut Source<'_>, given: bool) -> Libomp {
     let throttles_tasks = boolean_of("KMP_ENABLE_TASK_THROTTLING", true);
     let settings = boolean_of("KMP_SETTINGS", false);
     let version = boolean_of("KMP_VERSION", false);
+    let helps = boolean_of("LIBOMP_USE_HIDDEN_HELPER_TASK", true);
+    let helpers = from
+        .read("LIBOMP_NUM_HIDDEN_HELPER_THREADS", small)
+        .unwrap_or(8);
+    buffers(from);
     let limit = from.read("KMP_DEVICE_THREAD_LIMIT", positive);
     let older = from.read("KMP_ALL_THREADS", positive);
     Libomp {
@@ -83,9 +91,35 @@ pub(super) fn read(from: &mut Source<'_>, given: bool) -> Libomp {
         teams_bind: from
             .read("KMP_TEAMS_PROC_BIND", teams_bind)
             .unwrap_or(ProcBind::Spread),
+        helpers: if helps { helpers } else { 0 },
         settings,
         version,
     }
+}
+
+/// A value of `OMP_SCHEDULE` that names a schedule of libomp's own, as the nearest that there is here.
+pub(super) fn schedule(value: &[u8]) -> Option<Vec<u8>> {
+    let text = text(value).ok()?;
+    let (kind, chunk) = text.split_at(text.find(',').unwrap_or(text.len()));
+    let ours = match kind.trim() {
+        "trapezoidal" => "guided",
+        "static_steal" => "dynamic",
+        _ => return None,
+    };
+    Some(format!("{ours}{chunk}").into_bytes())
+}
+
+pub(super) fn is_trapezoidal(value: &[u8]) -> bool {
+    text(value).is_ok_and(|t| t.split(',').next().map(str::trim) == Some("trapezoidal"))
+}
+
+/// What libomp takes a bad `OMP_PLACES` for: the kind that the value begins with, else cores.
+pub(super) fn intended_places(value: &[u8]) -> PlaceKind {
+    let text = text(value).unwrap_or_default();
+    PlaceKind::ALL
+        .into_iter()
+        .find(|kind| text.starts_with(kind.name()))
+        .unwrap_or(PlaceKind::Cores)
 }
 
 /// The value as a lower-case word.
@@ -106,6 +140,29 @@ pub(crate) fn boolean(value: &[u8]) -> Result<bool, Bad> {
 fn positive(value: &[u8]) -> Result<u32, Bad> {
     let n: i32 = text(value)?.parse().map_err(|_| Bad)?;
     u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Bad)
+}
+
+/// A number of threads that a list can have a place for.
+fn small(value: &[u8]) -> Result<u32, Bad> {
+    text(value)?
+        .parse()
+        .ok()
+        .filter(|&n| n <= 1 << 16)
+        .ok_or(Bad)
+}
+
+/// `KMP_DISP_NUM_BUFFERS` means nothing here, but is checked.
+fn buffers(from: &mut Source<'_>) {
+    const NAME: &str = "KMP_DISP_NUM_BUFFERS";
+    let Some(value) = from.get(NAME) else {
+        return;
+    };
+    match text(&value).map(|v| v.parse::<i64>()) {
+        Ok(Ok(..=0)) => from.refuse_because(NAME, &value, "too small: 1 to 4096"),
+        Ok(Ok(4097..)) => from.refuse_because(NAME, &value, "too large: 1 to 4096"),
+        Ok(Ok(_)) => {}
+        _ => from.refuse_because(NAME, &value, "an integer from 1 to 4096"),
+    }
 }
 
 /// Microseconds.
@@ -195,6 +252,19 @@ mod tests {
         for bad in ["", "k", "b", "-1", "1x", "99999999999t"] {
             assert_eq!(of(bad), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn schedules_and_places_of_libomp() {
+        assert_eq!(
+            schedule(b"Static_Steal, 7").as_deref(),
+            Some(&b"dynamic, 7"[..])
+        );
+        assert_eq!(schedule(b"trapezoidal").as_deref(), Some(&b"guided"[..]));
+        assert_eq!(schedule(b"static"), None);
+        assert!(is_trapezoidal(b" trapezoidal ,3") && !is_trapezoidal(b"guided"));
+        assert_eq!(intended_places(b"sockets("), PlaceKind::Sockets);
+        assert_eq!(intended_places(b"what"), PlaceKind::Cores);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
     let kind = match run.kind {
         SchedKind::Static => Kind::Static,
         SchedKind::Dynamic => Kind::Dynamic,
-        SchedKind::Guided => Kind::Guided,
+        SchedKind::Guided | SchedKind::Trapezoidal => Kind::Guided,
         SchedKind::Auto => Kind::Auto,
         SchedKind::HetProbe => Kind::HetProbe {
             probe: part(run.chunk),

@@ -79,7 +79,10 @@ unsafe impl Sync for Node {}
 
 /// One successor in a list. Holds one count of the node it leads to, as a raw pointer,
 /// because it may lie inside that node.
+///
+/// The layout is what libomp's `__kmpc_task_get_successors` shows of a task.
 #[derive(Debug)]
+#[repr(C)]
 struct Edge {
     to: *const Node,
     next: *mut Edge,
@@ -328,9 +331,36 @@ struct Site {
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     sites: HashMap<usize, Site>,
+    /// The predecessors that the child being added was last given: one that stands at several of the child's
+    /// addresses needs one edge.
+    recent: Recent,
     /// Some child depends on all memory ([`EVERYWHERE`] has a site). From then on every child with
     /// dependences also reads that site.
     everywhere: bool,
+}
+
+/// The last few predecessors of one child.
+#[derive(Debug, Default)]
+struct Recent {
+    nodes: [Cell<*const Node>; 4],
+    next: Cell<usize>,
+}
+
+impl Recent {
+    fn forget(&self) {
+        self.nodes.iter().for_each(|n| n.set(core::ptr::null()));
+    }
+
+    /// Makes `to` wait for `n`, if that was not done lately.
+    fn precede(&self, n: &NodeRef, to: &NodeRef) {
+        let p = n.0.as_ptr().cast_const();
+        if self.nodes.iter().any(|seen| seen.get() == p) {
+            return;
+        }
+        self.nodes[self.next.get()].set(p);
+        self.next.set((self.next.get() + 1) % self.nodes.len());
+        n.precede(to);
+    }
 }
 
 /// What a child without a word about all memory does with it, once some child has named it.
@@ -345,9 +375,11 @@ impl Sites {
         if let Some(all) = list.iter().find(|d| d.address == EVERYWHERE) {
             // All memory includes whatever else the task names.
             self.begin_everywhere();
+            self.recent.forget();
             self.add_one(node, all);
             return;
         }
+        self.recent.forget();
         for d in list {
             self.add_one(node, d);
         }
@@ -365,7 +397,7 @@ impl Sites {
         if site.last.contains(node) {
             // Named twice by one task: the stronger use counts, and it never waits for itself.
             if site.kind != d.kind {
-                Self::own(site, node);
+                Self::own(site, node, &self.recent);
             }
             return;
         }
@@ -375,7 +407,7 @@ impl Sites {
             site.kind = d.kind;
         }
         for n in site.before.iter() {
-            n.precede(node);
+            self.recent.precede(n, node);
         }
         site.last.push(NodeRef::clone(node));
     }
@@ -406,10 +438,10 @@ impl Sites {
     }
 
     /// `node`, a member of the site's last group, becomes its only writer.
-    fn own(site: &mut Site, node: &NodeRef) {
+    fn own(site: &mut Site, node: &NodeRef, recent: &Recent) {
         let mut others = Peers::default();
         for n in site.last.iter().filter(|n| !NodeRef::same(n, node)) {
-            n.precede(node);
+            recent.precede(n, node);
             others.push(NodeRef::clone(n));
         }
         site.before = others;
@@ -436,6 +468,27 @@ impl Sites {
             }
         }
     }
+}
+
+/// A task as its siblings see it, for programs that look at the graph: the address of its node, null where it has no
+/// dependences, and of its list of successors, null where there is none. The list is the engine's own, and
+/// changes as tasks are made and end.
+///
+/// # Safety
+/// The task lives.
+pub(super) unsafe fn look(t: &Task) -> (*const libc::c_void, *const libc::c_void) {
+    let node = t.node.get();
+    // SAFETY: a task that lives holds a count of its node.
+    let Some(n) = (unsafe { node.as_ref() }) else {
+        return (core::ptr::null(), core::ptr::null());
+    };
+    let list = n.successors.load(Ordering::Acquire);
+    let list = if list == closed() {
+        core::ptr::null_mut()
+    } else {
+        list
+    };
+    (node.cast(), list.cast_const().cast())
 }
 
 /// Gives the new task `t` its dependences. True when it is ready to run now; false when its last
@@ -577,6 +630,20 @@ mod tests {
         s.follow(&wait_other, &dep(32, Kind::In));
         assert!(missing(&wait_all) >= 5);
         assert_eq!(missing(&wait_other), 1);
+    }
+
+    #[test]
+    fn a_predecessor_at_two_addresses_counts_once() {
+        let mut s = Sites::default();
+        let (w, r, other) = (node(), node(), node());
+        let both = |kind| [dep(8, kind)[0], dep(16, kind)[0]];
+        s.add(&w, &both(Kind::Out));
+        s.add(&r, &both(Kind::In));
+        s.add(&other, &both(Kind::In));
+        assert_eq!([&w, &r, &other].map(|n| missing(n)), [0, 1, 1]);
+        let mut released = 0;
+        w.close(|_| released += 1);
+        assert_eq!(released, 2);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Submission<'a> {
     pub depends: &'a [Dependence],
     /// The `priority` clause, 0 without.
     pub priority: i32,
+    /// Deferred outside of parallel regions too, as a construct for a device is: `target nowait`.
+    pub outside: bool,
 }
 
 /// Alignment of a task's data.
@@ -80,6 +82,16 @@ pub unsafe fn handle(data: *mut u8) -> *mut c_void {
     unsafe { record(data) }.event.get().to_program()
 }
 
+/// The task as its siblings see it: the addresses of its node among their dependences, and of its list of
+/// successors; null where there is none.
+///
+/// # Safety
+/// `data` came from [`allocate`], and the task has not ended.
+pub unsafe fn graph(data: *mut u8) -> (*const c_void, *const c_void) {
+    // SAFETY: the caller's promise.
+    unsafe { depend::look(record(data)) }
+}
+
 /// Forgets a task that is not to run.
 ///
 /// # Safety
@@ -111,7 +123,11 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
         return unsafe { discard(th, data) };
     }
     // Outside of regions nobody else is there to run the task, and a final task's children are included.
-    let here = team.level() == 0 || parent.flags.get() & FINAL != 0;
+    let outside = team.level() == 0 && how.outside && how.deferrable;
+    if outside {
+        crate::thread::finish_at_exit();
+    }
+    let here = (team.level() == 0 && !outside) || parent.flags.get() & FINAL != 0;
     // But only its maker may know the event of a detached task, and fulfil the event after it goes on.
     let detached = t.flags.get() & DETACHED != 0;
     if !how.deferrable || (here && !detached) {

@@ -355,6 +355,9 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     }
     if n > 1 {
         crate::affinity::threads::place(th, team, start.bind);
+    } else if init::globals().as_libomp {
+        // libomp binds a thread as soon as it meets it, also for a region of one.
+        crate::affinity::threads::bind_first(th);
     }
     if crate::unlike::nodes::active() {
         crate::unlike::nodes::place(th, team, n);

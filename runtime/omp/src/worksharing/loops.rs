@@ -42,6 +42,8 @@ pub enum Clause {
     Dynamic,
     /// `guided`.
     Guided,
+    /// `simd: guided`: chunks are multiples of the chunk size.
+    GuidedWhole,
     /// `runtime`: what the internal control variable says.
     Runtime,
 }
@@ -102,7 +104,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         Clause::Runtime => match run.kind {
             SchedKind::Static => (Clause::Static, run.chunk as u64),
             SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
-            SchedKind::Guided => (Clause::Guided, run.chunk as u64),
+            SchedKind::Guided | SchedKind::Trapezoidal => (Clause::Guided, run.chunk as u64),
             SchedKind::Auto => (Clause::Static, 0),
             // The threads of a virtual team come one after the other: what the first ones leave.
             _ if team.is_virtual() && !in_order => (Clause::Guided, 1),
@@ -143,6 +145,10 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         Clause::Guided => {
             work.kind.set(Kind::Guided);
             work.guided.reset(n, chunk, u64::from(nthreads));
+        }
+        Clause::GuidedWhole => {
+            work.kind.set(Kind::Guided);
+            work.guided.reset_whole(n, chunk, u64::from(nthreads));
         }
     }
 }

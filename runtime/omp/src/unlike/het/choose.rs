@@ -32,7 +32,7 @@ pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     let mode = MODE.load(Ordering::Relaxed);
     match clause {
         Clause::Runtime => mode & OBSERVE != 0 || run.kind.is_ours(),
-        Clause::Dynamic | Clause::Guided => mode != 0,
+        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => mode != 0,
         Clause::Static => false,
     }
 }
@@ -61,7 +61,9 @@ pub(crate) fn configure(globals: &Globals) {
 fn probes(clause: Clause, run: RunSched) -> bool {
     match clause {
         Clause::Runtime => run.kind == SchedKind::HetProbe && !run.monotonic,
-        Clause::Dynamic | Clause::Guided => MODE.load(Ordering::Relaxed) & PROBE != 0,
+        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => {
+            MODE.load(Ordering::Relaxed) & PROBE != 0
+        }
         Clause::Static => false,
     }
 }
@@ -106,7 +108,7 @@ pub(crate) fn schedule(
     let mode = MODE.load(Ordering::Relaxed);
     let chosen = match l.clause {
         Clause::Runtime if run.kind.is_ours() => Some(globals.schedule_of(run)),
-        Clause::Dynamic | Clause::Guided if mode & REPLACE != 0 => {
+        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole if mode & REPLACE != 0 => {
             Some(globals.schedule_of(globals.icv.run_sched))
         }
         _ => None,

@@ -70,7 +70,7 @@ impl Method {
             Method::CrossDynamic { .. } => Kind::CrossDynamic,
             Method::Aid { shape, .. } => shape.kind(),
             Method::Plain(Clause::Dynamic, _) => Kind::Dynamic,
-            Method::Plain(Clause::Guided, _) => Kind::Guided,
+            Method::Plain(Clause::Guided | Clause::GuidedWhole, _) => Kind::Guided,
             Method::Plain(..) => Kind::Static,
         }
     }
@@ -281,7 +281,7 @@ impl Parts {
                 dynamic.reset(n, *chunk);
                 State::Dynamic(dynamic, tally())
             }
-            Method::Plain(Clause::Guided, chunk) => {
+            Method::Plain(Clause::Guided | Clause::GuidedWhole, chunk) => {
                 let guided = Guided::new();
                 guided.reset(n, *chunk, threads as u64);
                 State::Guided(guided, tally())

@@ -1,5 +1,7 @@
 //! The coverage matrix: which of libgomp's functions we export, by family.
 
+pub mod libomp;
+
 use crate::elf::SharedLibrary;
 use crate::symbols::{self, Export};
 
