@@ -30,10 +30,10 @@ pub fn cpus_below(root: &Path) -> Option<usize> {
     let mut path = root.as_os_str().to_owned().into_string().ok()?;
     let root_len = path.len();
     path.push_str("/proc/self/cgroup");
-    let groups = std::fs::read(&path).ok()?;
+    let groups = contents(&path)?;
     path.truncate(root_len);
     path.push_str("/proc/self/mountinfo");
-    let mounts = std::fs::read(&path).ok()?;
+    let mounts = contents(&path)?;
 
     let mut least: Option<usize> = None;
     for mount in mounts.split(|&b| b == b'\n').filter_map(Mount::parse) {
@@ -176,6 +176,18 @@ fn group_quota(path: &mut String, version: Version) -> Option<usize> {
         return None;
     }
     Some(usize::try_from(quota.div_ceil(period).max(1)).unwrap_or(usize::MAX))
+}
+
+/// What is in a file of `/proc`. Such a file says that it is empty, and would be read in small pieces, each of which
+/// the kernel writes anew, if there were no room from the start.
+fn contents(path: &str) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let mut text = Vec::with_capacity(8192);
+    std::fs::File::open(path)
+        .ok()?
+        .read_to_end(&mut text)
+        .ok()?;
+    Some(text)
 }
 
 /// The text of a file of less than 64 bytes.

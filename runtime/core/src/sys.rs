@@ -134,6 +134,34 @@ pub fn monotonic_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
+/// Tells the kernel that so many `threads` of this process may sleep, each at an address of its own.
+///
+/// The kernel keeps sleepers in a table whose size goes by the number of CPUs, and a wake-up walks a
+/// row of it: with 20,000 threads on 2 CPUs, 40 strangers each. Linux 6.16 and newer give a process a table
+/// of its own on demand (`PR_FUTEX_HASH`); elsewhere nothing happens.
+pub fn expect_sleepers(threads: u32) {
+    const PR_FUTEX_HASH: libc::c_int = 78;
+    const SET_SLOTS: libc::c_ulong = 1;
+    const GET_SLOTS: libc::c_ulong = 2;
+    const NONE: libc::c_ulong = 0;
+    let wanted = threads.next_power_of_two().min(1 << 16);
+    let saved = errno();
+    // SAFETY: both operations take numbers and change nothing but the size of the kernel's table.
+    unsafe {
+        let have = libc::prctl(PR_FUTEX_HASH, GET_SLOTS, NONE, NONE, NONE);
+        if (0..wanted as libc::c_int).contains(&have) {
+            libc::prctl(
+                PR_FUTEX_HASH,
+                SET_SLOTS,
+                libc::c_ulong::from(wanted),
+                NONE,
+                NONE,
+            );
+        }
+        *libc::__errno_location() = saved;
+    }
+}
+
 /// A cheap tick counter, of unknown but constant rate, for noticing gaps in a spin loop.
 #[inline(always)]
 pub fn ticks() -> u64 {

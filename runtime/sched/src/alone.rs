@@ -15,14 +15,17 @@ const SHORT_NS: f64 = 10_000.0;
 /// Executions each way before one is believed to be better...
 const RUNS: u32 = 22;
 /// ...or more, until the other way's together have taken so long, in nanoseconds...
-const ENOUGH_NS: f64 = 60_000.0;
+const ENOUGH_NS: f64 = 30_000.0;
 /// ...but no more than this.
-const MOST_RUNS: u32 = 96;
+const MOST_RUNS: u32 = 44;
 /// After so many executions each way, one thread that takes `HOPELESS` times as long is given up.
 const FEW: u32 = 3;
 const HOPELESS: f64 = 2.0;
 /// After so many, one that takes longer at all.
 const SOME: u32 = 8;
+/// An execution that takes so many nanoseconds was interrupted, or is of another size than the region
+/// usually has.
+const INTERRUPTED_NS: f64 = 5.0 * SHORT_NS;
 /// One thread must be better by this factor.
 const MARGIN: f64 = 1.08;
 /// An execution is too long if it takes this many times as long as the longest of the comparison, and
@@ -85,6 +88,13 @@ impl Comparison {
     #[must_use]
     pub fn is_for(usual_ns: f64) -> bool {
         usual_ns <= SHORT_NS
+    }
+
+    /// Does an execution of so many nanoseconds say something about short ones? To ask the system whether
+    /// each was disturbed would take longer than they do.
+    #[must_use]
+    pub fn counts(ns: f64) -> bool {
+        ns <= INTERRUPTED_NS
     }
 
     /// Is the next execution for one thread? Otherwise it is the other way's.

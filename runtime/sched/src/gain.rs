@@ -285,6 +285,12 @@ impl Gain {
         !matches!(self.state, State::Settled { .. })
     }
 
+    /// Are the executions that follow too short to ask each time whether they are disturbed?
+    #[must_use]
+    pub fn is_in_haste(&self) -> bool {
+        matches!(self.state, State::Alone { .. })
+    }
+
     /// An execution by one thread that takes longer is to be told by [`Gain::learn_alone`], even if it
     /// was one of those that [`Gain::take_rest`] gave away. In nanoseconds.
     #[must_use]
@@ -514,7 +520,8 @@ impl Gain {
 
     /// Is it a measurement, and no accident?
     fn counts(&mut self, run: &Run) -> bool {
-        if run.disturbed && (!self.is_in_trial() || self.patience > 0) {
+        let disturbed = run.disturbed || self.is_in_haste() && !Comparison::counts(run.elapsed_ns);
+        if disturbed && (!self.is_in_trial() || self.patience > 0) {
             self.patience = self.patience.saturating_sub(1);
             return false;
         }

@@ -19,6 +19,9 @@ use hetmp_core::park::{Flag, Policy};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 use hetmp_core::tls;
 
+/// From so many workers on the kernel is told how many may sleep.
+const MANY_WORKERS: u32 = 256;
+
 /// What a worker is started with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
@@ -99,6 +102,9 @@ impl Pool {
 
     #[cold]
     fn spawn(&mut self, wanted: u32) {
+        if wanted >= MANY_WORKERS {
+            hetmp_core::sys::expect_sleepers(wanted);
+        }
         while (self.workers.len() as u32) < wanted {
             let slot = Box::into_raw(Box::new(Slot {
                 go: Flag::new(),

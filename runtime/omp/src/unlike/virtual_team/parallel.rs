@@ -2,7 +2,7 @@
 
 use super::disturbance::Begun;
 use super::lever::{Guard, Lever};
-use super::regions::{Must, Turn};
+use super::regions::{Must, Trial, Turn};
 use super::run::{How, VirtualTeam, MOST_PIECES};
 use super::ways::Pass;
 use super::{announce, regions, switch, watchdog};
@@ -102,7 +102,7 @@ enum Plan {
     Ordinary {
         lever: Lever,
         /// Its time is wanted for comparison.
-        compare: bool,
+        compare: Option<bool>,
         /// A team smaller than the program was told is right for it, too.
         smaller_fits: bool,
     },
@@ -200,7 +200,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         Plan::Ordinary {
             // What it consists of says it better; see below.
             lever: Lever::Plain(Guard::Schedule),
-            compare: false,
+            compare: None,
             smaller_fits: true,
         }
     } else {
@@ -254,13 +254,13 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             smaller_fits,
         } => {
             let team = if smaller_fits { region } else { &sized };
-            let begun = compare.then(|| (Begun::now(), monotonic_ns()));
+            let begun = compare.map(|haste| ((!haste).then(Begun::now), monotonic_ns()));
             // SAFETY: the caller's promise.
             let n = unsafe { team::ordinary(th, team, first) };
             let rest = match begun {
                 Some((begun, started)) => {
                     let ns = monotonic_ns() - started;
-                    let disturbed = begun.is_disturbed(ns);
+                    let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
                     regions::learn_ordinary(address, sized.nthreads, ns, disturbed)
                 }
                 None => LOOK_AGAIN,
@@ -470,7 +470,7 @@ fn plan(th: &Thread, region: &Region) -> Plan {
         Ok(plan) => plan,
         Err(lever) => Plan::Ordinary {
             lever,
-            compare: false,
+            compare: None,
             smaller_fits: regions::smaller_fits(region.code, region.nthreads),
         },
     }
@@ -540,9 +540,10 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         && (!asked || known.fit.divides_freely == Some(true))
         && announce::is_in_program(address);
     let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
+    let haste = trial == Trial::InHaste;
     let (alone, trial) = match turn {
         Turn::Alone { measure } => (true, measure),
-        _ => (false, trial && must != Must::BeTested),
+        _ => (false, trial == Trial::Careful && must != Must::BeTested),
     };
     match turn {
         Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
@@ -555,7 +556,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         }),
         Turn::Ordinary(guard) => Ok(Plan::Ordinary {
             lever: Lever::Plain(guard),
-            compare: must == Must::Gain,
+            compare: (must == Must::Gain).then_some(haste),
             smaller_fits: !must_be_virtual,
         }),
         Turn::TeamOfOne => Ok(Plan::TeamOfOne { trial }),

@@ -226,11 +226,30 @@ pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
 
 /// How the next execution runs, and whether its way is on trial. `may_be_one`: a team of one is right
 /// for it.
-pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -> (Turn, bool) {
+pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -> (Turn, Trial) {
     match lock().get_mut(&(address, threads)) {
-        Some(region) => (region.turn(must, may_be_one), region.gain.is_in_trial()),
-        None => (Turn::Virtual, false),
+        Some(region) => {
+            let turn = region.turn(must, may_be_one);
+            let trial = match &region.gain {
+                gain if gain.is_in_haste() => Trial::InHaste,
+                gain if gain.is_in_trial() => Trial::Careful,
+                _ => Trial::No,
+            };
+            (turn, trial)
+        }
+        None => (Turn::Virtual, Trial::No),
     }
+}
+
+/// Is an execution compared with others?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trial {
+    /// No: what way is better is known for now.
+    No,
+    /// Yes, and whether it was disturbed counts.
+    Careful,
+    /// Yes, and it is so short that to ask the system whether it was disturbed would disturb it.
+    InHaste,
 }
 
 /// Learns from an execution as a virtual team of `ns` nanoseconds. `disturbed`: its threads lost

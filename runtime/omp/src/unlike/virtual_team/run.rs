@@ -524,6 +524,14 @@ impl VirtualTeam {
     pub(super) fn reserve_stacks(&self) -> bool {
         while self.stacks.get() < self.job.get().pieces {
             let Some(stack) = Stack::new(stack_bytes(), self.stacks.get()) else {
+                // Those that there are would be missing where real threads want theirs.
+                for r in &*self.runners {
+                    self.give_away_idle(r);
+                }
+                if let Ok(mut orphans) = self.orphans.lock() {
+                    orphans.clear();
+                    self.stacks.set(0);
+                }
                 return false;
             };
             self.stacks.set(self.stacks.get() + 1);

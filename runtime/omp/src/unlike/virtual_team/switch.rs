@@ -189,6 +189,7 @@ impl Stack {
         const PAGE: usize = 4096;
         const GUARD: usize = 16 * PAGE;
         const STEP: usize = 256;
+        const MADV_GUARD_INSTALL: libc::c_int = 102;
         let length = bytes
             .checked_next_multiple_of(PAGE)?
             .checked_add(GUARD + PAGE)?;
@@ -207,7 +208,11 @@ impl Stack {
                 *libc::__errno_location() = saved;
                 return None;
             }
-            libc::mprotect(base, GUARD, libc::PROT_NONE);
+            // Guard pages that do not divide the mapping: a process may have 65,530 of them by default,
+            // and stacks beside each other then count as one. Linux 6.13 and newer.
+            if libc::madvise(base, GUARD, MADV_GUARD_INSTALL) != 0 {
+                libc::mprotect(base, GUARD, libc::PROT_NONE);
+            }
             *libc::__errno_location() = saved;
             base
         };
