@@ -3,7 +3,8 @@
    iteration is done once, and nested regions stay as nested as they are in a team.
    hetmp-test: threads=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe
-   hetmp-test: env=HETMP_NODES=2 */
+   hetmp-test: env=HETMP_NODES=2
+   hetmp-test: only=hetmp */
 #include <omp.h>
 #include <stdio.h>
 
@@ -50,9 +51,14 @@ static void inner(int n)
 {
 #pragma omp parallel for
     for (int i = 0; i < n; i++) {
-#pragma omp parallel num_threads(4)
+#pragma omp parallel num_threads(2)
+        {
+#pragma omp single
+            {
 #pragma omp atomic
-        nested++;
+                nested++;
+            }
+        }
     }
 }
 
@@ -60,12 +66,12 @@ int main(void)
 {
     long expected = 0, steps = 0;
     /* Small for long, then large, then small again; and of all sizes. */
-    for (int round = 0; round < 6000; round++) {
-        int n = round < 2000 ? 8 : round < 2600 ? N : round < 4000 ? 3 : round % 257;
+    for (int round = 0; round < 3000; round++) {
+        int n = round < 1000 ? 8 : round < 1300 ? N : round < 2000 ? 3 : round % 257;
         step(n);
         phases(n % 64);
-        if (round % 8 == 0)
-            inner(n % 16);
+        if (round % 100 == 0)
+            inner(n % 8);
         steps += n + 2 * (n % 64);
         sum(n % 32);
     }
