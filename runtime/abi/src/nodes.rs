@@ -15,5 +15,5 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
         // SAFETY: not null, and so a string with a terminating zero: this function's contract.
         Some(unsafe { CStr::from_ptr(name) })
     };
-    hetmp_omp::unlike::speeds::tell(name);
+    hetmp_omp::unlike::kernel::tell(name);
 }

@@ -1,9 +1,9 @@
 //! Cancellation (OpenMP 5.1, section 2.20). Only with `OMP_CANCELLATION=true`.
 
 use crate::init;
-use crate::task::Group;
+use crate::task::record::Group;
 use crate::thread::Thread;
-use crate::worksharing::work;
+use crate::worksharing::construct;
 use hetmp_core::sync::Ordering;
 
 /// What can be cancelled.
@@ -42,7 +42,7 @@ pub fn cancel(th: &Thread, construct: Construct) -> bool {
             team.barrier.gone_flag().nudge();
             team.nudge_all();
         }
-        Construct::Worksharing => work::cancel(th),
+        Construct::Worksharing => construct::cancel(th),
         Construct::Taskgroup => Group::cancel(th.task().group.get()),
     }
     true
@@ -56,7 +56,7 @@ pub fn is_cancelled(th: &Thread, construct: Construct) -> bool {
     let in_region = th.team().cancelled.load(Ordering::Acquire);
     match construct {
         Construct::Parallel => in_region,
-        Construct::Worksharing => work::is_cancelled(th),
+        Construct::Worksharing => construct::is_cancelled(th),
         // Cancelling the region discards its explicit tasks too.
         Construct::Taskgroup => in_region || Group::is_cancelled(th.task().group.get()),
     }

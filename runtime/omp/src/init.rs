@@ -4,10 +4,10 @@
 //! threads started from a constructor would hang under `dlopen`. The first call of a thread
 //! comes here.
 
-use crate::affinity::{subset, PlaceKind};
+use crate::affinity::{places, subset, PlaceKind};
 use crate::icv::text::quoted;
-use crate::icv::{libomp, Globals, Machine, WaitPolicy};
-use crate::thread::Thread;
+use crate::icv::{display, libomp, Globals, Machine, WaitPolicy};
+use crate::unlike::{modes, nodes};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use hetmp_core::park::Policy;
 use hetmp_core::topo::{self, Topology};
@@ -47,7 +47,8 @@ pub fn once() -> &'static Globals {
     globals
 }
 
-/// What the environment asks to be shown at the start.
+/// What the environment asks to be shown at the start. The program has changed nothing yet that could be
+/// shown instead.
 fn introduce(globals: &Globals) {
     if globals.libomp.version {
         report::warn(format_args!(
@@ -55,15 +56,19 @@ fn introduce(globals: &Globals) {
             env!("CARGO_PKG_VERSION")
         ));
     }
+    let current = display::Current::unchanged(globals);
     if globals.display_env {
-        crate::query::display_env(globals.display_verbose);
+        let text = display::text(globals, &current, globals.display_verbose);
+        report::write_all(libc::STDERR_FILENO, &text);
     }
     if globals.libomp.settings {
-        crate::query::display_settings(env::snapshot());
+        // `KMP_SETTINGS`: what is set, and what holds.
+        let text = display::settings(globals, &current, env::snapshot().iter());
+        report::write_all(libc::STDERR_FILENO, &text);
     }
     if globals.libomp.affinity.as_ref().is_some_and(|a| a.verbose) {
         let mut list = Vec::new();
-        crate::affinity::places::write_list(&globals.places, &mut list);
+        places::write_list(&globals.places, &mut list);
         report::warn(format_args!(
             "KMP_AFFINITY: {} places: {}",
             globals.places.len(),
@@ -108,7 +113,7 @@ fn start() -> Globals {
             }
         },
     );
-    crate::unlike::nodes::configure(&mut globals, &|| {
+    nodes::configure(&mut globals, &|| {
         topology.get_or_init(Topology::discover).clone()
     });
     if globals.ours.verbose {
@@ -116,8 +121,7 @@ fn start() -> Globals {
             report::warn(format_args!("{}: no variable", quoted(name)));
         }
     }
-    crate::unlike::het::configure(&globals);
-    crate::unlike::virtual_team::configure(&globals);
+    modes::configure(&globals);
     Policy::set_cpus(cpus);
     let spins = if globals.wait_policy == WaitPolicy::Passive && !globals.spin_count_given {
         spins::PASSIVE.free
@@ -184,7 +188,7 @@ extern "C" fn child_of_fork() {
     }
 }
 
-/// True in a child of `fork` that has not called [`after_fork`] yet.
+/// True in a child of `fork` that has not called [`is_child`] yet.
 #[inline(always)]
 pub(crate) fn forked() -> bool {
     let word = FORK_WORD.load(Ordering::Relaxed);
@@ -192,18 +196,13 @@ pub(crate) fn forked() -> bool {
     !word.is_null() && unsafe { (*word).load(Ordering::Relaxed) } == 0
 }
 
-/// In the child of `fork`, whose only thread is `th`: lets go of the workers it does not have.
-#[cold]
-pub(crate) fn after_fork(th: &Thread) {
-    for pool in th.pools.take() {
-        pool.forget();
-    }
-    crate::unlike::virtual_team::after_fork(th);
-    Policy::set_threads(1);
-    crate::unlike::het::after_fork();
+/// The process knows that it is a child of `fork`.
+pub(crate) fn is_child() {
     let word = FORK_WORD.load(Ordering::Relaxed);
-    // SAFETY: `forked` said so, hence it is not null; never unmapped.
-    unsafe { (*word).store(1, Ordering::Relaxed) };
+    if !word.is_null() {
+        // SAFETY: never unmapped.
+        unsafe { (*word).store(1, Ordering::Relaxed) };
+    }
 }
 
 /// Has `destructor(argument)` called when the calling thread ends.

@@ -18,6 +18,7 @@
 
 pub mod affinity;
 pub mod ahead;
+pub(crate) mod boundary;
 pub mod cancel;
 pub mod host;
 pub mod icv;
@@ -35,7 +36,7 @@ pub mod worksharing;
 pub use host::{acc, device};
 pub use memory::{alloc, threadprivate};
 pub use sync::{critical, lock, reduce};
-pub use worksharing::{doacross, loops, ordered, pieces, sections, single, work};
+pub use worksharing::{construct, doacross, loops, ordered, pieces, sections, single};
 
 pub use thread::Thread;
 

@@ -7,21 +7,23 @@
 //! Three variables are device-wide yet may change: `nteams-var`, `teams-thread-limit-var` and
 //! `affinity-format-var`. They live here, and begin with what the environment said.
 
-use crate::affinity::format::{self, Fields, NativeId};
-use crate::affinity::CpuSet;
+pub use crate::affinity::shown::{
+    capture_affinity, display_affinity, set_affinity_format, with_affinity_format,
+};
+use crate::affinity::{threads, CpuSet};
 use crate::icv::{display, Icv};
 use crate::init;
 use crate::thread::Thread;
+use crate::unlike::virtual_team::parallel as virtual_team;
+use crate::unlike::{nodes, ways};
 use core::sync::atomic::{AtomicI32, Ordering};
 use hetmp_core::report;
-use std::sync::Mutex;
 
 /// Not changed since the start.
 const UNCHANGED: i32 = -1;
 
 static NUM_TEAMS: AtomicI32 = AtomicI32::new(UNCHANGED);
 static TEAMS_THREAD_LIMIT: AtomicI32 = AtomicI32::new(UNCHANGED);
-static AFFINITY_FORMAT: Mutex<Option<Box<[u8]>>> = Mutex::new(None);
 
 /// `omp_get_thread_num`.
 #[inline(always)]
@@ -90,7 +92,7 @@ pub fn icv() -> Icv {
 /// virtual teams, the number of virtual threads.
 #[must_use]
 pub fn max_threads() -> i32 {
-    crate::unlike::virtual_team::told_threads(icv().nthreads) as i32
+    virtual_team::told_threads(&icv()) as i32
 }
 
 /// Changes the variables of the current data environment.
@@ -114,10 +116,10 @@ pub fn in_explicit_task() -> bool {
 /// process could use at its start, because a bound thread sees its own place only.
 #[must_use]
 pub fn num_procs() -> i32 {
-    crate::unlike::virtual_team::told_cores();
+    virtual_team::told_cores();
     let globals = init::globals();
     let start = globals.allowed.count();
-    let count = if globals.places.is_empty() && !crate::unlike::nodes::active() {
+    let count = if globals.places.is_empty() && !nodes::active() {
         allowed_now().unwrap_or(start)
     } else {
         start
@@ -252,116 +254,9 @@ pub fn partition() -> core::ops::Range<i32> {
 fn bound_thread() -> &'static Thread {
     let th = Thread::current();
     if th.place.get() == 0 {
-        crate::affinity::threads::initial(th);
+        threads::initial(th);
     }
     th
-}
-
-/// `omp_set_affinity_format`.
-pub fn set_affinity_format(format: &[u8]) {
-    *lock_format() = Some(format.into());
-}
-
-/// Runs `read` on the current affinity format.
-pub fn with_affinity_format<R>(read: impl FnOnce(&[u8]) -> R) -> R {
-    let changed = lock_format();
-    match &*changed {
-        Some(format) => read(format),
-        None => read(&init::globals().affinity_format),
-    }
-}
-
-fn lock_format() -> std::sync::MutexGuard<'static, Option<Box<[u8]>>> {
-    AFFINITY_FORMAT
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Runs `write` with what the fields of an affinity format are for the calling thread.
-fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
-    let globals = init::globals();
-    let th = Thread::current();
-    let cpus = th
-        .place
-        .get()
-        .checked_sub(1)
-        .and_then(|p| globals.places.get(p as usize))
-        // Nobody can be bound to a place without a CPU for this process (`GOMP_CPU_AFFINITY`).
-        .filter(|place| place.iter().any(|cpu| globals.allowed.contains(cpu)))
-        .or_else(|| crate::unlike::nodes::bound_to(th))
-        .unwrap_or(&globals.allowed);
-    // SAFETY: neither call has preconditions.
-    let (process_id, thread) = unsafe { (libc::getpid(), libc::pthread_self()) };
-    let native_thread_id = if globals.as_libomp {
-        NativeId::Kernel(hetmp_core::sys::gettid())
-    } else {
-        NativeId::Pthread(thread)
-    };
-    let level = level();
-    write(&Fields {
-        team_num: team_num(),
-        num_teams: num_teams(),
-        level,
-        thread_num: thread_num(),
-        num_threads: num_threads(),
-        ancestor_tnum: ancestor_thread_num(level - 1),
-        process_id,
-        native_thread_id,
-        affinity: cpus,
-        host: &host_name,
-        unknown: globals.as_libomp.then_some("undefined"),
-    })
-}
-
-/// `uname`'s node name.
-fn host_name() -> Vec<u8> {
-    // SAFETY: all bytes zero is a valid utsname, and uname fills it in.
-    let (ok, name) = unsafe {
-        let mut name: libc::utsname = core::mem::zeroed();
-        (libc::uname(&mut name) == 0, name.nodename)
-    };
-    if !ok {
-        return b"node".to_vec();
-    }
-    name.iter()
-        .map(|&c| c as u8)
-        .take_while(|&c| c != 0)
-        .collect()
-}
-
-fn bad_format(why: &format::BadFormat) -> ! {
-    report::fatal(format_args!("affinity format: {}", why.0))
-}
-
-/// `omp_capture_affinity`: writes what fits of the expanded `format` (empty: the current one) into
-/// `buffer`, without terminating zero; returns the length of the whole.
-pub fn capture_affinity(format: &[u8], buffer: &mut [u8]) -> usize {
-    let expand = |format: &[u8], buffer: &mut [u8]| {
-        with_fields(|f| format::expand(format, f, buffer)).unwrap_or_else(|why| bad_format(&why))
-    };
-    if format.is_empty() {
-        with_affinity_format(|format| expand(format, buffer))
-    } else {
-        expand(format, buffer)
-    }
-}
-
-/// `omp_display_affinity`: one line, of `format` (empty: the current one). On standard error, where libgomp writes
-/// such lines; on standard output for programs that were built for libomp.
-pub fn display_affinity(format: &[u8]) {
-    let line = |format: &[u8]| {
-        with_fields(|f| format::line(format, f)).unwrap_or_else(|why| bad_format(&why))
-    };
-    let text = if format.is_empty() {
-        with_affinity_format(line)
-    } else {
-        line(format)
-    };
-    if init::globals().as_libomp {
-        report::print(&text);
-    } else {
-        report::write_all(libc::STDERR_FILENO, &text);
-    }
 }
 
 /// `omp_display_env`.
@@ -374,17 +269,6 @@ pub fn display_env(verbose: bool) {
         };
         display::text(init::globals(), &current, verbose)
     });
-    report::write_all(libc::STDERR_FILENO, &text);
-}
-
-/// `KMP_SETTINGS`: what is set, and what holds.
-pub(crate) fn display_settings(snapshot: &hetmp_core::env::Snapshot) {
-    let globals = init::globals();
-    let text = display::settings(
-        globals,
-        &display::Current::unchanged(globals),
-        snapshot.iter(),
-    );
     report::write_all(libc::STDERR_FILENO, &text);
 }
 
@@ -403,7 +287,7 @@ pub fn pause() -> bool {
     }
     if init::forked() {
         // The workers stayed in the parent process.
-        init::after_fork(th);
+        ways::after_fork(th);
     }
     for pool in th.pools.take() {
         pool.shut_down();

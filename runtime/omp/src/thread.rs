@@ -8,13 +8,23 @@
 //! **Ownership.** Only the thread itself reads or writes its `Thread`; everything other threads
 //! may touch lives in teams. That is why plain `Cell`s suffice, and why `Thread` is not `Sync`.
 
+use crate::ahead::said::{Ahead, Index};
+use crate::host::acc::attached::Attached;
 use crate::init;
-use crate::task::{Task, TaskCache};
+use crate::memory::copies::Copies;
+use crate::task::record::{Task, TaskCache};
+use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
-use crate::team::region::{Member, Team};
+use crate::team::suspend::Suspend;
+use crate::unlike::het::settled::Settled;
+use crate::unlike::slow::SlowState;
+use crate::unlike::virtual_team::lever::Opened;
+use crate::unlike::virtual_team::unasked::Unasked;
 use crate::worksharing::work::{Cursor, Work, WorkPos};
+use core::any::Any;
 use core::cell::{Cell, OnceCell, RefCell};
-use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::tls;
 
 /// Where a thread stands in the program: its team, its number there, its current task and
@@ -113,26 +123,29 @@ pub struct Thread {
     /// The node this thread belongs to.
     pub(crate) node: Cell<u32>,
     /// What OpenACC keeps for each thread.
-    pub(crate) acc: crate::host::acc::ThreadState,
+    pub(crate) acc: Attached,
     /// Emulated slowness.
-    pub(crate) slow: crate::unlike::nodes::SlowState,
+    pub(crate) slow: SlowState,
     /// Number among the threads of the process.
-    pub(crate) index: crate::ahead::Index,
+    pub(crate) index: Index,
     /// What the program said ahead of a construct.
-    pub(crate) ahead: crate::ahead::Ahead,
+    pub(crate) ahead: Ahead,
     /// This thread's copies of threadprivate variables.
-    pub(crate) privates: crate::memory::threadprivate::Copies,
+    pub(crate) privates: Copies,
     /// Pieces of settled loops.
-    pub(crate) settled: RefCell<crate::unlike::het::Settled>,
-    /// The runner of virtual threads that this thread is, or null.
-    pub(crate) runner: Cell<*const crate::unlike::virtual_team::Runner>,
+    pub(crate) settled: RefCell<Settled>,
+    /// What this thread does where its virtual threads wait, if it runs some. Set while it does, to
+    /// something that lives until it is cleared.
+    pub(crate) runner: Cell<Option<NonNull<dyn Suspend>>>,
     /// Regions that this thread opens as ordinary teams without asking.
-    pub(crate) ways: crate::unlike::virtual_team::Ways,
-    /// The team of virtual threads for regions that this thread opens.
-    pub(crate) virtual_team: RefCell<Option<Box<crate::unlike::virtual_team::VirtualTeam>>>,
+    pub(crate) unasked: Unasked,
+    /// The team of virtual threads for regions that this thread opens: a `VirtualTeam`.
+    pub(crate) virtual_team: RefCell<Option<Box<dyn Any>>>,
     /// The outermost region that this thread opened without handing over its own part, where a
     /// report is wanted.
-    pub(crate) opened: Cell<Option<crate::unlike::virtual_team::Opened>>,
+    pub(crate) opened: Cell<Option<Opened>>,
+    /// Runs the tasks that are left when the thread ends. Set by whoever defers some outside of regions.
+    pub(crate) at_end: Cell<Option<fn(&Thread)>>,
 }
 
 impl Thread {
@@ -183,16 +196,17 @@ impl Thread {
             own_busy: AtomicU32::new(1),
             busy: Cell::new(core::ptr::null()),
             node: Cell::new(0),
-            acc: crate::host::acc::ThreadState::new(),
-            slow: crate::unlike::nodes::SlowState::new(),
-            index: crate::ahead::Index::new(),
-            ahead: crate::ahead::Ahead::new(),
-            privates: crate::memory::threadprivate::Copies::new(),
-            settled: RefCell::new(crate::unlike::het::Settled::new()),
-            runner: Cell::new(core::ptr::null()),
-            ways: crate::unlike::virtual_team::Ways::default(),
+            acc: Attached::new(),
+            slow: SlowState::new(),
+            index: Index::new(),
+            ahead: Ahead::new(),
+            privates: Copies::new(),
+            settled: RefCell::new(Settled::new()),
+            runner: Cell::new(None),
+            unasked: Unasked::default(),
             virtual_team: RefCell::new(None),
             opened: Cell::new(None),
+            at_end: Cell::new(None),
         }
     }
 
@@ -234,6 +248,55 @@ impl Thread {
     pub(crate) fn busy(&self) -> &AtomicU32 {
         // SAFETY: null or the counter of the initial thread, which waits for this one's region.
         unsafe { self.busy.get().as_ref() }.unwrap_or(&self.own_busy)
+    }
+
+    /// Makes the thread member `tid` of `team`: resets its implicit task and its context.
+    #[inline]
+    pub(crate) fn become_member(&self, team: &Team, tid: u32, nthreads: u32) {
+        let m: &Member = &team.members[tid as usize];
+        m.implicit
+            .begin_implicit(team.shared.icv.as_ptr(), team, &raw const m.sleep);
+        let c = &self.ctx;
+        c.tid.set(tid);
+        c.nthreads.set(nthreads);
+        c.team.set(team);
+        c.member.set(m);
+        c.task.set(&m.implicit);
+        c.work.set(core::ptr::null());
+        c.cursor.set(Cursor::START);
+        c.singles.set(0);
+    }
+
+    /// Does the thread run virtual ones?
+    #[inline(always)]
+    pub(crate) fn is_runner(&self) -> bool {
+        self.runner.get().is_some()
+    }
+
+    #[inline(always)]
+    fn suspends(&self) -> Option<&dyn Suspend> {
+        // SAFETY: the field says that what it holds is alive.
+        self.runner.get().map(|p| unsafe { p.as_ref() })
+    }
+
+    /// [`Suspend::wait_for_lock`] where virtual threads run; false elsewhere.
+    #[inline(always)]
+    pub(crate) fn suspend_for_lock(&self, done: &mut dyn FnMut() -> bool) -> bool {
+        self.suspends().is_some_and(|s| s.wait_for_lock(done))
+    }
+
+    /// [`Suspend::wait_for_others`] where virtual threads run; false elsewhere.
+    #[inline(always)]
+    pub(crate) fn suspend_for_others(&self, done: &mut dyn FnMut() -> bool) -> bool {
+        self.suspends().is_some_and(|s| s.wait_for_others(done))
+    }
+
+    /// [`Suspend::barrier`], in a virtual team.
+    #[cold]
+    pub(crate) fn suspend_at_barrier(&self) {
+        if let Some(s) = self.suspends() {
+            s.barrier();
+        }
     }
 
     /// Takes up to `wanted - 1` more threads for a region from the limit of the contention group;
@@ -291,7 +354,7 @@ fn adopt() -> &'static Thread {
     let solo = Box::into_raw(Team::solo());
     thread.solo.set(solo);
     // SAFETY: `solo` was made above and is freed only when this thread ends.
-    unsafe { (*solo).enter(&thread, 0, 1) };
+    thread.become_member(unsafe { &*solo }, 0, 1);
     let p = Box::into_raw(thread);
     tls::set(p.cast());
     init::on_thread_exit(p.cast(), release);
@@ -299,40 +362,13 @@ fn adopt() -> &'static Thread {
     unsafe { &*p }
 }
 
-/// Sees to it that tasks which a thread deferred outside of any region run before the program ends:
-/// there is an implicit barrier at the end of the initial thread's code.
-#[cold]
-pub(crate) fn finish_at_exit() {
-    /// The process that deferred some, 0 for none. A child of fork has copies of tasks that are its
-    /// parent's to run.
-    static PROCESS: AtomicI32 = AtomicI32::new(0);
-    extern "C" fn at_exit() {
-        // SAFETY: getpid has no preconditions.
-        if PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() } {
-            if let Some(th) = Thread::try_current() {
-                finish_outside(th);
-            }
-        }
-    }
-    // SAFETY: getpid has no preconditions.
-    if PROCESS.swap(unsafe { libc::getpid() }, Ordering::Relaxed) == 0 {
-        // SAFETY: the function may be called whenever the process exits.
-        unsafe { libc::atexit(at_exit) };
-    }
-}
-
-/// Runs the tasks that are left of those that the thread deferred outside of any region. Not what they
-/// may depend on: who would fulfill an event now?
-fn finish_outside(th: &Thread) {
-    if th.team().level() == 0 && th.team().tasks.active() {
-        crate::task::work_off(th);
-    }
-}
-
 /// Frees what an application thread owned; called by the system when the thread ends.
 unsafe extern "C" fn release(p: *mut libc::c_void) {
-    // SAFETY: `p` is the pointer registered in `adopt`, and not freed before the line below.
-    finish_outside(unsafe { &*p.cast::<Thread>() });
+    // SAFETY: `p` is the pointer registered in `adopt`, and not freed before the lines below.
+    let th = unsafe { &*p.cast::<Thread>() };
+    if let Some(finish) = th.at_end.get() {
+        finish(th);
+    }
     tls::set(core::ptr::null_mut());
     // SAFETY: `p` is the pointer registered in `adopt`, passed exactly once, after the thread's last
     // use of the runtime (a later use, from another destructor, registers the thread anew).

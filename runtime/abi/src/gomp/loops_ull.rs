@@ -3,8 +3,8 @@
 use super::keyed::keyed;
 use super::loops::clause;
 use crate::entry::{entries, export};
+use hetmp_omp::construct::Extras;
 use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
-use hetmp_omp::work::Extras;
 use hetmp_omp::{doacross, ordered, Thread};
 use libc::{c_long, c_uint, c_void};
 

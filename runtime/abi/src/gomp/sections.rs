@@ -2,8 +2,8 @@
 
 use crate::entry::entries;
 use core::ptr::null;
+use hetmp_omp::construct::Extras;
 use hetmp_omp::team::{resolve_num_threads, Outlined, Region};
-use hetmp_omp::work::Extras;
 use hetmp_omp::{loops, sections, Thread};
 use libc::{c_uint, c_void};
 

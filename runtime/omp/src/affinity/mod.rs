@@ -7,12 +7,13 @@
 //! * [`format`]: the text of `omp_capture_affinity` and `OMP_DISPLAY_AFFINITY`.
 //!
 //! **Data in**: text, CPU sets, numbers. **Data out**: CPU sets, place numbers, text. These call
-//! nothing of the system; `threads` binds the engine's threads by what they say.
+//! nothing of the system; `threads` binds the engine's threads by what they say, and `shown` tells users.
 
 pub mod bind;
 pub mod format;
 pub mod order;
 pub mod places;
+pub(crate) mod shown;
 pub mod subset;
 pub(crate) mod threads;
 

@@ -7,8 +7,9 @@
 use crate::affinity::bind::{team_places, Placement};
 use crate::icv::ProcBind;
 use crate::init;
-use crate::team::region::Team;
+use crate::team::members::Team;
 use crate::thread::Thread;
+use crate::unlike::place;
 use hetmp_core::topo;
 
 /// Computes the placements of the team's members. The primary thread, before it starts the workers.
@@ -67,7 +68,7 @@ pub(crate) fn settle(th: &Thread, team: &Team, tid: u32) {
             go_to(th, place);
         }
     }
-    crate::unlike::nodes::settle(th, m.node.get());
+    place::settle(th, m.node.get());
 }
 
 /// The primary thread leaves the region.

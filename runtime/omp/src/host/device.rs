@@ -14,7 +14,8 @@ use crate::init;
 use crate::query;
 use crate::task::depend::{self, Dependence};
 use crate::task::{self, NewTask};
-use crate::team::region::{self as team, Outlined, Team};
+use crate::team::members::{Outlined, Team};
+use crate::team::region as team;
 use crate::thread::Thread;
 use hetmp_core::report;
 use hetmp_core::sync::AtomicU32;
@@ -70,7 +71,7 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     }
     let spare = th.devices.borrow_mut().pop();
     let team = spare.unwrap_or_else(Team::solo);
-    team.enter(th, 0, 1);
+    th.become_member(&team, 0, 1);
     th.ctx.pos.set(team.works.position());
     if let Some(limit) = thread_limit {
         th.task().change_icv(|icv| icv.thread_limit = limit);

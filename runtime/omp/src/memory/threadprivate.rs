@@ -2,39 +2,15 @@
 //! does not use thread-local storage. The process's initial thread uses the variable itself; the others
 //! get copies, which begin with the value that the variable had when it was first used.
 
+use super::copies::Copy;
+pub use super::copies::Kind;
 use crate::ahead;
 use crate::thread::Thread;
-use core::cell::RefCell;
 use core::ffi::c_void;
 use hetmp_core::hash::HashMap;
 use hetmp_core::report;
 use std::alloc::Layout;
 use std::sync::Mutex;
-
-/// How copies of a variable are made and ended.
-#[derive(Clone, Copy, Debug)]
-pub enum Kind {
-    /// One object: constructor, copy constructor (copy, original), destructor.
-    Object {
-        /// Makes a copy from nothing.
-        construct: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>,
-        /// Makes a copy from the original.
-        copy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void>,
-        /// Ends a copy.
-        destroy: Option<unsafe extern "C" fn(*mut c_void)>,
-    },
-    /// An array of objects: the same with the number of elements.
-    Array {
-        /// Makes a copy from nothing.
-        construct: Option<unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>,
-        /// Makes a copy from the original.
-        copy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> *mut c_void>,
-        /// Ends a copy.
-        destroy: Option<unsafe extern "C" fn(*mut c_void, usize)>,
-        /// Elements.
-        length: usize,
-    },
-}
 
 #[derive(Debug)]
 struct Variable {
@@ -65,49 +41,6 @@ fn with_variable<R>(address: usize, f: impl FnOnce(&mut Variable) -> R) -> R {
 /// The functions fit the variable, for as long as threads use it.
 pub unsafe fn register(address: *mut c_void, kind: Kind) {
     with_variable(address as usize, |v| v.kind = Some(kind));
-}
-
-#[derive(Debug)]
-struct Copy {
-    at: *mut c_void,
-    layout: Layout,
-    /// `None`: this is the variable itself, or it has no destructor.
-    kind: Option<Kind>,
-    own: bool,
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        if !self.own {
-            return;
-        }
-        // SAFETY: the promise made to `register`; the memory was allocated with this layout.
-        unsafe {
-            match self.kind {
-                Some(Kind::Object {
-                    destroy: Some(destroy),
-                    ..
-                }) => destroy(self.at),
-                Some(Kind::Array {
-                    destroy: Some(destroy),
-                    length,
-                    ..
-                }) => destroy(self.at, length),
-                _ => {}
-            }
-            std::alloc::dealloc(self.at.cast(), self.layout);
-        }
-    }
-}
-
-/// A thread's copies, by the variable's address.
-#[derive(Debug)]
-pub(crate) struct Copies(RefCell<HashMap<usize, Copy>>);
-
-impl Copies {
-    pub(crate) fn new() -> Copies {
-        Copies(RefCell::new(HashMap::default()))
-    }
 }
 
 /// The calling thread's copy of the variable of `size` bytes at `address`.

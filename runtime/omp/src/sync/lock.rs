@@ -8,7 +8,8 @@
 //! locks, gcc's and clang's differ: see [`NestLock`]). Zeroed memory is a free lock of each kind, since
 //! programs are known to skip the initialisation of static locks.
 
-use crate::task::Task;
+use crate::boundary::Reason;
+use crate::task::record::Task;
 use crate::thread::Thread;
 use core::cell::Cell;
 use hetmp_core::lock::Lock;
@@ -32,16 +33,14 @@ fn contended(lock: &Lock) {
     let th = Thread::try_current();
     if let Some(th) = th {
         // A virtual thread of this one may hold it.
-        if !th.runner.get().is_null()
-            && crate::unlike::virtual_team::wait_for_lock(th, || lock.try_lock())
-        {
+        if th.suspend_for_lock(&mut || lock.try_lock()) {
             return;
         }
-        th.slow.leave();
+        th.leave_program(Reason::Lock);
     }
     lock.lock();
     if let Some(th) = th {
-        th.slow.enter(th);
+        th.enter_program(Reason::Lock);
     }
 }
 
@@ -223,11 +222,11 @@ impl ThreadNestLock {
             Err(_) => {
                 let th = Thread::try_current();
                 if let Some(th) = th {
-                    th.slow.leave();
+                    th.leave_program(Reason::Lock);
                 }
                 self.own_slowly(me);
                 if let Some(th) = th {
-                    th.slow.enter(th);
+                    th.enter_program(Reason::Lock);
                 }
             }
         }

@@ -17,7 +17,6 @@
 //! record, and through it the team, are live until the claimer says that the event is fulfilled. Of
 //! body's end and fulfillment the second sees the first, and what its thread wrote before.
 
-use super::Task;
 use core::cell::UnsafeCell;
 use hetmp_core::lock::Brief;
 use hetmp_core::sync::{AtomicPtr, AtomicU64, Ordering};
@@ -40,7 +39,7 @@ pub(crate) struct Handle(u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The event's task, which stays until [`fulfill`].
-    Task(*const Task),
+    Task(*const ()),
     /// The event is over: its task was discarded, or completed long ago.
     Over,
     /// Somebody else has fulfilled the event, or is about to.
@@ -53,7 +52,7 @@ pub(crate) enum Claim {
 #[derive(Debug)]
 struct Slot {
     word: AtomicU64,
-    task: AtomicPtr<Task>,
+    task: AtomicPtr<()>,
 }
 
 /// All slots: block `k` has `FIRST << k` of them, made when the ones before are in use.
@@ -165,11 +164,10 @@ impl Handle {
     }
 }
 
-/// Opens an event for `task`.
-pub(crate) fn open(task: &Task) -> Handle {
+/// Opens an event for the task whose record is at `task`.
+pub(crate) fn open<T>(task: *const T) -> Handle {
     let (number, slot) = SLOTS.take();
-    slot.task
-        .store(core::ptr::from_ref(task).cast_mut(), Ordering::Relaxed);
+    slot.task.store(task.cast_mut().cast(), Ordering::Relaxed);
     // Never 0: generations begin with 1. The bits below were cleared when the last event closed.
     let generation = slot.word.load(Ordering::Relaxed) & !(GENERATION - 1);
     Handle(generation | u64::from(number))
@@ -279,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_discarded_event_is_over_even_when_its_slot_is_used_again() {
-        let task = Task::implicit();
+        let task = 0u8;
         let first = open(&task);
         assert!(discard(first));
         assert_eq!(claim(first), Claim::Over);
@@ -287,7 +285,7 @@ mod tests {
         assert!(others.iter().all(|&e| e != first));
         assert_eq!(claim(first), Claim::Over);
         for e in others {
-            assert_eq!(claim(e), Claim::Task(&raw const task));
+            assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
             assert!(!is_fulfilled(e));
             assert_eq!(claim(e), Claim::Twice);
             assert!(!fulfill(e));
@@ -300,21 +298,21 @@ mod tests {
 
     #[test]
     fn who_comes_second_completes() {
-        let task = Task::implicit();
+        let task = 0u8;
         let e = open(&task);
         assert!(!body_ended(e));
-        assert_eq!(claim(e), Claim::Task(&raw const task));
+        assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
         assert!(fulfill(e));
         close(e);
         // Claimed when it is discarded: the claimer completes.
         let e = open(&task);
-        assert_eq!(claim(e), Claim::Task(&raw const task));
+        assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
         assert!(!discard(e));
         assert!(fulfill(e));
         close(e);
         // Fulfilled before.
         let e = open(&task);
-        assert_eq!(claim(e), Claim::Task(&raw const task));
+        assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
         assert!(!fulfill(e));
         assert!(discard(e));
         assert_eq!(claim(e), Claim::Over);
@@ -330,7 +328,7 @@ mod tests {
     #[test]
     fn discarding_races_with_fulfilling() {
         for _ in 0..2000 {
-            let task = Task::implicit();
+            let task = 0u8;
             let e = open(&task);
             let completed = std::sync::atomic::AtomicU32::new(0);
             std::thread::scope(|s| {

@@ -2,10 +2,11 @@
 //!
 //! * [`record`]: what there is of each task, and its memory.
 //! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
-//! * [`queue`]: one deque per team member, and one queue per team for prioritised tasks.
+//! * [`deque`]: one deque per team member, and one queue per team for prioritised tasks; [`queue`] puts
+//!   tasks there.
 //! * [`wait`]: everything that waits for tasks, and runs others meanwhile.
 //! * [`submit`]: tasks whose record the program fills in itself.
-//! * [`depend`], [`event`], [`group`], [`reduction`], [`privates`], [`taskloop`]: the clauses.
+//! * [`depend`] (the graph is in [`siblings`]), [`event`], [`group`], [`reduction`], [`privates`], [`taskloop`]: the clauses.
 //!
 //! # Life of a deferred task
 //! made (counted in the maker's `created`) → its dependences are met → in the maker's deque → taken
@@ -25,7 +26,7 @@
 //!
 //! # Memory of a task
 //! A child holds a pointer to its parent (for the scheduling constraint), so a record is freed
-//! when the task is complete and all its children's records are freed. [`Task::counts`] holds both
+//! when the task is complete and all its children's records are freed. `Task::counts` holds both
 //! numbers of children, so that a leaf, whose completion and release coincide, pays for one atomic.
 //!
 //! # Tied tasks
@@ -34,28 +35,24 @@
 //! scheduling constraint (OpenMP 5.1, section 2.12.6), without which a task that waits inside a
 //! critical section could have its own thread run another one that wants to enter it.
 
+pub(crate) mod copies;
 pub(crate) mod counts;
 pub mod depend;
+pub(crate) mod deque;
 pub(crate) mod event;
 pub mod group;
 pub mod privates;
-pub mod queue;
+pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod recycle;
 pub mod reduction;
 pub mod run;
+pub(crate) mod siblings;
 pub(crate) mod sleep;
 pub mod submit;
 pub mod taskloop;
 pub mod wait;
 
-pub use group::Group;
-pub(crate) use queue::{Deque, Tasks};
+pub use record::{Group, Task};
 pub use run::{create, create_simple, fulfill, NewTask};
-pub(crate) use sleep::Sleep;
-pub(crate) use wait::{drain, drained, wake_up, work_off, DockPastime, TaskPastime};
 pub use wait::{taskwait, taskyield};
-
-pub use record::Task;
-use record::{dispose, MOST_CHILDREN};
-pub(crate) use record::{TaskCache, COPIED, DEFERRED, DETACHED, FINAL};

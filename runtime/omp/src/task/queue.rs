@@ -1,123 +1,10 @@
-//! Where tasks wait to be run.
+//! Putting tasks where they wait ([`super::deque`]), and taking them from there.
 
-use super::Task;
-use crate::team::region::{Member, Team};
+use super::record::Task;
+use super::sleep::Sleep;
+use crate::team::members::{Member, Team};
 use crate::thread::Thread;
-use core::cell::UnsafeCell;
-use hetmp_core::lock::Brief;
-use hetmp_core::sync::{fence, AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
-use std::collections::{BTreeMap, VecDeque};
-
-/// Tasks that one member made (or stole, or released): its owner takes the newest, thieves the
-/// oldest.
-///
-/// A lock rather than a lock-free deque, because the scheduling constraint may take tasks from the
-/// middle, and because with the lock taken by its owner nearly always the cost is the same: one
-/// atomic exchange. Deques that look empty are not locked at all.
-///
-/// # Invariant
-/// `tasks` is only touched with `lock` held. `len` is its length, written under the lock.
-#[derive(Debug)]
-pub(crate) struct Deque {
-    lock: Brief,
-    len: AtomicU32,
-    tasks: UnsafeCell<VecDeque<*const Task>>,
-}
-
-impl Deque {
-    pub(crate) fn new() -> Deque {
-        Deque {
-            lock: Brief::new(),
-            len: AtomicU32::new(0),
-            tasks: UnsafeCell::new(VecDeque::new()),
-        }
-    }
-
-    /// Length, possibly outdated.
-    #[inline(always)]
-    pub(crate) fn len(&self) -> u32 {
-        self.len.load(Ordering::Relaxed)
-    }
-
-    fn with<R>(&self, f: impl FnOnce(&mut VecDeque<*const Task>) -> R) -> R {
-        self.lock.lock();
-        // SAFETY: the lock is held.
-        let tasks = unsafe { &mut *self.tasks.get() };
-        let r = f(tasks);
-        self.len.store(tasks.len() as u32, Ordering::Relaxed);
-        self.lock.unlock();
-        r
-    }
-
-    #[inline]
-    pub(crate) fn push(&self, task: *const Task) {
-        self.with(|q| q.push_back(task));
-    }
-
-    /// The newest task that `allowed` accepts.
-    #[inline]
-    pub(super) fn pop(&self, allowed: &dyn Fn(&Task) -> bool) -> Option<*const Task> {
-        if self.len() == 0 {
-            return None;
-        }
-        self.with(|q| {
-            // SAFETY: queued tasks are live.
-            let i = q.iter().rposition(|&t| allowed(unsafe { &*t }))?;
-            if i + 1 == q.len() {
-                q.pop_back()
-            } else {
-                q.remove(i)
-            }
-        })
-    }
-
-    /// The oldest task that `allowed` accepts; up to `more` further old ones go to `spoils`.
-    fn steal(
-        &self,
-        allowed: Option<&dyn Fn(&Task) -> bool>,
-        spoils: &mut Vec<*const Task>,
-    ) -> Option<*const Task> {
-        if self.len() == 0 {
-            return None;
-        }
-        self.with(|q| match allowed {
-            None => {
-                let first = q.pop_front()?;
-                // Half of what is left, so that two threads meet at a deque O(log n) times.
-                let more = (q.len() / 2).min(MOST_SPOILS);
-                spoils.extend(q.drain(..more));
-                Some(first)
-            }
-            Some(allowed) => {
-                // SAFETY: queued tasks are live.
-                let i = q.iter().position(|&t| allowed(unsafe { &*t }))?;
-                q.remove(i)
-            }
-        })
-    }
-}
-
-/// Most tasks a thief takes along.
-const MOST_SPOILS: usize = 16;
-
-/// The team-wide part of tasking.
-#[derive(Debug)]
-pub(crate) struct Tasks {
-    /// A task was deferred in this region: until then nobody need look at deques.
-    active: CacheLine<AtomicBool>,
-    /// Members that sleep and want to be nudged.
-    pub(crate) sleepers: CacheLine<AtomicU32>,
-    /// Workers in the dock that look at this team's tasks right now.
-    pub(crate) helpers: CacheLine<AtomicU32>,
-    /// Number of the current region, for dock helpers.
-    pub(crate) region: AtomicU32,
-    /// Tasks completed by threads outside the team (events), for even and odd epochs.
-    pub(crate) finished_outside: [AtomicU64; 2],
-    prioritised_len: AtomicU32,
-    prioritised_lock: Brief,
-    /// Tasks with a priority, by falling priority, oldest first.
-    prioritised: UnsafeCell<BTreeMap<core::cmp::Reverse<i32>, VecDeque<*const Task>>>,
-}
+use hetmp_core::sync::{fence, Ordering};
 
 /// Which tasks a thread may begin.
 #[derive(Clone, Copy)]
@@ -126,110 +13,6 @@ pub(crate) enum Scope<'a> {
     Any,
     /// Descendants of the task that waits.
     DescendantsOf(&'a Task),
-}
-
-impl Tasks {
-    pub(crate) fn new() -> Tasks {
-        Tasks {
-            active: CacheLine(AtomicBool::new(false)),
-            sleepers: CacheLine(AtomicU32::new(0)),
-            helpers: CacheLine(AtomicU32::new(0)),
-            region: AtomicU32::new(0),
-            finished_outside: [AtomicU64::new(0), AtomicU64::new(0)],
-            prioritised_len: AtomicU32::new(0),
-            prioritised_lock: Brief::new(),
-            prioritised: UnsafeCell::new(BTreeMap::new()),
-        }
-    }
-
-    /// True when a task was deferred in this region.
-    #[inline(always)]
-    pub(crate) fn active(&self) -> bool {
-        self.active.load(Ordering::Relaxed)
-    }
-
-    #[inline]
-    pub(crate) fn activate(&self) {
-        if !self.active() {
-            self.active.store(true, Ordering::SeqCst);
-        }
-    }
-
-    /// Number of the current region, as wide as a flag's epoch. Joins are counted by it, because
-    /// the members of a cancelled region pass different numbers of barriers.
-    #[inline]
-    pub(crate) fn region_number(&self) -> u32 {
-        self.region.load(Ordering::Relaxed)
-    }
-
-    /// Before the region's workers start.
-    #[inline]
-    pub(crate) fn begin_region(&self) {
-        let r = self.region.load(Ordering::Relaxed);
-        self.region
-            .store(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::Relaxed);
-    }
-
-    /// Sends away dock helpers of the last region for good. Before the team's shape changes.
-    pub(crate) fn quiesce(&self) {
-        let r = self.region_number();
-        self.region
-            .swap(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::SeqCst);
-        self.await_helpers();
-        self.sleepers.store(0, Ordering::Relaxed);
-    }
-
-    /// After the last task: sends dock helpers away, so that the team may change.
-    pub(crate) fn end_region(&self) {
-        self.active.store(false, Ordering::SeqCst);
-        self.await_helpers();
-    }
-
-    fn await_helpers(&self) {
-        let mut spinner = hetmp_core::park::Spinner::new();
-        // Helpers find nothing to run any more; this is bounded by a look at every deque.
-        while self.helpers.load(Ordering::SeqCst) != 0 {
-            if !spinner.turn() {
-                hetmp_core::sys::yield_now();
-            }
-        }
-    }
-
-    fn with_prioritised<R>(
-        &self,
-        f: impl FnOnce(&mut BTreeMap<core::cmp::Reverse<i32>, VecDeque<*const Task>>, &AtomicU32) -> R,
-    ) -> R {
-        self.prioritised_lock.lock();
-        // SAFETY: the lock is held.
-        let r = f(
-            unsafe { &mut *self.prioritised.get() },
-            &self.prioritised_len,
-        );
-        self.prioritised_lock.unlock();
-        r
-    }
-
-    fn take_prioritised(&self, allowed: &dyn Fn(&Task) -> bool) -> Option<*const Task> {
-        if self.prioritised_len.load(Ordering::Relaxed) == 0 {
-            return None;
-        }
-        self.with_prioritised(|map, len| {
-            let mut found = None;
-            for (&priority, q) in map.iter_mut() {
-                // SAFETY: queued tasks are live.
-                if let Some(i) = q.iter().position(|&t| allowed(unsafe { &*t })) {
-                    found = q.remove(i).map(|t| (t, q.is_empty().then_some(priority)));
-                    break;
-                }
-            }
-            let (task, emptied) = found?;
-            if let Some(priority) = emptied {
-                map.remove(&priority);
-            }
-            len.fetch_sub(1, Ordering::Relaxed);
-            Some(task)
-        })
-    }
 }
 
 impl Team {
@@ -281,8 +64,13 @@ impl Team {
 
     /// Wakes member `m` if it sleeps.
     pub(crate) fn nudge(&self, m: &Member) -> bool {
+        self.nudge_sleeper(&m.sleep)
+    }
+
+    /// The same for the member whose `sleep` this is.
+    pub(crate) fn nudge_sleeper(&self, sleep: &Sleep) -> bool {
         // Members sleep on flags of the team or of their slot; both live as long as the member.
-        m.sleep.nudge(&self.tasks.sleepers)
+        sleep.nudge(&self.tasks.sleepers)
     }
 
     /// A task the thread may begin, or nothing.

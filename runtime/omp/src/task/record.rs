@@ -1,12 +1,15 @@
-//! A task's record, and the memory that records come from.
+//! The records of tasks and taskgroups, and the memory that tasks come from.
 
-use super::counts::Counts;
-use super::group::Group;
+use super::copies::Reductions;
+use super::counts::{Counts, Live};
+use super::event;
 use super::recycle::{Depot, Record, Recycler};
-use super::{depend, event};
+use super::siblings;
+use super::sleep::Sleep;
 use crate::icv::Icv;
-use crate::team::region::{Member, Outlined, Team};
+use crate::team::members::{Outlined, Team};
 use core::cell::{Cell, UnsafeCell};
+use hetmp_core::sync::{AtomicBool, Ordering};
 
 /// The task is an implicit one.
 pub(crate) const IMPLICIT: u32 = 1;
@@ -43,14 +46,14 @@ pub struct Task {
     /// The taskgroup the task was made in.
     pub(crate) home: Cell<*const Group>,
     pub(crate) team: Cell<*const Team>,
-    /// The member that runs the task. Set before the task can have children.
-    pub(crate) runner: Cell<*const Member>,
+    /// The sleep of the member that runs the task. Set before the task can have children.
+    pub(crate) runner: Cell<*const Sleep>,
     icv: Cell<*const Icv>,
     own_icv: UnsafeCell<Icv>,
     /// What the children of this task depend on.
-    pub(crate) children: UnsafeCell<Option<Box<depend::Sites>>>,
+    pub(crate) children: UnsafeCell<Option<Box<siblings::Sites>>>,
     /// This task as a child with dependences, or null.
-    pub(crate) node: Cell<*const depend::Node>,
+    pub(crate) node: Cell<*const siblings::Node>,
     pub(crate) priority: Cell<i32>,
     /// The event of a detachable task.
     pub(crate) event: Cell<event::Handle>,
@@ -87,9 +90,9 @@ impl Task {
         }
     }
 
-    /// Starts an implicit task of `team`, run by `runner`.
+    /// Starts an implicit task of `team`, run by the member with the sleep `runner`.
     #[inline]
-    pub(crate) fn begin_implicit(&self, icv: *const Icv, team: *const Team, runner: *const Member) {
+    pub(crate) fn begin_implicit(&self, icv: *const Icv, team: *const Team, runner: *const Sleep) {
         self.counts.reset();
         self.spawned.set(0);
         self.group.set(core::ptr::null());
@@ -185,11 +188,120 @@ impl Task {
     }
 }
 
+/// One taskgroup: counts its deferred tasks that are not complete.
+#[derive(Debug)]
+pub struct Group {
+    live: Live,
+    pub(crate) cancelled: AtomicBool,
+    pub(crate) outer: Cell<*const Group>,
+    /// Who waits at the end; null for a group that a whole region shares.
+    runner: Cell<*const Sleep>,
+    /// Descriptors of task reductions, see `reduction`.
+    pub(crate) reductions: Cell<*mut usize>,
+    /// Task reductions whose copies the runtime makes. Written by the task that began the group, before
+    /// it makes tasks that may look.
+    privates: UnsafeCell<Option<Box<Reductions>>>,
+    /// The group was made for a worksharing construct with task reductions.
+    pub(crate) workshare: Cell<bool>,
+}
+
+impl Group {
+    /// A group inside `outer`, whose end the member with the sleep `runner` waits for.
+    pub(crate) fn new(outer: *const Group, runner: *const Sleep) -> Group {
+        Group {
+            live: Live::new(),
+            cancelled: AtomicBool::new(false),
+            outer: Cell::new(outer),
+            runner: Cell::new(runner),
+            // Reductions of the groups around are in scope inside.
+            reductions: Cell::new(
+                Group::of(outer).map_or(core::ptr::null_mut(), |o| o.reductions.get()),
+            ),
+            workshare: Cell::new(false),
+            privates: UnsafeCell::new(None),
+        }
+    }
+
+    /// Gives the group reductions; before tasks are made in it, by the task that began it.
+    pub(super) fn set_privates(&self, reductions: Reductions) {
+        // SAFETY: nobody else looks yet: the compiled code calls this between the start of the
+        // construct and its first task.
+        unsafe { *self.privates.get() = Some(Box::new(reductions)) };
+    }
+
+    /// The group's reductions.
+    pub(super) fn privates(&self) -> Option<&Reductions> {
+        // SAFETY: written only by `set_privates`, before the tasks of the group that come here.
+        unsafe { (*self.privates.get()).as_deref() }
+    }
+
+    /// The group at `p`, unless null.
+    #[inline]
+    pub(crate) fn of<'a>(p: *const Group) -> Option<&'a Group> {
+        // SAFETY: a group lives until its owner has seen all its tasks complete, and a task's
+        // pointer to it is only used by the task and for its completion.
+        unsafe { p.as_ref() }
+    }
+
+    /// True when the group, or the one a worksharing group stands in, was cancelled.
+    pub(crate) fn is_cancelled(p: *const Group) -> bool {
+        Group::of(p).is_some_and(|g| {
+            g.cancelled.load(Ordering::Relaxed)
+                || (g.workshare.get()
+                    && Group::of(g.outer.get())
+                        .is_some_and(|o| o.cancelled.load(Ordering::Relaxed)))
+        })
+    }
+
+    /// `cancel taskgroup` from inside the group.
+    pub(crate) fn cancel(p: *const Group) {
+        if let Some(g) = Group::of(p) {
+            match Group::of(g.outer.get()) {
+                Some(outer) if g.workshare.get() => outer,
+                _ => g,
+            }
+            .cancelled
+            .store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn enter(&self) {
+        self.live.enter();
+    }
+
+    /// One task complete. The group may be gone when this returns: who is to be nudged, or null.
+    #[inline]
+    pub(crate) fn leave(&self) -> *const Sleep {
+        let runner = self.runner.get();
+        if self.live.leave() {
+            runner
+        } else {
+            core::ptr::null()
+        }
+    }
+
+    /// Ends the group's reductions.
+    pub(super) fn into_privates(self) -> Option<Box<Reductions>> {
+        self.privates.into_inner()
+    }
+
+    /// True when all tasks are complete (acquire).
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.live.is_empty()
+    }
+
+    pub(crate) fn set_waiting(&self, yes: bool) {
+        self.live.set_waiting(yes);
+    }
+}
+
 /// Task records of one thread that are free for reuse.
 #[derive(Debug)]
 pub(crate) struct TaskCache {
     small: Recycler<Task>,
-    pub(crate) nodes: Recycler<depend::Node>,
+    pub(crate) nodes: Recycler<siblings::Node>,
 }
 
 /// Records with room for this much data are all of one size, and kept.

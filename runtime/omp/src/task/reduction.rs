@@ -17,7 +17,8 @@
 //! Word 5 holds our table from addresses of variables to their place, which includes the tables
 //! of the constructs around.
 
-use super::group::{self, Group};
+use super::group;
+use super::record::Group;
 use crate::thread::Thread;
 use hetmp_core::hash::HashMap;
 use hetmp_core::report;

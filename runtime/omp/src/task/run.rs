@@ -3,10 +3,13 @@
 use super::depend::{self, Dependence};
 use super::event::{self, Claim, Handle};
 use super::queue::Scope;
-use super::{Group, Task, COPIED, DEFERRED, DETACHED, FINAL, MOST_CHILDREN};
+use super::record::{dispose, Group, Task, COPIED, DEFERRED, DETACHED, FINAL, MOST_CHILDREN};
+use super::wait;
+use crate::boundary::Reason;
 use crate::init;
-use crate::team::region::{Outlined, Team};
+use crate::team::members::{Outlined, Team};
 use crate::thread::Thread;
+use core::sync::atomic::AtomicI32;
 use hetmp_core::sync::Ordering;
 use libc::c_void;
 
@@ -73,11 +76,43 @@ pub(super) fn crowded(th: &Thread) -> bool {
 /// Is `new` deferred in the team of one that a thread outside of regions is? Such tasks run when the
 /// thread waits, or ends. Others are run at once there, so that nobody has to wait for them.
 #[cold]
-fn keeps_outside(new: &NewTask<'_>) -> bool {
+fn keeps_outside(th: &Thread, new: &NewTask<'_>) -> bool {
     if new.outside {
-        crate::thread::finish_at_exit();
+        finish_at_exit(th);
     }
     new.outside
+}
+
+/// Sees to it that tasks which a thread deferred outside of any region run before the thread or the program
+/// ends:
+/// there is an implicit barrier at the end of the initial thread's code.
+#[cold]
+pub(super) fn finish_at_exit(th: &Thread) {
+    /// The process that deferred some, 0 for none. A child of fork has copies of tasks that are its
+    /// parent's to run.
+    static PROCESS: AtomicI32 = AtomicI32::new(0);
+    extern "C" fn at_exit() {
+        // SAFETY: getpid has no preconditions.
+        if PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() } {
+            if let Some(th) = Thread::try_current() {
+                finish_outside(th);
+            }
+        }
+    }
+    th.at_end.set(Some(finish_outside));
+    // SAFETY: getpid has no preconditions.
+    if PROCESS.swap(unsafe { libc::getpid() }, Ordering::Relaxed) == 0 {
+        // SAFETY: the function may be called whenever the process exits.
+        unsafe { libc::atexit(at_exit) };
+    }
+}
+
+/// Runs the tasks that are left of those that the thread deferred outside of any region. Not what they
+/// may depend on: who would fulfill an event now?
+pub(super) fn finish_outside(th: &Thread) {
+    if th.team().level() == 0 && th.team().tasks.active() {
+        wait::work_off(th);
+    }
 }
 
 /// Makes a task: defers it, or runs it before returning.
@@ -101,7 +136,7 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     // it is run at once: what it waits for then never holds up its maker.
     let waits = new.depends.is_some() || new.event.is_some();
     if !new.deferrable
-        || (team.level() == 0 && !keeps_outside(new))
+        || (team.level() == 0 && !keeps_outside(th, new))
         || parent.flags.get() & FINAL != 0
         || (crowded && !waits)
     {
@@ -129,7 +164,7 @@ pub(super) fn begin<'t>(
     t.depth.set(parent.depth.get() + 1);
     t.group.set(parent.group.get());
     t.team.set(parent.team.get());
-    t.runner.set(th.ctx.member.get());
+    t.runner.set(&raw const th.member().sleep);
     t.inherit_icv(parent);
     // A task made by a task belongs to the same barrier as its maker; the maker of an implicit
     // task's children is past its last barrier.
@@ -217,7 +252,7 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
     unsafe { (new.f)(data) };
     if t.flags.get() & DETACHED != 0 {
         // The maker is suspended until the task completes, and that takes its event.
-        super::wait::for_event(th, t);
+        wait::for_event(th, t);
     }
     th.ctx.task.set(parent);
     leave_children(t);
@@ -261,7 +296,7 @@ pub(super) unsafe fn release_undeferred(th: &Thread, t: &Task) {
 #[inline]
 pub(super) fn count_child(th: &Thread, parent: &Task) {
     if parent.spawned.get() >= MOST_CHILDREN {
-        super::taskwait(th);
+        wait::taskwait(th);
     }
     parent.spawned.set(parent.spawned.get() + 1);
 }
@@ -367,9 +402,9 @@ pub(super) unsafe fn launch(
 /// Lets `other` run tasks in the middle of the current one.
 #[cold]
 fn switch_to(th: &Thread, other: impl FnOnce(&Thread)) {
-    th.slow.leave();
+    th.leave_program(Reason::Tasks);
     other(th);
-    th.slow.enter(th);
+    th.enter_program(Reason::Tasks);
 }
 
 /// Runs a deferred task, up to its completion or, if its event is not fulfilled, to its body's end.
@@ -381,7 +416,7 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     // SAFETY: the caller's promise.
     let task = unsafe { &*t };
     let before = th.ctx.task.get();
-    task.runner.set(th.ctx.member.get());
+    task.runner.set(&raw const th.member().sleep);
     th.ctx.task.set(t);
     let team = th.team();
     let skip = team.shared.cancellable.get()
@@ -389,10 +424,10 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
         && (team.cancelled.load(Ordering::Relaxed) || Group::is_cancelled(task.home.get()));
     if !skip {
         if let Some(f) = task.f.get() {
-            th.slow.enter(th);
+            th.enter_program(Reason::Tasks);
             // SAFETY: the promise made when the task was created.
             unsafe { f(task.data.get()) };
-            th.slow.leave();
+            th.leave_program(Reason::Tasks);
         }
     }
     leave_children(task);
@@ -418,7 +453,11 @@ unsafe fn complete(th: Option<&Thread>, task: &Task) {
     let phase = task.phase.get() as usize;
     depend::release(team, member, task);
     if let Some(group) = Group::of(task.home.get()) {
-        group.leave(team);
+        let waiter = group.leave();
+        // SAFETY: null, or part of a member, which lives as long as its team.
+        if let Some(waiter) = unsafe { waiter.as_ref() } {
+            team.nudge_sleeper(waiter);
+        }
     }
     // SAFETY: the body has ended; this is the only burial.
     unsafe { bury(th, task, task.spawned.get()) };
@@ -445,7 +484,7 @@ unsafe fn bury(th: Option<&Thread>, task: &Task, spawned: u32) {
     let runner = parent.runner.get();
     let team = task.team.get();
     // SAFETY: the waiting member and its team live: this task is not yet counted as finished.
-    let nudge = || unsafe { (*team).nudge(&*runner) };
+    let nudge = || unsafe { (*team).nudge_sleeper(&*runner) };
     if spawned != 0 {
         // The parent is told first: once this record is the children's, the last of them may free
         // it, and with it all that keeps the parent's.
@@ -498,7 +537,7 @@ unsafe fn free(th: Option<&Thread>, task: &Task) {
         // SAFETY: the caller's promise.
         Some(th) => unsafe { th.cache.give(p) },
         // SAFETY: the caller's promise.
-        None => unsafe { super::dispose(p) },
+        None => unsafe { dispose(p) },
     }
 }
 
@@ -522,7 +561,7 @@ pub fn fulfill(event: *mut c_void) {
     let task = match event::claim(handle) {
         // SAFETY: the task is not complete before its event is fulfilled, and that is this thread's to
         // say from now on.
-        Claim::Task(task) => unsafe { &*task },
+        Claim::Task(task) => unsafe { &*task.cast::<Task>() },
         Claim::Over => return,
         Claim::Twice => hetmp_core::report::fatal(format_args!(
             "omp_fulfill_event {event:p}: an event can be fulfilled once"
@@ -541,7 +580,7 @@ pub fn fulfill(event: *mut c_void) {
     if !deferred {
         // Its maker waits for it, perhaps asleep.
         // SAFETY: members are not dropped while a helper is registered.
-        team.nudge(unsafe { &*runner });
+        team.nudge_sleeper(unsafe { &*runner });
     } else if ended {
         event::close(handle);
         let th = Thread::try_current().filter(|th| core::ptr::eq(th.team(), team));
@@ -550,7 +589,7 @@ pub fn fulfill(event: *mut c_void) {
             complete(th, task);
         }
         // A wake-up too many does no harm.
-        super::drained(team);
+        wait::drained(team);
     }
     team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
 }

@@ -10,10 +10,10 @@
 //! variable of the construct.
 
 use super::depend::{self, Dependence};
-use super::{event, run};
-use super::{Task, DEFERRED, DETACHED, FINAL};
+use super::record::{Task, DEFERRED, DETACHED, FINAL};
+use super::{event, run, siblings, wait};
 use crate::init;
-use crate::team::region::Outlined;
+use crate::team::members::Outlined;
 use crate::thread::Thread;
 use libc::c_void;
 
@@ -89,7 +89,7 @@ pub unsafe fn handle(data: *mut u8) -> *mut c_void {
 /// `data` came from [`allocate`], and the task has not ended.
 pub unsafe fn graph(data: *mut u8) -> (*const c_void, *const c_void) {
     // SAFETY: the caller's promise.
-    unsafe { depend::look(record(data)) }
+    unsafe { siblings::look(record(data)) }
 }
 
 /// Forgets a task that is not to run.
@@ -101,7 +101,7 @@ pub unsafe fn discard(th: &Thread, data: *mut u8) {
     let t = unsafe { record(data) };
     if t.flags.get() & DETACHED != 0 && !event::discard(t.event.get()) {
         // Somebody is in the middle of fulfilling the event, and looks at the record.
-        super::wait::for_event(th, t);
+        wait::for_event(th, t);
     }
     // SAFETY: the caller's promise: nobody else knows the record, and it has no children.
     unsafe { run::release_undeferred(th, t) };
@@ -125,7 +125,7 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
     // Outside of regions nobody else is there to run the task, and a final task's children are included.
     let outside = team.level() == 0 && how.outside && how.deferrable;
     if outside {
-        crate::thread::finish_at_exit();
+        run::finish_at_exit(th);
     }
     let here = (team.level() == 0 && !outside) || parent.flags.get() & FINAL != 0;
     // But only its maker may know the event of a detached task, and fulfil the event after it goes on.
@@ -141,6 +141,9 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
             leave(th, data);
         }
         return;
+    }
+    if team.level() == 0 {
+        th.at_end.set(Some(run::finish_outside));
     }
     run::count_child(th, parent);
     t.home.set(parent.group.get());
@@ -184,7 +187,7 @@ pub unsafe fn leave(th: &Thread, data: *mut u8) {
     let t = unsafe { record(data) };
     if t.flags.get() & DETACHED != 0 {
         // The maker is suspended until the task is complete, and that takes its event.
-        super::wait::for_event(th, t);
+        wait::for_event(th, t);
     }
     th.ctx.task.set(t.parent.get());
     run::leave_children(t);

@@ -2,7 +2,7 @@
 
 use super::run::{create, CopyData, NewTask};
 use super::{group, reduction};
-use crate::team::region::Outlined;
+use crate::team::members::Outlined;
 use crate::thread::Thread;
 use hetmp_core::sync::Ordering;
 use libc::c_void;

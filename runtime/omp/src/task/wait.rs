@@ -1,10 +1,12 @@
 //! Waiting for tasks, and passing the time of other waits with tasks.
 
+use super::event;
 use super::queue::Scope;
+use super::record::{Group, Task};
 use super::run::run_one;
-use super::{event, Group, Task};
+use crate::boundary::Reason;
 use crate::team::barrier::{wait_on, Pastime};
-use crate::team::region::{Member, Team};
+use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, Ordering};
@@ -161,12 +163,12 @@ impl<D: Fn() -> bool, W: Fn(bool)> Pastime for Inside<'_, D, W> {
 }
 
 fn inside(th: &Thread, done: impl Fn() -> bool, mark: impl Fn(bool)) {
-    th.slow.leave();
+    th.leave_program(Reason::Tasks);
     let m = th.member();
     // Nobody signals the flag: it is for sleeping only, and `done` ends the wait.
     let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
     wait_on(&m.idle, never, &mut Inside { th, done, mark });
-    th.slow.enter(th);
+    th.enter_program(Reason::Tasks);
 }
 
 /// Waits until the children of the current task are complete (`taskwait`).

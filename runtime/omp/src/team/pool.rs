@@ -6,18 +6,17 @@
 //! thread writes the call into the slot and signals the slot's flag. Everything a worker needs
 //! to start lies in the same cache lines as the flag: one transfer starts it.
 //!
-//! A worker in the dock is still useful: while the region it came from has tasks it runs them.
+//! A worker in the dock is still useful: while the region it came from has tasks it runs them. What a
+//! worker does is in [`super::worker`].
 
 use crate::init;
-use crate::task::Group;
-use crate::team::region::{self as team, Outlined, Team};
-use crate::thread::Thread;
+use crate::task::record::Group;
+use crate::team::members::{Outlined, Team};
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use hetmp_core::park::{Flag, Policy};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
-use hetmp_core::tls;
 
 /// From so many workers on the kernel is told how many may sleep.
 const MANY_WORKERS: u32 = 256;
@@ -45,6 +44,9 @@ pub(crate) struct Call {
     pub(crate) show: bool,
 }
 
+/// What a worker runs: its argument is its [`Slot`].
+pub(crate) type Main = extern "C" fn(*mut libc::c_void) -> *mut libc::c_void;
+
 /// Where a worker waits for its next region.
 ///
 /// # Invariant
@@ -52,13 +54,13 @@ pub(crate) struct Call {
 /// number) and read by the worker after it; the flag orders the two.
 #[derive(Debug)]
 #[repr(C, align(128))]
-struct Slot {
+pub(super) struct Slot {
     /// Numbers of the regions this worker was started for.
-    go: Flag,
-    call: UnsafeCell<MaybeUninit<Call>>,
+    pub(super) go: Flag,
+    pub(super) call: UnsafeCell<MaybeUninit<Call>>,
     /// Told to end rather than to run.
-    exit: AtomicBool,
-    tid: u32,
+    pub(super) exit: AtomicBool,
+    pub(super) tid: u32,
     handle: UnsafeCell<libc::pthread_t>,
     /// Owner's count of signals.
     sent: UnsafeCell<u32>,
@@ -86,11 +88,12 @@ impl Pool {
         })
     }
 
-    /// Sees to it that there are `wanted` workers; returns how many there are, at most `wanted`.
+    /// Sees to it that there are `wanted` workers, each of which runs `main` on its slot; returns how many
+    /// there are, at most `wanted`.
     #[inline]
-    pub(crate) fn ensure_workers(&mut self, wanted: u32) -> u32 {
+    pub(crate) fn ensure_workers(&mut self, wanted: u32, main: Main) -> u32 {
         if (self.workers.len() as u32) < wanted {
-            self.spawn(wanted);
+            self.spawn(wanted, main);
         }
         let have = (self.workers.len() as u32).min(wanted);
         if self.counted != have + 1 {
@@ -101,7 +104,7 @@ impl Pool {
     }
 
     #[cold]
-    fn spawn(&mut self, wanted: u32) {
+    fn spawn(&mut self, wanted: u32, main: Main) {
         if wanted >= MANY_WORKERS {
             hetmp_core::sys::expect_sleepers(wanted);
         }
@@ -120,7 +123,7 @@ impl Pool {
                 libc::pthread_create(
                     (*slot).handle.get(),
                     init::thread_attributes(),
-                    worker,
+                    main,
                     slot.cast(),
                 )
             };
@@ -177,36 +180,4 @@ impl Pool {
     pub(crate) fn forget(self: Box<Self>) {
         core::mem::forget(self);
     }
-}
-
-extern "C" fn worker(slot: *mut libc::c_void) -> *mut libc::c_void {
-    let slot: *const Slot = slot.cast();
-    // SAFETY: the slot outlives the worker (`shut_down` joins before it frees).
-    let slot = unsafe { &*slot };
-    let thread = Thread::new();
-    tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
-    let mut number = 0u32;
-    let mut team: *const Team = core::ptr::null();
-    let mut region = 0;
-    loop {
-        number = number.wrapping_add(1) & crate::EPOCH_MASK;
-        if !slot.go.reached(number) {
-            // SAFETY: `team` is null or the pool's team, which lives as long as this worker.
-            let mut dock = unsafe { crate::task::DockPastime::new(&thread, team, region) };
-            crate::team::barrier::wait_on(&slot.go, number, &mut dock);
-        }
-        if slot.exit.load(Ordering::Relaxed) {
-            break;
-        }
-        // SAFETY: written before the signal that `wait_on` saw.
-        let call = unsafe { (*slot.call.get()).assume_init_read() };
-        team = call.team;
-        // SAFETY: this worker was started for this call.
-        region = unsafe { team::work(&thread, slot.tid, &call) };
-    }
-    for pool in thread.pools.take() {
-        pool.shut_down();
-    }
-    tls::set(core::ptr::null_mut());
-    core::ptr::null_mut()
 }

@@ -1,262 +1,26 @@
-//! Teams: the threads of one parallel region, and its start and end.
+//! The start and the end of a parallel region, and its barriers.
 //!
 //! # A region's life
 //! 1. [`fork`]: the primary thread sizes the team, writes what the workers need into their slots
-//!    and signals them (see `pool`). From here on it *is* thread 0 of the team.
+//!    and signals them (see [`super::worker`]). From here on it *is* thread 0 of the team.
 //! 2. Everybody runs the outlined function.
 //! 3. [`join`]: workers report and go back to their slots; the primary thread waits for them,
 //!    finishes tasks that are left, and takes up its former context.
-//!
-//! A team is owned by the pool of the thread that opens regions at that depth, and reused for all
-//! of them. It outlives its workers, so a worker on its way out may still look at it.
-//!
-//! # What makes the sharing sound
-//! * [`Shared`] is written by the primary thread while no worker is in the team, and only read
-//!   between fork and join. The slots' flags order the two.
-//! * A [`Member`] is written by its own thread, except for its atomics.
 
-use crate::icv::{Icv, ProcBind, UNLIMITED_THREADS};
+use crate::affinity::{shown, threads};
+use crate::boundary::Reason;
+use crate::icv::{ProcBind, UNLIMITED_THREADS};
 use crate::init;
-use crate::task::{Deque, Group, Sleep, Task, Tasks};
-use crate::team::barrier::{Barrier, Seat};
+use crate::task::record::Group;
+use crate::task::wait::{self, TaskPastime};
+use crate::team::members::{Outlined, Team};
 use crate::team::pool::{Call, Pool};
-use crate::thread::{SavedContext, Thread};
-use crate::unlike::virtual_team::{self, VirtualTeam};
-use crate::worksharing::work::{Cursor, Work, WorkChain};
-use core::cell::Cell;
-use hetmp_core::park::{Flag, Policy};
-use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CacheLine, Ordering};
-use hetmp_core::trace::{self, Kind as Traced};
-
-/// An outlined region or task body.
-pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
-
-/// What the threads of a region read about it.
-#[derive(Debug)]
-pub struct Shared {
-    /// Size of the team.
-    pub(crate) nthreads: Cell<u32>,
-    /// [`Region::code`].
-    pub(crate) code: Cell<usize>,
-    /// Nesting level, counting inactive regions; 0 outside.
-    pub(crate) level: Cell<u32>,
-    /// Nesting level, counting only regions of more than one thread.
-    pub(crate) active_level: Cell<u32>,
-    /// Barriers are central (oversubscribed or cancellable) rather than spread.
-    pub(crate) central: Cell<bool>,
-    /// The region can be cancelled (`OMP_CANCELLATION`).
-    pub(crate) cancellable: Cell<bool>,
-    /// Internal control variables that implicit tasks start with.
-    pub(crate) icv: Cell<Icv>,
-    /// Numbers of threads that a clause of an outer region gives for the regions inside.
-    pub(crate) nested: Cell<crate::ahead::Nested>,
-    /// The team of the thread that opened the region, and its number there.
-    pub(crate) parent: Cell<*const Team>,
-    /// See `parent`.
-    pub(crate) parent_tid: Cell<u32>,
-    /// What the primary thread was doing.
-    pub(crate) saved: Cell<SavedContext>,
-    /// The size of team whose affinity was last shown (`OMP_DISPLAY_AFFINITY`).
-    pub(crate) shown: Cell<u32>,
-    /// Threads taken from the limit of the contention group.
-    pub(crate) taken: Cell<u32>,
-    /// The primary thread's place partition before the region.
-    pub(crate) saved_partition: Cell<(u32, u32)>,
-    /// What the members' placements were computed for: policy, primary thread's placement, size.
-    pub(crate) placed_for: Cell<(u32, (u32, u32, u32), u32)>,
-    /// The virtual team that this is the team of, or null: its members are real threads.
-    pub(crate) virtual_team: Cell<*const VirtualTeam>,
-}
-
-/// The threads of one parallel region.
-#[derive(Debug)]
-pub struct Team {
-    pub(crate) shared: CacheLine<Shared>,
-    pub(crate) barrier: Barrier,
-    /// As many as the team ever had threads; the first `nthreads` are in use.
-    #[allow(clippy::vec_box, reason = "contexts point into members")]
-    pub(crate) members: Vec<Box<Member>>,
-    pub(crate) works: WorkChain,
-    pub(crate) tasks: Tasks,
-    /// The region was cancelled.
-    pub(crate) cancelled: AtomicBool,
-    /// `single` constructs that some thread of the region has taken.
-    pub(crate) singles: CacheLine<AtomicU32>,
-    /// What one thread passes to the others between two barriers.
-    pub(crate) broadcast: AtomicPtr<libc::c_void>,
-    /// Nanoseconds of the region in loops that schedules of ours divide, for the report. Added to by
-    /// the thread that leaves such a loop last, and taken by the primary thread after the join.
-    pub(crate) divided_ns: AtomicU64,
-}
-
-/// One thread's part of a team.
-#[derive(Debug)]
-#[repr(align(128))]
-pub struct Member {
-    /// The implicit task of this thread.
-    pub(crate) implicit: Task,
-    /// Number of the last barrier this thread arrived at.
-    pub(crate) epoch: Cell<u32>,
-    /// Barrier flags others signal to this thread.
-    pub(crate) seat: Seat,
-    /// Tasks this thread made and nobody has begun.
-    pub(crate) deque: CacheLine<Deque>,
-    /// Tasks this thread deferred, for even and odd epochs. Written by this thread only.
-    pub(crate) created: CacheLine<[AtomicU64; 2]>,
-    /// Deferred tasks this thread finished, for even and odd epochs. Written by this thread only.
-    pub(crate) finished: CacheLine<[AtomicU64; 2]>,
-    /// Task waits of this thread sleep here; only ever nudged.
-    pub(crate) idle: CacheLine<Flag>,
-    /// Set while this thread sleeps and wants to be nudged when there are tasks.
-    pub(crate) sleep: Sleep,
-    /// Where this thread runs: place plus one (0: unbound), and its partition.
-    pub(crate) placement: Cell<(u32, u32, u32)>,
-    /// The node this thread belongs to plus one; 0 while no nodes are in use.
-    pub(crate) node: Cell<u32>,
-}
-
-impl Member {
-    fn new(capacity: u32) -> Member {
-        Member {
-            implicit: Task::implicit(),
-            epoch: Cell::new(0),
-            seat: Seat::new(capacity),
-            deque: CacheLine(Deque::new()),
-            created: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
-            finished: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
-            idle: CacheLine(Flag::new()),
-            sleep: Sleep::new(),
-            placement: Cell::new((0, 0, 0)),
-            node: Cell::new(0),
-        }
-    }
-}
-
-impl Team {
-    /// A team for up to `capacity` threads.
-    pub(crate) fn new(capacity: u32) -> Team {
-        Team {
-            shared: CacheLine(Shared {
-                nthreads: Cell::new(1),
-                code: Cell::new(0),
-                level: Cell::new(0),
-                active_level: Cell::new(0),
-                central: Cell::new(false),
-                cancellable: Cell::new(false),
-                icv: Cell::new(init::globals().icv),
-                nested: Cell::new(crate::ahead::Nested::NONE),
-                parent: Cell::new(core::ptr::null()),
-                parent_tid: Cell::new(0),
-                saved: Cell::new(SavedContext::empty()),
-                shown: Cell::new(0),
-                taken: Cell::new(0),
-                saved_partition: Cell::new((0, 0)),
-                placed_for: Cell::new((0, (0, 0, 0), 0)),
-                virtual_team: Cell::new(core::ptr::null()),
-            }),
-            barrier: Barrier::new(),
-            members: (0..capacity)
-                .map(|_| Box::new(Member::new(capacity)))
-                .collect(),
-            works: WorkChain::new(),
-            tasks: Tasks::new(),
-            cancelled: AtomicBool::new(false),
-            singles: CacheLine(AtomicU32::new(0)),
-            broadcast: AtomicPtr::new(core::ptr::null_mut()),
-            divided_ns: AtomicU64::new(0),
-        }
-    }
-
-    /// The team of one that a thread outside parallel regions is.
-    pub(crate) fn solo() -> Box<Team> {
-        Box::new(Team::new(1))
-    }
-
-    /// Makes room for `n` threads. Only while no worker is in the team.
-    fn grow(&mut self, n: u32) {
-        self.tasks.quiesce();
-        // Seats hold as many flags as the largest team needs, so all are made anew.
-        let epoch = self.members[0].epoch.get();
-        self.members = (0..n).map(|_| Box::new(Member::new(n))).collect();
-        self.realign(epoch);
-    }
-
-    /// Brings every member to the same epoch, and forgets old signals and counts. Only while no
-    /// worker is in the team.
-    fn realign(&self, epoch: u32) {
-        self.tasks.quiesce();
-        for finished in &self.tasks.finished_outside {
-            finished.store(0, Ordering::Relaxed);
-        }
-        for m in &self.members {
-            m.epoch.set(epoch);
-            m.sleep.forget();
-            m.placement.set((0, 0, 0));
-            for i in 0..2 {
-                m.created[i].store(0, Ordering::Relaxed);
-                m.finished[i].store(0, Ordering::Relaxed);
-            }
-        }
-        self.shared.placed_for.set((0, (0, 0, 0), 0));
-        self.barrier.reset(
-            epoch,
-            self.tasks.region_number(),
-            self.members.iter().map(|m| &m.seat),
-        );
-        self.works.restart();
-    }
-
-    /// Size of the team.
-    #[inline(always)]
-    pub fn nthreads(&self) -> u32 {
-        self.shared.nthreads.get()
-    }
-
-    /// Nesting level (`omp_get_level`).
-    #[inline(always)]
-    pub fn level(&self) -> u32 {
-        self.shared.level.get()
-    }
-
-    /// Nesting level of active regions (`omp_get_active_level`).
-    #[inline(always)]
-    pub fn active_level(&self) -> u32 {
-        self.shared.active_level.get()
-    }
-
-    /// Are the members virtual threads?
-    #[inline(always)]
-    pub(crate) fn is_virtual(&self) -> bool {
-        !self.shared.virtual_team.get().is_null()
-    }
-
-    /// The team around this one and the number there of the thread that opened this one.
-    pub fn parent(&self) -> Option<(&Team, u32)> {
-        // SAFETY: the enclosing team is in use as long as this one is.
-        unsafe { self.shared.parent.get().as_ref() }.map(|t| (t, self.shared.parent_tid.get()))
-    }
-
-    #[inline(always)]
-    fn seat(&self, tid: u32) -> &Seat {
-        &self.members[tid as usize].seat
-    }
-
-    /// Makes the calling thread member `tid`: resets its implicit task and its context.
-    #[inline]
-    pub(crate) fn enter(&self, th: &Thread, tid: u32, nthreads: u32) {
-        let m: &Member = &self.members[tid as usize];
-        m.implicit.begin_implicit(self.shared.icv.as_ptr(), self, m);
-        let c = &th.ctx;
-        c.tid.set(tid);
-        c.nthreads.set(nthreads);
-        c.team.set(self);
-        c.member.set(m);
-        c.task.set(&m.implicit);
-        c.work.set(core::ptr::null());
-        c.cursor.set(Cursor::START);
-        c.singles.set(0);
-    }
-}
+use crate::team::worker;
+use crate::thread::Thread;
+use crate::unlike::{nodes, place};
+use crate::worksharing::work::Work;
+use hetmp_core::park::Policy;
+use hetmp_core::sync::Ordering;
 
 /// Prepares the worksharing construct that a combined construct starts in.
 pub type Prepare<'a> = &'a mut dyn FnMut(&Team, &Work);
@@ -292,11 +56,7 @@ pub struct Region {
 /// `region.entry` may be called with `region.data` by all threads until [`join`], which the same
 /// thread calls when its own part is over.
 pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    if init::forked() {
-        // The workers stayed in the parent process.
-        init::after_fork(th);
-    }
-    th.slow.leave();
+    th.leave_program(Reason::Fork);
     let depth = th.depth.get();
     let mut pools = th.pools.borrow_mut();
     while pools.len() <= depth {
@@ -304,7 +64,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     }
     let pool: &mut Pool = &mut pools[depth];
     let n = if region.nthreads > 1 {
-        pool.ensure_workers(region.nthreads - 1) + 1
+        pool.ensure_workers(region.nthreads - 1, worker::main) + 1
     } else {
         1
     };
@@ -325,7 +85,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     s.active_level.set(outer.active_level() + u32::from(n > 1));
     let clause = ProcBind::from_raw(region.bind & 7).filter(|_| region.bind & 7 != 0);
     let mut start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, clause);
-    let nested = crate::ahead::nested(th, outer.shared.nested.get());
+    let nested = th.ahead.nested(outer.shared.nested.get());
     if let Some(n) = nested.number() {
         start.icv.nthreads = n;
     }
@@ -354,13 +114,13 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
         team.singles.store(0, Ordering::Relaxed);
     }
     if n > 1 {
-        crate::affinity::threads::place(th, team, start.bind);
+        threads::place(th, team, start.bind);
     } else if init::globals().as_libomp {
         // libomp binds a thread as soon as it meets it, also for a region of one.
-        crate::affinity::threads::bind_first(th);
+        threads::bind_first(th);
     }
-    if crate::unlike::nodes::active() {
-        crate::unlike::nodes::place(th, team, n);
+    if nodes::active() {
+        place::place(th, team, n);
     }
     let pos = team.works.position();
     let entered = if let Some(prepare) = first {
@@ -405,79 +165,21 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
         pool.start(n - 1, &call);
     }
     let team: &Team = &pool.team;
-    team.enter(th, 0, n);
+    th.become_member(team, 0, n);
     th.ctx.work.set(entered.0);
     th.ctx.pos.set(entered.1);
     team.members[0].implicit.set_group(region.group);
     th.depth.set(depth + 1);
     if show {
-        crate::query::display_affinity(b"");
+        shown::display_affinity(b"");
     }
-    if trace::on() {
-        trace::open(Traced::Region, region.code as u64, n.into(), 0);
-    }
-    th.slow.enter(th);
+    th.begin_part(n);
     n
-}
-
-/// A worker's part of a region, between its slot's signal and its report. Returns the region's
-/// number, for helping with its tasks afterwards.
-///
-/// # Safety
-/// `call` is the one the worker's slot was signalled for.
-pub(crate) unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
-    // SAFETY: the team is owned by the pool that owns this worker; see the module's head.
-    let team = unsafe { &*call.team };
-    let m: &Member = &team.members[tid as usize];
-    m.epoch.set(call.epoch);
-    if m.sleep.is_announced() {
-        // Woken by the start of this region, not by a nudge.
-        crate::task::wake_up(team, m);
-    }
-    team.enter(th, tid, call.nthreads);
-    th.ctx.work.set(call.work);
-    th.ctx.pos.set(call.pos);
-    m.implicit.set_group(call.group);
-    th.busy.set(call.busy);
-    th.league.set(call.league);
-    crate::affinity::threads::settle(th, team, tid);
-    if call.show {
-        crate::query::display_affinity(b"");
-    }
-    if trace::on() {
-        let code = team.shared.code.get() as u64;
-        trace::open(Traced::Region, code, call.nthreads.into(), tid.into());
-    }
-    th.slow.enter(th);
-    // SAFETY: the promise made to `fork`.
-    unsafe { (call.entry)(call.data) };
-    th.slow.leave();
-    trace::open(Traced::Join, 0, 0, 0);
-    if team.tasks.active() {
-        crate::task::work_off(th);
-    }
-    let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
-    m.epoch.set(epoch);
-    m.implicit.end_implicit();
-    if team.shared.central.get() {
-        team.barrier.report(call.number);
-    } else {
-        team.barrier.join_spread(
-            call.number,
-            tid,
-            call.nthreads,
-            |t| team.seat(t),
-            &mut crate::task::TaskPastime::new(th),
-        );
-    }
-    trace::close(Traced::Region);
-    call.number
 }
 
 /// Ends the region that the calling thread opened last, and is thread 0 of.
 pub fn join(th: &Thread) {
-    th.slow.leave();
-    trace::open(Traced::Join, 0, 0, 0);
+    th.leave_program(Reason::Join);
     let team = th.team();
     let m = th.member();
     let n = team.nthreads();
@@ -485,7 +187,7 @@ pub fn join(th: &Thread) {
     m.epoch.set(epoch);
     if n > 1 {
         let number = team.tasks.region_number();
-        let mut pastime = crate::task::TaskPastime::new(th);
+        let mut pastime = TaskPastime::new(th);
         if team.shared.central.get() {
             team.barrier.collect(number, n, &mut pastime);
         } else {
@@ -494,11 +196,11 @@ pub fn join(th: &Thread) {
         }
     }
     if team.tasks.active() {
-        crate::task::drain(th, epoch.wrapping_sub(1));
+        wait::drain(th, epoch.wrapping_sub(1));
         if team.cancelled.load(Ordering::Relaxed) {
             // Members may have left a barrier that others had not come to: their tasks were made
             // before barriers of either parity.
-            crate::task::drain(th, epoch);
+            wait::drain(th, epoch);
         }
         team.tasks.end_region();
     }
@@ -517,7 +219,7 @@ pub fn join(th: &Thread) {
     } else {
         team.works.settle(th.ctx.pos.get());
     }
-    crate::affinity::threads::leave(th, team);
+    threads::leave(th, team);
     if team.shared.taken.get() != 0 {
         th.busy()
             .fetch_sub(team.shared.taken.get(), Ordering::Relaxed);
@@ -525,8 +227,7 @@ pub fn join(th: &Thread) {
     let saved = team.shared.saved.get();
     th.depth.set(th.depth.get() - 1);
     th.restore(&saved);
-    trace::close(Traced::Region);
-    th.slow.enter(th);
+    th.enter_program(Reason::Join);
 }
 
 /// True when epoch `a` comes after `b`.
@@ -546,18 +247,17 @@ pub fn barrier(th: &Thread) -> bool {
         if team.tasks.active() {
             let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
             m.epoch.set(epoch);
-            crate::task::drain(th, epoch.wrapping_sub(1));
+            wait::drain(th, epoch.wrapping_sub(1));
         }
         return false;
     }
-    th.slow.leave();
     if team.is_virtual() {
-        virtual_team::barrier(th);
+        th.suspend_at_barrier();
         return false;
     }
+    th.leave_program(Reason::Barrier);
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
-    let mut pastime = crate::task::TaskPastime::new(th);
-    let _traced = trace::scope(Traced::Barrier, 0, 0, 0);
+    let mut pastime = TaskPastime::new(th);
     if team.shared.cancellable.get() {
         let mut cancelled = team.cancelled.load(Ordering::Acquire);
         if !cancelled {
@@ -569,7 +269,7 @@ pub fn barrier(th: &Thread) -> bool {
                 team.cancelled.load(Ordering::Acquire) && !team.barrier.gone_flag().reached(epoch);
         }
         if cancelled {
-            th.slow.enter(th);
+            th.enter_program(Reason::Barrier);
             return true;
         }
     } else if team.shared.central.get() {
@@ -581,52 +281,18 @@ pub fn barrier(th: &Thread) -> bool {
             .spread(epoch, th.tid(), n, |t| team.seat(t), &mut pastime);
     }
     if team.tasks.active() {
-        crate::task::drain(th, epoch.wrapping_sub(1));
-        crate::task::drained(team);
+        wait::drain(th, epoch.wrapping_sub(1));
+        wait::drained(team);
     }
-    th.slow.enter(th);
+    th.enter_program(Reason::Barrier);
     false
-}
-
-/// Opens `region`, whose primary thread runs its own part: as [`fork`], and seen by the report.
-///
-/// # Safety
-/// As for [`fork`], with [`close`] for [`join`].
-pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
-    if virtual_team::watches() {
-        // SAFETY: the caller of `open` makes the promise that `fork` asks for.
-        unsafe { virtual_team::open(th, region, first) };
-    } else {
-        // SAFETY: the caller of `open` makes the promise that `fork` asks for.
-        unsafe { fork(th, region, first) };
-    }
-}
-
-/// Ends the region that the calling thread opened last by [`open`].
-pub fn close(th: &Thread) {
-    join(th);
-    if virtual_team::watches() {
-        virtual_team::close(th);
-    }
-}
-
-/// Runs `region` from fork to join on the calling thread.
-///
-/// # Safety
-/// As for [`fork`].
-pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    if virtual_team::watches() {
-        // SAFETY: the caller's promise.
-        return unsafe { virtual_team::parallel(th, region, first) };
-    }
-    // SAFETY: the caller's promise.
-    unsafe { ordinary(th, region, first) }
 }
 
 /// The same as a team of as many real threads as the region says.
 ///
 /// # Safety
 /// As for [`fork`].
+#[inline]
 pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     // SAFETY: the caller's promise.
     let n = unsafe { fork(th, region, first) };
@@ -644,10 +310,7 @@ pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepar
 /// # Safety
 /// As for [`fork`]; the region lies in no other.
 pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
-    if init::forked() {
-        init::after_fork(th);
-    }
-    th.slow.leave();
+    th.leave_program(Reason::Fork);
     let team: &Team = th.of_one.get_or_init(Team::solo);
     let s = &team.shared;
     let outer = th.team();
@@ -664,12 +327,11 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     if team.singles.load(Ordering::Relaxed) != 0 {
         team.singles.store(0, Ordering::Relaxed);
     }
-    team.enter(th, 0, 1);
+    th.become_member(team, 0, 1);
     th.ctx.pos.set(team.works.position());
     team.members[0].implicit.set_group(region.group);
     th.depth.set(th.depth.get() + 1);
-    trace::open(Traced::Region, region.code as u64, 1, 0);
-    th.slow.enter(th);
+    th.begin_part(1);
     // SAFETY: the caller of `of_one` makes the promise that `fork` asks for.
     unsafe { (region.entry)(region.data) };
     join(th);

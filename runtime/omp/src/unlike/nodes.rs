@@ -1,23 +1,14 @@
-//! Nodes of unlike speed: which thread belongs to which, where it runs, and how slow it is to be.
+//! Nodes of unlike speed: which there are, and in which order threads fill them.
 //!
 //! Nodes are in use where `HETMP_NODES` tells them, or where one of hetmp's own schedules was asked
 //! for and the machine has several. Otherwise nothing here runs: a region looks at [`active`], a
-//! thread at its own speed.
+//! thread at its own speed ([`super::slow`]).
 //!
-//! # Who belongs where
-//! The cores are counted node by node, and thread `t` of an outermost team belongs to the node of
-//! core `t`; further hardware threads of a core count after all cores, and with more threads than
-//! that it begins again. It is bound to all CPUs of its node. Where `OMP_PLACES` or `OMP_PROC_BIND` put
-//! threads on places, those bind, and a thread belongs to the node of its place. Threads of an
-//! inner team belong to the node of the thread that opened it. As with places, the thread that
-//! opened the region stays bound after it.
+//! **Data in**: `HETMP_NODES`, the machine's topology. **Data out**: the nodes, for [`super::place`],
+//! which takes threads there.
 
 use crate::icv::{Globals, RunSched};
-use crate::init;
-use crate::team::region::Team;
-use crate::thread::Thread;
-use crate::unlike::speeds::{self, Kernel};
-use core::cell::Cell;
+use crate::unlike::speeds;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::report;
 use hetmp_core::slow::SlowThread;
@@ -31,7 +22,7 @@ use std::sync::OnceLock;
 pub(crate) struct Layout {
     pub(crate) nodes: Nodes,
     /// The node of core 0, 1, ...; not empty.
-    order: Box<[u32]>,
+    pub(super) order: Box<[u32]>,
 }
 
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
@@ -112,11 +103,11 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
 
 /// One of our schedules was chosen by the running program: finds nodes if nobody looked before.
 /// Regions that begin from now on use them.
-pub(crate) fn discover_late() {
+pub(crate) fn discover_late(allowed: &CpuSet) {
     if LAYOUT.get().is_none() {
         let machine = Topology::discover();
         // By now this thread may be bound, and sees only a part of the machine.
-        if *machine.allowed() == init::globals().allowed {
+        if machine.allowed() == allowed {
             adopt(Nodes::discover(&machine), &machine, false, |nodes| {
                 nodes.len() > 1
             });
@@ -163,218 +154,9 @@ fn fill_order(nodes: impl Iterator<Item = Vec<usize>>) -> Box<[u32]> {
     threads.into_iter().map(|(_, node)| node).collect()
 }
 
-/// Says to which nodes the members of a team belong that is about to start, and takes the calling
-/// thread, which opens it, to its own. Only where nodes are in use; the team's size and placements
-/// are set.
-#[cold]
-pub(crate) fn place(th: &Thread, team: &Team, nthreads: u32) {
-    let Some(layout) = layout() else { return };
-    // A region of one thread inside an active one has that one's active level: its thread stays.
-    let outermost = team.active_level() <= u32::from(nthreads > 1);
-    for (t, m) in team.members.iter().enumerate().take(nthreads as usize) {
-        let (place, ..) = m.placement.get();
-        let node = if place != 0 {
-            node_of_place(layout, place).unwrap_or_else(|| th.node.get())
-        } else if outermost {
-            layout.order[t % layout.order.len()]
-        } else {
-            th.node.get()
-        };
-        // Written only where it changes, so that the line stays with the member's thread.
-        if m.node.get() != node + 1 {
-            m.node.set(node + 1);
-        }
-    }
-    settle(th, team.members[0].node.get());
-}
-
-fn node_of_place(layout: &Layout, place: u32) -> Option<u32> {
-    let cpus = init::globals().places.get(place as usize - 1)?;
-    let node = layout.nodes.of_cpu(cpus.first()?)?;
-    Some(node as u32)
-}
-
 /// The node that thread `t` of an outermost team belongs to, where nobody put it on a place.
 pub(crate) fn of_thread(t: usize) -> u32 {
     layout().map_or(0, |l| l.order[t % l.order.len()])
-}
-
-/// A thread goes to the node numbered `node - 1`, if it is not there.
-#[inline]
-pub(crate) fn settle(th: &Thread, node: u32) {
-    if node != 0 && th.slow.home.get() != node {
-        go_to(th, node);
-    }
-}
-
-#[cold]
-fn go_to(th: &Thread, node: u32) {
-    let Some(layout) = layout() else { return };
-    let Some(n) = layout.nodes.get(node as usize - 1) else {
-        return;
-    };
-    th.slow.home.set(node);
-    th.node.set(node - 1);
-    if th.place.get() == 0 {
-        bind(&n.cpus);
-    }
-    th.slow.slowed.set(n.is_slowed());
-    let index = node as usize - 1;
-    if speeds::active() {
-        th.slow.thread.set_speed(speeds::least_speed(index));
-        th.slow.code.set((0, 0));
-    } else {
-        th.slow.thread.set_speed(n.speed);
-    }
-    // Now, so that no measured loop pays for it.
-    th.slow.thread.prepare();
-}
-
-/// The CPUs of the node that a thread was bound to, if it was.
-pub(crate) fn bound_to(th: &Thread) -> Option<&'static CpuSet> {
-    let node = th.slow.home.get().checked_sub(1)?;
-    Some(&layout()?.nodes.get(node as usize)?.cpus)
-}
-
-fn bind(cpus: &CpuSet) {
-    // CPUs can have gone offline since the start; then the thread stays where it may run.
-    let _ = topo::set_affinity(cpus);
-}
-
-/// Emulated slowness of one thread, and the node it was taken to.
-#[derive(Debug)]
-pub(crate) struct SlowState {
-    thread: SlowThread,
-    /// The node plus one; 0: none yet.
-    home: Cell<u32>,
-    /// The node is slowed, for some kernel at least.
-    slowed: Cell<bool>,
-    /// The code that was last asked for its kernel, and the answer.
-    code: Cell<(usize, Kernel)>,
-    /// The loop that the thread is in, where it comes to the scheduler.
-    in_loop: Cell<(usize, Here)>,
-    /// What the program has told.
-    told: Cell<Option<(Kernel, Here)>>,
-}
-
-/// A thread of a region; 0 is none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Here {
-    team: usize,
-    number: u32,
-    tid: u32,
-}
-
-impl Here {
-    fn of(th: &Thread) -> Here {
-        let team = th.team();
-        Here {
-            team: core::ptr::from_ref(team) as usize,
-            number: team.tasks.region_number(),
-            tid: th.tid(),
-        }
-    }
-}
-
-impl SlowState {
-    pub(crate) const fn new() -> SlowState {
-        SlowState {
-            thread: SlowThread::new(1.0),
-            home: Cell::new(0),
-            slowed: Cell::new(false),
-            code: Cell::new((0, 0)),
-            in_loop: Cell::new((
-                0,
-                Here {
-                    team: 0,
-                    number: 0,
-                    tid: 0,
-                },
-            )),
-            told: Cell::new(None),
-        }
-    }
-
-    /// The thread begins to run code of the program inside a region. Outside of regions nothing
-    /// is slowed, so that a call at the end of a region need not know what is around it.
-    #[inline(always)]
-    pub(crate) fn enter(&self, th: &Thread) {
-        if self.slowed.get() {
-            self.enter_region(th);
-        }
-    }
-
-    #[cold]
-    fn enter_region(&self, th: &Thread) {
-        if th.team().level() > 0 {
-            if speeds::active() {
-                self.choose(th);
-            }
-            self.thread.enter();
-        }
-    }
-
-    /// Sets the speed for the code that is about to run.
-    fn choose(&self, th: &Thread) {
-        let here = Here::of(th);
-        let kernel = match self.told.get() {
-            Some((kernel, place)) if place == here => kernel,
-            _ => {
-                // The loop's function, or else the one around it.
-                let (code, place) = self.in_loop.get();
-                let own = if code != 0 && place == here {
-                    self.kernel_of(code)
-                } else {
-                    0
-                };
-                match own {
-                    0 => self.kernel_of(th.team().shared.code.get()),
-                    kernel => kernel,
-                }
-            }
-        };
-        if let Some(node) = self.home.get().checked_sub(1) {
-            self.thread.set_speed(speeds::speed(node as usize, kernel));
-        }
-    }
-
-    fn kernel_of(&self, code: usize) -> Kernel {
-        if code == 0 {
-            return 0;
-        }
-        let (last, kernel) = self.code.get();
-        if last == code {
-            return kernel;
-        }
-        let kernel = speeds::of_code(code);
-        self.code.set((code, kernel));
-        kernel
-    }
-
-    /// The thread is inside the loop whose key is `key`, or in none (0). Between `leave` and
-    /// `enter`.
-    #[inline(always)]
-    pub(crate) fn in_loop(&self, th: &Thread, key: usize) {
-        if self.slowed.get() && speeds::active() {
-            self.in_loop.set((key, Here::of(th)));
-        }
-    }
-
-    /// The program says which kernel the thread runs now, or (`None`) leaves it to us again.
-    pub(crate) fn tell(&self, th: &Thread, kernel: Option<Kernel>) {
-        self.told.set(kernel.map(|k| (k, Here::of(th))));
-        if self.slowed.get() && th.team().level() > 0 {
-            self.leave();
-            self.enter(th);
-        }
-    }
-
-    /// The thread stops running code of the program: returns when a slow core would have come this
-    /// far.
-    #[inline(always)]
-    pub(crate) fn leave(&self) {
-        self.thread.leave();
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! different nodes on one machine of like cores. A kernel is a function of the program, by its name in
 //! the source: the one that the region or the loop was outlined from. The name is found in the
 //! symbol table of the object on disk, once for each region or loop. Where one region holds several
-//! kernels, the program says itself what it runs next ([`tell`], `hetmp_kernel` in
+//! kernels, the program says itself what it runs next ([`super::kernel`], `hetmp_kernel` in
 //! `<hetmp/nodes.h>`).
 //!
 //! Nothing here runs unless some node was given such speeds.
@@ -13,8 +13,6 @@
 //! **Data in**: names and speeds from the nodes, addresses of code, symbol tables. **Data out**: the
 //! speed for a node and a piece of code.
 
-use crate::thread::Thread;
-use core::ffi::CStr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use hetmp_core::object::{plain_name, Functions, Place};
 use hetmp_core::report::warn;
@@ -106,7 +104,7 @@ pub(crate) fn least_speed(node: usize) -> f64 {
 }
 
 /// The kernel named `name`.
-fn named(name: &str) -> Kernel {
+pub(super) fn named(name: &str) -> Kernel {
     let Some(table) = TABLE.get() else { return 0 };
     match table.names.iter().position(|n| n == name) {
         Some(i) => {
@@ -153,20 +151,6 @@ pub(crate) fn of_code(address: usize) -> Kernel {
         known.insert(address, kernel);
     }
     kernel
-}
-
-/// The calling thread runs the kernel named `name` from now on, until it says something else or its
-/// region ends. `None`: what the region or loop was outlined from. A name without speeds of its own
-/// stands for other code.
-pub fn tell(name: Option<&CStr>) {
-    if !active() {
-        return;
-    }
-    let Some(th) = Thread::try_current() else {
-        return;
-    };
-    let kernel = name.map(|n| n.to_str().map_or(0, named));
-    th.slow.tell(th, kernel);
 }
 
 #[cfg(test)]

@@ -5,84 +5,21 @@
 //! are taken from the state in the construct's node and turned into values of the program's loop
 //! variable. Signed and unsigned loops differ only in how the ABI makes [`LoopBounds`].
 
+use crate::boundary::Reason;
+use crate::cancel::{self, Construct};
 use crate::icv::SchedKind;
-use crate::team::region::{self as team, Team};
+use crate::team::members::Team;
+use crate::team::placement;
+use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
-use crate::unlike::het;
-use crate::worksharing::work::{self, Extras, Work};
-use core::fmt::Debug;
+use crate::unlike::het::choose;
+use crate::worksharing::construct::{self, Extras};
+pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order};
+use crate::worksharing::kinds::{Kind, Next};
+use crate::worksharing::work::Work;
 use hetmp_core::sync::Ordering;
 use hetmp_sched::plain::{static_chunk, static_piece};
-pub use hetmp_sched::ranges::LoopBounds;
 use hetmp_sched::ranges::Range;
-
-/// How the iterations of a construct are handed out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// By the thread's number.
-    Static,
-    /// From a shared cursor, in chunks of one size.
-    Dynamic,
-    /// From a shared cursor, in chunks that shrink.
-    Guided,
-    /// By a schedule that knows of nodes.
-    Ours,
-    /// One piece a thread, by such a schedule's settled plan.
-    Fixed,
-    /// Numbers of sections, one by one: not a loop's iterations.
-    Sections,
-}
-
-/// What the `schedule` clause says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clause {
-    /// `static`; also `auto`.
-    Static,
-    /// `dynamic`.
-    Dynamic,
-    /// `guided`.
-    Guided,
-    /// `simd: guided`: chunks are multiples of the chunk size.
-    GuidedWhole,
-    /// `runtime`: what the internal control variable says.
-    Runtime,
-}
-
-/// What binds the iterations of a loop to an order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Nothing.
-    None,
-    /// Chunks of a thread come in increasing order: `monotonic`.
-    Monotonic,
-    /// Chunks come in increasing order, whoever takes them: iterations wait for earlier ones (doacross). Were an
-    /// earlier chunk left for a thread that is inside of a later one, that thread would wait for itself.
-    Global,
-    /// The loop has an `ordered` clause.
-    Ordered,
-}
-
-/// A worksharing loop, as all threads of the team describe it.
-#[derive(Clone, Copy, Debug)]
-pub struct Loop {
-    /// Its bounds.
-    pub bounds: LoopBounds,
-    /// Its schedule.
-    pub clause: Clause,
-    /// The chunk size in iterations; 0 where none was given. Of no meaning for [`Clause::Runtime`].
-    pub chunk: u64,
-    /// Its order.
-    pub order: Order,
-    /// An address that tells this loop of the program from others, or 0.
-    pub key: usize,
-}
-
-/// The state of one execution of a loop under a schedule that knows of nodes.
-pub trait NodeSchedule: Debug + Send + Sync {
-    /// The calling thread's next chunk of normalised iterations. `None`: the thread is done with the
-    /// loop; it will not ask again.
-    fn next(&self, th: &Thread) -> Option<Range>;
-}
 
 /// Fills in the node of a loop of the calling thread's team. The node is the caller's alone.
 pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
@@ -119,15 +56,15 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         work.chunk.set(0);
         return;
     }
-    if !in_order && n > 0 && !team.is_virtual() && het::may_replace(l.clause, run) {
+    if !in_order && n > 0 && !team.is_virtual() && choose::may_replace(l.clause, run) {
         // SAFETY: the node is this thread's alone.
         let pieces = unsafe { &mut *work.pieces.get() };
-        if het::settled(th, team, nthreads, l, run, pieces) {
+        if choose::settled(th, team, nthreads, l, run, pieces) {
             work.kind.set(Kind::Fixed);
             return;
         }
         let plain = (clause, chunk);
-        if let Some(schedule) = het::schedule(th, team, nthreads, l, run, plain) {
+        if let Some(schedule) = choose::schedule(th, team, nthreads, l, run, plain) {
             // SAFETY: the node is this thread's alone.
             unsafe { *work.ours.get() = Some(schedule) };
             team.works.note_heavy();
@@ -157,7 +94,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
 /// value to compare with. `None`: there is nothing (left) for this thread.
 #[inline]
 pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
-    let (work, _) = work::enter(th, |w| prepare(w, th, th.nthreads(), l));
+    let (work, _) = construct::enter(th, |w| prepare(w, th, th.nthreads(), l));
     take(th, work)
 }
 
@@ -167,7 +104,7 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// As for [`Extras`]: pointers as gcc passes them.
 pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
     // SAFETY: the caller's promise.
-    unsafe { work::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
+    unsafe { construct::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
 }
 
 /// Takes the calling thread's next chunk of its current loop, and stores its two ends. False: there
@@ -181,7 +118,7 @@ pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
 #[inline(always)]
 pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
     let th = Thread::try_current();
-    if let Some((th, work)) = th.and_then(|th| Some((th, work::current(th)?))) {
+    if let Some((th, work)) = th.and_then(|th| Some((th, construct::current(th)?))) {
         if work.kind.get() == Kind::Static && work.chunk.get() != 0 {
             // SAFETY: the caller's promise.
             return unsafe { next_static_into(th, work, istart, iend) };
@@ -240,7 +177,7 @@ unsafe fn next_into_slow(istart: *mut u64, iend: *mut u64) -> bool {
 /// The thread's next chunk of its current loop, in values of the loop variable.
 #[inline]
 pub fn next(th: &Thread) -> Option<(u64, u64)> {
-    take(th, work::current(th)?)
+    take(th, construct::current(th)?)
 }
 
 #[inline]
@@ -275,16 +212,38 @@ fn take_static(th: &Thread, work: &Work) -> Option<Range> {
     }
 }
 
+/// A chunk from a schedule that knows of nodes. A slow core pays for its last chunk first: the schedule's
+/// measurement contains that, and the next chunk is taken when a slow core would take it.
 #[inline(never)]
 fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
     // SAFETY: written before the node was published, and only read since.
-    unsafe { (*work.ours.get()).as_deref() }?.next(th)
+    let ours = unsafe { (*work.ours.get()).as_deref() }?;
+    th.leave_program(Reason::Pieces);
+    let gone = || {
+        cancel::is_cancelled(th, Construct::Worksharing)
+            || cancel::is_cancelled(th, Construct::Parallel)
+    };
+    let range = match ours.next(th.tid() as usize, &gone) {
+        Next::Range(range) => Some(range),
+        Next::Done => None,
+        Next::Last(ns) => {
+            // Loops of nested regions may run at the same time: their times do not add up.
+            if ns > 0 && th.team().level() == 1 {
+                // Relaxed: read after the join.
+                th.team().divided_ns.fetch_add(ns, Ordering::Relaxed);
+            }
+            None
+        }
+    };
+    th.is_in_loop(range.map_or(0, |_| ours.key()));
+    th.enter_program(Reason::Pieces);
+    range
 }
 
 /// The thread's piece, once. Its speed may be emulated, as under any schedule of ours.
 #[inline(never)]
 fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
-    th.slow.leave();
+    th.leave_program(Reason::Pieces);
     let mut cursor = th.ctx.cursor.get();
     let first = cursor.trip == 0;
     cursor.trip += 1;
@@ -295,7 +254,7 @@ fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
         .get(th.tid() as usize)
         .copied()
         .filter(|r| first && !r.is_empty());
-    th.slow.enter(th);
+    th.enter_program(Reason::Pieces);
     range
 }
 
@@ -314,12 +273,12 @@ pub fn end_cancel(th: &Thread) -> bool {
 /// Opens a region whose threads start in the loop `l`, without running it on the calling thread.
 ///
 /// # Safety
-/// As for [`team::open`].
-pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
+/// As for [`placement::open`].
+pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
     unsafe {
-        team::open(
+        placement::open(
             th,
             region,
             Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),
@@ -330,12 +289,12 @@ pub unsafe fn fork(th: &Thread, region: &team::Region, l: &Loop) {
 /// Runs a region whose threads start in the loop `l`.
 ///
 /// # Safety
-/// As for [`team::parallel`].
-pub unsafe fn parallel(th: &Thread, region: &team::Region, l: &Loop) {
+/// As for [`placement::parallel`].
+pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
     // SAFETY: the caller's promise.
     unsafe {
-        team::parallel(
+        placement::parallel(
             th,
             region,
             Some(&mut |t: &Team, w: &Work| prepare_in(w, th, t, n, l)),

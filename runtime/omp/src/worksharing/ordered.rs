@@ -14,9 +14,12 @@
 //! The sleeper counts itself and then looks at the turn; the passer stores the turn and then looks
 //! at the count, both sequentially consistent. So at least one of them sees the other.
 
+use crate::boundary::Reason;
 use crate::thread::Thread;
-use crate::worksharing::loops::{self, Loop};
-use crate::worksharing::work::{self, Extras, Parked, Work, PARKED};
+use crate::worksharing::construct::{self, Extras};
+use crate::worksharing::kinds::Loop;
+use crate::worksharing::loops;
+use crate::worksharing::work::{Parked, Work, PARKED};
 use hetmp_core::park::Spinner;
 use hetmp_core::sync::Ordering;
 use hetmp_core::sys;
@@ -26,7 +29,7 @@ const NOTHING: Range = Range { start: 0, end: 0 };
 
 /// Enters a loop with an `ordered` clause and takes the thread's first chunk.
 pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
-    let (work, _) = work::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
+    let (work, _) = construct::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
     take(th, work)
 }
 
@@ -36,13 +39,14 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// As for [`Extras`].
 pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras) -> Option<(u64, u64)> {
     // SAFETY: the caller's promise.
-    let work = unsafe { work::enter_with(th, extras, |w| loops::prepare(w, th, th.nthreads(), l)) };
+    let work =
+        unsafe { construct::enter_with(th, extras, |w| loops::prepare(w, th, th.nthreads(), l)) };
     take(th, work)
 }
 
 /// Ends the thread's chunk in its turn, and takes the next one.
 pub fn next(th: &Thread) -> Option<(u64, u64)> {
-    let work = work::current(th)?;
+    let work = construct::current(th)?;
     Some(work.bounds.get().to_user(next_range(th, work)?))
 }
 
@@ -71,7 +75,7 @@ fn take_range(th: &Thread, work: &Work) -> Option<Range> {
 /// Begins an ordered region: waits for the turn of the thread's chunk.
 #[inline]
 pub fn enter(th: &Thread) {
-    let Some(work) = work::current(th) else {
+    let Some(work) = construct::current(th) else {
         // Outside any loop there is nothing to wait for.
         return;
     };
@@ -84,7 +88,7 @@ pub fn enter(th: &Thread) {
 /// Ends an ordered region.
 #[inline]
 pub fn leave(th: &Thread) {
-    let Some(work) = work::current(th) else {
+    let Some(work) = construct::current(th) else {
         return;
     };
     let mut cursor = th.ctx.cursor.get();
@@ -108,10 +112,10 @@ fn wait(th: &Thread, work: &Work, k: u64) {
 #[inline(never)]
 fn wait_long(th: &Thread, work: &Work, k: u64) {
     let mine = || work.turn.load(Ordering::Acquire) == k;
-    if !th.runner.get().is_null() && crate::unlike::virtual_team::wait_for_others(th, mine) {
+    if th.suspend_for_others(&mut || mine()) {
         return;
     }
-    th.slow.leave();
+    th.leave_program(Reason::Order);
     let mut spinner = Spinner::new();
     while !mine() {
         if !spinner.turn() {
@@ -119,7 +123,7 @@ fn wait_long(th: &Thread, work: &Work, k: u64) {
             break;
         }
     }
-    th.slow.enter(th);
+    th.enter_program(Reason::Order);
 }
 
 fn sleep(at: &Parked, mine: impl Fn() -> bool) {

@@ -2,9 +2,10 @@
 //! and ask whether a chunk has the loop's last iteration.
 
 use crate::thread::Thread;
-use crate::worksharing::loops::{self, Loop};
+use crate::worksharing::construct;
+use crate::worksharing::kinds::Loop;
+use crate::worksharing::loops;
 use crate::worksharing::ordered;
-use crate::worksharing::work;
 use hetmp_sched::plain::{static_chunk, static_piece};
 pub use hetmp_sched::ranges::{LoopBounds, Range};
 
@@ -34,13 +35,13 @@ impl Piece {
 
 /// Enters a loop without taking a chunk.
 pub fn enter(th: &Thread, l: &Loop) {
-    work::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
+    construct::enter(th, |w| loops::prepare(w, th, th.nthreads(), l));
 }
 
 /// The calling thread's next chunk of its current loop.
 #[inline]
 pub fn next(th: &Thread) -> Option<Piece> {
-    let work = work::current(th)?;
+    let work = construct::current(th)?;
     let range = if work.ordered.get() {
         ordered::next_range(th, work)
     } else {
@@ -53,7 +54,7 @@ pub fn next(th: &Thread) -> Option<Piece> {
 #[inline]
 #[must_use]
 pub fn step(th: &Thread) -> u64 {
-    work::current(th).map_or(0, |w| w.bounds.get().incr())
+    construct::current(th).map_or(0, |w| w.bounds.get().incr())
 }
 
 /// The part of `n` iterations that `schedule(static)` gives to member `me` of `team`.

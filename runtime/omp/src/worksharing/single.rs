@@ -3,8 +3,9 @@
 
 use crate::team::region as team;
 use crate::thread::Thread;
-use crate::worksharing::loops::Kind;
-use crate::worksharing::work::{self, Extras, Work};
+use crate::worksharing::construct::{self, Extras};
+use crate::worksharing::kinds::Kind;
+use crate::worksharing::work::Work;
 use hetmp_core::sync::{pause, Ordering};
 use hetmp_core::sys;
 
@@ -20,7 +21,7 @@ const SHORTEST: u64 = 250;
 /// True for the one thread that is to execute the construct.
 #[inline]
 pub fn start(th: &Thread) -> bool {
-    work::enter_single(th)
+    construct::enter_single(th)
 }
 
 /// How many ticks a thread hesitates that copied `since` ticks ago.
@@ -59,7 +60,7 @@ pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
             pause();
         }
     };
-    let (work, first) = work::enter_after(th, hesitate, prepare);
+    let (work, first) = construct::enter_after(th, hesitate, prepare);
     if first {
         th.copied_at.set(0);
         return None;
@@ -73,7 +74,7 @@ pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
 
 /// Ends a `single copyprivate` in the executing thread: gives `data` to the others.
 pub fn copy_end(th: &Thread, data: *mut libc::c_void) {
-    if let Some(work) = work::current(th) {
+    if let Some(work) = construct::current(th) {
         work.copyprivate.set(data);
     }
     team::barrier(th);
@@ -106,7 +107,7 @@ pub unsafe fn scope_start(th: &Thread, reductions: *mut usize) {
         memory: core::ptr::null_mut(),
     };
     // SAFETY: the caller's promise.
-    unsafe { work::enter_with(th, &extras, prepare) };
+    unsafe { construct::enter_with(th, &extras, prepare) };
 }
 
 #[cfg(test)]

@@ -2,12 +2,11 @@
 //!
 //! Every thread of a team meets the same worksharing constructs in the same order (OpenMP 5.1,
 //! section 2.11), so they are nodes of a [chain](crate::worksharing::chain) that all threads walk along. This
-//! module says what a node holds, and how a thread enters a construct.
+//! module says what a node holds; [`super::construct`] how a thread enters a construct.
 
-use crate::thread::Thread;
 use crate::worksharing::chain::{Chain, Node, Pos};
-use crate::worksharing::doacross::Doacross;
-use crate::worksharing::loops::{Kind, NodeSchedule};
+use crate::worksharing::kinds::{Kind, NodeSchedule};
+use crate::worksharing::posts::Doacross;
 use core::alloc::Layout;
 use core::any::Any;
 use core::cell::{Cell, UnsafeCell};
@@ -27,7 +26,7 @@ pub(crate) type WorkPos = Pos<Work, BLOCK>;
 
 /// A thread's progress in its current loop. Iterations are normalised.
 #[derive(Clone, Copy, Debug)]
-pub struct Cursor {
+pub(crate) struct Cursor {
     /// Static schedules: number of the thread's next chunk.
     pub(crate) trip: u64,
     /// Ordered loops: the chunk in hand whose turn was not passed on yet; empty if none.
@@ -36,14 +35,14 @@ pub struct Cursor {
 
 impl Cursor {
     /// Nothing taken yet.
-    pub const START: Cursor = Cursor {
+    pub(crate) const START: Cursor = Cursor {
         trip: 0,
         chunk: Range { start: 0, end: 0 },
     };
 }
 
 /// What the threads of a construct share beyond the node.
-enum Shared {
+pub(super) enum Shared {
     Memory(Zeroed),
     Object(Arc<dyn Any + Send + Sync>),
 }
@@ -59,13 +58,13 @@ impl fmt::Debug for Shared {
 
 /// Zeroed memory that the threads of a construct share.
 #[derive(Debug)]
-struct Zeroed {
-    memory: NonNull<u8>,
+pub(super) struct Zeroed {
+    pub(super) memory: NonNull<u8>,
     layout: Layout,
 }
 
 impl Zeroed {
-    fn new(bytes: usize) -> Zeroed {
+    pub(super) fn new(bytes: usize) -> Zeroed {
         let layout = Layout::from_size_align(bytes.max(1), 64).unwrap_or_else(|_| {
             report::fatal(format_args!(
                 "a construct's shared {bytes} bytes: too large"
@@ -100,17 +99,17 @@ pub struct Work {
     state: AtomicU32,
     /// How iterations are handed out.
     pub(crate) kind: Cell<Kind>,
-    /// Iterations have turns ([`crate::worksharing::ordered`]).
+    /// Iterations have turns ([`super::ordered`]).
     pub(crate) ordered: Cell<bool>,
     /// The loop, as the program wrote it.
     pub(crate) bounds: Cell<LoopBounds>,
     /// Static schedules: the chunk size, 0 for one piece for each thread.
     pub(crate) chunk: Cell<u64>,
     /// The task reduction descriptor of the first thread.
-    reductions: Cell<*mut usize>,
+    pub(super) reductions: Cell<*mut usize>,
     /// What the executor of a `single copyprivate` broadcasts.
     pub(crate) copyprivate: Cell<*mut libc::c_void>,
-    shared: UnsafeCell<Option<Box<Shared>>>,
+    pub(super) shared: UnsafeCell<Option<Box<Shared>>>,
     pub(crate) doacross: UnsafeCell<Option<Box<Doacross>>>,
     /// A schedule that knows of nodes, for [`Kind::Ours`].
     pub(crate) ours: UnsafeCell<Option<Box<dyn NodeSchedule>>>,
@@ -198,10 +197,10 @@ pub(crate) const PARKED: usize = 16;
 
 /// The worksharing constructs of a team.
 #[derive(Debug)]
-pub struct WorkChain {
-    chain: Chain<Work, BLOCK>,
-    /// The barrier epoch in which a construct was cancelled, plus `VALID`; see [`cancel`].
-    cancelled: AtomicU32,
+pub(crate) struct WorkChain {
+    pub(super) chain: Chain<Work, BLOCK>,
+    /// The barrier epoch in which a construct was cancelled, plus `VALID`; see [`super::construct::cancel`].
+    pub(super) cancelled: AtomicU32,
     pub(crate) parked: CacheLine<[Parked; PARKED]>,
 }
 
@@ -252,168 +251,4 @@ impl WorkChain {
     pub(crate) fn note_heavy(&self) {
         self.chain.note_heavy();
     }
-}
-
-/// Enters the calling thread's next construct. The first thread of the team to do so runs
-/// `prepare` before the others go on. Returns the node, and whether this thread was the first.
-#[inline]
-pub(crate) fn enter(th: &Thread, prepare: impl FnOnce(&Work)) -> (&Work, bool) {
-    enter_after(th, |_| {}, prepare)
-}
-
-/// As [`enter`], but lets another thread be the first while `hesitate` runs. That is given a
-/// function that says whether some thread was.
-#[inline]
-pub(crate) fn enter_after(
-    th: &Thread,
-    hesitate: impl FnOnce(&dyn Fn() -> bool),
-    prepare: impl FnOnce(&Work),
-) -> (&Work, bool) {
-    let n = th.nthreads();
-    let (step, next) = th.team().works.chain.step(th.ctx.pos.get(), n);
-    th.ctx.pos.set(next);
-    th.ctx.work.set(step.node);
-    th.ctx.cursor.set(Cursor::START);
-    hesitate(&|| step.is_claimed());
-    // A thread alone takes each node once.
-    let first = n == 1 || step.claim();
-    if first {
-        step.node.clean();
-        prepare(step.node);
-        step.publish();
-    }
-    (step.node, first)
-}
-
-/// Enters a construct that one thread executes and that needs no preparation. True for that thread.
-/// The current construct ([`current`]) stays what it was, and the chain is not needed: every thread
-/// counts such constructs itself, and whoever brings the team's count to its own was the first.
-#[inline]
-pub(crate) fn enter_single(th: &Thread) -> bool {
-    if th.nthreads() == 1 {
-        return true;
-    }
-    let mine = th.ctx.singles.get();
-    th.ctx.singles.set(mine.wrapping_add(1));
-    // Without a look first: the line is with another thread more often than not, and a look would
-    // fetch it a second time. Relaxed: nothing is passed on through the construct.
-    th.team()
-        .singles
-        .compare_exchange(
-            mine,
-            mine.wrapping_add(1),
-            Ordering::Relaxed,
-            Ordering::Relaxed,
-        )
-        .is_ok()
-}
-
-/// The construct that the calling thread entered last, if any.
-#[inline(always)]
-pub(crate) fn current(th: &Thread) -> Option<&Work> {
-    // SAFETY: null, or a node of the thread's team in a block that the thread has not left.
-    unsafe { th.ctx.work.get().as_ref() }
-}
-
-/// The clauses of a construct that need the runtime beyond the distribution of its work.
-#[derive(Debug)]
-pub struct Extras {
-    /// The task reduction descriptor, or null.
-    pub reductions: *mut usize,
-    /// In: the size of the memory that the threads share. Out: its address. Or null.
-    pub memory: *mut *mut libc::c_void,
-}
-
-/// Enters a construct with `extras`; otherwise as [`enter`].
-///
-/// # Safety
-/// Both pointers of `extras` are null or what gcc passes: valid until the construct ends.
-pub(crate) unsafe fn enter_with<'a>(
-    th: &'a Thread,
-    extras: &Extras,
-    prepare: impl FnOnce(&Work),
-) -> &'a Work {
-    let Extras { reductions, memory } = *extras;
-    if !reductions.is_null() {
-        crate::task::reduction::workshare_group_start(th);
-    }
-    let (work, first) = enter(th, |work| {
-        prepare(work);
-        work.reductions.set(reductions);
-        if !reductions.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { crate::task::reduction::register(th, reductions) };
-        }
-        if !memory.is_null() {
-            // SAFETY: the caller's promise; the node is this thread's alone.
-            unsafe {
-                let zeroed = Zeroed::new(*memory as usize);
-                *work.shared.get() = Some(Box::new(Shared::Memory(zeroed)));
-            }
-            th.team().works.note_heavy();
-        }
-    });
-    if !first && !reductions.is_null() {
-        // SAFETY: the caller's promise; all threads pass descriptors of the same shape.
-        unsafe {
-            crate::task::reduction::register_workshare(th, reductions, work.reductions.get())
-        };
-    }
-    if !memory.is_null() {
-        // SAFETY: the caller's promise; the node is published, and no longer written.
-        unsafe {
-            *memory = match (*work.shared.get()).as_deref() {
-                Some(Shared::Memory(m)) => m.memory.as_ptr().cast(),
-                _ => core::ptr::null_mut(),
-            };
-        }
-    }
-    work
-}
-
-/// An object that all threads of the team share: made by the first of them to come to this place of the
-/// program. For what compiled code begins with a call of its own, apart from a loop's.
-pub(crate) fn share(
-    th: &Thread,
-    make: impl FnOnce() -> Arc<dyn Any + Send + Sync>,
-) -> Arc<dyn Any + Send + Sync> {
-    let (work, _) = enter(th, |work| {
-        // Nothing to hand out, should anybody ask.
-        work.kind.set(Kind::Dynamic);
-        work.dynamic.reset(0, 1);
-        work.ordered.set(false);
-        // SAFETY: the node is this thread's alone.
-        unsafe { *work.shared.get() = Some(Box::new(Shared::Object(make()))) };
-        th.team().works.note_heavy();
-    });
-    // SAFETY: written before the node was published, and only read since.
-    match unsafe { (*work.shared.get()).as_deref() } {
-        Some(Shared::Object(object)) => Arc::clone(object),
-        _ => report::fatal(format_args!(
-            "a construct that not all threads of the team meet in the same order"
-        )),
-    }
-}
-
-/// Marks an epoch in [`WorkChain::cancelled`] as one.
-const VALID: u32 = 1 << 31;
-
-/// Cancels the worksharing construct that the calling thread is in (`cancel for`, `cancel
-/// sections`; OpenMP 5.1, section 2.20.1), for all threads of the team.
-///
-/// The construct is known by the number of the last barrier: a construct that can be cancelled ends
-/// with a barrier, so the mark expires by itself. It need not have a node: static loops do
-/// not call the runtime.
-pub fn cancel(th: &Thread) {
-    // A thread alone has left the construct when it asks again.
-    if th.nthreads() > 1 {
-        let mark = th.member().epoch.get() | VALID;
-        th.team().works.cancelled.store(mark, Ordering::Release);
-    }
-}
-
-/// Was the worksharing construct that the calling thread is in cancelled?
-pub fn is_cancelled(th: &Thread) -> bool {
-    th.nthreads() > 1
-        && th.team().works.cancelled.load(Ordering::Acquire) == th.member().epoch.get() | VALID
 }

@@ -6,17 +6,18 @@
 //! events of the profiling interface ([`profile`]).
 //!
 //! **State**: one device with a number that says how often it was shut down ([`DEVICE`]), and for
-//! each thread the number under which it was attached ([`ThreadState`]). A shutdown thereby
+//! each thread the number under which it was attached ([`Attached`]). A shutdown thereby
 //! detaches all threads at once.
 //!
 //! Errors end the program with one line, as libgomp's do. Where gcc's tests of OpenACC look for certain
 //! words in it, the words are there.
 
+pub(crate) mod attached;
 pub mod profile;
 
 use crate::init;
 use crate::thread::Thread;
-use core::cell::Cell;
+use attached::Attached;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use hetmp_core::report;
 use libc::c_void;
@@ -71,33 +72,8 @@ static FALLBACKS: AtomicUsize = AtomicUsize::new(0);
 const FROM_ENVIRONMENT: i32 = i32::MIN;
 static NUMBER: AtomicI32 = AtomicI32::new(FROM_ENVIRONMENT);
 
-/// What OpenACC knows of a thread; part of [`Thread`], so that the library needs no thread-local storage
-/// beyond the self pointer.
-#[derive(Debug)]
-pub(crate) struct ThreadState {
-    /// The session of the device it is attached to; 0 for none.
-    session: Cell<usize>,
-    /// Data regions it is in.
-    data_regions: Cell<usize>,
-    /// Callbacks of the profiling interface are enabled in this thread.
-    callbacks: Cell<bool>,
-    /// This thread is initialising the device; callbacks may ask meanwhile.
-    initialising: Cell<bool>,
-}
-
-impl ThreadState {
-    pub(crate) const fn new() -> ThreadState {
-        ThreadState {
-            session: Cell::new(0),
-            data_regions: Cell::new(0),
-            callbacks: Cell::new(true),
-            initialising: Cell::new(false),
-        }
-    }
-}
-
 /// Calls `f` with the calling thread's state.
-fn here<R>(f: impl FnOnce(&ThreadState) -> R) -> R {
+fn here<R>(f: impl FnOnce(&Attached) -> R) -> R {
     f(&Thread::current().acc)
 }
 

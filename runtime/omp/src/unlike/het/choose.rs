@@ -1,35 +1,27 @@
 //! Which loops hetmp's own schedules take in hand, and with which method.
 
-use super::execution::{Execution, Method};
+use super::execution::Execution;
+use super::report;
+use super::schedule::Method;
 use super::settled::plan_number;
-use super::{profile, report, source};
-use crate::icv::{Globals, RunSched, SchedKind};
+use crate::boundary::Reason;
+use crate::icv::{RunSched, SchedKind};
 use crate::init;
-use crate::team::region::Team;
+use crate::team::members::Team;
 use crate::thread::Thread;
+use crate::unlike::modes::{self, OBSERVE, PROBE, REPLACE};
 use crate::unlike::nodes;
-use crate::worksharing::loops::{Clause, Loop, NodeSchedule, Order};
-use core::sync::atomic::{AtomicU8, Ordering};
+use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order};
 use hetmp_core::trace;
 use hetmp_sched::aid::Shape;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::Kind;
 
-/// The environment names one of our schedules, so that a program's `dynamic` and `guided` give way.
-const REPLACE: u8 = 1;
-/// Plain schedules are driven from here too.
-const OBSERVE: u8 = 2;
-/// The environment names `hetprobe`.
-const PROBE: u8 = 4;
-
-static MODE: AtomicU8 = AtomicU8::new(0);
-
 /// Can a loop of this kind, whose iterations take no turns, be one for [`schedule`]? The answer is no in every
 /// program that does not use nodes, and costs it one load.
 #[inline(always)]
 pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
-    // Relaxed: written when the runtime starts, before any loop; what it stands for is in `Globals`.
-    let mode = MODE.load(Ordering::Relaxed);
+    let mode = modes::loops();
     match clause {
         Clause::Runtime => mode & OBSERVE != 0 || run.kind.is_ours(),
         Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => mode != 0,
@@ -37,33 +29,11 @@ pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     }
 }
 
-/// Sets up what the environment asks for. Once, after [`nodes::configure`].
-pub(crate) fn configure(globals: &Globals) {
-    let mut mode = 0;
-    if globals.icv.run_sched.kind.is_ours() {
-        mode |= REPLACE;
-    }
-    if globals.icv.run_sched.kind == SchedKind::HetProbe {
-        mode |= PROBE;
-    }
-    if nodes::any_slowed() || report::wanted_by(globals) {
-        mode |= OBSERVE;
-    }
-    MODE.store(mode, Ordering::Relaxed);
-    report::configure(globals);
-    if mode & REPLACE != 0 {
-        source::configure(globals);
-    }
-    profile::configure(globals);
-}
-
 /// Is `hetprobe` what the loop runs under?
 fn probes(clause: Clause, run: RunSched) -> bool {
     match clause {
         Clause::Runtime => run.kind == SchedKind::HetProbe && !run.monotonic,
-        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => {
-            MODE.load(Ordering::Relaxed) & PROBE != 0
-        }
+        Clause::Dynamic | Clause::Guided | Clause::GuidedWhole => modes::loops() & PROBE != 0,
         Clause::Static => false,
     }
 }
@@ -84,7 +54,7 @@ pub(crate) fn settled(
         return false;
     }
     let mut kept = th.settled.borrow_mut();
-    let Some(known) = kept.pieces(l.key, l.bounds.trip_count(), team, nthreads) else {
+    let Some(known) = kept.pieces(l.key, l.bounds.trip_count(), address(team), nthreads) else {
         return false;
     };
     pieces.clear();
@@ -105,7 +75,7 @@ pub(crate) fn schedule(
     plain: (Clause, u64),
 ) -> Option<Box<dyn NodeSchedule>> {
     let globals = init::globals();
-    let mode = MODE.load(Ordering::Relaxed);
+    let mode = modes::loops();
     let chosen = match l.clause {
         Clause::Runtime if run.kind.is_ours() => Some(globals.schedule_of(run)),
         Clause::Dynamic | Clause::Guided | Clause::GuidedWhole if mode & REPLACE != 0 => {
@@ -121,7 +91,7 @@ pub(crate) fn schedule(
     let method = match &chosen {
         Some(schedule) => {
             if mode & REPLACE == 0 {
-                nodes::discover_late();
+                nodes::discover_late(&globals.allowed);
             }
             match schedule.executes_as().kind {
                 Kind::HetProbe { probe } => Method::HetProbe { probe },
@@ -145,7 +115,7 @@ pub(crate) fn schedule(
     };
     let plan = plan_number(l.key);
     // Not slowed meanwhile: a tick would be burned under the lock of all regions.
-    th.slow.leave();
+    th.leave_program(Reason::Pieces);
     let execution = Execution::new((&method, ascending), l, nthreads, |t| {
         team.members[t].node.get().saturating_sub(1)
     });
@@ -153,9 +123,14 @@ pub(crate) fn schedule(
         // A report counts every execution.
         if !report::wanted() && l.key != 0 {
             let mut kept = th.settled.borrow_mut();
-            kept.keep(l.key, l.bounds.trip_count(), team, plan, pieces);
+            kept.keep(l.key, l.bounds.trip_count(), address(team), plan, pieces);
         }
     }
-    th.slow.enter(th);
+    th.enter_program(Reason::Pieces);
     Some(Box::new(execution))
+}
+
+/// What tells a team from others.
+fn address(team: &Team) -> usize {
+    core::ptr::from_ref(team) as usize
 }

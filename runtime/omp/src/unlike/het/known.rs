@@ -4,9 +4,11 @@
 //! is first met (to take a snapshot out), when its last thread leaves (to bring the record in), and
 //! when its memory is given back.
 
-use super::execution::{Method, Parts};
+use super::parts::Parts;
 use super::report::{self, Summary};
+use super::schedule::Method;
 use super::{profile, settled, source};
+use crate::unlike::nodes;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_sched::aid::Shape;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
@@ -43,9 +45,7 @@ impl Regions {
             return Arc::clone(team);
         }
         let nodes: Vec<u32> = (0..threads).map(node_of).collect();
-        let team = Arc::new(
-            Team::placed(&nodes, crate::unlike::nodes::count()).with_power(source::power()),
-        );
+        let team = Arc::new(Team::placed(&nodes, nodes::count()).with_power(source::power()));
         if self.teams.len() == TEAMS {
             self.teams.remove(0);
         }
@@ -129,10 +129,11 @@ pub(super) fn parts(
         .spares
         .iter()
         .rposition(|p| {
-            p.method == *method
-                && p.ascending == ascending
-                && Arc::ptr_eq(&p.team, &team)
-                && p.suits(known.as_ref())
+            let s = &p.schedule;
+            s.method == *method
+                && s.ascending == ascending
+                && Arc::ptr_eq(&s.team, &team)
+                && s.suits(known.as_ref())
         })
         .map(|i| all.spares.swap_remove(i));
     drop(guard);
@@ -156,26 +157,27 @@ pub(super) fn give_back(parts: Box<Parts>) {
 
 /// Learns from an execution that all threads have left.
 pub(super) fn learn(parts: &Parts) {
-    let learns = parts.method.learns() && parts.key.region != 0;
+    let schedule = &parts.schedule;
+    let learns = schedule.method.learns() && schedule.key.region != 0;
     if !learns && !report::wanted() {
         return;
     }
     let record = parts.record();
     if report::wanted() {
-        report::prepare(parts.key.region);
+        report::prepare(schedule.key.region);
     }
     let mut guard = lock();
     let all = &mut *guard;
     if learns {
-        let changed = all.cache.update(parts.key, &record, &source::rules());
+        let changed = all.cache.update(schedule.key, &record, &source::rules());
         if changed {
-            settled::forget(parts.key.region as usize);
+            settled::forget(schedule.key.region as usize);
         }
     }
     if !report::wanted() {
         return;
     }
-    let code = match parts.method {
+    let code = match schedule.method {
         Method::HetProbe { .. } => 0,
         Method::HetProbeI { .. } => HETPROBE_I,
         Method::StaticCsr { .. } => 1,
@@ -189,8 +191,8 @@ pub(super) fn learn(parts: &Parts) {
     };
     let line = all
         .summaries
-        .entry((parts.key, code))
-        .or_insert_with(|| Summary::new(parts.key.region))
+        .entry((schedule.key, code))
+        .or_insert_with(|| Summary::new(schedule.key.region))
         .add(record);
     drop(guard);
     if let Some(line) = line {

@@ -5,8 +5,8 @@
 //!   `dynamic` and `guided` where the environment does. Loops whose iterations take turns (`ordered`,
 //!   doacross) never come here. In `monotonic` ones every thread's iterations ascend: so they do for
 //!   gcc before 9, which knew of no other loops.
-//! * `execution` is one execution of one loop: it reads the clock around probes and hands the
-//!   measurements in.
+//! * `schedule` is one execution of one loop, as steps; `execution` drives it: it reads the clock around
+//!   probes, hands the measurements in, and waits. `parts` is the memory of both.
 //! * `settled` is the short way of short loops whose plan is known.
 //! * `known` is what is known about the program's loops: the probe cache, under a lock.
 //! * `source` is what decisions rest on beside times: counters, faults, thresholds, watts.
@@ -17,17 +17,27 @@
 //! each chunk before it takes the next one. And where a report is asked for on several nodes, so
 //! that it can tell what they did.
 //!
-//! **Data in**: bounds and keys of loops from [`crate::worksharing::loops`], nodes of threads from
-//! [`crate::unlike::nodes`], the monotonic clock. **Data out**: ranges of iterations, and reports.
+//! **Data in**: bounds and keys of loops from `worksharing::loops`, nodes of threads from
+//! `unlike::place`, the monotonic clock. **Data out**: ranges of iterations, and reports.
+
+use crate::icv::Globals;
+use crate::unlike::modes;
 
 pub(crate) mod choose;
 mod execution;
-mod known;
+pub(crate) mod known;
+mod parts;
 mod profile;
 pub(crate) mod report;
-mod settled;
+mod schedule;
+pub(crate) mod settled;
 mod source;
 
-pub(crate) use choose::{configure, may_replace, schedule, settled};
-pub(crate) use known::{after_fork, known_pieces, learn_pieces};
-pub(crate) use settled::Settled;
+/// Sets up what the environment asks for. Once, before the first region that is looked at.
+pub(crate) fn configure(globals: &Globals) {
+    report::configure(globals);
+    if modes::loops() & modes::REPLACE != 0 {
+        source::configure(globals);
+    }
+    profile::configure(globals);
+}

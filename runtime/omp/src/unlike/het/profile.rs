@@ -16,7 +16,7 @@
 
 use super::{known, source};
 use crate::icv::Globals;
-use crate::unlike::nodes;
+use crate::unlike::{modes, nodes};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::object;
@@ -45,7 +45,6 @@ type Places = BTreeMap<u64, Option<(String, u64)>>;
 #[derive(Debug)]
 struct State {
     path: PathBuf,
-    process: libc::pid_t,
     /// As it was at the start.
     loaded: Profile,
     /// Where the regions are that were met, by address: build-id in hexadecimal, and offset.
@@ -87,8 +86,6 @@ pub(super) fn configure(globals: &Globals) {
     };
     let state = State {
         path,
-        // SAFETY: getpid has no preconditions.
-        process: unsafe { libc::getpid() },
         loaded,
         places: Mutex::default(),
         matched: AtomicBool::new(false),
@@ -215,8 +212,7 @@ fn described() -> String {
 
 extern "C" fn at_exit() {
     let Some(state) = STATE.get() else { return };
-    // SAFETY: getpid has no preconditions.
-    if unsafe { libc::getpid() } != state.process {
+    if !modes::in_first_process() {
         return;
     }
     let mut news: BTreeMap<Setting, Regions> = BTreeMap::new();
@@ -278,7 +274,7 @@ fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
     }
     profile.trim();
     let mut name = state.path.clone().into_os_string();
-    name.push(format!(".{}.tmp", state.process));
+    name.push(format!(".{}.tmp", std::process::id()));
     let temporary = PathBuf::from(name);
     let written = File::create(&temporary)
         .and_then(|mut f| {

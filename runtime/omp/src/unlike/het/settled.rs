@@ -10,12 +10,11 @@
 //! So drift is seen, later than in loops that are always measured.
 //!
 //! # When pieces are stale
-//! Pieces are kept with the loop's key, its trip count, its team and the team's size; and with
+//! Pieces are kept with the loop's key, its trip count, its team (by address) and the team's size; and with
 //! the number of the plan, which changes when what is known of the loop changes. Whatever is read
 //! stale costs time only: each copy of the pieces tiles the loop, and all threads of an execution
 //! use the copy in the construct's node.
 
-use crate::team::region::Team;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_sched::ranges::Range;
 
@@ -78,13 +77,13 @@ impl Settled {
         &mut self,
         key: usize,
         n: u64,
-        team: &Team,
+        team: usize,
         threads: u32,
     ) -> Option<&[Range]> {
         let kept = self.0.get_mut(mixed(key) % KEPT)?;
         let same = kept.key == key
             && kept.n == n
-            && kept.team == core::ptr::from_ref(team) as usize
+            && kept.team == team
             && kept.pieces.len() == threads as usize
             && kept.plan == plan_number(key);
         if !same || kept.left == 0 {
@@ -96,14 +95,14 @@ impl Settled {
 
     /// Keeps `pieces` for the next executions.
     #[cold]
-    pub(super) fn keep(&mut self, key: usize, n: u64, team: &Team, plan: u32, pieces: &[Range]) {
+    pub(super) fn keep(&mut self, key: usize, n: u64, team: usize, plan: u32, pieces: &[Range]) {
         if self.0.is_empty() {
             self.0.resize_with(KEPT, Kept::default);
         }
         let kept = &mut self.0[mixed(key) % KEPT];
         kept.key = key;
         kept.n = n;
-        kept.team = core::ptr::from_ref(team) as usize;
+        kept.team = team;
         kept.plan = plan;
         kept.left = EVERY - 1;
         kept.pieces.clear();

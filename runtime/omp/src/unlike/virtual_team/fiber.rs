@@ -5,6 +5,7 @@
 use super::exceptions::InFlight;
 use super::run::VirtualTeam;
 use super::switch::{self, Left, Stack};
+use crate::boundary::Reason;
 use crate::init;
 use crate::thread::{SavedContext, Thread};
 use core::cell::{Cell, UnsafeCell};
@@ -163,8 +164,7 @@ pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
 #[inline(never)]
 fn begins_another(fiber: &Fiber) -> bool {
     let th = Thread::current();
-    // SAFETY: a fiber runs only while `runner` says whose.
-    let runner = unsafe { &*th.runner.get() };
+    let runner = runner_of(th);
     // SAFETY: the team outlives its fibers.
     unsafe { &*fiber.team.get() }.ended(th, runner, fiber)
 }
@@ -173,8 +173,7 @@ fn begins_another(fiber: &Fiber) -> bool {
 #[inline(never)]
 fn give_back(fiber: &Fiber) {
     // Asked anew each time: see the module's head.
-    // SAFETY: a fiber runs only while `runner` says whose.
-    let runner = unsafe { &*Thread::current().runner.get() };
+    let runner = runner_of(Thread::current());
     // SAFETY: the runner waits on its own stack, in `resume`.
     unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
 }
@@ -183,8 +182,7 @@ fn give_back(fiber: &Fiber) {
 #[inline(never)]
 fn hands_over(fiber: &Fiber) -> bool {
     let th = Thread::current();
-    // SAFETY: a fiber runs only while `runner` says whose.
-    let runner = unsafe { &*th.runner.get() };
+    let runner = runner_of(th);
     // SAFETY: the team outlives its fibers.
     unsafe { &*fiber.team.get() }.hand_over(th, runner, fiber)
 }
@@ -192,8 +190,7 @@ fn hands_over(fiber: &Fiber) -> bool {
 /// `fiber` has been taken up again.
 #[inline(never)]
 fn goes_on(fiber: &Fiber) {
-    // SAFETY: a fiber runs only while `runner` says whose.
-    let runner = unsafe { &*Thread::current().runner.get() };
+    let runner = runner_of(Thread::current());
     // SAFETY: the team outlives its fibers.
     unsafe { &*fiber.team.get() }.arrived(runner);
 }
@@ -202,7 +199,7 @@ fn goes_on(fiber: &Fiber) {
 #[inline(never)]
 pub(super) fn suspend(fiber: &Fiber, state: State) {
     let th = Thread::current();
-    th.slow.leave();
+    th.leave_program(Reason::Switch);
     fiber.saved.set(th.save());
     fiber.errno.set(sys::errno());
     fiber.state.set(state);
@@ -214,13 +211,26 @@ pub(super) fn suspend(fiber: &Fiber, state: State) {
     unsafe { *libc::__errno_location() = fiber.errno.get() };
 }
 
+/// The runner that the calling thread is, if it is one.
+fn runner(th: &Thread) -> Option<&Runner> {
+    // SAFETY: whatever is in the field is alive; nothing but runners is ever put there.
+    th.runner
+        .get()
+        .map(|p| unsafe { p.cast::<Runner>().as_ref() })
+}
+
+/// The runner of the fiber that the calling thread runs.
+fn runner_of(th: &Thread) -> &Runner {
+    runner(th).unwrap_or_else(|| unreachable!("a fiber runs on a runner"))
+}
+
 /// The fiber that the calling thread runs, if it does and can be suspended.
 pub(super) fn current(th: &Thread) -> Option<&Fiber> {
-    // SAFETY: null, or a runner of a team whose region this thread is in.
-    let runner = unsafe { th.runner.get().as_ref() }?;
+    let runner = runner(th)?;
     // In a region inside of the virtual team's, the thread stays: its pools are taken and given back
     // in order.
-    if !core::ptr::eq(th.team().shared.virtual_team.get(), runner.team.get()) {
+    // SAFETY: set while the runner is in a region, as it is.
+    if !core::ptr::eq(th.team(), unsafe { &(*runner.team.get()).team }) {
         return None;
     }
     // SAFETY: null, or alive while it runs.

@@ -153,3 +153,23 @@ impl fmt::Display for Lever {
         f.write_str(self.name())
     }
 }
+
+/// The worksharing construct that a combined construct consists of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Construct {
+    /// The region is not one.
+    None,
+    Sections,
+    /// Its iterations take turns.
+    Ordered,
+    Loop,
+}
+
+/// A region whose primary thread runs its own part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opened {
+    pub(super) code: usize,
+    pub(super) threads: u32,
+    pub(super) started: u64,
+    pub(super) construct: Construct,
+}

@@ -9,7 +9,7 @@
 //! * [`announce`]: the size of team that the program is told.
 //! * [`fit`]: does the region allow that? From its machine code (`hetmp-scan`).
 //! * [`regions`]: what was found out about it when it ran, and whether it gains
-//!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`ways`]: regions of which
+//!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`unasked`]: regions of which
 //!   enough is known.
 //! * [`parallel`]: which of these ways a region takes.
 //! * [`run`]: the team, and how it runs a region.
@@ -19,12 +19,12 @@
 //! * [`lever`]: the words for all this in reports.
 //!
 //! **Data in**: regions from [`crate::team::region::parallel`], speeds of nodes from the probe cache
-//! ([`crate::unlike::het`]), in which a region counts as a loop whose iterations are its virtual threads.
+//! ([`crate::unlike::het::known`]), in which a region counts as a loop whose iterations are its virtual threads.
 //! **Data out**: the same region as one of [`run::VirtualTeam::run`], or left as it was; measurements
 //! to the probe cache; times and reasons to the report.
 //!
 //! Only in use where one of hetmp's own schedules is named, on several nodes: elsewhere a region looks
-//! at one byte ([`parallel::watches`]).
+//! at one byte (`modes::watches`).
 
 mod announce;
 mod disturbance;
@@ -36,14 +36,6 @@ pub(crate) mod lever;
 pub(crate) mod parallel;
 mod regions;
 mod run;
-mod switch;
+pub(crate) mod switch;
+pub(crate) mod unasked;
 mod watchdog;
-mod ways;
-
-pub(crate) use fiber::Runner;
-pub(crate) use lever::Lever;
-pub(crate) use parallel::{
-    after_fork, close, configure, open, parallel, told_cores, told_threads, watches, Opened,
-};
-pub(crate) use run::{barrier, wait_for_lock, wait_for_others, VirtualTeam};
-pub(crate) use ways::Ways;

@@ -1,21 +1,23 @@
 //! How each region is run: as a virtual team, as an ordinary one, or by its primary thread alone.
 
 use super::disturbance::Begun;
-use super::lever::{Guard, Lever};
+use super::lever::{Construct, Guard, Lever, Opened};
 use super::regions::{Must, Trial, Turn};
 use super::run::{How, VirtualTeam, MOST_PIECES};
-use super::ways::Pass;
-use super::{announce, regions, switch, watchdog};
-use crate::icv::{Globals, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
-use crate::team::region::{self as team, Prepare, Region, Team};
+use super::unasked::Pass;
+use super::{announce, regions, watchdog};
+use crate::icv::{Icv, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
+use crate::init;
+use crate::team::members::Team;
+use crate::team::region::{self as team, Prepare, Region};
 use crate::thread::Thread;
-use crate::unlike::het;
+use crate::unlike::het::known;
 use crate::unlike::het::report::{self, RegionRun};
+use crate::unlike::modes::{self, FORCE, LEVERS, REPORT, WIDE};
 use crate::unlike::nodes;
-use crate::worksharing::loops;
+use crate::worksharing::kinds::Kind as Handing;
 use crate::worksharing::work::Work;
-use crate::{init, query};
-use core::sync::atomic::{AtomicU8, Ordering};
+use core::sync::atomic::Ordering;
 use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_sched::decide::{decide, NodeInput, Rules};
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
@@ -23,61 +25,28 @@ use hetmp_sched::schedule::Kind;
 use hetmp_sched::virtual_team::pieces;
 use std::sync::{Arc, OnceLock};
 
-/// Regions may be run as virtual teams.
-const LEVERS: u8 = 1;
-/// Regions are timed for the report.
-const REPORT: u8 = 2;
-/// Also where nothing is to be gained.
-const FORCE: u8 = 4;
-
-/// Also where the program asked for a number of threads.
-const WIDE: u8 = 8;
-
-static MODE: AtomicU8 = AtomicU8::new(0);
-
-/// Is anything to be done about regions? One load, in every program.
-#[inline(always)]
-pub(crate) fn watches() -> bool {
-    // Relaxed: written when the runtime starts, before any region.
-    MODE.load(Ordering::Relaxed) != 0
-}
-
-/// Sets up what the environment asks for. Once, after the nodes and the report.
-pub(crate) fn configure(globals: &Globals) {
-    let mut mode = 0;
-    if report::wanted() {
-        mode |= REPORT;
-    }
-    if globals.icv.run_sched.kind.is_ours() && switch::AVAILABLE {
-        match globals.ours.static_loops {
-            StaticLoops::Off => {}
-            StaticLoops::Auto if nodes::count() > 1 => mode |= LEVERS,
-            StaticLoops::Wide if nodes::count() > 1 => mode |= LEVERS | WIDE,
-            StaticLoops::Auto | StaticLoops::Wide => {}
-            StaticLoops::Force => mode |= LEVERS | FORCE,
-        }
-    }
-    if mode & LEVERS != 0 {
-        BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
-    }
-    MODE.store(mode, Ordering::Relaxed);
-}
-
-/// The number of threads to tell the program (`omp_get_max_threads`), where the thread's own variable
-/// says `nthreads`.
+/// The number of threads to tell the program (`omp_get_max_threads`), whose
+/// variables are `icv`.
 #[inline]
-pub(crate) fn told_threads(nthreads: u32) -> u32 {
-    if MODE.load(Ordering::Relaxed) & LEVERS != 0 && !query::icv().nthreads_set {
-        announce::tell(nthreads)
+pub(crate) fn told_threads(icv: &Icv) -> u32 {
+    if modes::regions() & LEVERS != 0 && !icv.nthreads_set {
+        announce::tell(icv.nthreads)
     } else {
-        nthreads
+        icv.nthreads
+    }
+}
+
+/// Starts the clock of regions. Once, before the first region that is looked at.
+pub(crate) fn prepare() {
+    if modes::regions() & LEVERS != 0 {
+        BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
     }
 }
 
 /// The program has learned how many cores there are, and may rely on it.
 #[inline]
 pub(crate) fn told_cores() {
-    if MODE.load(Ordering::Relaxed) & LEVERS != 0 {
+    if modes::regions() & LEVERS != 0 {
         announce::bound();
     }
 }
@@ -89,7 +58,7 @@ pub(crate) fn after_fork(th: &Thread) {
         core::mem::forget(team.take());
     }
     if !watchdog::after_fork() || !regions::after_fork() {
-        MODE.fetch_and(!LEVERS, Ordering::Relaxed);
+        modes::forget_levers();
     }
 }
 
@@ -123,14 +92,14 @@ enum Plan {
     },
 }
 
-/// Runs `region` one way or the other. The way of [`team::parallel`] where [`watches`] is true.
+/// Runs `region` one way or the other. The way of [`crate::team::placement::parallel`] where [`modes::watches`] is true.
 ///
 /// # Safety
 /// As for [`team::fork`].
 #[cold]
 pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     // A target region begins at level 0 again, wherever it is.
-    if th.team().level() == 0 && th.runner.get().is_null() {
+    if th.team().level() == 0 && !th.is_runner() {
         // SAFETY: the caller of `parallel` makes the promise that `outermost` asks for.
         unsafe { outermost(th, region, first) }
     } else {
@@ -148,11 +117,8 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
 #[cold]
 #[inline(never)]
 unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    if init::forked() {
-        init::after_fork(th);
-    }
     let address = region.code;
-    let told_apart = MODE.load(Ordering::Relaxed) & REPORT != 0;
+    let told_apart = modes::regions() & REPORT != 0;
     if !told_apart {
         if region.asked == 0 && region.nthreads > 1 {
             // Has one run before the program asked for the number of threads?
@@ -161,7 +127,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         let pass = if first.is_some() {
             Pass::Ordinary
         } else {
-            th.ways.may_pass(address, region.nthreads)
+            th.unasked.may_pass(address, region.nthreads)
         };
         match pass {
             Pass::Ordinary => {
@@ -174,7 +140,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 unsafe { team::of_one(th, region) };
                 let took = ticks().wrapping_sub(started);
                 if took > longest {
-                    let unused = th.ways.take_back(address);
+                    let unused = th.unasked.take_back(address);
                     took_long_alone(th, region, took, unused);
                 }
                 return region.nthreads;
@@ -269,7 +235,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             // is at this address next time.
             let lasts = announced.is_none() || smaller_fits && announce::is_in_program(address);
             if !told_apart && lasts && rest != 0 {
-                th.ways.let_pass(address, region.nthreads, rest);
+                th.unasked.let_pass(address, region.nthreads, rest);
             }
             (lever, n, 0, n)
         }
@@ -310,7 +276,7 @@ static BEGAN: OnceLock<(u64, u64)> = OnceLock::new();
 fn pass_alone(th: &Thread, region: &Region, rest: regions::RestAlone) {
     if rest.times != 0 {
         let longest = (rest.longest_ns * ticks_per_ns()) as u64;
-        th.ways
+        th.unasked
             .let_pass_alone(region.code, region.nthreads, rest.times, longest);
     }
 }
@@ -331,16 +297,7 @@ fn divided(th: &Thread) -> u64 {
         .map_or(0, |pool| pool.team.divided_ns.swap(0, Ordering::Relaxed))
 }
 
-/// A region whose primary thread runs its own part.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Opened {
-    code: usize,
-    threads: u32,
-    started: u64,
-    construct: Construct,
-}
-
-/// The way of [`team::open`] where [`watches`] is true. The caller's own part of the region lies
+/// The way of [`crate::team::placement::open`] where [`modes::watches`] is true. The caller's own part of the region lies
 /// between this call and [`close`], on its own stack, so that such a region cannot be called more often
 /// than there are threads: it keeps an ordinary team.
 ///
@@ -348,8 +305,8 @@ pub(crate) struct Opened {
 /// As for [`team::fork`].
 #[cold]
 pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
-    let mode = MODE.load(Ordering::Relaxed);
-    let outermost = th.team().level() == 0 && th.runner.get().is_null();
+    let mode = modes::regions();
+    let outermost = th.team().level() == 0 && !th.is_runner();
     if mode & LEVERS != 0 && outermost {
         // Its size is that of an ordinary team, and may be kept.
         announce::bound();
@@ -396,23 +353,12 @@ pub(crate) fn close(th: &Thread) {
 /// Why regions of this size are left alone, whatever they are.
 fn left_alone(threads: u32) -> Option<Guard> {
     let globals = init::globals();
-    if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
+    if modes::regions() & LEVERS == 0 {
         let ours = globals.icv.run_sched.kind.is_ours();
         let off = !ours || globals.ours.static_loops == StaticLoops::Off;
         return Some(if off { Guard::Off } else { Guard::AlikeNodes });
     }
     (threads == 1).then_some(Guard::OneThread)
-}
-
-/// The worksharing construct that a combined construct consists of.
-#[derive(Clone, Copy, Debug)]
-enum Construct {
-    /// The region is not one.
-    None,
-    Sections,
-    /// Its iterations take turns.
-    Ordered,
-    Loop,
 }
 
 impl Construct {
@@ -421,7 +367,7 @@ impl Construct {
         move |team, work| {
             prepare(team, work);
             *self = match work.kind.get() {
-                loops::Kind::Sections => Construct::Sections,
+                Handing::Sections => Construct::Sections,
                 _ if work.ordered.get() => Construct::Ordered,
                 _ => Construct::Loop,
             };
@@ -448,7 +394,7 @@ impl Construct {
 
 /// The size of an outermost region without a `num_threads` clause, if the program was told one.
 fn announced(th: &Thread, region: &Region) -> Option<u32> {
-    if MODE.load(Ordering::Relaxed) & LEVERS == 0 {
+    if modes::regions() & LEVERS == 0 {
         return None;
     }
     let told = announce::told();
@@ -478,12 +424,12 @@ fn plan(th: &Thread, region: &Region) -> Plan {
 
 fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     let no = |guard| Err(Lever::Plain(guard));
-    let mode = MODE.load(Ordering::Relaxed);
+    let mode = modes::regions();
     let globals = init::globals();
     if let Some(guard) = left_alone(region.nthreads) {
         return no(guard);
     }
-    if th.team().level() > 0 || !th.runner.get().is_null() {
+    if th.team().level() > 0 || th.is_runner() {
         return no(Guard::Nested);
     }
     if globals.cancellation {
@@ -567,10 +513,11 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
 /// another one is asked for. `None`: the thread is in the middle of that.
 fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam> {
     let mut mine = th.virtual_team.try_borrow_mut().ok()?;
-    if !mine.as_ref().is_some_and(|t| t.is_for(pieces, runners)) {
+    let kept = mine.as_ref().and_then(|t| t.downcast_ref::<VirtualTeam>());
+    if !kept.is_some_and(|t| t.is_for(pieces, runners)) {
         *mine = Some(VirtualTeam::new(pieces, runners));
     }
-    Some(&raw const **mine.as_ref()?)
+    mine.as_ref()?.downcast_ref().map(core::ptr::from_ref)
 }
 
 /// Runs `region`, whose threads must be virtual ones, on the calling thread alone: where it is short, to wake
@@ -643,7 +590,7 @@ unsafe fn run_virtual(
 ) -> Option<Lever> {
     let address = region.code;
     let threads = runners as usize;
-    let (key, placement, known) = het::known_pieces(address, pieces, threads, nodes::of_thread);
+    let (key, placement, known) = known::known_pieces(address, pieces, threads, nodes::of_thread);
     let known_rate = |t: usize| {
         let rate = known.as_ref()?.rates.get(placement.node_of(t)).copied()?;
         rate.map(|r| r.ns_per_iteration)
@@ -717,7 +664,7 @@ unsafe fn run_virtual(
     let ns = monotonic_ns() - started;
     let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
     let outcome = team.outcome();
-    let force = MODE.load(Ordering::Relaxed) & FORCE != 0;
+    let force = modes::regions() & FORCE != 0;
     regions::learn_virtual(address, region.nthreads, ns, &outcome, disturbed, force);
     if matches!(
         globals.icv.run_sched.kind,
@@ -759,7 +706,7 @@ unsafe fn run_virtual(
                 .collect();
             Some(Arc::new(decide(&inputs, &Rules::default())))
         });
-        het::learn_pieces(key, record);
+        known::learn_pieces(key, record);
     }
     Some(team.lever())
 }

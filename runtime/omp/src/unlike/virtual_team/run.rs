@@ -30,14 +30,17 @@ use super::fiber::{current, fiber_main, stack_bytes, suspend, Fiber, Runner, Sta
 use super::lever::Lever;
 use super::switch::{self, Left, Stack};
 use super::watchdog::{self, Sight};
+use crate::boundary::Reason;
 use crate::init;
-use crate::task::TaskPastime;
+use crate::task::wait::{self, TaskPastime};
 use crate::team::barrier::wait_on;
-use crate::team::region::{Outlined, Region, Team};
+use crate::team::members::{Outlined, Team};
+use crate::team::region::Region;
+use crate::team::suspend::Suspend;
 use crate::thread::{SavedContext, Thread};
 use crate::worksharing::work::WorkPos;
 use core::cell::Cell;
-use core::ptr::{null, null_mut};
+use core::ptr::{null, null_mut, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::park::{Flag, Spinner};
 use hetmp_core::sys::{self, monotonic_ns};
@@ -253,7 +256,7 @@ impl VirtualTeam {
         s.level.set(outer.level() + 1);
         s.active_level.set(outer.active_level() + 1);
         s.central.set(true);
-        s.virtual_team.set(self);
+        s.is_virtual.set(true);
         let start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, None);
         s.icv.set(start.icv);
         s.parent.set(outer);
@@ -313,7 +316,7 @@ impl VirtualTeam {
         // SAFETY: the caller's promise; it outlives the real team's region.
         let team = unsafe { &*team.cast::<VirtualTeam>() };
         let th = Thread::current();
-        th.slow.leave();
+        th.leave_program(Reason::Switch);
         let index = th.tid() as usize;
         team.real.store(th.nthreads(), Ordering::Relaxed);
         let real = th.save();
@@ -330,14 +333,14 @@ impl VirtualTeam {
         if index == 0 {
             team.collect(th);
         }
-        th.runner.set(null());
+        th.runner.set(None);
         th.restore(&real);
-        th.slow.enter(th);
+        th.enter_program(Reason::Switch);
     }
 
     /// Runs virtual threads until there are no more for this runner.
     pub(super) fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
-        th.runner.set(r);
+        th.runner.set(Some(NonNull::from(r as &dyn Suspend)));
         let job = self.job.get();
         let few = self.are_few(&job);
         let mut spinner = Spinner::new();
@@ -425,10 +428,10 @@ impl VirtualTeam {
         r.current.set(null());
         let t0 = self.clock(job);
         r.turn();
-        th.slow.enter(th);
+        th.enter_program(Reason::Switch);
         // SAFETY: the promise made where the region was opened.
         unsafe { (job.entry)(job.data) };
-        th.slow.leave();
+        th.leave_program(Reason::Switch);
         r.turn();
         self.account(r, piece, t0);
         self.end(th, r);
@@ -450,7 +453,7 @@ impl VirtualTeam {
     fn enter(&self, th: &Thread, piece: u32, job: &Job) {
         let m = &self.team.members[piece as usize];
         m.epoch.set(job.epoch);
-        self.team.enter(th, piece, job.pieces);
+        th.become_member(&self.team, piece, job.pieces);
         th.ctx.pos.set(job.pos);
         m.implicit.set_group(null());
     }
@@ -461,7 +464,7 @@ impl VirtualTeam {
         // Not while others of this runner are suspended: a task could wait here for a lock that one of
         // them holds. The last one to end leaves none behind.
         if self.team.tasks.active() && !r.has_ready() {
-            crate::task::work_off(th);
+            wait::work_off(th);
         }
         m.epoch
             .set(m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK);
@@ -641,7 +644,7 @@ impl VirtualTeam {
         if next.is_none() && piece.is_none() {
             return false;
         }
-        th.slow.leave();
+        th.leave_program(Reason::Switch);
         r.turn();
         self.account(r, fiber.piece.get(), r.since.get());
         let _ = InFlight::take();
@@ -652,7 +655,7 @@ impl VirtualTeam {
             self.enter(th, piece, &job);
             r.since.set(self.clock(&job));
             r.turn();
-            th.slow.enter(th);
+            th.enter_program(Reason::Switch);
             return true;
         }
         let Some(next) = next else { return false };
@@ -679,7 +682,7 @@ impl VirtualTeam {
         r.current.set(f);
         r.since.set(self.clock(&job));
         r.turn();
-        th.slow.enter(th);
+        th.enter_program(Reason::Switch);
     }
 
     /// Runs a fiber until it gives the runner back.
@@ -691,7 +694,7 @@ impl VirtualTeam {
         // SAFETY: the fiber was left there, by `suspend`, its end, or its making, and nobody else
         // can take it up.
         unsafe { switch::switch(r.own.as_ptr(), f.left.get()) };
-        th.slow.leave();
+        th.leave_program(Reason::Switch);
         r.turn();
         // Fibers may have handed over to each other meanwhile: this is the last one.
         let fiber = r.current.replace(null());
@@ -744,8 +747,8 @@ impl VirtualTeam {
             .barrier
             .central_batch(epoch, arrived, pieces, &mut pastime);
         if self.team.tasks.active() {
-            crate::task::drain(th, epoch.wrapping_sub(1));
-            crate::task::drained(&self.team);
+            wait::drain(th, epoch.wrapping_sub(1));
+            wait::drained(&self.team);
         }
     }
 
@@ -772,7 +775,7 @@ impl VirtualTeam {
     pub(super) fn leave(&self, th: &Thread, r: &Runner) {
         let job = self.job.get();
         let ended = r.ended.get();
-        th.runner.set(null());
+        th.runner.set(None);
         if !job.alone || r.index >= job.runners {
             self.give_away_idle(r);
         }
@@ -805,7 +808,7 @@ impl VirtualTeam {
         self.deferred.set(self.team.tasks.active());
         if self.team.tasks.active() {
             let epoch = m.epoch.get();
-            crate::task::drain(th, epoch.wrapping_sub(1));
+            wait::drain(th, epoch.wrapping_sub(1));
             self.team.tasks.end_region();
         }
         self.team.works.settle(self.end.get());
@@ -837,72 +840,67 @@ impl Drop for VirtualTeam {
     }
 }
 
-/// A barrier of the calling thread's team, which is a virtual one.
-#[cold]
-pub(crate) fn barrier(th: &Thread) {
-    // SAFETY: `virtual_team` points to the team around the calling thread.
-    let team = unsafe { &*th.team().shared.virtual_team.get() };
-    let m = th.member();
-    let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
-    m.epoch.set(epoch);
-    if !team.suspended.load(Ordering::Relaxed) {
-        team.suspended.store(true, Ordering::Relaxed);
+impl Suspend for Runner {
+    #[cold]
+    fn wait_for_lock(&self, done: &mut dyn FnMut() -> bool) -> bool {
+        self.wait_as(State::Lock, done)
     }
-    if let Some(fiber) = current(th) {
-        suspend(fiber, State::Barrier);
-        return;
+
+    #[cold]
+    fn wait_for_others(&self, done: &mut dyn FnMut() -> bool) -> bool {
+        if self.wait_as(State::Waiting, done) {
+            return true;
+        }
+        // SAFETY: set while the runner is in a region, as it is.
+        unsafe { &*self.team.get() }.expand(Expanded::Needed, &|_| false);
+        false
     }
-    // On the runner's own stack: it cannot take up another virtual thread meanwhile.
-    th.slow.leave();
-    team.expand(Expanded::Needed, &|_| false);
-    team.arrive(th, epoch, 1, th.nthreads());
-    th.slow.enter(th);
+
+    #[cold]
+    fn barrier(&self) {
+        let th = Thread::current();
+        th.leave_program(Reason::Switch);
+        // SAFETY: set while the runner is in a region, as it is.
+        let team = unsafe { &*self.team.get() };
+        let m = th.member();
+        let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+        m.epoch.set(epoch);
+        if !team.suspended.load(Ordering::Relaxed) {
+            team.suspended.store(true, Ordering::Relaxed);
+        }
+        if let Some(fiber) = current(th) {
+            suspend(fiber, State::Barrier);
+            return;
+        }
+        // On the runner's own stack: it cannot take up another virtual thread meanwhile.
+        team.expand(Expanded::Needed, &|_| false);
+        team.arrive(th, epoch, 1, th.nthreads());
+        th.enter_program(Reason::Switch);
+    }
 }
 
-/// The calling thread is about to wait until it has a lock, which `done` tries to take. In a virtual
-/// team: lets other virtual threads run until then, and returns true. Otherwise false, and the
-/// caller waits.
-#[cold]
-pub(crate) fn wait_for_lock(th: &Thread, done: impl FnMut() -> bool) -> bool {
-    wait_as(th, State::Lock, done)
-}
-
-fn wait_as(th: &Thread, state: State, mut done: impl FnMut() -> bool) -> bool {
-    let Some(fiber) = current(th) else {
-        return false;
-    };
-    // Whoever has what is waited for is mostly another real thread, and gives it back soon. To go on
-    // with another virtual thread has a price: to libraries both are the same thread.
-    let patience = monotonic_ns() + PATIENCE_NS;
-    loop {
-        for _ in 0..SPINS {
-            if done() {
-                return true;
+impl Runner {
+    fn wait_as(&self, state: State, done: &mut dyn FnMut() -> bool) -> bool {
+        let Some(fiber) = current(Thread::current()) else {
+            return false;
+        };
+        // Whoever has what is waited for is mostly another real thread, and gives it back soon. To go on
+        // with another virtual thread has a price: to libraries both are the same thread.
+        let patience = monotonic_ns() + PATIENCE_NS;
+        loop {
+            for _ in 0..SPINS {
+                if done() {
+                    return true;
+                }
+                hetmp_core::sync::pause();
             }
-            hetmp_core::sync::pause();
+            if monotonic_ns() < patience {
+                sys::yield_now();
+            } else {
+                suspend(fiber, state);
+            }
         }
-        if monotonic_ns() < patience {
-            sys::yield_now();
-        } else {
-            suspend(fiber, state);
-        }
     }
-}
-
-/// The calling thread, which is in a virtual team, is about to wait until others of the team have
-/// seen to it that `done`, perhaps some that nobody has begun. True: it is done. False: they all
-/// have been begun now, and the caller waits.
-#[cold]
-pub(crate) fn wait_for_others(th: &Thread, done: impl FnMut() -> bool) -> bool {
-    if wait_as(th, State::Waiting, done) {
-        return true;
-    }
-    // SAFETY: null, or a runner of a team whose region this thread is in.
-    if let Some(runner) = unsafe { th.runner.get().as_ref() } {
-        // SAFETY: set while the runner is in a region.
-        unsafe { &*runner.team.get() }.expand(Expanded::Needed, &|_| false);
-    }
-    false
 }
 
 /// The signals that the calling thread blocks.

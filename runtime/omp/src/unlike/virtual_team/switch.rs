@@ -24,7 +24,7 @@ impl Left {
 }
 
 /// Can stacks be switched on this machine?
-pub(super) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+pub(crate) const AVAILABLE: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(

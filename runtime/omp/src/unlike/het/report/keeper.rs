@@ -11,6 +11,7 @@
 //! Then the signal takes its course: the default action, with the same status for the parent and
 //! the same core dump.
 
+use super::ending::Ending;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::sys::{futex_wake, gettid, monotonic_ns};
 
@@ -45,19 +46,22 @@ static WRITTEN: AtomicU32 = AtomicU32::new(0);
 static NEWS: AtomicU64 = AtomicU64::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Something was added that the next report will have.
+/// Writes what there is; false when there is nothing more to write, now or later.
+type Write = fn(Ending) -> bool;
+
+/// Something was added that the next report, which `write` writes, will have.
 #[inline]
-pub(super) fn news() {
+pub(super) fn news(write: Write) {
     NEWS.fetch_add(1, Ordering::Relaxed);
     if !STARTED.load(Ordering::Relaxed) {
-        start();
+        start(write);
     }
 }
 
 /// Starts the keeper and watches the signals. Once, at the first news: not while the library is
 /// loaded, where a thread has no business.
 #[cold]
-fn start() {
+fn start(write: Write) {
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
@@ -74,7 +78,8 @@ fn start() {
         libc::pthread_attr_setdetachstate(&mut attributes, libc::PTHREAD_CREATE_DETACHED);
         libc::pthread_attr_setstacksize(&mut attributes, 512 << 10);
         let mut thread = core::mem::zeroed();
-        let error = libc::pthread_create(&mut thread, &attributes, keep, core::ptr::null_mut());
+        let error =
+            libc::pthread_create(&mut thread, &attributes, keep, write as *mut libc::c_void);
         libc::pthread_attr_destroy(&mut attributes);
         libc::pthread_sigmask(libc::SIG_SETMASK, &old, core::ptr::null_mut());
         error == 0
@@ -149,7 +154,9 @@ fn wait(word: &AtomicU32, expected: u32, ns: u64) {
     }
 }
 
-extern "C" fn keep(_: *mut libc::c_void) -> *mut libc::c_void {
+extern "C" fn keep(write: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: `start` passes a `Write`.
+    let write = unsafe { core::mem::transmute::<*mut libc::c_void, Write>(write) };
     // SAFETY: the name is a C string of fewer than 16 bytes.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), c"hetmp-report".as_ptr()) };
     let mut written = 0;
@@ -161,14 +168,14 @@ extern "C" fn keep(_: *mut libc::c_void) -> *mut libc::c_void {
         let from = monotonic_ns();
         let news = NEWS.load(Ordering::Relaxed);
         if signal != 0 {
-            super::write(super::Ending::Signal(signal as libc::c_int));
+            write(Ending::Signal(signal as libc::c_int));
             WRITTEN.store(1, Ordering::Release);
             futex_wake(WRITTEN.as_ptr(), i32::MAX);
             return core::ptr::null_mut();
         }
         if news != written {
             written = news;
-            if !super::write(super::Ending::Running) {
+            if !write(Ending::Running) {
                 // It has ended, or cannot be written: only a signal is waited for now.
                 pause = u64::MAX / 2;
                 continue;

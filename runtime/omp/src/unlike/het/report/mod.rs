@@ -4,7 +4,7 @@
 //! * `loops`: loops under a schedule of ours, or timed beside it.
 //! * `parallel`: parallel regions, and which lever or guard each ran under.
 //! * `place`: where in the program something is.
-//! * `keeper`: writes while the program runs, and when a signal ends it.
+//! * `ending`: how the program ended. `keeper`: writes while the program runs, and when a signal ends it.
 //! * `trace_file`: the trace of `hetmp_core::trace` as a file.
 //!
 //! Only the process that started the runtime writes. Its forked children record nothing, and leave its files
@@ -13,6 +13,7 @@
 //! **Data in**: records from [`super::known`], regions from the engine ([`region`]). **Data
 //! out**: files and lines; nothing else reads what is kept here.
 
+mod ending;
 mod file;
 mod json;
 mod keeper;
@@ -24,9 +25,9 @@ mod trace_file;
 use super::known;
 use crate::icv::{Globals, SchedKind};
 use crate::init;
-use crate::unlike::nodes;
-use core::fmt;
-use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use crate::unlike::{modes, nodes};
+use core::sync::atomic::{AtomicBool, Ordering};
+use ending::{patiently, Ending};
 use hetmp_core::report::warn;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
@@ -36,40 +37,15 @@ pub(crate) use parallel::RegionRun;
 use place::Symbols;
 use std::fmt::Write as _;
 use std::sync::Mutex;
-use std::time::SystemTime;
 
 /// Format of the report's file.
 const FORMAT: u32 = 1;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
-/// The process that reports: not its children by `fork`.
-static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// When the runtime started, by the monotonic clock and, in milliseconds, by the calendar's.
-static STARTED: AtomicU64 = AtomicU64::new(0);
-static STARTED_UNIX_MS: AtomicU64 = AtomicU64::new(0);
 /// Held while files are written; true when nothing more is to be written.
 static WRITER: Mutex<bool> = Mutex::new(false);
 /// A file that cannot be written is told of once.
 static SAID: AtomicBool = AtomicBool::new(false);
-
-/// How the program ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    /// It runs on.
-    Running,
-    Exit,
-    Signal(libc::c_int),
-}
-
-impl fmt::Display for Ending {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Ending::Running => f.write_str("running"),
-            Ending::Exit => f.write_str("exit"),
-            Ending::Signal(n) => write!(f, "signal {n}"),
-        }
-    }
-}
 
 /// Does anybody want to know? One relaxed load.
 #[inline(always)]
@@ -77,38 +53,20 @@ pub(crate) fn wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Is there a file to be written in which every loop has its place?
-fn filed(globals: &Globals) -> bool {
-    globals.ours.report.is_some() || globals.ours.trace.is_some()
-}
-
-/// Are loops to be timed although nothing of ours schedules them?
-pub(super) fn wanted_by(globals: &Globals) -> bool {
-    filed(globals) || (globals.ours.verbose && nodes::active())
-}
-
-/// When the runtime starts.
+/// Once, before the first region that is looked at.
 pub(super) fn configure(globals: &Globals) {
-    let kind = globals.icv.run_sched.kind;
-    let ours = globals.ours.verbose && kind.is_ours();
-    if !wanted_by(globals) && !ours {
+    if !modes::reports(globals) || !modes::in_first_process() {
         return;
     }
-    STARTED.store(monotonic_ns(), Ordering::Relaxed);
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    STARTED_UNIX_MS.store(since.map_or(0, |t| t.as_millis() as u64), Ordering::Relaxed);
-    // SAFETY: getpid has no preconditions; the handler lives as long as the library, which is never
-    // unloaded. Where there is no room for another handler, there is no report.
-    unsafe {
-        PROCESS.store(libc::getpid(), Ordering::Relaxed);
-        libc::atexit(at_exit);
-    }
+    // SAFETY: the handler lives as long as the library, which is never unloaded. Where there is no room for
+    // another handler, there is no report.
+    unsafe { libc::atexit(at_exit) };
     if globals.ours.trace.is_some() {
         trace::start(globals.ours.trace_events);
     }
     WANTED.store(true, Ordering::Relaxed);
     if globals.ours.verbose {
-        introduce(kind);
+        introduce(globals.icv.run_sched.kind);
     }
 }
 
@@ -141,35 +99,22 @@ pub(super) fn say(line: &str) {
 /// An outermost parallel region has ended, that of the outlined function at `address`. To be called where
 /// [`wanted`] says so.
 pub(crate) fn region(address: usize, run: RegionRun) {
-    if filed(init::globals()) {
+    if modes::filed(init::globals()) {
         parallel::add(address, run);
-        keeper::news();
+        keeper::news(write);
     }
 }
 
 /// A loop at `address` is about to be added. Before the lock of all loops is taken: see `place`.
 pub(super) fn prepare(address: u64) {
     place::of(address);
-    if filed(init::globals()) {
-        keeper::news();
+    if modes::filed(init::globals()) {
+        keeper::news(write);
     }
-}
-
-/// Tries for a tenth of a second, because whoever has it needs it for a microsecond. A thread that
-/// crashed has it for ever.
-fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
-    for _ in 0..1000 {
-        if let Some(it) = attempt() {
-            return Some(it);
-        }
-        std::thread::sleep(core::time::Duration::from_micros(100));
-    }
-    None
 }
 
 extern "C" fn at_exit() {
-    // SAFETY: getpid has no preconditions.
-    if unsafe { libc::getpid() } != PROCESS.load(Ordering::Relaxed) {
+    if !modes::in_first_process() {
         return;
     }
     if init::globals().ours.verbose {
@@ -208,7 +153,7 @@ fn write(ending: Ending) -> bool {
     if let Some(value) = &ours.trace {
         let mut dropped = trace_file::Dropped::default();
         let result = file::write(&file::path(value), |out| {
-            dropped = trace_file::write(out, STARTED.load(Ordering::Relaxed), ending)?;
+            dropped = trace_file::write(out, modes::started_ns(), ending)?;
             Ok(())
         });
         if written("HETMP_TRACE", value, result) && dropped.events > 0 {
@@ -245,8 +190,8 @@ fn report(ending: Ending) -> String {
         quoted(env!("CARGO_PKG_VERSION")),
         quoted(&program.to_string_lossy()),
         std::process::id(),
-        STARTED_UNIX_MS.load(Ordering::Relaxed),
-        monotonic_ns() - STARTED.load(Ordering::Relaxed),
+        modes::started_unix_ms(),
+        monotonic_ns() - modes::started_ns(),
         quoted(&ending.to_string()),
         quoted(&globals.schedule.to_string())
     );

@@ -1,8 +1,9 @@
 //! Parallel regions: how often each ran, how long, and in which way.
 
+use super::ending::patiently;
 use super::json::{comma, number, quoted};
 use super::place::{self, Place, Symbols};
-use crate::unlike::virtual_team::Lever;
+use crate::unlike::virtual_team::lever::Lever;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard};
@@ -92,7 +93,7 @@ static REGIONS: Mutex<Regions> = Mutex::new(Regions(BTreeMap::new()));
 
 /// The table, if the thread that has it lets go in time. A thread that crashed never does.
 pub(super) fn table() -> Option<MutexGuard<'static, Regions>> {
-    super::patiently(|| REGIONS.try_lock().ok())
+    patiently(|| REGIONS.try_lock().ok())
 }
 
 pub(super) fn add(address: usize, run: RegionRun) {

@@ -5,9 +5,9 @@
 //! row of their thread, and rows are in the order of time. Times are microseconds since the runtime
 //! started.
 
+use super::ending::Ending;
 use super::json::quoted;
 use super::place::{self, Symbols};
-use super::Ending;
 use hetmp_core::trace::{self, Event, Kind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -30,17 +30,17 @@ pub(super) enum Pass {
     /// Open it as an ordinary team.
     Ordinary,
     /// Run it as a team of one. Whoever does so and sees it take more ticks than `longest` tells
-    /// [`Ways::take_back`].
+    /// [`Unasked::take_back`].
     TeamOfOne { longest: u64 },
 }
 
 /// What one thread knows. Only a thread that opens regions has the table.
 #[derive(Debug, Default)]
-pub(crate) struct Ways {
+pub(crate) struct Unasked {
     entries: OnceCell<Box<[Entry]>>,
 }
 
-impl Ways {
+impl Unasked {
     /// Functions begin at multiples of 16.
     fn of(entries: &[Entry], code: usize) -> &Entry {
         &entries[(code >> 4) % ENTRIES]
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn so_many_times_and_no_other() {
-        let ways = Ways::default();
+        let ways = Unasked::default();
         assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
         ways.let_pass(0x1230, 2, 3);
         assert_eq!(ways.may_pass(0x1230, 3), Pass::No);
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn teams_of_one_are_taken_back() {
-        let ways = Ways::default();
+        let ways = Unasked::default();
         ways.let_pass_alone(0x1230, 2, 10, 500);
         for _ in 0..4 {
             assert_eq!(ways.may_pass(0x1230, 2), Pass::TeamOfOne { longest: 500 });

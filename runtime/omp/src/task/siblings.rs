@@ -1,0 +1,604 @@
+//! What sibling tasks know of each other: the graph of their dependences (OpenMP 5.1, section 2.19.11).
+//!
+//! The parent keeps a [`Site`] for each address its children named: the last group of children
+//! that may run at the same time (readers; members of an inoutset; or one writer), and the group
+//! before it. A new child either joins the last group, and waits for the one before, or starts
+//! a new group and waits for the last one.
+//!
+//! Only the thread that runs the parent touches the sites. Completion meets it at the
+//! [`Node`] of each child: a list of successors that is closed when the child completes.
+//!
+//! # Memory ordering
+//! A successor is pushed with release and the closing swap acquires, so the completing thread sees
+//! the successor's record whole. A maker whose push finds the list closed acquires what the completed
+//! task wrote. The last decrement of `missing` acquires all earlier ones.
+
+use super::record::Task;
+use super::recycle::{Depot, Record};
+use super::sleep::Sleep;
+use crate::thread::Thread;
+use core::cell::{Cell, UnsafeCell};
+use core::ptr::NonNull;
+use hetmp_core::hash::HashMap;
+use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
+
+/// The kinds of the `depend` clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `in`: concurrently with other `in`.
+    In,
+    /// `out` and `inout`: alone. Also `mutexinoutset`: the members exclude each other, and an
+    /// order among them is one way to do that.
+    Out,
+    /// `inoutset`: concurrently with the same set, after and before everything else.
+    InOutSet,
+}
+
+/// The address that stands for all memory (`omp_all_memory`, OpenMP 5.1, section 2.19.11): a task that names
+/// it comes after every earlier sibling with dependences, and before every later one.
+pub const EVERYWHERE: usize = usize::MAX;
+
+/// One list item of a `depend` clause.
+#[derive(Clone, Copy, Debug)]
+pub struct Dependence {
+    /// The storage location.
+    pub address: usize,
+    /// How it is used.
+    pub kind: Kind,
+}
+
+/// A child with dependences, as its siblings see it. Outlives the task.
+#[derive(Debug)]
+pub(crate) struct Node {
+    /// References: the task's, the sites', and those of edges.
+    count: AtomicU32,
+    /// Links free nodes.
+    next_free: Cell<*mut Node>,
+    /// The task, until it is complete. Null for a wait of the parent itself.
+    pub(super) task: Cell<*const Task>,
+    /// Predecessors not complete, plus one while the maker still adds some.
+    pub(super) missing: AtomicU32,
+    /// Singly linked list of successors, or `CLOSED`.
+    successors: AtomicPtr<Edge>,
+    /// The sleeper to nudge when `missing` becomes 0 and there is no task.
+    pub(super) waiter: Cell<*const Sleep>,
+    /// Edges *to* this node, linked into the lists of its predecessors; most nodes need no more.
+    /// Used by the maker only, in order.
+    own_edges: [UnsafeCell<Edge>; OWN_EDGES],
+    used_edges: Cell<usize>,
+}
+
+/// Predecessors a node can have without an allocation for each.
+const OWN_EDGES: usize = 3;
+
+// SAFETY: the cells are written before the node is shared and only read after; an edge is written
+// by the maker before it is linked, and read by whoever takes the list; everything else is atomic.
+unsafe impl Send for Node {}
+// SAFETY: as above.
+unsafe impl Sync for Node {}
+
+/// One successor in a list. Holds one count of the node it leads to, as a raw pointer,
+/// because it may lie inside that node.
+///
+/// The layout is what libomp's `__kmpc_task_get_successors` shows of a task.
+#[derive(Debug)]
+#[repr(C)]
+struct Edge {
+    to: *const Node,
+    next: *mut Edge,
+    /// Allocated on its own rather than part of `to`.
+    boxed: bool,
+}
+
+/// Marks a list whose owner is complete.
+fn closed() -> *mut Edge {
+    core::ptr::without_provenance_mut(1)
+}
+
+impl Node {
+    pub(super) fn make(task: *const Task, waiter: *const Sleep) -> NodeRef {
+        const NO_EDGE: Edge = Edge {
+            to: core::ptr::null(),
+            next: core::ptr::null_mut(),
+            boxed: false,
+        };
+        NodeRef::new(Node {
+            count: AtomicU32::new(1),
+            next_free: Cell::new(core::ptr::null_mut()),
+            task: Cell::new(task),
+            missing: AtomicU32::new(1),
+            successors: AtomicPtr::new(core::ptr::null_mut()),
+            waiter: Cell::new(waiter),
+            own_edges: [const { UnsafeCell::new(NO_EDGE) }; OWN_EDGES],
+            used_edges: Cell::new(0),
+        })
+    }
+
+    fn is_complete(&self) -> bool {
+        self.successors.load(Ordering::Acquire) == closed()
+    }
+
+    /// An edge that leads to this node, not linked yet.
+    fn edge_to(this: &NodeRef) -> *mut Edge {
+        let to = NodeRef::clone(this).into_raw();
+        let used = this.used_edges.get();
+        if let Some(own) = this.own_edges.get(used) {
+            this.used_edges.set(used + 1);
+            let edge = own.get();
+            // SAFETY: edges of a node are given out once, by its maker.
+            unsafe { (*edge).to = to };
+            edge
+        } else {
+            Box::into_raw(Box::new(Edge {
+                to,
+                next: core::ptr::null_mut(),
+                boxed: true,
+            }))
+        }
+    }
+
+    /// Takes the node that an edge leads to; the edge is gone.
+    ///
+    /// # Safety
+    /// The edge comes from `edge_to`, and nobody else has it.
+    unsafe fn follow_edge(edge: *mut Edge) -> NodeRef {
+        // SAFETY: the caller's promise. The box is freed before the node, in which an edge of its own
+        // would lie.
+        unsafe {
+            let to = (*edge).to;
+            if (*edge).boxed {
+                drop(Box::from_raw(edge));
+            }
+            NodeRef::from_raw(to)
+        }
+    }
+
+    /// Makes `to` wait for this node, unless it is complete.
+    fn precede(&self, to: &NodeRef) {
+        let mut head = self.successors.load(Ordering::Acquire);
+        if head == closed() {
+            return;
+        }
+        // Counted first: the other side may release the edge as soon as it is linked.
+        to.missing.fetch_add(1, Ordering::Relaxed);
+        let edge = Node::edge_to(to);
+        loop {
+            if head == closed() {
+                // SAFETY: the edge was not linked.
+                drop(unsafe { Node::follow_edge(edge) });
+                to.missing.fetch_sub(1, Ordering::Relaxed);
+                return;
+            }
+            // SAFETY: not linked yet, so still ours.
+            unsafe { (*edge).next = head };
+            match self.successors.compare_exchange_weak(
+                head,
+                edge,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    /// Closes the list and hands every successor to `each`.
+    pub(super) fn close(&self, mut each: impl FnMut(NodeRef)) {
+        let mut edge = self.successors.swap(closed(), Ordering::AcqRel);
+        while !edge.is_null() && edge != closed() {
+            // SAFETY: the swap took the list and its edges; `next` is read before the edge goes.
+            unsafe {
+                let next = (*edge).next;
+                each(Node::follow_edge(edge));
+                edge = next;
+            }
+        }
+    }
+
+    /// One predecessor less; true when it was the last.
+    pub(super) fn one_less(&self) -> bool {
+        self.missing.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+}
+
+static DEPOT: Depot<Node> = Depot::new();
+
+impl Record for Node {
+    #[inline]
+    fn next(&self) -> &Cell<*mut Node> {
+        &self.next_free
+    }
+    unsafe fn dispose(this: *mut Node) {
+        // SAFETY: nodes are boxed, and the caller says that it is free.
+        drop(unsafe { Box::from_raw(this) });
+    }
+    fn depot() -> &'static Depot<Node> {
+        &DEPOT
+    }
+}
+
+/// A counted reference to a node. Not an `Arc` only because nodes are recycled.
+#[derive(Debug)]
+pub(super) struct NodeRef(NonNull<Node>);
+
+impl NodeRef {
+    fn new(node: Node) -> NodeRef {
+        let kept = Thread::try_current().and_then(|th| th.cache.nodes.take());
+        match kept.and_then(NonNull::new) {
+            Some(p) => {
+                // SAFETY: a free node is memory for a node, and has nothing to drop.
+                unsafe { p.write(node) };
+                NodeRef(p)
+            }
+            None => NodeRef(NonNull::from(Box::leak(Box::new(node)))),
+        }
+    }
+
+    fn same(a: &NodeRef, b: &NodeRef) -> bool {
+        a.0 == b.0
+    }
+
+    pub(super) fn into_raw(self) -> *const Node {
+        let p = self.0.as_ptr();
+        core::mem::forget(self);
+        p
+    }
+
+    /// # Safety
+    /// `p` comes from `into_raw`, once.
+    pub(super) unsafe fn from_raw(p: *const Node) -> NodeRef {
+        // SAFETY: never null.
+        NodeRef(unsafe { NonNull::new_unchecked(p.cast_mut()) })
+    }
+}
+
+impl core::ops::Deref for NodeRef {
+    type Target = Node;
+    #[inline]
+    fn deref(&self) -> &Node {
+        // SAFETY: counted, so live.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Clone for NodeRef {
+    #[inline]
+    fn clone(&self) -> NodeRef {
+        // Relaxed, as in `Arc`: a new reference is made from one that keeps the node alive.
+        self.count.fetch_add(1, Ordering::Relaxed);
+        NodeRef(self.0)
+    }
+}
+
+impl Drop for NodeRef {
+    #[inline]
+    fn drop(&mut self) {
+        // AcqRel: what others did through their references happens before the reuse.
+        if self.count.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        // Successors of a node whose task never ran (cancelled, or none at all).
+        self.close(|_| {});
+        let p = self.0.as_ptr();
+        match Thread::try_current() {
+            // SAFETY: that was the last reference.
+            Some(th) => unsafe { th.cache.nodes.give(p) },
+            // SAFETY: as above.
+            None => unsafe { Node::dispose(p) },
+        }
+    }
+}
+
+/// Siblings that may run at the same time; nearly always one.
+#[derive(Debug, Default)]
+struct Peers {
+    first: Option<NodeRef>,
+    more: Vec<NodeRef>,
+}
+
+impl Peers {
+    fn iter(&self) -> impl Iterator<Item = &NodeRef> {
+        self.first.iter().chain(&self.more)
+    }
+
+    fn push(&mut self, node: NodeRef) {
+        if self.first.is_none() {
+            self.first = Some(node);
+            return;
+        }
+        // Long lists of readers are mostly complete ones.
+        if self.more.len() >= 32 && self.more.len().is_power_of_two() {
+            self.more.retain(|n| !n.is_complete());
+        }
+        self.more.push(node);
+    }
+
+    fn contains(&self, node: &NodeRef) -> bool {
+        self.iter().any(|n| NodeRef::same(n, node))
+    }
+}
+
+/// What the children of a task do with one address.
+#[derive(Debug)]
+struct Site {
+    kind: Kind,
+    last: Peers,
+    before: Peers,
+}
+
+/// The dependences among the children of one task.
+#[derive(Debug, Default)]
+pub(crate) struct Sites {
+    sites: HashMap<usize, Site>,
+    /// The predecessors that the child being added was last given: one that stands at several of the child's
+    /// addresses needs one edge.
+    recent: Recent,
+    /// Some child depends on all memory ([`EVERYWHERE`] has a site). From then on every child with
+    /// dependences also reads that site.
+    everywhere: bool,
+}
+
+/// The last few predecessors of one child.
+#[derive(Debug, Default)]
+struct Recent {
+    nodes: [Cell<*const Node>; 4],
+    next: Cell<usize>,
+}
+
+impl Recent {
+    fn forget(&self) {
+        self.nodes.iter().for_each(|n| n.set(core::ptr::null()));
+    }
+
+    /// Makes `to` wait for `n`, if that was not done lately.
+    fn precede(&self, n: &NodeRef, to: &NodeRef) {
+        let p = n.0.as_ptr().cast_const();
+        if self.nodes.iter().any(|seen| seen.get() == p) {
+            return;
+        }
+        self.nodes[self.next.get()].set(p);
+        self.next.set((self.next.get() + 1) % self.nodes.len());
+        n.precede(to);
+    }
+}
+
+/// What a child without a word about all memory does with it, once some child has named it.
+const AMONG_ALL: Dependence = Dependence {
+    address: EVERYWHERE,
+    kind: Kind::In,
+};
+
+impl Sites {
+    /// Adds the edges from earlier children to `node`, and `node` to the sites.
+    pub(super) fn add(&mut self, node: &NodeRef, list: &[Dependence]) {
+        if let Some(all) = list.iter().find(|d| d.address == EVERYWHERE) {
+            // All memory includes whatever else the task names.
+            self.begin_everywhere();
+            self.recent.forget();
+            self.add_one(node, all);
+            return;
+        }
+        self.recent.forget();
+        for d in list {
+            self.add_one(node, d);
+        }
+        if self.everywhere && !list.is_empty() {
+            self.add_one(node, &AMONG_ALL);
+        }
+    }
+
+    fn add_one(&mut self, node: &NodeRef, d: &Dependence) {
+        let site = self.sites.entry(d.address).or_insert_with(|| Site {
+            kind: d.kind,
+            last: Peers::default(),
+            before: Peers::default(),
+        });
+        if site.last.contains(node) {
+            // Named twice by one task: the stronger use counts, and it never waits for itself.
+            if site.kind != d.kind {
+                Self::own(site, node, &self.recent);
+            }
+            return;
+        }
+        let joins = d.kind != Kind::Out && site.kind == d.kind;
+        if !joins {
+            site.before = core::mem::take(&mut site.last);
+            site.kind = d.kind;
+        }
+        for n in site.before.iter() {
+            self.recent.precede(n, node);
+        }
+        site.last.push(NodeRef::clone(node));
+    }
+
+    /// Makes the site of all memory, which every child so far has read.
+    fn begin_everywhere(&mut self) {
+        if self.everywhere {
+            return;
+        }
+        let mut last = Peers::default();
+        for n in self.children().filter(|n| !n.is_complete()) {
+            last.push(NodeRef::clone(n));
+        }
+        self.everywhere = true;
+        let site = Site {
+            kind: Kind::In,
+            last,
+            before: Peers::default(),
+        };
+        self.sites.insert(EVERYWHERE, site);
+    }
+
+    /// The children that later ones may have to wait for; one with several dependences more than once.
+    fn children(&self) -> impl Iterator<Item = &NodeRef> {
+        self.sites
+            .values()
+            .flat_map(|site| site.before.iter().chain(site.last.iter()))
+    }
+
+    /// `node`, a member of the site's last group, becomes its only writer.
+    fn own(site: &mut Site, node: &NodeRef, recent: &Recent) {
+        let mut others = Peers::default();
+        for n in site.last.iter().filter(|n| !NodeRef::same(n, node)) {
+            recent.precede(n, node);
+            others.push(NodeRef::clone(n));
+        }
+        site.before = others;
+        site.last = Peers::default();
+        site.last.push(NodeRef::clone(node));
+        site.kind = Kind::Out;
+    }
+
+    /// Adds the edges from earlier children to `node`, which is no child itself.
+    pub(super) fn follow(&self, node: &NodeRef, list: &[Dependence]) {
+        if list.iter().any(|d| d.address == EVERYWHERE) {
+            self.children().for_each(|n| n.precede(node));
+            return;
+        }
+        let among_all = Some(AMONG_ALL).filter(|_| self.everywhere && !list.is_empty());
+        for d in list.iter().chain(&among_all) {
+            let Some(site) = self.sites.get(&d.address) else {
+                continue;
+            };
+            let joins = d.kind != Kind::Out && site.kind == d.kind;
+            let group = if joins { &site.before } else { &site.last };
+            for n in group.iter() {
+                n.precede(node);
+            }
+        }
+    }
+}
+
+/// A task as its siblings see it, for programs that look at the graph: the address of its node, null where it has no
+/// dependences, and of its list of successors, null where there is none. The list is the engine's own, and
+/// changes as tasks are made and end.
+///
+/// # Safety
+/// The task lives.
+pub(super) unsafe fn look(t: &Task) -> (*const libc::c_void, *const libc::c_void) {
+    let node = t.node.get();
+    // SAFETY: a task that lives holds a count of its node.
+    let Some(n) = (unsafe { node.as_ref() }) else {
+        return (core::ptr::null(), core::ptr::null());
+    };
+    let list = n.successors.load(Ordering::Acquire);
+    let list = if list == closed() {
+        core::ptr::null_mut()
+    } else {
+        list
+    };
+    (node.cast(), list.cast_const().cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node() -> NodeRef {
+        Node::make(core::ptr::null(), core::ptr::null())
+    }
+
+    fn dep(address: usize, kind: Kind) -> [Dependence; 1] {
+        [Dependence { address, kind }]
+    }
+
+    fn missing(n: &Node) -> u32 {
+        n.missing.load(Ordering::Relaxed) - 1
+    }
+
+    #[test]
+    fn readers_run_together_between_writers() {
+        let mut s = Sites::default();
+        let (w1, r1, r2, w2) = (node(), node(), node(), node());
+        s.add(&w1, &dep(8, Kind::Out));
+        s.add(&r1, &dep(8, Kind::In));
+        s.add(&r2, &dep(8, Kind::In));
+        s.add(&w2, &dep(8, Kind::Out));
+        assert_eq!([&w1, &r1, &r2, &w2].map(|n| missing(n)), [0, 1, 1, 2]);
+        let mut released = 0;
+        w1.close(|n| {
+            n.one_less();
+            released += 1;
+        });
+        assert_eq!(released, 2);
+        assert_eq!([&r1, &r2, &w2].map(|n| missing(n)), [0, 0, 2]);
+    }
+
+    #[test]
+    fn inoutset_members_run_together_but_not_with_readers() {
+        let mut s = Sites::default();
+        let n: Vec<_> = (0..5).map(|_| node()).collect();
+        s.add(&n[0], &dep(8, Kind::In));
+        s.add(&n[1], &dep(8, Kind::InOutSet));
+        s.add(&n[2], &dep(8, Kind::InOutSet));
+        s.add(&n[3], &dep(8, Kind::In));
+        s.add(&n[4], &dep(16, Kind::In));
+        assert_eq!(
+            n.iter().map(|n| missing(n)).collect::<Vec<_>>(),
+            [0, 1, 1, 2, 0]
+        );
+    }
+
+    #[test]
+    fn a_task_that_names_an_address_twice_does_not_wait_for_itself() {
+        let mut s = Sites::default();
+        let (r, both, after) = (node(), node(), node());
+        s.add(&r, &dep(8, Kind::In));
+        s.add(
+            &both,
+            &[
+                dep(8, Kind::In)[0],
+                dep(8, Kind::Out)[0],
+                dep(8, Kind::Out)[0],
+            ],
+        );
+        s.add(&after, &dep(8, Kind::In));
+        assert_eq!([&r, &both, &after].map(|n| missing(n)), [0, 1, 1]);
+    }
+
+    #[test]
+    fn all_memory_lies_between_all_earlier_and_all_later_children() {
+        let mut s = Sites::default();
+        let (a, b, all, c, again) = (node(), node(), node(), node(), node());
+        s.add(&a, &dep(8, Kind::In));
+        s.add(&b, &dep(16, Kind::Out));
+        let both = [dep(8, Kind::In)[0], dep(EVERYWHERE, Kind::Out)[0]];
+        s.add(&all, &both);
+        s.add(&c, &dep(24, Kind::In));
+        s.add(&again, &both);
+        assert_eq!(
+            [&a, &b, &all, &c, &again].map(|n| missing(n)),
+            [0, 0, 2, 1, 1]
+        );
+        let (wait_all, wait_other) = (node(), node());
+        s.follow(&wait_all, &both);
+        s.follow(&wait_other, &dep(32, Kind::In));
+        assert!(missing(&wait_all) >= 5);
+        assert_eq!(missing(&wait_other), 1);
+    }
+
+    #[test]
+    fn a_predecessor_at_two_addresses_counts_once() {
+        let mut s = Sites::default();
+        let (w, r, other) = (node(), node(), node());
+        let both = |kind| [dep(8, kind)[0], dep(16, kind)[0]];
+        s.add(&w, &both(Kind::Out));
+        s.add(&r, &both(Kind::In));
+        s.add(&other, &both(Kind::In));
+        assert_eq!([&w, &r, &other].map(|n| missing(n)), [0, 1, 1]);
+        let mut released = 0;
+        w.close(|_| released += 1);
+        assert_eq!(released, 2);
+    }
+
+    #[test]
+    fn complete_predecessors_do_not_count() {
+        let mut s = Sites::default();
+        let (w1, w2) = (node(), node());
+        s.add(&w1, &dep(8, Kind::Out));
+        w1.close(|_| {});
+        s.add(&w2, &dep(8, Kind::Out));
+        assert_eq!(missing(&w2), 0);
+    }
+}

@@ -1,0 +1,70 @@
+//! Where a region runs: as an ordinary team, as a virtual one, and, in time, across processes.
+//!
+//! Every region passes here, whatever construct it comes from: a plain one, one whose primary thread runs
+//! its own part (as gcc before 4.9 has it), and one whose threads start in a loop or in sections. So here
+//! is where a child of `fork` lets go of the workers that it does not have.
+
+use crate::init;
+use crate::team::region::{fork, join, ordinary, Prepare, Region};
+use crate::thread::Thread;
+use crate::unlike::{modes, ways};
+
+/// How a region is placed that begins now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placement {
+    /// As a team of as many real threads as it says.
+    Ordinary,
+    /// As [`ways`] says: as a virtual team, perhaps, or timed for the report.
+    Watched,
+}
+
+impl Placement {
+    #[inline(always)]
+    fn now(th: &Thread) -> Placement {
+        if init::forked() {
+            ways::after_fork(th);
+        }
+        if modes::watches() {
+            Placement::Watched
+        } else {
+            Placement::Ordinary
+        }
+    }
+}
+
+/// Runs `region` from fork to join on the calling thread. `first` as for [`fork`]. Returns the number of
+/// threads that the program's code was run by.
+///
+/// # Safety
+/// As for [`fork`].
+pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    match Placement::now(th) {
+        // SAFETY: the caller makes the promise that `fork` asks for.
+        Placement::Ordinary => unsafe { ordinary(th, region, first) },
+        // SAFETY: the caller makes the promise that `fork` asks for.
+        Placement::Watched => unsafe { ways::parallel(th, region, first) },
+    }
+}
+
+/// Opens `region`, whose primary thread runs its own part: as [`fork`], and seen by the report.
+///
+/// # Safety
+/// As for [`fork`], with [`close`] for [`join`].
+pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
+    match Placement::now(th) {
+        Placement::Ordinary => {
+            // SAFETY: the caller makes the promise that `fork` asks for.
+            unsafe { fork(th, region, first) };
+        }
+        // SAFETY: the caller makes the promise that `fork` asks for.
+        Placement::Watched => unsafe { ways::open(th, region, first) },
+    }
+}
+
+/// Ends the region that the calling thread opened last by [`open`].
+pub fn close(th: &Thread) {
+    join(th);
+    if modes::watches() {
+        ways::close(th);
+    }
+}

@@ -1,0 +1,540 @@
+//! One execution of one loop under a schedule that knows of nodes: which iterations go where.
+//!
+//! [`Schedule::step`] takes a thread's measurement and answers what the thread is to do; who measures and
+//! waits is in [`super::execution`]. So a schedule can serve threads elsewhere, too.
+//!
+//! # The last iteration comes last
+//! Compilers write `lastprivate` variables back in the thread whose *last* chunk ends where the loop
+//! ends (gcc compares the loop variable with its bound once, after all chunks). HetProbe and
+//! cross-dynamic let a thread that has run the end of the loop help elsewhere, and the value would
+//! be lost. So they get all iterations but the last one, and that goes to the first thread
+//! for which nothing else is left. Static and plain schedules and the asymmetric distributions give
+//! every thread its chunks in increasing order.
+//!
+//! A loop that is `monotonic`, or that gcc before 9 compiled, gets them in that order from all
+//! schedules (`Schedule::ascending`).
+
+use super::source;
+use crate::worksharing::kinds::Clause;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::sync::CacheLine;
+use hetmp_sched::aid::{Aid, Shape};
+use hetmp_sched::cache::{Key, Known};
+use hetmp_sched::cross_dynamic::CrossDynamic;
+use hetmp_sched::csr;
+use hetmp_sched::decide::Decision;
+use hetmp_sched::fixed;
+use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::irregular::{self, Irregular, Trigger};
+use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
+use hetmp_sched::probe::Measurement;
+use hetmp_sched::ranges::Range;
+use hetmp_sched::record::{Learning, LoopRecord, Tally};
+use hetmp_sched::schedule::Kind;
+use hetmp_sched::team::Team;
+use std::sync::Arc;
+
+/// Which schedule, with its parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Method {
+    /// Probe, then split; `probe` is the part of the iterations used for probing.
+    HetProbe { probe: f64 },
+    /// The same, and again as the loop goes: when the part `jump` of what was distributed is done, or
+    /// when the nodes' speeds have changed.
+    HetProbeI { probe: f64, jump: Option<f64> },
+    /// Split by ratios, one a node.
+    StaticCsr { ratios: Box<[f64]> },
+    /// Two-level dynamic.
+    CrossDynamic { chunk: u64 },
+    /// One of the asymmetric iteration distributions.
+    Aid { shape: Shape, chunk: u64 },
+    /// What the program asked for, with its chunk; 0: none.
+    Plain(Clause, u64),
+}
+
+impl Method {
+    /// The schedule by its name.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Method::HetProbe { probe } => Kind::HetProbe { probe: *probe },
+            Method::HetProbeI { probe, jump } => Kind::HetProbeI {
+                probe: *probe,
+                jump: *jump,
+            },
+            Method::StaticCsr { ratios } => Kind::StaticCsr {
+                ratios: ratios.clone(),
+            },
+            Method::CrossDynamic { .. } => Kind::CrossDynamic,
+            Method::Aid { shape, .. } => shape.kind(),
+            Method::Plain(Clause::Dynamic, _) => Kind::Dynamic,
+            Method::Plain(Clause::Guided | Clause::GuidedWhole, _) => Kind::Guided,
+            Method::Plain(..) => Kind::Static,
+        }
+    }
+
+    /// Does it use and refresh what is known about a loop?
+    pub(super) fn learns(&self) -> bool {
+        matches!(self, Method::HetProbe { .. } | Method::HetProbeI { .. })
+    }
+}
+
+#[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "lives in a box of its own, and the largest is the usual one"
+)]
+enum State {
+    HetProbe(HetProbe),
+    Irregular(Irregular),
+    CrossDynamic(CrossDynamic),
+    Aid(Aid),
+    /// HetProbe with a settled plan, in one piece a thread.
+    Fixed(Fixed),
+    StaticCsr(Tally),
+    Static(Tally),
+    Dynamic(Dynamic, Tally),
+    Guided(Guided, Tally),
+}
+
+/// A settled execution in fixed pieces.
+#[derive(Debug)]
+struct Fixed {
+    pieces: Vec<Range>,
+    plan: Option<Arc<Decision>>,
+    tally: Tally,
+}
+
+/// What the schedule knows of one thread. Only that thread touches it, hence relaxed atomics and a line of
+/// its own.
+#[derive(Debug, Default)]
+struct Seat {
+    /// Steps asked for so far; `OVER` when the thread has left.
+    steps: AtomicU64,
+    /// Where iterations ascend: the end of the thread's last chunk.
+    after: AtomicU64,
+}
+
+const OVER: u64 = u64::MAX;
+
+/// What a thread is to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Run these iterations, and measure them for the next step.
+    Run(Range, Measure),
+    /// Ask again, without a measurement, when [`Schedule::changed`] says so of the ticket, or after a while.
+    Wait(u64),
+    /// Leave.
+    End,
+}
+
+/// What of a chunk is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    Nothing,
+    Time,
+    /// Time, and the counters that there are.
+    Counters,
+}
+
+/// What a settled loop is handed out in, where `known` says that it runs in fixed pieces.
+fn fixed_plan(method: &Method, known: Option<&Arc<Known>>, faults: bool) -> Option<Arc<Decision>> {
+    match method {
+        Method::HetProbe { .. } if !faults => known
+            .filter(|k| k.fixed)
+            .and_then(|k| k.plan.as_ref().map(Arc::clone)),
+        _ => None,
+    }
+}
+
+/// Which iterations of one execution go where. It has neither clock nor threads: whoever holds a seat asks
+/// for its next [`Step`], and says what the last one took.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    pub(super) key: Key,
+    pub(super) method: Method,
+    /// Every thread gets its iterations in increasing order.
+    pub(super) ascending: bool,
+    pub(super) team: Arc<Team>,
+    n: u64,
+    state: State,
+    seats: Box<[CacheLine<Seat>]>,
+    /// Who took the last iteration, where it is kept back: the thread's number plus one.
+    tail: AtomicU32,
+    /// Threads that have left.
+    left: AtomicU32,
+    /// Remote faults are counted.
+    faults: bool,
+}
+
+impl Schedule {
+    /// For a loop of `n` iterations, at least one.
+    pub(super) fn new(
+        key: Key,
+        (method, ascending): (&Method, bool),
+        n: u64,
+        team: &Arc<Team>,
+        known: Option<Arc<Known>>,
+    ) -> Schedule {
+        let threads = team.threads();
+        let tally = || Tally::new(threads);
+        let faults = source::counts_faults();
+        let fixed = fixed_plan(method, known.as_ref(), faults);
+        let state = match method {
+            _ if fixed.is_some() => State::Fixed(Fixed {
+                pieces: Vec::new(),
+                plan: None,
+                tally: tally(),
+            }),
+            // HetProbe-I probes all over the loop, and again and again: no order would be left.
+            // Where iterations ascend, HetProbe's chunks are small enough to follow a change.
+            Method::HetProbe { probe } | Method::HetProbeI { probe, .. } if ascending => {
+                let settings = Settings {
+                    probe: *probe,
+                    rules: source::rules(),
+                    ascending,
+                    ..Settings::default()
+                };
+                State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
+            }
+            Method::HetProbe { probe } if faults => {
+                let settings = irregular::Settings {
+                    probe: *probe,
+                    trigger: Trigger::Faults,
+                    rules: source::rules(),
+                    ..irregular::Settings::default()
+                };
+                State::Irregular(Irregular::new(n - 1, Arc::clone(team), settings, known))
+            }
+            Method::HetProbe { probe } => {
+                let settings = Settings {
+                    probe: *probe,
+                    rules: source::rules(),
+                    ..Settings::default()
+                };
+                State::HetProbe(HetProbe::new(n - 1, Arc::clone(team), settings, known))
+            }
+            Method::HetProbeI { probe, jump } => {
+                let settings = irregular::Settings {
+                    probe: *probe,
+                    trigger: jump.map_or(Trigger::Change, Trigger::Jump),
+                    rules: source::rules(),
+                    ..irregular::Settings::default()
+                };
+                State::Irregular(Irregular::new(n - 1, Arc::clone(team), settings, known))
+            }
+            Method::CrossDynamic { chunk } => {
+                State::CrossDynamic(CrossDynamic::new(n - 1, *chunk, Arc::clone(team)))
+            }
+            Method::Aid { shape, chunk } => {
+                State::Aid(Aid::new(n, *shape, *chunk, Arc::clone(team)))
+            }
+            Method::StaticCsr { .. } => State::StaticCsr(tally()),
+            Method::Plain(Clause::Dynamic, chunk) => {
+                let dynamic = Dynamic::new();
+                dynamic.reset(n, *chunk);
+                State::Dynamic(dynamic, tally())
+            }
+            Method::Plain(Clause::Guided | Clause::GuidedWhole, chunk) => {
+                let guided = Guided::new();
+                guided.reset(n, *chunk, threads as u64);
+                State::Guided(guided, tally())
+            }
+            Method::Plain(..) => State::Static(tally()),
+        };
+        let mut schedule = Schedule {
+            key,
+            method: method.clone(),
+            ascending,
+            team: Arc::clone(team),
+            n,
+            state,
+            seats: (0..threads).map(|_| CacheLine::default()).collect(),
+            tail: AtomicU32::new(0),
+            left: AtomicU32::new(0),
+            faults,
+        };
+        schedule.cut(fixed);
+        schedule
+    }
+
+    /// The pieces of a settled execution by `plan`.
+    fn cut(&mut self, plan: Option<Arc<Decision>>) {
+        if let (State::Fixed(f), Some(plan)) = (&mut self.state, plan) {
+            fixed::pieces(self.n, &plan, &self.team, &mut f.pieces);
+            f.plan = Some(plan);
+            f.tally.reset();
+        }
+    }
+
+    /// Can it be [restarted](Self::restart) with what is known now?
+    pub(super) fn suits(&self, known: Option<&Arc<Known>>) -> bool {
+        let fixed = fixed_plan(&self.method, known, self.faults).is_some();
+        matches!(self.state, State::Fixed(_)) == fixed
+    }
+
+    /// Prepares for another execution by the same method on the same team, if it
+    /// [suits](Self::suits).
+    pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
+        self.key = key;
+        self.n = n;
+        *self.tail.get_mut() = 0;
+        *self.left.get_mut() = 0;
+        for seat in &*self.seats {
+            seat.steps.store(0, Ordering::Relaxed);
+            seat.after.store(0, Ordering::Relaxed);
+        }
+        let threads = self.seats.len() as u64;
+        match (&mut self.state, &self.method) {
+            (State::HetProbe(h), _) => h.restart(n - 1, known),
+            (State::Irregular(h), _) => h.restart(n - 1, known),
+            (State::CrossDynamic(c), Method::CrossDynamic { chunk }) => c.restart(n - 1, *chunk),
+            (State::Aid(a), _) => a.restart(n),
+            (State::Fixed(_), _) => {
+                let plan = fixed_plan(&self.method, known.as_ref(), self.faults);
+                self.cut(plan);
+            }
+            (State::Dynamic(d, tally), Method::Plain(_, chunk)) => {
+                d.reset(n, *chunk);
+                tally.reset();
+            }
+            (State::Guided(g, tally), Method::Plain(_, chunk)) => {
+                g.reset(n, *chunk, threads);
+                tally.reset();
+            }
+            (State::StaticCsr(tally) | State::Static(tally), _) => tally.reset(),
+            // `state` was made for `method`.
+            _ => {}
+        }
+    }
+
+    /// The record of an execution that every thread has left, without how long it took.
+    pub(super) fn record(&self) -> LoopRecord {
+        match &self.state {
+            State::HetProbe(h) => self.with_tail(h.record()),
+            State::Irregular(h) => self.with_tail(h.record()),
+            State::CrossDynamic(c) => self.with_tail(c.record()),
+            State::Aid(a) => a.record(),
+            State::Fixed(f) => {
+                let mut record = LoopRecord::new(self.method.kind(), self.n, &self.team, &f.tally);
+                record.fixed = true;
+                record.learning = Learning::Settled;
+                record.decision.clone_from(&f.plan);
+                record
+            }
+            State::StaticCsr(tally)
+            | State::Static(tally)
+            | State::Dynamic(_, tally)
+            | State::Guided(_, tally) => {
+                LoopRecord::new(self.method.kind(), self.n, &self.team, tally)
+            }
+        }
+    }
+
+    /// Adds the last iteration to the record of all others.
+    fn with_tail(&self, mut record: LoopRecord) -> LoopRecord {
+        record.iterations = self.n;
+        if let Some(tid) = self.tail.load(Ordering::Relaxed).checked_sub(1) {
+            record.nodes[self.team.node_of(tid as usize)].iterations += 1;
+        }
+        let mut slowest = 0.0f64;
+        for node in &mut *record.nodes {
+            node.share = node.iterations as f64 / self.n as f64;
+            if node.busy_ns > 0 {
+                let each = node.busy_ns as f64 / node.iterations as f64;
+                node.ns_per_iteration = Some(each);
+                slowest = slowest.max(each);
+            }
+        }
+        for node in &mut *record.nodes {
+            node.csr = node.ns_per_iteration.map(|t| slowest / t);
+        }
+        record
+    }
+
+    /// The last iteration, if it was kept back and nobody has it.
+    fn take_tail(&self, tid: usize) -> Option<Range> {
+        let mine = tid as u32 + 1;
+        self.tail
+            .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
+            .ok()?;
+        Some(Range::new(self.n - 1, self.n))
+    }
+
+    /// The next step of the thread in `seat`, whose last one was `measured` where the schedule wanted that.
+    pub(super) fn step(&self, seat: usize, measured: Option<Measurement>) -> Step {
+        let mine = &*self.seats[seat];
+        let steps = mine.steps.load(Ordering::Relaxed);
+        if steps == OVER {
+            return Step::End;
+        }
+        mine.steps.store(steps + 1, Ordering::Relaxed);
+        if self.tail.load(Ordering::Relaxed) == seat as u32 + 1 {
+            return Step::End;
+        }
+        let first = steps == 0;
+        let plain = |range: Option<Range>| {
+            range.map_or(Step::End, |range| Step::Run(range, Measure::Nothing))
+        };
+        match &self.state {
+            State::HetProbe(h) => {
+                let answer = if first {
+                    h.first(seat)
+                } else {
+                    h.next(seat, measured)
+                };
+                match answer {
+                    Next::Range(range) => Step::Run(range, Measure::Nothing),
+                    Next::Probe(range) => Step::Run(range, Measure::Counters),
+                    Next::Done => plain(self.take_tail(seat)),
+                }
+            }
+            State::Irregular(h) => {
+                let answer = if first {
+                    h.first(seat)
+                } else {
+                    h.next(seat, measured)
+                };
+                match answer {
+                    // Every chunk is measured.
+                    irregular::Step::Run { range, probe } if probe || self.faults => {
+                        Step::Run(range, Measure::Counters)
+                    }
+                    irregular::Step::Run { range, .. } => Step::Run(range, Measure::Time),
+                    irregular::Step::Done => plain(self.take_tail(seat)),
+                    irregular::Step::Wait(ticket) => Step::Wait(ticket),
+                }
+            }
+            State::CrossDynamic(c) => {
+                if first {
+                    c.arrive(seat);
+                }
+                let range = if self.ascending {
+                    let range = c.next_after(seat, mine.after.load(Ordering::Relaxed));
+                    mine.after
+                        .store(range.map_or(u64::MAX, |r| r.end), Ordering::Relaxed);
+                    range
+                } else {
+                    c.next(seat)
+                };
+                plain(range.or_else(|| self.take_tail(seat)))
+            }
+            State::Aid(a) => {
+                let answer = if first {
+                    a.first(seat)
+                } else {
+                    a.next(seat, measured)
+                };
+                match answer {
+                    Next::Range(range) => Step::Run(range, Measure::Nothing),
+                    Next::Probe(range) => Step::Run(range, Measure::Time),
+                    Next::Done => Step::End,
+                }
+            }
+            State::Fixed(f) => plain(counted(&f.tally, seat, first, || {
+                let piece = f.pieces.get(seat).copied();
+                piece.filter(|r| first && !r.is_empty())
+            })),
+            State::StaticCsr(tally) => plain(counted(tally, seat, first, || match &self.method {
+                Method::StaticCsr { ratios } if first => {
+                    Some(csr::piece(self.n, ratios, &self.team, seat)).filter(|r| !r.is_empty())
+                }
+                _ => None,
+            })),
+            State::Static(tally) => plain(counted(tally, seat, first, || {
+                self.next_static(seat, steps)
+            })),
+            State::Dynamic(d, tally) => plain(counted(tally, seat, first, || d.next())),
+            State::Guided(g, tally) => plain(counted(tally, seat, first, || g.next())),
+        }
+    }
+
+    /// Has anything happened since the step that gave `ticket` to a thread to wait with?
+    pub(super) fn changed(&self, ticket: u64) -> bool {
+        match &self.state {
+            State::Irregular(h) => h.changed(ticket),
+            _ => true,
+        }
+    }
+
+    /// Is there news for threads that wait? To be asked after each step.
+    pub(super) fn must_wake(&self) -> bool {
+        matches!(&self.state, State::Irregular(h) if h.must_wake())
+    }
+
+    /// Iterations handed out so far: what a thread that waits looks at, to see whether anything moves.
+    pub(super) fn handed_out(&self) -> u64 {
+        match &self.state {
+            State::Irregular(h) => h.handed_out(),
+            _ => 0,
+        }
+    }
+
+    /// The thread in `seat` has waited long while nothing moved: it helps.
+    pub(super) fn lose_patience(&self, seat: usize) {
+        if let State::Irregular(h) = &self.state {
+            h.lose_patience(seat);
+        }
+    }
+
+    fn next_static(&self, tid: usize, trip: u64) -> Option<Range> {
+        let (threads, tid) = (self.seats.len() as u64, tid as u64);
+        match self.method {
+            Method::Plain(_, chunk) if chunk > 0 => static_chunk(self.n, chunk, threads, tid, trip),
+            _ if trip > 0 => None,
+            _ => Some(static_piece(self.n, threads, tid)).filter(|r| !r.is_empty()),
+        }
+    }
+
+    /// The thread in `seat` has left, after `elapsed` nanoseconds that it did not wait. True for the last one
+    /// of the team; if threads never come (the loop was cancelled), for nobody.
+    pub(super) fn leave(&self, seat: usize, elapsed: u64) -> bool {
+        self.seats[seat].steps.store(OVER, Ordering::Relaxed);
+        match &self.state {
+            State::HetProbe(h) => h.finish(seat, elapsed),
+            State::Irregular(h) => h.finish(seat, elapsed),
+            State::CrossDynamic(c) => c.finish(seat, elapsed),
+            State::Aid(a) => a.finish(seat, elapsed),
+            State::Fixed(Fixed { tally, .. })
+            | State::StaticCsr(tally)
+            | State::Static(tally)
+            | State::Dynamic(_, tally)
+            | State::Guided(_, tally) => tally.leave(seat, elapsed),
+        }
+        // Acquire and release: the last one sees what the others counted.
+        let left = self.left.fetch_add(1, Ordering::AcqRel) + 1;
+        left as usize == self.seats.len()
+    }
+
+    /// Has the thread in `seat` left?
+    pub(super) fn has_left(&self, seat: usize) -> bool {
+        self.seats[seat].steps.load(Ordering::Relaxed) == OVER
+    }
+
+    /// Each thread's piece, if it runs in fixed ones.
+    pub(super) fn fixed_pieces(&self) -> Option<&[Range]> {
+        match &self.state {
+            State::Fixed(f) => Some(&f.pieces),
+            _ => None,
+        }
+    }
+
+    /// Is it one of our schedules that divides the loop, rather than what the program asked for?
+    pub(super) fn divides(&self) -> bool {
+        !matches!(self.method, Method::Plain(..))
+    }
+}
+
+/// Counts what `take` gives.
+fn counted(
+    tally: &Tally,
+    tid: usize,
+    first: bool,
+    take: impl FnOnce() -> Option<Range>,
+) -> Option<Range> {
+    if first {
+        tally.arrive(tid);
+    }
+    let range = take()?;
+    tally.add(tid, range.len());
+    Some(range)
+}

@@ -1,0 +1,63 @@
+//! Regions that are looked at: set-up before the first, and the ways they may run.
+
+use super::{het, modes, virtual_team};
+use crate::init;
+use crate::team::region::{Prepare, Region};
+use crate::thread::Thread;
+use hetmp_core::park::Policy;
+use std::sync::Once;
+
+/// Sets up what the environment asks for, before the first region that is looked at.
+#[cold]
+fn prepare() {
+    static PREPARED: Once = Once::new();
+    PREPARED.call_once(|| {
+        het::configure(init::globals());
+        virtual_team::parallel::prepare();
+        modes::prepared();
+    });
+}
+
+/// [`crate::team::placement::parallel`] where [`modes::watches`].
+///
+/// # Safety
+/// As for [`crate::team::region::fork`].
+#[cold]
+pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    if modes::is_unprepared() {
+        prepare();
+    }
+    // SAFETY: the caller makes the promise that `fork` asks for.
+    unsafe { virtual_team::parallel::parallel(th, region, first) }
+}
+
+/// [`crate::team::placement::open`] where [`modes::watches`].
+///
+/// # Safety
+/// As for [`crate::team::region::fork`].
+#[cold]
+pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
+    if modes::is_unprepared() {
+        prepare();
+    }
+    // SAFETY: the caller makes the promise that `fork` asks for.
+    unsafe { virtual_team::parallel::open(th, region, first) }
+}
+
+/// The thread has ended a region that it opened by [`open`].
+#[cold]
+pub(crate) fn close(th: &Thread) {
+    virtual_team::parallel::close(th);
+}
+
+/// In the child of `fork`, whose only thread is `th`: lets go of the workers it does not have.
+#[cold]
+pub(crate) fn after_fork(th: &Thread) {
+    for pool in th.pools.take() {
+        pool.forget();
+    }
+    virtual_team::parallel::after_fork(th);
+    Policy::set_threads(1);
+    het::known::after_fork();
+    init::is_child();
+}

@@ -1,0 +1,285 @@
+//! Which iterations of a doacross loop have posted.
+//!
+//! An iteration is a vector of the numbers of its iterations in each of the nested loops; the
+//! outermost is the one that is distributed. Posting says that an iteration is done with its source;
+//! waiting waits until a given iteration has posted. Who needs an answer fast is the neighbour, so
+//! posts go to *slots*, each on a cache line of its own (unless there are very many):
+//!
+//! * static schedules: a slot for each thread, since the owner of an iteration is known;
+//! * dynamic: a slot for each chunk;
+//! * guided: a slot for each iteration of the outermost loop.
+//!
+//! Within a slot, iterations come in lexicographic order, so a slot needs to hold only the last one
+//! posted, and an iteration has posted if the slot is at it or beyond. Where the number of all
+//! iterations fits in 63 bits, vectors are mapped to numbers in lexicographic order, and a slot is one
+//! word. Otherwise it is a version and a vector, read and written as a sequence lock.
+
+use super::kinds::Kind;
+use hetmp_core::report;
+use hetmp_core::sync::{fence, AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Words of a cache line.
+const LINE: usize = 8;
+/// With more slots than this they share cache lines; else 1 MiB would not suffice.
+const MOST_LINES: u64 = 1 << 14;
+
+/// Which slot an iteration of the outermost loop belongs to.
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    /// The thread whose static piece it is in: the first `rest` threads have `share + 1`
+    /// iterations, the others `share`.
+    Piece { share: u64, rest: u64 },
+    /// The thread that has its chunk.
+    RoundRobin { chunk: u64, nthreads: u64 },
+    /// Its chunk.
+    Chunk { chunk: u64 },
+    /// Itself.
+    Iteration,
+}
+
+impl Owner {
+    #[inline]
+    fn slot(self, k: u64) -> u64 {
+        match self {
+            Owner::Piece { share, rest } => {
+                let boundary = rest * (share + 1);
+                if k < boundary {
+                    k / (share + 1)
+                } else {
+                    // k is an iteration: share is not 0 beyond the boundary.
+                    rest + (k - boundary) / share.max(1)
+                }
+            }
+            Owner::RoundRobin { chunk, nthreads } => k / chunk % nthreads,
+            Owner::Chunk { chunk } => k / chunk,
+            Owner::Iteration => k,
+        }
+    }
+}
+
+/// The state of one doacross loop.
+#[derive(Debug)]
+pub(crate) struct Doacross {
+    owner: Owner,
+    pub(super) counts: Box<[u64]>,
+    /// All iterations fit in one number.
+    flat: bool,
+    /// Words from one slot to the next.
+    stride: usize,
+    slots: Box<[Slots]>,
+    words: usize,
+}
+
+/// Slots begin at a cache line.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Slots([AtomicU64; LINE]);
+
+impl Doacross {
+    /// For a team of more than one; no count is 0.
+    pub(super) fn new(counts: &[u64], kind: Kind, chunk: u64, nthreads: u64) -> Doacross {
+        let n = counts[0];
+        let (owner, slots) = match kind {
+            Kind::Static | Kind::Ours | Kind::Fixed if chunk == 0 => (
+                Owner::Piece {
+                    share: n / nthreads,
+                    rest: n % nthreads,
+                },
+                nthreads,
+            ),
+            // Sections have no order.
+            Kind::Static | Kind::Ours | Kind::Fixed | Kind::Sections => {
+                (Owner::RoundRobin { chunk, nthreads }, nthreads)
+            }
+            Kind::Dynamic => {
+                // As the schedule counts them.
+                let chunk = chunk.clamp(1, n);
+                (Owner::Chunk { chunk }, (n - 1) / chunk + 1)
+            }
+            Kind::Guided => (Owner::Iteration, n),
+        };
+        let flat = counts
+            .iter()
+            .try_fold(1u64, |a, &c| a.checked_mul(c))
+            .is_some_and(|all| all < 1 << 63);
+        let need = if flat { 1 } else { 1 + counts.len() };
+        let stride = if slots > MOST_LINES {
+            need
+        } else {
+            need.next_multiple_of(LINE)
+        };
+        let words = usize::try_from(slots)
+            .ok()
+            .and_then(|s| s.checked_mul(stride))
+            .filter(|&w| w < isize::MAX as usize / 16)
+            .unwrap_or_else(|| {
+                report::fatal(format_args!(
+                    "a doacross loop with {slots} chunks: too many"
+                ))
+            });
+        Doacross {
+            owner,
+            counts: counts.into(),
+            flat,
+            stride,
+            slots: zeroed(words.div_ceil(LINE)),
+            words,
+        }
+    }
+
+    /// The slot that iteration `k` of the outermost loop belongs to; `None` for an iteration that
+    /// there is not.
+    #[inline]
+    fn slot(&self, k: u64) -> Option<&[AtomicU64]> {
+        // SAFETY: a line is LINE words in a row, and `words` is within the lines.
+        let words = unsafe {
+            core::slice::from_raw_parts(self.slots.as_ptr().cast::<AtomicU64>(), self.words)
+        };
+        let at = usize::try_from(self.owner.slot(k))
+            .ok()?
+            .checked_mul(self.stride)?;
+        words.get(at..at.checked_add(self.stride)?)
+    }
+
+    /// The number of an iteration in lexicographic order, from 1.
+    #[inline]
+    fn number(&self, at: impl Fn(usize) -> u64) -> u64 {
+        let mut number = at(0);
+        for i in 1..self.counts.len() {
+            number = number.wrapping_mul(self.counts[i]).wrapping_add(at(i));
+        }
+        number.wrapping_add(1)
+    }
+
+    pub(super) fn post(&self, at: impl Fn(usize) -> u64) {
+        let Some(slot) = self.slot(at(0)) else { return };
+        if self.flat {
+            let number = self.number(at);
+            // A plain load first: posting twice must not take the line from who waits on it.
+            if slot[0].load(Ordering::Relaxed) != number {
+                slot[0].store(number, Ordering::Release);
+            }
+            return;
+        }
+        // Only the owner of the slot writes it. An odd version: the vector is being written.
+        let version = slot[0].load(Ordering::Relaxed);
+        slot[0].store(version + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        for i in 0..self.counts.len() {
+            slot[1 + i].store(at(i), Ordering::Relaxed);
+        }
+        slot[0].store(version + 2, Ordering::Release);
+    }
+
+    /// Has the iteration posted? `None` where there is no such iteration. The answer is asked for again and
+    /// again.
+    pub(super) fn posted<'a>(
+        &'a self,
+        at: impl Fn(usize) -> u64 + 'a,
+    ) -> Option<impl Fn() -> bool + 'a> {
+        let slot = self.slot(at(0))?;
+        let number = if self.flat { self.number(&at) } else { 0 };
+        Some(move || {
+            if self.flat {
+                slot[0].load(Ordering::Acquire) >= number
+            } else {
+                self.has_posted(slot, &at)
+            }
+        })
+    }
+
+    fn has_posted(&self, slot: &[AtomicU64], at: &impl Fn(usize) -> u64) -> bool {
+        let version = slot[0].load(Ordering::Acquire);
+        if version == 0 || version % 2 == 1 {
+            return false;
+        }
+        let order = (0..self.counts.len())
+            .map(|i| slot[1 + i].load(Ordering::Relaxed).cmp(&at(i)))
+            .find(|o| o.is_ne());
+        fence(Ordering::Acquire);
+        slot[0].load(Ordering::Relaxed) == version && order.is_none_or(|o| o.is_gt())
+    }
+}
+
+/// `lines` zeroed lines. A large number costs nothing until they are touched.
+fn zeroed(lines: usize) -> Box<[Slots]> {
+    let failed = || -> ! { report::fatal(format_args!("out of memory for a doacross loop")) };
+    let Ok(layout) = core::alloc::Layout::array::<Slots>(lines) else {
+        failed()
+    };
+    // SAFETY: there is at least one line, zeros are valid atomics, and the box frees with the same
+    // layout.
+    unsafe {
+        let p: *mut Slots = std::alloc::alloc_zeroed(layout).cast();
+        if p.is_null() {
+            failed()
+        }
+        Box::from_raw(core::ptr::slice_from_raw_parts_mut(p, lines))
+    }
+}
+
+/// A loop with posts and waits that compiled code announces in a call of its own, before it enters the
+/// loop by whatever schedule. Kept by each thread until the end of the loop.
+#[derive(Clone, Debug)]
+pub struct Announced {
+    /// `None` where nobody waits.
+    pub(super) state: Option<Arc<Doacross>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hetmp_sched::plain::{static_chunk, static_piece};
+
+    #[test]
+    fn owners_agree_with_the_schedules() {
+        for n in 1..40u64 {
+            for t in 2..7 {
+                let piece = Owner::Piece {
+                    share: n / t,
+                    rest: n % t,
+                };
+                for chunk in 1..5 {
+                    let robin = Owner::RoundRobin { chunk, nthreads: t };
+                    for tid in 0..t {
+                        let r = static_piece(n, t, tid);
+                        assert!((r.start..r.end).all(|k| piece.slot(k) == tid));
+                        for c in 0.. {
+                            let Some(r) = static_chunk(n, chunk, t, tid, c) else {
+                                break;
+                            };
+                            assert!((r.start..r.end).all(|k| robin.slot(k) == tid));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_are_ordered_like_numbers() {
+        // Too many iterations for one number.
+        let wide = Doacross::new(&[1 << 40, 1 << 40], Kind::Static, 0, 2);
+        assert!(!wide.flat);
+        let flat = Doacross::new(&[8, 5], Kind::Static, 0, 2);
+        assert!(flat.flat);
+        let v = |a: u64, b: u64| move |i: usize| if i == 0 { a } else { b };
+        for d in [&wide, &flat] {
+            let slot = d.slot(1).expect("slot");
+            let posted = |a, b| {
+                if d.flat {
+                    slot[0].load(Ordering::Acquire) >= d.number(v(a, b))
+                } else {
+                    d.has_posted(slot, &v(a, b))
+                }
+            };
+            assert!(!posted(0, 0));
+            d.post(v(1, 2));
+            assert!(posted(0, 0) && posted(0, 4) && posted(1, 1) && posted(1, 2));
+            assert!(!posted(1, 3) && !posted(2, 0));
+            d.post(v(2, 0));
+            assert!(posted(1, 4) && posted(2, 0) && !posted(2, 1));
+        }
+    }
+}
