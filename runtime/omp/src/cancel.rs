@@ -17,18 +17,6 @@ pub enum Construct {
     Taskgroup,
 }
 
-impl Construct {
-    /// From the constant in compiled code: 1 parallel, 2 loop, 4 sections, 8 taskgroup.
-    pub fn from_raw(raw: i32) -> Option<Construct> {
-        Some(match raw {
-            1 => Construct::Parallel,
-            2 | 4 => Construct::Worksharing,
-            8 => Construct::Taskgroup,
-            _ => return None,
-        })
-    }
-}
-
 /// Cancels the construct. True when the thread must leave it.
 pub fn cancel(th: &Thread, construct: Construct) -> bool {
     if !init::globals().cancellation {

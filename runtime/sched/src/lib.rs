@@ -27,6 +27,7 @@ mod arms;
 pub mod cache;
 pub mod cross_dynamic;
 pub mod csr;
+pub mod deal;
 pub mod decide;
 pub mod decision;
 pub mod energy;

@@ -3,9 +3,29 @@
 use crate::entry::entries;
 use core::ptr::null;
 use hetmp_omp::cancel::{self, Construct};
+use hetmp_omp::icv::ProcBind;
 use hetmp_omp::team::{self, resolve_num_threads, Outlined, Region};
 use hetmp_omp::{task, Thread};
 use libc::{c_int, c_uint, c_void};
+
+/// The `proc_bind` clause in the flags that gcc passes: three bits, 0 where there is none.
+pub(super) fn bind_of(flags: c_uint) -> Option<ProcBind> {
+    match flags & 7 {
+        0 => None,
+        policy => ProcBind::from_raw(policy),
+    }
+}
+
+/// The construct of a `cancel` or a cancellation point, as compiled code names it.
+fn construct(which: c_int) -> Option<Construct> {
+    Some(match which {
+        1 => Construct::Parallel,
+        // A loop, or sections.
+        2 | 4 => Construct::Worksharing,
+        8 => Construct::Taskgroup,
+        _ => return None,
+    })
+}
 
 /// The description of a region from the arguments that gcc passes.
 pub(super) fn region(
@@ -21,7 +41,7 @@ pub(super) fn region(
         code: f as usize,
         nthreads: resolve_num_threads(th, num_threads, 0),
         asked: num_threads,
-        bind: flags,
+        bind: bind_of(flags),
         group: null(),
     }
 }
@@ -63,7 +83,7 @@ entries! {
     /// Cancels the innermost construct of the kind, or with `!active` asks whether it was.
     fn GOMP_cancel(which: c_int, active: bool) -> bool {
         let th = Thread::current();
-        match Construct::from_raw(which) {
+        match construct(which) {
             Some(c) if active => cancel::cancel(th, c),
             Some(c) => cancel::is_cancelled(th, c),
             None => false,
@@ -72,7 +92,7 @@ entries! {
 
     /// True when the innermost construct of the kind was cancelled.
     fn GOMP_cancellation_point(which: c_int) -> bool {
-        Construct::from_raw(which).is_some_and(|c| cancel::is_cancelled(Thread::current(), c))
+        construct(which).is_some_and(|c| cancel::is_cancelled(Thread::current(), c))
     }
 
     "GOMP_5.0" default:

@@ -21,7 +21,7 @@ fn region(
         // With dynamic adjustment, more threads than sections are of no use.
         nthreads: resolve_num_threads(th, num_threads, count),
         asked: num_threads,
-        bind: flags,
+        bind: super::parallel::bind_of(flags),
         group: null(),
     }
 }

@@ -7,6 +7,7 @@ use core::ptr::null;
 use hetmp_core::report;
 use hetmp_omp::ahead::Strict;
 use hetmp_omp::cancel::{self, Construct};
+use hetmp_omp::icv::ProcBind;
 use hetmp_omp::team::{self, resolve_num_threads, Region};
 use hetmp_omp::{ahead, query, Thread};
 use libc::{c_char, c_void};
@@ -310,7 +311,8 @@ entries! {
     /// `proc_bind`, ahead of the region.
     fn __kmpc_push_proc_bind(_loc: Loc, _gtid: i32, bind: i32) {
         // The clause's values (primary, close, spread); others mean none.
-        let bind = if (2..=4).contains(&bind) { bind as u32 } else { 0 };
+        // 0 and 1 are no clause.
+        let bind = u32::try_from(bind).ok().filter(|&b| b > 1).and_then(ProcBind::from_raw);
         ahead::say_proc_bind(Thread::current(), bind);
     }
 

@@ -4,6 +4,7 @@
 //! Some compilers say clauses in calls of their own, ahead of the construct (`num_threads`, `proc_bind`,
 //! `num_teams`); the next construct takes what was said. Only the thread itself looks here.
 
+use crate::icv::ProcBind;
 use crate::thread::Thread;
 
 pub(crate) mod said;
@@ -50,8 +51,8 @@ pub fn take_strict(th: &Thread) -> Option<Strict> {
     th.ahead.strict.take()
 }
 
-/// The next region is to bind its threads; a value of the clause, 0: no clause.
-pub fn say_proc_bind(th: &Thread, bind: u32) {
+/// The next region is to bind its threads; `None`: no clause.
+pub fn say_proc_bind(th: &Thread, bind: Option<ProcBind>) {
     th.ahead.proc_bind.set(bind);
 }
 
@@ -62,7 +63,7 @@ pub fn say_teams(th: &Thread, teams: u32, limit: u32) {
 
 /// Takes what was said for a region: `num_threads` and `proc_bind`.
 #[inline]
-pub fn take_region(th: &Thread) -> (u32, u32) {
+pub fn take_region(th: &Thread) -> (u32, Option<ProcBind>) {
     (th.ahead.num_threads.take(), th.ahead.proc_bind.take())
 }
 

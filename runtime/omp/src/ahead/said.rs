@@ -1,6 +1,7 @@
 //! What a thread keeps for [`super`]: plain values, and its number in the process.
 
 use crate::init;
+use crate::icv::ProcBind;
 use crate::worksharing::posts::Announced;
 use core::cell::{Cell, RefCell};
 use hetmp_core::lock::Lock;
@@ -10,7 +11,7 @@ use std::sync::Mutex;
 #[derive(Debug)]
 pub(crate) struct Ahead {
     pub(super) num_threads: Cell<u32>,
-    pub(super) proc_bind: Cell<u32>,
+    pub(super) proc_bind: Cell<Option<ProcBind>>,
     pub(super) strict: Cell<Option<Strict>>,
     pub(super) teams: Cell<(u32, u32)>,
     /// What was said with [`super::say_num_threads_list`].
@@ -48,7 +49,7 @@ impl Ahead {
     pub(crate) fn new() -> Ahead {
         Ahead {
             num_threads: Cell::new(0),
-            proc_bind: Cell::new(0),
+            proc_bind: Cell::new(None),
             strict: Cell::new(None),
             teams: Cell::new((0, 0)),
             list: List(Cell::new(None)),

@@ -31,8 +31,7 @@ pub enum ProcBind {
 }
 
 impl ProcBind {
-    /// The value of an `omp_proc_bind_t`, or of the three low bits that gcc passes for the
-    /// `proc_bind` clause; `None` for numbers without meaning.
+    /// The value of an `omp_proc_bind_t`; `None` for numbers without meaning.
     #[must_use]
     pub const fn from_raw(raw: u32) -> Option<Self> {
         Some(match raw {

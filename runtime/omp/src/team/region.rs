@@ -40,8 +40,8 @@ pub struct Region {
     pub nthreads: u32,
     /// The `num_threads` clause, 0 for none.
     pub asked: u32,
-    /// The `proc_bind` clause, 0 for none.
-    pub bind: u32,
+    /// The `proc_bind` clause.
+    pub bind: Option<ProcBind>,
     /// Taskgroup with reductions that all implicit tasks belong to, or null.
     pub group: *const Group,
 }
@@ -83,8 +83,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
     let outer = th.team();
     s.level.set(outer.level() + 1);
     s.active_level.set(outer.active_level() + u32::from(n > 1));
-    let clause = ProcBind::from_raw(region.bind & 7).filter(|_| region.bind & 7 != 0);
-    let mut start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, clause);
+    let mut start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, region.bind);
     let nested = th.ahead.nested(outer.shared.nested.get());
     if let Some(n) = nested.number() {
         start.icv.nthreads = n;

@@ -12,6 +12,7 @@ use crate::unlike::nodes;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_sched::aid::Shape;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
+use hetmp_sched::decide::Rules;
 use hetmp_sched::record::LoopRecord;
 use hetmp_sched::team::Team;
 use std::collections::BTreeMap;
@@ -217,14 +218,17 @@ pub(crate) fn known_pieces(
     (key, team, known)
 }
 
-/// Learns from such a region, whose iterations are its virtual threads.
-pub(crate) fn learn_pieces(key: Key, record: LoopRecord) {
+/// Learns from such a region, whose iterations are its virtual threads: what `record` makes of its execution by
+/// the rules that hold.
+pub(crate) fn learn_pieces(key: Key, record: impl FnOnce(&Rules) -> LoopRecord) {
+    let rules = source::rules();
+    let record = record(&rules);
     if report::wanted() {
         report::prepare(key.region);
     }
     let mut guard = lock();
     let all = &mut *guard;
-    all.cache.update(key, &record, &source::rules());
+    all.cache.update(key, &record, &rules);
     if !report::wanted() {
         return;
     }

@@ -19,11 +19,9 @@ use crate::worksharing::kinds::Kind as Handing;
 use crate::worksharing::work::Work;
 use core::sync::atomic::Ordering;
 use hetmp_core::sys::{monotonic_ns, ticks};
-use hetmp_sched::decide::{decide, NodeInput, Rules};
-use hetmp_sched::record::{Learning, LoopRecord, Tally};
-use hetmp_sched::schedule::Kind;
+use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::virtual_team::pieces;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// The number of threads to tell the program (`omp_get_max_threads`), whose
 /// variables are `icv`.
@@ -443,7 +441,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         return no(Guard::ThreadLimit);
     }
     let bound = icv.bind != ProcBind::False || !globals.places.is_empty();
-    if bound || region.bind & 7 != 0 && announce::told() != Some(region.nthreads) {
+    if bound || region.bind.is_some() && announce::told() != Some(region.nthreads) {
         return no(Guard::Bound);
     }
     let address = region.code;
@@ -591,52 +589,18 @@ unsafe fn run_virtual(
     let address = region.code;
     let threads = runners as usize;
     let (key, placement, known) = known::known_pieces(address, pieces, threads, nodes::of_thread);
-    let known_rate = |t: usize| {
-        let rate = known.as_ref()?.rates.get(placement.node_of(t)).copied()?;
-        rate.map(|r| r.ns_per_iteration)
-    };
-    let plan = known.as_ref().and_then(|k| k.plan.clone());
     let globals = init::globals();
-    let (weights, keep): (Vec<f64>, bool) = match (&globals.schedule.kind, &plan) {
-        (Kind::StaticCsr { ratios }, _) => {
-            let ratio = |t| ratios.get(placement.node_of(t)).copied().unwrap_or(0.0);
-            ((0..threads).map(ratio).collect(), true)
-        }
-        (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, Some(plan)) => {
-            let shares: Vec<f64> = plan.shares().collect();
-            let share = |t| {
-                let node = placement.node_of(t);
-                let here = placement.nodes()[node].threads;
-                shares.get(node).copied().unwrap_or(0.0) / f64::from(here.max(1))
-            };
-            // One node alone is not helped by the others.
-            (
-                (0..threads).map(share).collect(),
-                suspends || plan.one_node().is_some(),
-            )
-        }
-        (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, None) => {
-            // By what earlier executions measured, if they did.
-            let speed = |t| known_rate(t).map_or(1.0, |ns| 1.0 / ns);
-            let all = (0..threads).all(|t| known_rate(t).is_some());
-            (
-                (0..threads)
-                    .map(|t| if all { speed(t) } else { 1.0 })
-                    .collect(),
-                false,
-            )
-        }
-        _ => (vec![1.0; threads], false),
-    };
+    let schedule = &globals.schedule.kind;
+    let deal = Deal::new(schedule, &placement, known.as_deref(), suspends);
     let how = How {
         pieces,
         runners,
         fibers,
-        keep,
+        keep: deal.keep,
         timed: true,
         alone: false,
-        weights,
-        paces: (0..threads).map(|t| known_rate(t).unwrap_or(0.0)).collect(),
+        weights: deal.weights,
+        paces: deal.paces,
     };
     let team = team_for(th, how.pieces, how.runners)?;
     // SAFETY: only this thread replaces its team, and not while it is in this region: a region
@@ -670,43 +634,18 @@ unsafe fn run_virtual(
         globals.icv.run_sched.kind,
         SchedKind::HetProbe | SchedKind::HetProbeI
     ) {
-        let tally = Tally::new(threads);
-        for (t, &(busy, begun)) in outcome.runners.iter().enumerate() {
-            tally.arrive(t);
-            tally.add(t, u64::from(begun));
-            tally.leave(t, busy);
-        }
-        let mut record = LoopRecord::new(
-            globals.schedule.kind.clone(),
-            u64::from(pieces),
-            &placement,
-            &tally,
-        );
-        record.elapsed_ns = ns;
-        record.learning = if plan.is_some() {
-            Learning::Settled
-        } else if record
-            .nodes
-            .iter()
-            .all(|n| n.threads == 0 || n.iterations > 0)
-        {
-            Learning::Probed
-        } else {
-            Learning::Undecided
-        };
-        record.decision = plan.or_else(|| {
-            let inputs: Vec<NodeInput> = record
-                .nodes
-                .iter()
-                .map(|n| NodeInput {
-                    threads: n.threads,
-                    rate: n.rate(),
-                    ..NodeInput::default()
-                })
-                .collect();
-            Some(Arc::new(decide(&inputs, &Rules::default())))
+        known::learn_pieces(key, |rules| {
+            let known = known.as_deref();
+            deal::record(
+                schedule,
+                pieces,
+                &placement,
+                &outcome.runners,
+                ns,
+                known,
+                rules,
+            )
         });
-        known::learn_pieces(key, record);
     }
     Some(team.lever())
 }

@@ -1,0 +1,171 @@
+//! How the pieces of a region are dealt to its runners, and what its execution leaves to be learned.
+//!
+//! To the scheduler a region that is run as virtual threads is a loop whose iterations are its pieces
+//! ([`crate::virtual_team`]). What is known of such a loop says who gets how many of them; what each runner
+//! took says, by the same rules as for any other loop, how to go on.
+
+use crate::cache::Known;
+use crate::decide::{decide, NodeInput, Rules};
+use crate::record::{Learning, LoopRecord, Tally};
+use crate::schedule::Kind;
+use crate::team::Team;
+use std::sync::Arc;
+
+/// How pieces are dealt to runners.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deal {
+    /// What each runner gets, in proportion.
+    pub weights: Vec<f64>,
+    /// Runners keep to their blocks: nothing is stolen.
+    pub keep: bool,
+    /// Nanoseconds that each runner needs for a piece; 0: not known.
+    pub paces: Vec<f64>,
+}
+
+impl Deal {
+    /// For the runners of `team` under `schedule`, by what is `known` of the region. `suspends`: its virtual
+    /// threads wait for each other, so that shares were learned for stretches in which nobody can steal.
+    #[must_use]
+    pub fn new(schedule: &Kind, team: &Team, known: Option<&Known>, suspends: bool) -> Deal {
+        let threads = team.threads();
+        let rate = |t: usize| {
+            let rate = known?.rates.get(team.node_of(t)).copied()?;
+            rate.map(|r| r.ns_per_iteration)
+        };
+        let each = |weight: &dyn Fn(usize) -> f64| (0..threads).map(weight).collect();
+        let plan = known.and_then(|k| k.plan.as_deref());
+        let (weights, keep) = match (schedule, plan) {
+            (Kind::StaticCsr { ratios }, _) => {
+                let ratio = |t| ratios.get(team.node_of(t)).copied().unwrap_or(0.0);
+                (each(&ratio), true)
+            }
+            (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, Some(plan)) => {
+                let shares: Vec<f64> = plan.shares().collect();
+                let share = |t| {
+                    let node = team.node_of(t);
+                    let here = team.nodes()[node].threads;
+                    shares.get(node).copied().unwrap_or(0.0) / f64::from(here.max(1))
+                };
+                // One node alone is not helped by the others.
+                (each(&share), suspends || plan.one_node().is_some())
+            }
+            (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, None) => {
+                // By what earlier executions measured, if they did.
+                let all = (0..threads).all(|t| rate(t).is_some());
+                let speed = |t| rate(t).filter(|_| all).map_or(1.0, |ns| 1.0 / ns);
+                (each(&speed), false)
+            }
+            _ => (vec![1.0; threads], false),
+        };
+        Deal {
+            weights,
+            keep,
+            paces: each(&|t| rate(t).unwrap_or(0.0)),
+        }
+    }
+}
+
+/// The record of one execution of a region in `pieces` on `team`, in `elapsed_ns` nanoseconds. `runners`: for
+/// each, nanoseconds in the program's code, and pieces begun. `known` is what the execution was
+/// [dealt](Deal::new) by.
+#[must_use]
+pub fn record(
+    schedule: &Kind,
+    pieces: u32,
+    team: &Team,
+    runners: &[(u64, u32)],
+    elapsed_ns: u64,
+    known: Option<&Known>,
+    rules: &Rules,
+) -> LoopRecord {
+    let tally = Tally::new(team.threads());
+    for (t, &(busy_ns, begun)) in runners.iter().enumerate() {
+        tally.arrive(t);
+        tally.add(t, u64::from(begun));
+        tally.leave(t, busy_ns);
+    }
+    let mut record = LoopRecord::new(schedule.clone(), u64::from(pieces), team, &tally);
+    record.elapsed_ns = elapsed_ns;
+    let plan = known.and_then(|k| k.plan.as_ref());
+    let all_worked = record
+        .nodes
+        .iter()
+        .all(|n| n.threads == 0 || n.iterations > 0);
+    record.learning = match plan {
+        Some(_) => Learning::Settled,
+        None if all_worked => Learning::Probed,
+        None => Learning::Undecided,
+    };
+    record.decision = plan.map(Arc::clone).or_else(|| {
+        let inputs: Vec<NodeInput> = record
+            .nodes
+            .iter()
+            .map(|n| NodeInput {
+                threads: n.threads,
+                rate: n.rate(),
+                power: n.power,
+                ..NodeInput::default()
+            })
+            .collect();
+        Some(Arc::new(decide(&inputs, rules)))
+    });
+    record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::Objective;
+    use crate::energy::Power;
+
+    const HETPROBE: Kind = Kind::HetProbe { probe: 0.1 };
+
+    /// A fast core that draws 30 W and one of a third of its speed that draws 2 W.
+    fn unlike() -> Team {
+        let draws = |core_watts| {
+            Some(Power {
+                idle_watts: 0.0,
+                core_watts,
+            })
+        };
+        Team::placed(&[0, 1], 2).with_power(&[draws(30.0), draws(2.0)])
+    }
+
+    #[test]
+    fn the_first_execution_decides_by_the_objective_that_was_asked_for() {
+        let decided = |objective| {
+            let rules = Rules {
+                objective,
+                ..Rules::default()
+            };
+            let runners = [(1_200_000, 12), (1_200_000, 4)];
+            let r = record(&HETPROBE, 16, &unlike(), &runners, 1_200_000, None, &rules);
+            assert_eq!(r.learning, Learning::Probed);
+            let d = r.decision.expect("there is always one");
+            (d.one_node(), d.rules.objective)
+        };
+        assert_eq!(decided(Objective::Time), (None, Objective::Time));
+        assert_eq!(decided(Objective::Energy), (Some(1), Objective::Energy));
+    }
+
+    #[test]
+    fn who_is_faster_gets_more_and_who_is_unknown_the_same() {
+        let team = unlike();
+        let fresh = Deal::new(&HETPROBE, &team, None, true);
+        assert_eq!((fresh.weights, fresh.keep), (vec![1.0, 1.0], false));
+        let ratios = Kind::StaticCsr {
+            ratios: [3.0, 1.0].into(),
+        };
+        let told = Deal::new(&ratios, &team, None, false);
+        assert_eq!((told.weights, told.keep), (vec![3.0, 1.0], true));
+        assert_eq!(told.paces, [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_node_that_began_nothing_is_not_known() {
+        let runners = [(1000, 16), (0, 0)];
+        let rules = Rules::default();
+        let r = record(&HETPROBE, 16, &unlike(), &runners, 1000, None, &rules);
+        assert_eq!(r.learning, Learning::Undecided);
+    }
+}
