@@ -1,7 +1,7 @@
 //! What a thread keeps for [`super`]: plain values, and its number in the process.
 
-use crate::init;
 use crate::icv::ProcBind;
+use crate::init;
 use crate::worksharing::posts::Announced;
 use core::cell::{Cell, RefCell};
 use hetmp_core::lock::Lock;
