@@ -230,6 +230,8 @@ pub(crate) fn never_returns(name: &str) -> bool {
         "_ZSt9terminatev",
         "_ZSt10unexpectedv",
         "GOMP_error",
+        "Py_FatalError",
+        "_Py_FatalErrorFunc",
         "err",
         "errx",
     ];
@@ -632,6 +634,9 @@ const TEXT: &[&str] = &[
     "_gfortran_internal_unpack",
     "_gfortran_adjustl",
     "_gfortran_adjustr",
+    // Python's, where code without its lock takes it for a moment.
+    "PyGILState_Ensure",
+    "PyGILState_Release",
     "_gfortran_st_write",
     "_gfortran_st_write_done",
 ];

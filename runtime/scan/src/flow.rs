@@ -120,6 +120,11 @@ impl Analysis<'_> {
         let exit = self.follow(entry, &state);
         let findings = std::mem::replace(&mut self.findings, outer);
         self.active.pop();
+        let mut findings = findings;
+        if matches!(exit, Ok(None)) {
+            // Who ends the program may say what the counter was.
+            findings.ticket = None;
+        }
         self.findings.merge(&findings);
         let exit = exit?;
         self.known.entry(entry).or_default().push(Known {

@@ -367,9 +367,8 @@ impl<'a> Function<'a> {
                 mark |= LAST;
             }
         }
-        // A copy of nothing is nothing.
-        let copies = effect.moves.as_ref().is_some_and(|moves| moves.copies);
-        if mark != 0 || !copies {
+        // What is made of nothing is nothing.
+        if mark != 0 {
             mark |= SET;
         }
         for &l in &effect.kills {
@@ -383,8 +382,8 @@ impl<'a> Function<'a> {
         }
         if effect.exchanges {
             // Whether somebody came in between says nothing about the value.
-            state[FLAGS] = 0;
-            state[0] = 0;
+            state[FLAGS] = SET;
+            state[0] = SET;
         }
     }
 }

@@ -371,6 +371,45 @@ void refused_numbered_passed(int n) {
     }
 }
 
+static __attribute__((noinline, noreturn)) void give_up(const char *what, int count)
+{
+    if (count > 7) abort();
+    size = *what + count;
+    exit(3);
+}
+
+void fits_counted_references(int n) {
+#pragma omp parallel
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+        int old = __atomic_fetch_sub(&counts[3], 1, __ATOMIC_ACQ_REL);
+        if (old <= 1) {
+            if (old == 1) chosen = 1;
+            else give_up("%d", old);
+        }
+    }
+}
+
+static __attribute__((noinline)) void go_on(const char *what, int count)
+{
+    if (count > 7) abort();
+    size = *what + count;
+}
+
+void refused_counted_references(int n) {
+#pragma omp parallel
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= 2;
+        int old = __atomic_fetch_sub(&counts[3], 1, __ATOMIC_ACQ_REL);
+        if (old <= 1) {
+            if (old == 1) chosen = 1;
+            else go_on("%d", old);
+        }
+    }
+}
+
 void refused_no_loop(void) {
 #pragma omp parallel
 #pragma omp critical
