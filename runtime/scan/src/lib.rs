@@ -23,7 +23,9 @@
 //!
 //! **What is assumed.** The code was made by a compiler from a program that
 //! keeps within its arrays: an index into an array of the frame does not reach
-//! another variable of the frame. Code that only a debugger or a signal
+//! another variable of the frame, and a pointer into the frame reaches nothing
+//! below the place that it was made from (nor, where that is lost, below the
+//! lowest place whose address was taken). Code that only a debugger or a signal
 //! handler enters is not seen. Nor are threads that number themselves by
 //! counting up a shared variable in another way than by `lock xadd`, or by
 //! asking somebody else than the runtime; and what a function that was not followed does ([`Calls::unknown`]). Two ways

@@ -12,7 +12,10 @@
 //! are the static ones. What lives from one of their iterations to the next is
 //! an index (it starts at the chunk's first iteration and grows by a constant),
 //! a counter (it starts elsewhere), a sum that starts at zero, or makes the
-//! function be refused. From there a data flow over registers, flags and words
+//! function be refused. What was never set before the loop does not live on: an
+//! iteration that reads it has written it (a scratch array). Nor does what comes
+//! around as a copy of what it was a copy of when the loop began (a spilled
+//! register). From there a data flow over registers, flags and words
 //! of the frame finds out what is stored, passed, used as an address or
 //! branched upon:
 //!
