@@ -88,6 +88,9 @@ pub struct OmpArgs {
     /// Only these suites, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
     suites: Vec<Suite>,
+    /// Who compiles the programs: gcc (then the other runtime is libgomp) or clang (clang 19, libomp)
+    #[arg(long, value_name = "NAME", value_enum, default_value = "gcc")]
+    compiler: programs::Compiler,
     /// The library to compare [default: $HETMP_LIB, else libhetmp.so beside this program].
     /// Given the path of the system's libgomp.so.1, the tool compares libgomp with itself
     #[arg(long, value_name = "PATH")]
@@ -131,7 +134,7 @@ impl OmpArgs {
 /// could not start (no compiler, no library, a file that cannot be written).
 pub fn omp(args: &OmpArgs) -> Result<ExitCode> {
     let library = find_library(args.lib.as_deref())?;
-    let programs = Programs::build()?;
+    let programs = Programs::build(args.compiler)?;
     let system = System {
         base: Runtime::system(&programs)?,
         ours: Runtime::preloaded(library),
@@ -139,7 +142,8 @@ pub fn omp(args: &OmpArgs) -> Result<ExitCode> {
     system.ours.check(&programs)?;
 
     let mut report = report::Report {
-        machine: machine::Machine::look(),
+        machine: machine::Machine::look(args.compiler),
+        peer: args.compiler.runtime(),
         base: system.base.file.display().to_string(),
         library: system.ours.file.display().to_string(),
         self_check: system.base.file == system.ours.file,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::process::Command;
 
+use crate::programs::Compiler;
 use serde::Serialize;
 
 /// Facts that a reader of a table of times needs beside it. A fact that this
@@ -23,7 +24,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(crate) fn look() -> Self {
+    pub(crate) fn look(compiler: Compiler) -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Machine {
             date: first_line("date", &["--iso-8601=seconds"]),
@@ -33,7 +34,7 @@ impl Machine {
                 .map_or_else(not_available, |(_, name)| name.to_owned()),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
             kernel: first_line("uname", &["-sr"]),
-            compiler: first_line("gcc", &["--version"]),
+            compiler: first_line(compiler.command(), &["--version"]),
             governor: file_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             load_before: file_line("/proc/loadavg")
                 .split(' ')

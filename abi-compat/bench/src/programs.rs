@@ -29,6 +29,33 @@ const PROGRAMS: [&str; 10] = [
 /// Programs that know nothing of OpenMP: neither compiled nor linked for it.
 const WITHOUT_OPENMP: [&str; 2] = ["plain", "busy"];
 
+/// Who compiles the programs, and with that whose runtime they ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Compiler {
+    /// gcc: libgomp.
+    Gcc,
+    /// clang 19: libomp.
+    Clang,
+}
+
+impl Compiler {
+    /// The command.
+    pub(crate) fn command(self) -> &'static str {
+        match self {
+            Compiler::Gcc => "gcc",
+            Compiler::Clang => "clang-19",
+        }
+    }
+
+    /// The runtime that its programs find by themselves.
+    pub(crate) fn runtime(self) -> &'static str {
+        match self {
+            Compiler::Gcc => "libgomp",
+            Compiler::Clang => "libomp",
+        }
+    }
+}
+
 /// The compiled programs. They lie beside the runner in the target folder,
 /// named by a hash of their sources: an edited source is another program.
 pub(crate) struct Programs {
@@ -38,13 +65,16 @@ pub(crate) struct Programs {
 
 impl Programs {
     /// Compiles what is not there yet.
-    pub(crate) fn build() -> Result<Self> {
+    pub(crate) fn build(compiler: Compiler) -> Result<Self> {
         let sources = library::root().join("c-tests/bench");
         let source = |name: &str| sources.join(format!("{name}.c"));
         let shared = source("harness");
 
         let mut hasher = DefaultHasher::new();
         FLAGS.hash(&mut hasher);
+        if compiler != Compiler::Gcc {
+            compiler.command().hash(&mut hasher);
+        }
         let programs = PROGRAMS.iter().map(|name| source(name));
         for file in programs.chain([shared.clone(), sources.join("harness.h")]) {
             fs::read(&file)
@@ -60,7 +90,7 @@ impl Programs {
 
         for name in PROGRAMS {
             if !programs.path(name).exists() {
-                programs.compile(name, &source(name), &shared)?;
+                programs.compile(compiler, name, &source(name), &shared)?;
             }
         }
         Ok(programs)
@@ -71,23 +101,31 @@ impl Programs {
         self.folder.join(format!("{name}-{:016x}", self.hash))
     }
 
-    fn compile(&self, name: &str, source: &Path, shared: &Path) -> Result<()> {
+    fn compile(&self, compiler: Compiler, name: &str, source: &Path, shared: &Path) -> Result<()> {
         // Compiled beside the goal and renamed: another run that starts at the
         // same moment must not execute half a file.
         let part = self
             .folder
             .join(format!("{name}-{}.part", std::process::id()));
-        let mut gcc = Command::new("gcc");
-        gcc.args(FLAGS).arg("-o").arg(&part).arg(source);
+        let mut command = Command::new(compiler.command());
+        command.args(FLAGS).arg("-o").arg(&part).arg(source);
         if !WITHOUT_OPENMP.contains(&name) {
-            gcc.arg("-fopenmp").arg(shared);
+            command.arg("-fopenmp").arg(shared);
+            if compiler == Compiler::Clang {
+                // Atomic operations on 16 bytes, which gcc's runtime has itself.
+                command.arg("-latomic");
+            }
         }
-        let output = gcc
-            .output()
-            .context("compiler gcc: installed (scripts/setup does it)")?;
+        let output = command.output().with_context(|| {
+            format!(
+                "compiler {}: installed (scripts/setup does it)",
+                compiler.command()
+            )
+        })?;
         if !output.status.success() {
             bail!(
-                "program {name}.c: one that gcc compiles, but it says\n{}",
+                "program {name}.c: one that {} compiles, but it says\n{}",
+                compiler.command(),
                 String::from_utf8_lossy(&output.stderr)
             );
         }

@@ -13,7 +13,9 @@ use super::{stats, Suite};
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
-    /// The library compared with: the system's libgomp.
+    /// Its name: libgomp, or for programs that clang compiled libomp.
+    pub(crate) peer: &'static str,
+    /// The library compared with: the system's.
     pub(crate) base: String,
     /// The library compared.
     pub(crate) library: String,
@@ -117,7 +119,7 @@ impl Report {
             machine.cpu, machine.cores, machine.kernel, machine.governor, machine.load_before
         );
         println!("compiler  {}", machine.compiler);
-        println!("libgomp   {}", self.base);
+        println!("{:<9} {}", self.peer, self.base);
         println!(
             "ours      {}{}",
             self.library,
@@ -129,10 +131,12 @@ impl Report {
         );
         print_floor("floor     ", &self.floor_before);
         println!(
-            "method    {} rounds of libgomp and ours in turns, {} ms a row; ratio = ours/libgomp, \
+            "method    {} rounds of {peer} and ours in turns, {} ms a row; ratio = ours/{peer}, \
              median (min-max) of the rounds;\n          + above {CLOSE}, ! above {BOUND}, ? above, but not beyond \
              chance (rank sum, 2.5 %), = neither overhead can be told from none",
-            self.rounds, self.row_ms
+            self.rounds,
+            self.row_ms,
+            peer = self.peer
         );
         if machine.load_before > 0.5 {
             println!(
@@ -145,7 +149,7 @@ impl Report {
         println!("\n{config}, {program}");
         println!(
             "  {:<28} {:>10} {:>10}    {:>6}   {:<14}  x two hops",
-            "", "libgomp", "ours", "ratio", "min-max"
+            "", self.peer, "ours", "ratio", "min-max"
         );
     }
 
@@ -168,22 +172,23 @@ impl Report {
             row.verdict().mark(),
             format!("{:.2}-{:.2}", row.ratio_min, row.ratio_max),
             row.two_hops_us.map_or_else(String::new, |floor| format!(
-                "{:.1} of {floor:.3} us (libgomp {:.1})",
+                "{:.1} of {floor:.3} us ({} {:.1})",
                 row.ours / floor,
+                self.peer,
                 row.base / floor
             ))
         );
     }
 
     pub(crate) fn print_startup(&self, startup: &Startup) {
-        let s = startup;
+        let (s, peer) = (startup, self.peer);
         println!("\nstart-up");
         println!(
-            "  a program without OpenMP, spawn to exit: {:.3} ms; preloaded libgomp adds {:.3}, ours {:.3} ms",
+            "  a program without OpenMP, spawn to exit: {:.3} ms; preloaded {peer} adds {:.3}, ours {:.3} ms",
             s.plain_none_ms, s.added_base_ms, s.added_ours_ms
         );
         println!(
-            "  main to the end of the first region (2 threads): libgomp {:.1}, ours {:.1} us ({:.2}); second region {:.2}, {:.2} us",
+            "  main to the end of the first region (2 threads): {peer} {:.1}, ours {:.1} us ({:.2}); second region {:.2}, {:.2} us",
             s.first_base_us,
             s.first_ours_us,
             s.first_ours_us / s.first_base_us,
@@ -191,7 +196,7 @@ impl Report {
             s.second_ours_us
         );
         println!(
-            "  that program, spawn to exit: libgomp {:.3}, ours {:.3} ms ({:.2})",
+            "  that program, spawn to exit: {peer} {:.3}, ours {:.3} ms ({:.2})",
             s.exec_base_ms,
             s.exec_ours_ms,
             s.exec_ours_ms / s.exec_base_ms

@@ -85,7 +85,7 @@ struct Report<'a> {
 /// # Errors
 /// A program that cannot be compiled, a file that cannot be written.
 pub fn shmem(args: &ShmemArgs) -> Result<ExitCode> {
-    let machine = Machine::look();
+    let machine = Machine::look(crate::programs::Compiler::Gcc);
     let prefix = args
         .prefix
         .clone()

@@ -201,7 +201,7 @@ pub fn gio(args: &GioArgs) -> Result<ExitCode> {
         args,
         jobs: Jobs::compile(&prefix)?,
         report: Report {
-            machine: Machine::look(),
+            machine: Machine::look(crate::programs::Compiler::Gcc),
             engine: args.engine.clone(),
             rounds,
             threads: args.threads,

@@ -227,7 +227,7 @@ pub fn mq(args: &MqArgs) -> Result<ExitCode> {
         quick: args.quick,
         rounds,
         report: Report {
-            machine: Machine::look(),
+            machine: Machine::look(crate::programs::Compiler::Gcc),
             rounds,
             rows: Vec::new(),
         },

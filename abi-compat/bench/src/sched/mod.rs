@@ -137,7 +137,7 @@ pub fn sched(args: &SchedArgs) -> Result<ExitCode> {
     };
     bench.check()?;
     let mut report = Report {
-        machine: Machine::look(),
+        machine: Machine::look(crate::programs::Compiler::Gcc),
         library: bench.library.display().to_string(),
         unlike: cores.unlike(args.speed),
         alike: cores.alike(),
