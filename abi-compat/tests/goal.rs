@@ -9,6 +9,7 @@
 //! | `ranks=2 4` | only so many |
 //! | `engine=user` | only this one |
 //! | `env=NAME=VALUE` | a further run with this variable; may come several times |
+//! | `file` | gets the name of a file, where rank 0 writes the line; how the job ends does not matter |
 //! | `ends=STATUS TEXT` | ends with this status, and with `TEXT` on standard error, instead of the line |
 
 use hetmp_abi_compat::{exec, library};
@@ -17,7 +18,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// For a loaded machine; what hangs is to be seen all the same.
+const LIMIT: Duration = Duration::from_secs(120);
 
 #[derive(Clone, Debug)]
 struct Program {
@@ -27,6 +31,7 @@ struct Program {
     engines: Vec<String>,
     env: Vec<(String, String)>,
     ends: Option<(i32, String)>,
+    file: bool,
 }
 
 fn folder() -> PathBuf {
@@ -46,6 +51,7 @@ fn read(source: PathBuf) -> Program {
         engines: vec!["user".to_owned(), "thread".to_owned()],
         env: vec![],
         ends: None,
+        file: false,
     };
     for line in text.lines().take(12) {
         let Some((_, setting)) = line.split_once("goal-test: ") else {
@@ -63,11 +69,12 @@ fn read(source: PathBuf) -> Program {
                 let (name, value) = value.split_once('=').expect("env=NAME=VALUE");
                 program.env.push((name.to_owned(), value.to_owned()));
             }
+            "file" => program.file = true,
             "ends" => {
                 let (status, text) = value.split_once(' ').expect("ends=STATUS TEXT");
                 program.ends = Some((status.parse().expect("a status"), text.to_owned()));
             }
-            _ => panic!("hetmp: line {line}: ranks, engine, env and ends are accepted"),
+            _ => panic!("hetmp: line {line}: ranks, engine, env, file and ends are accepted"),
         }
     }
     program
@@ -116,8 +123,7 @@ fn start(path: &Path, args: &[String], env: &[(String, String)]) -> exec::Outcom
         args,
         env,
         dir: &library::root(),
-        // A loaded machine; what hangs is to be seen all the same.
-        limit: Duration::from_secs(120),
+        limit: LIMIT,
         merge: false,
     })
     .expect("a program that starts")
@@ -188,6 +194,18 @@ fn verdict(program: &Program, ranks: u32, out: &exec::Outcome) -> Result<(), Fai
     Ok(())
 }
 
+/// Waits for the line in a file.
+fn written(file: &Path) -> Result<String, Failed> {
+    let end = Instant::now() + LIMIT;
+    loop {
+        match fs::read_to_string(file) {
+            Ok(text) if text.ends_with('\n') => return Ok(text),
+            _ if Instant::now() > end => return Err("nothing in the file".into()),
+            _ => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+}
+
 fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
     static BUILT: std::sync::Mutex<Vec<(String, PathBuf)>> = std::sync::Mutex::new(Vec::new());
     let path = {
@@ -216,6 +234,21 @@ fn run(program: &Program, engine: &str, way: &str) -> Result<(), Failed> {
                 ranks.to_string(),
                 path.display().to_string(),
             ];
+            if program.file {
+                let file = scratch().join(format!("{}-{engine}-{way}-{ranks}", program.name));
+                let _ = fs::remove_file(&file);
+                let args = [&args[..], &[file.display().to_string()]].concat();
+                let said = start(&hetrun, &args, &env);
+                let text = written(&file).map_err(|e| {
+                    let errors = String::from_utf8_lossy(&said.stderr).into_owned();
+                    format!("{ranks} ranks: {}: {errors}", e.message().unwrap_or(""))
+                })?;
+                let ends = format!(" checks on rank 0 of {ranks}\n");
+                if !text.ends_with(&ends) {
+                    return Err(format!("{ranks} ranks: {text}").into());
+                }
+                continue;
+            }
             let out = start(&hetrun, &args, &env);
             verdict(program, *ranks, &out)
                 .map_err(|e| format!("{ranks} ranks, {env:?}: {}", e.message().unwrap_or("")))?;

@@ -13,14 +13,14 @@ static long gtest_checks;
 /* Ends the program, and so the job, where a condition does not hold. */
 #define CHECK(condition) gtest_check((condition), #condition, __LINE__)
 
-static int me(void)
+static inline int me(void)
 {
     int rank = -1;
     GOAL_Rank(&rank);
     return rank;
 }
 
-static int ranks(void)
+static inline int ranks(void)
 {
     int size = -1;
     GOAL_Size(&size);
@@ -39,14 +39,14 @@ static void gtest_check(int holds, const char *what, int line)
     }
 }
 
-static void begin(const char *name)
+static inline void begin(const char *name)
 {
     gtest_name = name;
     CHECK(GOAL_Init() == GOAL_SUCCESS);
 }
 
 /* All processes: leaves the job, and says that everything was right. */
-static int finish(void)
+static inline int finish(void)
 {
     int rank = me(), size = ranks();
     CHECK(goal_barrier() == GOAL_SUCCESS);

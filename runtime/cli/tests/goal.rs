@@ -262,3 +262,31 @@ fn an_algorithm_of_msccl_is_imported_and_runs_with_data() {
         assert!(out.contains("the data are those of an alltoall"), "{out}");
     }
 }
+
+#[test]
+fn calibration_names_a_choice_that_is_accepted() {
+    let ran = Command::new(env!("CARGO_BIN_EXE_hetrun"))
+        .args(["-n", "3", env!("CARGO_BIN_EXE_hetmp"), "calibrate", "goal"])
+        .args(["--longest", "512", "--rounds", "1"])
+        .output()
+        .unwrap();
+    let out = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success(), "{out}");
+    let choice = out
+        .lines()
+        .find_map(|l| l.strip_prefix("HETMP_GOAL_CHOICE="));
+    let choice = choice.expect("a last line");
+    let names: Vec<&str> = choice
+        .split(',')
+        .filter_map(|p| p.split('=').next())
+        .collect();
+    assert_eq!(names, ["allreduce", "allgather", "alltoall"]);
+    // Tables of three collectives at 8, 32, 128 and 512 bytes.
+    assert_eq!(
+        out.lines()
+            .filter(|l| l.split_whitespace().count() == 4)
+            .count(),
+        12,
+        "{out}"
+    );
+}

@@ -83,21 +83,14 @@ pub enum Collective {
     },
 }
 
-/// From this size on, an allreduce goes around a ring: each rank then sends two vectors in all, instead of one for each
-/// power of two.
-const RING_REDUCE: u64 = 64 << 10;
-/// From this size of all blocks on, an allgather goes around a ring, which needs no copy in the scratchpad.
-const RING_GATHER: u64 = 64 << 10;
-/// Up to this size of a block, an all-to-all of at least [`BRUCK_RANKS`] ranks takes log2 steps.
-const BRUCK: u64 = 128;
-/// See [`BRUCK`].
+/// With fewer ranks, log2 steps of an all-to-all save too few messages.
 const BRUCK_RANKS: u32 = 8;
 
 impl Collective {
-    /// Bytes of segments 0 and 1 of this rank.
+    /// This rank's graph, by the algorithm that the settings choose.
     ///
     /// # Errors
-    /// As [`Collective::graph`].
+    /// A root or neighbour that is no rank, or lengths beyond what a graph can have.
     pub fn graph(&self, rank: u32, ranks: u32, settings: &Settings) -> Result<Graph, Error> {
         match self {
             Collective::Barrier => c::barrier(rank, ranks),
@@ -105,7 +98,7 @@ impl Collective {
             Collective::Reduce { root, vector } => c::reduce(rank, ranks, *root, *vector),
             Collective::Allreduce { vector } => {
                 let ring = match settings.allreduce {
-                    Allreduce::Auto => ranks > 2 && vector.bytes() >= RING_REDUCE,
+                    Allreduce::Auto => ranks > 2 && vector.bytes() >= settings.choice.allreduce,
                     Allreduce::Doubling => false,
                     Allreduce::Ring => true,
                 };
@@ -119,7 +112,9 @@ impl Collective {
             Collective::Scatter { root, bytes } => c::scatter(rank, ranks, *root, *bytes),
             Collective::Allgather { bytes } => {
                 let ring = match settings.allgather {
-                    Allgather::Auto => bytes.saturating_mul(ranks.into()) >= RING_GATHER,
+                    Allgather::Auto => {
+                        bytes.saturating_mul(ranks.into()) >= settings.choice.allgather
+                    }
                     Allgather::Log => false,
                     Allgather::Ring => true,
                 };
@@ -131,7 +126,7 @@ impl Collective {
             }
             Collective::Alltoall { bytes } => {
                 let bruck = match settings.alltoall {
-                    Alltoall::Auto => ranks >= BRUCK_RANKS && *bytes <= BRUCK,
+                    Alltoall::Auto => ranks >= BRUCK_RANKS && *bytes <= settings.choice.alltoall,
                     Alltoall::Direct => false,
                     Alltoall::Bruck => true,
                 };

@@ -4,7 +4,6 @@ use crate::link::{Here, Link, Look, Posts};
 use crate::memory::Bound;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::sys;
-use hetmp_goal::graph::Work;
 use hetmp_goal::rank::{Event, Failure, Handle, Limits, Rank, StartError, State};
 use hetmp_goal::schedule::Schedule;
 use std::sync::{Arc, OnceLock};
@@ -136,8 +135,7 @@ impl Driver {
                 self.link(*peer);
             }
         }
-        let needs_time = |w: &Work| matches!(w, Work::Timestamp { .. } | Work::Calc { .. });
-        let clocked = traced || schedule.works().any(|w| needs_time(&w));
+        let clocked = traced || schedule.is_timed();
         self.rank.trace(traced);
         let now = if clocked { sys::monotonic_ns() } else { 0 };
         let run = self.rank.start(schedule, context, Box::new(memory), now)?;

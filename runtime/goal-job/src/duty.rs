@@ -20,7 +20,7 @@ const STOP: u32 = 1 << 31;
 
 /// The hand-off between the program's threads and the progress thread.
 #[derive(Debug)]
-pub(crate) struct Duty {
+pub struct Duty {
     /// Runs that have not ended, and [`STOP`].
     open: AtomicU32,
     /// Threads that wait, and make progress meanwhile.
@@ -29,7 +29,12 @@ pub(crate) struct Duty {
 }
 
 impl Duty {
-    pub(crate) fn new() -> Duty {
+    /// Nothing runs, and nobody waits.
+    #[allow(
+        clippy::new_without_default,
+        reason = "a state of one process, made once"
+    )]
+    pub fn new() -> Duty {
         Duty {
             open: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
@@ -38,48 +43,48 @@ impl Duty {
     }
 
     /// So many runs have not ended now. Called by whoever has worked on the runs, while it still owns them.
-    pub(crate) fn runs(&self, open: u32) {
+    pub fn runs(&self, open: u32) {
         let stop = self.open.load(Ordering::Relaxed) & STOP;
         self.open.store(open | stop, Ordering::SeqCst);
     }
 
     /// A thread begins to wait: the progress thread goes off duty when it looks next.
-    pub(crate) fn wait_begins(&self) {
+    pub fn wait_begins(&self) {
         self.waiting.fetch_add(1, Ordering::SeqCst);
     }
 
     /// It has what it waited for.
-    pub(crate) fn wait_ends(&self) {
+    pub fn wait_ends(&self) {
         self.waiting.fetch_sub(1, Ordering::SeqCst);
         self.call();
     }
 
     /// Wakes the progress thread if there is something for it to do. After [`Duty::runs`].
-    pub(crate) fn call(&self) {
+    pub fn call(&self) {
         if self.is_on() {
             self.flag.nudge();
         }
     }
 
     /// The thread is to end.
-    pub(crate) fn stop(&self) {
+    pub fn stop(&self) {
         self.open.fetch_or(STOP, Ordering::SeqCst);
         self.flag.nudge();
     }
 
     /// Whether the progress thread is to end.
-    pub(crate) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.open.load(Ordering::SeqCst) & STOP != 0
     }
 
     /// Whether the progress thread has to look after the runs.
-    pub(crate) fn is_on(&self) -> bool {
+    pub fn is_on(&self) -> bool {
         let open = self.open.load(Ordering::SeqCst);
         open & STOP != 0 || open > 0 && self.waiting.load(Ordering::SeqCst) == 0
     }
 
     /// Sleeps until the thread is on duty. For the progress thread.
-    pub(crate) fn sleep_until_on(&self) {
+    pub fn sleep_until_on(&self) {
         #[cfg(not(loom))]
         self.flag.sleep_nudged(u64::MAX, &mut || self.is_on());
         // The model's way to sleep on a flag that is only nudged: epoch 1 is never reached.
@@ -95,73 +100,5 @@ impl Duty {
             },
             &mut |_| {},
         );
-    }
-}
-
-#[cfg(all(test, loom))]
-mod models {
-    use super::*;
-    use hetmp_core::sync::AtomicU32 as Work;
-    use loom::sync::{Arc, Mutex};
-
-    /// One run is begun without a wait: the progress thread, wherever it is, ends it; then the thread is stopped, and
-    /// ends. A missed wake-up shows as a deadlock.
-    #[test]
-    fn a_run_without_a_waiter_is_moved_on() {
-        loom::model(|| {
-            let duty = Arc::new(Duty::new());
-            let open = Arc::new(Mutex::new(0u32));
-            let done = Arc::new(Work::new(0));
-            let (d, o, e) = (duty.clone(), open.clone(), done.clone());
-            let thread = loom::thread::spawn(move || loop {
-                d.sleep_until_on();
-                if d.is_stopped() {
-                    return;
-                }
-                let mut open = o.lock().unwrap();
-                if *open > 0 {
-                    *open -= 1;
-                    d.runs(*open);
-                    e.store(1, Ordering::Release);
-                }
-            });
-            {
-                let mut open = open.lock().unwrap();
-                *open += 1;
-                duty.runs(*open);
-            }
-            duty.call();
-            while done.load(Ordering::Acquire) == 0 {
-                loom::thread::yield_now();
-            }
-            duty.stop();
-            thread.join().unwrap();
-        });
-    }
-
-    /// Two runs; the program waits for the first one itself, then leaves the second to the thread.
-    #[test]
-    fn what_a_waiter_leaves_the_thread_takes() {
-        loom::model(|| {
-            let duty = Arc::new(Duty::new());
-            let open = Arc::new(Mutex::new(2u32));
-            duty.runs(2);
-            duty.wait_begins();
-            let (d, o) = (duty.clone(), open.clone());
-            let thread = loom::thread::spawn(move || {
-                d.sleep_until_on();
-                let mut open = o.lock().unwrap();
-                assert!(*open == 1, "on duty while the program waits");
-                *open -= 1;
-                d.runs(*open);
-            });
-            {
-                let mut open = open.lock().unwrap();
-                *open -= 1;
-                duty.runs(*open);
-            }
-            duty.wait_ends();
-            thread.join().unwrap();
-        });
     }
 }

@@ -22,7 +22,7 @@ pub mod api;
 pub mod choice;
 #[cfg(not(loom))]
 mod driver;
-mod duty;
+pub mod duty;
 #[cfg(not(loom))]
 mod link;
 #[cfg(not(loom))]
@@ -38,4 +38,4 @@ pub use driver::Outcome;
 #[cfg(not(loom))]
 pub use memory::Segment;
 #[cfg(not(loom))]
-pub use settings::{Engine, Settings};
+pub use settings::{Allgather, Allreduce, Alltoall, Choice, Engine, Settings};

@@ -1,5 +1,6 @@
 //! The memory of one run: the program's own, by address, and the scratchpad.
 
+use hetmp_goal::element::{self, Arithmetic, DivisionByZero, Type};
 use hetmp_goal::memory::{Buffer, Memory, Space};
 
 /// Memory that a user's segment is bound to when a run starts.
@@ -24,6 +25,8 @@ impl Segment {
 pub(crate) struct Bound {
     segments: Box<[Segment]>,
     scratchpad: Vec<u8>,
+    /// Where that lies, taken once, so that all accesses come from one pointer.
+    pad: *mut u8,
 }
 
 // SAFETY: whoever started the run has promised that the segments are valid, and left alone, until it has ended; one
@@ -38,16 +41,18 @@ impl Bound {
     /// schedule uses of it meanwhile. Of [`Segment::ADDRESSES`] this holds for the pieces that the schedule uses.
     pub(crate) unsafe fn new(segments: Box<[Segment]>, scratchpad: u64) -> Option<Bound> {
         let bytes = usize::try_from(scratchpad).ok()?;
-        let mut pad = Vec::new();
-        pad.try_reserve_exact(bytes).ok()?;
-        pad.resize(bytes, 0);
+        let mut scratchpad = Vec::new();
+        scratchpad.try_reserve_exact(bytes).ok()?;
+        scratchpad.resize(bytes, 0);
+        let pad = scratchpad.as_mut_ptr();
         Some(Bound {
             segments,
-            scratchpad: pad,
+            scratchpad,
+            pad,
         })
     }
 
-    /// Where a piece lies; null for one without memory.
+    /// Where a piece lies; null for one without memory. The scratchpad is reached by its own pointer throughout.
     fn at(&self, piece: &Buffer) -> *mut u8 {
         match piece.space {
             Space::User(n) => match self.segments.get(usize::from(n)) {
@@ -57,11 +62,7 @@ impl Bound {
                 Some(s) => s.start.wrapping_add(piece.offset as usize),
                 None => core::ptr::null_mut(),
             },
-            Space::Scratchpad => self
-                .scratchpad
-                .as_ptr()
-                .cast_mut()
-                .wrapping_add(piece.offset as usize),
+            Space::Scratchpad => self.pad.wrapping_add(piece.offset as usize),
             Space::Void => core::ptr::null_mut(),
         }
     }
@@ -89,17 +90,51 @@ impl Memory for Bound {
     }
 
     fn write(&mut self, piece: &Buffer, from: &[u8]) {
-        match piece.space {
-            Space::Void => {}
-            Space::Scratchpad => {
-                let at = piece.offset as usize;
-                self.scratchpad[at..at + from.len()].copy_from_slice(from);
-            }
-            Space::User(_) if from.is_empty() => {}
+        if piece.space != Space::Void && !from.is_empty() {
             // SAFETY: as in `read`.
-            Space::User(_) => unsafe {
-                core::ptr::copy_nonoverlapping(from.as_ptr(), self.at(piece), from.len())
-            },
+            unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), self.at(piece), from.len()) }
         }
+    }
+
+    fn combine(
+        &mut self,
+        op: Arithmetic,
+        element: Type,
+        target: &Buffer,
+        operand: &Buffer,
+    ) -> Result<(), DivisionByZero> {
+        let (to, from) = (self.at(target), self.at(operand));
+        let n = target.bytes as usize;
+        if to.is_null() || from.is_null() || to.addr().abs_diff(from.addr()) < n {
+            let mut value = vec![0; n];
+            let mut other = vec![0; n];
+            self.read(target, &mut value);
+            self.read(operand, &mut other);
+            let done = element::apply(op, element, &mut value, &other);
+            self.write(target, &value);
+            return done;
+        }
+        // SAFETY: as in `read`, for both pieces, which are `n` bytes long (the schedule is validated) and apart from each
+        // other, as was tested.
+        let (value, other) = unsafe {
+            (
+                core::slice::from_raw_parts_mut(to, n),
+                core::slice::from_raw_parts(from, n),
+            )
+        };
+        element::apply(op, element, value, other)
+    }
+
+    fn copy(&mut self, into: &Buffer, from: &Buffer) {
+        let (to, source) = (self.at(into), self.at(from));
+        if to.is_null() {
+            return;
+        }
+        if source.is_null() {
+            let zeros = vec![0; into.bytes as usize];
+            return self.write(into, &zeros);
+        }
+        // SAFETY: as in `read`, for both pieces, which have one length and may overlap.
+        unsafe { core::ptr::copy(source, to, into.bytes as usize) }
     }
 }

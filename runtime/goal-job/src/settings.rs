@@ -56,6 +56,42 @@ pub enum Alltoall {
     Bruck,
 }
 
+/// Where one algorithm gives way to another: `HETMP_GOAL_CHOICE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// An allreduce of at least so many bytes goes around a ring.
+    pub allreduce: u64,
+    /// An allgather of at least so many bytes in all goes around a ring.
+    pub allgather: u64,
+    /// An all-to-all of blocks of up to so many bytes takes log2 steps.
+    pub alltoall: u64,
+}
+
+impl Choice {
+    /// Measured on two cores with shared memory: see `docs/goal.md`.
+    pub const DEFAULT: Choice = Choice {
+        allreduce: 32 << 10,
+        allgather: 64 << 10,
+        alltoall: 128,
+    };
+
+    /// `allreduce=BYTES,allgather=BYTES,alltoall=BYTES`, each of which may be left out.
+    pub fn parse(text: &str) -> Option<Choice> {
+        let mut choice = Choice::DEFAULT;
+        for part in text.split(',') {
+            let (name, bytes) = part.split_once('=')?;
+            let bytes = bytes.trim().parse().ok()?;
+            match name.trim() {
+                "allreduce" => choice.allreduce = bytes,
+                "allgather" => choice.allgather = bytes,
+                "alltoall" => choice.alltoall = bytes,
+                _ => return None,
+            }
+        }
+        Some(choice)
+    }
+}
+
 /// Settings of this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -69,6 +105,8 @@ pub struct Settings {
     pub allgather: Allgather,
     /// How an all-to-all goes.
     pub alltoall: Alltoall,
+    /// What [`Allreduce::Auto`] and the others choose by.
+    pub choice: Choice,
 }
 
 /// The value of a variable among some words; a wrong one is one line, and the first of the words holds.
@@ -91,6 +129,22 @@ fn word<T: Copy>(name: &str, words: &[(&str, T)]) -> T {
             words[0].1
         }
     }
+}
+
+fn choice() -> Choice {
+    let Some(value) = snapshot().get("HETMP_GOAL_CHOICE") else {
+        return Choice::DEFAULT;
+    };
+    let value = String::from_utf8_lossy(value).trim().to_ascii_lowercase();
+    if value.is_empty() {
+        return Choice::DEFAULT;
+    }
+    Choice::parse(&value).unwrap_or_else(|| {
+        report::warn(format_args!(
+            "HETMP_GOAL_CHOICE {value}: allreduce=BYTES,allgather=BYTES,alltoall=BYTES is accepted"
+        ));
+        Choice::DEFAULT
+    })
 }
 
 impl Settings {
@@ -134,6 +188,32 @@ impl Settings {
                     ("bruck", Alltoall::Bruck),
                 ],
             ),
+            choice: choice(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_read_in_part() {
+        let some = Choice::parse("alltoall=7, allreduce=9");
+        let wanted = Choice {
+            alltoall: 7,
+            allreduce: 9,
+            ..Choice::DEFAULT
+        };
+        assert_eq!(some, Some(wanted));
+        for bad in [
+            "allreduce",
+            "allreduce=x",
+            "scan=3",
+            "allreduce=1,,",
+            "allreduce=-1",
+        ] {
+            assert_eq!(Choice::parse(bad), None, "{bad}");
         }
     }
 }

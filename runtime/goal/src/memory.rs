@@ -1,5 +1,6 @@
 //! Where the operands of operations lie, and who reads and writes them.
 
+use crate::element::{self, Arithmetic, DivisionByZero, Type};
 use core::fmt;
 
 /// The memory that a buffer is a part of.
@@ -97,6 +98,33 @@ pub trait Memory {
     fn read(&self, piece: &Buffer, into: &mut [u8]);
     /// Copies `from` into a piece that is as long.
     fn write(&mut self, piece: &Buffer, from: &[u8]);
+
+    /// `target = target OP operand`, two pieces of one length.
+    ///
+    /// # Errors
+    /// As [`element::apply`].
+    fn combine(
+        &mut self,
+        op: Arithmetic,
+        element: Type,
+        target: &Buffer,
+        operand: &Buffer,
+    ) -> Result<(), DivisionByZero> {
+        let mut value = vec![0; target.bytes as usize];
+        let mut other = vec![0; operand.bytes as usize];
+        self.read(target, &mut value);
+        self.read(operand, &mut other);
+        let done = element::apply(op, element, &mut value, &other);
+        self.write(target, &value);
+        done
+    }
+
+    /// Copies one piece to another that is as long.
+    fn copy(&mut self, into: &Buffer, from: &Buffer) {
+        let mut value = vec![0; from.bytes as usize];
+        self.read(from, &mut value);
+        self.write(into, &value);
+    }
 }
 
 /// Memory that owns its segments. For tests, and for engines that copy in and out.

@@ -29,7 +29,7 @@ use crate::packet::Packet;
 use crate::run::Counters;
 use core::cmp::Reverse;
 use core::fmt;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 mod protocol;
 mod runs;
@@ -206,8 +206,8 @@ struct Run {
     sequence: u64,
     memory: Box<dyn Memory + Send>,
     state: State,
-    /// Sends and receives that have not completed, by peer: what a lost peer ends.
-    needs: BTreeMap<u32, u32>,
+    /// Sends and receives that have not completed, for each of the schedule's peers: what a lost peer ends.
+    needs: Box<[u32]>,
     /// In order; `None` where the run is not traced.
     events: Option<Vec<Event>>,
 }
@@ -367,11 +367,7 @@ impl Rank {
     /// Whether a run that is not over still needs the peer.
     #[must_use]
     pub fn needs(&self, peer: u32) -> bool {
-        let needs = |id: &u32| {
-            self.runs
-                .get(id)
-                .is_some_and(|r| r.needs.contains_key(&peer))
-        };
+        let needs = |id: &u32| self.runs.get(id).is_some_and(|r| r.needs(peer));
         self.open.values().any(needs)
     }
 

@@ -83,6 +83,10 @@ pub struct Schedule {
     offsets: Box<[u32]>,
     segments: Box<[u64]>,
     peers: Box<[u32]>,
+    /// Sends and receives with each peer, in the same order.
+    messages: Box<[u32]>,
+    /// It has operations that need the time.
+    timed: bool,
 }
 
 /// An operation of a schedule, as it lies there.
@@ -143,6 +147,14 @@ impl<'s> Op<'s> {
             };
             (words[(raw & !BEGUN) as usize + 3] as usize, after)
         })
+    }
+
+    /// The place of its peer among [`Schedule::peers`], if it is a send or a receive.
+    pub(crate) fn peer(self, peers: &[u32]) -> Option<usize> {
+        let is_message = matches!(self.words[self.at] & 0xff, 1 | 2);
+        is_message
+            .then(|| peers.binary_search(&self.words[self.at + 5]).ok())
+            .flatten()
     }
 
     /// What it does. `None` for what validation refuses.
@@ -233,6 +245,7 @@ impl Schedule {
         // One walk along the operations, which lie one behind the other.
         let mut offsets = Vec::with_capacity(n.min(1 << 16) as usize);
         let mut peers = Vec::new();
+        let mut timed = false;
         let mut at = operations;
         for place in 0..n {
             if words.len() - at < OP {
@@ -252,6 +265,7 @@ impl Schedule {
             check(&work, &lengths, scratchpad, ranks).map_err(|what| Invalid { what, at })?;
             match work {
                 Work::Send { to: peer, .. } | Work::Recv { from: peer, .. } => peers.push(peer),
+                Work::Timestamp { .. } | Work::Calc { .. } => timed = true,
                 _ => {}
             }
             offsets.push(at as u32);
@@ -261,12 +275,16 @@ impl Schedule {
             return wrong("words behind the last operation", at);
         }
         peers.sort_unstable();
+        let messages = peers.chunk_by(|a, b| a == b).map(|c| c.len() as u32);
+        let messages = messages.collect();
         peers.dedup();
         let schedule = Schedule {
             words,
             offsets: offsets.into(),
             segments: lengths,
             peers: peers.into(),
+            messages,
+            timed,
         };
         schedule.edges(operations - independent)?;
         Ok(schedule)
@@ -388,6 +406,17 @@ impl Schedule {
         &self.peers
     }
 
+    /// How many messages each of [`Schedule::peers`] is sent or sends.
+    pub(crate) fn messages(&self) -> &[u32] {
+        &self.messages
+    }
+
+    /// Whether it has operations that need the time.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.timed
+    }
+
     /// The operation at a place, below [`Schedule::operations`].
     pub(crate) fn op(&self, place: usize) -> Op<'_> {
         Op {
@@ -402,11 +431,6 @@ impl Schedule {
         self.op(place)
             .work()
             .unwrap_or(Work::Calc { nanoseconds: 0 })
-    }
-
-    /// What its operations do, in traversal order.
-    pub fn works(&self) -> impl Iterator<Item = Work> + '_ {
-        (0..self.operations()).map(|p| self.work(p))
     }
 
     /// The graph that this schedule was compiled from, its operations in traversal order.

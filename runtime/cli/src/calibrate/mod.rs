@@ -5,11 +5,13 @@
 //! * `link`: for each pair of kinds of nodes a sweep over operations per byte, which ends in the
 //!   threshold above which several nodes pay.
 //! * Power, where the machine's energy counters can be read and a node is a whole package.
+//! * `goal` measures collectives between processes instead.
 //! * `crew` runs the work, `svg` draws the sweeps.
 //!
 //! The nodes are those of `HETMP_NODES`, or those found; slowed ones are slowed here too.
 
 mod crew;
+mod goal;
 mod kernels;
 mod link;
 mod svg;
@@ -24,7 +26,10 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Writes the calibration into this file, which HETMP_CALIBRATION then names
     #[arg(long, value_name = "FILE")]
     out: Option<String>,
@@ -39,6 +44,13 @@ pub(crate) struct Arguments {
     time: u64,
 }
 
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Measures the algorithms of goal.h's collectives against each other, in the processes that hetrun starts, and prints
+    /// what HETMP_GOAL_CHOICE should say
+    Goal(goal::Arguments),
+}
+
 /// Two kinds of nodes and what was measured between them.
 struct Pair {
     kinds: [String; 2],
@@ -50,6 +62,9 @@ struct Pair {
 type Watts = Result<[f64; 2], &'static str>;
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
+    if let Some(What::Goal(arguments)) = &arguments.what {
+        return goal::run(arguments);
+    }
     let machine = Topology::discover();
     let value = std::env::var_os("HETMP_NODES").map(std::ffi::OsString::into_encoded_bytes);
     let nodes = match Nodes::from_env(value.as_deref(), &machine) {

@@ -548,6 +548,15 @@ const OTHERS: &[Variable] = &[
         .accepts("auto, log or ring")
         .help("How goal_allgather goes: by size and number of ranks, in log2 steps, or a ring.")
         .spec("hetmp"),
+    hetmp("HETMP_GOAL_CHOICE", Kind::Notation)
+        .default("allreduce=32768,allgather=65536,alltoall=128")
+        .accepts("NAME=BYTES, separated by commas")
+        .help(
+            "Where algorithms that are chosen by size change: an allreduce of at least so many bytes and an \
+             allgather of at least so many in all go around a ring, an all-to-all of blocks up to so many takes log2 \
+             steps. hetmp calibrate goal prints what suits a machine.",
+        )
+        .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLTOALL", Kind::Word)
         .default("auto")
         .accepts("auto, direct or bruck")

@@ -60,7 +60,7 @@ impl Rank {
         let mut ended: Vec<u32> = self
             .runs
             .iter()
-            .filter(|(_, r)| r.state == State::Running && r.needs.contains_key(&peer))
+            .filter(|(_, r)| r.state == State::Running && r.needs(peer))
             .map(|(id, _)| *id)
             .collect();
         ended.sort_unstable();

@@ -8,10 +8,15 @@ use crate::packet::{Label, Packet};
 use crate::run::Counters;
 use crate::schedule::Schedule;
 use core::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Run {
+    /// Whether messages to or from the peer are missing.
+    pub(super) fn needs(&self, peer: u32) -> bool {
+        let found = self.counters.schedule().peers().binary_search(&peer);
+        found.is_ok_and(|at| self.needs[at] > 0)
+    }
+
     fn note(&mut self, place: usize, complete: bool, at: u64) {
         if let Some(events) = &mut self.events {
             events.push(Event {
@@ -57,15 +62,7 @@ impl Rank {
         let (number, id) = (*sequence, self.next_run);
         *sequence += 1;
         self.next_run = self.next_run.wrapping_add(1);
-        let mut needs = BTreeMap::new();
-        for place in 0..schedule.operations() {
-            match schedule.work(place) {
-                Work::Send { to: peer, .. } | Work::Recv { from: peer, .. } => {
-                    *needs.entry(peer).or_default() += 1;
-                }
-                _ => {}
-            }
-        }
+        let needs = schedule.messages().into();
         let mut ready = Vec::new();
         let run = Run {
             counters: Counters::new(Arc::clone(schedule), &mut ready),
@@ -78,9 +75,9 @@ impl Rank {
         };
         self.runs.insert(id, run);
         self.open.insert((context, number), id);
-        let gone = self.runs[&id]
-            .needs
-            .keys()
+        let gone = schedule
+            .peers()
+            .iter()
             .copied()
             .find(|p| self.lost.contains(p));
         match (gone, self.aborted.remove(&(context, number))) {
@@ -136,15 +133,9 @@ impl Rank {
         if run.state != State::Running {
             return;
         }
-        if let Work::Send { to: peer, .. } | Work::Recv { from: peer, .. } =
-            run.counters.schedule().work(place)
-        {
-            if let Some(n) = run.needs.get_mut(&peer) {
-                *n -= 1;
-                if *n == 0 {
-                    run.needs.remove(&peer);
-                }
-            }
+        let schedule = run.counters.schedule();
+        if let Some(peer) = schedule.op(place).peer(schedule.peers()) {
+            run.needs[peer] -= 1;
         }
         run.note(place, true, self.now);
         run.counters.complete(place, ready);
@@ -171,11 +162,11 @@ impl Rank {
         run.state = State::Failed(why);
         let (context, sequence) = (run.context, run.sequence);
         // Peers of this run would wait for ever.
-        let told: Vec<u32> = run
-            .needs
-            .keys()
+        let peers = run.counters.schedule().peers();
+        let told: Vec<u32> = peers
+            .iter()
             .copied()
-            .filter(|p| *p != self.me && !self.lost.contains(p))
+            .filter(|p| *p != self.me && run.needs(*p) && !self.lost.contains(p))
             .collect();
         for peer in told {
             self.out
@@ -224,18 +215,28 @@ impl Rank {
                 target,
                 operand,
             } => {
-                let mut value = gather(&*run.memory, &target);
-                let operand = gather(&*run.memory, &operand);
-                let done = element::apply(op, element, &mut value, &operand);
-                scatter(&mut *run.memory, &target, 0, &value);
+                let done = match (&target[..], &operand[..]) {
+                    ([target], [operand]) => run.memory.combine(op, element, target, operand),
+                    _ => {
+                        let mut value = gather(&*run.memory, &target);
+                        let operand = gather(&*run.memory, &operand);
+                        let done = element::apply(op, element, &mut value, &operand);
+                        scatter(&mut *run.memory, &target, 0, &value);
+                        done
+                    }
+                };
                 if done.is_err() {
                     self.fail(id, Failure::DivisionByZero { operation: place });
                 }
                 done.is_ok()
             }
             Work::Copy { into, from } => {
-                let value = gather(&*run.memory, &from);
-                scatter(&mut *run.memory, &into, 0, &value);
+                if let ([into], [from]) = (&into[..], &from[..]) {
+                    run.memory.copy(into, from);
+                } else {
+                    let value = gather(&*run.memory, &from);
+                    scatter(&mut *run.memory, &into, 0, &value);
+                }
                 true
             }
             Work::Timestamp { into } => {

@@ -1,0 +1,73 @@
+//! The hand-off between the program's threads and the progress thread, under all interleavings with few preemptions.
+#![cfg(loom)]
+
+use hetmp_goal_job::duty::Duty;
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::sync::{Arc, Mutex};
+
+fn bounded(f: impl Fn() + Sync + Send + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(3);
+    model.check(f);
+}
+
+/// One run is begun without a wait: the progress thread, wherever it is, ends it; then the thread is stopped, and
+/// ends. A missed wake-up shows as a deadlock.
+#[test]
+fn a_run_without_a_waiter_is_moved_on() {
+    bounded(|| {
+        let duty = Arc::new(Duty::new());
+        let open = Arc::new(Mutex::new(0u32));
+        let done = Arc::new(AtomicU32::new(0));
+        let (d, o, e) = (duty.clone(), open.clone(), done.clone());
+        let thread = loom::thread::spawn(move || loop {
+            d.sleep_until_on();
+            if d.is_stopped() {
+                return;
+            }
+            let mut open = o.lock().unwrap();
+            if *open > 0 {
+                *open -= 1;
+                d.runs(*open);
+                e.store(1, Ordering::Release);
+            }
+        });
+        {
+            let mut open = open.lock().unwrap();
+            *open += 1;
+            duty.runs(*open);
+        }
+        duty.call();
+        while done.load(Ordering::Acquire) == 0 {
+            loom::thread::yield_now();
+        }
+        duty.stop();
+        thread.join().unwrap();
+    });
+}
+
+/// Two runs; the program waits for the first one itself, then leaves the second to the thread.
+#[test]
+fn what_a_waiter_leaves_the_thread_takes() {
+    bounded(|| {
+        let duty = Arc::new(Duty::new());
+        let open = Arc::new(Mutex::new(2u32));
+        duty.runs(2);
+        duty.wait_begins();
+        let (d, o) = (duty.clone(), open.clone());
+        let thread = loom::thread::spawn(move || {
+            d.sleep_until_on();
+            let mut open = o.lock().unwrap();
+            assert!(*open == 1, "on duty while the program waits");
+            *open -= 1;
+            d.runs(*open);
+        });
+        {
+            let mut open = open.lock().unwrap();
+            *open -= 1;
+            duty.runs(*open);
+        }
+        duty.wait_ends();
+        thread.join().unwrap();
+    });
+}
