@@ -6,6 +6,8 @@ int main(void)
 {
     static long counter;
     int i, rank, size;
+    /* The test limits the size of files, and the heap is one. */
+    setenv("SHMEM_SYMMETRIC_SIZE", "1M", 1);
     shmem_init();
     begin("with_shmem");
     rank = me();
