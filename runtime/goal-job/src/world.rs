@@ -14,11 +14,8 @@ use hetmp_goal::schedule::Schedule;
 use hetmp_nic::descriptor::Key;
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::job::{self, Handler, Job, Reach, Refused, Request};
-use hetmp_nic::keys::{Memory, Rights};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// GOAL's port in a job's domains. OpenSHMEM has 0.
-const PORT: u8 = 2;
 /// What a rank offers where GOAL joins the job: nothing but its segment.
 const SIZES: Sizes = Sizes {
     ports: 3,
@@ -31,12 +28,6 @@ const NAPS: Naps = Naps {
     shortest: 2_000_000,
     longest: 200_000_000,
 };
-/// Naps where what arrives cannot ring: the job is OpenSHMEM's, whose bell the engine's thread rings.
-const SHORT_NAPS: Naps = Naps {
-    shortest: 50_000,
-    longest: 1_000_000,
-};
-
 /// Why this process cannot be part of a job, or is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -143,7 +134,12 @@ pub fn join() -> Result<&'static World, JoinError> {
     }
     let settings = Settings::read();
     let place = match job::established() {
-        Some(job) => share(job)?,
+        // Sharing OpenSHMEM's job was tried, and hung now and then.
+        Some(_) => {
+            return Err(refused(
+                "GOAL_Init after shmem_init: one of the two in a program is accepted",
+            ))
+        }
         None => begin(&settings)?,
     };
     let world = World::new(place, settings);
@@ -278,40 +274,6 @@ fn set_policy(job: &Job) {
     if let Some(spins) = spins::from_env() {
         Policy::set_spins(spins.free, spins.throttled);
     }
-}
-
-/// Takes part in the job that another library of this process has joined.
-fn share(job: &'static Job) -> Result<Place, JoinError> {
-    if job.domain().port(PORT).is_none() {
-        return Err(refused("GOAL: a job with a port for it is accepted"));
-    }
-    let bytes = Layout::new(job.size()).bytes();
-    let segments = job
-        .segment(c"hetmp-goal", bytes, hetmp_core::segment::PAGE)
-        .map_err(JoinError::Refused)?;
-    let bases: Box<[*mut u8]> = segments
-        .iter()
-        .map(|s| match s {
-            Some(s) => s.base(),
-            None => core::ptr::null_mut(),
-        })
-        .collect();
-    let memory = Memory {
-        here: bases[job.rank() as usize],
-        len: bytes,
-        base: 0,
-    };
-    // SAFETY: the segment stays mapped, and peers are to write there. It is the first region that every rank registers at
-    // this port, so that all have the same key.
-    let key = unsafe { job.domain().register(PORT, memory, Rights::ALL, None) }.map_err(refused)?;
-    // The segments live as long as the process: programs end with their jobs.
-    core::mem::forget(segments);
-    Ok(Place {
-        job,
-        bases,
-        key,
-        naps: SHORT_NAPS,
-    })
 }
 
 impl World {
