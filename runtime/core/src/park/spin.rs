@@ -1,0 +1,372 @@
+//! How long a wait spins before it sleeps: one policy for the process.
+//!
+//! **How long to spin.** Waking a sleeping thread costs tens of microseconds, a cache-line hop some
+//! 55 ns, so a thread that has a core to itself should spin for a good while. A thread that
+//! shares its core should not spin at all: it burns the time of the very thread it waits for.
+//! Which of the two holds is judged by
+//! 1. the number of threads the runtime manages against the CPUs it may use ([`Policy::set_threads`]);
+//! 2. a *gap*: two turns of a spin loop that lie a time slice apart mean that another program computes
+//!    on this core. (Short gaps are everyday noise: interrupts, a daemon that wakes up. Sleeping
+//!    because of them would cost far more than they do.)
+//! 3. the number of runnable threads in the system against its CPUs, looked up once a wait has
+//!    lasted a millisecond: the thread waited for may be the one without a core.
+//!
+//! A thread that shares its core with other threads *of the runtime* yields a few times before it
+//! sleeps: the one it waits for is likely next in line on this very core, and a hand-over by yielding
+//! costs a tenth of a sleep and a wake-up.
+//!
+//! Beside one other busy process, two threads that meet at barriers soon end up on *one* core: the
+//! kernel gives the other core to that process. A thread that spins there keeps the awaited thread
+//! from running, and sleeping costs two switches for each barrier. So while the machine is
+//! contended, [`Flag::signal`](super::Flag::signal) notes the core of the signaller, and a waiter on that very core yields
+//! at once: one switch a barrier, and the two run as fast as one core can. A yield that takes a time
+//! slice went to the other program instead; then everybody sleeps rather than yields for a while.
+//!
+//! 2 and 3 open a *contended* window in which spins are short; the window doubles while
+//! contention is seen again soon after it closes, so that a machine that stays loaded is probed
+//! ever more rarely, and a machine that becomes quiet is back to spinning within a second.
+
+use crate::sync::pause;
+#[cfg(not(loom))]
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+#[cfg(not(loom))]
+use crate::sys;
+
+/// Process-wide waiting policy. All numbers are turns of the spin loop or ticks of
+/// [`crate::sys::ticks`].
+#[cfg(not(loom))]
+#[derive(Debug)]
+pub struct Policy {
+    /// Turns to spin when every thread has a core.
+    pub(super) free: AtomicU64,
+    /// Turns to spin when threads outnumber cores or the machine is loaded.
+    throttled: AtomicU64,
+    /// CPUs that the managed threads may use: the larger of the next two.
+    pub(super) cpus: AtomicUsize,
+    /// CPUs that this process may use; 0: nobody has said it.
+    own_cpus: AtomicUsize,
+    /// CPUs that the processes of its job on this machine may use, all together; 0: there is no job.
+    job_cpus: AtomicUsize,
+    /// Threads the runtime manages in this process, and one for each other process of its job on this machine.
+    pub(super) threads: AtomicUsize,
+    /// Tick until which spins are throttled because contention was seen.
+    pub(super) contended_until: AtomicU64,
+    /// Length of the last contended window in ticks.
+    window: AtomicU64,
+    /// Tick until which nobody yields beside other load, because a yield gave the core to another
+    /// program for a time slice.
+    pub(super) crowded_until: AtomicU64,
+}
+
+#[cfg(not(loom))]
+pub(super) static POLICY: Policy = Policy {
+    free: AtomicU64::new(300_000),
+    throttled: AtomicU64::new(100),
+    cpus: AtomicUsize::new(usize::MAX),
+    own_cpus: AtomicUsize::new(0),
+    job_cpus: AtomicUsize::new(0),
+    threads: AtomicUsize::new(1),
+    contended_until: AtomicU64::new(0),
+    window: AtomicU64::new(0),
+    crowded_until: AtomicU64::new(0),
+};
+
+/// Two turns this far apart (some 1.5 ms at 2.6 GHz) had a time slice of another program between them.
+#[cfg(not(loom))]
+const GAP: u64 = 4_000_000;
+/// A wait this long (some 1 ms) may look around in the system: next to it, sleeping costs little.
+#[cfg(not(loom))]
+const LONG_WAIT: u64 = 2_600_000;
+/// Turns to spin while the machine is loaded (some 8 us): enough that two threads which both have
+/// their cores do not put each other to sleep, a fraction of what a needless sleep costs.
+#[cfg(not(loom))]
+pub(super) const CONTENDED: u64 = 500;
+/// How often a thread that shares its core with others of the runtime yields before it sleeps.
+#[cfg(not(loom))]
+pub(super) const YIELDS: u32 = 32;
+/// How long nobody yields beside other load, once a yield took a time slice: some 50 ms. That slice
+/// was some milliseconds, so even if each first yield costs one, no more than a tenth is lost.
+#[cfg(not(loom))]
+const CROWDED: u64 = 130_000_000;
+/// First contended window: some 3 ms. A window too short would cost a loaded machine one long
+/// spin per window; one too long would make a quiet machine sleep for no reason.
+#[cfg(not(loom))]
+const FIRST_WINDOW: u64 = 8_000_000;
+/// Longest contended window: some 500 ms.
+#[cfg(not(loom))]
+const LONGEST_WINDOW: u64 = 1_300_000_000;
+
+#[cfg(not(loom))]
+impl Policy {
+    /// Sets the spin lengths (turns): for threads with a core each, and for the others.
+    pub fn set_spins(free: u64, throttled: u64) {
+        POLICY.free.store(free, Ordering::Relaxed);
+        POLICY
+            .throttled
+            .store(throttled.min(free), Ordering::Relaxed);
+    }
+
+    /// Sets how many CPUs the process may use (affinity mask and cgroup quota).
+    pub fn set_cpus(cpus: usize) {
+        POLICY.own_cpus.store(cpus.max(1), Ordering::Relaxed);
+        Self::settle_cpus();
+    }
+
+    /// Adds a job: `others`, processes besides this one on this machine, and the CPUs that all of them may use. An
+    /// engine of threads and one of processes say what they know in any order.
+    pub fn join_job(others: usize, cpus: usize) {
+        Self::add_threads(others as isize);
+        POLICY.job_cpus.store(cpus.max(1), Ordering::Relaxed);
+        Self::settle_cpus();
+    }
+
+    fn settle_cpus() {
+        let own = POLICY.own_cpus.load(Ordering::Relaxed);
+        let job = POLICY.job_cpus.load(Ordering::Relaxed);
+        POLICY.cpus.store(own.max(job), Ordering::Relaxed);
+    }
+
+    /// Adds `more` (which may be negative) to the number of managed threads.
+    pub fn add_threads(more: isize) {
+        POLICY.threads.fetch_add(more as usize, Ordering::Relaxed);
+    }
+
+    /// Sets the number of managed threads; after `fork`, where all but one are gone.
+    pub fn set_threads(threads: usize) {
+        POLICY.threads.store(threads, Ordering::Relaxed);
+    }
+
+    /// True when the runtime's threads outnumber the CPUs it may use.
+    #[inline]
+    pub fn oversubscribed() -> bool {
+        POLICY.threads.load(Ordering::Relaxed) > POLICY.cpus.load(Ordering::Relaxed)
+    }
+
+    /// True while contention seen lately keeps spins short.
+    #[inline]
+    pub fn contended() -> bool {
+        let until = POLICY.contended_until.load(Ordering::Relaxed);
+        until != 0 && sys::ticks() < until
+    }
+
+    /// True when contention was ever seen in this process.
+    #[inline(always)]
+    pub(super) fn was_contended() -> bool {
+        POLICY.contended_until.load(Ordering::Relaxed) != 0
+    }
+
+    /// True while yielding is known to give the core to another program.
+    #[inline]
+    fn crowded() -> bool {
+        sys::ticks() < POLICY.crowded_until.load(Ordering::Relaxed)
+    }
+
+    /// How many turns a wait that begins now may spin, and how often it may yield then.
+    /// `core` is where the awaited thread was last seen, as [`core_here`] says it.
+    #[inline]
+    pub(super) fn budget(core: u32) -> (u64, u32) {
+        if Self::contended() {
+            if Self::oversubscribed() {
+                // Spinning or yielding would only help the other program.
+                (0, 0)
+            } else if core != NOWHERE && core == core_here() {
+                (0, if Self::crowded() { 0 } else { YIELDS })
+            } else {
+                (POLICY.free.load(Ordering::Relaxed).min(CONTENDED), 0)
+            }
+        } else if Self::oversubscribed() {
+            (POLICY.throttled.load(Ordering::Relaxed), YIELDS)
+        } else {
+            (POLICY.free.load(Ordering::Relaxed), 0)
+        }
+    }
+
+    #[cold]
+    pub(super) fn saw_contention(now: u64) {
+        let until = POLICY.contended_until.load(Ordering::Relaxed);
+        if now < until {
+            return;
+        }
+        let last = POLICY.window.load(Ordering::Relaxed);
+        // Soon after the previous window closed: the load is still there, look again later.
+        let window = if last != 0 && now < until.saturating_add(last) {
+            (last * 2).min(LONGEST_WINDOW)
+        } else {
+            FIRST_WINDOW
+        };
+        POLICY.window.store(window, Ordering::Relaxed);
+        POLICY
+            .contended_until
+            .store(now + window, Ordering::Relaxed);
+    }
+}
+
+/// Counts the turns of one wait and says when to stop spinning.
+///
+/// For waits that are not on a [`Flag`](super::Flag): `while !done() { if !spinner.turn() { sleep } }`.
+#[derive(Debug)]
+pub struct Spinner {
+    left: u64,
+    #[cfg(not(loom))]
+    yields: u32,
+    #[cfg(not(loom))]
+    turns: u64,
+    #[cfg(not(loom))]
+    last: u64,
+    /// Tick at which to look how busy the system is.
+    #[cfg(not(loom))]
+    look_at: u64,
+}
+
+#[cfg(not(loom))]
+impl Spinner {
+    /// Begins a wait for a thread that may be anywhere.
+    #[inline]
+    pub fn new() -> Spinner {
+        Self::for_thread_on(NOWHERE)
+    }
+
+    /// Begins a wait for a thread that was last seen on `core`.
+    #[inline]
+    pub(super) fn for_thread_on(core: u32) -> Spinner {
+        let (left, yields) = Policy::budget(core);
+        Spinner {
+            left,
+            yields,
+            turns: 0,
+            last: 0,
+            look_at: 0,
+        }
+    }
+
+    /// One turn. False when it is time to sleep.
+    #[inline]
+    pub fn turn(&mut self) -> bool {
+        if self.left == 0 {
+            return self.yields != 0 && self.yield_core();
+        }
+        self.left -= 1;
+        self.turns += 1;
+        pause();
+        if self.turns % 16 == 0 {
+            self.look_around();
+        }
+        true
+    }
+
+    #[cold]
+    fn yield_core(&mut self) -> bool {
+        self.yields -= 1;
+        let before = sys::ticks();
+        sys::yield_now();
+        let now = sys::ticks();
+        if now.wrapping_sub(before) > GAP {
+            // Somebody computes on this core, for whole time slices: sleep, so that the wake-up has
+            // a claim to the core.
+            self.yields = 0;
+            Policy::saw_contention(now);
+            POLICY.crowded_until.store(now + CROWDED, Ordering::Relaxed);
+            return false;
+        }
+        true
+    }
+
+    #[inline]
+    fn look_around(&mut self) {
+        let now = sys::ticks();
+        if self.last == 0 {
+            self.look_at = now.wrapping_add(LONG_WAIT);
+        } else if now.wrapping_sub(self.last) > GAP {
+            Policy::saw_contention(now);
+            self.give_up();
+        } else if now.wrapping_sub(self.look_at) < 1 << 63 {
+            self.look_at = now.wrapping_add(LONG_WAIT);
+            if system_is_busy() {
+                Policy::saw_contention(sys::ticks());
+                self.give_up();
+            }
+        }
+        self.last = now;
+    }
+
+    fn give_up(&mut self) {
+        self.left = 0;
+        self.yields = 0;
+    }
+}
+
+#[cfg(loom)]
+impl Spinner {
+    /// Begins a wait; the model sleeps at once, so that both ways of waiting are explored.
+    pub fn new() -> Spinner {
+        Spinner { left: 1 }
+    }
+
+    pub(super) fn for_thread_on(_core: u32) -> Spinner {
+        Self::new()
+    }
+
+    /// One turn, then sleep.
+    pub fn turn(&mut self) -> bool {
+        pause();
+        self.left = self.left.saturating_sub(1);
+        self.left > 0
+    }
+}
+
+impl Default for Spinner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// No core, in a [`Flag`](super::Flag).
+pub(super) const NOWHERE: u32 = 0;
+
+/// The core that the calling thread runs on, as a number other than [`NOWHERE`].
+#[cfg(not(loom))]
+#[inline]
+pub(super) fn core_here() -> u32 {
+    // SAFETY: sched_getcpu has no preconditions.
+    let core = unsafe { libc::sched_getcpu() };
+    // An error is -1, which becomes `NOWHERE`.
+    core.wrapping_add(1) as u32
+}
+
+/// True when more threads are runnable in the system than it has CPUs online.
+#[cfg(not(loom))]
+#[cold]
+fn system_is_busy() -> bool {
+    let mut buffer = [0u8; 64];
+    // The file is opened each time: a kept descriptor could be closed or reused by the program.
+    // SAFETY: the path is a C string and the buffer is live and of the length given.
+    let n = unsafe {
+        let saved = sys::errno();
+        let fd = libc::open(c"/proc/loadavg".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let n = if fd < 0 {
+            -1
+        } else {
+            let n = libc::read(fd, buffer.as_mut_ptr().cast(), buffer.len());
+            libc::close(fd);
+            n
+        };
+        *libc::__errno_location() = saved;
+        n
+    };
+    if n <= 0 {
+        return false;
+    }
+    // "0.00 0.01 0.05 3/123 4567": the fourth field is runnable/total.
+    let text = &buffer[..n as usize];
+    let mut running: usize = 0;
+    if let Some(field) = text.split(|&b| b == b' ').nth(3) {
+        for &b in field.iter().take_while(|b| b.is_ascii_digit()) {
+            running = running
+                .saturating_mul(10)
+                .saturating_add((b - b'0') as usize);
+        }
+    }
+    // SAFETY: sysconf has no preconditions.
+    let online = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    online > 0 && running > online as usize
+}

@@ -1,0 +1,118 @@
+//! Of both: flags under the policy as it stands, and as a loaded machine makes it.
+
+use super::spin::{core_here, CONTENDED, NOWHERE, POLICY, YIELDS};
+use super::*;
+use crate::sync::{AtomicUsize, Ordering};
+use crate::sys;
+use core::sync::atomic::AtomicBool;
+use std::sync::Arc;
+
+#[test]
+fn epochs_compare_cyclically() {
+    let f = Flag::new();
+    assert!(f.reached(0));
+    assert!(!f.reached(1));
+    f.signal(1);
+    assert!(f.reached(1) && f.reached(0) && !f.reached(2));
+    f.reset((1 << 30) - 1);
+    assert!(f.reached((1 << 30) - 1) && !f.reached(0));
+    f.signal(0);
+    assert!(f.reached(0));
+}
+
+#[test]
+fn a_wait_for_a_nudge_ends_by_itself() {
+    let f = Flag::new();
+    assert!(f.wait_nudged(u64::MAX, &mut || true));
+    let start = sys::monotonic_ns();
+    assert!(!f.wait_nudged(3_000_000, &mut || false));
+    assert!(sys::monotonic_ns() - start >= 3_000_000);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            // The sleeper has marked the flag before a nudge says true.
+            while !f.nudge() {
+                std::thread::yield_now();
+            }
+            done.store(true, Ordering::Release);
+            f.nudge();
+        });
+        assert!(f.wait_nudged(u64::MAX, &mut || done.load(Ordering::Acquire)));
+    });
+}
+
+#[test]
+fn a_sleeper_is_woken_and_a_nudge_makes_it_poll() {
+    let f = Arc::new(Flag::new());
+    let polls = Arc::new(AtomicUsize::new(0));
+    let (f2, p2) = (f.clone(), polls.clone());
+    let t = std::thread::spawn(move || {
+        f2.wait_polling(
+            1,
+            &mut || {
+                p2.fetch_add(1, Ordering::Relaxed);
+                Poll::Idle
+            },
+            &mut |_| {},
+        );
+    });
+    while !f.nudge() {
+        std::thread::yield_now();
+    }
+    f.signal(1);
+    t.join().expect("waiter");
+    assert!(polls.load(Ordering::Relaxed) > 0);
+}
+
+/// The policy is the process's: tests that change it take turns.
+static POLICY_TESTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+#[test]
+fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
+    let _turn = POLICY_TESTS.lock();
+    let f = Flag::new();
+    POLICY.contended_until.store(0, Ordering::Relaxed);
+    f.signal(1);
+    assert_eq!(f.core.load(Ordering::Relaxed), NOWHERE);
+
+    let free = POLICY.free.load(Ordering::Relaxed);
+    assert_eq!(Policy::budget(core_here()), (free, 0));
+    POLICY.contended_until.store(u64::MAX, Ordering::Relaxed);
+    assert_eq!(Policy::budget(NOWHERE), (CONTENDED, 0));
+    // The test may be moved to another core at any moment, but not each time.
+    let on_core = || {
+        f.signal(2);
+        Policy::budget(f.core.load(Ordering::Relaxed))
+    };
+    assert!((0..1000).any(|_| on_core() == (0, YIELDS)));
+    // A yield went to another program: sleep.
+    POLICY.crowded_until.store(u64::MAX, Ordering::Relaxed);
+    assert!((0..1000).any(|_| on_core() == (0, 0)));
+    POLICY.crowded_until.store(0, Ordering::Relaxed);
+    // More threads than cores, and another program.
+    let (cpus, threads) = (&POLICY.cpus, &POLICY.threads);
+    let before = (
+        cpus.swap(2, Ordering::Relaxed),
+        threads.swap(3, Ordering::Relaxed),
+    );
+    assert_eq!(Policy::budget(NOWHERE), (0, 0));
+    assert!((0..1000).all(|_| on_core() == (0, 0)));
+    cpus.store(before.0, Ordering::Relaxed);
+    threads.store(before.1, Ordering::Relaxed);
+    assert!((0..1000).any(|_| Policy::budget(core_here() + 1) == (CONTENDED, 0)));
+    POLICY.contended_until.store(0, Ordering::Relaxed);
+}
+
+#[test]
+fn contention_windows_grow_and_close() {
+    let _turn = POLICY_TESTS.lock();
+    let now = sys::ticks();
+    Policy::saw_contention(now);
+    assert!(Policy::contended());
+    let first = POLICY.contended_until.load(Ordering::Relaxed);
+    Policy::saw_contention(first + 1);
+    let second = POLICY.contended_until.load(Ordering::Relaxed);
+    assert!(second - first > first - now);
+    POLICY.contended_until.store(0, Ordering::Relaxed);
+    assert!(!Policy::contended());
+}
