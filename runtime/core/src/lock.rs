@@ -112,6 +112,106 @@ impl Lock {
     }
 }
 
+/// A lock that says who holds it: the holder's number, which is not 0 and below 2^31, is its word.
+///
+/// Zero-initialised memory is a free lock. Released by its holder, or for it.
+///
+/// # Memory ordering
+/// As for [`Lock`]: taking acquires, releasing releases. A thread puts `ASLEEP` into the word before it sleeps, so that the
+/// holder which then swaps 0 in sees the mark and wakes one; that one keeps the mark, because there may be others.
+#[derive(Debug, Default)]
+#[cfg_attr(not(loom), repr(transparent))]
+pub struct OwnedLock {
+    word: AtomicU32,
+    #[cfg(loom)]
+    kernel: Futex,
+}
+
+/// Somebody may sleep on the word of an [`OwnedLock`].
+const ASLEEP: u32 = 1 << 31;
+
+impl OwnedLock {
+    /// A free lock.
+    #[cfg(not(loom))]
+    pub const fn new() -> OwnedLock {
+        OwnedLock {
+            word: AtomicU32::new(0),
+        }
+    }
+
+    /// A free lock.
+    #[cfg(loom)]
+    pub fn new() -> OwnedLock {
+        OwnedLock::default()
+    }
+
+    /// Takes the lock for `me` if it is free.
+    ///
+    /// # Errors
+    /// Who holds it.
+    #[inline]
+    pub fn try_take(&self, me: u32) -> Result<(), u32> {
+        debug_assert!(me != 0 && me < ASLEEP);
+        self.replace(me).map_err(|held| held & !ASLEEP)
+    }
+
+    /// The word becomes `word` if the lock is free; else what it is.
+    #[inline]
+    fn replace(&self, word: u32) -> Result<(), u32> {
+        self.word
+            .compare_exchange(0, word, Ordering::Acquire, Ordering::Relaxed)
+            .map(|_| ())
+    }
+
+    /// Takes the lock for `me`, which does not hold it.
+    #[cold]
+    pub fn take(&self, me: u32) {
+        let mut spinner = Spinner::new();
+        while spinner.turn() {
+            if self.word.load(Ordering::Relaxed) == 0 && self.try_take(me).is_ok() {
+                return;
+            }
+        }
+        loop {
+            let Err(held) = self.replace(me | ASLEEP) else {
+                return;
+            };
+            let marked = held | ASLEEP;
+            // A thread sleeps only on a word that carries the mark; if the word changed, it looks again.
+            if held == marked
+                || self
+                    .word
+                    .compare_exchange(held, marked, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+            {
+                #[cfg(not(loom))]
+                sys::futex_wait(&self.word, marked);
+                #[cfg(loom)]
+                self.kernel.wait(&self.word, marked);
+            }
+        }
+    }
+
+    /// Releases the lock.
+    #[inline]
+    pub fn release(&self) {
+        #[cfg(not(loom))]
+        let word = self.word.as_ptr();
+        if self.word.swap(0, Ordering::Release) & ASLEEP != 0 {
+            // The next holder may already have destroyed the lock: only its address is used.
+            #[cfg(not(loom))]
+            sys::futex_wake(word, 1);
+            #[cfg(loom)]
+            self.kernel.wake_one();
+        }
+    }
+
+    /// Is it held by anybody?
+    pub fn is_held(&self) -> bool {
+        self.word.load(Ordering::Relaxed) != 0
+    }
+}
+
 /// A spin lock for critical sections of a few instructions, released by a plain store.
 ///
 /// For data that is nearly always taken by the same thread: half the cost of a [`Lock`]. A waiter
@@ -207,5 +307,32 @@ mod tests {
         });
         assert_eq!(c.2.get(), 80_000);
         assert!(!c.0.is_held() && c.0.try_lock() && !c.0.try_lock());
+    }
+
+    #[test]
+    fn an_owned_lock_excludes_and_names_its_holder() {
+        struct Owned(OwnedLock, Cell<u64>);
+        // SAFETY: the cell is only touched with the lock held.
+        unsafe impl Sync for Owned {}
+        impl Owned {
+            fn increment(&self, me: u32) {
+                if self.0.try_take(me).is_err() {
+                    self.0.take(me);
+                }
+                assert_eq!(self.0.try_take(me), Err(me));
+                self.1.set(self.1.get() + 1);
+                self.0.release();
+            }
+        }
+        let owned = Owned(OwnedLock::new(), Cell::new(0));
+        std::thread::scope(|s| {
+            for me in 1..=4 {
+                let owned = &owned;
+                s.spawn(move || (0..20_000).for_each(|_| owned.increment(me)));
+            }
+        });
+        assert_eq!(owned.1.get(), 80_000);
+        assert!(!owned.0.is_held());
+        assert_eq!((owned.0.try_take(7), owned.0.try_take(8)), (Ok(()), Err(7)));
     }
 }

@@ -3,7 +3,7 @@
 #![cfg(loom)]
 
 use hetmp_core::bell::{Bell, Naps};
-use hetmp_core::lock::{Brief, Lock};
+use hetmp_core::lock::{Brief, Lock, OwnedLock};
 use hetmp_core::park::{Flag, Poll, SharedFlag};
 use hetmp_core::sync::{AtomicU32, Ordering};
 use loom::sync::Arc;
@@ -267,5 +267,31 @@ fn a_shared_flag_keeps_the_rules_of_a_flag() {
         shared.1.set(7);
         shared.0.signal(1);
         waiter.join().unwrap();
+    });
+}
+
+/// Three holders, of whom two may sleep: none is left asleep, and each finds what the one before it wrote.
+#[test]
+fn an_owned_lock_wakes_all_who_sleep_for_it() {
+    bounded(2, || {
+        let shared = Arc::new((OwnedLock::new(), AtomicU32::new(0)));
+        let hold = |s: &(OwnedLock, AtomicU32), me: u32| {
+            if s.0.try_take(me).is_err() {
+                s.0.take(me);
+            }
+            s.1.store(s.1.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            s.0.release();
+        };
+        let others: Vec<_> = (1..3)
+            .map(|me| {
+                let s = Arc::clone(&shared);
+                thread::spawn(move || hold(&s, me))
+            })
+            .collect();
+        hold(&shared, 3);
+        for t in others {
+            t.join().unwrap();
+        }
+        assert_eq!(shared.1.load(Ordering::Relaxed), 3);
     });
 }

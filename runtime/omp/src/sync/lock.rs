@@ -12,9 +12,8 @@ use crate::boundary::Reason;
 use crate::task::record::Task;
 use crate::thread::Thread;
 use core::cell::Cell;
-use hetmp_core::lock::Lock;
-use hetmp_core::park::Spinner;
-use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
+use hetmp_core::lock::{Lock, OwnedLock};
+use hetmp_core::sync::{AtomicPtr, Ordering};
 use hetmp_core::sys;
 
 /// Takes `lock`, for a critical section or a lock routine.
@@ -174,20 +173,12 @@ impl NestLock {
     }
 }
 
-/// Somebody may sleep on the owner word of a [`ThreadNestLock`]. Thread ids of Linux are below
-/// 2^22.
-const WANTED: u32 = 1 << 31;
-
 /// A nestable lock owned by a thread (`omp_nest_lock_t` of OpenMP 2.5), which fits into 8 bytes.
-///
-/// # Memory ordering
-/// As for [`Lock`]: the owner word is taken with acquire and given back with release; a sleeper
-/// puts `WANTED` into the word before it sleeps, and keeps it there when it gets the lock.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct ThreadNestLock {
-    /// The kernel's id of the thread that holds the lock, 0 while it is free; and `WANTED`.
-    owner: AtomicU32,
+    /// Held by the kernel's id of a thread; ids of Linux are below 2^22.
+    owner: OwnedLock,
     count: Cell<i32>,
 }
 
@@ -199,23 +190,17 @@ impl ThreadNestLock {
     #[must_use]
     pub const fn new() -> ThreadNestLock {
         ThreadNestLock {
-            owner: AtomicU32::new(0),
+            owner: OwnedLock::new(),
             count: Cell::new(0),
         }
-    }
-
-    fn try_own(&self, word: u32) -> Result<(), u32> {
-        self.owner
-            .compare_exchange(0, word, Ordering::Acquire, Ordering::Relaxed)
-            .map(|_| ())
     }
 
     /// Takes the lock once more.
     pub fn set(&self) {
         let me = sys::gettid().unsigned_abs();
-        match self.try_own(me) {
+        match self.owner.try_take(me) {
             Ok(()) => {}
-            Err(held) if held & !WANTED == me => {
+            Err(holder) if holder == me => {
                 self.count.set(self.count.get() + 1);
                 return;
             }
@@ -224,7 +209,7 @@ impl ThreadNestLock {
                 if let Some(th) = th {
                     th.leave_program(Reason::Lock);
                 }
-                self.own_slowly(me);
+                self.owner.take(me);
                 if let Some(th) = th {
                     th.enter_program(Reason::Lock);
                 }
@@ -233,50 +218,21 @@ impl ThreadNestLock {
         self.count.set(1);
     }
 
-    #[cold]
-    fn own_slowly(&self, me: u32) {
-        let mut spinner = Spinner::new();
-        while spinner.turn() {
-            if self.owner.load(Ordering::Relaxed) == 0 && self.try_own(me).is_ok() {
-                return;
-            }
-        }
-        loop {
-            let Err(held) = self.try_own(me | WANTED) else {
-                return;
-            };
-            let marked = held | WANTED;
-            // Only sleep on a word that carries the mark; if it changed, look again.
-            if held == marked
-                || self
-                    .owner
-                    .compare_exchange(held, marked, Ordering::Relaxed, Ordering::Relaxed)
-                    .is_ok()
-            {
-                sys::futex_wait(&self.owner, marked);
-            }
-        }
-    }
-
     /// Gives up one nesting.
     pub fn unset(&self) {
         let left = self.count.get() - 1;
         self.count.set(left);
         if left == 0 {
-            let word = self.owner.as_ptr();
-            if self.owner.swap(0, Ordering::Release) & WANTED != 0 {
-                // The next holder may already have destroyed the lock: only its address is used.
-                sys::futex_wake(word, 1);
-            }
+            self.owner.release();
         }
     }
 
     /// Takes the lock if that needs no waiting; the new nesting count, or 0.
     pub fn test(&self) -> i32 {
         let me = sys::gettid().unsigned_abs();
-        match self.try_own(me) {
+        match self.owner.try_take(me) {
             Ok(()) => self.count.set(1),
-            Err(held) if held & !WANTED == me => self.count.set(self.count.get() + 1),
+            Err(holder) if holder == me => self.count.set(self.count.get() + 1),
             Err(_) => return 0,
         }
         self.count.get()
@@ -319,7 +275,7 @@ mod tests {
             scope.spawn(|| assert_eq!(s.0.test(), 0));
         });
         s.0.unset();
-        assert_eq!(s.0.owner.load(Ordering::Relaxed), 0);
+        assert!(!s.0.owner.is_held());
     }
 
     #[test]
