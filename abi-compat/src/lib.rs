@@ -21,6 +21,7 @@ pub mod dg;
 pub mod elf;
 pub mod exec;
 pub mod library;
+pub mod sample;
 pub mod selector;
 pub mod suite;
 pub mod symbols;

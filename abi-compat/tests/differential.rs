@@ -16,6 +16,7 @@
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
+use hetmp_abi_compat::sample;
 use hetmp_abi_compat::suite::find_in_path;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,8 @@ fn main() -> ExitCode {
     let clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
     cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
     cases.extend(clang);
+    sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
+        .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let cache = library::target_dir().join("differential");
 
     let to_itself = std::env::var("HETMP_DIFFERENTIAL").is_ok_and(|v| v == "self");
@@ -76,14 +79,6 @@ fn main() -> ExitCode {
 /// Every how manyth program clang compiles, too, unless all are asked for.
 const SAMPLE: usize = 8;
 
-/// By the name alone: a new program does not change which others are in the sample.
-fn in_sample(name: &str, step: usize) -> bool {
-    let sum = name
-        .bytes()
-        .fold(0usize, |h, b| h.wrapping_mul(31).wrapping_add(b.into()));
-    sum % step == 0
-}
-
 /// The cases of clang's side.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     if find_in_path(case::CLANG).is_err() {
@@ -111,7 +106,7 @@ fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
     let both = cases
         .iter()
         .filter(|c| c.fits_other_runtimes() && !left_out.contains(&c.name.as_str()))
-        .filter(|c| in_sample(&c.name, step))
+        .filter(|c| sample::keeps(&c.name, step))
         .filter_map(Case::by_clang);
     let own = case::all(&case::folder().join("clang"))?;
     Ok(both.chain(own.iter().filter_map(Case::by_clang)).collect())

@@ -338,6 +338,8 @@ fn main() -> ExitCode {
     trials.extend(races::trials());
     trials.extend(errors::trials());
     trials.extend(ends::trials());
+    hetmp_abi_compat::sample::thin(&mut trials, arguments.filter.is_some(), Trial::name)
+        .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let conclusion = libtest_mimic::run(&arguments, trials);
     slurm::stop();
     conclusion.exit_code()

@@ -109,6 +109,8 @@ fn main() -> ExitCode {
             refuses(flags, line).map_err(Failed::from)
         }));
     }
+    hetmp_abi_compat::sample::thin(&mut trials, arguments.filter.is_some(), Trial::name)
+        .unwrap_or_else(|why| panic!("hetmp: {why}"));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

@@ -10,6 +10,7 @@
 use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
+use hetmp_abi_compat::sample;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use std::fs;
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
     // The other forms of the kernels are not divided by compiled code.
     cases.retain(|c| !c.name.ends_with(".runtime") && !c.name.ends_with(".dynamic"));
     assert!(!cases.is_empty(), "hetmp: folder c-tests: no programs");
+    sample::thin(&mut cases, arguments.filter.is_some(), |c| &c.name)
+        .unwrap_or_else(|why| panic!("hetmp: {why}"));
     let cache = library::target_dir().join("differential");
     let trials = cases
         .into_iter()
