@@ -1,4 +1,4 @@
-//! `<hetmp/nodes.h>`.
+//! `<hetmp/nodes.h>`, and what `libhetmp_dsm.so` calls.
 
 use core::ffi::CStr;
 use libc::c_char;
@@ -16,4 +16,22 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
         Some(unsafe { CStr::from_ptr(name) })
     };
     hetmp_omp::unlike::kernel::tell(name);
+}
+
+/// Makes this process a node of a program that runs on several; false if the table is of another version.
+///
+/// # Safety
+/// `table` lives as long as the process.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn hetmp_across_install(
+    table: *const hetmp_omp::across::Table,
+) -> bool {
+    // SAFETY: the caller's promise.
+    hetmp_omp::across::install(unsafe { &*table })
+}
+
+/// The life of a node that does not run `main`.
+#[no_mangle]
+pub(crate) extern "C" fn hetmp_across_node() -> ! {
+    hetmp_omp::across::serve()
 }

@@ -225,7 +225,8 @@ impl Driver {
         &self.counts
     }
 
-    /// Who gets messages with tags other than 0; the first one stays.
+    /// Who gets messages with tags other than 0; the first one stays. Until there is one, such a message waits, and with
+    /// it all that came after.
     pub fn on_message(&self, handler: Handler) {
         let _ = self.handler.set(handler);
     }
@@ -309,9 +310,14 @@ impl Driver {
             let message = inbox.receive_within(wait);
             if let Some(m) = &message {
                 if m.tag != PAGES {
-                    if let Some(handler) = self.handler.get() {
-                        handler(m.source as NodeId, m.tag, m.bytes());
-                    }
+                    // A peer that started earlier may have sent it before this node has its handler.
+                    let handler = loop {
+                        match self.handler.get() {
+                            Some(handler) => break handler,
+                            None => std::thread::sleep(std::time::Duration::from_micros(50)),
+                        }
+                    };
+                    handler(m.source as NodeId, m.tag, m.bytes());
                     continue;
                 }
             }

@@ -24,6 +24,7 @@ pub mod fork;
 pub mod message;
 pub mod protocol;
 pub mod space;
+pub mod together;
 
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};

@@ -10,12 +10,13 @@
 //! * **Data in**: outlined functions and loop bounds from the ABI, environment values at the first
 //!   use. **Data out**: iteration ranges, calls of the program's functions.
 //!
-//! Places left for what comes later, on purpose without code: regions over several processes
-//! (`across`), and the tool interface (`tool`).
+//! [`across`] runs regions over several processes. A place left for what comes later, on purpose without
+//! code: the tool interface (`tool`).
 
 // Under the model checker only the parts that have models are compiled, by `tests/loom_*.rs`.
 #![cfg(not(loom))]
 
+pub mod across;
 pub mod affinity;
 pub mod ahead;
 pub(crate) mod boundary;

@@ -311,6 +311,11 @@ const MATHEMATICS: &[&str] = &[
     "conj",
 ];
 
+/// Whether a function of this name computes on numbers, and does nothing else.
+pub fn is_mathematics(name: &str) -> bool {
+    takes_no_integers(name)
+}
+
 /// Whether a function of this name takes floating-point arguments only.
 pub(crate) fn takes_no_integers(name: &str) -> bool {
     let name = base(name);

@@ -395,8 +395,18 @@ const OTHERS: &[Variable] = &[
         .spec("OpenSHMEM 1.5, 8"),
     hetmp("HETMP_NODES", Kind::Notation)
         .default("discovered")
-        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], or @file.toml")
-        .help("The nodes of unlike cores that loops are split over.")
+        .accepts("a number of nodes, cores=LIST[,speed=S][;cores=...], @file.toml, or dsm:2 to dsm:8")
+        .help("The nodes of unlike cores that loops are split over; dsm: so many processes that share memory page by page.")
+        .spec("hetmp"),
+    hetmp("HETMP_DSM", Kind::Word)
+        .default("uffd")
+        .accepts("uffd")
+        .help("How a program on nodes dsm:N catches page faults: userfaultfd.")
+        .spec("hetmp"),
+    hetmp("HETMP_DSM_TRUST", Kind::Boolean)
+        .default("false")
+        .accepts("true (1) or false (0)")
+        .help("Regions whose calls are not known cross nodes of dsm:N all the same.")
         .spec("hetmp"),
     hetmp("HETMP_SCHEDULE", Kind::Notation)
         .default("not set")

@@ -1,6 +1,7 @@
 //! Critical sections (OpenMP 5.1, section 2.19.1) and the lock of atomics that the compiler cannot
 //! do inline.
 
+use crate::across::{self, is_on};
 use crate::sync::lock::take;
 use hetmp_core::lock::Lock;
 use hetmp_core::sync::CacheLine;
@@ -14,35 +15,53 @@ static ATOMIC: CacheLine<Lock> = CacheLine(Lock::new());
 /// Enters the critical section without a name.
 #[inline(always)]
 pub fn enter() {
+    if is_on() {
+        return across::lock(across::UNNAMED);
+    }
     take(&UNNAMED);
 }
 
 /// Leaves the critical section without a name.
 #[inline(always)]
 pub fn leave() {
+    if is_on() {
+        return across::unlock(across::UNNAMED);
+    }
     UNNAMED.unlock();
 }
 
 /// Enters the critical section whose name's lock is `lock`.
 #[inline(always)]
 pub fn enter_named(lock: &Lock) {
+    if is_on() {
+        return across::lock(core::ptr::from_ref(lock).addr() as u64);
+    }
     take(lock);
 }
 
 /// Leaves the critical section whose name's lock is `lock`.
 #[inline(always)]
 pub fn leave_named(lock: &Lock) {
+    if is_on() {
+        return across::unlock(core::ptr::from_ref(lock).addr() as u64);
+    }
     lock.unlock();
 }
 
 /// Begins an atomic construct.
 #[inline(always)]
 pub fn atomic_begin() {
+    if is_on() {
+        return across::lock(across::ATOMIC);
+    }
     take(&ATOMIC);
 }
 
 /// Ends an atomic construct.
 #[inline(always)]
 pub fn atomic_end() {
+    if is_on() {
+        return across::unlock(across::ATOMIC);
+    }
     ATOMIC.unlock();
 }

@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) placed_for: Cell<(u32, (u32, u32, u32), u32)>,
     /// The members are virtual threads.
     pub(crate) is_virtual: Cell<bool>,
+    /// The region's threads are in several processes: see [`crate::across`].
+    pub(crate) across: Cell<bool>,
 }
 
 /// The threads of one parallel region.
@@ -145,6 +147,7 @@ impl Team {
                 saved_partition: Cell::new((0, 0)),
                 placed_for: Cell::new((0, (0, 0, 0), 0)),
                 is_virtual: Cell::new(false),
+                across: Cell::new(false),
             }),
             barrier: Barrier::new(),
             members: (0..capacity)
@@ -157,6 +160,24 @@ impl Team {
             broadcast: AtomicPtr::new(core::ptr::null_mut()),
             divided_ns: AtomicU64::new(0),
         }
+    }
+
+    /// As many threads as it was made for.
+    pub(crate) fn capacity(&self) -> u32 {
+        self.members.len() as u32
+    }
+
+    /// Makes it this node's part of a region of `total` threads; `singles` is where its count of `single` constructs
+    /// begins. Only while nobody is in the team.
+    pub(crate) fn cross(&self, total: u32, singles: u32) {
+        let s = &self.shared;
+        s.across.set(true);
+        s.nthreads.set(total);
+        s.level.set(1);
+        s.active_level.set(1);
+        s.icv.set(init::globals().icv);
+        self.tasks.begin_region();
+        self.singles.store(singles, Ordering::Relaxed);
     }
 
     /// The team of one that a thread outside parallel regions is.

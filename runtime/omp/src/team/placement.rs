@@ -1,9 +1,10 @@
-//! Where a region runs: as an ordinary team, as a virtual one, and, in time, across processes.
+//! Where a region runs: as an ordinary team, as a virtual one, or across processes.
 //!
 //! Every region passes here, whatever construct it comes from: a plain one, one whose primary thread runs
 //! its own part (as gcc before 4.9 has it), and one whose threads start in a loop or in sections. So here
 //! is where a child of `fork` lets go of the workers that it does not have.
 
+use crate::across;
 use crate::init;
 use crate::team::region::{fork, join, ordinary, Prepare, Region};
 use crate::thread::Thread;
@@ -38,6 +39,12 @@ impl Placement {
 /// # Safety
 /// As for [`fork`].
 pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+    if first.is_none() && across::is_on() {
+        // SAFETY: the caller makes the promise that `fork` asks for.
+        if let Some(n) = unsafe { across::parallel(th, region) } {
+            return n;
+        }
+    }
     match Placement::now(th) {
         // SAFETY: the caller makes the promise that `fork` asks for.
         Placement::Ordinary => unsafe { ordinary(th, region, first) },

@@ -254,6 +254,10 @@ pub fn barrier(th: &Thread) -> bool {
         th.suspend_at_barrier();
         return false;
     }
+    if team.shared.across.get() {
+        crate::across::barrier();
+        return false;
+    }
     th.leave_program(Reason::Barrier);
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     let mut pastime = TaskPastime::new(th);

@@ -1,0 +1,189 @@
+//! The malloc family. The program's blocks, and those that libraries hand to it, come from the shared heap; the
+//! runtime's and the loader's, and all from before the nodes' start, from private memory. Who calls is told by the return
+//! address. Freeing goes by where the block lies.
+
+use crate::arena::{Arena, PRIVATE, SHARED};
+use crate::place;
+use core::ffi::c_void;
+use hetmp_core::report;
+
+/// Exports a function under this name that passes its caller's address on as one more argument.
+macro_rules! with_caller {
+    ($($name:literal $register:literal $function:path;)*) => {$(
+        core::arch::global_asm!(
+            concat!(".globl ", $name),
+            concat!(".type ", $name, ", @function"),
+            concat!($name, ":"),
+            concat!("mov ", $register, ", [rsp]"),
+            "jmp {f}",
+            concat!(".size ", $name, ", . - ", $name),
+            f = sym $function,
+        );
+    )*};
+}
+pub(crate) use with_caller;
+
+with_caller! {
+    "malloc" "rsi" malloc;
+    "calloc" "rdx" calloc;
+    "realloc" "rdx" realloc;
+    "memalign" "rdx" memalign;
+    "aligned_alloc" "rdx" memalign;
+    "posix_memalign" "rcx" posix_memalign;
+    "valloc" "rsi" valloc;
+    "pvalloc" "rsi" pvalloc;
+}
+
+fn arena(caller: usize) -> &'static Arena {
+    if place::is_shared_for(caller) {
+        &SHARED
+    } else {
+        &PRIVATE
+    }
+}
+
+fn give(arena: &Arena, size: usize, align: usize, zero: bool) -> *mut c_void {
+    let at = arena.allocate(size, align, zero);
+    if at.is_null() {
+        set_errno(libc::ENOMEM);
+    }
+    at.cast()
+}
+
+pub(crate) fn set_errno(error: libc::c_int) {
+    // SAFETY: the calling thread's errno.
+    unsafe { *libc::__errno_location() = error };
+}
+
+extern "C" fn malloc(size: usize, caller: usize) -> *mut c_void {
+    give(arena(caller), size, 16, false)
+}
+
+extern "C" fn calloc(count: usize, size: usize, caller: usize) -> *mut c_void {
+    match count.checked_mul(size) {
+        Some(bytes) => give(arena(caller), bytes, 16, true),
+        None => {
+            set_errno(libc::ENOMEM);
+            core::ptr::null_mut()
+        }
+    }
+}
+
+extern "C" fn memalign(align: usize, size: usize, caller: usize) -> *mut c_void {
+    if !align.is_power_of_two() {
+        set_errno(libc::EINVAL);
+        return core::ptr::null_mut();
+    }
+    give(arena(caller), size, align, false)
+}
+
+/// # Safety
+/// `out` may be written, as C says.
+unsafe extern "C" fn posix_memalign(
+    out: *mut *mut c_void,
+    align: usize,
+    size: usize,
+    caller: usize,
+) -> libc::c_int {
+    if !align.is_power_of_two() || align % size_of::<usize>() != 0 {
+        return libc::EINVAL;
+    }
+    let at = arena(caller).allocate(size, align, false);
+    if at.is_null() {
+        return libc::ENOMEM;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { *out = at.cast() };
+    0
+}
+
+extern "C" fn valloc(size: usize, caller: usize) -> *mut c_void {
+    give(arena(caller), size, 4096, false)
+}
+
+extern "C" fn pvalloc(size: usize, caller: usize) -> *mut c_void {
+    match size.checked_next_multiple_of(4096) {
+        Some(size) => give(arena(caller), size, 4096, false),
+        None => core::ptr::null_mut(),
+    }
+}
+
+/// # Safety
+/// `at` is null or a block, as C says.
+unsafe extern "C" fn realloc(at: *mut c_void, size: usize, caller: usize) -> *mut c_void {
+    if at.is_null() {
+        return malloc(size, caller);
+    }
+    let Some(usable) = Arena::usable(checked(at)) else {
+        bad("realloc", at)
+    };
+    if size <= usable && size >= usable / 4 {
+        return at;
+    }
+    let new = malloc(size, caller);
+    if !new.is_null() {
+        // SAFETY: both blocks have as many bytes, and the new one is nobody else's.
+        unsafe {
+            new.cast::<u8>()
+                .copy_from_nonoverlapping(at.cast(), usable.min(size));
+            free(at);
+        }
+    }
+    new
+}
+
+/// The block, if it lies in an arena.
+fn checked(at: *mut c_void) -> *mut u8 {
+    let address = at.addr();
+    if PRIVATE.holds(address) || place::in_heap(address) {
+        at.cast()
+    } else {
+        bad("free", at)
+    }
+}
+
+fn bad(what: &str, at: *mut c_void) -> ! {
+    report::warn(format_args!(
+        "{what} {at:p}: an address that malloc gave is accepted"
+    ));
+    // SAFETY: abort has no preconditions.
+    unsafe { libc::abort() }
+}
+
+/// `free`.
+///
+/// # Safety
+/// `at` is null or a block that nobody uses any more, as C says.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn free(at: *mut c_void) {
+    if at.is_null() {
+        return;
+    }
+    let block = checked(at);
+    // SAFETY: the caller's promise.
+    let freed = unsafe {
+        if PRIVATE.holds(at.addr()) {
+            PRIVATE.free(block)
+        } else if place::is_own_heap(at.addr()) {
+            SHARED.free(block)
+        } else {
+            // Another node's block: it stays allocated there.
+            Arena::usable(block).is_some()
+        }
+    };
+    if !freed {
+        bad("free", at);
+    }
+}
+
+/// `malloc_usable_size`.
+///
+/// # Safety
+/// `at` is null or a block, as C says.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn malloc_usable_size(at: *mut c_void) -> usize {
+    if at.is_null() {
+        return 0;
+    }
+    Arena::usable(checked(at)).unwrap_or(0)
+}

@@ -1,0 +1,183 @@
+//! The mmap family. The program's anonymous and private mappings become blocks of the shared heap; what cannot be
+//! shared is refused with a line. Calls of the runtime go to the kernel.
+
+use crate::arena::{Arena, SHARED};
+use crate::malloc::{set_errno, with_caller};
+use crate::place;
+use core::ffi::c_void;
+use hetmp_core::report;
+use libc::{c_int, off_t};
+
+core::arch::global_asm!(
+    ".globl mmap",
+    ".globl mmap64",
+    ".type mmap, @function",
+    ".type mmap64, @function",
+    "mmap:",
+    "mmap64:",
+    // The seventh argument, above the return address of this call.
+    "push qword ptr [rsp]",
+    "call {f}",
+    "add rsp, 8",
+    "ret",
+    f = sym mmap,
+);
+with_caller! {
+    "munmap" "rdx" munmap;
+    "mremap" "r9" mremap;
+    "madvise" "rcx" madvise;
+    "mprotect" "rcx" mprotect;
+}
+
+fn kernel(number: libc::c_long, a: [usize; 6]) -> isize {
+    // SAFETY: the call that the program made, with its arguments.
+    unsafe { libc::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]) as isize }
+}
+
+fn refused(what: core::fmt::Arguments<'_>) {
+    report::warn(format_args!("{what} (HETMP_NODES=dsm)"));
+    set_errno(libc::EINVAL);
+}
+
+extern "C" fn mmap(
+    at: usize,
+    len: usize,
+    may: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: off_t,
+    caller: usize,
+) -> *mut c_void {
+    let plain = || {
+        let a = [
+            at,
+            len,
+            may as usize,
+            flags as usize,
+            file as usize,
+            offset as usize,
+        ];
+        kernel(libc::SYS_mmap, a) as *mut c_void
+    };
+    if !place::is_shared_for(caller) || may & libc::PROT_WRITE == 0 {
+        // What nobody writes is the same in every node only if it was there before; a file's pages are.
+        return plain();
+    }
+    if flags & libc::MAP_SHARED != 0 && flags & libc::MAP_ANONYMOUS == 0 {
+        refused(format_args!(
+            "mmap MAP_SHARED of a file: MAP_PRIVATE is accepted"
+        ));
+        return libc::MAP_FAILED;
+    }
+    if flags & (libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE) != 0 || may & libc::PROT_EXEC != 0 {
+        refused(format_args!(
+            "mmap {at:#x} with flags {flags:#x}, protection {may:#x}: writable memory that is not executable, at any address, is accepted"
+        ));
+        return libc::MAP_FAILED;
+    }
+    let block = SHARED.allocate(len, 4096, true);
+    if block.is_null() || len == 0 {
+        set_errno(if len == 0 { libc::EINVAL } else { libc::ENOMEM });
+        return libc::MAP_FAILED;
+    }
+    if flags & libc::MAP_ANONYMOUS == 0 {
+        let mut done = 0;
+        while done < len {
+            // SAFETY: within the new block.
+            let n = unsafe {
+                libc::pread(
+                    file,
+                    block.add(done).cast(),
+                    len - done,
+                    offset + done as off_t,
+                )
+            };
+            match n {
+                0 => break,
+                n if n > 0 => done += n as usize,
+                _ if hetmp_core::sys::errno() == libc::EINTR => {}
+                _ => return libc::MAP_FAILED,
+            }
+        }
+    }
+    block.cast()
+}
+
+extern "C" fn munmap(at: *mut c_void, len: usize, _caller: usize) -> c_int {
+    if !place::in_heap(at.addr()) {
+        return kernel(libc::SYS_munmap, [at.addr(), len, 0, 0, 0, 0]) as c_int;
+    }
+    // A part of a block stays until all of it goes.
+    if Arena::usable(at.cast()).is_some_and(|all| len + 4096 > all / 5 * 4)
+        && place::is_own_heap(at.addr())
+    {
+        // SAFETY: the program says that it does not use it any more.
+        unsafe { SHARED.free(at.cast()) };
+    }
+    0
+}
+
+extern "C" fn mremap(
+    at: *mut c_void,
+    old: usize,
+    new: usize,
+    flags: c_int,
+    to: usize,
+    caller: usize,
+) -> *mut c_void {
+    if !place::in_heap(at.addr()) {
+        let a = [at.addr(), old, new, flags as usize, to, 0];
+        return kernel(libc::SYS_mremap, a) as *mut c_void;
+    }
+    if new <= old {
+        return at;
+    }
+    if flags & libc::MREMAP_MAYMOVE == 0
+        || flags & libc::MREMAP_FIXED != 0
+        || !place::is_shared_for(caller)
+    {
+        refused(format_args!(
+            "mremap {at:p}: one that may move, to any address, is accepted"
+        ));
+        return libc::MAP_FAILED;
+    }
+    let block = SHARED.allocate(new, 4096, true);
+    if block.is_null() {
+        set_errno(libc::ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    // SAFETY: the old mapping has `old` bytes; the new block is nobody else's.
+    unsafe { block.copy_from_nonoverlapping(at.cast(), old) };
+    munmap(at, old, caller);
+    block.cast()
+}
+
+extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int, _caller: usize) -> c_int {
+    if !place::in_heap(at.addr()) || place::is_runtime(_caller) {
+        return kernel(
+            libc::SYS_madvise,
+            [at.addr(), len, advice as usize, 0, 0, 0],
+        ) as c_int;
+    }
+    if advice == libc::MADV_DONTNEED {
+        // What it means for private memory, which the program thinks this is.
+        // SAFETY: the program gives its content up.
+        unsafe { at.cast::<u8>().write_bytes(0, len) };
+    }
+    0
+}
+
+extern "C" fn mprotect(at: *mut c_void, len: usize, may: c_int, _caller: usize) -> c_int {
+    if !place::in_heap(at.addr()) || !place::started() {
+        return kernel(libc::SYS_mprotect, [at.addr(), len, may as usize, 0, 0, 0]) as c_int;
+    }
+    if may & (libc::PROT_READ | libc::PROT_WRITE) == libc::PROT_READ | libc::PROT_WRITE
+        && may & libc::PROT_EXEC == 0
+    {
+        return 0;
+    }
+    refused(format_args!(
+        "mprotect {at:p} {may:#x}: reading and writing is accepted for memory that nodes share"
+    ));
+    -1
+}

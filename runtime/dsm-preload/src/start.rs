@@ -1,0 +1,418 @@
+//! The program's start: before its constructors and `main`, the nodes are made.
+
+use crate::{place, threads};
+use core::ffi::{c_char, c_void, CStr};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use hetmp_core::segment::PAGE;
+use hetmp_core::{report, statics};
+use hetmp_nic::job::Way;
+use libc::c_int;
+use pages::backend::Kind;
+use pages::driver::{self, Settings};
+use pages::fork;
+use pages::space::{Range, Space};
+use pages::together::{self, Op, Together};
+
+type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+type Start = unsafe extern "C" fn(
+    Option<Main>,
+    c_int,
+    *mut *mut c_char,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+/// What `libhetmp.so` gets; the same structure is in `hetmp-omp`'s `across`.
+#[repr(C)]
+struct Table {
+    version: u32,
+    me: u32,
+    nodes: u32,
+    /// Runs one request: its number, and three words, which become the answer.
+    ask: extern "C" fn(u32, *mut u64),
+    /// Is the address in memory that all nodes share?
+    is_shared: extern "C" fn(usize) -> bool,
+    /// Faults that asked other nodes, to read and to write, and pages sent, of this node.
+    counts: extern "C" fn(*mut u64),
+}
+
+static TOGETHER: AtomicPtr<Together> = AtomicPtr::new(core::ptr::null_mut());
+
+fn together() -> &'static Together {
+    // SAFETY: set once, before anybody gets the table, to what lives as long as the process.
+    unsafe { &*TOGETHER.load(Ordering::Acquire) }
+}
+
+extern "C" fn ask(op: u32, words: *mut u64) {
+    let words: *mut [u64; 3] = words.cast();
+    if let Some(op) = Op::of(op) {
+        // SAFETY: `hetmp-omp` hands over three words of its own.
+        unsafe { words.write(together().ask(op, words.read())) };
+    }
+}
+
+extern "C" fn is_shared(address: usize) -> bool {
+    together().driver().space().page_of(address).is_some()
+}
+
+extern "C" fn counts(words: *mut u64) {
+    let c = together().driver().counts();
+    let n = [&c.reads, &c.writes, &c.sent].map(|n| n.load(Ordering::Relaxed));
+    // SAFETY: `hetmp-omp` hands over three words of its own.
+    unsafe { words.cast::<[u64; 3]>().write(n) };
+}
+
+fn fail(text: core::fmt::Arguments<'_>) -> ! {
+    report::warn(text);
+    // SAFETY: _exit has no preconditions; the program has not begun.
+    unsafe { libc::_exit(2) }
+}
+
+fn variable(name: &CStr) -> Option<&'static str> {
+    // SAFETY: no other thread changes the environment before `main`; values stay where they are.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_str().unwrap_or("?"))
+    }
+}
+
+/// Libraries whose data may be each node's own.
+pub(crate) fn is_system_library(path: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "linux-vdso",
+        "ld-linux",
+        "libc",
+        "libm",
+        "libmvec",
+        "libdl",
+        "libpthread",
+        "librt",
+        "libgcc_s",
+        "libstdc++",
+        "libgfortran",
+        "libquadmath",
+        "libgomp",
+        "libhetmp",
+        "libhetmp_dsm",
+        "libomp",
+        "libiomp5",
+        "libutil",
+        "libz",
+        "libnss_files",
+        "libnss_dns",
+        "libresolv",
+        "libatomic",
+    ];
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split(['.', '-']).next().unwrap_or(file);
+    let long = file.split('.').next().unwrap_or(file);
+    NAMES.contains(&stem)
+        || NAMES.contains(&long)
+        || file.starts_with("ld-linux")
+        || file.starts_with("linux-vdso")
+}
+
+/// A loaded object: its name, whether it has writable data, and its code.
+struct Object {
+    name: String,
+    writable: bool,
+    code: core::ops::Range<usize>,
+    executable_stack: bool,
+}
+
+fn objects() -> Vec<Object> {
+    unsafe extern "C" fn visit(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader's own description of an object, with as many headers as it says; and our vector.
+        let (info, all) = unsafe { (&*info, &mut *data.cast::<Vec<Object>>()) };
+        // SAFETY: as above.
+        let headers =
+            unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+        let name = if info.dlpi_name.is_null() {
+            String::new()
+        } else {
+            // SAFETY: a C string of the loader.
+            unsafe { CStr::from_ptr(info.dlpi_name) }
+                .to_string_lossy()
+                .into_owned()
+        };
+        let mut object = Object {
+            name,
+            writable: false,
+            code: core::ops::Range {
+                start: usize::MAX,
+                end: 0,
+            },
+            executable_stack: false,
+        };
+        for h in headers {
+            let start = (info.dlpi_addr + h.p_vaddr) as usize;
+            if h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W != 0 {
+                object.writable = true;
+            }
+            if h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0 {
+                object.code.start = object.code.start.min(start);
+                object.code.end = object.code.end.max(start + h.p_memsz as usize);
+            }
+            if h.p_type == libc::PT_GNU_STACK {
+                object.executable_stack = h.p_flags & libc::PF_X != 0;
+            }
+        }
+        all.push(object);
+        0
+    }
+    let mut all: Vec<Object> = Vec::new();
+    // SAFETY: the callback matches what is passed to it, which lives through the call.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut all).cast()) };
+    all
+}
+
+fn function(name: &CStr) -> Option<usize> {
+    // SAFETY: a C string.
+    let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+    (at != 0).then_some(at)
+}
+
+/// How many nodes were asked for; none if this is not for us.
+fn asked() -> Option<u8> {
+    let value = variable(c"HETMP_NODES")?;
+    let count = value.trim().strip_prefix("dsm:")?;
+    match count.parse() {
+        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(n),
+        _ => fail(format_args!(
+            "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted",
+            place::MOST
+        )),
+    }
+}
+
+/// Makes the nodes. Returns in the origin only.
+fn make_nodes(count: u8) {
+    if let Some(kind) = variable(c"HETMP_DSM").filter(|k| *k != "uffd") {
+        fail(format_args!(
+            "HETMP_DSM {kind}: uffd is accepted for programs (sigsegv would let system calls fail on absent pages)"
+        ));
+    }
+    if variable(c"HETMP_JOB").is_some() {
+        fail(format_args!(
+            "HETMP_NODES dsm:{count}: a program that is not started by hetrun is accepted"
+        ));
+    }
+    let Some(install) = function(c"hetmp_across_install") else {
+        fail(format_args!(
+            "HETMP_NODES dsm:{count}: LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted"
+        ));
+    };
+    let Some(serve) = function(c"hetmp_across_node") else {
+        fail(format_args!(
+            "libhetmp.so: one of the same version is accepted"
+        ));
+    };
+    if std::fs::read_dir("/proc/self/task").is_ok_and(|all| all.count() > 1) {
+        report::warn(format_args!(
+            "threads that libraries started before main do not exist in the nodes of dsm:{count}"
+        ));
+    }
+    let all = objects();
+    let ours = make_nodes as *const () as usize;
+    for (i, o) in all.iter().enumerate() {
+        let is = |address: usize| o.code.contains(&address);
+        if is(ours) {
+            threads::set_own(o.code.clone());
+        }
+        if is(ours) || is(install) || o.name.contains("ld-linux") {
+            place::add_runtime(o.code.clone());
+        } else if i > 0 && o.writable && !is_system_library(&o.name) {
+            fail(format_args!(
+                "HETMP_NODES dsm:{count}: library {}: a program whose own data is all in the executable is accepted",
+                o.name
+            ));
+        }
+    }
+    let executable = all.first().is_some_and(|o| o.executable_stack);
+    let len = usize::from(count) * place::PART;
+    // SAFETY: a reservation of addresses, where the nodes' files will be mapped.
+    let heap = unsafe {
+        libc::mmap(
+            core::ptr::null_mut(),
+            len,
+            libc::PROT_NONE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if heap == libc::MAP_FAILED {
+        fail(format_args!(
+            "HETMP_NODES dsm:{count}: {len} bytes of addresses are needed"
+        ));
+    }
+    let heap = heap as usize;
+    place::set(heap, count.into());
+    let data = statics::range();
+    let mut ranges = vec![Range {
+        start: data.start,
+        len: data.len(),
+        home: 0,
+        executable: false,
+    }];
+    ranges.extend((0..count).map(|n| Range {
+        start: place::part(n.into()).start,
+        len: place::PART,
+        home: n,
+        executable,
+    }));
+    let settings = Settings {
+        space: Space::new(&ranges),
+        way: Way::Auto,
+        backend: Some(Kind::Uffd),
+    };
+    // SAFETY: no other thread does anything yet that nodes need; the environment was not read by `libhetmp.so`.
+    let forked = unsafe {
+        libc::unsetenv(c"HETMP_NODES".as_ptr());
+        fork::fork(count)
+    };
+    let forked = match forked {
+        Ok(forked) => forked,
+        Err(e) => fail(format_args!(
+            "HETMP_NODES dsm:{count}: processes are needed ({e})"
+        )),
+    };
+    let me = forked.me;
+    let mut fill = |alias: *mut u8| {
+        if me == 0 {
+            // SAFETY: the data is mapped, and the first range of the file is as long.
+            unsafe { copy_pages(&data, alias) };
+        }
+    };
+    // SAFETY: the program has not begun: nobody uses its data, and `fill` copies it.
+    let driver = match unsafe { driver::start(forked, settings, &mut fill) } {
+        Ok(driver) => driver,
+        Err(e) => fail(format_args!("{e}")),
+    };
+    let together = match together::start(driver) {
+        Ok(together) => together,
+        Err(e) => fail(format_args!("{e}")),
+    };
+    TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
+    let table: &'static Table = Box::leak(Box::new(Table {
+        version: 1,
+        me: me.into(),
+        nodes: count.into(),
+        ask,
+        is_shared,
+        counts,
+    }));
+    place::begin(me.into());
+    // SAFETY: `libhetmp.so` defines both so.
+    unsafe {
+        let install: extern "C" fn(*const Table) -> bool = core::mem::transmute(install);
+        if !install(table) {
+            fail(format_args!(
+                "libhetmp.so: one of the same version is accepted"
+            ));
+        }
+        if me != 0 {
+            let serve: extern "C" fn() -> ! = core::mem::transmute(serve);
+            serve();
+        }
+    }
+}
+
+/// Copies the pages of `from` that are not all zero.
+///
+/// # Safety
+/// `from` is mapped, as is as much at `to`, which is zero.
+unsafe fn copy_pages(from: &core::ops::Range<usize>, to: *mut u8) {
+    const WORDS: usize = PAGE / 8;
+    for offset in (0..from.len()).step_by(PAGE) {
+        let source: *const u64 = core::ptr::with_exposed_provenance(from.start + offset);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (0..WORDS).any(|w| source.add(w).read() != 0) {
+                to.add(offset)
+                    .cast::<u64>()
+                    .copy_from_nonoverlapping(source, WORDS);
+            }
+        }
+    }
+}
+
+/// What the program's own thread needs.
+struct Begin {
+    start: Start,
+    main: Option<Main>,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    rest: [*mut c_void; 4],
+}
+
+extern "C" fn run(begin: *mut c_void) -> *mut c_void {
+    // SAFETY: made by `__libc_start_main` below, for this thread alone.
+    unsafe {
+        let b = &*begin.cast::<Begin>();
+        let [init, fini, loader, stack] = b.rest;
+        (b.start)(b.main, b.argc, b.argv, init, fini, loader, stack);
+    }
+    unreachable!("the C library ends the process after main")
+}
+
+/// `__libc_start_main`: where a program begins.
+///
+/// # Safety
+/// Called by the program's first instructions.
+#[no_mangle]
+pub(crate) unsafe extern "C" fn __libc_start_main(
+    main: Option<Main>,
+    argc: c_int,
+    argv: *mut *mut c_char,
+    init: *mut c_void,
+    fini: *mut c_void,
+    loader: *mut c_void,
+    stack: *mut c_void,
+) -> c_int {
+    // SAFETY: a C string; the C library's function has this type.
+    let start: Start = unsafe {
+        let at = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
+        assert!(!at.is_null(), "__libc_start_main of the C library");
+        core::mem::transmute(at)
+    };
+    let rest = [init, fini, loader, stack];
+    let Some(count) = asked() else {
+        // SAFETY: the caller's promise.
+        return unsafe { start(main, argc, argv, init, fini, loader, stack) };
+    };
+    make_nodes(count);
+    let begin = Box::leak(Box::new(Begin {
+        start,
+        main,
+        argc,
+        argv,
+        rest,
+    }));
+    // As much stack as the program would have had, and more than any limit that is usual.
+    const STACK: usize = 1 << 30;
+    // SAFETY: the nodes run; `run` gets what it needs.
+    let error = unsafe {
+        let mut thread = 0;
+        threads::on_shared_stack(
+            &raw mut thread,
+            core::ptr::null(),
+            STACK,
+            run,
+            core::ptr::from_mut(begin).cast(),
+        )
+    };
+    if error != 0 {
+        fail(format_args!("thread of main: error {error}"));
+    }
+    loop {
+        // SAFETY: waits for a signal; the program ends by `exit` on its own thread.
+        unsafe { libc::pause() };
+    }
+}

@@ -1,0 +1,106 @@
+//! Threads of the program and of the runtime get stacks in shared memory, with their thread-local storage at addresses
+//! that no other node uses: so the address of a variable on a stack, or of one thread's copy of a threadprivate
+//! variable, means the same everywhere.
+
+use crate::malloc::with_caller;
+use crate::place;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use libc::{c_int, pthread_attr_t, pthread_t};
+
+with_caller! {
+    "pthread_create" "r8" create;
+}
+
+extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+type Body = extern "C" fn(*mut c_void) -> *mut c_void;
+type Create =
+    unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Body, *mut c_void) -> c_int;
+
+/// Where this library's own code is: the threads that serve pages have private stacks.
+static OWN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// Remembers where this library's code is.
+pub(crate) fn set_own(code: core::ops::Range<usize>) {
+    OWN[0].store(code.start, Ordering::Relaxed);
+    OWN[1].store(code.end, Ordering::Relaxed);
+}
+
+fn real() -> Create {
+    static REAL: AtomicUsize = AtomicUsize::new(0);
+    let mut at = REAL.load(Ordering::Relaxed);
+    if at == 0 {
+        // SAFETY: a C string; the next definition is the C library's.
+        at = unsafe { libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr()) } as usize;
+        assert!(at != 0, "pthread_create of the C library");
+        REAL.store(at, Ordering::Relaxed);
+    }
+    // SAFETY: the C library's function has this type.
+    unsafe { core::mem::transmute::<usize, Create>(at) }
+}
+
+/// # Safety
+/// As `pthread_create`.
+unsafe extern "C" fn create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    body: Body,
+    argument: *mut c_void,
+    caller: usize,
+) -> c_int {
+    let own = OWN[0].load(Ordering::Relaxed)..OWN[1].load(Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe {
+        if !place::started() || own.contains(&caller) {
+            return real()(thread, attributes, body, argument);
+        }
+        on_shared_stack(thread, attributes, 0, body, argument)
+    }
+}
+
+/// Makes a thread on a shared stack of `len` bytes, or as many as `attributes` say.
+///
+/// # Safety
+/// As `pthread_create`; the nodes run.
+pub(crate) unsafe fn on_shared_stack(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    len: usize,
+    body: Body,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: attributes are the caller's, or made here.
+    unsafe {
+        let mut new: pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&raw mut new);
+        let mut size = 0;
+        if attributes.is_null() {
+            libc::pthread_attr_getstacksize(&raw const new, &raw mut size);
+        } else {
+            let (mut at, mut detached) = (core::ptr::null_mut(), 0);
+            libc::pthread_attr_getstack(attributes, &raw mut at, &raw mut size);
+            if at.addr().wrapping_add(size) != 0 {
+                // The program brought the stack.
+                return real()(thread, attributes, body, argument);
+            }
+            libc::pthread_attr_getstacksize(attributes, &raw mut size);
+            pthread_attr_getdetachstate(attributes, &raw mut detached);
+            libc::pthread_attr_setdetachstate(&raw mut new, detached);
+        }
+        // Room for the thread's own storage, and pages between it and other stacks.
+        let Some(stack) = place::stack(size.max(len).max(1 << 20) + (2 << 20)) else {
+            return libc::EAGAIN;
+        };
+        let at = core::ptr::with_exposed_provenance_mut(stack.start);
+        let error = libc::pthread_attr_setstack(&raw mut new, at, stack.len());
+        if error != 0 {
+            return error;
+        }
+        let made = real()(thread, &raw const new, body, argument);
+        libc::pthread_attr_destroy(&raw mut new);
+        made
+    }
+}

@@ -1,0 +1,547 @@
+//! What threads of several nodes do together: start a region, meet at a barrier, take locks. All of it by messages.
+//!
+//! The callers run on shared stacks: a page of such a stack may be taken away by a peer at any moment, and comes back
+//! only if the threads that serve faults and messages go on. So callers take no lock that those threads ever take. A
+//! caller leaves its request in a slot of memory that is the process's own, by atomics, and sleeps on the slot; an
+//! agent, a thread with a stack of its own, does the rest. The decisions are in [`State`], without threads or messages.
+
+use crate::driver::Driver;
+use crate::{NodeId, NodeSet};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use hetmp_core::{report, sys};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+
+/// Requests that can be under way at once in a process.
+const SLOTS: usize = 256;
+
+/// What a caller asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Op {
+    /// Origin: start a region on all nodes: three words, which [`Op::Next`] answers there. Answered at once.
+    Fork = 1,
+    /// Origin: answered when all nodes have said [`Op::Done`].
+    Join,
+    /// Node: answered with the words of the next region.
+    Next,
+    /// Node: its part of the region is over. Answered at once.
+    Done,
+    /// Answered when every node asked.
+    Barrier,
+    /// Answered when nobody else has the lock that the first word names.
+    Lock,
+    /// Gives the lock back. Answered at once.
+    Unlock,
+    /// Origin: the words of the last [`Op::Done`] of the node that the first word names.
+    Counts,
+}
+
+impl Op {
+    /// The request of this number.
+    pub fn of(number: u32) -> Option<Op> {
+        [
+            Op::Fork,
+            Op::Join,
+            Op::Next,
+            Op::Done,
+            Op::Barrier,
+            Op::Lock,
+            Op::Unlock,
+            Op::Counts,
+        ]
+        .into_iter()
+        .find(|o| *o as u32 == number)
+    }
+}
+
+/// Three words that go with a request, a message or an answer.
+pub type Words = [u64; 3];
+
+/// What one node tells another one; the number is the message's tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Tag {
+    Fork = 1,
+    Done,
+    Arrived,
+    Released,
+    Lock,
+    Granted,
+    Unlock,
+}
+
+impl Tag {
+    fn of(number: u32) -> Option<Tag> {
+        [
+            Tag::Fork,
+            Tag::Done,
+            Tag::Arrived,
+            Tag::Released,
+            Tag::Lock,
+            Tag::Granted,
+            Tag::Unlock,
+        ]
+        .into_iter()
+        .find(|t| *t as u32 == number)
+    }
+}
+
+/// What follows from a request or a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Answer(usize, Words),
+    Send(NodeId, Tag, Words),
+}
+
+/// A request or message that cannot be in this state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Unexpected;
+
+/// One node's view of what is done together. The origin keeps barriers and locks.
+#[derive(Debug)]
+struct State {
+    me: NodeId,
+    nodes: NodeId,
+    regions: VecDeque<Words>,
+    waits_for_region: Option<usize>,
+    done: NodeSet,
+    waits_for_join: Option<usize>,
+    counts: BTreeMap<NodeId, Words>,
+    arrived: NodeSet,
+    waits_at_barrier: Option<usize>,
+    /// Locks that are taken, with who waits for each, in the order of asking: node and slot there.
+    locks: BTreeMap<u64, VecDeque<(NodeId, u64)>>,
+}
+
+impl State {
+    fn new(me: NodeId, nodes: NodeId) -> State {
+        State {
+            me,
+            nodes,
+            regions: VecDeque::new(),
+            waits_for_region: None,
+            done: NodeSet::default(),
+            waits_for_join: None,
+            counts: BTreeMap::new(),
+            arrived: NodeSet::default(),
+            waits_at_barrier: None,
+            locks: BTreeMap::new(),
+        }
+    }
+
+    fn request(
+        &mut self,
+        slot: usize,
+        op: Op,
+        words: Words,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
+        let at_origin = self.me == 0;
+        match op {
+            Op::Fork if at_origin => {
+                out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Fork, words)));
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Join if at_origin && self.waits_for_join.is_none() => {
+                self.waits_for_join = Some(slot);
+                self.joined(out);
+            }
+            Op::Next if !at_origin && self.waits_for_region.is_none() => {
+                self.waits_for_region = Some(slot);
+                self.next(out);
+            }
+            Op::Done if !at_origin => {
+                out.push(Effect::Send(0, Tag::Done, words));
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Barrier if self.waits_at_barrier.is_none() => {
+                self.waits_at_barrier = Some(slot);
+                if at_origin {
+                    self.arrive(0, out)?;
+                } else {
+                    out.push(Effect::Send(0, Tag::Arrived, words));
+                }
+            }
+            Op::Lock if at_origin => self.lock(0, words[0], slot as u64, out),
+            Op::Lock => out.push(Effect::Send(0, Tag::Lock, [words[0], slot as u64, 0])),
+            Op::Unlock => {
+                if at_origin {
+                    self.unlock(words[0], out)?;
+                } else {
+                    out.push(Effect::Send(0, Tag::Unlock, words));
+                }
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Counts if at_origin => {
+                let node = words[0] as NodeId;
+                let counts = self.counts.get(&node).copied().unwrap_or_default();
+                out.push(Effect::Answer(slot, counts));
+            }
+            _ => return Err(Unexpected),
+        }
+        Ok(())
+    }
+
+    fn message(
+        &mut self,
+        from: NodeId,
+        tag: Tag,
+        words: Words,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
+        let to_origin = matches!(tag, Tag::Done | Tag::Arrived | Tag::Lock | Tag::Unlock);
+        if to_origin != (self.me == 0) || (!to_origin && from != 0) || from >= self.nodes {
+            return Err(Unexpected);
+        }
+        match tag {
+            Tag::Fork => {
+                self.regions.push_back(words);
+                self.next(out);
+            }
+            Tag::Done => {
+                if self.done.has(from) {
+                    return Err(Unexpected);
+                }
+                self.done = self.done.with(from);
+                self.counts.insert(from, words);
+                self.joined(out);
+            }
+            Tag::Arrived => self.arrive(from, out)?,
+            Tag::Released => {
+                let slot = self.waits_at_barrier.take().ok_or(Unexpected)?;
+                out.push(Effect::Answer(slot, words));
+            }
+            Tag::Lock => self.lock(from, words[0], words[1], out),
+            Tag::Granted => {
+                let slot = usize::try_from(words[1]).map_err(|_| Unexpected)?;
+                if slot >= SLOTS {
+                    return Err(Unexpected);
+                }
+                out.push(Effect::Answer(slot, words));
+            }
+            Tag::Unlock => self.unlock(words[0], out)?,
+        }
+        Ok(())
+    }
+
+    fn next(&mut self, out: &mut Vec<Effect>) {
+        if self.waits_for_region.is_some() {
+            if let Some(words) = self.regions.pop_front() {
+                let slot = self.waits_for_region.take();
+                out.extend(slot.map(|s| Effect::Answer(s, words)));
+            }
+        }
+    }
+
+    fn joined(&mut self, out: &mut Vec<Effect>) {
+        if self.done.len() + 1 == u32::from(self.nodes) {
+            if let Some(slot) = self.waits_for_join.take() {
+                self.done = NodeSet::default();
+                out.push(Effect::Answer(slot, [0; 3]));
+            }
+        }
+    }
+
+    fn arrive(&mut self, node: NodeId, out: &mut Vec<Effect>) -> Result<(), Unexpected> {
+        if self.arrived.has(node) {
+            return Err(Unexpected);
+        }
+        self.arrived = self.arrived.with(node);
+        if self.arrived.len() == u32::from(self.nodes) {
+            self.arrived = NodeSet::default();
+            out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Released, [0; 3])));
+            let slot = self.waits_at_barrier.take().ok_or(Unexpected)?;
+            out.push(Effect::Answer(slot, [0; 3]));
+        }
+        Ok(())
+    }
+
+    fn grant(node: NodeId, key: u64, slot: u64) -> Effect {
+        match node {
+            0 => Effect::Answer(slot as usize, [key, 0, 0]),
+            _ => Effect::Send(node, Tag::Granted, [key, slot, 0]),
+        }
+    }
+
+    fn lock(&mut self, node: NodeId, key: u64, slot: u64, out: &mut Vec<Effect>) {
+        match self.locks.get_mut(&key) {
+            Some(queue) => queue.push_back((node, slot)),
+            None => {
+                self.locks.insert(key, VecDeque::new());
+                out.push(State::grant(node, key, slot));
+            }
+        }
+    }
+
+    fn unlock(&mut self, key: u64, out: &mut Vec<Effect>) -> Result<(), Unexpected> {
+        let queue = self.locks.get_mut(&key).ok_or(Unexpected)?;
+        match queue.pop_front() {
+            Some((node, slot)) => out.push(State::grant(node, key, slot)),
+            None => {
+                self.locks.remove(&key);
+            }
+        }
+        Ok(())
+    }
+}
+
+const FREE: u32 = 0;
+const CLAIMED: u32 = 1;
+const ASKED: u32 = 2;
+const TAKEN: u32 = 3;
+const ANSWERED: u32 = 4;
+
+/// A caller's request.
+///
+/// # Memory ordering
+/// The caller writes `op` and `words` before it releases `ASKED`, which the agent acquires; the agent writes the answer's
+/// words before it releases `ANSWERED`, which the caller acquires. Without these, either could read the other's old words.
+#[derive(Debug)]
+struct Slot {
+    stage: AtomicU32,
+    op: AtomicU32,
+    words: [AtomicU64; 3],
+}
+
+/// The way from the program's threads to the other nodes.
+#[derive(Debug)]
+pub struct Together {
+    driver: &'static Driver,
+    slots: [Slot; SLOTS],
+    /// Grows with each request; the agent sleeps on it.
+    bell: AtomicU32,
+    state: Mutex<State>,
+}
+
+/// Starts the agent of this node. Called once.
+///
+/// # Errors
+/// One line: there is no thread left.
+pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
+    let together: &'static Together = Box::leak(Box::new(Together {
+        driver,
+        slots: [const {
+            Slot {
+                stage: AtomicU32::new(FREE),
+                op: AtomicU32::new(0),
+                words: [const { AtomicU64::new(0) }; 3],
+            }
+        }; SLOTS],
+        bell: AtomicU32::new(0),
+        state: Mutex::new(State::new(driver.me(), driver.nodes())),
+    }));
+    driver.on_message(Box::new(|from, tag, bytes| {
+        let mut words = [0; 3];
+        for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+            *word = bytes.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b));
+        }
+        let run = |s: &mut State, out: &mut Vec<Effect>| match Tag::of(tag) {
+            Some(tag) => s.message(from, tag, words, out),
+            None => Err(Unexpected),
+        };
+        together.run(run, &|| format!("message {tag} of node {from}"));
+    }));
+    std::thread::Builder::new()
+        .name("hetmp-dsm-agent".to_owned())
+        .spawn(|| together.serve())
+        .map_err(|e| format!("thread of node {}: {e}", driver.me()))?;
+    Ok(together)
+}
+
+impl Together {
+    /// This node's driver.
+    pub fn driver(&self) -> &'static Driver {
+        self.driver
+    }
+
+    /// Asks, and waits for the answer. May be called on a shared stack.
+    pub fn ask(&self, op: Op, words: Words) -> Words {
+        let slot = loop {
+            let free = self.slots.iter().find(|s| {
+                s.stage
+                    .compare_exchange(FREE, CLAIMED, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            });
+            match free {
+                Some(slot) => break slot,
+                None => sys::yield_now(),
+            }
+        };
+        slot.op.store(op as u32, Ordering::Relaxed);
+        for (to, word) in slot.words.iter().zip(words) {
+            to.store(word, Ordering::Relaxed);
+        }
+        slot.stage.store(ASKED, Ordering::Release);
+        self.bell.fetch_add(1, Ordering::Release);
+        sys::futex_wake(self.bell.as_ptr(), 1);
+        loop {
+            let stage = slot.stage.load(Ordering::Acquire);
+            if stage == ANSWERED {
+                break;
+            }
+            sys::futex_wait(&slot.stage, stage);
+        }
+        let answer = [0, 1, 2].map(|i: usize| slot.words[i].load(Ordering::Relaxed));
+        slot.stage.store(FREE, Ordering::Release);
+        answer
+    }
+
+    fn serve(&self) {
+        loop {
+            let seen = self.bell.load(Ordering::Acquire);
+            for (i, slot) in self.slots.iter().enumerate() {
+                if slot.stage.load(Ordering::Acquire) != ASKED {
+                    continue;
+                }
+                slot.stage.store(TAKEN, Ordering::Relaxed);
+                let words = [0, 1, 2].map(|w: usize| slot.words[w].load(Ordering::Relaxed));
+                let op = slot.op.load(Ordering::Relaxed);
+                let run = |s: &mut State, out: &mut Vec<Effect>| match Op::of(op) {
+                    Some(op) => s.request(i, op, words, out),
+                    None => Err(Unexpected),
+                };
+                self.run(run, &|| format!("request {op}"));
+            }
+            sys::futex_wait(&self.bell, seen);
+        }
+    }
+
+    fn run(
+        &self,
+        step: impl FnOnce(&mut State, &mut Vec<Effect>) -> Result<(), Unexpected>,
+        what: &dyn Fn() -> String,
+    ) {
+        let mut out = Vec::new();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if step(&mut state, &mut out).is_err() {
+            report::warn(format_args!(
+                "node {}: {}: one that fits what the nodes do is accepted",
+                self.driver.me(),
+                what()
+            ));
+            // SAFETY: _exit has no preconditions; the other nodes follow.
+            unsafe { libc::_exit(1) }
+        }
+        // Under the lock, so that messages leave in the order of their causes.
+        for effect in out {
+            match effect {
+                Effect::Answer(slot, words) => {
+                    let slot = &self.slots[slot];
+                    for (to, word) in slot.words.iter().zip(words) {
+                        to.store(word, Ordering::Relaxed);
+                    }
+                    slot.stage.store(ANSWERED, Ordering::Release);
+                    sys::futex_wake(slot.stage.as_ptr(), 1);
+                }
+                Effect::Send(to, tag, words) => {
+                    let mut bytes = [0; 24];
+                    for (to, word) in bytes.chunks_exact_mut(8).zip(words) {
+                        to.copy_from_slice(&word.to_le_bytes());
+                    }
+                    self.driver.send(to, tag as u32, &bytes);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(s: &mut State, slot: usize, op: Op, words: Words) -> Vec<Effect> {
+        let mut out = Vec::new();
+        s.request(slot, op, words, &mut out).expect("fits");
+        out
+    }
+
+    fn tell(s: &mut State, from: NodeId, tag: Tag, words: Words) -> Vec<Effect> {
+        let mut out = Vec::new();
+        s.message(from, tag, words, &mut out).expect("fits");
+        out
+    }
+
+    const NONE: Words = [0; 3];
+
+    #[test]
+    fn a_barrier_needs_every_node_once() {
+        let mut origin = State::new(0, 3);
+        assert_eq!(tell(&mut origin, 2, Tag::Arrived, NONE), []);
+        assert_eq!(ask(&mut origin, 5, Op::Barrier, NONE), []);
+        let mut out = Vec::new();
+        assert!(origin.message(2, Tag::Arrived, NONE, &mut out).is_err());
+        assert_eq!(
+            tell(&mut origin, 1, Tag::Arrived, NONE),
+            [
+                Effect::Send(1, Tag::Released, NONE),
+                Effect::Send(2, Tag::Released, NONE),
+                Effect::Answer(5, NONE)
+            ]
+        );
+        let mut node = State::new(1, 3);
+        assert_eq!(
+            ask(&mut node, 7, Op::Barrier, NONE),
+            [Effect::Send(0, Tag::Arrived, NONE)]
+        );
+        assert_eq!(
+            tell(&mut node, 0, Tag::Released, NONE),
+            [Effect::Answer(7, NONE)]
+        );
+    }
+
+    #[test]
+    fn locks_go_round_in_the_order_of_asking() {
+        let mut s = State::new(0, 3);
+        let key = [9, 0, 0];
+        assert_eq!(
+            tell(&mut s, 2, Tag::Lock, [9, 4, 0]),
+            [Effect::Send(2, Tag::Granted, [9, 4, 0])]
+        );
+        assert_eq!(ask(&mut s, 6, Op::Lock, key), []);
+        assert_eq!(tell(&mut s, 1, Tag::Lock, [9, 3, 0]), []);
+        assert_eq!(
+            tell(&mut s, 1, Tag::Lock, [8, 3, 0]).len(),
+            1,
+            "another key"
+        );
+        assert_eq!(tell(&mut s, 2, Tag::Unlock, key), [Effect::Answer(6, key)]);
+        assert_eq!(
+            ask(&mut s, 6, Op::Unlock, key),
+            [
+                Effect::Send(1, Tag::Granted, [9, 3, 0]),
+                Effect::Answer(6, key)
+            ]
+        );
+        assert_eq!(tell(&mut s, 1, Tag::Unlock, key), []);
+        let mut out = Vec::new();
+        assert!(s.message(1, Tag::Unlock, key, &mut out).is_err());
+    }
+
+    #[test]
+    fn regions_start_and_join() {
+        let mut origin = State::new(0, 2);
+        let region = [1, 2, 3];
+        assert_eq!(
+            ask(&mut origin, 0, Op::Fork, region),
+            [
+                Effect::Send(1, Tag::Fork, region),
+                Effect::Answer(0, region)
+            ]
+        );
+        let mut node = State::new(1, 2);
+        assert_eq!(tell(&mut node, 0, Tag::Fork, region), []);
+        assert_eq!(
+            ask(&mut node, 0, Op::Next, NONE),
+            [Effect::Answer(0, region)]
+        );
+        assert_eq!(tell(&mut origin, 1, Tag::Done, NONE), []);
+        assert_eq!(
+            ask(&mut origin, 1, Op::Join, NONE),
+            [Effect::Answer(1, NONE)]
+        );
+        assert_eq!(ask(&mut origin, 1, Op::Join, NONE), []);
+        let mut out = Vec::new();
+        assert!(node.request(0, Op::Fork, NONE, &mut out).is_err());
+    }
+}
