@@ -1,4 +1,4 @@
-//! `<hetmp/nodes.h>`, and what `libhetmp_dsm.so` calls.
+//! `<hetmp/nodes.h>`, and `<hetmp/dsm.h>`, which `libhetmp_dsm.so` calls.
 
 use core::ffi::CStr;
 use libc::c_char;
@@ -26,7 +26,7 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
 pub(crate) unsafe extern "C" fn hetmp_across_install(
     table: *const hetmp_omp::across::Table,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: it lives as long as the process: this function's contract.
     hetmp_omp::across::install(unsafe { &*table })
 }
 

@@ -1,0 +1,29 @@
+/* hetmp/dsm.h: what libhetmp_dsm.so, which gives several processes one memory, says to libhetmp.so.
+ *
+ * Not for programs: both libraries must be of one version, which the table begins with. docs/dsm.md
+ * says how a program is run on several processes. */
+#ifndef HETMP_DSM_H
+#define HETMP_DSM_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The functions of the shared memory; its fields are those of Table in runtime/omp/src/across.rs. */
+struct hetmp_across;
+
+/* Makes this process a node of a program that runs on several. The table lives as long as the process.
+ * False if the table is of another version: the program then runs on this process alone. */
+bool hetmp_across_install(const struct hetmp_across *table);
+
+/* The life of a node that does not run main: takes part in regions until the program ends. Does not
+ * return. */
+void hetmp_across_node(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
