@@ -40,7 +40,8 @@ fn preload() -> &'static OsString {
 fn compile(source: &str, flags: &[&str]) -> PathBuf {
     let folder = target_dir().join("dsm-tests");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let name = source.replace(['/', '.'], "_");
+    // Tests run side by side: each way to compile has a file of its own.
+    let name = format!("{source}{}", flags.concat()).replace(['/', '.'], "_");
     let program = folder.join(name);
     let out = Command::new("gcc")
         .args(["-O2", "-fopenmp", "-Ic-tests/kernels", source, "-o"])
@@ -180,6 +181,30 @@ fn threads_are_in_processes_with_memory_of_their_own() {
         "threads 4 pids 1 inodes 1\n"
     );
     assert!(String::from_utf8_lossy(&got.stderr).contains("at the origin: it may call"));
+}
+
+/// `timeout`, `time` and shells get the variables first, and start processes, which a program on several nodes may not.
+#[test]
+fn a_shell_in_between_passes_the_nodes_on() {
+    let program = compile("c-tests/kernels/ep.c", &["-DBY_A_SHELL"]);
+    let expected = run(&program, &["S"], 0, &[]);
+    // A link, so that its name's folder takes what the shell writes.
+    let shell = program.with_extension("shell");
+    let _ = std::fs::remove_file(&shell);
+    std::os::unix::fs::symlink("/bin/sh", &shell).expect("a link");
+    let line = format!("{} S; exit $?", program.display());
+    let got = run(&shell, &["-c", &line], 2, &[]);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert!(got.status.success(), "{}: {said}", got.status);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        String::from_utf8_lossy(&expected.stdout),
+        "{said}"
+    );
+    assert!(said.contains("dsm: node 1: "), "{said}");
 }
 
 #[test]

@@ -8,8 +8,20 @@ use std::sync::OnceLock;
 #[must_use]
 pub fn wants_libomp() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| asks_for_version(b"VERSION"))
+    *ANSWER.get_or_init(|| asks_for_version(&|name| name == LIBOMP))
 }
+
+/// True where the program's own file asks for a symbol of libgomp or libomp. A shell that will start such a
+/// program, or `timeout`, is none.
+#[must_use]
+pub fn uses_openmp() -> bool {
+    asks_for_version(&|name| {
+        name == LIBOMP || name.starts_with(b"GOMP_") || name.starts_with(b"OMP_")
+    })
+}
+
+/// The only version node of libomp.
+const LIBOMP: &[u8] = b"VERSION";
 
 /// Tables of an object's dynamic section that are needed here, as addresses.
 #[derive(Default)]
@@ -45,9 +57,9 @@ struct Vernaux {
     next: u32,
 }
 
-fn asks_for_version(wanted: &[u8]) -> bool {
+fn asks_for_version(wanted: &dyn Fn(&[u8]) -> bool) -> bool {
     struct Search<'a> {
-        wanted: &'a [u8],
+        wanted: &'a dyn Fn(&[u8]) -> bool,
         found: bool,
     }
     unsafe extern "C" fn visit(
@@ -116,7 +128,7 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
 
 /// # Safety
 /// The tables are those of a loaded object.
-unsafe fn needs(tables: &Tables, wanted: &[u8]) -> bool {
+unsafe fn needs(tables: &Tables, wanted: &dyn Fn(&[u8]) -> bool) -> bool {
     if tables.strings == 0 || tables.needed == 0 {
         return false;
     }
@@ -131,7 +143,7 @@ unsafe fn needs(tables: &Tables, wanted: &[u8]) -> bool {
                 let aux = &*(version as *const Vernaux);
                 let name = tables.strings.wrapping_add(aux.name as usize);
                 let name = core::ffi::CStr::from_ptr(name as *const libc::c_char);
-                if name.to_bytes() == wanted {
+                if wanted(name.to_bytes()) {
                     return true;
                 }
                 version = version.wrapping_add(aux.next as usize);
@@ -147,8 +159,10 @@ mod tests {
     /// A test program needs the C library's versions, and nothing of libomp's.
     #[test]
     fn this_program_needs_the_c_library() {
-        assert!(super::asks_for_version(b"GLIBC_2.2.5"));
-        assert!(!super::asks_for_version(b"GLIBC_2.2"));
+        let asks = |wanted: &[u8]| super::asks_for_version(&|name| name == wanted);
+        assert!(asks(b"GLIBC_2.2.5"));
+        assert!(!asks(b"GLIBC_2.2"));
         assert!(!super::wants_libomp());
+        assert!(!super::uses_openmp());
     }
 }

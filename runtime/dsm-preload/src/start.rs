@@ -182,6 +182,10 @@ fn function(name: &CStr) -> Option<usize> {
 fn asked() -> Option<u8> {
     let value = variable(c"HETMP_NODES")?;
     let count = value.trim().strip_prefix("dsm:")?;
+    // A shell, or `timeout`, passes the variables on to the program; what it does itself is none of ours.
+    if !hetmp_core::program::uses_openmp() {
+        return None;
+    }
     match count.parse() {
         Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(n),
         _ => fail(format_args!(
