@@ -68,7 +68,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Measured on two cores with shared memory: see `docs/goal.md`.
+    /// The first is what `hetmp calibrate goal` said on two cores with four processes; the other two are not
+    /// measured.
     pub const DEFAULT: Choice = Choice {
         allreduce: 32 << 10,
         allgather: 64 << 10,
