@@ -222,6 +222,21 @@ fn the_wheel_brings_library_and_commands() {
         eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
         return;
     }
+    // pip builds a wheel with a setuptools that it fetches.
+    let fetch = [
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--dest",
+        &s.path("tools"),
+        "setuptools>=70.1",
+    ];
+    if run(&format!("{venv}/bin/python"), &fetch, &[]).ending != exec::Ending::Exit(0) {
+        eprintln!("skipped: pip reaches no index of packages");
+        return;
+    }
     let files = s.packages("wheel");
     let inside = format!("{venv}/bin/python");
     output(
