@@ -52,7 +52,7 @@ pub(super) fn tell(threads: u32) -> u32 {
     let mut told = TOLD.load(Ordering::Relaxed);
     if told == OPEN {
         let number = if is_open_to_us() {
-            pieces(threads, super::run::MOST_PIECES)
+            pieces(threads, super::job::MOST_PIECES)
         } else {
             REAL
         };

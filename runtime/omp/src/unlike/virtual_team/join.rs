@@ -2,7 +2,8 @@
 //! cannot be suspended.
 
 use super::fiber::{Fiber, Runner, State};
-use super::run::{Expanded, VirtualTeam};
+use super::job::Expanded;
+use super::run::VirtualTeam;
 use crate::init;
 use crate::thread::Thread;
 use core::ptr::{null, null_mut};

@@ -12,9 +12,10 @@
 //!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`unasked`]: regions of which
 //!   enough is known.
 //! * [`parallel`]: which of these ways a region takes.
-//! * [`run`]: the team, and how it runs a region.
-//! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`switch`] and
-//!   [`exceptions`]: what that takes. [`join`]: threads that come in addition.
+//! * [`run`]: the team, and how it runs a region; [`job`]: what it is told and what it has measured.
+//! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`stacks`]: how they leave them and take
+//!   them up; [`waiting`]: where they do; [`switch`] and [`exceptions`]: what that takes. [`join`]: threads that
+//!   come in addition.
 //! * [`watchdog`]: against waits that the runtime does not see.
 //! * [`lever`]: the words for all this in reports.
 //!
@@ -31,11 +32,14 @@ mod disturbance;
 mod exceptions;
 mod fiber;
 mod fit;
+mod job;
 mod join;
 pub(crate) mod lever;
 pub(crate) mod parallel;
 mod regions;
 mod run;
+mod stacks;
 pub(crate) mod switch;
 pub(crate) mod unasked;
+mod waiting;
 mod watchdog;

@@ -1,9 +1,10 @@
 //! How each region is run: as a virtual team, as an ordinary one, or by its primary thread alone.
 
 use super::disturbance::Begun;
+use super::job::{How, MOST_PIECES};
 use super::lever::{Construct, Guard, Lever, Opened};
 use super::regions::{Must, Trial, Turn};
-use super::run::{How, VirtualTeam, MOST_PIECES};
+use super::run::VirtualTeam;
 use super::unasked::Pass;
 use super::{announce, regions, watchdog};
 use crate::icv::{Icv, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};

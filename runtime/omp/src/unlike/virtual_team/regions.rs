@@ -4,8 +4,8 @@
 //! under a lock that is held for as long as that takes.
 
 use super::fit::{self, Fit};
+use super::job::{Expanded, Outcome};
 use super::lever::Guard;
-use super::run::{Expanded, Outcome};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_sched::gain::{Gain, Run, Way};
 use std::collections::BTreeMap;

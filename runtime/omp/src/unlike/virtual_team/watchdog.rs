@@ -15,7 +15,8 @@
 //! region for long.
 
 use super::fiber::Runner;
-use super::run::{Expanded, VirtualTeam};
+use super::job::Expanded;
+use super::run::VirtualTeam;
 use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::lock::Brief;
 use hetmp_core::report;

@@ -1,0 +1,77 @@
+//! How a virtual thread waits: its fiber is suspended, so that its runner can run others meanwhile.
+
+use super::fiber::{current, suspend, Runner, State};
+use super::job::Expanded;
+use crate::boundary::Reason;
+use crate::team::suspend::Suspend;
+use crate::thread::Thread;
+use core::sync::atomic::Ordering;
+use hetmp_core::sys::{self, monotonic_ns};
+
+/// Looks of a fiber that waits between two yields: some 5 us.
+const SPINS: u32 = 300;
+/// Nanoseconds that a fiber waits before it lets others of its runner run.
+const PATIENCE_NS: u64 = 1_000_000;
+
+impl Suspend for Runner {
+    #[cold]
+    fn wait_for_lock(&self, done: &mut dyn FnMut() -> bool) -> bool {
+        self.wait_as(State::Lock, done)
+    }
+
+    #[cold]
+    fn wait_for_others(&self, done: &mut dyn FnMut() -> bool) -> bool {
+        if self.wait_as(State::Waiting, done) {
+            return true;
+        }
+        // SAFETY: set while the runner is in a region, as it is.
+        unsafe { &*self.team.get() }.expand(Expanded::Needed, &|_| false);
+        false
+    }
+
+    #[cold]
+    fn barrier(&self) {
+        let th = Thread::current();
+        th.leave_program(Reason::Switch);
+        // SAFETY: set while the runner is in a region, as it is.
+        let team = unsafe { &*self.team.get() };
+        let m = th.member();
+        let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
+        m.epoch.set(epoch);
+        if !team.suspended.load(Ordering::Relaxed) {
+            team.suspended.store(true, Ordering::Relaxed);
+        }
+        if let Some(fiber) = current(th) {
+            suspend(fiber, State::Barrier);
+            return;
+        }
+        // On the runner's own stack: it cannot take up another virtual thread meanwhile.
+        team.expand(Expanded::Needed, &|_| false);
+        team.arrive(th, epoch, 1, th.nthreads());
+        th.enter_program(Reason::Switch);
+    }
+}
+
+impl Runner {
+    fn wait_as(&self, state: State, done: &mut dyn FnMut() -> bool) -> bool {
+        let Some(fiber) = current(Thread::current()) else {
+            return false;
+        };
+        // Whoever has what is waited for is mostly another real thread, and gives it back soon. To go on
+        // with another virtual thread has a price: to libraries both are the same thread.
+        let patience = monotonic_ns() + PATIENCE_NS;
+        loop {
+            for _ in 0..SPINS {
+                if done() {
+                    return true;
+                }
+                hetmp_core::sync::pause();
+            }
+            if monotonic_ns() < patience {
+                sys::yield_now();
+            } else {
+                suspend(fiber, state);
+            }
+        }
+    }
+}
