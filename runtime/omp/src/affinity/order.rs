@@ -9,7 +9,7 @@
 //! have an offset only).
 
 use super::{CpuSet, PlaceKind};
-use crate::icv::ProcBind;
+use crate::icv::kinds::ProcBind;
 
 /// How the CPUs are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 //! Programs that clang built come with scripts that set these. Where one says the same as a variable of
 //! OpenMP, libomp's wins, as under libomp.
 
-use super::globals::Source;
+use super::environment::Source;
+use super::kinds::ProcBind;
 use super::parse::Bad;
-use super::ProcBind;
 use crate::affinity::order::{self, Affinity};
 use crate::affinity::PlaceKind;
 use core::str;

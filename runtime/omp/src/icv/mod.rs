@@ -16,14 +16,16 @@
 //! libgomp by running the same environments through both (`tests/display_env.rs`).
 
 pub mod display;
+mod environment;
 mod globals;
-mod kinds;
+pub(crate) mod kinds;
 pub mod libomp;
 mod parse;
 mod schedule;
 pub(crate) mod text;
 
-pub use globals::{Globals, Machine, Ours, TeamIcv};
+pub use environment::Machine;
+pub use globals::{Globals, Ours, TeamIcv};
 pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload, WaitPolicy};
 pub use libomp::Libomp;
 

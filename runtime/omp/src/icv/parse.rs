@@ -5,8 +5,8 @@
 //! in libgomp (`OMP_DYNAMIC="true x"` complains and is true nevertheless); those carry the trace in
 //! the error, because a program's behaviour must not change with the runtime.
 
+use super::kinds::{Allocator, ProcBind, StaticLoops, TargetOffload, WaitPolicy};
 use super::text::{Cursor, Number};
-use super::{Allocator, ProcBind, StaticLoops, TargetOffload, WaitPolicy};
 use hetmp_sched::decide::Objective;
 
 /// The value is not acceptable.

@@ -4,7 +4,7 @@
 use hetmp_sched::aid::DEFAULT_PART;
 use hetmp_sched::schedule::{BadSchedule, Kind, Modifier, Schedule, DEFAULT_FRACTION};
 
-use super::{RunSched, SchedKind};
+use super::kinds::{RunSched, SchedKind};
 
 /// Reads a value of `OMP_SCHEDULE`. Bytes that are not UTF-8 are never part of a good one.
 pub(super) fn parse(value: &[u8]) -> Result<Schedule, BadSchedule> {

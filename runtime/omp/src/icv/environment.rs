@@ -1,0 +1,540 @@
+//! How the environment is turned into the device-wide variables.
+
+use super::globals::int_range;
+use super::parse::{self, Bad};
+use super::text::quoted;
+use super::{
+    libomp, schedule, Allocator, Globals, Icv, Ours, ProcBind, RunSched, SchedKind, TargetOffload,
+    WaitPolicy, SUPPORTED_ACTIVE_LEVELS, UNLIMITED_THREADS,
+};
+use crate::affinity::{places, CpuSet, PlaceKind};
+use hetmp_core::env;
+use hetmp_core::spins;
+use hetmp_sched::schedule::{Kind, Modifier, Schedule};
+
+/// What of the machine the values depend on. A plain description, so that tests can invent one.
+pub struct Machine<'a> {
+    /// The default number of threads: CPUs of the affinity mask, cut by the cgroup quota.
+    pub default_threads: u32,
+    /// The affinity mask of the process at its start.
+    pub allowed: &'a CpuSet,
+    /// The places of one kind, in libgomp's order, at most so many of them.
+    pub places: &'a dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
+    /// The smallest stack size that the thread library accepts, in bytes.
+    pub min_stack: u64,
+    /// The program was built for libomp.
+    pub as_libomp: bool,
+}
+
+/// The default of `affinity-format-var`, which is libgomp's.
+const AFFINITY_FORMAT: &[u8] = b"level %L thread %i affinity %A";
+/// The same of libomp.
+const LIBOMP_FORMAT: &[u8] = b"OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
+
+impl Globals {
+    /// Reads every variable through `reader`. A value that is not understood is one call of `warn`
+    /// with a line of text (no prefix, no line feed); what holds then is what libgomp 12 would
+    /// use.
+    pub fn from_env(
+        reader: &dyn Fn(&str) -> Option<Vec<u8>>,
+        machine: &Machine<'_>,
+        warn: &mut dyn FnMut(&str),
+    ) -> Self {
+        Source { reader, warn }.globals(machine)
+    }
+}
+
+/// Where values come from and complaints go.
+pub(super) struct Source<'a> {
+    reader: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    warn: &'a mut dyn FnMut(&str),
+}
+
+impl Source<'_> {
+    pub(super) fn get(&self, name: &str) -> Option<Vec<u8>> {
+        (self.reader)(name)
+    }
+
+    /// Says that the value of `name` is bad, and what would be good.
+    fn refuse(&mut self, name: &str, value: &[u8]) {
+        let base = name.strip_suffix("_ALL").unwrap_or(name);
+        let accepts = env::lookup(base).map_or("another value", |v| v.accepts);
+        self.refuse_because(name, value, accepts);
+    }
+
+    pub(super) fn refuse_because(&mut self, name: &str, value: &[u8], accepts: &str) {
+        (self.warn)(&format!("{name} {}: {accepts}", quoted(value)));
+    }
+
+    /// The value of `name` as `parse` reads it; `None` where unset or refused.
+    pub(super) fn read<T>(
+        &mut self,
+        name: &str,
+        parse: impl Fn(&[u8]) -> Result<T, Bad>,
+    ) -> Option<T> {
+        let value = self.get(name)?;
+        let parsed = parse(&value).ok();
+        if parsed.is_none() {
+            self.refuse(name, &value);
+        }
+        parsed
+    }
+
+    /// As [`Self::read`], for variables with the form `NAME_ALL`, which stands in for an unset
+    /// `NAME` (not for a refused one).
+    fn read_or_all<T>(&mut self, name: &str, parse: impl Fn(&[u8]) -> Result<T, Bad>) -> Option<T> {
+        let name = self.present_form(name)?;
+        self.read(&name, parse)
+    }
+
+    /// `NAME` or else `NAME_ALL`, whichever is set.
+    fn present_form(&self, name: &str) -> Option<String> {
+        [name.to_owned(), format!("{name}_ALL")]
+            .into_iter()
+            .find(|n| self.get(n).is_some())
+    }
+
+    /// A boolean, with libgomp's habit of keeping what it understood of a refused value. The
+    /// second part says whether the value was good.
+    fn boolean(&mut self, name: &str, unset: bool) -> (bool, bool) {
+        let Some(value) = self.get(name) else {
+            return (unset, false);
+        };
+        match parse::boolean(&value) {
+            Ok(b) => (b, true),
+            Err(trace) => {
+                self.refuse(name, &value);
+                (trace.unwrap_or(unset), false)
+            }
+        }
+    }
+
+    fn boolean_or_all(&mut self, name: &str, unset: bool) -> bool {
+        self.present_form(name)
+            .map_or(unset, |form| self.boolean(&form, unset).0)
+    }
+
+    fn globals(mut self, machine: &Machine<'_>) -> Globals {
+        let mut ours = self.ours();
+        let given = env::TABLE
+            .iter()
+            .any(|v| v.family == env::Family::Libomp && self.get(v.name).is_some());
+        let libomp = libomp::read(&mut self, given);
+        let mut icv = Icv::initial(machine.default_threads.max(1));
+        let (schedule, schedule_given) = self.schedule(machine.as_libomp);
+        ours.schedule_given = schedule_given;
+        icv.run_sched = RunSched::from(&schedule);
+        if machine.as_libomp && schedule.modifier == Modifier::None {
+            // libomp does not report a modifier that was not written.
+            icv.run_sched.monotonic = false;
+        }
+        if !schedule_given
+            && self
+                .get("OMP_SCHEDULE")
+                .is_some_and(|v| libomp::is_trapezoidal(&v))
+        {
+            icv.run_sched.kind = SchedKind::Trapezoidal;
+        }
+        icv.dynamic = self.boolean_or_all("OMP_DYNAMIC", false);
+        let cancellation = self.boolean("OMP_CANCELLATION", false).0;
+        let display_affinity = self.boolean("OMP_DISPLAY_AFFINITY", false).0;
+        icv.default_device = self
+            .read_or_all("OMP_DEFAULT_DEVICE", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let target_offload = self
+            .read("OMP_TARGET_OFFLOAD", parse::target_offload)
+            .unwrap_or(TargetOffload::Default);
+        let max_task_priority = self
+            .read("OMP_MAX_TASK_PRIORITY", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let default_allocator = self
+            .read("OMP_ALLOCATOR", parse::allocator)
+            .unwrap_or(Allocator::DefaultMem);
+        if let Some(n) = self.read_or_all("OMP_THREAD_LIMIT", |v| parse::long(v, false)) {
+            icv.thread_limit = i32::try_from(n).map_or(UNLIMITED_THREADS, i32::unsigned_abs);
+        }
+        icv.thread_limit = icv
+            .thread_limit
+            .min(libomp.thread_limit.unwrap_or(UNLIMITED_THREADS));
+        let debug = self
+            .read("GOMP_DEBUG", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let nthreads = self
+            .read_or_all("OMP_NUM_THREADS", parse::list)
+            .unwrap_or_else(|| Box::new([u64::from(icv.nthreads)]));
+        icv.nthreads = int_range(nthreads[0]);
+        let num_teams = self
+            .read_or_all("OMP_NUM_TEAMS", |v| parse::int(v, false))
+            .unwrap_or(0);
+        let teams_thread_limit = self
+            .read_or_all("OMP_TEAMS_THREAD_LIMIT", |v| parse::int(v, false))
+            .unwrap_or(0);
+        let binds = self.read_or_all("OMP_PROC_BIND", parse::proc_bind);
+        let unbound = binds.as_deref() == Some(&[ProcBind::False]);
+        let binds = binds.unwrap_or_else(|| Box::new([ProcBind::False]));
+        icv.bind = binds[0];
+        icv.max_active_levels = self.active_levels(nthreads.len() > 1 || binds.len() > 1);
+        if libomp.library == Some(libomp::Library::Serial) {
+            icv.max_active_levels = 0;
+        }
+        let (mut places, places_instead) = self.places(&mut icv, unbound, machine);
+        if let Some(affinity) = libomp.affinity.as_ref().filter(|a| a.order.is_some()) {
+            let (list, bind) = affinity.places(machine.places);
+            (places, icv.bind) = (list.into(), bind);
+        }
+        let format = if machine.as_libomp {
+            LIBOMP_FORMAT
+        } else {
+            AFFINITY_FORMAT
+        };
+        let affinity_format = self
+            .get("OMP_AFFINITY_FORMAT")
+            .map_or_else(|| format.into(), Vec::into_boxed_slice);
+        let wait_policy = self.read_or_all("OMP_WAIT_POLICY", parse::wait_policy);
+        let wait_policy = match libomp.library {
+            Some(libomp::Library::Turnaround) => WaitPolicy::Active,
+            Some(libomp::Library::Throughput) => WaitPolicy::Passive,
+            _ => wait_policy.unwrap_or(WaitPolicy::Unset),
+        };
+        let spins = self
+            .read("GOMP_SPINCOUNT", parse::spin_count)
+            .or(libomp.blocktime_us.map(spins::in_microseconds));
+        let (spin, throttled) = match wait_policy {
+            WaitPolicy::Active => (spins::ACTIVE.free, spins::ACTIVE.throttled),
+            WaitPolicy::Unset => (spins::UNSET.free, spins::UNSET.throttled),
+            WaitPolicy::Passive => (0, 0),
+        };
+        let spin_count = spins.unwrap_or(spin);
+        let (stack_size, thread_stack) = self.stack_size(machine.min_stack, libomp.stack_size);
+        let (display_env, display_verbose) = self.display_env();
+        let acc_device_num = self
+            .read("ACC_DEVICE_NUM", |v| parse::int(v, true))
+            .unwrap_or(0);
+        let acc_device_type = self
+            .get("ACC_DEVICE_TYPE")
+            .filter(|v| !v.is_empty())
+            .map(Vec::into_boxed_slice);
+        let acc_dimensions = self
+            .get("GOMP_OPENACC_DIM")
+            .map_or([0; 3], |v| parse::acc_dimensions(&v));
+        Globals {
+            icv,
+            schedule,
+            nthreads,
+            nthreads_given: self.get("OMP_NUM_THREADS").is_some(),
+            binds,
+            places,
+            places_instead,
+            available_cpus: machine.default_threads.max(1),
+            allowed: machine.allowed.clone(),
+            wait_policy,
+            spin_count,
+            throttled_spin_count: throttled.min(spin_count),
+            spin_count_given: spins.is_some(),
+            stack_size,
+            thread_stack,
+            cancellation,
+            max_task_priority,
+            target_offload,
+            default_allocator,
+            display_affinity,
+            affinity_format,
+            num_teams,
+            teams_thread_limit,
+            display_env,
+            display_verbose,
+            debug,
+            acc_device_type,
+            acc_device_num,
+            acc_dimensions,
+            ours,
+            libomp,
+            as_libomp: machine.as_libomp,
+        }
+    }
+
+    fn ours(&mut self) -> Ours {
+        Ours {
+            nodes: self.get("HETMP_NODES").map(Vec::into_boxed_slice),
+            report: self.file("HETMP_REPORT"),
+            trace: self.file("HETMP_TRACE"),
+            trace_events: self
+                .read("HETMP_TRACE_EVENTS", parse::trace_events)
+                .unwrap_or(1 << 16),
+            static_loops: self
+                .read("HETMP_STATIC", parse::static_loops)
+                .unwrap_or_default(),
+            objective: self
+                .read("HETMP_OBJECTIVE", parse::objective)
+                .unwrap_or_default(),
+            fault_period_us: self
+                .read("HETMP_FAULT_PERIOD", parse::number)
+                .filter(|&us| self.above_zero("HETMP_FAULT_PERIOD", us)),
+            counter: self.file("HETMP_COUNTER"),
+            counter_threshold: self.read("HETMP_COUNTER_THRESHOLD", parse::number),
+            profile: self.file("HETMP_PROFILE"),
+            calibration: self.file("HETMP_CALIBRATION"),
+            verbose: self.read("HETMP_VERBOSE", parse::switch).unwrap_or(false),
+            schedule_given: false,
+        }
+    }
+
+    /// A value that is taken as it is; an empty one counts as unset.
+    fn file(&mut self, name: &str) -> Option<Box<[u8]>> {
+        let value = self.get(name).filter(|v| !v.is_empty())?;
+        Some(value.into_boxed_slice())
+    }
+
+    fn above_zero(&mut self, name: &str, number: f64) -> bool {
+        if number <= 0.0 {
+            self.refuse(name, &self.get(name).unwrap_or_default());
+        }
+        number > 0.0
+    }
+
+    /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`, of which libgomp keeps the kind even
+    /// where the chunk is bad. The second part tells whose it is.
+    fn schedule(&mut self, as_libomp: bool) -> (Schedule, bool) {
+        if let Some(value) = self.get("HETMP_SCHEDULE") {
+            match schedule::parse(&value) {
+                Ok(schedule) => return (schedule, true),
+                Err(bad) => {
+                    let said = format!("{}; it is as if it were not set", bad.accepted);
+                    self.refuse_because("HETMP_SCHEDULE", &value, &said);
+                }
+            }
+        }
+        let Some(name) = self.present_form("OMP_SCHEDULE") else {
+            let unset = if as_libomp {
+                Schedule::plain(Kind::Static)
+            } else {
+                Schedule::default()
+            };
+            return (unset, false);
+        };
+        let value = self.get(&name).unwrap_or_default();
+        let value = libomp::schedule(&value).unwrap_or(value);
+        let schedule = schedule::parse(&value).unwrap_or_else(|bad| {
+            let said = format!("{}; {} holds", bad.accepted, bad.effective);
+            self.refuse_because(&name, &value, &said);
+            bad.effective
+        });
+        (schedule, false)
+    }
+
+    fn active_levels(&mut self, lists_given: bool) -> u8 {
+        if let Some(n) = self.read_or_all("OMP_MAX_ACTIVE_LEVELS", |v| parse::long(v, true)) {
+            return u8::try_from(n).unwrap_or(SUPPORTED_ACTIVE_LEVELS);
+        }
+        // libgomp looks at the older variable only where the newer one says nothing.
+        match self.boolean("OMP_NESTED", true) {
+            (true, true) => SUPPORTED_ACTIVE_LEVELS,
+            (false, true) => 1,
+            (_, false) if lists_given => SUPPORTED_ACTIVE_LEVELS,
+            (_, false) => 1,
+        }
+    }
+
+    /// The places, what they were taken for where `OMP_PLACES` is bad, and `bind-var` as it follows from them. Both variables are checked in any case;
+    /// `OMP_PLACES` wins, and neither counts where binding was forbidden.
+    fn places(
+        &mut self,
+        icv: &mut Icv,
+        unbound: bool,
+        machine: &Machine<'_>,
+    ) -> (Box<[CpuSet]>, Option<PlaceKind>) {
+        let (mut list, mut instead) = (Vec::new(), None);
+        if let Some(value) = self.get("OMP_PLACES") {
+            match places::parse(&value) {
+                Err(why) => {
+                    self.refuse_places(&value, &why);
+                    if machine.as_libomp {
+                        // Of a name with something wrong behind it libomp takes the name, else it takes cores.
+                        let kind = libomp::intended_places(&value);
+                        list = (machine.places)(kind, usize::MAX);
+                        instead = Some(kind);
+                    }
+                }
+                Ok(_) if unbound => {}
+                Ok(spec) => match spec.resolve(machine.allowed, machine.places, self.warn) {
+                    Ok(found) => list = found,
+                    Err(why) => self.refuse_places(&value, &why),
+                },
+            }
+        }
+        if let Some(value) = self.get("GOMP_CPU_AFFINITY") {
+            match places::parse_cpu_affinity(&value) {
+                None => self.refuse("GOMP_CPU_AFFINITY", &value),
+                Some(cpus) if !unbound && list.is_empty() => {
+                    list = places::one_per_cpu(&cpus, machine.allowed);
+                    if let Some(why) = places::beyond(&cpus, machine.allowed) {
+                        self.refuse_because("GOMP_CPU_AFFINITY", &value, &why);
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+        if !list.is_empty() && icv.bind == ProcBind::False {
+            icv.bind = ProcBind::True;
+        }
+        if list.is_empty() && icv.bind != ProcBind::False {
+            list = (machine.places)(PlaceKind::Threads, usize::MAX);
+        }
+        (list.into(), instead)
+    }
+
+    fn refuse_places(&mut self, value: &[u8], why: &places::Refusal) {
+        match why {
+            places::Refusal::Syntax => self.refuse("OMP_PLACES", value),
+            places::Refusal::Reason(text) => {
+                self.refuse_because("OMP_PLACES", value, text);
+            }
+        }
+    }
+
+    /// The size as given (0: not at all), and the size that can be used.
+    fn stack_size(&mut self, min: u64, libomp: Option<u64>) -> (u64, Option<u64>) {
+        let mut name = self.present_form("OMP_STACKSIZE");
+        let mut size = name
+            .as_deref()
+            .and_then(|n| self.read(n, parse::stack_size));
+        if size.is_none() {
+            name = Some("GOMP_STACKSIZE".to_owned());
+            size = self.read("GOMP_STACKSIZE", parse::stack_size);
+        }
+        if libomp.is_some() {
+            (name, size) = (Some("KMP_STACKSIZE".to_owned()), libomp);
+        }
+        let (Some(size), Some(name)) = (size, name) else {
+            return (0, None);
+        };
+        if size < min {
+            (self.warn)(&format!(
+                "{name} of {size} bytes: at least {min} bytes; the system's default holds"
+            ));
+            return (size, None);
+        }
+        (size, Some(size))
+    }
+
+    fn display_env(&mut self) -> (bool, bool) {
+        let Some(value) = self.get("OMP_DISPLAY_ENV") else {
+            return (false, false);
+        };
+        let (shown, verdict) = parse::display_env(&value);
+        if verdict.is_err() {
+            self.refuse("OMP_DISPLAY_ENV", &value);
+        }
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::icv::display;
+    use proptest::prelude::*;
+
+    fn read(env: &[(&str, &[u8])]) -> (Globals, Vec<String>) {
+        let allowed: CpuSet = (0..4).collect();
+        let mut warnings = Vec::new();
+        let globals = Globals::from_env(
+            &|name| {
+                let found = env.iter().find(|e| e.0 == name);
+                found.map(|e| e.1.to_vec())
+            },
+            &Machine {
+                default_threads: 4,
+                allowed: &allowed,
+                places: &|_, most| {
+                    let one = |cpu| CpuSet::from_iter([cpu]);
+                    allowed.iter().take(most).map(one).collect()
+                },
+                min_stack: 16384,
+                as_libomp: false,
+            },
+            &mut |line| warnings.push(line.to_owned()),
+        );
+        (globals, warnings)
+    }
+
+    #[test]
+    fn teams_inherit_and_lists_override() {
+        let (g, _) = read(&[
+            ("OMP_NUM_THREADS", b"4,3,99999999999"),
+            ("OMP_PROC_BIND", b"spread,close"),
+        ]);
+        assert_eq!(g.icv.max_active_levels, SUPPORTED_ACTIVE_LEVELS);
+        assert_eq!(g.places.len(), 4);
+        let outer = g.team_icv(&g.icv, 1, None);
+        assert_eq!(outer.bind, ProcBind::Spread);
+        assert_eq!((outer.icv.nthreads, outer.icv.bind), (3, ProcBind::Close));
+        let inner = g.team_icv(&outer.icv, 2, Some(ProcBind::Primary));
+        assert_eq!(inner.bind, ProcBind::Primary);
+        // No third policy: the clause's is inherited. The third number is cut to an int.
+        let third = (inner.icv.nthreads, inner.icv.bind);
+        assert_eq!(third, (i32::MAX as u32, ProcBind::Primary));
+        let deepest = g.team_icv(&inner.icv, 3, None);
+        assert_eq!(deepest.icv, inner.icv);
+    }
+
+    #[test]
+    fn one_number_is_no_list() {
+        let (g, _) = read(&[("OMP_NUM_THREADS", b"3")]);
+        let mut icv = g.icv;
+        assert_eq!(icv.nthreads, 3);
+        icv.set_num_threads(7);
+        assert_eq!(g.team_icv(&icv, 1, None).icv.nthreads, 7);
+    }
+
+    #[test]
+    fn clauses_need_binding_and_places() {
+        let (g, _) = read(&[]);
+        let team = g.team_icv(&g.icv, 1, Some(ProcBind::Spread));
+        assert_eq!(
+            (team.bind, team.icv.bind),
+            (ProcBind::False, ProcBind::False)
+        );
+        let (g, _) = read(&[("OMP_PLACES", b"{0},{1}")]);
+        assert_eq!(g.icv.bind, ProcBind::True);
+        let team = g.team_icv(&g.icv, 1, Some(ProcBind::Spread));
+        assert_eq!(team.bind, ProcBind::Spread);
+    }
+
+    #[test]
+    fn complaints_name_variable_value_and_what_is_good() {
+        let (_, warnings) = read(&[("OMP_WAIT_POLICY", b"idle\n\xff"), ("OMP_PLACES", b"{9}")]);
+        assert_eq!(
+            warnings,
+            [
+                "OMP_PLACES '{9}': no place has a CPU that this process may use",
+                "OMP_WAIT_POLICY 'idle\\n\\xff': active or passive"
+            ]
+        );
+        let (g, warnings) = read(&[("OMP_STACKSIZE", b"1k")]);
+        assert_eq!((g.stack_size, g.thread_stack), (1024, None));
+        assert_eq!(warnings.len(), 1);
+    }
+
+    proptest! {
+        /// Any bytes in any variables: no panic, whole lines, and a sound result.
+        #[test]
+        fn no_environment_makes_it_panic(
+            values in proptest::collection::vec((
+                (0..env::TABLE.len()).prop_map(|i| env::TABLE[i].name),
+                prop_oneof![
+                    proptest::collection::vec(any::<u8>(), 0..40),
+                    "[a-z0-9{}:,! ()-]{0,20}".prop_map(String::into_bytes),
+                ],
+            ), 0..12)
+        ) {
+            let env: Vec<(&str, &[u8])> = values.iter().map(|(n, v)| (*n, &v[..])).collect();
+            let (g, warnings) = read(&env);
+            prop_assert!(warnings.iter().all(|w| !w.contains('\n') && w.contains(": ")));
+            prop_assert!(g.icv.nthreads >= 1 && !g.nthreads.is_empty() && !g.binds.is_empty());
+            prop_assert!(g.throttled_spin_count <= g.spin_count);
+            let text = display::text(&g, &display::Current::unchanged(&g), true);
+            prop_assert!(text.ends_with(b"ENVIRONMENT END\n"));
+        }
+    }
+}
