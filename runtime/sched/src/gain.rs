@@ -33,7 +33,10 @@
 //! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution
 //! and brings what it measured.
 
+mod trial;
+
 use crate::alone::{Comparison, Verdict, Watch};
+use trial::{better, Promise, Samples, MOST_SAMPLES, SAMPLES};
 
 /// One way to run a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,18 +70,6 @@ const EVIDENT: f64 = 1.15;
 /// Where equal shares take no longer than this, compared with the best ones
 /// and with the virtual team, nothing is to be gained.
 const NOTHING: f64 = 1.05;
-/// Differences below this part are none: then the ordinary team it is.
-const MARGIN: f64 = 1.02;
-/// One sample each way is enough for a difference of this factor, if the
-/// estimate says so too.
-const CLEAR: f64 = 1.25;
-/// Samples of each way that a trial wants before it believes a difference...
-const SAMPLES: usize = 3;
-/// ...and before it believes that there is none.
-const MOST_SAMPLES: usize = 6;
-/// Samples of one way that differ by this factor are of executions of
-/// different sizes.
-const UNLIKE: f64 = 1.6;
 /// Disturbed executions that a trial leaves out; then they count as well.
 const PATIENCE: u32 = 12;
 /// Executions between the first two trials.
@@ -106,45 +97,6 @@ const LONGEST_REST: u32 = 127;
 const FALLEN: f64 = 0.8;
 /// Weight of what was estimated before in a settled region.
 const MEMORY: f64 = 0.9;
-
-/// Times of a few executions, in order of size.
-#[derive(Clone, Copy, Debug, Default)]
-struct Samples {
-    sorted: [f64; MOST_SAMPLES],
-    len: usize,
-}
-
-impl Samples {
-    fn add(&mut self, ns: f64) {
-        if self.len == MOST_SAMPLES {
-            // The longest says least: all that disturbs makes it longer.
-            self.len -= 1;
-        }
-        let at = self.sorted[..self.len].partition_point(|&s| s < ns);
-        self.sorted.copy_within(at..self.len, at + 1);
-        self.sorted[at] = ns;
-        self.len += 1;
-    }
-
-    fn least(&self) -> f64 {
-        self.sorted[0]
-    }
-
-    /// The lower one of two.
-    fn middle(&self) -> f64 {
-        self.sorted[(self.len.max(1) - 1) / 2]
-    }
-
-    /// The longest but one, which a single disturbance does not reach.
-    fn upper(&self) -> f64 {
-        self.sorted[self.len.max(2) - 2]
-    }
-
-    /// But for two, which may have been disturbed, and not all the sizes there are.
-    fn are_alike(&self) -> bool {
-        self.sorted[self.len.max(3) - 3] <= self.least() * UNLIKE
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -215,14 +167,8 @@ impl Gain {
             state: State::Trial,
             warm: false,
             hopeless: None,
-            virtuals: Samples {
-                sorted: [0.0; MOST_SAMPLES],
-                len: 0,
-            },
-            ordinaries: Samples {
-                sorted: [0.0; MOST_SAMPLES],
-                len: 0,
-            },
+            virtuals: Samples::new(),
+            ordinaries: Samples::new(),
             estimate: (0.0, 0.0),
             promised: 0.0,
             tried_ns: 0.0,
@@ -533,34 +479,15 @@ impl Gain {
         if v.len == 0 || o.len == 0 || self.misses_size() {
             return;
         }
-        let clear = |better: &Samples, worse: &Samples| worse.least() > better.least() * CLEAR;
-        let apart = |better: &Samples, worse: &Samples| {
-            better.upper() < worse.least() && better.middle() * MARGIN < worse.middle()
-        };
-        let evident = self.promises(EVIDENT);
-        let way = if evident && clear(v, o) {
-            Way::Virtual
-        } else if !self.promises(1.0) && clear(o, v) {
-            Way::Ordinary
-        } else if v.len.min(o.len) < SAMPLES {
-            return;
-        } else if self.promises(1.0) && apart(v, o) {
-            Way::Virtual
-        } else if !evident && apart(o, v) {
-            Way::Ordinary
-        } else if v.len.min(o.len) < MOST_SAMPLES {
-            return;
-        } else if v.are_alike() && o.are_alike() {
-            // Of one size each time: what was measured stands above what was estimated.
-            if v.middle() * MARGIN < o.middle() {
-                Way::Virtual
-            } else {
-                Way::Ordinary
-            }
-        } else if evident {
-            Way::Virtual
+        let promise = if self.promises(EVIDENT) {
+            Promise::Evident
+        } else if self.promises(1.0) {
+            Promise::Some
         } else {
-            Way::Ordinary
+            Promise::None
+        };
+        let Some(way) = better(v, o, promise) else {
+            return;
         };
         let (better, worse) = match way {
             Way::Virtual => (v, o),
@@ -596,163 +523,4 @@ impl Gain {
 }
 
 #[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn run(elapsed_ns: f64, equal_ns: f64) -> Run {
-        Run {
-            elapsed_ns,
-            equal_ns,
-            best_ns: elapsed_ns,
-            disturbed: false,
-        }
-    }
-
-    /// Runs a region `executions` times whose i-th takes what `times(i)` says: as a virtual team,
-    /// what that would say of equal shares, and as an ordinary team. Returns how often each.
-    fn play(
-        gain: &mut Gain,
-        executions: u32,
-        times: impl Fn(u32) -> (f64, f64, f64),
-    ) -> (u32, u32) {
-        let (mut v, mut o) = (0, 0);
-        let mut rest = (0, Way::Virtual);
-        for i in 0..executions {
-            let (virtual_ns, equal_ns, ordinary_ns) = times(i);
-            let seen = rest.0 == 0;
-            let way = if seen {
-                gain.turn(false)
-            } else {
-                rest.0 -= 1;
-                rest.1
-            };
-            match way {
-                Way::Virtual => v += 1,
-                Way::Ordinary | Way::Alone => o += 1,
-            }
-            if !seen {
-                continue;
-            }
-            match way {
-                Way::Virtual => gain.learn_virtual(&run(virtual_ns, equal_ns)),
-                Way::Ordinary | Way::Alone => {
-                    gain.learn_ordinary(&run(ordinary_ns, 0.0));
-                    rest = (gain.take_rest(way), way);
-                }
-            }
-        }
-        (v, o)
-    }
-
-    #[test]
-    fn an_evident_gain_is_kept() {
-        let (v, o) = play(&mut Gain::new(), 1000, |_| (1000.0, 1900.0, 2000.0));
-        assert!(o <= 8, "{v} {o}");
-    }
-
-    #[test]
-    fn cost_without_gain_is_stayed_out_of_early() {
-        // Twenty times as long: what the trials lose is bounded by a hundredth of the whole.
-        let (v, o) = play(&mut Gain::new(), 100_000, |_| (20_000.0, 900.0, 1000.0));
-        assert!(
-            f64::from(v) * 19_000.0 < 0.012 * f64::from(o) * 1000.0 + 60_000.0,
-            "{v} {o}"
-        );
-        let (v, _) = play(&mut Gain::new(), 100, |_| (20_000.0, 900.0, 1000.0));
-        assert!(v <= 2, "{v}");
-        // A little longer, and never found out to be: an ordinary team.
-        let (v, o) = play(&mut Gain::new(), 1000, |_| (1010.0, 1000.0, 1000.0));
-        assert!(v < 60, "{v} {o}");
-    }
-
-    #[test]
-    fn where_all_threads_are_alike_one_look_is_enough() {
-        let mut gain = Gain::new();
-        assert_eq!(gain.turn(false), Way::Virtual);
-        gain.learn_virtual(&Run {
-            elapsed_ns: 11_000.0,
-            equal_ns: 10_100.0,
-            best_ns: 10_000.0,
-            disturbed: false,
-        });
-        for _ in 0..20 {
-            assert_eq!(gain.turn(false), Way::Ordinary);
-            gain.learn_ordinary(&run(10_000.0, 0.0));
-        }
-    }
-
-    #[test]
-    fn what_was_found_is_tried_again() {
-        let mut gain = Gain::new();
-        let (v, _) = play(&mut gain, 500, |_| (30_000.0, 20_000.0, 20_000.0));
-        assert!(v < 40, "{v}");
-        // Another process has left the fast node.
-        let (v, o) = play(&mut gain, 20_000, |_| (10_000.0, 20_000.0, 20_000.0));
-        assert!(v > o, "{v} {o}");
-    }
-
-    #[test]
-    fn disturbed_runs_are_not_taken_for_facts() {
-        let mut gain = Gain::new();
-        for _ in 0..4 {
-            assert_eq!(gain.turn(false), Way::Virtual);
-            gain.learn_virtual(&Run {
-                elapsed_ns: 8e6,
-                equal_ns: 10_000.0,
-                best_ns: 10_000.0,
-                disturbed: true,
-            });
-        }
-        let (v, o) = play(&mut gain, 100, |_| (10_000.0, 19_000.0, 20_000.0));
-        assert!(o <= 6, "{v} {o}");
-    }
-
-    #[test]
-    fn a_region_of_many_sizes_goes_by_its_large_ones() {
-        // Small ones first, as in a multigrid's way up; only the largest two sizes gain.
-        let sizes = |i: u32| {
-            let work = 1000.0 * f64::from(8u32.pow(i % 5));
-            (work / 2.0 + 20_000.0, work * 0.97, work + 1000.0)
-        };
-        let (v, o) = play(&mut Gain::new(), 2000, sizes);
-        assert!(v > 3 * o, "{v} {o}");
-        // On equal nodes none does.
-        let (v, o) = play(&mut Gain::new(), 2000, |i| {
-            let (_, equal, ordinary) = sizes(i);
-            (equal + 20_000.0, equal, ordinary)
-        });
-        assert!(v < o / 8, "{v} {o}");
-    }
-
-    #[test]
-    fn harm_is_remembered_in_proportion() {
-        let mut gain = Gain::new();
-        assert_eq!(gain.turn(false), Way::Virtual);
-        gain.learn_harm(1e9);
-        let (v, _) = play(&mut gain, 50_000, |_| (2e6, 1e6, 1e6));
-        assert_eq!(v, 0);
-        let (v, _) = play(&mut gain, 100_000, |_| (2e6, 1e6, 1e6));
-        assert!(v > 0);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(32))]
-        #[test]
-        fn nobody_is_stuck_for_ever(
-            runs in prop::collection::vec((1.0f64..1e7, 1.0f64..1e7, any::<bool>()), 0..300),
-        ) {
-            let mut gain = Gain::new();
-            for (ns, equal, disturbed) in runs {
-                match gain.turn(false) {
-                    Way::Virtual => gain.learn_virtual(&Run { elapsed_ns: ns, equal_ns: equal, best_ns: equal, disturbed }),
-                    Way::Ordinary | Way::Alone => gain.learn_ordinary(&Run { elapsed_ns: ns, equal_ns: 0.0, best_ns: 0.0, disturbed }),
-                }
-            }
-            // Once all is quiet, a clear gain is found.
-            play(&mut gain, 300_000, |_| (1e5, 2e5, 2e5));
-            let (v, o) = play(&mut gain, 1000, |_| (1e5, 2e5, 2e5));
-            prop_assert!(v > o);
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,156 @@
+//! Whole lives of regions, played with invented times.
+
+use super::*;
+use proptest::prelude::*;
+
+fn run(elapsed_ns: f64, equal_ns: f64) -> Run {
+    Run {
+        elapsed_ns,
+        equal_ns,
+        best_ns: elapsed_ns,
+        disturbed: false,
+    }
+}
+
+/// Runs a region `executions` times whose i-th takes what `times(i)` says: as a virtual team,
+/// what that would say of equal shares, and as an ordinary team. Returns how often each.
+fn play(gain: &mut Gain, executions: u32, times: impl Fn(u32) -> (f64, f64, f64)) -> (u32, u32) {
+    let (mut v, mut o) = (0, 0);
+    let mut rest = (0, Way::Virtual);
+    for i in 0..executions {
+        let (virtual_ns, equal_ns, ordinary_ns) = times(i);
+        let seen = rest.0 == 0;
+        let way = if seen {
+            gain.turn(false)
+        } else {
+            rest.0 -= 1;
+            rest.1
+        };
+        match way {
+            Way::Virtual => v += 1,
+            Way::Ordinary | Way::Alone => o += 1,
+        }
+        if !seen {
+            continue;
+        }
+        match way {
+            Way::Virtual => gain.learn_virtual(&run(virtual_ns, equal_ns)),
+            Way::Ordinary | Way::Alone => {
+                gain.learn_ordinary(&run(ordinary_ns, 0.0));
+                rest = (gain.take_rest(way), way);
+            }
+        }
+    }
+    (v, o)
+}
+
+#[test]
+fn an_evident_gain_is_kept() {
+    let (v, o) = play(&mut Gain::new(), 1000, |_| (1000.0, 1900.0, 2000.0));
+    assert!(o <= 8, "{v} {o}");
+}
+
+#[test]
+fn cost_without_gain_is_stayed_out_of_early() {
+    // Twenty times as long: what the trials lose is bounded by a hundredth of the whole.
+    let (v, o) = play(&mut Gain::new(), 100_000, |_| (20_000.0, 900.0, 1000.0));
+    assert!(
+        f64::from(v) * 19_000.0 < 0.012 * f64::from(o) * 1000.0 + 60_000.0,
+        "{v} {o}"
+    );
+    let (v, _) = play(&mut Gain::new(), 100, |_| (20_000.0, 900.0, 1000.0));
+    assert!(v <= 2, "{v}");
+    // A little longer, and never found out to be: an ordinary team.
+    let (v, o) = play(&mut Gain::new(), 1000, |_| (1010.0, 1000.0, 1000.0));
+    assert!(v < 60, "{v} {o}");
+}
+
+#[test]
+fn where_all_threads_are_alike_one_look_is_enough() {
+    let mut gain = Gain::new();
+    assert_eq!(gain.turn(false), Way::Virtual);
+    gain.learn_virtual(&Run {
+        elapsed_ns: 11_000.0,
+        equal_ns: 10_100.0,
+        best_ns: 10_000.0,
+        disturbed: false,
+    });
+    for _ in 0..20 {
+        assert_eq!(gain.turn(false), Way::Ordinary);
+        gain.learn_ordinary(&run(10_000.0, 0.0));
+    }
+}
+
+#[test]
+fn what_was_found_is_tried_again() {
+    let mut gain = Gain::new();
+    let (v, _) = play(&mut gain, 500, |_| (30_000.0, 20_000.0, 20_000.0));
+    assert!(v < 40, "{v}");
+    // Another process has left the fast node.
+    let (v, o) = play(&mut gain, 20_000, |_| (10_000.0, 20_000.0, 20_000.0));
+    assert!(v > o, "{v} {o}");
+}
+
+#[test]
+fn disturbed_runs_are_not_taken_for_facts() {
+    let mut gain = Gain::new();
+    for _ in 0..4 {
+        assert_eq!(gain.turn(false), Way::Virtual);
+        gain.learn_virtual(&Run {
+            elapsed_ns: 8e6,
+            equal_ns: 10_000.0,
+            best_ns: 10_000.0,
+            disturbed: true,
+        });
+    }
+    let (v, o) = play(&mut gain, 100, |_| (10_000.0, 19_000.0, 20_000.0));
+    assert!(o <= 6, "{v} {o}");
+}
+
+#[test]
+fn a_region_of_many_sizes_goes_by_its_large_ones() {
+    // Small ones first, as in a multigrid's way up; only the largest two sizes gain.
+    let sizes = |i: u32| {
+        let work = 1000.0 * f64::from(8u32.pow(i % 5));
+        (work / 2.0 + 20_000.0, work * 0.97, work + 1000.0)
+    };
+    let (v, o) = play(&mut Gain::new(), 2000, sizes);
+    assert!(v > 3 * o, "{v} {o}");
+    // On equal nodes none does.
+    let (v, o) = play(&mut Gain::new(), 2000, |i| {
+        let (_, equal, ordinary) = sizes(i);
+        (equal + 20_000.0, equal, ordinary)
+    });
+    assert!(v < o / 8, "{v} {o}");
+}
+
+#[test]
+fn harm_is_remembered_in_proportion() {
+    let mut gain = Gain::new();
+    assert_eq!(gain.turn(false), Way::Virtual);
+    gain.learn_harm(1e9);
+    let (v, _) = play(&mut gain, 50_000, |_| (2e6, 1e6, 1e6));
+    assert_eq!(v, 0);
+    let (v, _) = play(&mut gain, 100_000, |_| (2e6, 1e6, 1e6));
+    assert!(v > 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+    #[test]
+    fn nobody_is_stuck_for_ever(
+        runs in prop::collection::vec((1.0f64..1e7, 1.0f64..1e7, any::<bool>()), 0..300),
+    ) {
+        let mut gain = Gain::new();
+        for (ns, equal, disturbed) in runs {
+            match gain.turn(false) {
+                Way::Virtual => gain.learn_virtual(&Run { elapsed_ns: ns, equal_ns: equal, best_ns: equal, disturbed }),
+                Way::Ordinary | Way::Alone => gain.learn_ordinary(&Run { elapsed_ns: ns, equal_ns: 0.0, best_ns: 0.0, disturbed }),
+            }
+        }
+        // Once all is quiet, a clear gain is found.
+        play(&mut gain, 300_000, |_| (1e5, 2e5, 2e5));
+        let (v, o) = play(&mut gain, 1000, |_| (1e5, 2e5, 2e5));
+        prop_assert!(v > o);
+    }
+}

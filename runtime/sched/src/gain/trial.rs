@@ -1,0 +1,109 @@
+//! A trial of two ways: a few times of each, and which one is better.
+
+use super::Way;
+
+/// Differences below this part are none: then the ordinary team it is.
+const MARGIN: f64 = 1.02;
+/// One sample each way is enough for a difference of this factor, if the
+/// estimate says so too.
+const CLEAR: f64 = 1.25;
+/// Samples of each way that a trial wants before it believes a difference...
+pub(super) const SAMPLES: usize = 3;
+/// ...and before it believes that there is none.
+pub(super) const MOST_SAMPLES: usize = 6;
+/// Samples of one way that differ by this factor are of executions of
+/// different sizes.
+const UNLIKE: f64 = 1.6;
+
+/// Times of a few executions, in order of size.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Samples {
+    sorted: [f64; MOST_SAMPLES],
+    pub(super) len: usize,
+}
+
+impl Samples {
+    pub(super) const fn new() -> Self {
+        Samples {
+            sorted: [0.0; MOST_SAMPLES],
+            len: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, ns: f64) {
+        if self.len == MOST_SAMPLES {
+            // The longest says least: all that disturbs makes it longer.
+            self.len -= 1;
+        }
+        let at = self.sorted[..self.len].partition_point(|&s| s < ns);
+        self.sorted.copy_within(at..self.len, at + 1);
+        self.sorted[at] = ns;
+        self.len += 1;
+    }
+
+    pub(super) fn least(&self) -> f64 {
+        self.sorted[0]
+    }
+
+    /// The lower one of two.
+    pub(super) fn middle(&self) -> f64 {
+        self.sorted[(self.len.max(1) - 1) / 2]
+    }
+
+    /// The longest but one, which a single disturbance does not reach.
+    pub(super) fn upper(&self) -> f64 {
+        self.sorted[self.len.max(2) - 2]
+    }
+
+    /// But for two, which may have been disturbed, and not all the sizes there are.
+    pub(super) fn are_alike(&self) -> bool {
+        self.sorted[self.len.max(3) - 3] <= self.least() * UNLIKE
+    }
+}
+
+/// What virtual teams have said about equal shares while they ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promise {
+    /// Equal shares would have taken less time.
+    None,
+    /// They would have taken as long, or a little longer.
+    Some,
+    /// They would have taken clearly longer.
+    Evident,
+}
+
+/// The better one of virtual teams, which took `v`, and ordinary ones, which took `o`; `None` while more samples are
+/// wanted.
+pub(super) fn better(v: &Samples, o: &Samples, promise: Promise) -> Option<Way> {
+    let clear = |better: &Samples, worse: &Samples| worse.least() > better.least() * CLEAR;
+    let apart = |better: &Samples, worse: &Samples| {
+        better.upper() < worse.least() && better.middle() * MARGIN < worse.middle()
+    };
+    let evident = promise == Promise::Evident;
+    let promised = promise != Promise::None;
+    let way = if evident && clear(v, o) {
+        Way::Virtual
+    } else if !promised && clear(o, v) {
+        Way::Ordinary
+    } else if v.len.min(o.len) < SAMPLES {
+        return None;
+    } else if promised && apart(v, o) {
+        Way::Virtual
+    } else if !evident && apart(o, v) {
+        Way::Ordinary
+    } else if v.len.min(o.len) < MOST_SAMPLES {
+        return None;
+    } else if v.are_alike() && o.are_alike() {
+        // Of one size each time: what was measured stands above what was estimated.
+        if v.middle() * MARGIN < o.middle() {
+            Way::Virtual
+        } else {
+            Way::Ordinary
+        }
+    } else if evident {
+        Way::Virtual
+    } else {
+        Way::Ordinary
+    };
+    Some(way)
+}
