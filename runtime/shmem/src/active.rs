@@ -17,7 +17,9 @@ use crate::collective::{root_rank, strides, total, work};
 use crate::context;
 use crate::fail;
 use crate::link;
-use crate::team::{self, await_flag, TeamState};
+use crate::team::handles;
+use crate::team::state::{TeamState, ACTIVE_ID};
+use crate::team::steps::await_flag;
 use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -100,7 +102,7 @@ fn members(f: &'static str, set: Set, psync: *mut c_long) -> Members {
         check_psync(f, world, psync);
     }
     if set.start == 0 && set.size as u32 == world.n && (set.log_stride == 0 || set.size == 1) {
-        return Members::All(team::predefined(f, team::ACTIVE_ID));
+        return Members::All(handles::predefined(f, ACTIVE_ID));
     }
     let rank = match rank_in(set, world.me, world.n) {
         Some(Ok(rank)) => rank,

@@ -3,7 +3,7 @@
 //! Words are 32 or 64 bits. Addition and the bitwise operations are the same for signed and unsigned integers,
 //! and floating-point values are only fetched, set and swapped, so that the entries pass bits.
 
-use crate::context::{self, Ctx};
+use crate::context::handle::{self, Ctx};
 use crate::fail;
 use crate::way::{self, Way};
 pub use crate::word::{Op, Word};
@@ -36,7 +36,7 @@ pub unsafe fn fetching<W: Word>(
     condition: W,
     pe: c_int,
 ) -> W {
-    if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
+    if let Some(at) = handle::direct(ctx, dest as usize, size_of::<W>(), pe) {
         // SAFETY: found in bounds; alignment carries over.
         return unsafe { W::run(at, op, operand, condition) };
     }
@@ -76,7 +76,7 @@ pub unsafe fn update<W: Word>(
     operand: W,
     pe: c_int,
 ) {
-    if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
+    if let Some(at) = handle::direct(ctx, dest as usize, size_of::<W>(), pe) {
         // SAFETY: found in bounds; alignment carries over.
         unsafe { W::run(at, op, operand, operand) };
         return;
@@ -123,7 +123,7 @@ pub unsafe fn fetching_nbi<W: Word>(
     condition: W,
     pe: c_int,
 ) {
-    if let Some(at) = context::direct(ctx, dest as usize, size_of::<W>(), pe) {
+    if let Some(at) = handle::direct(ctx, dest as usize, size_of::<W>(), pe) {
         // SAFETY: found in bounds; the program passes an aligned word, and a `fetch` that is writable: this
         // function's contract.
         unsafe { *fetch = W::run(at, op, operand, condition) };

@@ -5,7 +5,7 @@
 //! collective always waits for all, whatever the unchecked one does.
 
 use crate::fail;
-use crate::team::TeamState;
+use crate::team::state::TeamState;
 
 /// Bytes of a function's name that are told.
 const NAME: usize = 64;

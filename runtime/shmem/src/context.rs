@@ -4,144 +4,19 @@
 //! direct way nothing is held back, so that contexts differ by their team alone; through an engine each has
 //! [queue pairs](crate::queue::lanes) of its own, made when it first needs one.
 
+pub(crate) mod handle;
+
+pub use handle::{is_default, Context, Ctx, DEFAULT, INVALID, NOSTORE, PRIVATE, SERIALIZED};
+
 use crate::fail;
+use crate::queue;
 use crate::queue::lanes::Lanes;
-use crate::queue::{self, CONTEXT_DEPTH};
-use crate::team::{self, Team};
+use crate::team::handles;
+use crate::team::state::{self as team, Team};
 use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::{fence as cpu_fence, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// `SHMEM_CTX_PRIVATE`: one thread uses it, the one that made it.
-pub const PRIVATE: c_long = 1;
-/// `SHMEM_CTX_SERIALIZED`: one thread at a time uses it.
-pub const SERIALIZED: c_long = 2;
-/// `SHMEM_CTX_NOSTORE`: quiet and fence need not order memory stores.
-pub const NOSTORE: c_long = 4;
-
-/// What a `shmem_ctx_t` points to.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Context {
-    /// Its PE numbers are the world's own: direct operations need to know no more.
-    plain: bool,
-    /// World number of each of its team's PEs; `None`: the world's own numbers.
-    pub(crate) members: Option<Box<[u32]>>,
-    /// `SHMEM_CTX_*`.
-    pub(crate) options: c_long,
-    /// The thread that made it, as `pthread_self` has it.
-    owner: u64,
-    /// What it was made from, as the program has it.
-    pub(crate) team: Team,
-    /// Where engines are used.
-    pub(crate) lanes: Lanes,
-}
-
-/// `shmem_ctx_t`.
-pub type Ctx = *mut Context;
-
-/// `SHMEM_CTX_DEFAULT`.
-pub const DEFAULT: Ctx = core::ptr::without_provenance_mut(1);
-/// `SHMEM_CTX_INVALID`.
-pub const INVALID: Ctx = core::ptr::null_mut();
-
-/// Contexts that were made and not destroyed, by address.
-static ALL: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-fn all() -> std::sync::MutexGuard<'static, Vec<usize>> {
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// True for the default context.
-#[inline(always)]
-pub fn is_default(ctx: Ctx) -> bool {
-    ctx as usize == 1
-}
-
-/// [`world::direct`] for a context whose PE numbers are the world's.
-#[inline(always)]
-pub(crate) fn direct(ctx: Ctx, address: usize, bytes: usize, pe: c_int) -> Option<*mut u8> {
-    // SAFETY: while operations go the direct way, the program passes what was made and not destroyed.
-    if is_default(ctx) || (world::is_direct() && !ctx.is_null() && unsafe { (*ctx).plain }) {
-        world::direct(address, bytes, pe)
-    } else {
-        None
-    }
-}
-
-/// Makes a context. `members`: world numbers of the PEs of its team, `None` for the world; `team`: its handle.
-/// `None` for options that do not exist.
-fn make(members: Option<Box<[u32]>>, options: c_long, team: Team) -> Option<Ctx> {
-    if options & !(PRIVATE | SERIALIZED | NOSTORE) != 0 {
-        return None;
-    }
-    let ctx = Box::into_raw(Box::new(Context {
-        plain: members.is_none(),
-        members,
-        options,
-        // SAFETY: no preconditions.
-        owner: unsafe { libc::pthread_self() } as u64,
-        team,
-        lanes: Lanes::new(CONTEXT_DEPTH, options & (PRIVATE | SERIALIZED) != 0),
-    }));
-    all().push(ctx as usize);
-    Some(ctx)
-}
-
-/// The context, or the job ends with a line. Under `HETMP_CHECK` one that was destroyed is found out.
-fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context {
-    if ctx.is_null() {
-        fail::die(
-            f,
-            format_args!(
-                "PE {}: context SHMEM_CTX_INVALID: a context that was made is accepted",
-                world.me
-            ),
-        );
-    }
-    if world.settings.check && !all().contains(&(ctx as usize)) {
-        fail::die(
-            f,
-            format_args!(
-                "PE {}: context {ctx:p}: one that was made and not destroyed is accepted",
-                world.me
-            ),
-        );
-    }
-    // SAFETY: the program passes what `make` made and `destroy` has not ended; no reference outlives its call.
-    let context = unsafe { &*ctx };
-    // SAFETY: no preconditions.
-    let own = context.owner == unsafe { libc::pthread_self() } as u64;
-    if world.settings.check && context.options & PRIVATE != 0 && !own {
-        fail::die(
-            f,
-            format_args!(
-                "PE {}: context {ctx:p}: made with SHMEM_CTX_PRIVATE by another thread: that thread is accepted",
-                world.me
-            ),
-        );
-    }
-    context
-}
-
-/// The number in the world of a context's PE `pe`, or the job ends.
-pub(crate) fn world_pe(f: &'static str, world: &World, ctx: Ctx, pe: c_int) -> u32 {
-    let bad = |n: usize| -> ! { fail::bad_pe(f, pe, n as u32) };
-    let members = if is_default(ctx) {
-        &None
-    } else {
-        &need(f, world, ctx).members
-    };
-    match members {
-        None if pe >= 0 && (pe as u32) < world.n => pe as u32,
-        None => bad(world.n as usize),
-        Some(members) => match usize::try_from(pe).ok().and_then(|i| members.get(i)) {
-            Some(pe) => *pe,
-            None => bad(members.len()),
-        },
-    }
-}
+use handle::{all, make, need};
 
 /// `shmem_ctx_create`: 0, or another value and `SHMEM_CTX_INVALID`.
 ///
@@ -165,7 +40,7 @@ pub unsafe fn team_create(f: &'static str, team: Team, options: c_long, ctx: *mu
     let made = if team.is_null() {
         None
     } else {
-        make(team::members(f, team), options, team)
+        make(handles::members(f, team), options, team)
     };
     // SAFETY: this function's contract: `ctx` is writable; `team` is a team of the program.
     unsafe { *ctx = made.unwrap_or(INVALID) };
@@ -238,17 +113,6 @@ pub(crate) fn destroy_of_team(f: &'static str, team: Team) {
         // SAFETY: the program has given the team up, and with it its contexts.
         unsafe { destroy(f, ctx as Ctx) };
     }
-}
-
-/// The queue pairs of a context that the program made, which [`world_pe`] has accepted; none for the default one.
-#[inline]
-pub(crate) fn own_lanes(ctx: Ctx) -> Option<&'static Lanes> {
-    if is_default(ctx) {
-        return None;
-    }
-    // SAFETY: `world_pe` accepted the context: the program passes what was made and not destroyed. What the reference is
-    // used for ends before the call of the program does.
-    Some(unsafe { &(*ctx).lanes })
 }
 
 /// The queue pairs of a context, where there is an engine.

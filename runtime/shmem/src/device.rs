@@ -14,7 +14,8 @@
 //! The rules of [`Rings`](hetmp_nic::queue_pair::Rings), whose one side the header implements.
 
 use crate::queue;
-use crate::team::{self, Team};
+use crate::team::handles;
+use crate::team::state::Team;
 use crate::world::{self, World};
 use core::ffi::{c_int, c_uint, c_void, CStr};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -158,7 +159,7 @@ pub unsafe fn open(
     if team.is_null() {
         return BAD_TEAM;
     }
-    let members = team::members(f, team);
+    let members = handles::members(f, team);
     let Some(mut pair) = pair(world, depth) else {
         return NO_MEMORY;
     };

@@ -7,7 +7,8 @@
 use crate::blocks::{Heap, ALIGN};
 use crate::collective;
 use crate::fail;
-use crate::team;
+use crate::team::handles;
+use crate::team::state::{Team, WORLD};
 use crate::world;
 use core::ffi::{c_int, c_long};
 
@@ -177,8 +178,8 @@ pub fn ptr(f: &'static str, dest: *const u8, pe: c_int) -> *mut u8 {
 }
 
 /// `shmem_team_ptr` (1.6): as [`ptr`], with the PE's number in `team`; null if it has none.
-pub fn team_ptr(f: &'static str, team: team::Team, dest: *const u8, pe: c_int) -> *mut u8 {
-    match team::translate_pe(f, team, pe, team::WORLD) {
+pub fn team_ptr(f: &'static str, team: Team, dest: *const u8, pe: c_int) -> *mut u8 {
+    match handles::translate_pe(f, team, pe, WORLD) {
         -1 => core::ptr::null_mut(),
         pe => ptr(f, dest, pe),
     }

@@ -4,6 +4,7 @@
 //! everything is done when the call returns: the nonblocking forms are the same operations, `fence` is an
 //! ordering of stores, and `quiet` makes them visible before any later load.
 
+use crate::context::handle;
 use crate::context::{self, Ctx};
 use crate::way::{self, Way};
 use crate::world;
@@ -23,7 +24,7 @@ pub unsafe fn put(
     bytes: usize,
     pe: c_int,
 ) {
-    if let Some(to) = context::direct(ctx, dest as usize, bytes, pe) {
+    if let Some(to) = handle::direct(ctx, dest as usize, bytes, pe) {
         // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
         // program orders its accesses. The target was found in bounds. `copy` since a program may put to itself.
         return unsafe { core::ptr::copy(source, to, bytes) };
@@ -64,7 +65,7 @@ pub unsafe fn put_nbi(
     bytes: usize,
     pe: c_int,
 ) {
-    if let Some(to) = context::direct(ctx, dest as usize, bytes, pe) {
+    if let Some(to) = handle::direct(ctx, dest as usize, bytes, pe) {
         // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
         // program orders its accesses. The source stays as it is until quiet.
         return unsafe { core::ptr::copy(source, to, bytes) };
@@ -106,7 +107,7 @@ pub unsafe fn get(
     bytes: usize,
     pe: c_int,
 ) {
-    if let Some(from) = context::direct(ctx, source as usize, bytes, pe) {
+    if let Some(from) = handle::direct(ctx, source as usize, bytes, pe) {
         // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
         // program orders its accesses. The source was found in bounds.
         return unsafe { core::ptr::copy(from, dest, bytes) };
@@ -147,7 +148,7 @@ pub unsafe fn get_nbi(
     bytes: usize,
     pe: c_int,
 ) {
-    if let Some(from) = context::direct(ctx, source as usize, bytes, pe) {
+    if let Some(from) = handle::direct(ctx, source as usize, bytes, pe) {
         // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
         // program orders its accesses.
         return unsafe { core::ptr::copy(from, dest, bytes) };
@@ -181,7 +182,7 @@ unsafe fn get_nbi_cold(
 /// `dest` is aligned for `T`.
 #[inline(always)]
 pub unsafe fn p<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe: c_int) {
-    if let Some(to) = context::direct(ctx, dest as usize, size_of::<T>(), pe) {
+    if let Some(to) = handle::direct(ctx, dest as usize, size_of::<T>(), pe) {
         // SAFETY: found in bounds; regions begin at pages, so that alignment carries over.
         return unsafe { to.cast::<T>().write_volatile(value) };
     }
@@ -208,7 +209,7 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
 /// `source` is aligned for `T`.
 #[inline(always)]
 pub unsafe fn g<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int) -> T {
-    if let Some(from) = context::direct(ctx, source as usize, size_of::<T>(), pe) {
+    if let Some(from) = handle::direct(ctx, source as usize, size_of::<T>(), pe) {
         // SAFETY: found in bounds; the program passes an aligned `source`: this function's contract.
         return unsafe { from.cast::<T>().read_volatile() };
     }
@@ -397,7 +398,7 @@ pub unsafe fn pe_quiet(f: &'static str, ctx: Ctx, pes: *const c_int, n: usize) {
     for i in 0..n {
         // SAFETY: this function's contract: `pes` has `n` numbers.
         let pe = unsafe { *pes.add(i) };
-        context::world_pe(f, world, ctx, pe);
+        handle::world_pe(f, world, ctx, pe);
     }
     quiet(f, ctx);
 }

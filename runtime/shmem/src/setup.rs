@@ -415,7 +415,7 @@ pub fn finalize(f: &'static str) {
                 ));
             }
         }
-        crate::team::end_all();
+        crate::team::split::end_all();
         world::close(State::Finished);
     }
 }

@@ -2,7 +2,7 @@
 //! is never seen before the data.
 
 use crate::amo::{self, Op, Word};
-use crate::context::{self, Ctx};
+use crate::context::handle::{self, Ctx};
 use crate::fail;
 use crate::link;
 use crate::wait;
@@ -49,8 +49,8 @@ pub unsafe fn put(
 ) {
     {
         if let (Some(to), Some(at)) = (
-            context::direct(ctx, dest as usize, bytes, pe),
-            context::direct(ctx, sig as usize, 8, pe),
+            handle::direct(ctx, dest as usize, bytes, pe),
+            handle::direct(ctx, sig as usize, 8, pe),
         ) {
             // SAFETY: both found in bounds; the program keeps `source` readable for `bytes`, as this function's
             // contract says.

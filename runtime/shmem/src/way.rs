@@ -1,6 +1,6 @@
 //! The cold way of an operation: checks, and the choice of the transport.
 
-use crate::context::{self, Ctx};
+use crate::context::handle::{own_lanes, world_pe, Ctx};
 use crate::fail;
 use crate::queue::lanes::Lanes;
 use crate::queue::{self, Net, Remote};
@@ -25,7 +25,7 @@ pub(crate) struct Found {
 /// Finds the peer and the place of an operation, or ends the job with a line.
 pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: c_int) -> Found {
     let world = world::need(f);
-    let pe = context::world_pe(f, world, ctx, pe);
+    let pe = world_pe(f, world, ctx, pe);
     if bytes == 0 {
         // Moves nothing, so that its address does not matter (specification 1.5, section 9.5).
         return Found {
@@ -39,7 +39,7 @@ pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: 
         check_block(f, world, address, bytes, pe);
     }
     Found {
-        way: through(world, pe, offset, |net| match context::own_lanes(ctx) {
+        way: through(world, pe, offset, |net| match own_lanes(ctx) {
             Some(lanes) => lanes,
             None => &net.default,
         }),

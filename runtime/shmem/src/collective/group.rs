@@ -3,7 +3,7 @@
 
 use crate::fail;
 use crate::link;
-use crate::team::Step;
+use crate::team::steps::Step;
 
 use super::rounds::Tell;
 use crate::world::World;

@@ -15,7 +15,8 @@ use crate::check;
 use crate::context;
 use crate::fail;
 use crate::queue;
-use crate::team::{self, Team, TeamState};
+use crate::team::handles;
+use crate::team::state::{Team, TeamState, WORLD_ID};
 use crate::world;
 use algorithms::Strides;
 use core::ffi::c_int;
@@ -25,7 +26,7 @@ use rounds::PHASES;
 
 /// Under `HETMP_CHECK`, ends the job if the PEs call a collective of all with different values.
 pub(crate) fn same(f: &'static str, what: &'static str, value: u64) {
-    check::agree(team::predefined(f, team::WORLD_ID), f, &[(what, value)]);
+    check::agree(handles::predefined(f, WORLD_ID), f, &[(what, value)]);
 }
 
 /// Waits until all members of a team are here.
@@ -38,7 +39,7 @@ pub(crate) fn sync(f: &'static str, team: &TeamState) {
 /// `shmem_barrier_all`: quiet, and everybody is here.
 #[inline]
 pub fn barrier_all(f: &'static str) {
-    let team = team::predefined(f, team::WORLD_ID);
+    let team = handles::predefined(f, WORLD_ID);
     // On the direct way everything was done when it was called, and the flags of the barrier come behind it.
     if !world::is_direct() {
         context::quiet_all(f);
@@ -61,12 +62,12 @@ fn met(f: &'static str) {
 /// `shmem_sync_all`: everybody is here.
 #[inline]
 pub fn sync_all(f: &'static str) {
-    sync(f, team::predefined(f, team::WORLD_ID));
+    sync(f, handles::predefined(f, WORLD_ID));
 }
 
 /// `shmem_team_sync`: 0 once all members are here; nonzero for `SHMEM_TEAM_INVALID`.
 pub fn team_sync(f: &'static str, team: Team) -> c_int {
-    let Some(t) = team::valid(f, team) else {
+    let Some(t) = handles::valid(f, team) else {
         return -1;
     };
     sync(f, t);
@@ -178,7 +179,7 @@ pub unsafe fn broadcast(
     bytes: usize,
     root: c_int,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     let root = root_rank(f, root, team.size());
     check::call(
         team,
@@ -213,7 +214,7 @@ pub unsafe fn collect(
     source: *const u8,
     bytes: usize,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     check::call(
         team,
         f,
@@ -244,7 +245,7 @@ pub unsafe fn fcollect(
     source: *const u8,
     bytes: usize,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     let all = total(f, bytes, team.size());
     check::call(
         team,
@@ -274,7 +275,7 @@ pub unsafe fn alltoall(
     source: *const u8,
     bytes: usize,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     let all = total(f, bytes, team.size());
     check::call(
         team,
@@ -308,7 +309,7 @@ pub unsafe fn alltoalls(
     elem: usize,
     nelems: usize,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     let s = strides(f, dst, sst, elem, nelems);
     let items = [
         ("elements", nelems as u64),
@@ -347,7 +348,7 @@ pub unsafe fn reduce(
     source: *const u8,
     nelems: usize,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     let w = work(f, op, t, nelems);
     let bytes = array(f, nelems, w.elem);
     check::call(
@@ -378,7 +379,7 @@ unsafe fn scan(
     nelems: usize,
     kind: Scan,
 ) -> c_int {
-    let team = team::resolve(f, team);
+    let team = handles::resolve(f, team);
     let w = work(f, op, t, nelems);
     let bytes = array(f, nelems, w.elem);
     check::call(

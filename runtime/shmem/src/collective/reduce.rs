@@ -7,7 +7,8 @@ use super::combine::Combine;
 use super::group::{Group, Place};
 use super::rounds::{Tell as _, PHASES};
 use crate::control::PAGE_BYTES;
-use crate::team::{Step, TeamState};
+use crate::team::state::TeamState;
+use crate::team::steps::Step;
 use core::mem::MaybeUninit;
 
 /// Bytes that are combined at a time: two blocks stay in the first cache.

@@ -1,9 +1,7 @@
 //! Making and ending teams.
 
-use super::{
-    resolve, valid, Config, Team, TeamState, CHANGING, FIRST_FREE, HIGH, INVALID, NUM_CONTEXTS,
-    TABLE,
-};
+use super::handles::{resolve, valid, CHANGING, HIGH, TABLE};
+use super::state::{Config, Team, TeamState, FIRST_FREE, INVALID, NUM_CONTEXTS};
 use crate::check;
 use crate::collective;
 use crate::control::TEAMS;

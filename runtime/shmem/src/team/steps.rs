@@ -8,7 +8,7 @@
 //! page, and there are two of each, used by turns: a member that writes for the second time after now has ended
 //! the exchange after this one, so that everybody has begun that one, and ended this one.
 
-use super::TeamState;
+use super::state::TeamState;
 use crate::control::{self, Line, SMALL};
 use crate::link;
 use crate::wait;
