@@ -92,6 +92,16 @@ extern "C" {
 #define SHMEM_MAX_NAME_LEN 64
 #define SHMEM_VENDOR_STRING "hetmp"
 
+/* Python's shmem4py (1.0) tells libraries by macros of their headers, and takes one that it does not know for a
+ * library without the routines of 1.5: its own stand-ins for them then clash with the declarations below. These
+ * two macros are what it knows Sandia OpenSHMEM by, and there it uses 1.5 as the specification says, nothing else. */
+#ifndef SHMEM_DEF_H
+#define SHMEM_DEF_H
+#endif
+#ifndef SHMEM_FUNCTION_ATTRIBUTES
+#define SHMEM_FUNCTION_ATTRIBUTES
+#endif
+
 /* A context: an independent stream of operations that fence and quiet order and complete on their own. */
 typedef struct hetmp_shmem_ctx *shmem_ctx_t;
 /* A team: PEs of the job, numbered from 0 in the team. */

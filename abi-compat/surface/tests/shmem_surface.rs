@@ -162,6 +162,9 @@ const PLAIN: &str = r#"
 #include <shmemx.h>
 #include <mpp/shmem.h>
 #include <mpp/shmemx.h>
+#if !defined(SHMEM_DEF_H) || !defined(SHMEM_FUNCTION_ATTRIBUTES)
+#error "shmem4py would take this header for an OpenSHMEM before 1.5"
+#endif
 static long flag;
 static shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
 static shmem_team_t team = SHMEM_TEAM_WORLD;
