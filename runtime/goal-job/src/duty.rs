@@ -13,16 +13,15 @@
 use hetmp_core::park::Flag;
 #[cfg(loom)]
 use hetmp_core::park::Poll;
-use hetmp_core::sync::{AtomicU32, Ordering};
-
-/// Set in `open` when the thread is to end.
-const STOP: u32 = 1 << 31;
+use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 
 /// The hand-off between the program's threads and the progress thread.
 #[derive(Debug)]
 pub struct Duty {
-    /// Runs that have not ended, and [`STOP`].
+    /// Runs that have not ended.
     open: AtomicU32,
+    /// The progress thread is to end. A word of its own: who counts runs while the process leaves must not take it back.
+    stopped: AtomicBool,
     /// Threads that wait, and make progress meanwhile.
     waiting: AtomicU32,
     flag: Flag,
@@ -37,6 +36,7 @@ impl Duty {
     pub fn new() -> Duty {
         Duty {
             open: AtomicU32::new(0),
+            stopped: AtomicBool::new(false),
             waiting: AtomicU32::new(0),
             flag: Flag::new(),
         }
@@ -44,8 +44,7 @@ impl Duty {
 
     /// So many runs have not ended now. Called by whoever has worked on the runs, while it still owns them.
     pub fn runs(&self, open: u32) {
-        let stop = self.open.load(Ordering::Relaxed) & STOP;
-        self.open.store(open | stop, Ordering::SeqCst);
+        self.open.store(open, Ordering::SeqCst);
     }
 
     /// A thread begins to wait: the progress thread goes off duty when it looks next.
@@ -68,19 +67,19 @@ impl Duty {
 
     /// The thread is to end.
     pub fn stop(&self) {
-        self.open.fetch_or(STOP, Ordering::SeqCst);
+        self.stopped.store(true, Ordering::SeqCst);
         self.flag.nudge();
     }
 
     /// Whether the progress thread is to end.
     pub fn is_stopped(&self) -> bool {
-        self.open.load(Ordering::SeqCst) & STOP != 0
+        self.stopped.load(Ordering::SeqCst)
     }
 
     /// Whether the progress thread has to look after the runs.
     pub fn is_on(&self) -> bool {
-        let open = self.open.load(Ordering::SeqCst);
-        open & STOP != 0 || open > 0 && self.waiting.load(Ordering::SeqCst) == 0
+        self.is_stopped()
+            || self.open.load(Ordering::SeqCst) > 0 && self.waiting.load(Ordering::SeqCst) == 0
     }
 
     /// Sleeps until the thread is on duty. For the progress thread.

@@ -27,6 +27,7 @@ pub mod duty;
 mod link;
 #[cfg(not(loom))]
 mod memory;
+#[cfg(not(loom))]
 mod ring;
 #[cfg(not(loom))]
 mod settings;

@@ -14,8 +14,11 @@ use hetmp_goal::schedule::Schedule;
 use hetmp_nic::descriptor::Key;
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::job::{self, Handler, Job, Reach, Refused, Request};
+use hetmp_nic::keys::{Memory, Rights};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// GOAL's port in a job's domains. OpenSHMEM has 0.
+const PORT: u8 = 2;
 /// What a rank offers where GOAL joins the job: nothing but its segment.
 const SIZES: Sizes = Sizes {
     ports: 3,
@@ -79,7 +82,6 @@ pub struct World {
     settings: Settings,
     driver: Mutex<Driver>,
     bell: &'static Bell,
-    naps: Naps,
     duty: Duty,
     thread: Mutex<Option<thread::Thread>>,
     /// Peers' processes, to notice that one has died: an open descriptor for each that was looked at.
@@ -134,12 +136,7 @@ pub fn join() -> Result<&'static World, JoinError> {
     }
     let settings = Settings::read();
     let place = match job::established() {
-        // Sharing OpenSHMEM's job was tried, and hung now and then.
-        Some(_) => {
-            return Err(refused(
-                "GOAL_Init after shmem_init: one of the two in a program is accepted",
-            ))
-        }
+        Some(job) => share(job)?,
         None => begin(&settings)?,
     };
     let world = World::new(place, settings);
@@ -211,7 +208,6 @@ struct Place {
     /// Segments of all ranks that are mapped here.
     bases: Box<[*mut u8]>,
     key: Key,
-    naps: Naps,
 }
 
 fn refused(e: impl core::fmt::Display) -> JoinError {
@@ -234,15 +230,10 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
         Refused::Way(why) => JoinError::Refused(why),
         e @ Refused::Memory { .. } => refused(e),
     })?;
-    let waking = |_: u32, base: *mut u8| -> Option<Handler> {
-        let base = base.expose_provenance();
-        Some(Box::new(move |_| {
-            // SAFETY: every segment of this job is a `Layout`, and stays mapped.
-            unsafe { link::bell(core::ptr::with_exposed_provenance_mut(base)) }.ring();
-        }))
-    };
     let mut job = joining
-        .meet(exchange.as_mut(), b"", &mut |_, _, _| Ok(()), &waking)
+        .meet(exchange.as_mut(), b"", &mut |_, _, _| Ok(()), &|_, base| {
+            Some(waking(base))
+        })
         .map_err(JoinError::Refused)?;
     set_policy(&job);
     job.start(exchange.as_mut()).map_err(JoinError::Refused)?;
@@ -250,11 +241,15 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
     let job = job.establish(exchange);
     MADE_HERE.store(true, Ordering::Release);
     let bases = job.peers().iter().map(job::Peer::base).collect();
-    Ok(Place {
-        job,
-        bases,
-        key,
-        naps: NAPS,
+    Ok(Place { job, bases, key })
+}
+
+/// What arrives wakes the rank whose segment is mapped at `base`, if it sleeps.
+fn waking(base: *mut u8) -> Handler {
+    let base = base.expose_provenance();
+    Box::new(move |_| {
+        // SAFETY: `base` is the start of a `Layout` that `begin` or `share` has mapped, and nobody unmaps.
+        unsafe { link::bell(core::ptr::with_exposed_provenance_mut(base)) }.ring();
     })
 }
 
@@ -276,14 +271,45 @@ fn set_policy(job: &Job) {
     }
 }
 
+/// Takes part in the job that another library of this process has joined.
+fn share(job: &'static Job) -> Result<Place, JoinError> {
+    if job.domain().port(PORT).is_none() {
+        return Err(refused("GOAL: a job with a port for it is accepted"));
+    }
+    let bytes = Layout::new(job.size()).bytes();
+    let segments = job
+        .segment(c"hetmp-goal", bytes, hetmp_core::segment::PAGE)
+        .map_err(JoinError::Refused)?;
+    let bases: Box<[*mut u8]> = segments
+        .iter()
+        .map(|s| match s {
+            Some(s) => s.base(),
+            None => core::ptr::null_mut(),
+        })
+        .collect();
+    // The segments live as long as the process: programs end with their jobs.
+    core::mem::forget(segments);
+    let memory = Memory {
+        here: bases[job.rank() as usize],
+        len: bytes,
+        base: 0,
+    };
+    // SAFETY: the segment stays mapped, and peers are to write there. It is the first region that every rank registers at
+    // this port, so that all have the same key.
+    let key = unsafe { job.domain().register(PORT, memory, Rights::ALL, None) }.map_err(refused)?;
+    for (rank, base) in (0..).zip(&bases) {
+        if !base.is_null() && !job.domain_of(rank).on_arrival_at(PORT, waking(*base)) {
+            return Err(refused("GOAL: a job whose ports are free is accepted"));
+        }
+    }
+    // A rank that is through this one has the regions of all.
+    job.fence().map_err(JoinError::Refused)?;
+    Ok(Place { job, bases, key })
+}
+
 impl World {
     fn new(place: Place, settings: Settings) -> World {
-        let Place {
-            job,
-            bases,
-            key,
-            naps,
-        } = place;
+        let Place { job, bases, key } = place;
         let rank = job.rank();
         let here = Here {
             rank,
@@ -305,7 +331,6 @@ impl World {
             settings,
             driver: Mutex::new(Driver::new(here, reached, post)),
             bell,
-            naps,
             duty: Duty::new(),
             thread: Mutex::new(None),
             watched: Mutex::new(Vec::new()),
@@ -433,11 +458,11 @@ impl World {
             Some(at) => {
                 let left = at.saturating_sub(sys::monotonic_ns()).max(1000);
                 Naps {
-                    shortest: left.min(self.naps.shortest),
-                    longest: left.min(self.naps.longest),
+                    shortest: left.min(NAPS.shortest),
+                    longest: left.min(NAPS.longest),
                 }
             }
-            None => self.naps,
+            None => NAPS,
         };
         self.bell.sleep(
             naps,

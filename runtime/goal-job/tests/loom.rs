@@ -71,3 +71,26 @@ fn what_a_waiter_leaves_the_thread_takes() {
         thread.join().unwrap();
     });
 }
+
+/// The process leaves while the thread counts runs: the thread ends all the same. (Both in one word, the count could take the
+/// stop back: GOAL_Finalize then waited for ever.)
+#[test]
+fn a_count_does_not_take_a_stop_back() {
+    bounded(|| {
+        let duty = Arc::new(Duty::new());
+        let open = Arc::new(Mutex::new(1u32));
+        duty.runs(1);
+        let (d, o) = (duty.clone(), open.clone());
+        let thread = loom::thread::spawn(move || loop {
+            d.sleep_until_on();
+            if d.is_stopped() {
+                return;
+            }
+            let mut open = o.lock().unwrap();
+            *open = 0;
+            d.runs(*open);
+        });
+        duty.stop();
+        thread.join().unwrap();
+    });
+}

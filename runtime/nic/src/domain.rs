@@ -17,7 +17,7 @@ use core::ops::Range;
 use core::sync::atomic::{fence, AtomicBool, AtomicU64, Ordering};
 use hetmp_core::park::SharedFlag;
 use hetmp_core::sync::CacheLine;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Sizes of a [`Domain`]: the same in every rank of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +155,8 @@ pub struct Domain {
     /// Regions of a port.
     regions: usize,
     handler: Option<Handler>,
+    /// What a port's user that came later wants to be told, and its port.
+    late: OnceLock<(u8, Handler)>,
 }
 
 fn ports(sizes: &Sizes, mut inbox: impl FnMut() -> Option<Inbox>) -> Box<[Port]> {
@@ -180,6 +182,7 @@ impl Domain {
             served: AtomicBool::new(false),
             regions: sizes.regions,
             handler: None,
+            late: OnceLock::new(),
         }
     }
 
@@ -232,6 +235,7 @@ impl Domain {
                 served: AtomicBool::new(false),
                 regions: sizes.regions,
                 handler: None,
+                late: OnceLock::new(),
             }
         }
     }
@@ -286,9 +290,22 @@ impl Domain {
         }
     }
 
+    /// Calls `handle` instead of the domain's handler for what comes to `port`, from now on: for a user that joins while the
+    /// engine runs. False: another one has come later already.
+    pub fn on_arrival_at(&self, port: u8, handle: Box<dyn Fn(&Arrival) + Send + Sync>) -> bool {
+        self.late.set((port, Handler(handle))).is_ok()
+    }
+
     #[inline]
     pub(crate) fn arrived(&self, what: impl FnOnce() -> Arrival) {
-        if let Some(Handler(handle)) = &self.handler {
+        if let Some((port, Handler(handle))) = self.late.get() {
+            let what = what();
+            if self.port_of(&what) == *port {
+                handle(&what);
+            } else if let Some(Handler(handle)) = &self.handler {
+                handle(&what);
+            }
+        } else if let Some(Handler(handle)) = &self.handler {
             handle(&what());
         }
     }
@@ -376,6 +393,7 @@ mod tests {
     use super::*;
     use crate::inbox::Message;
     use crate::keys::Side;
+    use std::sync::Mutex;
 
     const SIZES: Sizes = Sizes {
         ports: 2,
@@ -419,6 +437,27 @@ mod tests {
         assert!(register(0).is_ok());
         assert_eq!(register(9), Err(RegisterError::Full { places: 0 }));
         assert_eq!(d.port_of(&Arrival::Count(CounterId(9))), 1);
+    }
+
+    #[test]
+    fn a_user_that_comes_later_hears_of_its_port_alone() {
+        let heard = |list: &Arc<Mutex<Vec<u8>>>| {
+            let list = list.clone();
+            Box::new(move |what: &Arrival| match what {
+                Arrival::Message { port, .. } => list.lock().expect("whole").push(*port),
+                other => panic!("{other:?}"),
+            })
+        };
+        let (first, later) = (Arc::default(), Arc::default());
+        let d = Domain::new(SIZES).on_arrival(heard(&first));
+        let come = |port| d.arrived(|| Arrival::Message { port, tag: 0 });
+        come(1);
+        assert!(d.on_arrival_at(1, heard(&later)));
+        assert!(!d.on_arrival_at(0, heard(&later)), "one of them");
+        come(0);
+        come(1);
+        assert_eq!(*first.lock().expect("whole"), [1, 0]);
+        assert_eq!(*later.lock().expect("whole"), [1]);
     }
 
     /// Two processes in one: each with its own view of both blocks.

@@ -290,6 +290,23 @@ impl Job {
         Ok(all.into())
     }
 
+    /// Waits until every rank has come here: collective. A later user's regions are registered before it; else a peer could
+    /// put to a key that is none yet.
+    ///
+    /// # Errors
+    /// One line: the launcher is lost.
+    pub fn fence(&self) -> Result<(), String> {
+        match self.lock().as_mut() {
+            Some(exchange) => exchange.fence().map_err(|e| e.to_string()),
+            None => Err("job: one that is established is accepted".to_owned()),
+        }
+    }
+
+    /// What `rank` offers, as this process reaches it.
+    pub fn domain_of(&self, rank: u32) -> &Domain {
+        &self.domains[rank as usize]
+    }
+
     /// Ends every process of the job with `status` and a line about it. False: another thread is in the exchange, or ends
     /// the job at this moment; the launcher then notices that this process ends.
     pub fn abort(&self, status: i32, text: &str) -> bool {

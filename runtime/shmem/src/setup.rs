@@ -130,7 +130,7 @@ fn reopen(world: &'static World) {
 fn start(f: &'static str, requested: c_int) {
     if job::established().is_some() {
         report::fatal(format_args!(
-            "{f} after GOAL_Init: one of the two in a program is accepted"
+            "{f} after GOAL_Init: shmem_init before it is accepted, whose job GOAL then shares"
         ));
     }
     let mut exchange = match bootstrap::connect() {
