@@ -4,6 +4,7 @@ use crate::link::{Here, Link, Look, Posts};
 use crate::memory::Bound;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::sys;
+use hetmp_goal::packet::HEADER_BYTES;
 use hetmp_goal::rank::{Event, Failure, Handle, Limits, Rank, StartError, State};
 use hetmp_goal::schedule::Schedule;
 use std::sync::{Arc, OnceLock};
@@ -91,8 +92,10 @@ pub(crate) struct Driver {
     post: Posts,
     open: Vec<Open>,
     clocked: usize,
-    buffer: Vec<u8>,
     steps: u32,
+    /// Peers that were told something since their bell was rung, or whose link has packets that found no room
+    /// ([`Link::listed`]).
+    busy: Vec<u32>,
 }
 
 // SAFETY: mapped segments, which stay; one thread at a time owns a driver.
@@ -111,8 +114,8 @@ impl Driver {
             post,
             open: Vec::new(),
             clocked: 0,
-            buffer: Vec::new(),
             steps: 0,
+            busy: Vec::new(),
         }
     }
 
@@ -185,21 +188,28 @@ impl Driver {
         }
         let here = self.here;
         for _ in 0..TURN {
-            let mut buffer = core::mem::take(&mut self.buffer);
-            self.link(peer);
-            let look = match &mut self.links[peer as usize] {
-                Some(link) => link.look(&here, &mut self.post, &mut buffer),
-                None => Look::Nothing,
-            };
-            if look == Look::Packet {
-                if self.clocked > 0 {
-                    self.rank.tick(sys::monotonic_ns());
+            match self.link(peer).look(&here) {
+                Look::Packet { at, len, next } => {
+                    if self.clocked > 0 {
+                        self.rank.tick(sys::monotonic_ns());
+                    }
+                    // SAFETY: `look` keeps the packet within this rank's segment, and its writer leaves it alone until
+                    // `passed`. A process of the job that writes there all the same spoils the payload's bytes, which are
+                    // copied and never looked at; what is decided by is the copy of the header.
+                    unsafe {
+                        if len < HEADER_BYTES {
+                            self.rank.bytes(peer, &[]);
+                        } else {
+                            let header = at.cast::<[u8; HEADER_BYTES]>().read();
+                            let rest = at.wrapping_add(HEADER_BYTES);
+                            let payload = core::slice::from_raw_parts(rest, len - HEADER_BYTES);
+                            self.rank.parts(peer, &header, payload);
+                        }
+                    }
+                    if let Some(link) = &mut self.links[peer as usize] {
+                        link.passed(&here, &mut self.post, next);
+                    }
                 }
-                self.rank.bytes(peer, &buffer);
-            }
-            self.buffer = buffer;
-            match look {
-                Look::Packet => {}
                 Look::Nothing => break,
                 Look::Gone => {
                     self.lose(peer);
@@ -207,25 +217,35 @@ impl Driver {
                 }
             }
         }
+        self.list(peer);
         true
+    }
+
+    /// Remembers to look after a peer's link.
+    fn list(&mut self, peer: u32) {
+        let link = self.link(peer);
+        if !core::mem::replace(&mut link.listed, true) {
+            self.busy.push(peer);
+        }
     }
 
     /// Sends what the rank has to say, and tells the runs' owners of their ends.
     fn send(&mut self) -> bool {
         let here = self.here;
         let mut worked = false;
-        while let Some((to, packet)) = self.rank.outgoing() {
-            self.link(to);
-            if let Some(link) = &mut self.links[to as usize] {
-                link.send(&here, &mut self.post, packet);
+        loop {
+            while let Some((to, packet)) = self.rank.outgoing() {
+                self.list(to);
+                if let Some(link) = &mut self.links[to as usize] {
+                    link.send(&here, &mut self.post, packet);
+                }
+                worked = true;
+            }
+            worked |= self.tend();
+            if !self.rank.is_streaming() || !self.stream() {
+                break;
             }
             worked = true;
-        }
-        for link in self.links.iter_mut().flatten() {
-            if !link.is_flushed() {
-                worked |= link.flush(&here, &mut self.post);
-            }
-            link.ring_bell();
         }
         self.post.ring();
         for peer in self.post.lost() {
@@ -252,6 +272,39 @@ impl Driver {
             }
         }
         worked
+    }
+
+    /// Sends what found no room before, and wakes those who were told something.
+    fn tend(&mut self) -> bool {
+        let (here, mut worked, mut i) = (self.here, false, 0);
+        while let Some(peer) = self.busy.get(i) {
+            let Some(link) = &mut self.links[*peer as usize] else {
+                self.busy.swap_remove(i);
+                continue;
+            };
+            worked |= link.flush(&here, &mut self.post);
+            link.ring_bell();
+            if link.is_flushed() {
+                link.listed = false;
+                self.busy.swap_remove(i);
+            } else {
+                i += 1;
+            }
+        }
+        worked
+    }
+
+    /// Sends parts of long messages, as many as have room. True if there were some.
+    fn stream(&mut self) -> bool {
+        let (here, links, post) = (self.here, &mut self.links, &mut self.post);
+        self.rank.stream(&mut |to, header, n, fill| {
+            let Some(link) = &mut links[to as usize] else {
+                return false;
+            };
+            let went = link.part(&here, post, header, n, fill);
+            link.ring_bell();
+            went
+        })
     }
 
     /// The peer is gone: runs that need it fail.
@@ -286,7 +339,7 @@ impl Driver {
 
     /// True if nothing waits for room in a ring of a peer that is still there.
     pub(crate) fn is_flushed(&self) -> bool {
-        self.links.iter().flatten().all(|l| l.is_flushed())
+        !self.rank.is_streaming() && self.links.iter().flatten().all(|l| l.is_flushed())
     }
 
     /// Tells every peer that this rank leaves, behind everything sent before.

@@ -15,7 +15,7 @@ use crate::ring::{self, Found, HEAD, RING};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::segment::PAGE;
-use hetmp_goal::packet::Packet;
+use hetmp_goal::packet::{Packet, HEADER_BYTES};
 use hetmp_nic::descriptor::{Inline, Key, Local, Remote, Signal, SignalOp, Source, Work};
 use hetmp_nic::engine::QueuePair;
 use std::collections::VecDeque;
@@ -140,6 +140,8 @@ pub(crate) struct Link {
     pub(crate) gone: bool,
     /// Something was written since the bell was rung last.
     silent: bool,
+    /// Its driver has it on the list of links to look after.
+    pub(crate) listed: bool,
 }
 
 // SAFETY: the mapped segment stays; a link is used by one thread at a time (`&mut`).
@@ -150,8 +152,15 @@ unsafe impl Send for Link {}
 pub(crate) enum Look {
     /// Nothing new.
     Nothing,
-    /// A packet's bytes are in the buffer.
-    Packet,
+    /// A packet: where it begins in this rank's segment, its length, and the position behind it, for [`Link::passed`].
+    Packet {
+        /// Its first byte.
+        at: *const u8,
+        /// Bytes.
+        len: usize,
+        /// Position.
+        next: u64,
+    },
     /// The peer has left the job, or has written what no peer writes.
     Gone,
 }
@@ -174,11 +183,12 @@ impl Link {
             reported: 0,
             gone: false,
             silent: false,
+            listed: false,
         }
     }
 
-    /// Takes the next packet's bytes into `into`.
-    pub(crate) fn look(&mut self, here: &Here, post: &mut Posts, into: &mut Vec<u8>) -> Look {
+    /// The next packet. Its writer leaves it alone until [`Link::passed`].
+    pub(crate) fn look(&mut self, here: &Here) -> Look {
         let said = here.word(Layout::tail(self.peer)).load(Ordering::Acquire);
         let ring = here.base.wrapping_add(here.layout.ring(self.peer));
         let word = |at: usize| {
@@ -189,22 +199,20 @@ impl Link {
             Found::Nothing if said & LEFT != 0 => Look::Gone,
             Found::Nothing => Look::Nothing,
             Found::Broken => Look::Gone,
-            Found::Record { at, len, next } => {
-                into.clear();
-                into.reserve(len);
-                // SAFETY: `find` keeps the record within the ring; the buffer has room for it. A peer that writes there
-                // all the same changes bytes that the packet's parser checks, in this private copy.
-                unsafe {
-                    core::ptr::copy_nonoverlapping(ring.wrapping_add(at), into.as_mut_ptr(), len);
-                    into.set_len(len);
-                }
-                self.read = next;
-                if next - self.reported >= REPORT {
-                    self.reported = next;
-                    self.write_word(post, here.layout.consumed(here.rank), next);
-                }
-                Look::Packet
-            }
+            Found::Record { at, len, next } => Look::Packet {
+                at: ring.wrapping_add(at),
+                len,
+                next,
+            },
+        }
+    }
+
+    /// The packet before position `next` was worked on; its place is the writer's again.
+    pub(crate) fn passed(&mut self, here: &Here, post: &mut Posts, next: u64) {
+        self.read = next;
+        if next - self.reported >= REPORT {
+            self.reported = next;
+            self.write_word(post, here.layout.consumed(here.rank), next);
         }
     }
 
@@ -213,16 +221,28 @@ impl Link {
         if self.gone {
             return;
         }
-        if !self.backlog.is_empty() || !self.write(here, post, &packet) {
+        if !self.backlog.is_empty() || !self.write_packet(here, post, &packet) {
             self.backlog.push_back(packet);
         }
+    }
+
+    /// Sends a packet whose payload `fill` writes to where it goes; false if it has no room now, or waits behind others.
+    pub(crate) fn part(
+        &mut self,
+        here: &Here,
+        post: &mut Posts,
+        header: &[u8; HEADER_BYTES],
+        n: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        self.backlog.is_empty() && self.write(here, post, header, n, fill)
     }
 
     /// Writes what found no room before; true if something went.
     pub(crate) fn flush(&mut self, here: &Here, post: &mut Posts) -> bool {
         let mut went = false;
         while let Some(packet) = self.backlog.pop_front() {
-            if !self.write(here, post, &packet) {
+            if !self.write_packet(here, post, &packet) {
                 self.backlog.push_front(packet);
                 break;
             }
@@ -258,9 +278,21 @@ impl Link {
         }
     }
 
-    fn write(&mut self, here: &Here, post: &mut Posts, packet: &Packet) -> bool {
+    fn write_packet(&mut self, here: &Here, post: &mut Posts, packet: &Packet) -> bool {
         let (header, payload) = packet.parts();
-        let n = (header.len() + payload.len()) as u64;
+        let mut fill = |into: &mut [u8]| into.copy_from_slice(payload);
+        self.write(here, post, &header, payload.len(), &mut fill)
+    }
+
+    fn write(
+        &mut self,
+        here: &Here,
+        post: &mut Posts,
+        header: &[u8; HEADER_BYTES],
+        payload: usize,
+        fill: &mut dyn FnMut(&mut [u8]),
+    ) -> bool {
+        let n = (header.len() + payload) as u64;
         let place = ring::place(self.tail, self.consumed, n).or_else(|| {
             let word = here.word(here.layout.consumed(self.peer));
             self.consumed = word.load(Ordering::Acquire);
@@ -275,7 +307,8 @@ impl Link {
             Way::Engine(copy) => copy.as_mut_ptr().cast::<u8>(),
         };
         // SAFETY: `place` keeps both records within the ring, and apart from what the peer (or the engine on the way to
-        // it) may still read; this rank is the only one that writes there.
+        // it) may still read; this rank is the only one that writes there. A segment is zero at first, so that all of it
+        // holds values.
         unsafe {
             if let Some(skip) = place.skip {
                 base.wrapping_add(skip).cast::<u64>().write(ring::SKIP);
@@ -285,7 +318,7 @@ impl Link {
             let at = at.wrapping_add(HEAD as usize);
             core::ptr::copy_nonoverlapping(header.as_ptr(), at, header.len());
             let at = at.wrapping_add(header.len());
-            core::ptr::copy_nonoverlapping(payload.as_ptr(), at, payload.len());
+            fill(core::slice::from_raw_parts_mut(at, payload));
         }
         self.tail = place.tail;
         self.silent = true;
@@ -330,15 +363,22 @@ pub(crate) struct Posts {
     /// Of the segment of every rank, whose addresses begin at 0.
     remote: Key,
     posted: bool,
+    /// To whom the latest operations went, by ticket: a completion in error says what was wrong, not always with whom.
+    recent: Box<[(u64, u32)]>,
 }
+
+/// Operations whose targets are known: more than the queue holds.
+const RECENT: usize = 1024;
 
 impl Posts {
     pub(crate) fn new(queue: Option<QueuePair>, local: Key, remote: Key) -> Posts {
+        let recent = if queue.is_some() { RECENT } else { 0 };
         Posts {
             queue,
             local,
             remote,
             posted: false,
+            recent: vec![(u64::MAX, 0); recent].into(),
         }
     }
 
@@ -351,7 +391,8 @@ impl Posts {
 
     fn post(&mut self, peer: u32, work: Work) {
         if let Some(queue) = &mut self.queue {
-            queue.post(peer, false, work);
+            let ticket = queue.post(peer, false, work);
+            self.recent[ticket as usize % RECENT] = (ticket, peer);
             self.posted = true;
         }
     }
@@ -418,16 +459,20 @@ impl Posts {
         }
     }
 
-    /// True if an operation has failed since the last look: a peer is gone. The engine does not say whose it was
-    /// where it was not signalled, but its value is the peer's number.
+    /// The targets of operations that have failed since the last look: nothing reaches them any more. All that were sent to
+    /// lately, where an operation is too long ago to know its own.
     pub(crate) fn lost(&mut self) -> Vec<u32> {
-        match &mut self.queue {
-            Some(queue) => {
-                let errors = queue.initiator().take_errors();
-                errors.iter().map(|e| e.value as u32).collect()
+        let Some(queue) = &mut self.queue else {
+            return Vec::new();
+        };
+        let mut peers = Vec::new();
+        for error in queue.initiator().take_errors() {
+            match self.recent[error.ticket as usize % RECENT] {
+                (ticket, peer) if ticket == error.ticket => peers.push(peer),
+                _ => peers.extend(self.recent.iter().filter(|r| r.0 != u64::MAX).map(|r| r.1)),
             }
-            None => Vec::new(),
         }
+        peers
     }
 
     /// Waits until everything posted has arrived, or failed.

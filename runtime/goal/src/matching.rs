@@ -5,7 +5,9 @@
 //! [`Limits::offers`] (offers, of which only the header is kept); see [`crate::rank`].
 
 use crate::map::HashMap;
-use crate::packet::Label;
+use crate::packet::{Label, Payload};
+use crate::rank::RunId;
+use std::collections::hash_map::Entry;
 use std::collections::VecDeque;
 
 /// Source and label.
@@ -15,7 +17,7 @@ pub(crate) type Key = (u32, Label);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Posted {
     /// The run.
-    pub(crate) run: u32,
+    pub(crate) run: RunId,
     /// The operation's place.
     pub(crate) place: usize,
 }
@@ -24,7 +26,7 @@ pub(crate) struct Posted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Early {
     /// All of it.
-    Whole(Vec<u8>),
+    Whole(Payload),
     /// Its sender keeps it.
     Offered {
         /// Its length.
@@ -34,22 +36,63 @@ pub(crate) enum Early {
     },
 }
 
+/// Things in order. The first one has a place of its own: mostly there is one.
+#[derive(Debug)]
+struct Queue<T> {
+    first: T,
+    more: VecDeque<T>,
+}
+
 /// The two queues of every key.
 #[derive(Debug, Default)]
 pub(crate) struct Matching {
-    posted: HashMap<Key, VecDeque<Posted>>,
-    early: HashMap<Key, VecDeque<Early>>,
+    posted: HashMap<Key, Queue<Posted>>,
+    early: HashMap<Key, Queue<Early>>,
     early_count: usize,
     early_bytes: u64,
 }
 
-fn pop<T>(queues: &mut HashMap<Key, VecDeque<T>>, key: &Key) -> Option<T> {
-    let queue = queues.get_mut(key)?;
-    let first = queue.pop_front();
-    if queue.is_empty() {
-        queues.remove(key);
+fn push<T>(queues: &mut HashMap<Key, Queue<T>>, key: Key, value: T) {
+    match queues.entry(key) {
+        Entry::Occupied(mut queue) => queue.get_mut().more.push_back(value),
+        Entry::Vacant(place) => {
+            place.insert(Queue {
+                first: value,
+                more: VecDeque::new(),
+            });
+        }
     }
-    first
+}
+
+fn pop<T>(queues: &mut HashMap<Key, Queue<T>>, key: &Key) -> Option<T> {
+    let mut queue = queues.remove(key)?;
+    if let Some(next) = queue.more.pop_front() {
+        let first = core::mem::replace(&mut queue.first, next);
+        queues.insert(*key, queue);
+        return Some(first);
+    }
+    Some(queue.first)
+}
+
+impl<T> Queue<T> {
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        core::iter::once(&self.first).chain(&self.more)
+    }
+
+    /// Drops those that `keep` does not hold of; false if none is left.
+    fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) -> bool {
+        self.more.retain(&mut keep);
+        if keep(&self.first) {
+            return true;
+        }
+        match self.more.pop_front() {
+            Some(next) => {
+                self.first = next;
+                true
+            }
+            None => false,
+        }
+    }
 }
 
 impl Matching {
@@ -62,7 +105,7 @@ impl Matching {
             }
             return Some(early);
         }
-        self.posted.entry(key).or_default().push_back(posted);
+        push(&mut self.posted, key, posted);
         None
     }
 
@@ -77,21 +120,22 @@ impl Matching {
         if let Early::Whole(payload) = &early {
             self.early_bytes += payload.len() as u64;
         }
-        self.early.entry(key).or_default().push_back(early);
+        push(&mut self.early, key, early);
     }
 
     /// Takes back what a run has posted.
-    pub(crate) fn forget_run(&mut self, run: u32) {
-        self.posted.retain(|_, queue| {
-            queue.retain(|p| p.run != run);
-            !queue.is_empty()
-        });
+    pub(crate) fn forget_run(&mut self, run: RunId) {
+        self.posted
+            .retain(|_, queue| queue.retain(|p| p.run != run));
     }
 
     /// Throws away the early messages of one run, which ended without them. Answers how many eager ones came from
     /// each source.
     pub(crate) fn forget_early(&mut self, context: u32, sequence: u64) -> Vec<u32> {
         let mut sources = Vec::new();
+        if self.early_count == 0 {
+            return sources;
+        }
         let (count, bytes) = (&mut self.early_count, &mut self.early_bytes);
         self.early.retain(|(source, label), queue| {
             if (label.context, label.sequence) != (context, sequence) {
@@ -115,7 +159,7 @@ impl Matching {
     }
 
     /// Whether a posted receive of `run` waits for `source`.
-    pub(crate) fn waits_for(&self, run: u32, source: u32) -> bool {
+    pub(crate) fn waits_for(&self, run: RunId, source: u32) -> bool {
         self.posted
             .iter()
             .any(|((from, _), queue)| *from == source && queue.iter().any(|p| p.run == run))

@@ -186,13 +186,32 @@ impl Memory for Owned {
 /// Gathers pieces into one block.
 pub(crate) fn gather(memory: &dyn Memory, pieces: &[Buffer]) -> Vec<u8> {
     let mut block = vec![0; total(pieces).unwrap_or(0) as usize];
-    let mut rest = block.as_mut_slice();
-    for piece in pieces {
-        let (part, tail) = rest.split_at_mut(piece.bytes as usize);
-        memory.read(piece, part);
-        rest = tail;
-    }
+    gather_into(memory, pieces, 0, &mut block);
     block
+}
+
+/// Gathers what lies behind the first `skip` bytes of the pieces, as much as `into` holds or is there.
+pub(crate) fn gather_into(memory: &dyn Memory, pieces: &[Buffer], skip: u64, into: &mut [u8]) {
+    let (mut skip, mut rest) = (skip, into);
+    for piece in pieces {
+        if skip >= piece.bytes {
+            skip -= piece.bytes;
+            continue;
+        }
+        let n = (piece.bytes - skip).min(rest.len() as u64);
+        let part = Buffer {
+            offset: piece.offset + skip,
+            bytes: n,
+            ..*piece
+        };
+        let (head, tail) = rest.split_at_mut(n as usize);
+        memory.read(&part, head);
+        rest = tail;
+        skip = 0;
+        if rest.is_empty() {
+            return;
+        }
+    }
 }
 
 /// Scatters a block over pieces, from `skip` bytes into them on. What the pieces do not hold is not written.

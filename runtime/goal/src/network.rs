@@ -4,7 +4,6 @@
 //! does a look at a schedule before it is run for real.
 
 use crate::memory::Memory;
-use crate::packet::Packet;
 use crate::rank::{Handle, Limits, Rank, StartError};
 use crate::schedule::Schedule;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,8 +13,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Network {
     ranks: Vec<Rank>,
-    /// Packets under way, by source and target; none is empty.
-    links: BTreeMap<(u32, u32), VecDeque<Packet>>,
+    /// Packets under way as a link has them, by source and target; no queue is empty.
+    links: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
     random: u64,
     now: u64,
 }
@@ -65,12 +64,32 @@ impl Network {
     }
 
     fn collect(&mut self) {
-        for (from, rank) in self.ranks.iter_mut().enumerate() {
-            while let Some((to, packet)) = rank.outgoing() {
-                self.links
-                    .entry((from as u32, to))
-                    .or_default()
-                    .push_back(packet);
+        for from in 0..self.ranks.len() {
+            loop {
+                while let Some((to, packet)) = self.ranks[from].outgoing() {
+                    let link = self.links.entry((from as u32, to)).or_default();
+                    link.push_back(packet.to_bytes());
+                }
+                if !self.ranks[from].is_streaming() {
+                    break;
+                }
+                // Where something is under way already, a link may be full; it is asked again once that has arrived.
+                let full = self.draw(2) == 0;
+                let links = &mut self.links;
+                let worked = self.ranks[from].stream(&mut |to, header, n, fill| {
+                    let link = links.entry((from as u32, to)).or_default();
+                    if full && !link.is_empty() {
+                        return false;
+                    }
+                    let mut bytes = header.to_vec();
+                    bytes.resize(header.len() + n, 0);
+                    fill(&mut bytes[header.len()..]);
+                    link.push_back(bytes);
+                    true
+                });
+                if !worked {
+                    break;
+                }
             }
         }
     }
@@ -105,7 +124,7 @@ impl Network {
         }
         if let Some(packet) = packet {
             // Through the form of the link: what the parser refuses would be lost here, and the run would not end.
-            self.ranks[link.1 as usize].bytes(link.0, &packet.to_bytes());
+            self.ranks[link.1 as usize].bytes(link.0, &packet);
         }
     }
 

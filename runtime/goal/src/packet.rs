@@ -25,15 +25,79 @@ pub struct Label {
     pub tag: u32,
 }
 
-/// One packet.
+/// Bytes of a payload that needs no memory of its own.
+const SHORT: usize = 64;
+
+/// A message, or a part of it. A short one lies where the packet does: most collectives of a few bytes consist of those, and
+/// memory for each would cost more than all else.
+#[derive(Clone)]
+pub struct Payload(Bytes);
+
+#[derive(Clone)]
+enum Bytes {
+    Short([u8; SHORT], u8),
+    Long(Vec<u8>),
+}
+
+impl Payload {
+    /// `n` bytes that `fill` writes; they are zero before.
+    pub fn filled(n: usize, fill: impl FnOnce(&mut [u8])) -> Payload {
+        if n <= SHORT {
+            let mut bytes = [0; SHORT];
+            fill(&mut bytes[..n]);
+            return Payload(Bytes::Short(bytes, n as u8));
+        }
+        let mut bytes = vec![0; n];
+        fill(&mut bytes);
+        Payload(Bytes::Long(bytes))
+    }
+}
+
+impl From<&[u8]> for Payload {
+    fn from(bytes: &[u8]) -> Payload {
+        Payload::filled(bytes.len(), |to| to.copy_from_slice(bytes))
+    }
+}
+
+impl core::ops::Deref for Payload {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Bytes::Short(bytes, n) => &bytes[..usize::from(*n)],
+            Bytes::Long(bytes) => bytes,
+        }
+    }
+}
+
+impl AsRef<[u8]> for Payload {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl core::fmt::Debug for Payload {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.as_ref().fmt(f)
+    }
+}
+
+impl PartialEq for Payload {
+    fn eq(&self, other: &Payload) -> bool {
+        self.as_ref() == other.as_ref()
+    }
+}
+
+impl Eq for Payload {}
+
+/// One packet; `P` is how its payload is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Packet {
+pub enum Packet<P = Payload> {
     /// A whole message. Its sender is done with it.
     Eager {
         /// For matching.
         label: Label,
         /// The message.
-        payload: Vec<u8>,
+        payload: P,
     },
     /// A message that waits at its sender until it is asked for.
     Offer {
@@ -63,7 +127,12 @@ pub enum Packet {
         /// Where the part begins in the message.
         offset: u64,
         /// The part.
-        payload: Vec<u8>,
+        payload: P,
+    },
+    /// No more parts of an accepted message come: its sender's run has failed.
+    Cut {
+        /// From the acceptance.
+        promise: u32,
     },
     /// A run has failed at its sender.
     Abort {
@@ -89,8 +158,9 @@ const REFUSE: u8 = 4;
 const DATA: u8 = 5;
 const CREDITS: u8 = 6;
 const ABORT: u8 = 7;
+const CUT: u8 = 8;
 
-impl Packet {
+impl<P: AsRef<[u8]>> Packet<P> {
     /// The packet as it goes over a link: the payload follows the header.
     #[must_use]
     pub fn parts(&self) -> ([u8; HEADER_BYTES], &[u8]) {
@@ -102,7 +172,8 @@ impl Packet {
         let none: &[u8] = &[];
         let (kind, label, ticket, bytes, payload) = match self {
             Packet::Eager { label, payload } => {
-                (EAGER, *label, 0, payload.len() as u64, payload.as_slice())
+                let payload = payload.as_ref();
+                (EAGER, *label, 0, payload.len() as u64, payload)
             }
             Packet::Offer {
                 label,
@@ -127,7 +198,15 @@ impl Packet {
                     sequence: *offset,
                     tag: 0,
                 };
-                (DATA, label, 0, payload.len() as u64, payload.as_slice())
+                let payload = payload.as_ref();
+                (DATA, label, 0, payload.len() as u64, payload)
+            }
+            Packet::Cut { promise } => {
+                let label = Label {
+                    context: *promise,
+                    ..nobody
+                };
+                (CUT, label, 0, 0, none)
             }
             Packet::Credits { count } => (CREDITS, nobody, *count, 0, none),
             Packet::Abort { context, sequence } => {
@@ -155,11 +234,35 @@ impl Packet {
         let (header, payload) = self.parts();
         [&header, payload].concat()
     }
+}
 
+impl Packet {
+    /// The header of a part of `n` bytes of an accepted message.
+    #[must_use]
+    pub(crate) fn data(promise: u32, offset: u64, n: u64) -> [u8; HEADER_BYTES] {
+        let none: &[u8] = &[];
+        let packet = Packet::Data {
+            promise,
+            offset,
+            payload: none,
+        };
+        let (mut header, _) = packet.parts();
+        header[24..32].copy_from_slice(&n.to_le_bytes());
+        header
+    }
+}
+
+impl<'b> Packet<&'b [u8]> {
     /// The packet that these bytes are. `None`: they are none, and nothing is to be done for them.
     #[must_use]
-    pub fn parse(bytes: &[u8]) -> Option<Packet> {
-        let (header, payload) = bytes.split_at_checked(HEADER_BYTES)?;
+    pub fn parse(bytes: &'b [u8]) -> Option<Packet<&'b [u8]>> {
+        let (header, payload) = bytes.split_first_chunk()?;
+        Packet::of_parts(header, payload)
+    }
+
+    /// The packet that a header and what follows it are. Of the payload only its length is looked at.
+    #[must_use]
+    pub fn of_parts(header: &[u8; HEADER_BYTES], payload: &'b [u8]) -> Option<Packet<&'b [u8]>> {
         let u32_at =
             |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or_default());
         let u64_at =
@@ -171,10 +274,7 @@ impl Packet {
         };
         let (ticket, length) = (u32_at(20), u64_at(24));
         let packet = match header[0] {
-            EAGER if length == payload.len() as u64 => Packet::Eager {
-                label,
-                payload: payload.to_vec(),
-            },
+            EAGER if length == payload.len() as u64 => Packet::Eager { label, payload },
             OFFER => Packet::Offer {
                 label,
                 bytes: length,
@@ -188,17 +288,20 @@ impl Packet {
             DATA if length == payload.len() as u64 => Packet::Data {
                 promise: label.context,
                 offset: label.sequence,
-                payload: payload.to_vec(),
+                payload,
             },
             CREDITS => Packet::Credits { count: ticket },
             ABORT => Packet::Abort {
                 context: label.context,
                 sequence: label.sequence,
             },
+            CUT => Packet::Cut {
+                promise: label.context,
+            },
             _ => return None,
         };
         // What a kind has no use for is zero: one packet has one form.
         let (form, rest) = packet.parts();
-        (form == header && rest == payload).then_some(packet)
+        (form == *header && rest.len() == payload.len()).then_some(packet)
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! # The protocol
 //! A message up to [`Limits::eager`] bytes goes at once ([`Packet::Eager`]); the send is complete when it is copied.
-//! A longer one is offered, and goes once a receive has matched the offer. The header suffices for matching, so that a
+//! A longer one is offered, and goes once a receive has matched the offer, in parts, as fast as the link takes them
+//! ([`Rank::stream`]). The header suffices for matching, so that a
 //! receiver short of memory can match what it has no room for.
 //!
 //! # What a peer can cost
@@ -33,6 +34,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 mod protocol;
 mod runs;
+mod slab;
+
+pub use protocol::Write;
+pub(crate) use slab::RunId;
+use slab::Slab;
 
 /// Bounds of what a rank keeps for its peers. The same on all ranks of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +66,7 @@ impl Default for Limits {
 
 /// A run of this rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Handle(u32);
+pub struct Handle(RunId);
 
 /// Why a run failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +213,7 @@ struct Run {
     memory: Box<dyn Memory + Send>,
     state: State,
     /// Sends and receives that have not completed, for each of the schedule's peers: what a lost peer ends.
-    needs: Box<[u32]>,
+    needs: Vec<u32>,
     /// In order; `None` where the run is not traced.
     events: Option<Vec<Event>>,
 }
@@ -226,7 +232,7 @@ impl fmt::Debug for Run {
 #[derive(Clone, Copy, Debug)]
 struct Offered {
     to: u32,
-    run: u32,
+    run: RunId,
     place: usize,
 }
 
@@ -234,11 +240,23 @@ struct Offered {
 #[derive(Clone, Copy, Debug)]
 struct Promised {
     from: u32,
-    run: u32,
+    run: RunId,
     place: usize,
     bytes: u64,
     /// Bytes that are here.
     have: u64,
+}
+
+/// An accepted message on its way.
+#[derive(Clone, Copy, Debug)]
+struct Stream {
+    to: u32,
+    promise: u32,
+    run: RunId,
+    place: usize,
+    bytes: u64,
+    /// Bytes that have left.
+    sent: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -259,17 +277,16 @@ pub struct Rank {
     me: u32,
     ranks: u32,
     limits: Limits,
-    runs: HashMap<u32, Run>,
-    next_run: u32,
+    runs: Slab<Run>,
     /// Runs begun so far, by context.
     sequences: HashMap<u32, u64>,
     /// Runs that are not over, by context and sequence.
-    open: HashMap<(u32, u64), u32>,
+    open: HashMap<(u32, u64), RunId>,
     /// Runs that have not begun here and failed at a peer: the peer.
     aborted: HashMap<(u32, u64), u32>,
     /// Operations that were completed by an arrival or a timer, and whose dependents were not looked at. A queue, not
     /// calls within calls: a chain of messages of a rank to itself may be long.
-    completions: VecDeque<(u32, usize)>,
+    completions: VecDeque<(RunId, usize)>,
     matching: Matching,
     peers: HashMap<u32, Peer>,
     lost: HashSet<u32>,
@@ -277,15 +294,23 @@ pub struct Rank {
     promised: HashMap<u32, Promised>,
     next_ticket: u32,
     /// Ends of calcs: time, run, place.
-    timers: BinaryHeap<Reverse<(u64, u32, usize)>>,
+    timers: BinaryHeap<Reverse<(u64, RunId, usize)>>,
     out: VecDeque<(u32, Packet)>,
+    streams: VecDeque<Stream>,
     /// Runs that have ended and that [`Rank::ended`] has not told of.
-    ended: VecDeque<u32>,
+    ended: VecDeque<RunId>,
     counts: Counts,
     now: u64,
     /// Runs that begin now are traced.
     traced: bool,
+    /// Memory of runs that are over, for others.
+    spare: Vec<(Vec<u32>, Vec<u32>)>,
+    /// Operations that may begin, empty between two calls.
+    ready: Vec<usize>,
 }
+
+/// Runs whose memory is kept.
+const SPARE: usize = 32;
 
 impl Rank {
     /// Rank `me` of `ranks`.
@@ -299,8 +324,7 @@ impl Rank {
             me,
             ranks,
             limits,
-            runs: HashMap::default(),
-            next_run: 0,
+            runs: Slab::new(),
             sequences: HashMap::default(),
             open: HashMap::default(),
             aborted: HashMap::default(),
@@ -313,10 +337,13 @@ impl Rank {
             next_ticket: 0,
             timers: BinaryHeap::new(),
             out: VecDeque::new(),
+            streams: VecDeque::new(),
             ended: VecDeque::new(),
             counts: Counts::default(),
             now: 0,
             traced: false,
+            spare: Vec::new(),
+            ready: Vec::new(),
         }
     }
 
@@ -329,7 +356,7 @@ impl Rank {
     #[must_use]
     pub fn events(&self, run: Handle) -> &[Event] {
         self.runs
-            .get(&run.0)
+            .get(run.0)
             .and_then(|r| r.events.as_deref())
             .unwrap_or(&[])
     }
@@ -337,22 +364,26 @@ impl Rank {
     /// What became of a run; `None` after [`Rank::take`].
     #[must_use]
     pub fn state(&self, run: Handle) -> Option<State> {
-        self.runs.get(&run.0).map(|r| r.state)
+        self.runs.get(run.0).map(|r| r.state)
     }
 
     /// Takes a run that is over: its state and its memory. `None` while it runs.
     pub fn take(&mut self, run: Handle) -> Option<(State, Box<dyn Memory + Send>)> {
-        if self.runs.get(&run.0)?.state == State::Running {
+        if self.runs.get(run.0)?.state == State::Running {
             return None;
         }
-        self.runs.remove(&run.0).map(|r| (r.state, r.memory))
+        let run = self.runs.remove(run.0)?;
+        if self.spare.len() < SPARE {
+            self.spare.push((run.counters.into_memory(), run.needs));
+        }
+        Some((run.state, run.memory))
     }
 
     /// A run that has ended since the last call; each once. Those taken before they were told of are left out.
     pub fn ended(&mut self) -> Option<Handle> {
         loop {
             let id = self.ended.pop_front()?;
-            if self.runs.contains_key(&id) {
+            if self.runs.get(id).is_some() {
                 return Some(Handle(id));
             }
         }
@@ -367,11 +398,11 @@ impl Rank {
     /// Whether a run that is not over still needs the peer.
     #[must_use]
     pub fn needs(&self, peer: u32) -> bool {
-        let needs = |id: &u32| self.runs.get(id).is_some_and(|r| r.needs(peer));
+        let needs = |id: &RunId| self.runs.get(*id).is_some_and(|r| r.needs(peer));
         self.open.values().any(needs)
     }
 
-    /// The next packet to send, and its target. Never this rank.
+    /// The next packet to send, and its target. Never this rank. Parts of long messages go by [`Rank::stream`].
     pub fn outgoing(&mut self) -> Option<(u32, Packet)> {
         self.out.pop_front()
     }

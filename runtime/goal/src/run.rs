@@ -13,10 +13,15 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A run at its start; the independent operations go to `ready`.
-    pub(crate) fn new(schedule: Arc<Schedule>, ready: &mut Vec<usize>) -> Counters {
+    /// A run at its start, with memory of one that is over; the independent operations go to `ready`.
+    pub(crate) fn new(
+        schedule: Arc<Schedule>,
+        mut missing: Vec<u32>,
+        ready: &mut Vec<usize>,
+    ) -> Counters {
         let n = schedule.operations();
-        let missing: Vec<u32> = (0..n).map(|p| schedule.op(p).dependences()).collect();
+        missing.clear();
+        missing.extend((0..n).map(|p| schedule.step(p).dependences));
         ready.extend((0..n).filter(|p| missing[*p] == 0));
         Counters {
             schedule,
@@ -25,27 +30,36 @@ impl Counters {
         }
     }
 
+    #[inline]
     pub(crate) fn schedule(&self) -> &Arc<Schedule> {
         &self.schedule
     }
 
+    /// Its memory, for another run.
+    pub(crate) fn into_memory(self) -> Vec<u32> {
+        self.missing
+    }
+
     /// The operation has begun; those that waited only for this, and are ready now, go to `ready`.
+    #[inline]
     pub(crate) fn begun(&mut self, place: usize, ready: &mut Vec<usize>) {
         self.met(place, After::Begun, ready);
     }
 
     /// The operation is complete. Once for each.
+    #[inline]
     pub(crate) fn complete(&mut self, place: usize, ready: &mut Vec<usize>) {
         self.met(place, After::Complete, ready);
         self.incomplete -= 1;
     }
 
     fn met(&mut self, place: usize, what: After, ready: &mut Vec<usize>) {
-        for (later, after) in self.schedule.op(place).dependents() {
-            if after == what {
-                self.missing[later] -= 1;
-                if self.missing[later] == 0 {
-                    ready.push(later);
+        for (later, after) in self.schedule.dependents(place) {
+            if *after == what {
+                let missing = &mut self.missing[*later as usize];
+                *missing -= 1;
+                if *missing == 0 {
+                    ready.push(*later as usize);
                 }
             }
         }

@@ -43,6 +43,7 @@ use crate::element::{Arithmetic, Type};
 use crate::graph::{self, After, Graph, Work};
 use crate::memory::{total, Buffer, Space};
 use core::fmt;
+use core::ops::Range;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"GOAL");
 const VERSION: u32 = 1;
@@ -79,14 +80,29 @@ impl std::error::Error for Invalid {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     words: Box<[u32]>,
-    /// Offset of each operation, by its place.
-    offsets: Box<[u32]>,
+    /// The operations by their places, decoded: a run looks at nothing else.
+    steps: Box<[Step]>,
+    /// Dependents of all operations, one behind the other.
+    edges: Box<[(u32, After)]>,
     segments: Box<[u64]>,
     peers: Box<[u32]>,
     /// Sends and receives with each peer, in the same order.
     messages: Box<[u32]>,
     /// It has operations that need the time.
     timed: bool,
+}
+
+/// An operation, decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// What it does.
+    pub(crate) work: Work,
+    /// Edges that lead here.
+    pub(crate) dependences: u32,
+    /// Its peer's place among [`Schedule::peers`], if it is a send or a receive.
+    pub(crate) peer: Option<u32>,
+    /// Where its dependents lie in [`Schedule::edges`].
+    dependents: Range<u32>,
 }
 
 /// An operation of a schedule, as it lies there.
@@ -130,35 +146,19 @@ impl<'s> Op<'s> {
         )
     }
 
-    pub(crate) fn dependences(self) -> u32 {
+    fn dependences(self) -> u32 {
         self.words[self.at + 1]
     }
 
-    /// The operations that wait for this one: their places, and for what.
-    pub(crate) fn dependents(self) -> impl Iterator<Item = (usize, After)> + 's {
+    /// Where its dependents' offsets lie.
+    fn dependents(self) -> Range<usize> {
         let (first, second, dependents) = self.counts();
         let from = self.at + OP + PIECE * (first + second);
-        let words = self.words;
-        words[from..from + dependents].iter().map(move |raw| {
-            let after = if raw & BEGUN != 0 {
-                After::Begun
-            } else {
-                After::Complete
-            };
-            (words[(raw & !BEGUN) as usize + 3] as usize, after)
-        })
-    }
-
-    /// The place of its peer among [`Schedule::peers`], if it is a send or a receive.
-    pub(crate) fn peer(self, peers: &[u32]) -> Option<usize> {
-        let is_message = matches!(self.words[self.at] & 0xff, 1 | 2);
-        is_message
-            .then(|| peers.binary_search(&self.words[self.at + 5]).ok())
-            .flatten()
+        from..from + dependents
     }
 
     /// What it does. `None` for what validation refuses.
-    pub(crate) fn work(self) -> Option<Work> {
+    fn work(self) -> Option<Work> {
         let (first, second, _) = self.counts();
         let list = |from: usize, n: usize| -> Option<Vec<Buffer>> {
             (0..n)
@@ -244,6 +244,7 @@ impl Schedule {
 
         // One walk along the operations, which lie one behind the other.
         let mut offsets = Vec::with_capacity(n.min(1 << 16) as usize);
+        let mut steps = Vec::with_capacity(n.min(1 << 16) as usize);
         let mut peers = Vec::new();
         let mut timed = false;
         let mut at = operations;
@@ -269,6 +270,12 @@ impl Schedule {
                 _ => {}
             }
             offsets.push(at as u32);
+            steps.push(Step {
+                work,
+                dependences: op.dependences(),
+                peer: None,
+                dependents: 0..0,
+            });
             at = end;
         }
         if at != words.len() {
@@ -278,66 +285,21 @@ impl Schedule {
         let messages = peers.chunk_by(|a, b| a == b).map(|c| c.len() as u32);
         let messages = messages.collect();
         peers.dedup();
-        let schedule = Schedule {
+        for step in &mut steps {
+            if let Work::Send { to: peer, .. } | Work::Recv { from: peer, .. } = &step.work {
+                step.peer = peers.binary_search(peer).ok().map(|at| at as u32);
+            }
+        }
+        let edges = edges(&words, &offsets, &mut steps, operations - independent)?;
+        Ok(Schedule {
             words,
-            offsets: offsets.into(),
+            steps: steps.into(),
+            edges: edges.into(),
             segments: lengths,
             peers: peers.into(),
             messages,
             timed,
-        };
-        schedule.edges(operations - independent)?;
-        Ok(schedule)
-    }
-
-    /// Edges lead forwards to operations, the counters agree with them, and so does the list of independent ones.
-    fn edges(&self, independent: usize) -> Result<(), Invalid> {
-        let mut counted = vec![0u32; self.offsets.len()];
-        for at in &self.offsets {
-            let at = *at as usize;
-            let op = Op {
-                words: &self.words,
-                at,
-            };
-            let (first, second, dependents) = op.counts();
-            let from = at + OP + PIECE * (first + second);
-            for edge in from..from + dependents {
-                let to = self.words[edge] & !BEGUN;
-                // Traversal order: an edge to an earlier operation, or to itself, could close a circle.
-                match self.offsets.binary_search(&to) {
-                    Ok(place) if to as usize > at => counted[place] += 1,
-                    _ => {
-                        return Err(Invalid {
-                            what: "an edge that leads to no later operation",
-                            at: edge,
-                        })
-                    }
-                }
-            }
-        }
-        let mut listed = self.words[independent..independent + self.words[6] as usize].iter();
-        for (at, counted) in self.offsets.iter().zip(&counted) {
-            let dependences = self.words[*at as usize + 1];
-            if dependences != *counted {
-                return Err(Invalid {
-                    what: "a counter that differs from the edges",
-                    at: *at as usize + 1,
-                });
-            }
-            if dependences == 0 && listed.next() != Some(at) {
-                return Err(Invalid {
-                    what: "an independent operation that is not listed in order",
-                    at: independent,
-                });
-            }
-        }
-        if listed.next().is_some() {
-            return Err(Invalid {
-                what: "a listed operation that is not independent",
-                at: independent,
-            });
-        }
-        Ok(())
+        })
     }
 
     /// Validates the bytes of a file.
@@ -385,7 +347,7 @@ impl Schedule {
     /// Its operations.
     #[must_use]
     pub fn operations(&self) -> usize {
-        self.offsets.len()
+        self.steps.len()
     }
 
     /// Bytes of each user segment.
@@ -418,19 +380,21 @@ impl Schedule {
     }
 
     /// The operation at a place, below [`Schedule::operations`].
-    pub(crate) fn op(&self, place: usize) -> Op<'_> {
-        Op {
-            words: &self.words,
-            at: self.offsets[place] as usize,
-        }
+    #[inline]
+    pub(crate) fn step(&self, place: usize) -> &Step {
+        &self.steps[place]
     }
 
     /// What the operation at a place does.
-    pub(crate) fn work(&self, place: usize) -> Work {
-        // Validated: every operation has a kind.
-        self.op(place)
-            .work()
-            .unwrap_or(Work::Calc { nanoseconds: 0 })
+    pub(crate) fn work(&self, place: usize) -> &Work {
+        &self.steps[place].work
+    }
+
+    /// The operations that wait for the one at a place: their places, and for what.
+    #[inline]
+    pub(crate) fn dependents(&self, place: usize) -> &[(u32, After)] {
+        let Range { start, end } = self.steps[place].dependents;
+        &self.edges[start as usize..end as usize]
     }
 
     /// The graph that this schedule was compiled from, its operations in traversal order.
@@ -438,8 +402,8 @@ impl Schedule {
     pub fn to_graph(&self) -> Graph {
         let mut edges = Vec::new();
         for place in 0..self.operations() {
-            for (later, after) in self.op(place).dependents() {
-                edges.push((later as u32, after, place as u32));
+            for (later, after) in self.dependents(place) {
+                edges.push((*later, *after, place as u32));
             }
         }
         Graph {
@@ -447,10 +411,68 @@ impl Schedule {
             ranks: self.ranks(),
             segments: self.segments.to_vec(),
             scratchpad: self.scratchpad(),
-            ops: (0..self.operations()).map(|p| self.work(p)).collect(),
+            ops: self.steps.iter().map(|s| s.work.clone()).collect(),
             edges,
         }
     }
+}
+
+/// Edges lead forwards to operations, the counters agree with them, and so does the list of independent ones, which begins
+/// at word `independent`. Answers the dependents of all operations, and tells `steps` where their own lie.
+fn edges(
+    words: &[u32],
+    offsets: &[u32],
+    steps: &mut [Step],
+    independent: usize,
+) -> Result<Vec<(u32, After)>, Invalid> {
+    let mut counted = vec![0u32; offsets.len()];
+    let mut edges = Vec::new();
+    for (step, at) in steps.iter_mut().zip(offsets) {
+        let at = *at as usize;
+        let first = edges.len() as u32;
+        for edge in (Op { words, at }).dependents() {
+            let (to, after) = match words[edge] {
+                raw if raw & BEGUN != 0 => (raw & !BEGUN, After::Begun),
+                raw => (raw, After::Complete),
+            };
+            // Traversal order: an edge to an earlier operation, or to itself, could close a circle.
+            match offsets.binary_search(&to) {
+                Ok(place) if to as usize > at => {
+                    counted[place] += 1;
+                    edges.push((place as u32, after));
+                }
+                _ => {
+                    return Err(Invalid {
+                        what: "an edge that leads to no later operation",
+                        at: edge,
+                    })
+                }
+            }
+        }
+        step.dependents = first..edges.len() as u32;
+    }
+    let mut listed = words[independent..independent + words[6] as usize].iter();
+    for ((at, step), counted) in offsets.iter().zip(steps.iter()).zip(&counted) {
+        if step.dependences != *counted {
+            return Err(Invalid {
+                what: "a counter that differs from the edges",
+                at: *at as usize + 1,
+            });
+        }
+        if step.dependences == 0 && listed.next() != Some(at) {
+            return Err(Invalid {
+                what: "an independent operation that is not listed in order",
+                at: independent,
+            });
+        }
+    }
+    if listed.next().is_some() {
+        return Err(Invalid {
+            what: "a listed operation that is not independent",
+            at: independent,
+        });
+    }
+    Ok(edges)
 }
 
 /// What one operation must keep.

@@ -4,7 +4,7 @@ use hetmp_goal::element::{Arithmetic, Type};
 use hetmp_goal::graph::{After, Graph, OpId, Work};
 use hetmp_goal::memory::{Buffer, Owned};
 use hetmp_goal::network::Network;
-use hetmp_goal::packet::{Label, Packet};
+use hetmp_goal::packet::{Label, Packet, Payload};
 use hetmp_goal::rank::{Failure, Limits, Rank, State};
 use hetmp_goal::schedule::Schedule;
 use hetmp_goal::text;
@@ -288,6 +288,66 @@ proptest! {
     }
 }
 
+/// A run that is given up while its message is on its way: the receiver's part of the run ends, no more of the program's memory
+/// is read, and the link serves later runs.
+#[test]
+fn a_message_that_breaks_off_ends_its_receive() {
+    let limits = Limits {
+        eager: 8,
+        credits: 4,
+        offers: 5,
+        fragment: 16,
+    };
+    let [a, b] = pair(100, 100);
+    let mut ranks = [Rank::new(0, 2, limits), Rank::new(1, 2, limits)];
+    let memory = || Box::new(Owned::new(Vec::new()));
+    let sends = ranks[0].start(&a, 0, memory(), 0).unwrap();
+    let receives = ranks[1].start(&b, 0, memory(), 0).unwrap();
+    let pass = |ranks: &mut [Rank; 2], from: usize| {
+        while let Some((to, packet)) = ranks[from].outgoing() {
+            ranks[to as usize].bytes(from as u32, &packet.to_bytes());
+        }
+    };
+    let part = |ranks: &mut [Rank; 2]| {
+        let mut bytes = Vec::new();
+        let went = ranks[0].stream(&mut |_, header, n, fill| {
+            bytes = header.to_vec();
+            bytes.resize(header.len() + n, 0);
+            fill(&mut bytes[header.len()..]);
+            true
+        });
+        if !bytes.is_empty() {
+            ranks[1].bytes(0, &bytes);
+        }
+        went
+    };
+    // The offer, its acceptance, two parts of seven.
+    pass(&mut ranks, 0);
+    pass(&mut ranks, 1);
+    assert!(part(&mut ranks) && part(&mut ranks));
+    assert_eq!(ranks[1].state(receives), Some(State::Running));
+    ranks[0].abandon(sends);
+    // Whatever comes first: the word that the run has failed, or that no more of the message comes.
+    while part(&mut ranks) {}
+    pass(&mut ranks, 0);
+    assert_eq!(
+        ranks[1].state(receives),
+        Some(State::Failed(Failure::PeerFailed { peer: 0 }))
+    );
+    assert!(!ranks[0].is_streaming());
+    let sends = ranks[0].start(&a, 0, memory(), 0).unwrap();
+    let receives = ranks[1].start(&b, 0, memory(), 0).unwrap();
+    pass(&mut ranks, 0);
+    pass(&mut ranks, 1);
+    while part(&mut ranks) {}
+    assert_eq!(ranks[0].state(sends), Some(State::Done));
+    assert_eq!(ranks[1].state(receives), Some(State::Done));
+    assert_eq!(
+        ranks[0].counts().bad_packets + ranks[1].counts().bad_packets,
+        0
+    );
+}
+
 fn pair(bytes: u64, room: u64) -> [Arc<Schedule>; 2] {
     let mut a = Graph::new(0, 2).unwrap();
     let mut b = Graph::new(1, 2).unwrap();
@@ -374,7 +434,7 @@ fn a_run_that_begins_after_its_peers_failed_fails() {
     // A rank that heard of a failure before it began its part.
     net.rank(0).packet(
         1,
-        Packet::Abort {
+        Packet::<Payload>::Abort {
             context: 0,
             sequence: 0,
         },

@@ -1,11 +1,16 @@
 //! The protocol with the peers: messages out, packets in, and what is kept between the two. Its rules are in
 //! [`super`](crate::rank).
 
-use super::{Failure, Offered, Peer, Promised, Rank, State};
+use super::{Failure, Offered, Peer, Promised, Rank, Run, RunId, State, Stream};
 use crate::graph::Work;
-use crate::matching::{Early, Key, Posted};
-use crate::memory::{gather, scatter, total, Buffer};
-use crate::packet::{Label, Packet};
+use crate::matching::{Early, Posted};
+use crate::memory::{gather_into, scatter, total, Buffer};
+use crate::packet::{Label, Packet, Payload, HEADER_BYTES};
+
+/// Where a part of a message goes on a link: its target, the packet's header, the bytes behind that and who writes them
+/// there. False: there is no room now.
+pub type Write<'w> =
+    dyn FnMut(u32, &[u8; HEADER_BYTES], usize, &mut dyn FnMut(&mut [u8])) -> bool + 'w;
 
 impl Rank {
     /// Bytes that came from `from` over a link.
@@ -16,14 +21,22 @@ impl Rank {
         }
     }
 
+    /// A packet of `from` in two parts, its header and what follows.
+    pub fn parts(&mut self, from: u32, header: &[u8; HEADER_BYTES], payload: &[u8]) {
+        match Packet::of_parts(header, payload) {
+            Some(packet) => self.packet(from, packet),
+            None => self.counts.bad_packets += 1,
+        }
+    }
+
     /// A packet of `from`.
-    pub fn packet(&mut self, from: u32, packet: Packet) {
+    pub fn packet<P: AsRef<[u8]>>(&mut self, from: u32, packet: Packet<P>) {
         if from >= self.ranks || from == self.me || self.lost.contains(&from) {
             self.counts.bad_packets += 1;
             return;
         }
         let broken = match packet {
-            Packet::Eager { label, payload } => !self.eager(from, label, payload),
+            Packet::Eager { label, payload } => !self.eager(from, label, payload.as_ref()),
             Packet::Offer {
                 label,
                 bytes,
@@ -35,7 +48,8 @@ impl Rank {
                 promise,
                 offset,
                 payload,
-            } => !self.data(from, promise, offset, &payload),
+            } => !self.data(from, promise, offset, payload.as_ref()),
+            Packet::Cut { promise } => !self.cut(from, promise),
             Packet::Abort { context, sequence } => !self.abort(from, context, sequence),
             Packet::Credits { count } => {
                 let most = self.limits.credits;
@@ -57,13 +71,12 @@ impl Rank {
         if !self.lost.insert(peer) {
             return;
         }
-        let mut ended: Vec<u32> = self
+        let ended: Vec<RunId> = self
             .runs
             .iter()
             .filter(|(_, r)| r.state == State::Running && r.needs(peer))
-            .map(|(id, _)| *id)
+            .map(|(id, _)| id)
             .collect();
-        ended.sort_unstable();
         for run in ended {
             self.fail(run, Failure::PeerLost { peer });
         }
@@ -71,6 +84,7 @@ impl Rank {
         self.promised.retain(|_, p| p.from != peer);
         self.aborted.retain(|_, from| *from != peer);
         self.out.retain(|(to, _)| *to != peer);
+        self.streams.retain(|s| s.to != peer);
     }
 
     pub(super) fn peer(&mut self, rank: u32) -> &mut Peer {
@@ -101,30 +115,29 @@ impl Rank {
 
     pub(super) fn send(
         &mut self,
-        id: u32,
+        id: RunId,
         place: usize,
         to: u32,
-        label: Label,
+        tag: u32,
         from: &[Buffer],
     ) -> bool {
+        let Some(run) = self.runs.get(id) else {
+            return false;
+        };
+        let label = run.label(tag);
         let bytes = total(from).unwrap_or(u64::MAX);
         if to == self.me {
-            let Some(run) = self.runs.get(&id) else {
-                return false;
-            };
-            let payload = gather(&*run.memory, from);
-            self.message(to, label, payload);
+            let payload = payload(run, from, bytes);
+            self.message(label, payload);
             return true;
         }
-        let eager = bytes <= self.limits.eager && self.peer(to).credits > 0;
-        if eager {
-            let Some(run) = self.runs.get(&id) else {
-                return false;
-            };
-            let payload = gather(&*run.memory, from);
+        if bytes <= self.limits.eager && self.peer(to).credits > 0 {
             self.peer(to).credits -= 1;
             self.counts.eager += 1;
-            self.out.push_back((to, Packet::Eager { label, payload }));
+            if let Some(run) = self.runs.get(id) {
+                let payload = payload(run, from, bytes);
+                self.out.push_back((to, Packet::Eager { label, payload }));
+            }
             return true;
         }
         let ticket = self.ticket();
@@ -149,59 +162,75 @@ impl Rank {
         }
     }
 
-    pub(super) fn receive(&mut self, id: u32, place: usize, key: Key, into: &[Buffer]) -> bool {
-        let (from, posted) = (key.0, Posted { run: id, place });
+    pub(super) fn receive(
+        &mut self,
+        id: RunId,
+        place: usize,
+        (from, tag): (u32, u32),
+        into: &[Buffer],
+    ) -> bool {
+        let Some(run) = self.runs.get(id) else {
+            return false;
+        };
+        let (key, posted) = ((from, run.label(tag)), Posted { run: id, place });
         match self.matching.receive(key, posted) {
             None => false,
             Some(Early::Whole(payload)) => {
                 self.taken(from);
-                self.deliver(id, from, into, &payload)
+                self.deliver(from, posted, &payload)
             }
             Some(Early::Offered { bytes, ticket }) => {
                 self.peer(from).offers -= 1;
-                self.answer(from, posted, into, bytes, ticket);
+                let room = total(into).unwrap_or(0);
+                self.answer(from, posted, room, bytes, ticket);
                 false
             }
         }
     }
 
     /// A message of this rank to itself.
-    pub(super) fn message(&mut self, from: u32, label: Label, payload: Vec<u8>) {
-        let key = (from, label);
+    fn message(&mut self, label: Label, payload: Payload) {
+        let key = (self.me, label);
         match self.matching.arrive(&key) {
-            Some(posted) => self.arrived(from, posted, &payload),
+            Some(posted) => self.arrived(self.me, posted, &payload),
             None => self.matching.keep(key, Early::Whole(payload)),
         }
     }
 
-    /// The pieces of a receive.
-    pub(super) fn pieces(&self, posted: Posted) -> Vec<Buffer> {
+    /// Bytes that a receive has room for.
+    fn room(&self, posted: Posted) -> u64 {
         match self
             .runs
-            .get(&posted.run)
+            .get(posted.run)
             .map(|r| r.counters.schedule().work(posted.place))
         {
-            Some(Work::Recv { into, .. }) => into,
-            _ => Vec::new(),
+            Some(Work::Recv { into, .. }) => total(into).unwrap_or(0),
+            _ => 0,
         }
     }
 
-    pub(super) fn arrived(&mut self, from: u32, posted: Posted, payload: &[u8]) {
-        let into = self.pieces(posted);
-        if self.deliver(posted.run, from, &into, payload) {
+    fn arrived(&mut self, from: u32, posted: Posted, payload: &[u8]) {
+        if self.deliver(from, posted, payload) {
             self.completions.push_back((posted.run, posted.place));
         }
     }
 
     /// Copies a whole message to its receive; false if it does not fit.
-    pub(super) fn deliver(&mut self, id: u32, from: u32, into: &[Buffer], payload: &[u8]) -> bool {
+    fn deliver(&mut self, from: u32, posted: Posted, payload: &[u8]) -> bool {
+        let Some(run) = self.runs.get_mut(posted.run) else {
+            return true;
+        };
+        let Work::Recv { into, .. } = run.counters.schedule().work(posted.place) else {
+            return true;
+        };
         let (bytes, room) = (payload.len() as u64, total(into).unwrap_or(0));
         if bytes > room {
-            self.fail(id, Failure::Truncated { from, bytes, room });
+            self.fail(posted.run, Failure::Truncated { from, bytes, room });
             return false;
         }
-        if let Some(run) = self.runs.get_mut(&id) {
-            scatter(&mut *run.memory, into, 0, payload);
+        match &into[..] {
+            [piece] => run.memory.write(&Buffer { bytes, ..*piece }, payload),
+            _ => scatter(&mut *run.memory, into, 0, payload),
         }
         true
     }
@@ -228,7 +257,7 @@ impl Rank {
         label.sequence >= begun || self.open.contains_key(&(label.context, label.sequence))
     }
 
-    pub(super) fn eager(&mut self, from: u32, label: Label, payload: Vec<u8>) -> bool {
+    pub(super) fn eager(&mut self, from: u32, label: Label, payload: &[u8]) -> bool {
         let most = self.limits.credits;
         if payload.len() as u64 > self.limits.eager {
             return false;
@@ -241,10 +270,10 @@ impl Rank {
         let key = (from, label);
         if let Some(posted) = self.matching.arrive(&key) {
             self.taken(from);
-            self.arrived(from, posted, &payload);
+            self.arrived(from, posted, payload);
         } else if self.may_match(&label) {
             self.counts.early += 1;
-            self.matching.keep(key, Early::Whole(payload));
+            self.matching.keep(key, Early::Whole(payload.into()));
         } else {
             self.counts.late += 1;
             self.taken(from);
@@ -255,8 +284,8 @@ impl Rank {
     pub(super) fn offer(&mut self, from: u32, label: Label, bytes: u64, ticket: u32) -> bool {
         let key = (from, label);
         if let Some(posted) = self.matching.arrive(&key) {
-            let into = self.pieces(posted);
-            self.answer(from, posted, &into, bytes, ticket);
+            let room = self.room(posted);
+            self.answer(from, posted, room, bytes, ticket);
             return true;
         }
         if !self.may_match(&label) {
@@ -276,15 +305,7 @@ impl Rank {
     }
 
     /// Accepts an offer that a receive has matched, or refuses what is too long.
-    pub(super) fn answer(
-        &mut self,
-        from: u32,
-        posted: Posted,
-        into: &[Buffer],
-        bytes: u64,
-        ticket: u32,
-    ) {
-        let room = total(into).unwrap_or(0);
+    pub(super) fn answer(&mut self, from: u32, posted: Posted, room: u64, bytes: u64, ticket: u32) {
         if bytes > room {
             self.out.push_back((from, Packet::Refuse { ticket }));
             self.fail(posted.run, Failure::Truncated { from, bytes, room });
@@ -312,7 +333,7 @@ impl Rank {
         self.offered.remove(&ticket);
         let Some(run) = self
             .runs
-            .get(&offered.run)
+            .get(offered.run)
             .filter(|r| r.state == State::Running)
         else {
             // The receiver waits for a run that failed here. It learns of that from whoever is the cause.
@@ -322,25 +343,68 @@ impl Rank {
         let Work::Send { from: pieces, .. } = run.counters.schedule().work(offered.place) else {
             return false;
         };
-        let payload = gather(&*run.memory, &pieces);
-        let mut offset = 0;
-        let mut rest = payload.as_slice();
-        loop {
-            let n = rest.len().min(self.limits.fragment.max(1) as usize);
-            let (part, tail) = rest.split_at(n);
-            let data = Packet::Data {
-                promise,
-                offset,
-                payload: part.to_vec(),
-            };
-            self.out.push_back((from, data));
-            offset += n as u64;
-            rest = tail;
-            if rest.is_empty() {
+        self.streams.push_back(Stream {
+            to: from,
+            promise,
+            run: offered.run,
+            place: offered.place,
+            bytes: total(pieces).unwrap_or(0),
+            sent: 0,
+        });
+        true
+    }
+
+    /// Whether parts of long messages wait for room on links.
+    #[must_use]
+    pub fn is_streaming(&self) -> bool {
+        !self.streams.is_empty()
+    }
+
+    /// Hands out parts of accepted messages, one of each, from the memory of their runs to where `write` says. True if
+    /// something went; [`Rank::outgoing`] may have more then.
+    pub fn stream(&mut self, write: &mut Write<'_>) -> bool {
+        let most = self.limits.fragment.max(1);
+        let mut worked = false;
+        for _ in 0..self.streams.len() {
+            let Some(mut s) = self.streams.pop_front() else {
                 break;
+            };
+            let run = self.runs.get(s.run);
+            let Some(run) = run.filter(|r| r.state == State::Running) else {
+                // Its memory may be the program's again.
+                let cut = Packet::Cut { promise: s.promise };
+                self.out.push_back((s.to, cut));
+                worked = true;
+                continue;
+            };
+            let Work::Send { from, .. } = run.counters.schedule().work(s.place) else {
+                continue;
+            };
+            let n = (s.bytes - s.sent).min(most);
+            let header = Packet::data(s.promise, s.sent, n);
+            let mut fill = |into: &mut [u8]| gather_into(&*run.memory, from, s.sent, into);
+            if write(s.to, &header, n as usize, &mut fill) {
+                worked = true;
+                s.sent += n;
+                if s.sent == s.bytes {
+                    self.completions.push_back((s.run, s.place));
+                    continue;
+                }
             }
+            self.streams.push_back(s);
         }
-        self.completions.push_back((offered.run, offered.place));
+        self.settle();
+        worked
+    }
+
+    /// No more of a promised message comes.
+    fn cut(&mut self, from: u32, promise: u32) -> bool {
+        let Some(promised) = self.promised.get(&promise).filter(|p| p.from == from) else {
+            return false;
+        };
+        let run = promised.run;
+        self.promised.remove(&promise);
+        self.fail(run, Failure::PeerFailed { peer: from });
         true
     }
 
@@ -369,13 +433,11 @@ impl Rank {
         } else if n == 0 {
             return false;
         }
-        let into = self.pieces(Posted {
-            run: p.run,
-            place: p.place,
-        });
-        match self.runs.get_mut(&p.run) {
+        match self.runs.get_mut(p.run) {
             Some(run) if run.state == State::Running => {
-                scatter(&mut *run.memory, &into, offset, payload);
+                if let Work::Recv { into, .. } = run.counters.schedule().work(p.place) {
+                    scatter(&mut *run.memory, into, offset, payload);
+                }
                 if p.have == p.bytes {
                     self.completions.push_back((p.run, p.place));
                 }
@@ -384,4 +446,11 @@ impl Rank {
         }
         true
     }
+}
+
+/// The bytes of some pieces of a run's memory.
+fn payload(run: &Run, pieces: &[Buffer], bytes: u64) -> Payload {
+    Payload::filled(bytes as usize, |into| {
+        gather_into(&*run.memory, pieces, 0, into);
+    })
 }

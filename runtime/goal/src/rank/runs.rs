@@ -1,6 +1,6 @@
 //! Runs: their beginning, which operations may begin, and their end.
 
-use super::{Event, Failure, Handle, Rank, Run, StartError, State};
+use super::{Event, Failure, Handle, Rank, Run, RunId, StartError, State};
 use crate::element;
 use crate::graph::Work;
 use crate::memory::{gather, scatter, Memory};
@@ -11,6 +11,15 @@ use core::cmp::Reverse;
 use std::sync::Arc;
 
 impl Run {
+    /// What a message of this run with this tag is matched by.
+    pub(super) fn label(&self, tag: u32) -> Label {
+        Label {
+            context: self.context,
+            sequence: self.sequence,
+            tag,
+        }
+    }
+
     /// Whether messages to or from the peer are missing.
     pub(super) fn needs(&self, peer: u32) -> bool {
         let found = self.counters.schedule().peers().binary_search(&peer);
@@ -59,13 +68,14 @@ impl Rank {
         memory.make_scratchpad(schedule.scratchpad());
         self.now = self.now.max(now);
         let sequence = self.sequences.entry(context).or_default();
-        let (number, id) = (*sequence, self.next_run);
+        let number = *sequence;
         *sequence += 1;
-        self.next_run = self.next_run.wrapping_add(1);
-        let needs = schedule.messages().into();
-        let mut ready = Vec::new();
+        let (missing, mut needs) = self.spare.pop().unwrap_or_default();
+        needs.clear();
+        needs.extend_from_slice(schedule.messages());
+        let mut ready = core::mem::take(&mut self.ready);
         let run = Run {
-            counters: Counters::new(Arc::clone(schedule), &mut ready),
+            counters: Counters::new(Arc::clone(schedule), missing, &mut ready),
             context,
             sequence: number,
             memory,
@@ -73,19 +83,26 @@ impl Rank {
             needs,
             events: self.traced.then(Vec::new),
         };
-        self.runs.insert(id, run);
+        let id = self.runs.insert(run);
         self.open.insert((context, number), id);
-        let gone = schedule
-            .peers()
-            .iter()
-            .copied()
-            .find(|p| self.lost.contains(p));
-        match (gone, self.aborted.remove(&(context, number))) {
+        let gone = || {
+            let mut peers = schedule.peers().iter().copied();
+            peers.find(|p| self.lost.contains(p))
+        };
+        let gone = if self.lost.is_empty() { None } else { gone() };
+        let aborted = if self.aborted.is_empty() {
+            None
+        } else {
+            self.aborted.remove(&(context, number))
+        };
+        match (gone, aborted) {
             (Some(peer), _) => self.fail(id, Failure::PeerLost { peer }),
             (None, Some(peer)) => self.fail(id, Failure::PeerFailed { peer }),
             (None, None) if schedule.operations() == 0 => self.end(id),
-            (None, None) => self.go_on(id, ready),
+            (None, None) => self.go_on(id, &mut ready),
         }
+        ready.clear();
+        self.ready = ready;
         self.settle();
         Ok(Handle(id))
     }
@@ -96,46 +113,55 @@ impl Rank {
         self.settle();
     }
 
-    /// Begins operations, and whatever they make ready in turn.
-    pub(super) fn go_on(&mut self, id: u32, mut ready: Vec<usize>) {
-        // First come, first begun: the last one of the vector is the next one.
-        ready.reverse();
-        while let Some(place) = ready.pop() {
-            let Some(run) = self.runs.get_mut(&id) else {
+    /// Begins operations, and whatever they make ready in turn, first come, first begun.
+    pub(super) fn go_on(&mut self, id: RunId, ready: &mut Vec<usize>) {
+        let Some(run) = self.runs.get(id) else {
+            return;
+        };
+        let schedule = Arc::clone(run.counters.schedule());
+        let mut next = 0;
+        while let Some(place) = ready.get(next).copied() {
+            next += 1;
+            let Some(run) = self.runs.get_mut(id) else {
                 return;
             };
             if run.state != State::Running {
                 return;
             }
-            let mut more = Vec::new();
             run.note(place, false, self.now);
-            run.counters.begun(place, &mut more);
-            if self.begin(id, place) {
-                self.count_complete(id, place, &mut more);
+            run.counters.begun(place, ready);
+            if self.begin(id, &schedule, place) {
+                self.count_complete(id, place, ready);
             }
-            ready.splice(0..0, more.into_iter().rev());
         }
     }
 
     /// Looks at what completed operations made ready, until nothing is left.
     pub(super) fn settle(&mut self) {
-        while let Some((id, place)) = self.completions.pop_front() {
-            let mut ready = Vec::new();
-            self.count_complete(id, place, &mut ready);
-            self.go_on(id, ready);
+        if self.completions.is_empty() {
+            return;
         }
+        let mut ready = core::mem::take(&mut self.ready);
+        while let Some((id, place)) = self.completions.pop_front() {
+            ready.clear();
+            self.count_complete(id, place, &mut ready);
+            if !ready.is_empty() {
+                self.go_on(id, &mut ready);
+            }
+        }
+        ready.clear();
+        self.ready = ready;
     }
 
-    pub(super) fn count_complete(&mut self, id: u32, place: usize, ready: &mut Vec<usize>) {
-        let Some(run) = self.runs.get_mut(&id) else {
+    pub(super) fn count_complete(&mut self, id: RunId, place: usize, ready: &mut Vec<usize>) {
+        let Some(run) = self.runs.get_mut(id) else {
             return;
         };
         if run.state != State::Running {
             return;
         }
-        let schedule = run.counters.schedule();
-        if let Some(peer) = schedule.op(place).peer(schedule.peers()) {
-            run.needs[peer] -= 1;
+        if let Some(peer) = run.counters.schedule().step(place).peer {
+            run.needs[peer as usize] -= 1;
         }
         run.note(place, true, self.now);
         run.counters.complete(place, ready);
@@ -145,15 +171,15 @@ impl Rank {
     }
 
     /// All operations are complete.
-    pub(super) fn end(&mut self, id: u32) {
-        if let Some(run) = self.runs.get_mut(&id) {
+    pub(super) fn end(&mut self, id: RunId) {
+        if let Some(run) = self.runs.get_mut(id) {
             run.state = State::Done;
             self.close(id);
         }
     }
 
-    pub(super) fn fail(&mut self, id: u32, why: Failure) {
-        let Some(run) = self.runs.get_mut(&id) else {
+    pub(super) fn fail(&mut self, id: RunId, why: Failure) {
+        let Some(run) = self.runs.get_mut(id) else {
             return;
         };
         if run.state != State::Running {
@@ -178,8 +204,8 @@ impl Rank {
     }
 
     /// The run is over: messages for it that nobody will receive go.
-    pub(super) fn close(&mut self, id: u32) {
-        let Some(run) = self.runs.get(&id) else {
+    pub(super) fn close(&mut self, id: RunId) {
+        let Some(run) = self.runs.get(id) else {
             return;
         };
         let (context, sequence) = (run.context, run.sequence);
@@ -191,24 +217,26 @@ impl Rank {
     }
 
     /// Begins one operation; true if it is complete, too.
-    pub(super) fn begin(&mut self, id: u32, place: usize) -> bool {
-        let Some(run) = self.runs.get_mut(&id) else {
+    fn begin(&mut self, id: RunId, schedule: &Schedule, place: usize) -> bool {
+        match schedule.work(place) {
+            Work::Send { to, tag, from } => self.send(id, place, *to, *tag, from),
+            Work::Recv { from, tag, into } => self.receive(id, place, (*from, *tag), into),
+            Work::Calc { nanoseconds: 0 } => true,
+            Work::Calc { nanoseconds } => {
+                let at = self.now.saturating_add(*nanoseconds);
+                self.timers.push(Reverse((at, id, place)));
+                false
+            }
+            work => self.compute(id, place, work),
+        }
+    }
+
+    /// Operations that this rank does by itself, at once.
+    fn compute(&mut self, id: RunId, place: usize, work: &Work) -> bool {
+        let Some(run) = self.runs.get_mut(id) else {
             return false;
         };
-        let label = |tag| Label {
-            context: run.context,
-            sequence: run.sequence,
-            tag,
-        };
-        match run.counters.schedule().work(place) {
-            Work::Send { to, tag, from } => {
-                let label = label(tag);
-                self.send(id, place, to, label, &from)
-            }
-            Work::Recv { from, tag, into } => {
-                let key = (from, label(tag));
-                self.receive(id, place, key, &into)
-            }
+        match work {
             Work::Local {
                 op,
                 element,
@@ -216,12 +244,12 @@ impl Rank {
                 operand,
             } => {
                 let done = match (&target[..], &operand[..]) {
-                    ([target], [operand]) => run.memory.combine(op, element, target, operand),
+                    ([target], [operand]) => run.memory.combine(*op, *element, target, operand),
                     _ => {
-                        let mut value = gather(&*run.memory, &target);
-                        let operand = gather(&*run.memory, &operand);
-                        let done = element::apply(op, element, &mut value, &operand);
-                        scatter(&mut *run.memory, &target, 0, &value);
+                        let mut value = gather(&*run.memory, target);
+                        let operand = gather(&*run.memory, operand);
+                        let done = element::apply(*op, *element, &mut value, &operand);
+                        scatter(&mut *run.memory, target, 0, &value);
                         done
                     }
                 };
@@ -234,22 +262,17 @@ impl Rank {
                 if let ([into], [from]) = (&into[..], &from[..]) {
                     run.memory.copy(into, from);
                 } else {
-                    let value = gather(&*run.memory, &from);
-                    scatter(&mut *run.memory, &into, 0, &value);
+                    let value = gather(&*run.memory, from);
+                    scatter(&mut *run.memory, into, 0, &value);
                 }
                 true
             }
             Work::Timestamp { into } => {
-                run.memory.write(&into, &self.now.to_le_bytes());
+                run.memory.write(into, &self.now.to_le_bytes());
                 true
             }
-            Work::Calc { nanoseconds } => {
-                if nanoseconds != 0 {
-                    self.timers
-                        .push(Reverse((self.now.saturating_add(nanoseconds), id, place)));
-                }
-                nanoseconds == 0
-            }
+            // The others are `begin`'s.
+            Work::Send { .. } | Work::Recv { .. } | Work::Calc { .. } => false,
         }
     }
 }
