@@ -132,6 +132,20 @@ fn word<T: Copy>(name: &str, words: &[(&str, T)]) -> T {
     }
 }
 
+fn way() -> Way {
+    let value = snapshot().get("HETMP_NIC").cloned().unwrap_or_default();
+    let value = value.to_string_lossy().trim().to_ascii_lowercase();
+    if value.is_empty() {
+        return Way::Auto;
+    }
+    Way::of(&value).unwrap_or_else(|| {
+        report::warn(format_args!(
+            "HETMP_NIC {value}: auto, shm, emulated, tcp, ofi and ofi:PROVIDER are accepted"
+        ));
+        Way::Auto
+    })
+}
+
 fn choice() -> Choice {
     let Some(value) = snapshot().get("HETMP_GOAL_CHOICE") else {
         return Choice::DEFAULT;
@@ -156,15 +170,7 @@ impl Settings {
                 "HETMP_GOAL_ENGINE",
                 &[("thread", Engine::Thread), ("user", Engine::User)],
             ),
-            way: word(
-                "HETMP_NIC",
-                &[
-                    ("auto", Way::Auto),
-                    ("shm", Way::Shm),
-                    ("emulated", Way::Emulated),
-                    ("tcp", Way::Tcp),
-                ],
-            ),
+            way: way(),
             allreduce: word(
                 "HETMP_GOAL_ALLREDUCE",
                 &[

@@ -6,13 +6,14 @@
 //!   models latency and bandwidth, and runs triggered operations.
 //! * [`tcp`]: a thread in each process, a stream to every peer; each side checks its own half.
 //!
-//! Another place, `ofi` (libfabric), would be one more implementation of [`Engine`] and [`Bell`].
+//! * [`ofi`]: what has a provider in libfabric: remote memory access by the adapter, and the requests of `tcp` as messages.
 //!
 //! Every engine works on a [`Domain`] per rank, and gives out [`QueuePair`]s, each owned by one initiator.
 
 pub mod emulated;
 mod fabric;
 mod front;
+pub mod ofi;
 pub mod shm;
 pub mod tcp;
 

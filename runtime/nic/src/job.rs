@@ -16,10 +16,15 @@
 //! | `shm` | mapped memory | refused |
 //! | `emulated`, or a model | this process' software adapter, on mapped memory | refused |
 //! | `tcp` | sockets | sockets |
+//! | `ofi` | libfabric | libfabric |
+//!
+//! On several machines `auto` takes libfabric for the others if all of them have an adapter of the same provider that is
+//! faster than TCP.
 //!
 //! **Several users.** Each has a [port](crate::domain::Port): a number that the users of a job agree on, below
 //! [`Sizes::ports`]. Its inbox, counters and regions are its own. Memory that came later is shared by [`Job::segment`].
 
+mod fabric;
 mod joining;
 mod way;
 
@@ -131,6 +136,11 @@ impl Job {
                         .map_err(|e| format!("connecting {member} {rank} with its peers: {e}"))?;
                 let engine = Tcp::start(rank, self.domains[rank as usize].clone(), streams)
                     .map_err(|e| format!("thread of the sockets: {e}"))?;
+                self.engine = Some(Box::new(engine));
+            }
+            Some(Plan::Ofi(fabric, _)) => {
+                let domain = self.domains[self.rank as usize].clone();
+                let engine = fabric.start(exchange, self.member, domain, self.keys)?;
                 self.engine = Some(Box::new(engine));
             }
         }

@@ -114,7 +114,7 @@ impl Settings {
             let name = if name.is_empty() { "auto" } else { &name };
             Way::of(name).unwrap_or_else(|| {
                 report::warn(format_args!(
-                    "HETMP_NIC {name}: auto, shm, emulated and tcp are accepted"
+                    "HETMP_NIC {name}: auto, shm, emulated, tcp, ofi and ofi:PROVIDER are accepted"
                 ));
                 Way::Auto
             })

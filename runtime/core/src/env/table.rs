@@ -526,10 +526,11 @@ const OTHERS: &[Variable] = &[
         .spec("hetmp"),
     hetmp("HETMP_NIC", Kind::Word)
         .default("auto")
-        .accepts("auto, shm, emulated or tcp")
+        .accepts("auto, shm, emulated, tcp, ofi or ofi:PROVIDER")
         .help(
             "How OpenSHMEM operations and GOAL messages reach other processes: shared memory where they are \
-             on this machine and TCP where not, only the one, the other, or queue pairs of a software NIC.",
+             on this machine and TCP where not, only the one, the other, queue pairs of a software NIC, or a provider \
+             of libfabric.",
         )
         .spec("hetmp"),
     hetmp("HETMP_NIC_MODEL", Kind::Notation)

@@ -5,25 +5,25 @@
 //! initiator that waits.
 
 pub mod connect;
-mod drive;
+pub(super) mod drive;
 pub mod frame;
-mod port;
+pub(super) mod port;
 mod target;
-mod wires;
+pub(super) mod wires;
 
 use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
 use crate::queue_pair::Initiator;
 use core::sync::atomic::Ordering;
 use drive::Shared;
 use hetmp_core::thread;
-use port::Port;
+use port::{Port, StreamOnly};
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
 use std::sync::Arc;
 use wires::Wires;
 
 struct Running {
-    shared: Arc<Shared>,
+    shared: Arc<Shared<Wires>>,
     thread: Option<thread::Thread>,
 }
 
@@ -80,7 +80,7 @@ impl Tcp {
             ));
         }
         let ranks = streams.len() as u32;
-        let wires = Wires::new(Port::new(rank, domain.clone(), streams.len()), streams);
+        let wires = Wires::new(Port::new(rank, domain.clone(), streams.len(), StreamOnly), streams);
         let shared = Arc::new(Shared::new(rank, ranks, domain, wires)?);
         let of_thread = shared.clone();
         let thread = thread::start(c"hetmp-tcp", move || of_thread.serve())?;

@@ -101,7 +101,7 @@ pub fn begin<'a>(
     request: Request<'a>,
     exchange: &mut dyn Exchange,
 ) -> Result<Joining<'a>, Refused> {
-    let plan = plan(&request, exchange).map_err(Refused::Way)?;
+    let mut plan = plan(&request, exchange).map_err(Refused::Way)?;
     let len = request.memory.next_multiple_of(PAGE)
         + block_bytes(request.sizes, exchange.size() as usize);
     let own = Segment::create(request.name, len, request.align)
@@ -109,6 +109,15 @@ pub fn begin<'a>(
     let Some(fd) = own.file() else {
         unreachable!("a segment that was created has its file")
     };
+    if let Plan::Ofi(fabric, _) = &mut plan {
+        let memory = Memory {
+            here: own.base(),
+            len: request.memory,
+            base: 0,
+        };
+        // SAFETY: a segment stays mapped as long as the process lives, and its user expects its peers to write there.
+        unsafe { fabric.enter(memory, exchange) }.map_err(Refused::Way)?;
+    }
     Ok(Joining {
         request,
         plan,

@@ -1,5 +1,6 @@
 //! What is asked for, and which engine that takes.
 
+use super::fabric::{common_adapter, Fabric};
 use super::Exchange;
 use crate::device_memory::DeviceMemory;
 use crate::domain::Sizes;
@@ -21,6 +22,8 @@ pub enum Way {
     Emulated,
     /// Sockets to everybody.
     Tcp,
+    /// libfabric to everybody, by this provider or by the one that suits best.
+    Ofi(Option<&'static str>),
 }
 
 impl Way {
@@ -31,12 +34,17 @@ impl Way {
             Way::Shm => "shm",
             Way::Emulated => "emulated",
             Way::Tcp => "tcp",
+            Way::Ofi(_) => "ofi",
         }
     }
 
-    /// Of what a user wrote.
+    /// Of what a user wrote, which for libfabric may have a provider behind a colon.
     pub fn of(name: &str) -> Option<Way> {
-        [Way::Auto, Way::Shm, Way::Emulated, Way::Tcp]
+        if let Some(provider) = name.strip_prefix("ofi:").filter(|p| !p.is_empty()) {
+            // Settings are read once.
+            return Some(Way::Ofi(Some(provider.to_owned().leak())));
+        }
+        [Way::Auto, Way::Shm, Way::Emulated, Way::Tcp, Way::Ofi(None)]
             .into_iter()
             .find(|w| w.name() == name)
     }
@@ -78,12 +86,16 @@ pub(super) enum Plan {
     Mapped,
     Emulated(Model),
     Tcp(TcpListener, Reach),
+    Ofi(Fabric, Reach),
 }
 
 impl Plan {
     /// True if memory of peers of this machine is to be mapped.
     pub(super) fn maps(&self) -> bool {
-        !matches!(self, Plan::Tcp(_, Reach::Others))
+        !matches!(
+            self,
+            Plan::Tcp(_, Reach::Others) | Plan::Ofi(_, Reach::Others)
+        )
     }
 
     pub(super) fn reach(&self) -> Reach {
@@ -91,7 +103,7 @@ impl Plan {
             Plan::Mapped => Reach::Nobody,
             Plan::Emulated(model) if model.device.is_some() => Reach::All,
             Plan::Emulated(_) => Reach::Others,
-            Plan::Tcp(_, reach) => *reach,
+            Plan::Tcp(_, reach) | Plan::Ofi(_, reach) => *reach,
         }
     }
 }
@@ -104,7 +116,7 @@ pub(super) fn plan(request: &Request<'_>, exchange: &mut dyn Exchange) -> Result
             Ok(plan)
         } else {
             Err(format!(
-                "HETMP_NIC {}: auto or tcp is accepted for {}s on several machines",
+                "HETMP_NIC {}: auto, tcp or ofi is accepted for {}s on several machines",
                 request.way.name(),
                 request.member
             ))
@@ -125,8 +137,15 @@ pub(super) fn plan(request: &Request<'_>, exchange: &mut dyn Exchange) -> Result
     }
     match request.way {
         Way::Auto if all_local => Ok(Plan::Mapped),
-        Way::Auto => listen(exchange, Reach::Unmapped),
+        Way::Auto => match common_adapter(exchange)? {
+            Some(provider) => Ok(Plan::Ofi(Fabric::wanted(Some(provider)), Reach::Unmapped)),
+            None => listen(exchange, Reach::Unmapped),
+        },
         Way::Tcp => listen(exchange, Reach::Others),
+        Way::Ofi(provider) => Ok(Plan::Ofi(
+            Fabric::wanted(provider.map(str::to_owned)),
+            Reach::Others,
+        )),
         Way::Shm => here_only(Plan::Mapped),
         Way::Emulated => here_only(Plan::Emulated(Model::default())),
     }
@@ -148,7 +167,7 @@ fn listen(exchange: &mut dyn Exchange, reach: Reach) -> Result<Plan, String> {
 }
 
 /// The address that this machine's name stands for, where the launcher does not say one.
-fn own_address() -> Result<IpAddr, String> {
+pub(super) fn own_address() -> Result<IpAddr, String> {
     let mut buffer = [0u8; 256];
     // SAFETY: room for as many as said; the last byte stays zero.
     unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
@@ -170,9 +189,14 @@ mod tests {
 
     #[test]
     fn ways_have_names() {
-        for way in [Way::Auto, Way::Shm, Way::Emulated, Way::Tcp] {
+        for way in [Way::Auto, Way::Shm, Way::Emulated, Way::Tcp, Way::Ofi(None)] {
             assert_eq!(Way::of(way.name()), Some(way));
         }
+        assert_eq!(
+            Way::of("ofi:tcp;ofi_rxm"),
+            Some(Way::Ofi(Some("tcp;ofi_rxm")))
+        );
+        assert_eq!(Way::of("ofi:"), None);
         assert_eq!(Way::of("pigeon"), None);
     }
 }

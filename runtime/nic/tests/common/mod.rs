@@ -2,6 +2,7 @@
 
 use hetmp_nic::descriptor::{CounterId, Key, Remote};
 use hetmp_nic::engine::emulated::{self, Model};
+use hetmp_nic::engine::ofi;
 use hetmp_nic::engine::shm::Shm;
 use hetmp_nic::engine::tcp::{connect, Tcp};
 use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
@@ -19,6 +20,8 @@ pub(crate) enum Kind {
     Shm,
     Emulated(Model),
     Tcp,
+    /// By this provider of libfabric.
+    Ofi(&'static str),
 }
 
 struct Rank {
@@ -43,6 +46,17 @@ pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
         ..Sizes::default()
     };
     let domains: Arc<[Arc<Domain>]> = (0..ranks).map(|_| Arc::new(Domain::new(sizes))).collect();
+    let heaps: Vec<(*mut u8, Key)> = domains
+        .iter()
+        .map(|domain| {
+            // SAFETY: the layout is not empty.
+            let heap = unsafe { std::alloc::alloc_zeroed(LAYOUT) };
+            assert!(!heap.is_null());
+            // SAFETY: the heap lives until the job is dropped, which stops its engines first.
+            let key = unsafe { domain.register(0, Memory::here(heap, HEAP), Rights::ALL, None) };
+            (heap, key.expect("room"))
+        })
+        .collect();
     let engines: Vec<Box<dyn Engine>> = match kind {
         Kind::Shm => (0..ranks as u32)
             .map(|r| Box::new(Shm::new(r, domains.clone()).expect("a domain")) as Box<dyn Engine>)
@@ -53,19 +67,66 @@ pub(crate) fn job(kind: Kind, ranks: usize) -> Job {
             .map(|e| Box::new(e) as Box<dyn Engine>)
             .collect(),
         Kind::Tcp => tcp(domains),
+        Kind::Ofi(provider) => fabric(provider, domains, &heaps),
     };
     Job(engines
         .into_iter()
-        .map(|engine| {
-            // SAFETY: the layout is not empty.
-            let heap = unsafe { std::alloc::alloc_zeroed(LAYOUT) };
-            assert!(!heap.is_null());
-            // SAFETY: the heap lives until the job is dropped, which stops its engines first.
-            let key = unsafe { engine.register(Memory::here(heap, HEAP), Rights::ALL, None) }
-                .expect("room");
-            Rank { engine, heap, key }
-        })
+        .zip(heaps)
+        .map(|(engine, (heap, key))| Rank { engine, heap, key })
         .collect())
+}
+
+/// All ranks in this process, each with an endpoint of its own.
+fn fabric(
+    provider: &str,
+    domains: Arc<[Arc<Domain>]>,
+    heaps: &[(*mut u8, Key)],
+) -> Vec<Box<dyn Engine>> {
+    let here = Some(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+    let opened: Vec<ofi::Opened> = heaps
+        .iter()
+        .enumerate()
+        .map(|(rank, (heap, _))| {
+            let memory = Memory::here(*heap, HEAP);
+            // SAFETY: the heap lives until the job is dropped, which stops its engines first.
+            unsafe { ofi::open(rank as u32, Some(provider), here, false, memory, &[7; 32]) }
+                .expect("an endpoint")
+        })
+        .collect();
+    let cards: Vec<Vec<u8>> = opened.iter().map(ofi::Opened::card).collect();
+    let start = |(rank, opened): (usize, ofi::Opened)| {
+        let keys = TemplateKeys {
+            local: heaps[rank].1,
+            remote: heaps[rank].1,
+        };
+        let engine = opened.start(rank as u32, domains[rank].clone(), &cards, keys, &[7; 32]);
+        Box::new(engine.expect("started")) as Box<dyn Engine>
+    };
+    opened.into_iter().enumerate().map(start).collect()
+}
+
+/// The providers that work without an adapter; none, with a line, where libfabric is not installed.
+pub(crate) fn providers() -> &'static [&'static str] {
+    static FOUND: std::sync::OnceLock<Vec<&'static str>> = std::sync::OnceLock::new();
+    FOUND.get_or_init(|| {
+        let memory = vec![0u64; 512].leak();
+        let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
+        ["tcp", "shm", "sockets"]
+            .into_iter()
+            .filter(|p| {
+                let here = Some(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
+                // SAFETY: leaked, and nobody knows of it.
+                match unsafe { ofi::open(0, Some(p), here, false, memory, &[3; 32]) } {
+                    Ok(_) => true,
+                    Err(e) if e.contains("cannot be loaded") || e.contains("no such provider") => {
+                        eprintln!("skipped: ofi:{p}: {e}");
+                        false
+                    }
+                    Err(e) => panic!("ofi:{p}: {e}"),
+                }
+            })
+            .collect()
+    })
 }
 
 /// All ranks in this process, connected over loopback as processes would be.
@@ -112,7 +173,11 @@ impl Drop for Job {
 
 /// Runs a test on every engine.
 pub(crate) fn each_engine(ranks: usize, test: impl Fn(&Job)) {
-    for kind in [Kind::Shm, Kind::Emulated(Model::default()), Kind::Tcp] {
+    let fabrics = providers().iter().map(|p| Kind::Ofi(p));
+    for kind in [Kind::Shm, Kind::Emulated(Model::default()), Kind::Tcp]
+        .into_iter()
+        .chain(fabrics)
+    {
         eprintln!("on {kind:?}");
         test(&job(kind, ranks));
     }

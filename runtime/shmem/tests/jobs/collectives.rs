@@ -6,7 +6,7 @@ use hetmp_shmem::team::{self, Config, Team, INVALID, SHARED, WORLD};
 use hetmp_shmem::{heap, setup};
 use std::ffi::c_long;
 
-const EVERY: &str = "direct check emulated tcp gpu gpu-check";
+const EVERY: &str = "direct check emulated tcp ofi gpu gpu-check";
 const F: &str = "test";
 
 /// Roles, PEs, and the engines that they are for.
@@ -22,7 +22,7 @@ pub(crate) const ALL: &[(&str, u32, &str)] = &[
     ("ahead", 18, "direct"),
     ("teams", 1, EVERY),
     ("teams", 6, "direct check emulated gpu"),
-    ("teams", 3, "tcp"),
+    ("teams", 3, "tcp ofi"),
     ("plenty", 3, "direct check emulated"),
     ("sets", 5, EVERY),
     ("again", 3, EVERY),

@@ -22,6 +22,7 @@ const ENGINES: &[(&str, &[(&str, &str)])] = &[
     ("check", &[("HETMP_CHECK", "1")]),
     ("emulated", &[("HETMP_NIC", "emulated")]),
     ("tcp", &[("HETMP_NIC", "tcp")]),
+    ("ofi", &[("HETMP_NIC", "ofi")]),
     ("gpu", &[("HETMP_NIC_MODEL", "gpu,seed=7,hold=20000")]),
     (
         "gpu-check",
@@ -154,8 +155,8 @@ fn across_hosts(only: &[String]) -> u32 {
         verdict(&name, right);
     }
     for (nic, line) in [
-        ("shm", "HETMP_NIC shm: auto or tcp is accepted"),
-        ("emulated", "HETMP_NIC emulated: auto or tcp is accepted"),
+        ("shm", "HETMP_NIC shm: auto, tcp or ofi is accepted"),
+        ("emulated", "HETMP_NIC emulated: auto, tcp or ofi is accepted"),
     ] {
         let run = job_by(network.hetrun(&hetrun()), 4, "locks", &[("HETMP_NIC", nic)]);
         let right = match run {

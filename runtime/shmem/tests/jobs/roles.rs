@@ -13,9 +13,9 @@ use hetmp_shmem::{collective, heap, setup};
 use order::{flags, locks, ordering, progress, signals};
 use times::times;
 
-const EVERY: &str = "direct check emulated tcp gpu gpu-check";
+const EVERY: &str = "direct check emulated tcp ofi gpu gpu-check";
 /// For those that look at memory of a peer before a fence or quiet says that they may.
-const COHERENT: &str = "direct check emulated tcp";
+const COHERENT: &str = "direct check emulated tcp ofi";
 
 /// Roles, PEs, and the engines that they are for.
 pub(crate) const ALL: &[(&str, u32, &str)] = &[

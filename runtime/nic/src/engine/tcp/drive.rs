@@ -8,7 +8,7 @@
 //! The thread takes over when no initiator has waited for [`NAP`]. Thus a rank that computes serves its
 //! peers, at worst that much later than one that does not.
 
-use super::wires::{Watch, Wires};
+use super::wires::Watch;
 use crate::engine::Domain;
 use crate::queue_pair::{Consumer, Initiator};
 use core::sync::atomic::{fence, AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -35,6 +35,24 @@ const BESIDE_NS: u64 = 200_000;
 /// Requests under way up to which an initiator that rings writes to the socket itself. With more of them the
 /// thread writes many at once.
 const FEW_REQUESTS: usize = 4;
+
+/// What there is to drive: a [port](super::port::Port) and what carries its bytes. One at a time calls it.
+pub(in crate::engine) trait Wires: Send {
+    /// Takes a new queue pair over.
+    fn join(&mut self, consumer: Consumer);
+    /// Takes what was posted, and sends what can be sent.
+    fn push(&mut self) -> bool;
+    /// One look at everything; what arrived is answered at once. False: there was nothing to do.
+    fn turn(&mut self) -> bool;
+    /// True while somebody has to look again although nothing arrives and nobody posts.
+    fn needs_care(&self) -> bool;
+    /// Requests without a reply.
+    fn requests(&self) -> usize;
+    /// Fills in what has to be watched before a sleep.
+    fn watch(&self, watch: &mut Watch);
+    /// The engine stops: peers may still wait for answers that are on their way out.
+    fn finish(&mut self);
+}
 
 /// Somebody who may sleep in `poll`.
 struct Sleeper {
@@ -72,13 +90,13 @@ impl Sleeper {
 ///   it compares. Sequentially consistent fences lie between on both sides: a doorbell finds the wires
 ///   free, or is seen by who had them, or finds a sleeper to wake.
 /// * `driving` (acquire, release) hands the wires from one to the next.
-pub(super) struct Shared {
-    pub(super) rank: u32,
-    pub(super) ranks: u32,
-    pub(super) domain: Arc<Domain>,
-    pub(super) queue_pairs: AtomicU32,
+pub(in crate::engine) struct Shared<W> {
+    pub(in crate::engine) rank: u32,
+    pub(in crate::engine) ranks: u32,
+    pub(in crate::engine) domain: Arc<Domain>,
+    pub(in crate::engine) queue_pairs: AtomicU32,
     driving: CacheLine<Lock>,
-    wires: UnsafeCell<Wires>,
+    wires: UnsafeCell<W>,
     joining: Lock,
     joiners: UnsafeCell<Vec<Consumer>>,
     joined: AtomicU32,
@@ -95,17 +113,17 @@ pub(super) struct Shared {
 
 // SAFETY: `wires` is only touched by who holds `driving`, `joiners` by who holds `joining`; the rest is shared by
 // itself.
-unsafe impl Sync for Shared {}
+unsafe impl<W: Wires> Sync for Shared<W> {}
 // SAFETY: wires and consumers may change threads.
-unsafe impl Send for Shared {}
+unsafe impl<W: Wires> Send for Shared<W> {}
 
-impl Shared {
-    pub(super) fn new(
+impl<W: Wires> Shared<W> {
+    pub(in crate::engine) fn new(
         rank: u32,
         ranks: u32,
         domain: Arc<Domain>,
-        wires: Wires,
-    ) -> io::Result<Shared> {
+        wires: W,
+    ) -> io::Result<Self> {
         Ok(Shared {
             rank,
             ranks,
@@ -126,7 +144,7 @@ impl Shared {
     }
 
     /// A new queue pair.
-    pub(super) fn join(&self, consumer: Consumer) {
+    pub(in crate::engine) fn join(&self, consumer: Consumer) {
         self.joining.lock();
         // SAFETY: the lock is held.
         unsafe { &mut *self.joiners.get() }.push(consumer);
@@ -143,13 +161,13 @@ impl Shared {
         clippy::mut_from_ref,
         reason = "the lock makes the reference the only one"
     )]
-    unsafe fn wires(&self) -> &mut Wires {
+    unsafe fn wires(&self) -> &mut W {
         // SAFETY: this function's contract: the caller holds `driving`, so that nobody else has a reference.
         unsafe { &mut *self.wires.get() }
     }
 
     /// Takes new queue pairs over.
-    fn admit(&self, wires: &mut Wires) {
+    fn admit(&self, wires: &mut W) {
         if self.joined.load(Ordering::Acquire) == 0 {
             return;
         }
@@ -157,16 +175,16 @@ impl Shared {
         self.joined.store(0, Ordering::Relaxed);
         // SAFETY: the lock is held.
         for consumer in unsafe { &mut *self.joiners.get() }.drain(..) {
-            wires.port.join(consumer);
+            wires.join(consumer);
         }
         self.joining.unlock();
     }
 
     /// Lets go of the wires, unless somebody rang since `seen`: then true, and the caller still has them.
-    fn let_go(&self, wires: &mut Wires, seen: u64) -> bool {
+    fn let_go(&self, wires: &mut W, seen: u64) -> bool {
         let care = wires.needs_care();
         self.under_way
-            .store(wires.port.requests() as u64, Ordering::Relaxed);
+            .store(wires.requests() as u64, Ordering::Relaxed);
         self.driving.unlock();
         // See "Memory ordering".
         fence(Ordering::SeqCst);
@@ -182,7 +200,7 @@ impl Shared {
 
     /// Descriptors were announced.
     #[inline]
-    pub(super) fn rung(&self) {
+    pub(in crate::engine) fn rung(&self) {
         if self.under_way.load(Ordering::Relaxed) < FEW_REQUESTS as u64 {
             self.bells.fetch_add(1, Ordering::Release);
             fence(Ordering::SeqCst);
@@ -227,7 +245,7 @@ impl Shared {
     }
 
     /// One look at the wires, if nobody else has them.
-    pub(super) fn progress(&self) -> bool {
+    pub(in crate::engine) fn progress(&self) -> bool {
         self.sessions.fetch_add(1, Ordering::Relaxed);
         if !self.driving.try_lock() {
             return false;
@@ -246,7 +264,7 @@ impl Shared {
     }
 
     /// Waits for `until`, working on the wires while nobody else does.
-    pub(super) fn wait(
+    pub(in crate::engine) fn wait(
         &self,
         initiator: &mut Initiator,
         until: &mut dyn FnMut(&mut Initiator) -> bool,
@@ -311,13 +329,13 @@ impl Shared {
     }
 
     /// Ends the thread.
-    pub(super) fn end(&self) {
+    pub(in crate::engine) fn end(&self) {
         self.stop.store(true, Ordering::Release);
         self.thread.awaken();
     }
 
     /// What the thread does.
-    pub(super) fn serve(&self) {
+    pub(in crate::engine) fn serve(&self) {
         let mut spinner = Spinner::new();
         let mut watch = Watch::default();
         let mut sessions = 0;

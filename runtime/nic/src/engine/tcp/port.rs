@@ -14,6 +14,10 @@
 //! **Limits.** What is under way to a peer is limited by a window, and with it what either side must buffer. A peer that
 //! sends more than the window allows, or bytes that are no frames, has broken the protocol ([`Violation`]): it is given up,
 //! and every operation to it ends in error.
+//!
+//! **Another way out.** An engine whose adapter moves memory by itself (libfabric) hands the port a [`Direct`]: puts and gets
+//! that it takes go that way instead of as requests. The two ways are not ordered against each other, so that a fence makes
+//! what follows it wait for what the other way still has under way ([`Peer::may_go`]).
 
 use super::frame::{descriptor_bytes, split, Decoder, Header, Kind, HEADER_BYTES, PIECE_BYTES};
 use super::target::{self, Done, Violation};
@@ -35,6 +39,56 @@ const WINDOW: usize = 1 << 20;
 const REQUEST_COST: usize = 128;
 /// Descriptors taken from one queue in a row before the next one gets its turn.
 const BURST: usize = 32;
+
+/// Puts and gets that leave the rank by themselves, not as requests.
+pub(in crate::engine) trait Direct {
+    /// An earlier put stays before a later put, get, or request to the same peer.
+    fn keeps_order(&self) -> Kept;
+    /// Whether it takes this operation, of which the port has checked the initiator's half.
+    fn takes(&self, d: &Descriptor) -> bool;
+    /// Begins an operation: [`Port::landed`] says later what became of number `id`.
+    fn begin(&mut self, id: u64, d: &Descriptor, local: &LocalPart<'_>) -> Begun;
+}
+
+/// What an earlier direct put stays before, without waiting for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::engine) struct Kept {
+    pub(in crate::engine) put: bool,
+    pub(in crate::engine) get: bool,
+    pub(in crate::engine) request: bool,
+}
+
+/// How an operation began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Begun {
+    /// It is under way; its source may be written again already, or not.
+    UnderWay {
+        freed: bool,
+    },
+    /// No room now: to be tried again.
+    Busy,
+    /// It cannot be.
+    Refused(Failure),
+}
+
+/// There is no other way.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::engine) struct StreamOnly;
+
+impl Direct for StreamOnly {
+    fn keeps_order(&self) -> Kept {
+        Kept::default()
+    }
+
+    #[inline(always)]
+    fn takes(&self, _: &Descriptor) -> bool {
+        false
+    }
+
+    fn begin(&mut self, _: u64, _: &Descriptor, _: &LocalPart<'_>) -> Begun {
+        Begun::Busy
+    }
+}
 
 /// An operation of this rank between its descriptor and its completion.
 #[derive(Debug)]
@@ -86,11 +140,45 @@ struct Peer {
     blocked: VecDeque<(Header, Vec<u8>)>,
     /// Bytes that they take here.
     blocked_bytes: usize,
+    /// Direct puts and gets under way.
+    puts: u32,
+    gets: u32,
+    /// A fence stands before what is sent next, and something of before it may be under way.
+    fenced: bool,
+}
+
+/// How an operation leaves its rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Request,
+    Put,
+    Get,
+}
+
+impl Peer {
+    /// Behind a fence: whether an operation may leave now. Requests are executed in their order. Of a direct put it may be
+    /// known that it stays before what follows; a direct get reads whenever it does, and a request takes effect only when
+    /// the peer's software gets to it.
+    fn may_go(&mut self, exit: Exit, kept: Kept) -> bool {
+        self.fenced &= self.puts > 0 || self.gets > 0 || self.in_flight > 0;
+        if !self.fenced {
+            return true;
+        }
+        match exit {
+            Exit::Request => (self.puts == 0 || kept.request) && self.gets == 0,
+            Exit::Put => {
+                (self.puts == 0 || kept.put) && self.gets == 0 && self.in_flight == 0
+            }
+            Exit::Get => (self.puts == 0 || kept.get) && self.in_flight == 0,
+        }
+    }
 }
 
 /// One rank.
 #[derive(Debug)]
-pub(super) struct Port {
+pub(in crate::engine) struct Port<D = StreamOnly> {
+    /// The other way out.
+    pub(in crate::engine) direct: D,
     rank: u32,
     domain: Arc<Domain>,
     /// A queue keeps its place: operations name it.
@@ -106,9 +194,10 @@ pub(super) struct Port {
     triggers: Triggers<(usize, Taken)>,
 }
 
-impl Port {
-    pub(super) fn new(rank: u32, domain: Arc<Domain>, ranks: usize) -> Port {
+impl<D: Direct> Port<D> {
+    pub(in crate::engine) fn new(rank: u32, domain: Arc<Domain>, ranks: usize, direct: D) -> Self {
         Port {
+            direct,
             rank,
             domain,
             queues: Vec::new(),
@@ -120,7 +209,7 @@ impl Port {
         }
     }
 
-    pub(super) fn join(&mut self, consumer: Consumer) {
+    pub(in crate::engine) fn join(&mut self, consumer: Consumer) {
         let front = Some(Front::new(consumer));
         match self.queues.iter().position(Option::is_none) {
             Some(i) => self.queues[i] = front,
@@ -129,7 +218,7 @@ impl Port {
     }
 
     /// Takes what was announced, sends what there is room for, and tries again what was held up.
-    pub(super) fn step(&mut self) -> bool {
+    pub(in crate::engine) fn step(&mut self) -> bool {
         let mut worked = false;
         let domain = self.domain.clone();
         for q in 0..self.queues.len() {
@@ -158,24 +247,24 @@ impl Port {
     }
 
     /// True if something must be tried again although nothing arrives: an inbox of this rank was full.
-    pub(super) fn is_held_up(&self) -> bool {
+    pub(in crate::engine) fn is_held_up(&self) -> bool {
         self.peers.iter().any(|p| !p.blocked.is_empty())
             || !self.peers[self.rank as usize].waiting.is_empty()
     }
 
     /// Requests without a reply.
-    pub(super) fn requests(&self) -> usize {
+    pub(in crate::engine) fn requests(&self) -> usize {
         self.requests.len()
     }
 
     /// Bytes to be sent to a peer.
-    pub(super) fn output(&self, peer: usize) -> &[u8] {
+    pub(in crate::engine) fn output(&self, peer: usize) -> &[u8] {
         let p = &self.peers[peer];
         &p.out[p.out_from..]
     }
 
     /// Says that the first `n` bytes of the output were sent.
-    pub(super) fn sent(&mut self, peer: usize, n: usize) {
+    pub(in crate::engine) fn sent(&mut self, peer: usize, n: usize) {
         let p = &mut self.peers[peer];
         p.out_from += n;
         if p.out_from == p.out.len() {
@@ -185,13 +274,13 @@ impl Port {
     }
 
     /// Where bytes of a peer go, for [`Port::filled`].
-    pub(super) fn room(&mut self, peer: usize) -> &mut [u8] {
+    pub(in crate::engine) fn room(&mut self, peer: usize) -> &mut [u8] {
         self.peers[peer].decoder.room()
     }
 
     /// Takes bytes of a peer that lie elsewhere; see [`Port::filled`].
     #[cfg(test)]
-    pub(super) fn feed(&mut self, peer: usize, bytes: &[u8]) -> bool {
+    pub(in crate::engine) fn feed(&mut self, peer: usize, bytes: &[u8]) -> bool {
         if self.peers[peer].lost {
             return false;
         }
@@ -201,7 +290,7 @@ impl Port {
 
     /// Takes the first `n` bytes of the room, which came from the peer. False: they broke the protocol, and the
     /// peer was given up.
-    pub(super) fn filled(&mut self, peer: usize, n: usize) -> bool {
+    pub(in crate::engine) fn filled(&mut self, peer: usize, n: usize) -> bool {
         if self.peers[peer].lost {
             return false;
         }
@@ -235,7 +324,7 @@ impl Port {
     }
 
     /// Gives a peer up: what is under way to it, and what will be posted to it, ends in error.
-    pub(super) fn lose(&mut self, peer: usize) {
+    pub(in crate::engine) fn lose(&mut self, peer: usize) {
         let failure = Failure {
             status: Status::PeerLost,
             value: peer as u64,
@@ -261,7 +350,7 @@ impl Port {
     }
 
     /// Ends everything that is under way with an error.
-    pub(super) fn stop(&mut self) {
+    pub(in crate::engine) fn stop(&mut self) {
         let stopped = Failure {
             status: Status::Stopped,
             value: 0,
@@ -409,6 +498,9 @@ impl Port {
             let nothing_to_send =
                 o.failure.is_some() || matches!(o.d.work, Work::Fence | Work::Nop);
             if nothing_to_send {
+                if matches!(o.d.work, Work::Fence) {
+                    self.peers[p].fenced = true;
+                }
                 self.leave_queue(p, id);
                 self.finish(id);
             } else if p == self.rank as usize {
@@ -420,12 +512,74 @@ impl Port {
                 self.peers[p].waiting.pop_front();
                 self.operations.remove(&id);
                 self.end(queue, ticket, d, outcome, false);
-            } else if !self.send_piece(p, id) {
-                return worked;
+            } else {
+                let direct = self.direct.takes(&o.d);
+                let exit = match &o.d.work {
+                    Work::Put { .. } if direct => Exit::Put,
+                    Work::Get { .. } if direct => Exit::Get,
+                    _ => Exit::Request,
+                };
+                if !self.peers[p].may_go(exit, self.direct.keeps_order()) {
+                    return worked;
+                }
+                let sent = match exit {
+                    Exit::Request => self.send_piece(p, id),
+                    _ => self.send_direct(p, id, exit),
+                };
+                if !sent {
+                    return worked;
+                }
             }
             worked = true;
         }
         worked
+    }
+
+    /// False: there is no room now.
+    fn send_direct(&mut self, p: usize, id: u64, exit: Exit) -> bool {
+        let domain = self.domain.clone();
+        let Some(o) = self.operations.get_mut(&id) else {
+            return false;
+        };
+        let begun = match execute::local(&o.d, domain.keys(), domain.counters()) {
+            Ok(local) => self.direct.begin(id, &o.d, &local),
+            Err(f) => Begun::Refused(f),
+        };
+        match begun {
+            Begun::Busy => false,
+            Begun::Refused(f) => {
+                o.failure = Some(f);
+                true
+            }
+            Begun::UnderWay { freed } => {
+                o.open = 1;
+                match exit {
+                    Exit::Get => self.peers[p].gets += 1,
+                    _ => self.peers[p].puts += 1,
+                }
+                self.leave_queue(p, id);
+                if freed {
+                    self.free(id);
+                }
+                true
+            }
+        }
+    }
+
+    /// Says what became of a direct operation.
+    pub(in crate::engine) fn landed(&mut self, id: u64, result: Result<(), Failure>) {
+        // Not there: its peer was given up meanwhile.
+        let Some(o) = self.operations.get_mut(&id) else {
+            return;
+        };
+        o.open = 0;
+        o.failure = o.failure.or(result.err());
+        let peer = &mut self.peers[o.d.peer as usize];
+        match o.d.work {
+            Work::Get { .. } => peer.gets -= 1,
+            _ => peer.puts -= 1,
+        }
+        self.finish(id);
     }
 
     fn leave_queue(&mut self, p: usize, id: u64) {

@@ -32,7 +32,7 @@ fn end(rank: u32) -> End {
         remote: key,
     };
     let (initiator, consumer) = ends(16, 0, keys);
-    let mut port = Port::new(rank, domain, 2);
+    let mut port = Port::new(rank, domain, 2, StreamOnly);
     port.join(consumer);
     End {
         port,

@@ -1,6 +1,8 @@
 //! The sockets of one rank around its [`Port`].
 
+use super::drive::{self, Wires as _};
 use super::port::Port;
+use crate::queue_pair::Consumer;
 use hetmp_core::sys;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -16,14 +18,15 @@ const FEW: usize = 2;
 
 /// What is to be polled, kept so that polling allocates nothing.
 #[derive(Debug, Default)]
-pub(super) struct Watch {
-    fds: Vec<libc::pollfd>,
-    ms: i32,
+pub(in crate::engine) struct Watch {
+    pub(in crate::engine) fds: Vec<libc::pollfd>,
+    /// Look again after so many; below 0: never.
+    pub(in crate::engine) ms: i32,
 }
 
 impl Watch {
     /// Sleeps until something can be done or `wake` is written to, which is then emptied.
-    pub(super) fn sleep(&mut self, wake: RawFd) {
+    pub(in crate::engine) fn sleep(&mut self, wake: RawFd) {
         self.fds.push(libc::pollfd {
             fd: wake,
             events: libc::POLLIN,
@@ -57,43 +60,6 @@ impl Wires {
             streams,
             ready: Watch::default(),
         }
-    }
-
-    /// One look at everything; what arrived is answered at once. False: there was nothing to do.
-    pub(super) fn turn(&mut self) -> bool {
-        let mut worked = self.push();
-        if self.receive() {
-            self.push();
-            worked = true;
-        }
-        worked
-    }
-
-    /// Takes what was posted, and writes what the sockets take.
-    pub(super) fn push(&mut self) -> bool {
-        let stepped = self.port.step();
-        self.send() || stepped
-    }
-
-    /// True while somebody has to look again although nothing arrives and nobody posts.
-    pub(super) fn needs_care(&self) -> bool {
-        self.port.is_held_up() || !self.is_flushed()
-    }
-
-    /// Fills in what has to be watched.
-    pub(super) fn watch(&self, watch: &mut Watch) {
-        watch.fds.clear();
-        for (peer, stream) in self.streams.iter().enumerate() {
-            if let Some(s) = stream {
-                let more = !self.port.output(peer).is_empty();
-                watch.fds.push(libc::pollfd {
-                    fd: s.as_raw_fd(),
-                    events: libc::POLLIN | if more { libc::POLLOUT } else { 0 },
-                    revents: 0,
-                });
-            }
-        }
-        watch.ms = if self.port.is_held_up() { RETRY_MS } else { -1 };
     }
 
     fn lose(&mut self, peer: usize) {
@@ -172,9 +138,51 @@ impl Wires {
     fn is_flushed(&self) -> bool {
         (0..self.streams.len()).all(|p| self.streams[p].is_none() || self.port.output(p).is_empty())
     }
+}
 
-    /// Peers may still wait for answers that are on their way out.
-    pub(super) fn finish(&mut self) {
+impl drive::Wires for Wires {
+    fn join(&mut self, consumer: Consumer) {
+        self.port.join(consumer);
+    }
+
+    fn push(&mut self) -> bool {
+        let stepped = self.port.step();
+        self.send() || stepped
+    }
+
+    fn turn(&mut self) -> bool {
+        let mut worked = self.push();
+        if self.receive() {
+            self.push();
+            worked = true;
+        }
+        worked
+    }
+
+    fn needs_care(&self) -> bool {
+        self.port.is_held_up() || !self.is_flushed()
+    }
+
+    fn requests(&self) -> usize {
+        self.port.requests()
+    }
+
+    fn watch(&self, watch: &mut Watch) {
+        watch.fds.clear();
+        for (peer, stream) in self.streams.iter().enumerate() {
+            if let Some(s) = stream {
+                let more = !self.port.output(peer).is_empty();
+                watch.fds.push(libc::pollfd {
+                    fd: s.as_raw_fd(),
+                    events: libc::POLLIN | if more { libc::POLLOUT } else { 0 },
+                    revents: 0,
+                });
+            }
+        }
+        watch.ms = if self.port.is_held_up() { RETRY_MS } else { -1 };
+    }
+
+    fn finish(&mut self) {
         let deadline = Instant::now() + LAST_WORDS;
         while !self.is_flushed() && Instant::now() < deadline {
             if !self.send() {

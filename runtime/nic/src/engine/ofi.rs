@@ -1,0 +1,233 @@
+//! Ranks in processes of their own over a fabric of libfabric (OpenFabrics interfaces): an engine for adapters that have a
+//! provider there.
+//!
+//! libfabric is loaded when this engine is asked for, and no dependency of the library. `abi` has its layouts, `endpoint`
+//! makes its calls, `rma` turns puts and gets into remote memory access and hears of completions, `links` carries
+//! everything else as messages: the requests and replies of the [port](super::tcp::port), which so are the same as over
+//! sockets, with the same checks at the target. `drive` is that of sockets, too: an initiator that waits works on
+//! the completion queue itself, and a thread of the engine does while nobody waits, so that providers without progress of
+//! their own (`FI_PROGRESS_MANUAL`) make some in a rank that computes.
+//!
+//! **Who may write here.** A provider like `tcp` executes whatever names the right key. Where keys can be chosen they are
+//! drawn from the job's secret, as is a word in front of each message.
+
+mod abi;
+mod endpoint;
+mod links;
+mod rma;
+
+use super::tcp::connect::Secret;
+use super::tcp::drive::Shared;
+use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
+use crate::keys::Memory;
+use crate::queue_pair::Initiator;
+use core::sync::atomic::Ordering;
+use endpoint::{Address, Endpoint};
+use hetmp_core::thread;
+use links::Links;
+use rma::{Rma, Target};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// The provider of an adapter faster than TCP, if this machine has one.
+pub fn adapter() -> Option<String> {
+    endpoint::adapter()
+}
+
+/// The endpoint of a rank that has not met its peers.
+pub struct Opened {
+    rma: Rma,
+    address: Address,
+    /// Of the memory: what descriptors call its first byte, what the provider does, and the key.
+    own: [u64; 3],
+}
+
+impl core::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Opened").finish_non_exhaustive()
+    }
+}
+
+/// A number that only those who know the secret know.
+fn word(secret: &Secret, place: usize) -> u64 {
+    let mut w = [0; 8];
+    w.copy_from_slice(&secret[place * 8..place * 8 + 8]);
+    u64::from_le_bytes(w)
+}
+
+/// Opens the endpoint of `rank`, with `memory` as what its peers reach. `provider`: a name that
+/// libfabric knows, or none for the one that suits best. `source`: the address of this machine by which peers reach it.
+/// `several`: they run on several machines.
+///
+/// # Errors
+/// One line without the variable's name: no library, no such provider, or one that cannot do what is needed.
+///
+/// # Safety
+/// The memory stays valid as long as the process, and its user expects the accesses of peers.
+pub unsafe fn open(
+    rank: u32,
+    provider: Option<&str>,
+    source: Option<IpAddr>,
+    several: bool,
+    memory: Memory,
+    secret: &Secret,
+) -> Result<Opened, String> {
+    let mut rma = Rma::new(Endpoint::open(provider, source, several)?);
+    let key = word(secret, 0).wrapping_add(u64::from(rank)) & (u64::MAX >> 1);
+    // SAFETY: this function's contract.
+    let (base, key) = unsafe { rma.own(memory.here, memory.len, key) }?;
+    let own = [memory.base, base, key];
+    let address = rma.endpoint().address()?;
+    Ok(Opened { rma, address, own })
+}
+
+impl Opened {
+    /// What the peers have to know.
+    pub fn card(&self) -> Vec<u8> {
+        let mut card = Vec::new();
+        for w in self.own {
+            card.extend_from_slice(&w.to_le_bytes());
+        }
+        card.extend_from_slice(&self.address);
+        card
+    }
+
+    /// The provider.
+    pub fn provider(&mut self) -> String {
+        self.rma.endpoint().facts().provider.clone()
+    }
+
+    /// Starts the engine with the cards of all ranks. `keys`: by which operations name the job's memory, of every rank,
+    /// and this process' address space.
+    ///
+    /// # Errors
+    /// One line: an address means nothing to the provider, or there is no thread.
+    pub fn start(
+        mut self,
+        rank: u32,
+        domain: Arc<Domain>,
+        cards: &[Vec<u8>],
+        keys: TemplateKeys,
+        secret: &Secret,
+    ) -> Result<Ofi, String> {
+        let targets = cards
+            .iter()
+            .enumerate()
+            .map(|(r, card)| {
+                let refused = || format!("card of rank {r}: one of 25 bytes or more is accepted");
+                let (head, address) = card.split_first_chunk::<24>().ok_or_else(refused)?;
+                let word = |i: usize| {
+                    let mut w = [0; 8];
+                    w.copy_from_slice(&head[i * 8..i * 8 + 8]);
+                    u64::from_le_bytes(w)
+                };
+                Ok(Target {
+                    peer: self.rma.endpoint().insert(address)?,
+                    origin: word(0),
+                    base: word(1),
+                    key: word(2),
+                })
+            })
+            .collect::<Result<Vec<Target>, String>>()?;
+        let ranks = targets.len();
+        self.rma.reach(targets, keys);
+        self.rma.listen(ranks)?;
+        let links = Links::new(
+            rank,
+            ranks,
+            word(secret, 1),
+            domain.clone(),
+            keys.remote,
+            self.rma,
+        );
+        let shared = Shared::new(rank, ranks as u32, domain, links).map_err(|e| e.to_string())?;
+        let shared = Arc::new(shared);
+        let of_thread = shared.clone();
+        let thread =
+            thread::start(c"hetmp-ofi", move || of_thread.serve()).map_err(|e| e.to_string())?;
+        Ok(Ofi(Arc::new(Running {
+            shared,
+            thread: Some(thread),
+        })))
+    }
+}
+
+struct Running {
+    shared: Arc<Shared<Links>>,
+    thread: Option<thread::Thread>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.shared.end();
+        if let Some(t) = self.thread.take() {
+            // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
+            t.join();
+        }
+    }
+}
+
+/// The engine of one rank. Stops when it and its last queue pair are gone.
+pub struct Ofi(Arc<Running>);
+
+impl core::fmt::Debug for Ofi {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Ofi")
+            .field("rank", &self.0.shared.rank)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine for Ofi {
+    fn name(&self) -> &'static str {
+        "ofi"
+    }
+
+    fn rank(&self) -> u32 {
+        self.0.shared.rank
+    }
+
+    fn ranks(&self) -> u32 {
+        self.0.shared.ranks
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities {
+            triggered: true,
+            asynchronous: true,
+        }
+    }
+
+    fn domain(&self) -> &Domain {
+        &self.0.shared.domain
+    }
+
+    fn progress(&self) -> bool {
+        self.0.shared.progress()
+    }
+
+    fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair {
+        let shared = &self.0.shared;
+        let number = shared.queue_pairs.fetch_add(1, Ordering::Relaxed);
+        let (initiator, consumer) = ends(depth, number, keys);
+        shared.join(consumer);
+        QueuePair::new(initiator, Box::new(Doorbell(self.0.clone())))
+    }
+}
+
+struct Doorbell(Arc<Running>);
+
+impl Bell for Doorbell {
+    #[inline]
+    fn rung(&mut self) {
+        self.0.shared.rung();
+    }
+
+    fn drive(&mut self) -> bool {
+        self.0.shared.progress()
+    }
+
+    fn wait(&mut self, initiator: &mut Initiator, until: &mut dyn FnMut(&mut Initiator) -> bool) {
+        self.0.shared.wait(initiator, until);
+    }
+}

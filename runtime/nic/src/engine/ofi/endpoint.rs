@@ -1,0 +1,820 @@
+//! A libfabric endpoint with what it stands on: fabric, domain, address vector, completion queue. The only calls of the
+//! library.
+//!
+//! Objects are opened for [`FI_THREAD_DOMAIN`]: who calls a method has the endpoint to itself, which `&mut` says.
+
+use super::abi::{
+    Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, FabricAttr, Fid, Info, Mr, MsgRma,
+    RmaIov, FI_COMPLETION, FI_CONTEXT, FI_CONTEXT2, FI_CQ_FORMAT_DATA, FI_DELIVERY_COMPLETE,
+    FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_EP_RDM, FI_GETWAIT, FI_INJECT, FI_MR_ALLOCATED,
+    FI_MR_ENDPOINT, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_MSG, FI_ORDER_RAW,
+    FI_ORDER_SAS, FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ,
+    FI_REMOTE_WRITE, FI_RMA, FI_RM_ENABLED, FI_SEND, FI_SOCKADDR, FI_SOURCE, FI_THREAD_DOMAIN,
+    FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE, VERSION,
+};
+use core::ffi::{c_char, c_int, c_void, CStr};
+use core::ptr::{null, null_mut};
+use std::ffi::CString;
+use std::net::IpAddr;
+use std::os::fd::RawFd;
+use std::sync::OnceLock;
+
+const NAME: &CStr = c"libfabric.so.1";
+/// Providers of adapters that move memory by themselves. None of them could be tried.
+const ADAPTERS: [&str; 7] = ["verbs", "efa", "cxi", "psm2", "psm3", "opx", "ucx"];
+/// Longest address of an endpoint.
+const LONGEST_ADDRESS: usize = 512;
+/// Completions that the queue has room for, at least.
+const COMPLETIONS: usize = 4096;
+
+/// The library's own symbols.
+struct Library {
+    getinfo: unsafe extern "C" fn(
+        u32,
+        *const c_char,
+        *const c_char,
+        u64,
+        *const Info,
+        *mut *mut Info,
+    ) -> c_int,
+    freeinfo: unsafe extern "C" fn(*mut Info),
+    dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
+    fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut Fabric, *mut c_void) -> c_int,
+    strerror: unsafe extern "C" fn(c_int) -> *const c_char,
+}
+
+/// Signals for which a library may bring handlers of its own when it is loaded.
+const CRASHES: [c_int; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGABRT,
+    libc::SIGINT,
+    libc::SIGTERM,
+];
+
+/// Runs `load`, and then gives signals the handlers back that they had before. Distributions link libfabric with
+/// libinfinipath, whose constructor takes all of these signals to print a backtrace and end the program with status 1, also
+/// where it has no such adapter.
+fn with_own_handlers<R>(load: impl FnOnce() -> R) -> R {
+    let before = CRASHES.map(|signal| {
+        // SAFETY: a zeroed `sigaction` is a value; asks only.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            libc::sigaction(signal, null(), &mut action);
+            action
+        }
+    });
+    let result = load();
+    for (signal, action) in CRASHES.into_iter().zip(&before) {
+        // SAFETY: what the process had installed a moment ago.
+        unsafe { libc::sigaction(signal, action, null_mut()) };
+    }
+    result
+}
+
+impl Library {
+    fn load() -> Result<Library, String> {
+        let handle = with_own_handlers(|| {
+            // SAFETY: loads a library whose name is fixed; its constructors run, as in any program that is linked with it.
+            // It is never unloaded.
+            unsafe { libc::dlopen(NAME.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }
+        });
+        if handle.is_null() {
+            return Err(format!(
+                "{} cannot be loaded: it comes with libfabric (Debian: libfabric1)",
+                NAME.to_string_lossy()
+            ));
+        }
+        // The layout of `fi_info` that stands in `abi` is that of this version of the symbols; later libraries keep them.
+        let symbol = |name: &CStr, version: &CStr| {
+            // SAFETY: a live handle and two strings with their terminating zeros.
+            let at = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
+            if at.is_null() {
+                return Err(format!(
+                    "{} has no {} of {}: libfabric 1.5 or later is accepted",
+                    NAME.to_string_lossy(),
+                    name.to_string_lossy(),
+                    version.to_string_lossy()
+                ));
+            }
+            Ok(at)
+        };
+        macro_rules! function {
+            ($name:literal, $version:literal) => {{
+                let at = symbol($name, $version)?;
+                // SAFETY: libfabric's headers declare the function of this name and version with the type of the field
+                // that it goes into, and the address is not null.
+                unsafe { core::mem::transmute(at) }
+            }};
+        }
+        Ok(Library {
+            getinfo: function!(c"fi_getinfo", c"FABRIC_1.3"),
+            freeinfo: function!(c"fi_freeinfo", c"FABRIC_1.3"),
+            dupinfo: function!(c"fi_dupinfo", c"FABRIC_1.3"),
+            fabric: function!(c"fi_fabric", c"FABRIC_1.1"),
+            strerror: function!(c"fi_strerror", c"FABRIC_1.0"),
+        })
+    }
+
+    fn get() -> Result<&'static Library, String> {
+        static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
+        LIBRARY
+            .get_or_init(Library::load)
+            .as_ref()
+            .map_err(Clone::clone)
+    }
+
+    fn text(&self, code: c_int) -> String {
+        // SAFETY: takes any number, and gives a string that lives as long as the library.
+        let text = unsafe { CStr::from_ptr((self.strerror)(code.abs())) };
+        text.to_string_lossy().into_owned()
+    }
+
+    /// `Err` with what was tried, for a negative result.
+    fn check(&self, what: &str, result: c_int) -> Result<(), String> {
+        if result < 0 {
+            Err(format!("{what}: {}", self.text(result)))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// What the library offers, in its order; none if nothing fits.
+    fn offers(&self, wish: Wish<'_>) -> Result<Infos, String> {
+        // SAFETY: null asks for an empty description, with all its parts.
+        let hints = unsafe { (self.dupinfo)(null()) };
+        if hints.is_null() {
+            return Err("memory for fi_info".to_owned());
+        }
+        let hints = Infos {
+            library: self,
+            first: hints,
+        };
+        // SAFETY: the library made it with all its parts, and frees the name with `free`, which `strdup` is for.
+        unsafe {
+            let h = &mut *hints.first;
+            if let Some(provider) = wish.provider.and_then(|p| CString::new(p).ok()) {
+                (*h.fabric_attr).prov_name = libc::strdup(provider.as_ptr());
+            }
+            (*h.ep_attr).kind = FI_EP_RDM;
+            (*h.domain_attr).mr_mode = FI_MR_LOCAL
+                | FI_MR_VIRT_ADDR
+                | FI_MR_ALLOCATED
+                | FI_MR_PROV_KEY
+                | FI_MR_ENDPOINT;
+            h.mode = FI_CONTEXT | FI_CONTEXT2;
+            if wish.able {
+                h.caps = FI_MSG
+                    | FI_RMA
+                    | FI_READ
+                    | FI_WRITE
+                    | FI_SEND
+                    | FI_RECV
+                    | FI_REMOTE_READ
+                    | FI_REMOTE_WRITE;
+                (*h.domain_attr).threading = FI_THREAD_DOMAIN;
+                (*h.domain_attr).resource_mgmt = FI_RM_ENABLED;
+                (*h.tx_attr).op_flags = FI_DELIVERY_COMPLETE;
+                (*h.tx_attr).msg_order = wish.order;
+                (*h.rx_attr).msg_order = wish.order;
+            }
+        }
+        let node = wish.source.map(|a| a.to_string());
+        let node = node.and_then(|n| CString::new(n).ok());
+        let flags = if node.is_some() { FI_SOURCE } else { 0 };
+        let node = node.as_ref().map_or(null(), |n| n.as_ptr());
+        let mut first = null_mut();
+        // SAFETY: a live string or null, live hints, and room for the result.
+        let result =
+            unsafe { (self.getinfo)(VERSION, node, null(), flags, hints.first, &mut first) };
+        if result < 0 && result != -libc::ENODATA && result != -libc::ENOSYS {
+            return Err(format!("fi_getinfo: {}", self.text(result)));
+        }
+        Ok(Infos {
+            library: self,
+            first: if result < 0 { null_mut() } else { first },
+        })
+    }
+}
+
+/// What is asked of `fi_getinfo`.
+#[derive(Clone, Copy)]
+struct Wish<'a> {
+    provider: Option<&'a str>,
+    source: Option<IpAddr>,
+    /// Can do all that the engine needs, with this order of messages.
+    able: bool,
+    order: u64,
+}
+
+/// A list that `fi_getinfo` gave.
+struct Infos {
+    library: *const Library,
+    first: *mut Info,
+}
+
+impl Infos {
+    fn each(&self) -> impl Iterator<Item = *mut Info> + '_ {
+        let some = |i: *mut Info| (!i.is_null()).then_some(i);
+        // SAFETY: the list lives as long as `self`, and its last entry's `next` is null.
+        core::iter::successors(some(self.first), move |i| some(unsafe { (**i).next }))
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for i in self.each() {
+            let name = provider_of(i);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+impl Drop for Infos {
+    fn drop(&mut self) {
+        if !self.first.is_null() {
+            // SAFETY: the library lives for ever; the list is its own, and nobody uses it any more.
+            unsafe { ((*self.library).freeinfo)(self.first) }
+        }
+    }
+}
+
+/// The name of an offer's provider.
+fn provider_of(info: *mut Info) -> String {
+    // SAFETY: an entry of a live list has its parts; the name is null or a string.
+    unsafe {
+        let name = (*(*info).fabric_attr).prov_name;
+        if name.is_null() {
+            return String::new();
+        }
+        CStr::from_ptr(name).to_string_lossy().into_owned()
+    }
+}
+
+/// True for an adapter that moves memory by itself: worth more than sockets.
+fn is_adapter(provider: &str) -> bool {
+    provider.split(';').any(|part| ADAPTERS.contains(&part))
+}
+
+/// Where Linux lists adapters: InfiniBand, RoCE, Omni-Path and EFA; Slingshot.
+const CLASSES: [&str; 2] = ["/sys/class/infiniband", "/sys/class/cxi"];
+
+/// The provider of an adapter faster than TCP, if this machine has one. The library is not even loaded where the kernel
+/// knows of no adapter.
+pub(super) fn adapter() -> Option<String> {
+    let has_some =
+        |class: &&str| std::fs::read_dir(class).is_ok_and(|mut all| all.next().is_some());
+    CLASSES.iter().copied().find(|class| has_some(class))?;
+    let wish = Wish {
+        provider: None,
+        source: None,
+        able: true,
+        order: FI_ORDER_SAS,
+    };
+    let offers = Library::get().ok()?.offers(wish).ok()?;
+    offers.names().into_iter().find(|name| is_adapter(name))
+}
+
+/// What a provider can do, as far as the engine asks.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) provider: String,
+    /// Bytes that can be injected: their source may be written again at once.
+    pub(super) inject: usize,
+    /// Longest operation.
+    pub(super) longest: usize,
+    /// A put can bring the target 64 bits for its completion queue.
+    pub(super) cq_data: bool,
+    /// `FI_MR_*`.
+    pub(super) mr_mode: c_int,
+    /// A write stays behind an earlier write, a read behind an earlier write, a message behind an earlier write.
+    pub(super) waw: bool,
+    pub(super) raw: bool,
+    pub(super) saw: bool,
+    /// Bytes arrive through a stream that the target's process reads: a word may come in two parts.
+    pub(super) streams: bool,
+    /// Receives that may be posted.
+    pub(super) receives: usize,
+}
+
+impl Facts {
+    /// # Safety
+    /// `info` is an entry of a live list.
+    unsafe fn of(info: *mut Info) -> Facts {
+        // SAFETY: this function's contract: the entry is live, and has all its parts.
+        let (tx, rx, ep, domain) = unsafe {
+            let i = &*info;
+            (&*i.tx_attr, &*i.rx_attr, &*i.ep_attr, &*i.domain_attr)
+        };
+        let order = tx.msg_order & rx.msg_order;
+        let whole = |bit: u64, most: usize| order & bit != 0 && most == usize::MAX;
+        let provider = provider_of(info);
+        Facts {
+            inject: tx.inject_size,
+            longest: ep.max_msg_size,
+            cq_data: domain.cq_data_size >= 8,
+            mr_mode: domain.mr_mode,
+            waw: whole(FI_ORDER_WAW, ep.max_order_waw_size),
+            raw: whole(FI_ORDER_RAW, ep.max_order_raw_size),
+            saw: whole(FI_ORDER_SAW, ep.max_order_waw_size),
+            streams: !is_adapter(&provider),
+            receives: rx.size,
+            provider,
+        }
+    }
+
+    pub(super) fn has_mode(&self, bit: c_int) -> bool {
+        self.mr_mode & bit != 0
+    }
+}
+
+/// What became of an operation that was handed to the provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Posted {
+    Yes,
+    /// There is no room now.
+    Busy,
+    /// It will never be: this error.
+    Failed(i32),
+}
+
+impl Posted {
+    fn of(result: isize) -> Posted {
+        match result {
+            0.. => Posted::Yes,
+            r if r == -FI_EAGAIN => Posted::Busy,
+            r => Posted::Failed(-r as i32),
+        }
+    }
+}
+
+/// Memory that was registered with the provider, as long as this lives.
+pub(super) struct Region(*mut Mr);
+
+impl Region {
+    /// What peers name it by.
+    pub(super) fn key(&self) -> u64 {
+        // SAFETY: open as long as `self` lives.
+        unsafe { (*self.0).key }
+    }
+
+    /// What own operations name it by.
+    pub(super) fn descriptor(&self) -> *mut c_void {
+        // SAFETY: open as long as `self` lives.
+        unsafe { (*self.0).mem_desc }
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        // SAFETY: open, and this is the only owner.
+        unsafe { close(self.0.cast()) }
+    }
+}
+
+/// # Safety
+/// `object` is open, and nobody uses it any more.
+unsafe fn close(object: *mut Fid) {
+    // SAFETY: this function's contract.
+    unsafe {
+        ((*(*object).ops).close)(object);
+    }
+}
+
+/// An address of the endpoint's own, to be reached by.
+pub(super) type Address = Vec<u8>;
+
+/// An endpoint, connectionless and reliable (`FI_EP_RDM`).
+pub(super) struct Endpoint {
+    library: &'static Library,
+    fabric: *mut Fabric,
+    domain: *mut Domain,
+    av: *mut Av,
+    cq: *mut Cq,
+    ep: *mut Ep,
+    /// Readable when something is to be done; none: the provider has no such thing.
+    fd: Option<RawFd>,
+    facts: Facts,
+}
+
+// SAFETY: libfabric's objects may be used by any thread; by one at a time, as `&mut` says.
+unsafe impl Send for Endpoint {}
+
+impl Endpoint {
+    /// Opens an endpoint of `provider`, or of the one that suits best. `source`: this machine's address to be reached by.
+    /// `several`: peers are on other machines, too.
+    ///
+    /// # Errors
+    /// One line, without the name of the variable: no library, no such provider, or one that cannot do what is needed.
+    pub(super) fn open(
+        provider: Option<&str>,
+        source: Option<IpAddr>,
+        several: bool,
+    ) -> Result<Endpoint, String> {
+        let library = Library::get()?;
+        let wish = |order, source| Wish {
+            provider,
+            source,
+            able: true,
+            order,
+        };
+        // With the order that makes fences cheap, if there is such an offer; the least that is needed otherwise.
+        let orders = [
+            FI_ORDER_SAS | FI_ORDER_WAW | FI_ORDER_RAW | FI_ORDER_SAW,
+            FI_ORDER_SAS,
+        ];
+        for order in orders {
+            // A provider whose addresses are not those of the internet offers nothing for such a source.
+            for source in [source, None] {
+                let offers = library.offers(wish(order, source))?;
+                let suits = |i: &*mut Info| {
+                    // SAFETY: an entry of a live list.
+                    let inet = unsafe { FI_SOCKADDR.contains(&(**i).addr_format) };
+                    let name = provider_of(*i);
+                    (inet || source.is_none()) && !(several && name == "shm")
+                };
+                let best = offers
+                    .each()
+                    .filter(suits)
+                    .min_by_key(|i| (!is_adapter(&provider_of(*i)), rank(&provider_of(*i))));
+                if let Some(info) = best {
+                    // SAFETY: an entry of a list that lives until the end of the call.
+                    return unsafe { Endpoint::start(library, info) };
+                }
+            }
+        }
+        let all = library.offers(Wish {
+            provider: None,
+            ..wish(FI_ORDER_SAS, None)
+        })?;
+        let accepted = all.names().join(", ");
+        let exists = !library
+            .offers(Wish {
+                able: false,
+                ..wish(0, None)
+            })?
+            .names()
+            .is_empty();
+        Err(match provider {
+            Some(_) if exists => format!(
+                "this provider has no ordered messages with remote memory access between these processes: {accepted} are accepted"
+            ),
+            Some(_) => format!("libfabric has no such provider here: {accepted} are accepted"),
+            None => "libfabric has no provider with messages and remote memory access here".to_owned(),
+        })
+    }
+
+    /// # Safety
+    /// `info` is an entry of a live list.
+    unsafe fn start(library: &'static Library, info: *mut Info) -> Result<Endpoint, String> {
+        // SAFETY: this function's contract.
+        let facts = unsafe { Facts::of(info) };
+        let mut e = Endpoint {
+            library,
+            fabric: null_mut(),
+            domain: null_mut(),
+            av: null_mut(),
+            cq: null_mut(),
+            ep: null_mut(),
+            fd: None,
+            facts,
+        };
+        // SAFETY: this function's contract: the entry lives, with its parts. Each call gets objects that the calls before it
+        // have opened, and room for its result; what was opened is closed when `e` is dropped.
+        unsafe {
+            // Each operation says itself what its completion means.
+            (*(*info).tx_attr).op_flags = 0;
+            let r = (library.fabric)((*info).fabric_attr, &mut e.fabric, null_mut());
+            library.check("fi_fabric", r)?;
+            let r = ((*(*e.fabric).ops).domain)(e.fabric, info, &mut e.domain, null_mut());
+            library.check("fi_domain", r)?;
+            let mut attr: AvAttr = core::mem::zeroed();
+            let r = ((*(*e.domain).ops).av_open)(e.domain, &mut attr, &mut e.av, null_mut());
+            library.check("fi_av_open", r)?;
+            for wait_obj in [FI_WAIT_FD, FI_WAIT_NONE] {
+                let mut attr: CqAttr = core::mem::zeroed();
+                attr.size = COMPLETIONS;
+                attr.format = FI_CQ_FORMAT_DATA;
+                attr.wait_obj = wait_obj;
+                let r = ((*(*e.domain).ops).cq_open)(e.domain, &mut attr, &mut e.cq, null_mut());
+                if r >= 0 {
+                    if wait_obj == FI_WAIT_FD {
+                        let mut fd: c_int = -1;
+                        let cq = e.cq.cast::<Fid>();
+                        let at = (&raw mut fd).cast();
+                        if ((*(*cq).ops).control)(cq, FI_GETWAIT, at) >= 0 && fd >= 0 {
+                            e.fd = Some(fd);
+                        }
+                    }
+                    break;
+                }
+                e.cq = null_mut();
+                if wait_obj == FI_WAIT_NONE {
+                    library.check("fi_cq_open", r)?;
+                }
+            }
+            let r = ((*(*e.domain).ops).endpoint)(e.domain, info, &mut e.ep, null_mut());
+            library.check("fi_endpoint", r)?;
+            let ep = e.ep.cast::<Fid>();
+            let r = ((*(*ep).ops).bind)(ep, e.av.cast(), 0);
+            library.check("fi_ep_bind to its addresses", r)?;
+            let r = ((*(*ep).ops).bind)(ep, e.cq.cast(), FI_SEND | FI_RECV);
+            library.check("fi_ep_bind to its completions", r)?;
+            let r = ((*(*ep).ops).control)(ep, FI_ENABLE, null_mut());
+            library.check("fi_enable", r)?;
+        }
+        Ok(e)
+    }
+
+    pub(super) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// What peers reach this endpoint by.
+    pub(super) fn address(&mut self) -> Result<Address, String> {
+        let mut address = vec![0u8; LONGEST_ADDRESS];
+        let mut len = address.len();
+        // SAFETY: the endpoint is open, and the buffer as long as said.
+        let r = unsafe {
+            ((*(*self.ep).cm).getname)(self.ep.cast(), address.as_mut_ptr().cast(), &mut len)
+        };
+        self.library.check("fi_getname", r)?;
+        address.truncate(len);
+        Ok(address)
+    }
+
+    /// Takes a peer's address in; gives what operations name it by.
+    pub(super) fn insert(&mut self, address: &[u8]) -> Result<u64, String> {
+        let mut at = u64::MAX;
+        // SAFETY: an open object, an address as `fi_getname` of the same provider gave it, and room for one result.
+        let n = unsafe {
+            ((*(*self.av).ops).insert)(
+                self.av,
+                address.as_ptr().cast(),
+                1,
+                &mut at,
+                0,
+                null_mut(),
+            )
+        };
+        if n != 1 {
+            return Err(format!("fi_av_insert: {}", self.library.text(n.min(0))));
+        }
+        Ok(at)
+    }
+
+    /// Registers memory for own operations, and for those of peers if `key` says by which key they name it (which the
+    /// provider may choose itself).
+    ///
+    /// # Safety
+    /// The memory stays valid as long as the region, and who else uses it expects the accesses of peers.
+    pub(super) unsafe fn register(
+        &mut self,
+        start: *mut u8,
+        len: usize,
+        key: u64,
+        remote: bool,
+    ) -> Result<Region, String> {
+        let mut access = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+        if remote {
+            access |= FI_REMOTE_READ | FI_REMOTE_WRITE;
+        }
+        let key = if self.facts.has_mode(FI_MR_PROV_KEY) {
+            0
+        } else {
+            key
+        };
+        let mut mr = null_mut();
+        // SAFETY: an open object; this function's contract says that the memory is valid; room for the result.
+        let r = unsafe {
+            ((*(*self.domain).mr).reg)(
+                self.domain.cast(),
+                start.cast(),
+                len,
+                access,
+                0,
+                key,
+                0,
+                &mut mr,
+                null_mut(),
+            )
+        };
+        self.library.check("fi_mr_reg", r)?;
+        let region = Region(mr);
+        if self.facts.has_mode(FI_MR_ENDPOINT) {
+            let fid = region.0.cast::<Fid>();
+            // SAFETY: both objects are open.
+            unsafe {
+                let r = ((*(*fid).ops).bind)(fid, self.ep.cast(), 0);
+                self.library.check("fi_mr_bind", r)?;
+                let r = ((*(*fid).ops).control)(fid, FI_ENABLE, null_mut());
+                self.library.check("fi_mr_enable", r)?;
+            }
+        }
+        Ok(region)
+    }
+
+    /// Posts a receive.
+    ///
+    /// # Safety
+    /// The memory stays valid, and is nobody else's, until the completion with this context; `context` points to 64 bytes
+    /// that are the provider's until then.
+    pub(super) unsafe fn receive(
+        &mut self,
+        to: *mut u8,
+        len: usize,
+        descriptor: *mut c_void,
+        context: *mut c_void,
+    ) -> Posted {
+        // SAFETY: an open endpoint; the rest is this function's contract.
+        Posted::of(unsafe {
+            ((*(*self.ep).msg).recv)(self.ep, to.cast(), len, descriptor, u64::MAX, context)
+        })
+    }
+
+    /// Sends a message.
+    ///
+    /// # Safety
+    /// As [`Endpoint::receive`], the memory being read.
+    pub(super) unsafe fn send(
+        &mut self,
+        from: *const u8,
+        len: usize,
+        descriptor: *mut c_void,
+        to: u64,
+        context: *mut c_void,
+    ) -> Posted {
+        // SAFETY: an open endpoint; the rest is this function's contract.
+        Posted::of(unsafe {
+            ((*(*self.ep).msg).send)(self.ep, from.cast(), len, descriptor, to, context)
+        })
+    }
+
+    /// Sends a message of at most [`Facts::inject`] bytes, which are free when this returns; without a completion.
+    pub(super) fn inject(&mut self, bytes: &[u8], to: u64) -> Posted {
+        // SAFETY: an open endpoint, and bytes that live until the return.
+        Posted::of(unsafe {
+            ((*(*self.ep).msg).inject)(self.ep, bytes.as_ptr().cast(), bytes.len(), to)
+        })
+    }
+
+    /// Writes to a peer's memory; completes when the bytes are there. With `data`, the peer's completion queue tells it.
+    ///
+    /// # Safety
+    /// As [`Endpoint::receive`], the memory being read; with `inject` it is free when this returns.
+    #[allow(clippy::too_many_arguments, reason = "an operation's parts")]
+    pub(super) unsafe fn write(
+        &mut self,
+        from: *const u8,
+        len: usize,
+        descriptor: *mut c_void,
+        to: u64,
+        at: (u64, u64),
+        data: Option<u64>,
+        inject: bool,
+        context: *mut c_void,
+    ) -> Posted {
+        let iov = libc::iovec {
+            iov_base: from.cast_mut().cast(),
+            iov_len: len,
+        };
+        let remote = RmaIov {
+            addr: at.0,
+            len,
+            key: at.1,
+        };
+        let message = MsgRma {
+            msg_iov: &iov,
+            desc: &descriptor,
+            iov_count: 1,
+            addr: to,
+            rma_iov: &remote,
+            rma_iov_count: 1,
+            context,
+            data: data.unwrap_or(0),
+        };
+        let flags = FI_COMPLETION
+            | FI_DELIVERY_COMPLETE
+            | if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 }
+            | if inject { FI_INJECT } else { 0 };
+        // SAFETY: an open endpoint; the vectors are read before the return; the rest is this function's contract.
+        Posted::of(unsafe { ((*(*self.ep).rma).writemsg)(self.ep, &message, flags) })
+    }
+
+    /// Reads a peer's memory.
+    ///
+    /// # Safety
+    /// As [`Endpoint::receive`].
+    pub(super) unsafe fn read(
+        &mut self,
+        to: *mut u8,
+        len: usize,
+        descriptor: *mut c_void,
+        from: u64,
+        at: (u64, u64),
+        context: *mut c_void,
+    ) -> Posted {
+        // SAFETY: an open endpoint; the rest is this function's contract.
+        Posted::of(unsafe {
+            ((*(*self.ep).rma).read)(
+                self.ep,
+                to.cast(),
+                len,
+                descriptor,
+                from,
+                at.0,
+                at.1,
+                context,
+            )
+        })
+    }
+
+    /// Takes completions, and lets the provider work. How many came; an error is taken out, and given to `failed` by its
+    /// context and number.
+    pub(super) fn completions(
+        &mut self,
+        into: &mut [CqEntry],
+        failed: &mut dyn FnMut(*mut c_void, i32),
+    ) -> usize {
+        // SAFETY: an open object, and room for as many entries of the format that it was opened with.
+        let n = unsafe { ((*(*self.cq).ops).read)(self.cq, into.as_mut_ptr().cast(), into.len()) };
+        if n > 0 {
+            return n as usize;
+        }
+        if n == -FI_EAVAIL {
+            // SAFETY: plain numbers and pointers, for which zero is a value.
+            let mut error: CqError = unsafe { core::mem::zeroed() };
+            // SAFETY: an open object, and room for one error.
+            let n = unsafe { ((*(*self.cq).ops).readerr)(self.cq, &mut error, 0) };
+            if n > 0 {
+                failed(error.op_context, error.err);
+            }
+        }
+        0
+    }
+
+    /// What can be slept on, if it may be slept on now: else there is something to be done.
+    pub(super) fn wait_on(&self) -> Option<Result<RawFd, ()>> {
+        let fd = self.fd?;
+        let mut object = self.cq.cast::<Fid>();
+        // SAFETY: open objects, and a list of one.
+        let r = unsafe { ((*(*self.fabric).ops).trywait)(self.fabric, &mut object, 1) };
+        Some(if r == 0 { Ok(fd) } else { Err(()) })
+    }
+
+    /// The text of an error's number.
+    pub(super) fn text(&self, error: i32) -> String {
+        self.library.text(error)
+    }
+}
+
+/// Providers that are as good otherwise, in the order in which they are taken.
+fn rank(provider: &str) -> usize {
+    ["tcp;ofi_rxm", "tcp", "shm", "net", "sockets"]
+        .iter()
+        .position(|p| *p == provider)
+        .unwrap_or(usize::MAX)
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        let objects: [*mut Fid; 5] = [
+            self.ep.cast(),
+            self.cq.cast(),
+            self.av.cast(),
+            self.domain.cast(),
+            self.fabric.cast(),
+        ];
+        for object in objects.into_iter().filter(|o| !o.is_null()) {
+            // SAFETY: open, and in the order in which they stand on each other; nobody else has them.
+            unsafe { close(object) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loading_the_library_leaves_signals_alone() {
+        let handler = |signal| {
+            // SAFETY: a zeroed `sigaction` is a value; asks only.
+            unsafe {
+                let mut action: libc::sigaction = core::mem::zeroed();
+                libc::sigaction(signal, null(), &mut action);
+                action.sa_sigaction
+            }
+        };
+        let before = CRASHES.map(handler);
+        if let Err(e) = Library::get() {
+            eprintln!("skipped: {e}");
+            return;
+        }
+        assert_eq!(before, CRASHES.map(handler));
+    }
+}
