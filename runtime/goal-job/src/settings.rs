@@ -133,8 +133,8 @@ fn word<T: Copy>(name: &str, words: &[(&str, T)]) -> T {
 }
 
 fn way() -> Way {
-    let value = snapshot().get("HETMP_NIC").cloned().unwrap_or_default();
-    let value = value.to_string_lossy().trim().to_ascii_lowercase();
+    let value = snapshot().get("HETMP_NIC").unwrap_or_default();
+    let value = String::from_utf8_lossy(value).trim().to_ascii_lowercase();
     if value.is_empty() {
         return Way::Auto;
     }

@@ -7,7 +7,7 @@ use hetmp_core::bootstrap::{through, Exchange};
 use hetmp_nic::arithmetic::{apply, Arithmetic, Type};
 use hetmp_nic::descriptor::{Key, Local, Remote, Source, Status, Work};
 use hetmp_nic::domain::{Arrival, Sizes};
-use hetmp_nic::engine::Engine;
+use hetmp_nic::engine::{ofi, Engine};
 use hetmp_nic::job::{self, Job, Request, Way};
 use hetmp_nic::keys::{Memory, Rights};
 use std::path::PathBuf;
@@ -467,4 +467,81 @@ fn everything_crosses_adapters() {
 #[test]
 fn everything_crosses_sockets() {
     two("everything_crosses_sockets", Way::Tcp, everything);
+}
+
+/// Over a fabric, where libfabric is installed and has the provider.
+fn over(name: &str, provider: &'static str, body: impl Fn(&'static Job, &'static Came)) {
+    let memory = vec![0u64; 512].leak();
+    let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
+    // SAFETY: leaked, and nobody knows of it.
+    match unsafe { ofi::open(0, Some(provider), None, false, memory, &[3; 32]) } {
+        Ok(_) => two(name, Way::Ofi(Some(provider)), body),
+        Err(e) => {
+            assert!(
+                e.contains("cannot be loaded") || e.contains("no such provider"),
+                "{e}"
+            );
+            eprintln!("skipped: ofi:{provider}: {e}");
+        }
+    }
+}
+
+#[test]
+fn everything_crosses_a_fabric_of_sockets() {
+    over("everything_crosses_a_fabric_of_sockets", "tcp", everything);
+}
+
+#[test]
+fn everything_crosses_a_fabric_of_shared_memory() {
+    over(
+        "everything_crosses_a_fabric_of_shared_memory",
+        "shm",
+        everything,
+    );
+}
+
+#[test]
+fn everything_crosses_a_fabric_with_progress_of_its_own() {
+    over(
+        "everything_crosses_a_fabric_with_progress_of_its_own",
+        "sockets",
+        everything,
+    );
+}
+
+#[test]
+fn reductions_run_by_themselves_over_a_fabric() {
+    over(
+        "reductions_run_by_themselves_over_a_fabric",
+        "tcp",
+        reductions,
+    );
+}
+
+/// One line each, that names what was asked for and what would do.
+#[test]
+fn a_fabric_that_cannot_be_is_refused_in_one_line() {
+    let memory = vec![0u64; 512].leak();
+    let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
+    for (provider, several, part) in [
+        ("pigeon", false, "no such provider here: "),
+        (
+            "shm",
+            true,
+            "no ordered messages with remote memory access between these processes: ",
+        ),
+    ] {
+        // SAFETY: leaked, and nobody knows of it.
+        let opened = unsafe { ofi::open(0, Some(provider), None, several, memory, &[3; 32]) };
+        let why = opened.expect_err("no such thing");
+        if why.contains("cannot be loaded") {
+            eprintln!("skipped: {why}");
+            return;
+        }
+        assert!(why.contains(part) && !why.contains('\n'), "{why}");
+        assert!(
+            why.ends_with(" are accepted") && why.contains("tcp"),
+            "{why}"
+        );
+    }
 }

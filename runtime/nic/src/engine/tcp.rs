@@ -80,7 +80,10 @@ impl Tcp {
             ));
         }
         let ranks = streams.len() as u32;
-        let wires = Wires::new(Port::new(rank, domain.clone(), streams.len(), StreamOnly), streams);
+        let wires = Wires::new(
+            Port::new(rank, domain.clone(), streams.len(), StreamOnly),
+            streams,
+        );
         let shared = Arc::new(Shared::new(rank, ranks, domain, wires)?);
         let of_thread = shared.clone();
         let thread = thread::start(c"hetmp-tcp", move || of_thread.serve())?;

@@ -17,7 +17,7 @@ const ADAPTER: &str = "nic.adapter";
 pub(super) struct Fabric {
     /// Asked for.
     provider: Option<String>,
-    opened: Option<Opened>,
+    opened: Option<Box<Opened>>,
 }
 
 /// The provider of the fast adapter that all ranks have, if they do.
@@ -73,7 +73,7 @@ impl Fabric {
         exchange
             .put(ENDPOINT, &opened.card())
             .map_err(|e| e.to_string())?;
-        self.opened = Some(opened);
+        self.opened = Some(Box::new(opened));
         Ok(())
     }
 
@@ -96,8 +96,9 @@ impl Fabric {
             let card = exchange
                 .get(r, ENDPOINT)
                 .map_err(|e| format!("{member} {r}: {e}"))?;
-            let none =
-                || format!("{member} {r}: it has no endpoint: the same HETMP_NIC for all is accepted");
+            let none = || {
+                format!("{member} {r}: it has no endpoint: the same HETMP_NIC for all is accepted")
+            };
             cards.push(card.ok_or_else(none)?);
         }
         let rank = exchange.rank();

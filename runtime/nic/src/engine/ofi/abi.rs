@@ -271,14 +271,8 @@ pub(super) struct AvAttr {
 #[repr(C)]
 pub(super) struct OpsAv {
     pub(super) size: usize,
-    pub(super) insert: unsafe extern "C" fn(
-        *mut Av,
-        *const c_void,
-        usize,
-        *mut u64,
-        u64,
-        *mut c_void,
-    ) -> c_int,
+    pub(super) insert:
+        unsafe extern "C" fn(*mut Av, *const c_void, usize, *mut u64, u64, *mut c_void) -> c_int,
 }
 
 /// `struct fid_av`.
@@ -356,25 +350,13 @@ pub(super) struct OpsCm {
 pub(super) struct OpsMsg {
     pub(super) size: usize,
     /// Endpoint, memory, bytes, its descriptor, source, context.
-    pub(super) recv: unsafe extern "C" fn(
-        *mut Ep,
-        *mut c_void,
-        usize,
-        *mut c_void,
-        u64,
-        *mut c_void,
-    ) -> isize,
+    pub(super) recv:
+        unsafe extern "C" fn(*mut Ep, *mut c_void, usize, *mut c_void, u64, *mut c_void) -> isize,
     pub(super) recvv: *const c_void,
     pub(super) recvmsg: *const c_void,
     /// Endpoint, memory, bytes, its descriptor, target, context.
-    pub(super) send: unsafe extern "C" fn(
-        *mut Ep,
-        *const c_void,
-        usize,
-        *mut c_void,
-        u64,
-        *mut c_void,
-    ) -> isize,
+    pub(super) send:
+        unsafe extern "C" fn(*mut Ep, *const c_void, usize, *mut c_void, u64, *mut c_void) -> isize,
     pub(super) sendv: *const c_void,
     pub(super) sendmsg: *const c_void,
     /// Endpoint, memory, bytes, target.
@@ -512,12 +494,41 @@ mod tests {
             data as "data");
         layout!(f, "fid_ep", Ep, ops as "ops", cm as "cm", msg as "msg", rma as "rma");
         numbers!(
-            f, FI_MSG, FI_RMA, FI_READ, FI_WRITE, FI_RECV, FI_SEND, FI_REMOTE_READ, FI_REMOTE_WRITE,
-            FI_REMOTE_CQ_DATA, FI_COMPLETION, FI_INJECT, FI_DELIVERY_COMPLETE, FI_SOURCE, FI_CONTEXT,
-            FI_CONTEXT2, FI_ORDER_RAW, FI_ORDER_WAW, FI_ORDER_SAW, FI_ORDER_SAS, FI_MR_LOCAL,
-            FI_MR_VIRT_ADDR, FI_MR_ALLOCATED, FI_MR_PROV_KEY, FI_MR_ENDPOINT, FI_EP_RDM,
-            FI_THREAD_DOMAIN, FI_RM_ENABLED, FI_CQ_FORMAT_DATA, FI_WAIT_NONE, FI_WAIT_FD, FI_GETWAIT,
-            FI_ENABLE, FI_EAGAIN, FI_EAVAIL
+            f,
+            FI_MSG,
+            FI_RMA,
+            FI_READ,
+            FI_WRITE,
+            FI_RECV,
+            FI_SEND,
+            FI_REMOTE_READ,
+            FI_REMOTE_WRITE,
+            FI_REMOTE_CQ_DATA,
+            FI_COMPLETION,
+            FI_INJECT,
+            FI_DELIVERY_COMPLETE,
+            FI_SOURCE,
+            FI_CONTEXT,
+            FI_CONTEXT2,
+            FI_ORDER_RAW,
+            FI_ORDER_WAW,
+            FI_ORDER_SAW,
+            FI_ORDER_SAS,
+            FI_MR_LOCAL,
+            FI_MR_VIRT_ADDR,
+            FI_MR_ALLOCATED,
+            FI_MR_PROV_KEY,
+            FI_MR_ENDPOINT,
+            FI_EP_RDM,
+            FI_THREAD_DOMAIN,
+            FI_RM_ENABLED,
+            FI_CQ_FORMAT_DATA,
+            FI_WAIT_NONE,
+            FI_WAIT_FD,
+            FI_GETWAIT,
+            FI_ENABLE,
+            FI_EAGAIN,
+            FI_EAVAIL
         );
         f.push(("FI_SOCKADDR".to_owned(), u64::from(*FI_SOCKADDR.start())));
         f.push(("FI_SOCKADDR_IN6".to_owned(), u64::from(*FI_SOCKADDR.end())));
@@ -527,7 +538,15 @@ mod tests {
 
     #[test]
     fn layouts_are_those_of_the_c_headers() {
-        let headers = ["fabric.h", "fi_domain.h", "fi_endpoint.h", "fi_rma.h", "fi_eq.h", "fi_cm.h", "fi_errno.h"];
+        let headers = [
+            "fabric.h",
+            "fi_domain.h",
+            "fi_endpoint.h",
+            "fi_rma.h",
+            "fi_eq.h",
+            "fi_cm.h",
+            "fi_errno.h",
+        ];
         let mut source = String::from("#include <stddef.h>\n#include <stdio.h>\n");
         for h in headers {
             source += &format!("#include <rdma/{h}>\n");
@@ -542,7 +561,11 @@ mod tests {
         std::fs::create_dir_all(&folder).expect("a folder");
         let (file, program) = (folder.join("layouts.c"), folder.join("layouts"));
         std::fs::write(&file, source).expect("written");
-        let compiled = Command::new("cc").arg("-o").arg(&program).arg(&file).output();
+        let compiled = Command::new("cc")
+            .arg("-o")
+            .arg(&program)
+            .arg(&file)
+            .output();
         let compiled = match compiled {
             Ok(out) => out,
             Err(e) => {

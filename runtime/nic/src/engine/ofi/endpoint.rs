@@ -4,13 +4,13 @@
 //! Objects are opened for [`FI_THREAD_DOMAIN`]: who calls a method has the endpoint to itself, which `&mut` says.
 
 use super::abi::{
-    Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, FabricAttr, Fid, Info, Mr, MsgRma,
-    RmaIov, FI_COMPLETION, FI_CONTEXT, FI_CONTEXT2, FI_CQ_FORMAT_DATA, FI_DELIVERY_COMPLETE,
-    FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_EP_RDM, FI_GETWAIT, FI_INJECT, FI_MR_ALLOCATED,
-    FI_MR_ENDPOINT, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_MSG, FI_ORDER_RAW,
-    FI_ORDER_SAS, FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ,
-    FI_REMOTE_WRITE, FI_RMA, FI_RM_ENABLED, FI_SEND, FI_SOCKADDR, FI_SOURCE, FI_THREAD_DOMAIN,
-    FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE, VERSION,
+    Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, FabricAttr, Fid, Info, Mr,
+    MsgRma, RmaIov, FI_COMPLETION, FI_CONTEXT, FI_CONTEXT2, FI_CQ_FORMAT_DATA,
+    FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_EP_RDM, FI_GETWAIT, FI_INJECT,
+    FI_MR_ALLOCATED, FI_MR_ENDPOINT, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_MSG,
+    FI_ORDER_RAW, FI_ORDER_SAS, FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA,
+    FI_REMOTE_READ, FI_REMOTE_WRITE, FI_RMA, FI_RM_ENABLED, FI_SEND, FI_SOCKADDR, FI_SOURCE,
+    FI_THREAD_DOMAIN, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE, VERSION,
 };
 use core::ffi::{c_char, c_int, c_void, CStr};
 use core::ptr::{null, null_mut};
@@ -27,20 +27,26 @@ const LONGEST_ADDRESS: usize = 512;
 /// Completions that the queue has room for, at least.
 const COMPLETIONS: usize = 4096;
 
+type GetInfo = unsafe extern "C" fn(
+    u32,
+    *const c_char,
+    *const c_char,
+    u64,
+    *const Info,
+    *mut *mut Info,
+) -> c_int;
+type FreeInfo = unsafe extern "C" fn(*mut Info);
+type DupInfo = unsafe extern "C" fn(*const Info) -> *mut Info;
+type OpenFabric = unsafe extern "C" fn(*mut FabricAttr, *mut *mut Fabric, *mut c_void) -> c_int;
+type Text = unsafe extern "C" fn(c_int) -> *const c_char;
+
 /// The library's own symbols.
 struct Library {
-    getinfo: unsafe extern "C" fn(
-        u32,
-        *const c_char,
-        *const c_char,
-        u64,
-        *const Info,
-        *mut *mut Info,
-    ) -> c_int,
-    freeinfo: unsafe extern "C" fn(*mut Info),
-    dupinfo: unsafe extern "C" fn(*const Info) -> *mut Info,
-    fabric: unsafe extern "C" fn(*mut FabricAttr, *mut *mut Fabric, *mut c_void) -> c_int,
-    strerror: unsafe extern "C" fn(c_int) -> *const c_char,
+    getinfo: GetInfo,
+    freeinfo: FreeInfo,
+    dupinfo: DupInfo,
+    fabric: OpenFabric,
+    strerror: Text,
 }
 
 /// Signals for which a library may bring handlers of its own when it is loaded.
@@ -102,19 +108,19 @@ impl Library {
             Ok(at)
         };
         macro_rules! function {
-            ($name:literal, $version:literal) => {{
+            ($name:literal, $version:literal, $type:ty) => {{
                 let at = symbol($name, $version)?;
                 // SAFETY: libfabric's headers declare the function of this name and version with the type of the field
                 // that it goes into, and the address is not null.
-                unsafe { core::mem::transmute(at) }
+                unsafe { core::mem::transmute::<*mut c_void, $type>(at) }
             }};
         }
         Ok(Library {
-            getinfo: function!(c"fi_getinfo", c"FABRIC_1.3"),
-            freeinfo: function!(c"fi_freeinfo", c"FABRIC_1.3"),
-            dupinfo: function!(c"fi_dupinfo", c"FABRIC_1.3"),
-            fabric: function!(c"fi_fabric", c"FABRIC_1.1"),
-            strerror: function!(c"fi_strerror", c"FABRIC_1.0"),
+            getinfo: function!(c"fi_getinfo", c"FABRIC_1.3", GetInfo),
+            freeinfo: function!(c"fi_freeinfo", c"FABRIC_1.3", FreeInfo),
+            dupinfo: function!(c"fi_dupinfo", c"FABRIC_1.3", DupInfo),
+            fabric: function!(c"fi_fabric", c"FABRIC_1.1", OpenFabric),
+            strerror: function!(c"fi_strerror", c"FABRIC_1.0", Text),
         })
     }
 
@@ -159,11 +165,8 @@ impl Library {
                 (*h.fabric_attr).prov_name = libc::strdup(provider.as_ptr());
             }
             (*h.ep_attr).kind = FI_EP_RDM;
-            (*h.domain_attr).mr_mode = FI_MR_LOCAL
-                | FI_MR_VIRT_ADDR
-                | FI_MR_ALLOCATED
-                | FI_MR_PROV_KEY
-                | FI_MR_ENDPOINT;
+            (*h.domain_attr).mr_mode =
+                FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
             h.mode = FI_CONTEXT | FI_CONTEXT2;
             if wish.able {
                 h.caps = FI_MSG
@@ -552,14 +555,7 @@ impl Endpoint {
         let mut at = u64::MAX;
         // SAFETY: an open object, an address as `fi_getname` of the same provider gave it, and room for one result.
         let n = unsafe {
-            ((*(*self.av).ops).insert)(
-                self.av,
-                address.as_ptr().cast(),
-                1,
-                &mut at,
-                0,
-                null_mut(),
-            )
+            ((*(*self.av).ops).insert)(self.av, address.as_ptr().cast(), 1, &mut at, 0, null_mut())
         };
         if n != 1 {
             return Err(format!("fi_av_insert: {}", self.library.text(n.min(0))));

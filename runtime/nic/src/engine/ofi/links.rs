@@ -74,7 +74,8 @@ impl Links {
                 }
                 let n = output.len().min(MESSAGE - HEAD);
                 self.message.clear();
-                self.message.extend_from_slice(&u64::from(self.rank).to_le_bytes());
+                self.message
+                    .extend_from_slice(&u64::from(self.rank).to_le_bytes());
                 self.message.extend_from_slice(&self.token.to_le_bytes());
                 self.message.extend_from_slice(&output[..n]);
                 match self.port.direct.send(peer, &self.message) {

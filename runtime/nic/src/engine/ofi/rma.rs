@@ -4,7 +4,9 @@
 //! never taken out, and it has no counter. Whatever else is asked for travels as a request that the peer's software
 //! checks and executes.
 
-use super::abi::{CqEntry, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE};
+use super::abi::{
+    CqEntry, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE,
+};
 use super::endpoint::{Endpoint, Posted, Region};
 use crate::descriptor::{Descriptor, Failure, Key, Source, Status, Work};
 use crate::engine::tcp::port::{Begun, Direct, Kept};
@@ -184,7 +186,12 @@ impl Rma {
 
     /// The descriptor of registered memory that holds these bytes, or of a region made for them, which the slot keeps; null where
     /// the provider wants none.
-    fn describe(&mut self, slot: *mut Slot, start: *const u8, len: usize) -> Result<*mut c_void, i32> {
+    fn describe(
+        &mut self,
+        slot: *mut Slot,
+        start: *const u8,
+        len: usize,
+    ) -> Result<*mut c_void, i32> {
         if !self.endpoint.facts().has_mode(FI_MR_LOCAL) {
             return Ok(null_mut());
         }
@@ -276,7 +283,9 @@ impl Rma {
         let mut failed = None;
         let n = self
             .endpoint
-            .completions(&mut entries, &mut |context, error| failed = Some((context, error)));
+            .completions(&mut entries, &mut |context, error| {
+                failed = Some((context, error))
+            });
         for entry in &entries[..n] {
             if entry.flags & FI_REMOTE_CQ_DATA != 0 && entry.flags & FI_REMOTE_WRITE != 0 {
                 events.push(Event::Written(entry.data, entry.len));

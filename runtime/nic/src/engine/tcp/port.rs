@@ -62,9 +62,7 @@ pub(in crate::engine) struct Kept {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::engine) enum Begun {
     /// It is under way; its source may be written again already, or not.
-    UnderWay {
-        freed: bool,
-    },
+    UnderWay { freed: bool },
     /// No room now: to be tried again.
     Busy,
     /// It cannot be.
@@ -166,9 +164,7 @@ impl Peer {
         }
         match exit {
             Exit::Request => (self.puts == 0 || kept.request) && self.gets == 0,
-            Exit::Put => {
-                (self.puts == 0 || kept.put) && self.gets == 0 && self.in_flight == 0
-            }
+            Exit::Put => (self.puts == 0 || kept.put) && self.gets == 0 && self.in_flight == 0,
             Exit::Get => (self.puts == 0 || kept.get) && self.in_flight == 0,
         }
     }
