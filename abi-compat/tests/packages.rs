@@ -129,7 +129,7 @@ fn the_archive_works_wherever_it_is_unpacked() {
         shown,
         format!("499500 {}\n", text(&plain.join("lib/libgomp.so.1")))
     );
-    assert!(plain.join("etc/modulefiles/hetmp").is_file());
+    module_systems_load_it(&plain);
     if let Some(pkg_config) = there("pkg-config") {
         let folder = text(&plain.join("lib/pkgconfig"));
         let flags = output(
@@ -143,6 +143,34 @@ fn the_archive_works_wherever_it_is_unpacked() {
             .expect("a folder")
             .to_owned();
         assert!(Path::new(&include).join("hetmp/mq.h").is_file(), "{flags}");
+    }
+}
+
+/// Loads the tree's module file with the module systems that are installed, Lmod and Environment Modules.
+fn module_systems_load_it(tree: &Path) {
+    let folder = text(&tree.join("etc/modulefiles"));
+    assert!(tree.join("etc/modulefiles/hetmp").is_file());
+    let lmod = fs::read_dir("/usr/share/lmod").ok().and_then(|versions| {
+        versions
+            .flatten()
+            .map(|version| version.path().join("libexec/lmod"))
+            .find(|command| command.is_file())
+    });
+    let modules = Path::new("/usr/lib/x86_64-linux-gnu/modulecmd.tcl");
+    let systems = [lmod, modules.is_file().then(|| modules.to_path_buf())];
+    if systems.iter().all(Option::is_none) {
+        eprintln!("skipped: neither lmod nor environment-modules is installed");
+    }
+    for system in systems.iter().flatten() {
+        // What a module system prints is for the shell to evaluate.
+        let script = r#"eval "$("$1" bash load hetmp)"; command -v hetmp; echo "$HETMP_ROOT""#;
+        let shown = output(
+            "/bin/bash",
+            &["-c", script, "bash", &text(system)],
+            &[("MODULEPATH", &folder)],
+        );
+        let root = text(tree);
+        assert_eq!(shown, format!("{root}/bin/hetmp\n{root}\n"), "{system:?}");
     }
 }
 
@@ -282,6 +310,71 @@ fn the_wheel_brings_library_and_commands() {
     let preload = spec["env"]["LD_PRELOAD"].as_str().unwrap();
     assert!(Path::new(preload).is_file(), "{spec}");
     assert_eq!(spec["env"]["HETMP_NODES"], "1");
+}
+
+/// Two libraries that bring OpenMP runtimes of their own, in one process.
+const TWO_CLIENTS: &str = r"
+import os, sys
+import numpy as np
+import lightgbm as lgb
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import threadpool_info, threadpool_limits
+
+def pools():
+    return [pool for pool in threadpool_info() if pool['user_api'] == 'openmp']
+
+x = np.random.default_rng(7).standard_normal((2000, 8)).astype(np.float32)
+y = x[:, 0] * x[:, 1]
+trees = HistGradientBoostingRegressor(max_iter=5, random_state=1).fit(x, y)
+boost = lgb.train(dict(objective='regression', verbose=-1, seed=3), lgb.Dataset(x, y), 5)
+assert np.isfinite(trees.predict(x[:3])).all() and np.isfinite(boost.predict(x[:3])).all()
+print('ours', any(pool['filepath'].endswith('/hetmp/lib/libgomp.so.1') for pool in pools()))
+print('threads', len(os.listdir('/proc/self/task')))
+print('teams', {pool['num_threads'] for pool in pools()})
+with threadpool_limits(3, 'openmp'):
+    print('teams', {pool['num_threads'] for pool in pools()})
+";
+
+/// Each brings a libgomp; both, and threadpoolctl, see one pool: ours.
+#[test]
+fn two_clients_of_one_process_share_a_pool() {
+    let s = Scratch::new("pool");
+    let Some(python) = there("python3") else {
+        eprintln!("skipped: no python3");
+        return;
+    };
+    let venv = s.path("venv");
+    if run(&python, &["-m", "venv", &venv], &[]).ending != exec::Ending::Exit(0) {
+        eprintln!("skipped: python3 -m venv makes no environment (Debian's python3-venv)");
+        return;
+    }
+    let inside = format!("{venv}/bin/python");
+    let fetch = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--only-binary=:all:",
+        "lightgbm",
+        "scikit-learn",
+        "threadpoolctl",
+    ];
+    if run(&inside, &fetch, &[]).ending != exec::Ending::Exit(0) {
+        eprintln!("skipped: pip reaches no index of packages");
+        return;
+    }
+    // pip builds our wheel with a setuptools that it fetches.
+    let files = s.packages("wheel");
+    let install = ["-m", "pip", "install", "--quiet", "--no-index", &files[0]];
+    output(&inside, &install, &[]);
+    let script = s.path("two.py");
+    fs::write(&script, TWO_CLIENTS).unwrap();
+    let shown = output(
+        &inside,
+        &["-m", "hetmp", "run", "--threads", "2", &script],
+        &[("OPENBLAS_NUM_THREADS", "1")],
+    );
+    assert_eq!(shown, "ours True\nthreads 2\nteams {2}\nteams {3}\n");
 }
 
 #[test]
