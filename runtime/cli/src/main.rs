@@ -13,6 +13,7 @@
 mod calibrate;
 mod goal;
 mod info;
+mod library;
 mod pages;
 mod report;
 mod run;

@@ -22,8 +22,10 @@
 compile_error!("libhetmp_dsm.so is for x86-64 Linux with glibc");
 
 mod arena;
+mod layout;
 mod malloc;
 mod mapping;
+mod objects;
 mod place;
 mod refuse;
 mod start;

@@ -38,7 +38,7 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
     if place::started() && !name.is_null() {
         // SAFETY: a C string, as the caller promises.
         let text = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
-        if !crate::start::is_system_library(&text) {
+        if !crate::objects::is_system_library(&text) {
             report::warn(format_args!(
                 "dlopen {text}: system libraries are accepted under HETMP_NODES=dsm"
             ));

@@ -1,14 +1,17 @@
 //! The program's start: before its constructors and `main`, the nodes are made.
 
-use crate::{place, threads};
+use crate::arena::SHARED;
+use crate::objects::{is_system_library, objects, Object};
+use crate::{layout, place, threads};
 use core::ffi::{c_char, c_void, CStr};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use hetmp_core::bootstrap::{self, Job};
 use hetmp_core::segment::PAGE;
 use hetmp_core::{report, statics};
 use hetmp_nic::job::Way;
 use libc::c_int;
 use pages::backend::Kind;
-use pages::driver::{self, Settings};
+use pages::driver::{self, Launched, Peers, Settings};
 use pages::fork;
 use pages::space::{Range, Space};
 use pages::together::{self, Op, Together};
@@ -24,7 +27,7 @@ type Start = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// What `libhetmp.so` gets; the same structure is in `hetmp-omp`'s `across`.
+/// What `libhetmp.so` gets; the same structure is in `hetmp-omp`'s `across::table`.
 #[repr(C)]
 struct Table {
     version: u32,
@@ -36,7 +39,12 @@ struct Table {
     is_shared: extern "C" fn(usize) -> bool,
     /// Faults that asked other nodes, to read and to write, and pages sent, of this node.
     counts: extern "C" fn(*mut u64),
+    /// Origin: the program ends, and the other nodes are not needed any more.
+    leave: extern "C" fn(),
 }
+
+/// A launcher started the nodes, and wants to know that their end is no accident.
+static LAUNCHED: AtomicBool = AtomicBool::new(false);
 
 static TOGETHER: AtomicPtr<Together> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -64,6 +72,15 @@ extern "C" fn counts(words: *mut u64) {
     unsafe { words.cast::<[u64; 3]>().write(n) };
 }
 
+/// Forked nodes see the origin's end by themselves.
+extern "C" fn leave() {
+    if LAUNCHED.load(Ordering::Relaxed) {
+        together().driver().leave();
+        together().ask(Op::Leave, [0; 3]);
+        together().driver().take_leave();
+    }
+}
+
 fn fail(text: core::fmt::Arguments<'_>) -> ! {
     report::warn(text);
     // SAFETY: _exit has no preconditions; the program has not begun.
@@ -78,116 +95,34 @@ fn variable(name: &CStr) -> Option<&'static str> {
     }
 }
 
-/// Libraries whose data may be each node's own.
-pub(crate) fn is_system_library(path: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "linux-vdso",
-        "ld-linux",
-        "libc",
-        "libm",
-        "libmvec",
-        "libdl",
-        "libpthread",
-        "librt",
-        "libgcc_s",
-        "libstdc++",
-        "libgfortran",
-        "libquadmath",
-        "libgomp",
-        "libhetmp",
-        "libhetmp_dsm",
-        "libomp",
-        "libiomp5",
-        "libutil",
-        "libz",
-        "libnss_files",
-        "libnss_dns",
-        "libresolv",
-        "libatomic",
-    ];
-    let file = path.rsplit('/').next().unwrap_or(path);
-    let stem = file.split(['.', '-']).next().unwrap_or(file);
-    let long = file.split('.').next().unwrap_or(file);
-    NAMES.contains(&stem)
-        || NAMES.contains(&long)
-        || file.starts_with("ld-linux")
-        || file.starts_with("linux-vdso")
-}
-
-/// A loaded object: its name, whether it has writable data, and its code.
-struct Object {
-    name: String,
-    writable: bool,
-    code: core::ops::Range<usize>,
-    executable_stack: bool,
-}
-
-fn objects() -> Vec<Object> {
-    unsafe extern "C" fn visit(
-        info: *mut libc::dl_phdr_info,
-        _size: usize,
-        data: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader's own description of an object, with as many headers as it says; and our vector.
-        let (info, all) = unsafe { (&*info, &mut *data.cast::<Vec<Object>>()) };
-        // SAFETY: as above.
-        let headers =
-            unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-        let name = if info.dlpi_name.is_null() {
-            String::new()
-        } else {
-            // SAFETY: a C string of the loader.
-            unsafe { CStr::from_ptr(info.dlpi_name) }
-                .to_string_lossy()
-                .into_owned()
-        };
-        let mut object = Object {
-            name,
-            writable: false,
-            code: core::ops::Range {
-                start: usize::MAX,
-                end: 0,
-            },
-            executable_stack: false,
-        };
-        for h in headers {
-            let start = (info.dlpi_addr + h.p_vaddr) as usize;
-            if h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_W != 0 {
-                object.writable = true;
-            }
-            if h.p_type == libc::PT_LOAD && h.p_flags & libc::PF_X != 0 {
-                object.code.start = object.code.start.min(start);
-                object.code.end = object.code.end.max(start + h.p_memsz as usize);
-            }
-            if h.p_type == libc::PT_GNU_STACK {
-                object.executable_stack = h.p_flags & libc::PF_X != 0;
-            }
-        }
-        all.push(object);
-        0
-    }
-    let mut all: Vec<Object> = Vec::new();
-    // SAFETY: the callback matches what is passed to it, which lives through the call.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut all).cast()) };
-    all
-}
-
 fn function(name: &CStr) -> Option<usize> {
     // SAFETY: a C string.
     let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
     (at != 0).then_some(at)
 }
 
-/// How many nodes were asked for; none if this is not for us.
-fn asked() -> Option<u8> {
+/// Which nodes were asked for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// So many of this machine, forked.
+    Forked(u8),
+    /// Those of the job that hetrun started.
+    Launched,
+}
+
+/// Which nodes were asked for; none if this is not for us.
+fn asked() -> Option<Asked> {
     let value = variable(c"HETMP_NODES")?;
     let count = value.trim().strip_prefix("dsm:")?;
     // A shell, or `timeout`, passes the variables on to the program; what it does itself is none of ours.
     if !hetmp_core::program::uses_openmp() {
         return None;
     }
+    if count == "job" {
+        return Some(Asked::Launched);
+    }
     match count.parse() {
-        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(n),
+        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => Some(Asked::Forked(n)),
         _ => fail(format_args!(
             "HETMP_NODES {value}: dsm:2 to dsm:{} are accepted",
             place::MOST
@@ -195,21 +130,41 @@ fn asked() -> Option<u8> {
     }
 }
 
+/// Finds the job that hetrun started, whose processes are alike. Its number of nodes.
+fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
+    let mut job = match bootstrap::connect() {
+        Ok(job) => job,
+        Err(e) => fail(format_args!("HETMP_NODES dsm:job: {e}")),
+    };
+    let count = match u8::try_from(job.size()) {
+        Ok(n) if (2..=place::MOST).contains(&usize::from(n)) => n,
+        _ => fail(format_args!(
+            "HETMP_NODES dsm:job: a job of {} processes: hetrun --dsm with 2 to {} is accepted",
+            job.size(),
+            place::MOST
+        )),
+    };
+    if let Err(line) = layout::compare(job.as_mut(), all) {
+        job.abort(2, &line);
+    }
+    (count, job)
+}
+
 /// Makes the nodes. Returns in the origin only.
-fn make_nodes(count: u8) {
+fn make_nodes(asked: Asked) {
     if let Some(kind) = variable(c"HETMP_DSM").filter(|k| *k != "uffd") {
         fail(format_args!(
             "HETMP_DSM {kind}: uffd is accepted for programs (sigsegv would let system calls fail on absent pages)"
         ));
     }
-    if variable(c"HETMP_JOB").is_some() {
+    if matches!(asked, Asked::Forked(_)) && variable(c"HETMP_JOB").is_some() {
         fail(format_args!(
-            "HETMP_NODES dsm:{count}: a program that is not started by hetrun is accepted"
+            "HETMP_NODES dsm:N: a program that is not started by hetrun is accepted (hetrun --dsm makes nodes of its own)"
         ));
     }
     let Some(install) = function(c"hetmp_across_install") else {
         fail(format_args!(
-            "HETMP_NODES dsm:{count}: LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted"
+            "HETMP_NODES dsm:N: LD_PRELOAD=libhetmp_dsm.so:libhetmp.so is accepted"
         ));
     };
     let Some(serve) = function(c"hetmp_across_node") else {
@@ -219,7 +174,7 @@ fn make_nodes(count: u8) {
     };
     if std::fs::read_dir("/proc/self/task").is_ok_and(|all| all.count() > 1) {
         report::warn(format_args!(
-            "threads that libraries started before main do not exist in the nodes of dsm:{count}"
+            "threads that libraries started before main do not exist in the nodes of HETMP_NODES=dsm"
         ));
     }
     let all = objects();
@@ -233,31 +188,24 @@ fn make_nodes(count: u8) {
             place::add_runtime(o.code.clone());
         } else if i > 0 && o.writable && !is_system_library(&o.name) {
             fail(format_args!(
-                "HETMP_NODES dsm:{count}: library {}: a program whose own data is all in the executable is accepted",
+                "HETMP_NODES dsm:N: library {}: a program whose own data is all in the executable is accepted",
                 o.name
             ));
         }
     }
-    let executable = all.first().is_some_and(|o| o.executable_stack);
-    let len = usize::from(count) * place::PART;
-    // SAFETY: a reservation of addresses, where the nodes' files will be mapped.
-    let heap = unsafe {
-        libc::mmap(
-            core::ptr::null_mut(),
-            len,
-            libc::PROT_NONE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
+    // SAFETY: no other thread does anything yet that nodes need; the environment was not read by `libhetmp.so`.
+    unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
+    let (count, job) = match asked {
+        Asked::Forked(count) => (count, None),
+        Asked::Launched => {
+            let (count, job) = launched(&all);
+            (count, Some(job))
+        }
     };
-    if heap == libc::MAP_FAILED {
-        fail(format_args!(
-            "HETMP_NODES dsm:{count}: {len} bytes of addresses are needed"
-        ));
+    let executable = all.first().is_some_and(|o| o.executable_stack);
+    if let Err(line) = reserve(count, job.is_some()) {
+        fail(format_args!("{line}"));
     }
-    let heap = heap as usize;
-    place::set(heap, count.into());
     let data = statics::range();
     let mut ranges = vec![Range {
         start: data.start,
@@ -276,18 +224,18 @@ fn make_nodes(count: u8) {
         way: Way::Auto,
         backend: Some(Kind::Uffd),
     };
-    // SAFETY: no other thread does anything yet that nodes need; the environment was not read by `libhetmp.so`.
-    let forked = unsafe {
-        libc::unsetenv(c"HETMP_NODES".as_ptr());
-        fork::fork(count)
+    LAUNCHED.store(job.is_some(), Ordering::Relaxed);
+    let peers = match job {
+        Some(job) => Peers::Launched(Launched(job)),
+        // SAFETY: no other thread does anything yet that nodes need.
+        None => match unsafe { fork::fork(count) } {
+            Ok(forked) => Peers::Forked(forked),
+            Err(e) => fail(format_args!(
+                "HETMP_NODES dsm:{count}: processes are needed ({e})"
+            )),
+        },
     };
-    let forked = match forked {
-        Ok(forked) => forked,
-        Err(e) => fail(format_args!(
-            "HETMP_NODES dsm:{count}: processes are needed ({e})"
-        )),
-    };
-    let me = forked.me;
+    let me = peers.me();
     let mut fill = |alias: *mut u8| {
         if me == 0 {
             // SAFETY: the data is mapped, and the first range of the file is as long.
@@ -295,7 +243,7 @@ fn make_nodes(count: u8) {
         }
     };
     // SAFETY: the program has not begun: nobody uses its data, and `fill` copies it.
-    let driver = match unsafe { driver::start(forked, settings, &mut fill) } {
+    let driver = match unsafe { driver::start(peers, settings, &mut fill) } {
         Ok(driver) => driver,
         Err(e) => fail(format_args!("{e}")),
     };
@@ -305,12 +253,13 @@ fn make_nodes(count: u8) {
     };
     TOGETHER.store(core::ptr::from_ref(together).cast_mut(), Ordering::Release);
     let table: &'static Table = Box::leak(Box::new(Table {
-        version: 1,
+        version: 2,
         me: me.into(),
         nodes: count.into(),
         ask,
         is_shared,
         counts,
+        leave,
     }));
     place::begin(me.into());
     // SAFETY: `libhetmp.so` defines both so.
@@ -325,6 +274,61 @@ fn make_nodes(count: u8) {
             let serve: extern "C" fn() -> ! = core::mem::transmute(serve);
             serve();
         }
+    }
+}
+
+/// Reserves the addresses of the shared heap, where the nodes' files will be mapped: anywhere for nodes that inherit
+/// them, else where neither programs nor libraries are ever put.
+fn reserve(count: u8, fixed: bool) -> Result<(), String> {
+    const FIXED: usize = 0x2000_0000_0000;
+    let len = usize::from(count) * place::PART;
+    let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let mut at = core::ptr::null_mut();
+    if fixed {
+        flags |= libc::MAP_FIXED_NOREPLACE;
+        at = core::ptr::without_provenance_mut(FIXED);
+    }
+    // SAFETY: a reservation of addresses that nobody has.
+    let heap = unsafe { libc::mmap(at, len, libc::PROT_NONE, flags, -1, 0) };
+    if heap == libc::MAP_FAILED {
+        return Err(format!(
+            "HETMP_NODES dsm:{count}: {len} bytes of addresses are needed ({})",
+            std::io::Error::last_os_error()
+        ));
+    }
+    place::set(heap.expose_provenance(), count.into());
+    Ok(())
+}
+
+/// The arguments and the environment in shared memory: the program may keep their addresses.
+///
+/// # Safety
+/// `argv` is the program's; no other thread uses the environment.
+unsafe fn share_arguments(argc: c_int, argv: *mut *mut c_char) -> *mut *mut c_char {
+    extern "C" {
+        static mut environ: *mut *mut c_char;
+    }
+    // SAFETY: both end with a null pointer, and are made of strings; blocks are as large as what is written to them.
+    unsafe {
+        let copy = |from: *mut *mut c_char, count: usize| -> *mut *mut c_char {
+            let to: *mut *mut c_char = SHARED.allocate((count + 1) * 8, 16, true).cast();
+            for i in 0..count {
+                let text = CStr::from_ptr(*from.add(i)).to_bytes_with_nul();
+                let at = SHARED.allocate(text.len(), 16, false);
+                if to.is_null() || at.is_null() {
+                    return from;
+                }
+                at.copy_from_nonoverlapping(text.as_ptr().cast(), text.len());
+                to.add(i).write(at.cast());
+            }
+            to
+        };
+        let mut variables = 0;
+        while !(*environ.add(variables)).is_null() {
+            variables += 1;
+        }
+        environ = copy(environ, variables);
+        copy(argv, usize::try_from(argc).unwrap_or(0))
     }
 }
 
@@ -387,11 +391,13 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         core::mem::transmute(at)
     };
     let rest = [init, fini, loader, stack];
-    let Some(count) = asked() else {
+    let Some(asked) = asked() else {
         // SAFETY: the caller's promise.
         return unsafe { start(main, argc, argv, init, fini, loader, stack) };
     };
-    make_nodes(count);
+    make_nodes(asked);
+    // SAFETY: the arguments are what the loader left; nothing else of the program runs.
+    let argv = unsafe { share_arguments(argc, argv) };
     let begin = Box::leak(Box::new(Begin {
         start,
         main,

@@ -13,7 +13,7 @@ use crate::fork::Forked;
 use crate::space::Space;
 use crate::{Access, Action, Message, Node, NodeId};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use hetmp_core::bootstrap::through;
+use hetmp_core::bootstrap::{through, Job as Exchange};
 use hetmp_core::segment::PAGE;
 use hetmp_core::{report, sys};
 use hetmp_nic::domain::Sizes;
@@ -114,7 +114,35 @@ impl core::fmt::Debug for Driver {
     }
 }
 
-/// Joins the forked nodes to one job, shares the ranges, and starts serving them. Collective. `fill` is called with the
+/// The processes that are to be nodes, before they know each other.
+#[derive(Debug)]
+pub enum Peers {
+    /// Forked from one process: see [`crate::fork`].
+    Forked(Forked),
+    /// Started by a launcher, perhaps on several machines: `hetrun --dsm`.
+    Launched(Launched),
+}
+
+impl Peers {
+    /// This process among them.
+    pub fn me(&self) -> NodeId {
+        match self {
+            Peers::Forked(forked) => forked.me,
+            Peers::Launched(Launched(job)) => job.rank() as NodeId,
+        }
+    }
+}
+
+/// A launcher's exchange of values.
+pub struct Launched(pub Box<dyn Exchange>);
+
+impl core::fmt::Debug for Launched {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Launched({} of {})", self.0.rank(), self.0.size())
+    }
+}
+
+/// Joins the nodes to one job, shares the ranges, and starts serving them. Collective. `fill` is called with the
 /// alias, before the view is mapped: the origin copies there what the ranges hold, at each range's place in the file.
 ///
 /// # Errors
@@ -123,12 +151,19 @@ impl core::fmt::Debug for Driver {
 /// # Safety
 /// Nobody uses the ranges' addresses meanwhile, and what `fill` leaves behind is lost.
 pub unsafe fn start(
-    forked: Forked,
+    peers: Peers,
     settings: Settings,
     fill: &mut dyn FnMut(*mut u8),
 ) -> Result<&'static Driver, String> {
-    let (me, nodes, space) = (forked.me, forked.count, settings.space);
-    let mut exchange = through(forked.exchange()).map_err(|e| e.to_string())?;
+    let (mut exchange, forked) = match peers {
+        Peers::Forked(forked) => {
+            let exchange = through(forked.exchange()).map_err(|e| e.to_string())?;
+            (exchange, Some(forked))
+        }
+        Peers::Launched(Launched(exchange)) => (exchange, None),
+    };
+    let space = settings.space;
+    let (me, nodes) = (exchange.rank() as NodeId, exchange.size() as NodeId);
     let sizes = Sizes {
         ports: 1,
         regions: 4,
@@ -195,7 +230,10 @@ pub unsafe fn start(
     };
     spawn("hetmp-dsm-fault", Box::new(|| driver.serve_faults()))?;
     spawn("hetmp-dsm-msg", Box::new(|| driver.serve_messages()))?;
-    spawn("hetmp-dsm-end", Box::new(move || driver.watch(&forked)))?;
+    // Who launched the nodes sees their ends, and ends the others.
+    if let Some(forked) = forked {
+        spawn("hetmp-dsm-end", Box::new(move || driver.watch(&forked)))?;
+    }
     Ok(driver)
 }
 
@@ -243,6 +281,19 @@ impl Driver {
     /// From now on, the end of other processes is no accident.
     pub fn leave(&self) {
         self.leaving.store(true, Ordering::Release);
+    }
+
+    /// Tells whatever started the job that this process' end is no accident.
+    pub fn take_leave(&self) {
+        self.leave();
+        self.job.leave();
+    }
+
+    /// The program has ended, says the origin: this node ends, too.
+    pub fn end(&self) -> ! {
+        self.take_leave();
+        // SAFETY: _exit has no preconditions; a node runs nothing of its own at the end.
+        unsafe { libc::_exit(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Core> {

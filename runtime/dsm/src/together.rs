@@ -21,13 +21,13 @@ const SLOTS: usize = 256;
 pub enum Op {
     /// Origin: start a region on all nodes: three words, which [`Op::Next`] answers there. Answered at once.
     Fork = 1,
-    /// Origin: answered when all nodes have said [`Op::Done`].
+    /// Origin: answered when all nodes have said [`Op::Done`], with the sums of their words.
     Join,
     /// Node: answered with the words of the next region.
     Next,
     /// Node: its part of the region is over. Answered at once.
     Done,
-    /// Answered when every node asked.
+    /// Answered when every node asked: with the first word of the one node that asked with one that is not 0.
     Barrier,
     /// Answered when nobody else has the lock that the first word names.
     Lock,
@@ -35,6 +35,13 @@ pub enum Op {
     Unlock,
     /// Origin: the words of the last [`Op::Done`] of the node that the first word names.
     Counts,
+    /// Takes iterations of a loop for this node: the loop's number in the region, its iterations, and the multiple in
+    /// which they are handed out. Answered with the first one and the one behind the last; equal if there are no more.
+    Take,
+    /// Takes the lock if nobody has it: answered at once, with 1 or 0.
+    TryLock,
+    /// Origin: the program ends. Answered when all nodes have been told.
+    Leave,
 }
 
 impl Op {
@@ -49,6 +56,9 @@ impl Op {
             Op::Lock,
             Op::Unlock,
             Op::Counts,
+            Op::Take,
+            Op::TryLock,
+            Op::Leave,
         ]
         .into_iter()
         .find(|o| *o as u32 == number)
@@ -69,6 +79,11 @@ enum Tag {
     Lock,
     Granted,
     Unlock,
+    Take,
+    TryLock,
+    /// An answer to what has one at once: the slot, then two words.
+    Answer,
+    Leave,
 }
 
 impl Tag {
@@ -81,6 +96,10 @@ impl Tag {
             Tag::Lock,
             Tag::Granted,
             Tag::Unlock,
+            Tag::Take,
+            Tag::TryLock,
+            Tag::Answer,
+            Tag::Leave,
         ]
         .into_iter()
         .find(|t| *t as u32 == number)
@@ -92,6 +111,8 @@ impl Tag {
 enum Effect {
     Answer(usize, Words),
     Send(NodeId, Tag, Words),
+    /// The program has ended.
+    End,
 }
 
 /// A request or message that cannot be in this state.
@@ -110,6 +131,10 @@ struct State {
     counts: BTreeMap<NodeId, Words>,
     arrived: NodeSet,
     waits_at_barrier: Option<usize>,
+    /// What a node brought to the barrier.
+    carried: u64,
+    /// Loops of the region whose iterations were asked for: how many of each are gone.
+    loops: BTreeMap<u64, u64>,
     /// Locks that are taken, with who waits for each, in the order of asking: node and slot there.
     locks: BTreeMap<u64, VecDeque<(NodeId, u64)>>,
 }
@@ -126,6 +151,8 @@ impl State {
             counts: BTreeMap::new(),
             arrived: NodeSet::default(),
             waits_at_barrier: None,
+            carried: 0,
+            loops: BTreeMap::new(),
             locks: BTreeMap::new(),
         }
     }
@@ -140,6 +167,7 @@ impl State {
         let at_origin = self.me == 0;
         match op {
             Op::Fork if at_origin => {
+                self.loops.clear();
                 out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Fork, words)));
                 out.push(Effect::Answer(slot, words));
             }
@@ -158,7 +186,7 @@ impl State {
             Op::Barrier if self.waits_at_barrier.is_none() => {
                 self.waits_at_barrier = Some(slot);
                 if at_origin {
-                    self.arrive(0, out)?;
+                    self.arrive(0, words[0], out)?;
                 } else {
                     out.push(Effect::Send(0, Tag::Arrived, words));
                 }
@@ -178,6 +206,24 @@ impl State {
                 let counts = self.counts.get(&node).copied().unwrap_or_default();
                 out.push(Effect::Answer(slot, counts));
             }
+            Op::Take if at_origin => {
+                let (first, end) = self.take(words);
+                out.push(Effect::Answer(slot, [first, end, 0]));
+            }
+            Op::Take => {
+                let [number, iterations, grain] = words;
+                let number = number & u64::from(u32::MAX) | (slot as u64) << 32;
+                out.push(Effect::Send(0, Tag::Take, [number, iterations, grain]));
+            }
+            Op::TryLock if at_origin => {
+                let got = self.try_lock(words[0]);
+                out.push(Effect::Answer(slot, [got, 0, 0]));
+            }
+            Op::TryLock => out.push(Effect::Send(0, Tag::TryLock, [words[0], slot as u64, 0])),
+            Op::Leave if at_origin => {
+                out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Leave, words)));
+                out.push(Effect::Answer(slot, words));
+            }
             _ => return Err(Unexpected),
         }
         Ok(())
@@ -190,7 +236,10 @@ impl State {
         words: Words,
         out: &mut Vec<Effect>,
     ) -> Result<(), Unexpected> {
-        let to_origin = matches!(tag, Tag::Done | Tag::Arrived | Tag::Lock | Tag::Unlock);
+        let to_origin = matches!(
+            tag,
+            Tag::Done | Tag::Arrived | Tag::Lock | Tag::Unlock | Tag::Take | Tag::TryLock
+        );
         if to_origin != (self.me == 0) || (!to_origin && from != 0) || from >= self.nodes {
             return Err(Unexpected);
         }
@@ -207,7 +256,7 @@ impl State {
                 self.counts.insert(from, words);
                 self.joined(out);
             }
-            Tag::Arrived => self.arrive(from, out)?,
+            Tag::Arrived => self.arrive(from, words[0], out)?,
             Tag::Released => {
                 let slot = self.waits_at_barrier.take().ok_or(Unexpected)?;
                 out.push(Effect::Answer(slot, words));
@@ -221,8 +270,49 @@ impl State {
                 out.push(Effect::Answer(slot, words));
             }
             Tag::Unlock => self.unlock(words[0], out)?,
+            Tag::Take => {
+                let (first, end) = self.take(words);
+                let answer = [words[0] >> 32, first, end];
+                out.push(Effect::Send(from, Tag::Answer, answer));
+            }
+            Tag::TryLock => {
+                let answer = [words[1], self.try_lock(words[0]), 0];
+                out.push(Effect::Send(from, Tag::Answer, answer));
+            }
+            Tag::Answer => {
+                let slot = usize::try_from(words[0]).map_err(|_| Unexpected)?;
+                if slot >= SLOTS {
+                    return Err(Unexpected);
+                }
+                out.push(Effect::Answer(slot, [words[1], words[2], 0]));
+            }
+            Tag::Leave => out.push(Effect::End),
         }
         Ok(())
+    }
+
+    /// Iterations of a loop for a node: half of what would be its part of the rest, so that nodes which are slower
+    /// than they looked leave the end to others; whole grains.
+    fn take(&mut self, words: Words) -> (u64, u64) {
+        let [number, iterations, grain] = words;
+        let gone = self
+            .loops
+            .entry(number & u64::from(u32::MAX))
+            .or_insert(0);
+        let rest = iterations.saturating_sub(*gone);
+        let grain = grain.max(1);
+        let part = rest / (2 * u64::from(self.nodes)) / grain * grain;
+        let first = *gone;
+        *gone += part.max(grain).min(rest);
+        (first, *gone)
+    }
+
+    fn try_lock(&mut self, key: u64) -> u64 {
+        let free = !self.locks.contains_key(&key);
+        if free {
+            self.locks.insert(key, VecDeque::new());
+        }
+        u64::from(free)
     }
 
     fn next(&mut self, out: &mut Vec<Effect>) {
@@ -238,21 +328,34 @@ impl State {
         if self.done.len() + 1 == u32::from(self.nodes) {
             if let Some(slot) = self.waits_for_join.take() {
                 self.done = NodeSet::default();
-                out.push(Effect::Answer(slot, [0; 3]));
+                let mut all = [0; 3];
+                for words in self.counts.values() {
+                    for (sum, word) in all.iter_mut().zip(words) {
+                        *sum += word;
+                    }
+                }
+                out.push(Effect::Answer(slot, all));
             }
         }
     }
 
-    fn arrive(&mut self, node: NodeId, out: &mut Vec<Effect>) -> Result<(), Unexpected> {
+    fn arrive(
+        &mut self,
+        node: NodeId,
+        carried: u64,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
         if self.arrived.has(node) {
             return Err(Unexpected);
         }
+        self.carried |= carried;
         self.arrived = self.arrived.with(node);
         if self.arrived.len() == u32::from(self.nodes) {
             self.arrived = NodeSet::default();
-            out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Released, [0; 3])));
+            let words = [core::mem::take(&mut self.carried), 0, 0];
+            out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Released, words)));
             let slot = self.waits_at_barrier.take().ok_or(Unexpected)?;
-            out.push(Effect::Answer(slot, [0; 3]));
+            out.push(Effect::Answer(slot, words));
         }
         Ok(())
     }
@@ -441,6 +544,7 @@ impl Together {
                     }
                     self.driver.send(to, tag as u32, &bytes);
                 }
+                Effect::End => self.driver.end(),
             }
         }
     }
@@ -463,6 +567,74 @@ mod tests {
     }
 
     const NONE: Words = [0; 3];
+
+    #[test]
+    fn a_barrier_carries_one_word_to_all() {
+        let mut origin = State::new(0, 2);
+        assert_eq!(ask(&mut origin, 5, Op::Barrier, [77, 0, 0]), []);
+        let words = [77, 0, 0];
+        assert_eq!(
+            tell(&mut origin, 1, Tag::Arrived, NONE),
+            [
+                Effect::Send(1, Tag::Released, words),
+                Effect::Answer(5, words)
+            ]
+        );
+        // And the next one nothing.
+        ask(&mut origin, 5, Op::Barrier, NONE);
+        let out = tell(&mut origin, 1, Tag::Arrived, NONE);
+        assert_eq!(out[1], Effect::Answer(5, NONE));
+    }
+
+    #[test]
+    fn every_iteration_is_taken_once_in_whole_grains() {
+        for (iterations, grain) in [(0, 1), (1, 4), (100, 7), (1000, 1), (64, 64), (65, 16)] {
+            let mut s = State::new(0, 3);
+            let mut next = 0;
+            for turn in 0.. {
+                let node = turn % 3;
+                let out = if node == 0 {
+                    ask(&mut s, 9, Op::Take, [4, iterations, grain])
+                } else {
+                    let number = 4 | 11 << 32;
+                    tell(&mut s, node, Tag::Take, [number, iterations, grain])
+                };
+                let (first, end) = match out[..] {
+                    [Effect::Answer(9, [first, end, 0])] => (first, end),
+                    [Effect::Send(n, Tag::Answer, [11, first, end])] if n == node => (first, end),
+                    ref other => panic!("{other:?}"),
+                };
+                assert_eq!(first, next);
+                assert!(end <= iterations && (end % grain == 0 || end == iterations));
+                next = end;
+                if first == end {
+                    break;
+                }
+            }
+            assert_eq!(next, iterations);
+            assert_eq!(ask(&mut s, 9, Op::Take, [5, 3, 3]).len(), 1, "another loop");
+            assert_eq!(s.loops.len(), 2);
+            ask(&mut s, 0, Op::Fork, NONE);
+            assert!(s.loops.is_empty(), "a region's loops are its own");
+        }
+    }
+
+    #[test]
+    fn a_lock_is_tried() {
+        let mut s = State::new(0, 2);
+        let got = |n| [Effect::Answer(3, [n, 0, 0])];
+        assert_eq!(ask(&mut s, 3, Op::TryLock, [9, 0, 0]), got(1));
+        assert_eq!(ask(&mut s, 3, Op::TryLock, [9, 0, 0]), got(0));
+        assert_eq!(
+            tell(&mut s, 1, Tag::TryLock, [9, 5, 0]),
+            [Effect::Send(1, Tag::Answer, [5, 0, 0])]
+        );
+        ask(&mut s, 3, Op::Unlock, [9, 0, 0]);
+        assert_eq!(
+            tell(&mut s, 1, Tag::TryLock, [9, 5, 0]),
+            [Effect::Send(1, Tag::Answer, [5, 1, 0])]
+        );
+    }
 
     #[test]
     fn a_barrier_needs_every_node_once() {
@@ -535,10 +707,10 @@ mod tests {
             ask(&mut node, 0, Op::Next, NONE),
             [Effect::Answer(0, region)]
         );
-        assert_eq!(tell(&mut origin, 1, Tag::Done, NONE), []);
+        assert_eq!(tell(&mut origin, 1, Tag::Done, [4, 5, 6]), []);
         assert_eq!(
             ask(&mut origin, 1, Op::Join, NONE),
-            [Effect::Answer(1, NONE)]
+            [Effect::Answer(1, [4, 5, 6])]
         );
         assert_eq!(ask(&mut origin, 1, Op::Join, NONE), []);
         let mut out = Vec::new();

@@ -204,7 +204,7 @@ fn origin(args: &str) -> ! {
     let forked = unsafe { fork::fork(count) }.expect("nodes");
     let me = forked.me;
     // SAFETY: nobody uses the range yet, and nothing is in it.
-    let driver = match unsafe { driver::start(forked, settings, &mut |_| {}) } {
+    let driver = match unsafe { driver::start(driver::Peers::Forked(forked), settings, &mut |_| {}) } {
         Ok(driver) => driver,
         Err(e) => {
             eprintln!("hetmp: {e}");

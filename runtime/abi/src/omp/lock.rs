@@ -7,6 +7,7 @@
 use super::alias;
 use crate::entry::{entries, export};
 use hetmp_core::lock::Lock;
+use hetmp_omp::across::table as across;
 use hetmp_omp::lock::{take, NestLock, ThreadNestLock};
 use hetmp_omp::Thread;
 
@@ -29,18 +30,27 @@ entries! {
 
     /// Takes a lock.
     fn omp_set_lock(lock: *const Lock) {
+        if across::is_on() {
+            return across::lock(lock.addr() as u64);
+        }
         // SAFETY: the program passes an initialised lock.
         take(unsafe { &*lock });
     }
 
     /// Gives a lock back.
     fn omp_unset_lock(lock: *const Lock) {
+        if across::is_on() {
+            return across::unlock(lock.addr() as u64);
+        }
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unlock();
     }
 
     /// Takes a lock if it is free.
     fn omp_test_lock(lock: *const Lock) -> i32 {
+        if across::is_on() {
+            return i32::from(across::try_lock(lock.addr() as u64));
+        }
         // SAFETY: the program passes an initialised lock.
         i32::from(unsafe { &*lock }.try_lock())
     }

@@ -24,6 +24,8 @@ pub(crate) struct Run {
     pub(crate) hosts: Option<PathBuf>,
     pub(crate) nodes: Option<String>,
     pub(crate) prefix: bool,
+    /// The processes are the nodes of one program.
+    pub(crate) dsm: bool,
     /// Names, and values where told.
     pub(crate) variables: Vec<(OsString, Option<OsString>)>,
     pub(crate) ssh: Option<String>,
@@ -61,6 +63,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             "-n" | "-np" => run.processes = Some(processes(&value("a number of processes")?)?),
             "--hosts" | "--hostfile" => run.hosts = Some(value("the name of a file")?.into()),
             "--nodes" => run.nodes = Some(plain("--nodes", value("what HETMP_NODES takes")?)?),
+            "--dsm" if bare => run.dsm = true,
             "--prefix" if bare => run.prefix = true,
             "-x" => {
                 let assignment = value("NAME or NAME=VALUE")?;
@@ -78,7 +81,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             }
             _ => {
                 return Err(format!(
-                    "option {text}: -n, --hosts, --nodes, --prefix, -x, --ssh, --remote, --who, \
+                    "option {text}: -n, --hosts, --dsm, --nodes, --prefix, -x, --ssh, --remote, --who, \
                      --version and --help are accepted"
                 ))
             }
@@ -89,6 +92,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     }
     if run.processes.is_none() && run.hosts.is_none() {
         return Err("option -n: missing: a number of processes is accepted".to_owned());
+    }
+    if run.dsm && run.nodes.is_some() {
+        return Err(
+            "option --nodes: with --dsm, each process is a node: none is accepted".to_owned(),
+        );
     }
     Ok(Command::Run(Box::new(run)))
 }
@@ -181,6 +189,10 @@ mod tests {
                 "option -n: missing: a number of processes is accepted",
             ),
             (
+                &["-n", "2", "--dsm", "--nodes", "2", "p"],
+                "option --nodes: with --dsm, each process is a node: none is accepted",
+            ),
+            (
                 &["-x", "=1", "p"],
                 "option -x =1: NAME or NAME=VALUE is accepted",
             ),
@@ -189,7 +201,7 @@ mod tests {
         }
         let text = of(&["--frobnicate", "p"]).unwrap_err();
         assert!(
-            text.starts_with("option --frobnicate: -n, --hosts,"),
+            text.starts_with("option --frobnicate: -n, --hosts, --dsm,"),
             "{text}"
         );
         assert!(of(&["--prefix=1", "p"])

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
 /// Both ends must be the same.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 /// The longest text, and the longest program, argument or variable.
 const TEXT: usize = 256 * 1024;
 /// The longest piece of output or input.
@@ -67,7 +67,8 @@ impl Order {
                     .bytes(plan.directory.as_os_str().as_bytes())
                     .byte(u8::from(plan.nodes.is_some()))
                     .bytes(plan.nodes.as_deref().unwrap_or_default().as_bytes())
-                    .byte(u8::from(plan.whole));
+                    .byte(u8::from(plan.whole))
+                    .byte(u8::from(plan.dsm));
                 frame = words(frame, &plan.program).number(plan.variables.len() as u32);
                 for (name, value) in &plan.variables {
                     frame = frame.bytes(name.as_bytes()).bytes(value.as_bytes());
@@ -99,6 +100,7 @@ impl Order {
                 let directory = word(&mut f)?.into();
                 let (told, nodes) = (f.byte()? != 0, f.text(TEXT)?);
                 let whole = f.byte()? != 0;
+                let dsm = f.byte()? != 0;
                 let n = f.count(4)?;
                 let program = (0..n)
                     .map(|_| word(&mut f))
@@ -119,6 +121,7 @@ impl Order {
                     directory,
                     nodes: told.then_some(nodes),
                     whole,
+                    dsm,
                     program,
                     variables,
                 }))
@@ -254,6 +257,7 @@ mod tests {
                 directory: "/tmp".into(),
                 nodes,
                 whole,
+                dsm: !whole,
                 program: program.into_iter().map(Into::into).collect(),
                 variables: variables.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
             }));

@@ -37,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) nodes: Option<String>,
     /// Whether output goes out in whole lines only.
     pub(crate) whole: bool,
+    /// Whether the processes are nodes of one program.
+    pub(crate) dsm: bool,
     pub(crate) program: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
@@ -112,6 +114,10 @@ impl Host {
         };
         std::thread::spawn(move || Arc::new(door).listen(&listening));
         let files = more_files();
+        let preload = match plan.dsm {
+            true => Some(dsm_preload().map_err(|text| (2, text))?),
+            false => None,
+        };
 
         let mut host = Self {
             groups: Vec::new(),
@@ -150,7 +156,14 @@ impl Host {
                 command.env("HETMP_NODES", node.to_string());
                 cpus = node.cpus.words().to_vec();
             }
-            prepare(&mut command, cpus, files);
+            if let Some(preload) = &preload {
+                // What lazy binding would write lies in memory that the nodes share.
+                command
+                    .env("LD_PRELOAD", preload)
+                    .env("LD_BIND_NOW", "1")
+                    .env("HETMP_NODES", "dsm:job");
+            }
+            prepare(&mut command, cpus, files, plan.dsm);
             match command.spawn() {
                 Ok(child) => host.adopt(rank, child, plan.whole, report, output),
                 Err(error) => {
@@ -263,8 +276,41 @@ fn more_files() -> Option<libc::rlimit> {
     Some(before)
 }
 
+/// `LD_PRELOAD` of a node: both libraries, which come with this command, before what is set already.
+fn dsm_preload() -> Result<OsString, String> {
+    let mut value = OsString::new();
+    for name in ["libhetmp_dsm.so", "libhetmp.so"] {
+        let path = super::library::beside_this_command(name)
+            .ok_or_else(|| format!("library {name}: beside this hetrun it is needed for --dsm"))?;
+        value.push(path);
+        value.push(":");
+    }
+    value.push(std::env::var_os("LD_PRELOAD").unwrap_or_default());
+    Ok(value)
+}
+
+/// Has the program's objects lie at the same addresses on every machine: no randomisation, and the same distance
+/// between the stack and what is mapped below it, which follows the stack's limit. Where it fails, the nodes say
+/// whose addresses differ.
+fn same_addresses() {
+    /// Below the least distance that the kernel keeps (128 MiB).
+    const STACK: libc::rlim_t = 8 << 20;
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: attributes of this process, and a live record.
+    unsafe {
+        libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong);
+        if libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) == 0 && limit.rlim_cur > STACK {
+            limit.rlim_cur = STACK;
+            libc::setrlimit(libc::RLIMIT_STACK, &raw const limit);
+        }
+    }
+}
+
 /// What happens in the new process before its program runs.
-fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>) {
+fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>, dsm: bool) {
     // SAFETY: getpid has no preconditions.
     let parent = unsafe { libc::getpid() };
     let before = move || {
@@ -275,6 +321,9 @@ fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>) {
         if unsafe { libc::getppid() } != parent {
             // hetrun ended before the line above.
             return Err(std::io::ErrorKind::BrokenPipe.into());
+        }
+        if dsm {
+            same_addresses();
         }
         if let Some(files) = &files {
             // SAFETY: a live record.

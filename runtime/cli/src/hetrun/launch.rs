@@ -138,6 +138,11 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
         places.push(("localhost".to_owned(), true, address, count));
     }
     let size: u32 = places.iter().map(|place| place.3).sum();
+    if run.dsm && !(2..=8).contains(&size) {
+        return Err(bad(format!(
+            "option --dsm: {size} processes: 2 to 8 nodes are accepted"
+        )));
+    }
     let directory: PathBuf = std::env::current_dir()
         .map_err(|error| failed(format!("this folder: one that exists is needed ({error})")))?;
     let secret = super::random().map_err(failed)?;
@@ -154,6 +159,7 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
                 directory: directory.clone(),
                 nodes: run.nodes.clone(),
                 whole: size > 1 || run.prefix,
+                dsm: run.dsm,
                 program: run.program.clone(),
                 variables: variables(run, here),
             },

@@ -19,6 +19,8 @@ mod frames;
 mod host;
 mod hosts;
 mod launch;
+#[path = "../library.rs"]
+mod library;
 mod output;
 mod remote;
 mod signals;

@@ -126,14 +126,21 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     program::check(&path)?;
     let mut command = Command::new(&path);
     command.arg0(words[0]).args(&words[1..]);
-    command.env(
-        "LD_PRELOAD",
-        preload(&library, std::env::var_os("LD_PRELOAD")),
-    );
+    let dsm = dsm_nodes(arguments.nodes.as_deref())?;
+    let second = match dsm {
+        Some(_) => Some(second_library(&library)?),
+        None => None,
+    };
+    let ours: Vec<&Path> = second.as_deref().into_iter().chain([&*library]).collect();
+    command.env("LD_PRELOAD", preload(&ours, std::env::var_os("LD_PRELOAD")));
     if let Some(threads) = &arguments.threads {
         command.env("OMP_NUM_THREADS", numbers(threads)?);
     }
     let nodes = match &arguments.nodes {
+        Some(value) if dsm.is_some() => {
+            command.env("HETMP_NODES", value);
+            Nodes::discover(&machine)
+        }
         Some(value) => {
             command.env("HETMP_NODES", value);
             Nodes::parse(value.as_bytes(), &machine)
@@ -153,6 +160,8 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         Some(schedule) => {
             command.env("HETMP_SCHEDULE", schedule);
         }
+        // Nodes with memory of their own divide a loop as the program says.
+        None if dsm.is_some() => {}
         None if !said("HETMP_SCHEDULE") && !said("OMP_SCHEDULE") => {
             let choice = choice::schedule(&nodes, &machine);
             if let Some(schedule) = choice.schedule {
@@ -189,6 +198,38 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
         trace: arguments.trace.as_deref(),
     };
     watch::run(command, &path, &wanted)
+}
+
+/// The nodes with memory of their own that the option, or else the variable, asks for. The library would refuse a bad
+/// number as well, but only in the program.
+fn dsm_nodes(option: Option<&OsStr>) -> Result<Option<u8>, Refusal> {
+    let variable = std::env::var_os("HETMP_NODES");
+    let (name, value) = match option {
+        Some(value) => ("option --nodes", value),
+        None => ("HETMP_NODES", variable.as_deref().unwrap_or_default()),
+    };
+    let text = value.to_string_lossy();
+    let Some(count) = text.trim().strip_prefix("dsm:") else {
+        return Ok(None);
+    };
+    match count.parse() {
+        Ok(n) if (2..=8).contains(&n) => Ok(Some(n)),
+        _ => Err(Refusal::usage(format_args!(
+            "{name} {text}: dsm:2 to dsm:8 are accepted"
+        ))),
+    }
+}
+
+/// `libhetmp_dsm.so`, beside the library that is preloaded.
+fn second_library(library: &Path) -> Result<PathBuf, Refusal> {
+    let beside = library.with_file_name("libhetmp_dsm.so");
+    if beside.is_file() {
+        return Ok(beside);
+    }
+    Err(Refusal::usage(format_args!(
+        "library {}: not there: it is needed for nodes with memory of their own, dsm:N",
+        beside.display()
+    )))
 }
 
 /// `OMP_NUM_THREADS`: the library would go on with its default, where an option is refused.
@@ -241,13 +282,7 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
 /// `libgomp.so.1`, the same file in an installed tree, is the name that threadpoolctl and joblib look for.
 fn beside_this_command() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
-    let command = std::env::current_exe().ok()?;
-    let folder = command.parent()?;
-    let candidates = [folder.parent()?.join("lib"), folder.to_owned()];
-    let library = candidates
-        .iter()
-        .map(|folder| folder.join("libhetmp.so"))
-        .find(|path| path.is_file())?;
+    let library = crate::library::beside_this_command("libhetmp.so")?;
     let inode = |path: &Path| path.metadata().ok().map(|m| (m.dev(), m.ino()));
     let known = library.with_file_name("libgomp.so.1");
     if inode(&known).is_some() && inode(&known) == inode(&library) {
@@ -257,12 +292,19 @@ fn beside_this_command() -> Option<PathBuf> {
     }
 }
 
-/// Ours comes before what is preloaded already, and once.
-fn preload(library: &Path, before: Option<OsString>) -> OsString {
-    let mut value = library.as_os_str().to_owned();
+/// Ours come before what is preloaded already, and once.
+fn preload(ours: &[&Path], before: Option<OsString>) -> OsString {
+    let mut value = OsString::new();
+    for library in ours {
+        if !value.is_empty() {
+            value.push(":");
+        }
+        value.push(library);
+    }
     let others = before.unwrap_or_default();
     for other in others.as_bytes().split(|byte| matches!(byte, b':' | b' ')) {
-        if !other.is_empty() && other != library.as_os_str().as_bytes() {
+        let is_ours = |library: &&Path| library.as_os_str().as_bytes() == other;
+        if !other.is_empty() && !ours.iter().any(is_ours) {
             value.push(":");
             value.push(OsStr::from_bytes(other));
         }
@@ -277,8 +319,14 @@ mod tests {
     #[test]
     fn the_library_comes_first_and_once() {
         let ours = Path::new("/l/libhetmp.so");
-        let with = |before: &str| preload(ours, Some(before.into()));
-        assert_eq!(preload(ours, None), "/l/libhetmp.so");
+        let with = |before: &str| preload(&[ours], Some(before.into()));
+        assert_eq!(preload(&[ours], None), "/l/libhetmp.so");
+        let both = [Path::new("/l/libhetmp_dsm.so"), ours];
+        let other = "/l/libhetmp.so:/a.so:/l/libhetmp_dsm.so";
+        assert_eq!(
+            preload(&both, Some(other.into())),
+            "/l/libhetmp_dsm.so:/l/libhetmp.so:/a.so"
+        );
         assert_eq!(with(""), "/l/libhetmp.so");
         assert_eq!(with("/a.so /b.so"), "/l/libhetmp.so:/a.so:/b.so");
         assert_eq!(with("/a.so:/l/libhetmp.so"), "/l/libhetmp.so:/a.so");

@@ -1,7 +1,7 @@
 //! Critical sections (OpenMP 5.1, section 2.19.1) and the lock of atomics that the compiler cannot
 //! do inline.
 
-use crate::across::{self, is_on};
+use crate::across::table::{self as across, is_on};
 use crate::sync::lock::take;
 use hetmp_core::lock::Lock;
 use hetmp_core::sync::CacheLine;

@@ -167,16 +167,17 @@ impl Team {
         self.members.len() as u32
     }
 
-    /// Makes it this node's part of a region of `total` threads; `singles` is where its count of `single` constructs
-    /// begins. Only while nobody is in the team.
-    pub(crate) fn cross(&self, total: u32, singles: u32) {
+    /// Makes it this node's part of a region of `total` threads, `absent` of which are on other nodes, whose tasks start
+    /// with `icv`; `singles` is where its count of `single` constructs begins. Only while nobody is in the team.
+    pub(crate) fn cross(&self, total: u32, absent: u32, singles: u32, icv: Icv) {
         let s = &self.shared;
         s.across.set(true);
         s.nthreads.set(total);
         s.level.set(1);
         s.active_level.set(1);
-        s.icv.set(init::globals().icv);
+        s.icv.set(icv);
         self.tasks.begin_region();
+        self.works.restart_without(absent);
         self.singles.store(singles, Ordering::Relaxed);
     }
 
@@ -241,6 +242,12 @@ impl Team {
     #[inline(always)]
     pub(crate) fn is_virtual(&self) -> bool {
         self.shared.is_virtual.get()
+    }
+
+    /// Are the members a part of a region's threads, the rest of which are in other processes?
+    #[inline(always)]
+    pub(crate) fn is_across(&self) -> bool {
+        self.shared.across.get()
     }
 
     /// The team around this one and the number there of the thread that opened this one.

@@ -39,9 +39,9 @@ impl Placement {
 /// # Safety
 /// As for [`fork`].
 pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    if first.is_none() && across::is_on() {
+    if first.is_none() && across::table::is_on() {
         // SAFETY: the caller makes the promise that `fork` asks for.
-        if let Some(n) = unsafe { across::parallel(th, region) } {
+        if let Some(n) = unsafe { across::parallel(th, region, None) } {
             return n;
         }
     }

@@ -255,7 +255,7 @@ pub fn barrier(th: &Thread) -> bool {
         return false;
     }
     if team.shared.across.get() {
-        crate::across::barrier();
+        crate::across::local::barrier(core::ptr::null_mut());
         return false;
     }
     th.leave_program(Reason::Barrier);

@@ -177,11 +177,13 @@ impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
     }
 
     /// Makes all nodes free. Only while no thread is in the block.
-    fn renew(&self) {
+    ///
+    /// `absent` threads count as having left already.
+    fn renew(&self, absent: u32) {
         let l = &self.link;
         let round = l.round.load(Ordering::Relaxed).wrapping_add(ROUND);
         l.round.store(round, Ordering::Relaxed);
-        l.left.store(0, Ordering::Relaxed);
+        l.left.store(absent, Ordering::Relaxed);
         l.next.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
 }
@@ -250,6 +252,8 @@ pub(crate) struct Chain<N: Node, const BLOCK: usize> {
     /// All blocks.
     all: Blocks<N, BLOCK>,
     lock: Brief,
+    /// Threads of the team that are in other processes: a block is recycled without them. Written between regions.
+    absent: AtomicU32,
     /// Some node holds memory of its own, or there are many blocks.
     heavy: AtomicBool,
 }
@@ -262,6 +266,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
             free: UnsafeCell::new(Vec::new()),
             all: UnsafeCell::new(Vec::new()),
             lock: Brief::new(),
+            absent: AtomicU32::new(0),
             heavy: AtomicBool::new(false),
         }
     }
@@ -337,12 +342,18 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
             let free = &mut *self.free.get();
             free.clear();
             for block in &*self.all.get() {
-                block.as_ref().renew();
+                block.as_ref().renew(self.absent.load(Ordering::Relaxed));
                 free.push(*block);
             }
         }
         self.start.set(Pos::NOWHERE);
         self.lighten();
+    }
+
+    /// From now on `absent` of a team's threads never come: in a region that crosses processes. Only while no other
+    /// thread is in the team, and before [`Chain::restart`].
+    pub(crate) fn expect_less(&self, absent: u32) {
+        self.absent.store(absent, Ordering::Relaxed);
     }
 
     /// Marks that some node holds memory, so that it is freed when the region ends.
@@ -406,7 +417,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         // SAFETY: linked blocks are live, and this thread has yet to leave the next one.
         let to = unsafe { &*next }.start();
         if block.link.left.fetch_add(1, Ordering::AcqRel) + 1 == nthreads {
-            block.renew();
+            block.renew(self.absent.load(Ordering::Relaxed));
             self.put_back(NonNull::from(block));
         }
         to
@@ -422,7 +433,14 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
             return block;
         }
         // SAFETY: `into_raw` is never null.
-        let block = unsafe { NonNull::new_unchecked(Box::into_raw(Block::new())) };
+        let block: NonNull<Block<N, BLOCK>> =
+            unsafe { NonNull::new_unchecked(Box::into_raw(Block::new())) };
+        let absent = self.absent.load(Ordering::Relaxed);
+        // SAFETY: nobody else knows the block.
+        unsafe { block.as_ref() }
+            .link
+            .left
+            .store(absent, Ordering::Relaxed);
         self.lock.lock();
         // SAFETY: the lock is held.
         let made = unsafe {

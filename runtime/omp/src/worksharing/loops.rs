@@ -5,8 +5,10 @@
 //! are taken from the state in the construct's node and turned into values of the program's loop
 //! variable. Signed and unsigned loops differ only in how the ABI makes [`LoopBounds`].
 
+use crate::across::local::{self as across, Construct};
+use crate::across::table::is_on;
 use crate::boundary::Reason;
-use crate::cancel::{self, Construct};
+use crate::cancel;
 use crate::icv::SchedKind;
 use crate::team::members::Team;
 use crate::team::placement;
@@ -56,7 +58,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         work.chunk.set(0);
         return;
     }
-    if !in_order && n > 0 && !team.is_virtual() && choose::may_replace(l.clause, run) {
+    if !in_order && n > 0 && !team.is_virtual() && !team.is_across() && choose::may_replace(l.clause, run) {
         // SAFETY: the node is this thread's alone.
         let pieces = unsafe { &mut *work.pieces.get() };
         if choose::settled(th, team, nthreads, l, run, pieces) {
@@ -71,6 +73,14 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             work.kind.set(Kind::Ours);
             return;
         }
+    }
+    if team.is_across() && clause != Clause::Static {
+        let guided = matches!(clause, Clause::Guided | Clause::GuidedWhole);
+        // SAFETY: the node is this thread's alone.
+        unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, l.key)) };
+        team.works.note_heavy();
+        work.kind.set(Kind::Ours);
+        return;
     }
     work.chunk.set(chunk);
     match clause {
@@ -220,8 +230,8 @@ fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
     let ours = unsafe { (*work.ours.get()).as_deref() }?;
     th.leave_program(Reason::Pieces);
     let gone = || {
-        cancel::is_cancelled(th, Construct::Worksharing)
-            || cancel::is_cancelled(th, Construct::Parallel)
+        cancel::is_cancelled(th, cancel::Construct::Worksharing)
+            || cancel::is_cancelled(th, cancel::Construct::Parallel)
     };
     let range = match ours.next(th.tid() as usize, &gone) {
         Next::Range(range) => Some(range),
@@ -270,6 +280,13 @@ pub fn end_cancel(th: &Thread) -> bool {
     team::barrier(th)
 }
 
+/// [`prepare_in`] on a node of a region that crosses nodes.
+fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &Construct) {
+    if let Construct::Loop(l) = first {
+        prepare_in(work, th, team, nthreads, l);
+    }
+}
+
 /// Opens a region whose threads start in the loop `l`, without running it on the calling thread.
 ///
 /// # Safety
@@ -292,6 +309,13 @@ pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
 /// As for [`placement::parallel`].
 pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
+    if is_on() && matches!(l.order, Order::None | Order::Monotonic) {
+        let first = (prepare_first as across::Prepare, Construct::Loop(*l));
+        // SAFETY: the caller makes the promise that `placement::parallel` asks for.
+        if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
+            return;
+        }
+    }
     // SAFETY: the caller's promise.
     unsafe {
         placement::parallel(

@@ -1,6 +1,7 @@
 //! The `single` construct (OpenMP 5.1, section 2.10.2), with and without `copyprivate`, and
 //! `scope` with task reductions (section 2.9).
 
+use crate::across::local as across;
 use crate::team::region as team;
 use crate::thread::Thread;
 use crate::worksharing::construct::{self, Extras};
@@ -49,6 +50,12 @@ fn prepare(work: &Work) {
 /// first, by the time that a release takes to reach the other one. So it hesitates a little, in
 /// proportion to the time since it copied.
 pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
+    if th.team().is_across() {
+        if construct::enter_single(th) {
+            return None;
+        }
+        return Some(across::barrier(core::ptr::null_mut()));
+    }
     let hesitate = |claimed: &dyn Fn() -> bool| {
         let copied = th.copied_at.get();
         if copied == 0 {
@@ -74,6 +81,10 @@ pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
 
 /// Ends a `single copyprivate` in the executing thread: gives `data` to the others.
 pub fn copy_end(th: &Thread, data: *mut libc::c_void) {
+    if th.team().is_across() {
+        across::barrier(data);
+        return;
+    }
     if let Some(work) = construct::current(th) {
         work.copyprivate.set(data);
     }

@@ -247,6 +247,12 @@ impl WorkChain {
         self.chain.restart();
     }
 
+    /// The same, for a region `absent` threads of which will never come here.
+    pub(crate) fn restart_without(&self, absent: u32) {
+        self.chain.expect_less(absent);
+        self.restart();
+    }
+
     /// Marks that some construct holds memory, so that it is freed when the region ends.
     pub(crate) fn note_heavy(&self) {
         self.chain.note_heavy();

@@ -1,0 +1,96 @@
+//! Are two processes alike enough to be nodes of one program?
+//!
+//! The program's data holds addresses: of its functions, of the libraries' (in its table of procedures), of objects in the C
+//! library. They mean the same in every process only if the same files lie at the same addresses, and if the
+//! C library chooses the same variants of its functions, which it does by the processor's features. Forked nodes are
+//! alike by birth; those that were started on several machines compare.
+
+use crate::objects::Object;
+use core::fmt::Write as _;
+use hetmp_core::bootstrap::Job;
+use hetmp_core::object::Place;
+
+/// What is compared, as people read it.
+fn identity(object: &Object) -> String {
+    let id = Place::of(object.code.start)
+        .map(|p| p.build_id)
+        .filter(|id| !id.is_empty());
+    let id = match id {
+        Some(id) => id.iter().fold(String::new(), |mut text, byte| {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        }),
+        None => format!("{:016x}", checksum(object)),
+    };
+    let name = match object.name.rsplit('/').next().unwrap_or_default() {
+        "" => "program",
+        name => name,
+    };
+    format!("{name} {id} at {:#x}", object.base)
+}
+
+/// Of the code of an object without a build-id (FNV-1a).
+fn checksum(object: &Object) -> u64 {
+    let code = object.code.clone();
+    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+    let at: *const u8 = core::ptr::with_exposed_provenance(code.start);
+    for i in 0..code.len() {
+        // SAFETY: executable segments of a loaded object, which lie side by side.
+        let byte = unsafe { at.add(i).read() };
+        sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    sum
+}
+
+/// What the C library looks at when it chooses variants of its functions.
+fn processor() -> String {
+    use core::arch::x86_64::{__cpuid, __cpuid_count};
+    // Safe functions since Rust 1.87 or so, unsafe ones in the oldest that is supported.
+    #[allow(unused_unsafe)]
+    // SAFETY: every x86-64 processor has the instruction.
+    let (basic, first, seventh) = unsafe { (__cpuid(0), __cpuid(1), __cpuid_count(7, 0)) };
+    format!(
+        "processor {:x}-{:x}-{:x} {:08x} {:08x} {:08x} {:08x}",
+        basic.ebx, basic.edx, basic.ecx, first.ecx, first.edx, seventh.ebx, seventh.ecx
+    )
+}
+
+/// Compares this process with rank 0. Collective.
+///
+/// # Errors
+/// One line that names what differs.
+pub(crate) fn compare(job: &mut dyn Job, objects: &[Object]) -> Result<(), String> {
+    let text = |e: hetmp_core::bootstrap::Error| e.to_string();
+    let mut mine = vec![processor()];
+    mine.extend(objects.iter().filter(|o| !o.code.is_empty()).map(identity));
+    let rank = job.rank();
+    if rank == 0 {
+        job.put("dsm.count", mine.len().to_string().as_bytes())
+            .map_err(text)?;
+        for (i, line) in mine.iter().enumerate() {
+            job.put(&format!("dsm.object.{i}"), line.as_bytes())
+                .map_err(text)?;
+        }
+    }
+    job.fence().map_err(text)?;
+    if rank == 0 {
+        return Ok(());
+    }
+    let mut of_origin = |key: &str| -> Result<String, String> {
+        let value = job.get(0, key).map_err(text)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&value).into_owned())
+    };
+    let count: usize = of_origin("dsm.count")?.parse().unwrap_or(0);
+    for i in 0..count.max(mine.len()) {
+        let theirs = of_origin(&format!("dsm.object.{i}"))?;
+        let here = mine.get(i).map_or("nothing", String::as_str);
+        let theirs = if theirs.is_empty() { "nothing" } else { &theirs };
+        if here != theirs {
+            return Err(format!(
+                "node {rank}: {here}: {theirs}, as on node 0, is accepted: the same files at the same addresses, on like processors"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,292 @@
+//! This node's part of a region: its threads, and where they meet.
+//!
+//! # What a thread of such a region may touch
+//! It runs on a shared stack, pages of which come and go. So it holds no lock that the threads which serve pages take: all
+//! that it does with other nodes is [`Table::ask`], and with threads of its own node, atomics and locks in this library's
+//! own memory.
+
+use super::shares::Shares;
+use super::table::{ask, table, Table, BARRIER, DONE};
+use crate::icv::Icv;
+use crate::team::members::{Outlined, Team};
+use crate::thread::Thread;
+use crate::worksharing::kinds::Loop;
+use crate::worksharing::work::{Work, WorkPos};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use hetmp_core::{report, sys};
+
+/// The construct that a region's threads start in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Construct {
+    /// A loop.
+    Loop(Loop),
+    /// So many sections.
+    Sections(u32),
+}
+
+/// Fills in the node of the first construct.
+pub(crate) type Prepare = fn(&Thread, &Team, &Work, u32, &Construct);
+
+/// What a region is begun with on every node. It lies on the opener's stack, which is shared, until the join. All nodes
+/// have this library's code at the same address, so a function pointer means the same everywhere.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    /// Threads, on all nodes.
+    pub(super) total: u32,
+    /// What the threads' tasks start with.
+    pub(super) icv: Icv,
+    /// What they start in.
+    pub(super) first: Option<(Prepare, Construct)>,
+}
+
+/// What the node's threads run.
+#[derive(Clone, Copy)]
+struct Part {
+    entry: usize,
+    data: usize,
+    total: u32,
+    /// The number of this node's first thread.
+    first: u32,
+    work: *const Work,
+    pos: WorkPos,
+}
+
+/// What the threads of this node run, and where they meet.
+pub(super) struct Local {
+    /// Written by one thread while the others wait for `start`.
+    part: UnsafeCell<Part>,
+    /// Threads of the region on this node.
+    threads: AtomicU32,
+    /// Grows with each region.
+    start: AtomicU32,
+    /// Threads that came to the barrier, and barriers that are over.
+    arrived: AtomicU32,
+    passed: AtomicU32,
+    /// A word for the next barrier, and what the last one brought.
+    given: AtomicU64,
+    received: AtomicU64,
+    /// Loops that were begun in the region.
+    loops: AtomicU64,
+    /// The team that the threads are in.
+    team: AtomicPtr<Team>,
+    /// Threads made.
+    made: AtomicU32,
+}
+
+// SAFETY: `part` is written in `open`, while no thread is in a region, and read by threads that have seen `start` grow after
+// that; the rest is atomic.
+unsafe impl Sync for Local {}
+
+pub(super) static LOCAL: Local = Local {
+    part: UnsafeCell::new(Part {
+        entry: 0,
+        data: 0,
+        total: 0,
+        first: 0,
+        work: core::ptr::null(),
+        pos: WorkPos::NOWHERE,
+    }),
+    threads: AtomicU32::new(0),
+    start: AtomicU32::new(0),
+    arrived: AtomicU32::new(0),
+    passed: AtomicU32::new(0),
+    given: AtomicU64::new(0),
+    received: AtomicU64::new(0),
+    loops: AtomicU64::new(0),
+    team: AtomicPtr::new(core::ptr::null_mut()),
+    made: AtomicU32::new(0),
+};
+
+/// How often a thread looks before it sleeps.
+const LOOKS: u32 = 2000;
+
+fn wait_while(word: &AtomicU32, seen: u32) {
+    for _ in 0..LOOKS {
+        if word.load(Ordering::Acquire) != seen {
+            return;
+        }
+        hetmp_core::sync::pause();
+    }
+    while word.load(Ordering::Acquire) == seen {
+        sys::futex_wait(word, seen);
+    }
+}
+
+fn advance(word: &AtomicU32) {
+    word.fetch_add(1, Ordering::AcqRel);
+    sys::futex_wake(word.as_ptr(), i32::MAX);
+}
+
+/// The part of `total` threads that begins on `node`, of `nodes`.
+fn first_of(node: u32, nodes: u32, total: u32) -> u32 {
+    (u64::from(node) * u64::from(total) / u64::from(nodes)) as u32
+}
+
+impl Local {
+    /// All threads of this node come here; the last one runs `last` before any goes on. True in that thread.
+    pub(super) fn meet(&self, last: impl FnOnce()) -> bool {
+        let passed = self.passed.load(Ordering::Acquire);
+        let threads = self.threads.load(Ordering::Relaxed);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == threads {
+            self.arrived.store(0, Ordering::Relaxed);
+            last();
+            advance(&self.passed);
+            return true;
+        }
+        wait_while(&self.passed, passed);
+        false
+    }
+
+    /// A barrier of all nodes. What one thread brings, if it is not 0, all get.
+    fn barrier(&self, word: u64) -> u64 {
+        if word != 0 {
+            self.given.store(word, Ordering::Relaxed);
+        }
+        self.meet(|| {
+            if let Some(t) = table() {
+                let given = self.given.swap(0, Ordering::Relaxed);
+                let [received, ..] = ask(t, BARRIER, [given, 0, 0]);
+                self.received.store(received, Ordering::Relaxed);
+            }
+        });
+        // The next barrier is over only when this thread has come to it.
+        self.received.load(Ordering::Relaxed)
+    }
+
+    /// Prepares this node's part of a region, and starts its threads but for the first `own`.
+    pub(super) fn open(&self, t: &Table, entry: u64, data: u64, opening: &Opening, own: u32) {
+        let total = opening.total;
+        let first = first_of(t.me, t.nodes, total);
+        let threads = first_of(t.me + 1, t.nodes, total) - first;
+        let mut team = self.team.load(Ordering::Relaxed);
+        // SAFETY: null, or leaked below; nobody else is in the team between regions.
+        if unsafe { team.as_ref() }.is_none_or(|t| t.capacity() < threads) {
+            team = Box::into_raw(Box::new(Team::new(threads)));
+            self.team.store(team, Ordering::Relaxed);
+        }
+        // SAFETY: not null any more, and never freed.
+        let team = unsafe { &*team };
+        // The origin executes every `single`: elsewhere the count never fits.
+        let singles = if t.me == 0 { 0 } else { u32::MAX / 2 };
+        team.cross(total, total - threads, singles, opening.icv);
+        self.loops.store(0, Ordering::Relaxed);
+        self.threads.store(threads, Ordering::Relaxed);
+        let mut part = Part {
+            entry: entry as usize,
+            data: data as usize,
+            total,
+            first,
+            work: core::ptr::null(),
+            pos: team.works.position(),
+        };
+        if let Some((prepare, construct)) = &opening.first {
+            let (work, next) = team.works.at(part.pos);
+            work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
+            (part.work, part.pos) = (work, next);
+        }
+        // SAFETY: every thread waits for `start`.
+        unsafe { self.part.get().write(part) };
+        let made = self.made.load(Ordering::Relaxed);
+        for worker in made.max(own)..threads {
+            let seen = self.start.load(Ordering::Relaxed);
+            let body = move || LOCAL.work(worker, seen);
+            if let Err(e) = hetmp_core::thread::start(c"hetmp-across", body) {
+                report::warn(format_args!("node {}: thread of a region: {e}", t.me));
+                // SAFETY: _exit has no preconditions. The other nodes wait for this thread, and end, too.
+                unsafe { libc::_exit(1) }
+            }
+            self.made.store(worker + 1, Ordering::Relaxed);
+        }
+        advance(&self.start);
+    }
+
+    fn work(&self, worker: u32, mut seen: u32) {
+        loop {
+            wait_while(&self.start, seen);
+            seen = self.start.load(Ordering::Acquire);
+            if worker < self.threads.load(Ordering::Relaxed) {
+                self.run(worker);
+                let Some(t) = table() else { return };
+                // The origin starts the next region when every node has said that its part is over: after this.
+                if self.meet(|| ()) && t.me != 0 {
+                    close(t);
+                }
+            }
+        }
+    }
+
+    /// Runs the region as this node's thread `worker`.
+    pub(super) fn run(&self, worker: u32) {
+        let th = Thread::current();
+        let saved = th.save();
+        // SAFETY: set by `open`, which happened before the start.
+        let (team, part) = unsafe { (&*self.team.load(Ordering::Relaxed), *self.part.get()) };
+        th.become_member(team, worker, part.total);
+        th.ctx.tid.set(part.first + worker);
+        th.ctx.work.set(part.work);
+        th.ctx.pos.set(part.pos);
+        let data: *mut libc::c_void = core::ptr::with_exposed_provenance_mut(part.data);
+        // SAFETY: an outlined function of the program, from the region that the origin opened.
+        unsafe {
+            let entry: Outlined = core::mem::transmute(part.entry);
+            below(entry, data);
+        }
+        th.member().implicit.end_implicit();
+        th.restore(&saved);
+    }
+}
+
+/// A node's part is over: what its threads printed comes before what the origin prints next.
+fn close(t: &Table) {
+    // SAFETY: null means all streams.
+    unsafe { libc::fflush(core::ptr::null_mut()) };
+    let mut counts = [0; 3];
+    (t.counts)(counts.as_mut_ptr());
+    ask(t, DONE, counts);
+}
+
+/// Calls the function from at least a page below the caller's frame: otherwise the frames of the origin's first thread
+/// would share a page with the region's data, which all nodes read.
+///
+/// # Safety
+/// `entry` may be called with `data`.
+#[inline(never)]
+unsafe fn below(entry: Outlined, data: *mut libc::c_void) {
+    let room = [const { core::mem::MaybeUninit::<u8>::uninit() }; 4096];
+    core::hint::black_box(&room);
+    // SAFETY: the caller's promise.
+    unsafe { entry(data) };
+    core::hint::black_box(&room);
+}
+
+/// A barrier of a region that crosses nodes. What one thread of all brings, if it is not null, all get.
+#[cold]
+pub(crate) fn barrier(word: *mut libc::c_void) -> *mut libc::c_void {
+    let word = LOCAL.barrier(word.expose_provenance() as u64);
+    core::ptr::with_exposed_provenance_mut(word as usize)
+}
+
+/// The next loop of this region, whose iterations all nodes share. Called by the first thread of each node that comes
+/// to the loop, in the order in which all threads meet the region's loops.
+pub(crate) fn share(iterations: u64, chunk: u64, guided: bool, key: usize) -> Box<Shares> {
+    let number = LOCAL.loops.fetch_add(1, Ordering::Relaxed);
+    let threads = LOCAL.threads.load(Ordering::Relaxed);
+    Box::new(Shares::new(number, iterations, chunk, guided, threads, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_of;
+
+    #[test]
+    fn every_thread_is_on_one_node() {
+        for (nodes, total) in [(2, 2), (2, 5), (3, 7), (8, 8), (3, 100)] {
+            assert_eq!(first_of(0, nodes, total), 0);
+            assert_eq!(first_of(nodes, nodes, total), total);
+            for node in 0..nodes {
+                assert!(first_of(node, nodes, total) < first_of(node + 1, nodes, total));
+            }
+        }
+    }
+}

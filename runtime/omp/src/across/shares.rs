@@ -1,0 +1,105 @@
+//! Loops whose iterations the runtime hands out, and sections, in a region that crosses nodes.
+//!
+//! The origin keeps how many of a loop's iterations are gone. A node takes a share of the rest by message, and its
+//! threads take chunks of that: so one message serves many chunks. A node's shares come in ascending order, and so do a
+//! thread's chunks.
+
+use super::table::{ask, table, TAKE};
+use crate::worksharing::kinds::{Next, NodeSchedule};
+use hetmp_sched::ranges::Range;
+use std::sync::{Mutex, PoisonError};
+
+/// A loop on this node.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    /// Of the loop among those of its region, the same on all nodes.
+    number: u64,
+    iterations: u64,
+    chunk: u64,
+    /// Chunks shrink with the rest of the share, down to `chunk`.
+    guided: bool,
+    /// Threads of this node.
+    threads: u64,
+    key: usize,
+    pool: Mutex<Pool>,
+}
+
+/// What this node took and nobody works on.
+#[derive(Debug)]
+struct Pool {
+    rest: Range,
+    over: bool,
+}
+
+impl Shares {
+    pub(crate) fn new(
+        number: u64,
+        iterations: u64,
+        chunk: u64,
+        guided: bool,
+        threads: u32,
+        key: usize,
+    ) -> Shares {
+        Shares {
+            number,
+            iterations,
+            chunk: chunk.max(1),
+            guided,
+            threads: u64::from(threads.max(1)),
+            key,
+            pool: Mutex::new(Pool {
+                rest: Range::new(0, 0),
+                over: false,
+            }),
+        }
+    }
+
+    /// Iterations of a chunk: at least one iteration, at most the share.
+    fn cut(&self, rest: Range) -> u64 {
+        let wanted = if self.guided {
+            (rest.len() / (2 * self.threads)).max(self.chunk)
+        } else {
+            self.chunk
+        };
+        wanted.min(rest.len())
+    }
+}
+
+impl NodeSchedule for Shares {
+    fn next(&self, _seat: usize, _gone: &dyn Fn() -> bool) -> Next {
+        // Held while the origin is asked: the others of this node wait for the same answer.
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if pool.rest.is_empty() && !pool.over {
+            if let Some(t) = table() {
+                let [first, end, _] = ask(t, TAKE, [self.number, self.iterations, self.chunk]);
+                pool.rest = Range::new(first, end.max(first));
+            }
+            pool.over = pool.rest.is_empty();
+        }
+        if pool.over {
+            return Next::Done;
+        }
+        let start = pool.rest.start;
+        let end = start + self.cut(pool.rest);
+        pool.rest.start = end;
+        Next::Range(Range::new(start, end))
+    }
+
+    fn key(&self) -> usize {
+        self.key
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_stay_within_the_share() {
+        let dynamic = Shares::new(0, 100, 7, false, 2, 0);
+        let cut = |s: &Shares, n| s.cut(Range::new(10, 10 + n));
+        assert_eq!((cut(&dynamic, 20), cut(&dynamic, 5)), (7, 5));
+        let guided = Shares::new(0, 100, 3, true, 2, 0);
+        assert_eq!((cut(&guided, 40), cut(&guided, 8), cut(&guided, 2)), (10, 3, 2));
+    }
+}
