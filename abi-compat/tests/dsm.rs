@@ -4,53 +4,62 @@
 
 use hetmp_abi_compat::library::{fresh, root, target_dir};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(240);
 
-/// `LD_PRELOAD` of both libraries, the second one built beside the first.
-fn preload() -> &'static OsString {
-    static BOTH: OnceLock<OsString> = OnceLock::new();
-    BOTH.get_or_init(|| {
-        let first = fresh();
+/// A file of the release build: what the tests of nodes need is built once.
+fn built(name: &str) -> PathBuf {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
         let out = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--release",
-                "--quiet",
-                "--package",
-                "hetmp-dsm-preload",
-            ])
+            .args(["build", "--release", "--quiet"])
+            .args(["--package", "hetmp-dsm-preload", "--package", "hetmp-cli"])
             .current_dir(root())
             .env("CARGO_TARGET_DIR", target_dir())
             .output()
             .expect("cargo starts");
         let text = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.success(), "libhetmp_dsm.so: {text}");
-        let mut both = OsString::from(target_dir().join("release/libhetmp_dsm.so"));
-        both.push(":");
-        both.push(first);
-        both
-    })
+        assert!(out.status.success(), "libhetmp_dsm.so, hetrun: {text}");
+    });
+    target_dir().join("release").join(name)
 }
 
+/// `LD_PRELOAD` of both libraries.
+fn preload() -> OsString {
+    let mut both = OsString::from(built("libhetmp_dsm.so"));
+    both.push(":");
+    both.push(fresh());
+    both
+}
+
+/// Compiles by the compiler of the file's language.
 fn compile(source: &str, flags: &[&str]) -> PathBuf {
     let folder = target_dir().join("dsm-tests");
     std::fs::create_dir_all(&folder).expect("a folder");
     // Tests run side by side: each way to compile has a file of its own.
     let name = format!("{source}{}", flags.concat()).replace(['/', '.'], "_");
     let program = folder.join(name);
-    let out = Command::new("gcc")
+    let compiler = match source.rsplit('.').next() {
+        Some("cpp") => "g++",
+        Some("f90") => "gfortran",
+        _ => "gcc",
+    };
+    let out = Command::new(compiler)
         .args(["-O2", "-fopenmp", "-Ic-tests/kernels", source, "-o"])
         .arg(&program)
         .args(flags)
         .arg("-lm")
+        // Fortran's module files.
+        .arg(format!("-I{}", folder.display()))
         .current_dir(root())
         .output()
-        .expect("gcc");
+        .expect("a compiler");
     assert!(
         out.status.success(),
         "{}",
@@ -70,8 +79,15 @@ fn run(program: &PathBuf, args: &[&str], nodes: u32, more: &[(&str, &str)]) -> O
             .env("HETMP_VERBOSE", "1");
     }
     command.envs(more.iter().copied());
+    finish(command, program, nodes)
+}
+
+/// Waits for its end, and returns what it wrote.
+fn finish(mut command: Command, program: &Path, tag: u32) -> Output {
     // To files: a node that outlived the program must not keep a pipe open.
-    let base = program.with_extension(format!("{nodes}-{}", std::process::id()));
+    static RUNS: AtomicU32 = AtomicU32::new(0);
+    let run = RUNS.fetch_add(1, Ordering::Relaxed);
+    let base = program.with_extension(format!("{tag}-{run}-{}", std::process::id()));
     let (out, err) = (base.with_extension("out"), base.with_extension("err"));
     let file = |p: &PathBuf| std::fs::File::create(p).expect("a file");
     let mut child = command
@@ -115,13 +131,21 @@ fn skipped(output: &Output) -> bool {
 
 /// The same output as under libgomp; every node faulted.
 fn same(source: &str, args: &[&str], nodes: u32) {
+    same_with(source, args, nodes, &[]);
+}
+
+fn same_with(source: &str, args: &[&str], nodes: u32, more: &[(&str, &str)]) {
     let program = compile(source, &[]);
     let expected = run(&program, args, 0, &[]);
     assert!(expected.status.success(), "under libgomp");
-    let got = run(&program, args, nodes, &[]);
-    if skipped(&got) {
-        return;
+    let got = run(&program, args, nodes, more);
+    if !skipped(&got) {
+        is_same(&got, &expected, nodes);
     }
+}
+
+/// The same output, and faults of every node.
+fn is_same(got: &Output, expected: &Output, nodes: u32) {
     let said = String::from_utf8_lossy(&got.stderr);
     assert!(got.status.success(), "{}: {said}", got.status);
     assert_eq!(
@@ -129,7 +153,7 @@ fn same(source: &str, args: &[&str], nodes: u32) {
         String::from_utf8_lossy(&expected.stdout),
         "{said}"
     );
-    for node in 1..nodes {
+    for node in 0..nodes {
         let line = said
             .lines()
             .find(|l| l.contains(&format!("dsm: node {node}: ")))
@@ -156,6 +180,338 @@ fn cg_on_two_nodes() {
 fn constructs_on_two_and_four_nodes() {
     same("c-tests/dsm/constructs.c", &[], 2);
     same("c-tests/dsm/constructs.c", &[], 4);
+}
+
+#[test]
+fn what_the_runtime_hands_out_crosses() {
+    for nodes in [2, 3, 4] {
+        same("c-tests/dsm/shared.c", &[], nodes);
+    }
+}
+
+#[test]
+fn every_form_of_allocation() {
+    // The nested function is called by its address, which nobody vouches for.
+    same_with("c-tests/dsm/memory.c", &[], 2, &[("HETMP_DSM_TRUST", "1")]);
+    same("c-tests/dsm/memory.c", &[], 3);
+}
+
+#[test]
+fn objects_of_cplusplus() {
+    same("c-tests/dsm/objects.cpp", &["word"], 2);
+    same("c-tests/dsm/objects.cpp", &[], 4);
+}
+
+#[test]
+fn common_blocks_of_fortran() {
+    same("c-tests/dsm/common.f90", &[], 2);
+    same("c-tests/dsm/common.f90", &[], 3);
+}
+
+#[test]
+fn calls_that_cannot_be_fail_and_say_so() {
+    let program = compile("c-tests/dsm/refusals.c", &[]);
+    let library = program.with_extension("so");
+    let out = Command::new("gcc")
+        .args(["-shared", "-fPIC", "-x", "c", "/dev/null", "-o"])
+        .arg(&library)
+        .output()
+        .expect("gcc");
+    assert!(out.status.success());
+    let file = program.with_extension("file");
+    let args = [&library, &file].map(|p| p.to_str().expect("a name"));
+    let got = run(&program, &args, 2, &[]);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(
+        String::from_utf8_lossy(&got.stdout),
+        "fork Function not implemented\ndlopen refused\nsystem library opened\nshared file refused\n\
+         private file some text\nfrom a shell\nsystem 0, sum 4\n",
+        "{said}"
+    );
+    for text in ["fork: posix_spawn and system", "dlopen ", "mmap MAP_SHARED"] {
+        let lines = said.lines().filter(|l| l.contains(text)).count();
+        assert_eq!(lines, 1, "{text}: {said}");
+    }
+}
+
+/// A preload of the first library alone finds the second one beside it, and the program begins again.
+#[test]
+fn the_second_library_is_found() {
+    let program = compile("c-tests/dsm/objects.cpp", &["-DFOUND"]);
+    let expected = run(&program, &["an argument"], 0, &[]);
+    let one = fresh().as_os_str().to_str().expect("a path");
+    if fresh().with_file_name("libhetmp_dsm.so") != built("libhetmp_dsm.so") {
+        println!("skipped: libhetmp_dsm.so is not beside {one}");
+        return;
+    }
+    let got = run(&program, &["an argument"], 2, &[("LD_PRELOAD", one)]);
+    if !skipped(&got) {
+        is_same(&got, &expected, 2);
+    }
+    // A copy of the library elsewhere has none beside it.
+    let alone = program.with_extension("alone");
+    std::fs::create_dir_all(&alone).expect("a folder");
+    let copy = alone.join("libhetmp.so");
+    std::fs::copy(fresh(), &copy).expect("a copy");
+    let path = copy.to_str().expect("a path");
+    let got = run(&program, &[], 2, &[("LD_PRELOAD", path)]);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(2), "{said}");
+    assert_eq!(
+        said.trim_end(),
+        "hetmp: HETMP_NODES dsm:2: libhetmp_dsm.so is needed, beside libhetmp.so or in LD_PRELOAD before it"
+    );
+    std::fs::remove_dir_all(&alone).expect("removed");
+}
+
+/// The commands set both preloads.
+#[test]
+fn hetmp_run_makes_nodes() {
+    let program = compile("c-tests/dsm/shared.c", &["-DBY_HETMP_RUN"]);
+    let expected = run(&program, &[], 0, &[]);
+    let mut command = Command::new(built("hetmp"));
+    command
+        .args(["run", "--nodes", "dsm:2", "--verbose", "--threads", "4"])
+        .arg("--library")
+        .arg(fresh())
+        .arg(&program);
+    // It looks beside the library, and the tests may use one from elsewhere.
+    let beside = fresh().with_file_name("libhetmp_dsm.so");
+    if !beside.exists() {
+        println!("skipped: no {}", beside.display());
+        return;
+    }
+    let got = finish(command, &program, 2);
+    if !skipped(&got) {
+        is_same(&got, &expected, 2);
+    }
+}
+
+/// hetrun starts each node by itself: nothing is inherited.
+#[test]
+fn hetrun_makes_nodes_of_started_processes() {
+    if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
+        println!("skipped: libhetmp.so is not beside hetrun");
+        return;
+    }
+    for (source, nodes) in [("c-tests/dsm/shared.c", 2), ("c-tests/dsm/objects.cpp", 3)] {
+        let program = compile(source, &["-DBY_HETRUN"]);
+        let expected = run(&program, &[], 0, &[]);
+        let mut command = Command::new(built("hetrun"));
+        command
+            .args(["--dsm", "-n", &nodes.to_string()])
+            .arg(&program)
+            .env("OMP_NUM_THREADS", "4")
+            .env("HETMP_VERBOSE", "1");
+        let got = finish(command, &program, nodes);
+        if !skipped(&got) {
+            is_same(&got, &expected, nodes);
+        }
+    }
+}
+
+/// Network name spaces `a` and `b` of a private network; they go away with it. What is started in one has processes
+/// and System V memory of its own, too: nothing but the network is common.
+struct Network {
+    spaces: [String; 2],
+    folder: PathBuf,
+}
+
+const ADDRESSES: [&str; 2] = ["10.215.7.1", "10.215.7.2"];
+
+impl Network {
+    /// `None`, and a line that says why, where such a network cannot be made.
+    fn new() -> Option<Network> {
+        let id = std::process::id();
+        let spaces = [format!("hda{id}"), format!("hdb{id}")];
+        let folder = target_dir().join(format!("dsm-tests/net-{id}"));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let [a, b] = spaces.clone();
+        let script = format!(
+            "while :; do case $1 in -*) shift ;; *) break ;; esac; done\n\
+             case $1 in {}) space={a} ;; {}) space={b} ;; *) exit 255 ;; esac\nshift\n\
+             exec ip netns exec $space unshare --pid --ipc --fork --kill-child --mount-proc sh -c \"$*\"\n",
+            ADDRESSES[0], ADDRESSES[1]
+        );
+        std::fs::write(folder.join("ssh"), script).expect("written");
+        let hosts = format!("{}\n{}\n", ADDRESSES[0], ADDRESSES[1]);
+        std::fs::write(folder.join("hosts"), hosts).expect("written");
+        let network = Network { spaces, folder };
+        let try_it = |program: &str, arguments: &str| {
+            let output = Command::new(program).args(arguments.split(' ')).output();
+            let why = match output {
+                Ok(output) if output.status.success() => return true,
+                Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                Err(error) => error.to_string(),
+            };
+            println!("skipped: {program} {arguments}: {why}");
+            false
+        };
+        let ip = |arguments: &str| try_it("ip", arguments);
+        let made = try_it(
+            "unshare",
+            "--pid --ipc --fork --kill-child --mount-proc true",
+        ) && ip(&format!("netns add {a}"))
+            && ip(&format!("netns add {b}"))
+            && ip(&format!(
+                "link add v0 netns {a} type veth peer name v0 netns {b}"
+            ))
+            && ip(&format!("-n {a} addr add {}/24 dev v0", ADDRESSES[0]))
+            && ip(&format!("-n {b} addr add {}/24 dev v0", ADDRESSES[1]))
+            && ip(&format!("-n {a} link set v0 up"))
+            && ip(&format!("-n {b} link set v0 up"));
+        made.then_some(network)
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for space in &self.spaces {
+            let _ = Command::new("ip").args(["netns", "del", space]).output();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[test]
+fn two_hosts_run_one_program() {
+    if built("hetrun").with_file_name("libhetmp.so") != *fresh() {
+        println!("skipped: libhetmp.so is not beside hetrun");
+        return;
+    }
+    let Some(network) = Network::new() else {
+        return;
+    };
+    for (source, arguments) in [
+        ("c-tests/dsm/shared.c", &[][..]),
+        ("c-tests/kernels/ep.c", &["S"]),
+        ("c-tests/dsm/common.f90", &[]),
+    ] {
+        let program = compile(source, &["-DON_TWO_HOSTS"]);
+        let expected = run(&program, arguments, 0, &[]);
+        let mut command = Command::new(built("hetrun"));
+        let ssh = format!("sh {} -T", network.folder.join("ssh").display());
+        command
+            .args(["--dsm", "--ssh", &ssh, "--hosts"])
+            .arg(network.folder.join("hosts"))
+            .arg(&program)
+            .args(arguments)
+            .env("OMP_NUM_THREADS", "4")
+            .env("HETMP_VERBOSE", "1");
+        let got = finish(command, &program, 7);
+        if skipped(&got) {
+            return;
+        }
+        is_same(&got, &expected, 2);
+    }
+}
+
+/// As in containers whose profile forbids userfaultfd: one line, nothing else happens.
+#[test]
+fn a_refused_userfaultfd_is_one_line() {
+    let program = compile("c-tests/dsm/shared.c", &["-DREFUSED"]);
+    let mut command = Command::new(&program);
+    command
+        .env("LD_PRELOAD", preload())
+        .env("HETMP_NODES", "dsm:3");
+    // SAFETY: runs between fork and exec: system calls only.
+    unsafe { command.pre_exec(forbid_userfaultfd) };
+    let got = finish(command, &program, 6);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(2), "{said}");
+    assert!(
+        said.starts_with("hetmp: HETMP_DSM uffd: root, access to /dev/userfaultfd"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(got.stdout.is_empty());
+}
+
+/// Has the kernel refuse the system call, and the device's request, for this process and its children.
+fn forbid_userfaultfd() -> std::io::Result<()> {
+    const fn step(code: u32, jt: u8, jf: u8, k: u32) -> libc::sock_filter {
+        libc::sock_filter {
+            code: code as u16,
+            jt,
+            jf,
+            k,
+        }
+    }
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    let answer = libc::BPF_RET | libc::BPF_K;
+    let refuse = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+    // struct seccomp_data: the number at 0, the arguments' low words at 16, 24, ...
+    let mut steps = [
+        step(load, 0, 0, 0),
+        step(equal, 3, 0, libc::SYS_userfaultfd as u32),
+        step(equal, 0, 3, libc::SYS_ioctl as u32),
+        step(load, 0, 0, 24),
+        step(equal, 0, 1, 0xaa00),
+        step(answer, 0, 0, refuse),
+        step(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog {
+        len: steps.len() as u16,
+        filter: steps.as_mut_ptr(),
+    };
+    // SAFETY: a live program of that many steps.
+    let failed = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+            || libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::SECCOMP_MODE_FILTER,
+                &raw const program,
+            ) != 0
+    };
+    if failed {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// A shell in between gives each rank another program.
+#[test]
+fn different_programs_are_no_nodes_of_one() {
+    let program = compile("c-tests/dsm/shared.c", &["-DOF_RANK_0"]);
+    let other = compile("c-tests/dsm/shared.c", &["-DOF_RANK_1", "-O1"]);
+    let line = format!(
+        "[ $HETRUN_RANK = 0 ] && exec {}; exec {}",
+        program.display(),
+        other.display()
+    );
+    let mut command = Command::new(built("hetrun"));
+    command.args(["--dsm", "-n", "2", "sh", "-c", &line]);
+    let got = finish(command, &program, 9);
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(2), "{said}");
+    assert!(
+        said.contains("node 1: program ") && said.contains("as on node 0, is accepted"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    assert!(got.stdout.is_empty());
+}
+
+#[test]
+fn a_killed_node_of_hetrun_ends_the_job() {
+    let program = compile("c-tests/dsm/killed.c", &["-DBY_HETRUN"]);
+    let mut command = Command::new(built("hetrun"));
+    command
+        .args(["--dsm", "-n", "2"])
+        .arg(&program)
+        .env("HETMP_DSM_TRUST", "1");
+    let got = finish(command, &program, 8);
+    if skipped(&got) {
+        return;
+    }
+    let said = String::from_utf8_lossy(&got.stderr);
+    assert_eq!(got.status.code(), Some(137), "{said}");
+    assert!(said.contains("rank 1: ended by signal 9"), "{said}");
+    assert!(got.stdout.is_empty());
 }
 
 #[test]
@@ -240,7 +596,8 @@ fn what_cannot_be_is_refused_with_one_line() {
         "dsm:2 to dsm:8 are accepted",
     );
     refused(&[("HETMP_DSM", "sigsegv")], "uffd is accepted");
-    let both = preload().to_string_lossy();
+    let both = preload();
+    let both = both.to_string_lossy();
     let one = both.split(':').next().unwrap_or("");
     refused(
         &[("LD_PRELOAD", one)],

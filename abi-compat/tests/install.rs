@@ -154,6 +154,7 @@ fn a_program_runs_on_the_installed_library() {
     assert!(named.is_file(), "a symbolic link would hide the name");
     assert_eq!(ours.ino(), named.ino());
     assert!(prefix.join("bin/hetmp").is_file());
+    assert!(prefix.join("lib/libhetmp_dsm.so").is_file());
     let left: Vec<_> = fs::read_dir(prefix.join("lib"))
         .unwrap()
         .flatten()

@@ -46,8 +46,10 @@ fn checksum(object: &Object) -> u64 {
 /// What the C library looks at when it chooses variants of its functions.
 fn processor() -> String {
     use core::arch::x86_64::{__cpuid, __cpuid_count};
-    // Safe functions since Rust 1.87 or so, unsafe ones in the oldest that is supported.
-    #[allow(unused_unsafe)]
+    #[allow(
+        unused_unsafe,
+        reason = "safe functions in newer versions of Rust than the oldest that is supported"
+    )]
     // SAFETY: every x86-64 processor has the instruction.
     let (basic, first, seventh) = unsafe { (__cpuid(0), __cpuid(1), __cpuid_count(7, 0)) };
     format!(
@@ -85,7 +87,11 @@ pub(crate) fn compare(job: &mut dyn Job, objects: &[Object]) -> Result<(), Strin
     for i in 0..count.max(mine.len()) {
         let theirs = of_origin(&format!("dsm.object.{i}"))?;
         let here = mine.get(i).map_or("nothing", String::as_str);
-        let theirs = if theirs.is_empty() { "nothing" } else { &theirs };
+        let theirs = if theirs.is_empty() {
+            "nothing"
+        } else {
+            &theirs
+        };
         if here != theirs {
             return Err(format!(
                 "node {rank}: {here}: {theirs}, as on node 0, is accepted: the same files at the same addresses, on like processors"

@@ -10,7 +10,7 @@ use hetmp_core::segment::PAGE;
 use hetmp_core::{report, statics};
 use hetmp_nic::job::Way;
 use libc::c_int;
-use pages::backend::Kind;
+use pages::backend::{probe_uffd, Kind};
 use pages::driver::{self, Launched, Peers, Settings};
 use pages::fork;
 use pages::space::{Range, Space};
@@ -144,7 +144,8 @@ fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
             place::MOST
         )),
     };
-    if let Err(line) = layout::compare(job.as_mut(), all) {
+    // hetrun prints the first line that it is told.
+    if let Err(line) = probe_uffd().and_then(|()| layout::compare(job.as_mut(), all)) {
         job.abort(2, &line);
     }
     (count, job)
@@ -196,7 +197,12 @@ fn make_nodes(asked: Asked) {
     // SAFETY: no other thread does anything yet that nodes need; the environment was not read by `libhetmp.so`.
     unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
     let (count, job) = match asked {
-        Asked::Forked(count) => (count, None),
+        Asked::Forked(count) => {
+            if let Err(line) = probe_uffd() {
+                fail(format_args!("{line}"));
+            }
+            (count, None)
+        }
         Asked::Launched => {
             let (count, job) = launched(&all);
             (count, Some(job))

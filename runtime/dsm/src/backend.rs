@@ -77,6 +77,20 @@ pub trait Backend: Send + Sync {
     fn wake(&self, address: usize);
 }
 
+fn no_uffd(error: &std::io::Error) -> String {
+    format!(
+        "HETMP_DSM uffd: root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or later, is needed ({error})"
+    )
+}
+
+/// Can this process have userfaultfd? To be asked before there are several, each of which would say so.
+///
+/// # Errors
+/// One line.
+pub fn probe_uffd() -> Result<(), String> {
+    uffd::Uffd::probe().map_err(|e| no_uffd(&e))
+}
+
 /// Watches the view of `space`, mapped before, as node `me`; `alias` maps the whole file. Without `asked` the first
 /// backend that works.
 ///
@@ -94,9 +108,7 @@ pub unsafe fn start(
     let uffd = || -> Result<Box<dyn Backend>, String> {
         match uffd::Uffd::start(space, alias) {
             Ok(backend) => Ok(Box::new(backend)),
-            Err(e) => Err(format!(
-                "HETMP_DSM uffd: root, access to /dev/userfaultfd, or vm.unprivileged_userfaultfd=1, on Linux 6.4 or later, is needed ({e})"
-            )),
+            Err(e) => Err(no_uffd(&e)),
         }
     };
     let sigsegv = || -> Result<Box<dyn Backend>, String> {

@@ -295,10 +295,7 @@ impl State {
     /// than they looked leave the end to others; whole grains.
     fn take(&mut self, words: Words) -> (u64, u64) {
         let [number, iterations, grain] = words;
-        let gone = self
-            .loops
-            .entry(number & u64::from(u32::MAX))
-            .or_insert(0);
+        let gone = self.loops.entry(number & u64::from(u32::MAX)).or_insert(0);
         let rest = iterations.saturating_sub(*gone);
         let grain = grain.max(1);
         let part = rest / (2 * u64::from(self.nodes)) / grain * grain;

@@ -204,13 +204,14 @@ fn origin(args: &str) -> ! {
     let forked = unsafe { fork::fork(count) }.expect("nodes");
     let me = forked.me;
     // SAFETY: nobody uses the range yet, and nothing is in it.
-    let driver = match unsafe { driver::start(driver::Peers::Forked(forked), settings, &mut |_| {}) } {
-        Ok(driver) => driver,
-        Err(e) => {
-            eprintln!("hetmp: {e}");
-            std::process::exit(2);
-        }
-    };
+    let driver =
+        match unsafe { driver::start(driver::Peers::Forked(forked), settings, &mut |_| {}) } {
+            Ok(driver) => driver,
+            Err(e) => {
+                eprintln!("hetmp: {e}");
+                std::process::exit(2);
+            }
+        };
     if args.get(4) == Some(&"die") && me == 1 {
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(300));

@@ -97,9 +97,12 @@ mod tests {
     #[test]
     fn chunks_stay_within_the_share() {
         let dynamic = Shares::new(0, 100, 7, false, 2, 0);
-        let cut = |s: &Shares, n| s.cut(Range::new(10, 10 + n));
+        let cut = |s: &Shares, n: u64| s.cut(Range::new(10, 10 + n));
         assert_eq!((cut(&dynamic, 20), cut(&dynamic, 5)), (7, 5));
         let guided = Shares::new(0, 100, 3, true, 2, 0);
-        assert_eq!((cut(&guided, 40), cut(&guided, 8), cut(&guided, 2)), (10, 3, 2));
+        assert_eq!(
+            (cut(&guided, 40), cut(&guided, 8), cut(&guided, 2)),
+            (10, 3, 2)
+        );
     }
 }

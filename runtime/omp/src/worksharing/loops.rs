@@ -58,7 +58,12 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         work.chunk.set(0);
         return;
     }
-    if !in_order && n > 0 && !team.is_virtual() && !team.is_across() && choose::may_replace(l.clause, run) {
+    if !in_order
+        && n > 0
+        && !team.is_virtual()
+        && !team.is_across()
+        && choose::may_replace(l.clause, run)
+    {
         // SAFETY: the node is this thread's alone.
         let pieces = unsafe { &mut *work.pieces.get() };
         if choose::settled(th, team, nthreads, l, run, pieces) {
