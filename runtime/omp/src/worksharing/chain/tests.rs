@@ -120,6 +120,29 @@ fn threads_that_stay_together_need_two_blocks() {
     }
 }
 
+/// As in a region that crosses processes: two threads of a team of five are here.
+#[test]
+fn blocks_are_recycled_without_threads_that_never_come() {
+    let team = Team(Chain::new());
+    team.0.expect_less(3);
+    team.0.restart();
+    let start = Start(team.0.position());
+    let barrier = Barrier::new(2);
+    std::thread::scope(|s| {
+        for _ in 0..2 {
+            let (team, barrier) = (&team, &barrier);
+            s.spawn(move || {
+                let mut pos = start.pos();
+                for i in 0..500 {
+                    walk(team, &mut pos, 5, i * 7, 7);
+                    barrier.wait();
+                }
+            });
+        }
+    });
+    assert!(team.0.blocks() <= 4, "{}", team.0.blocks());
+}
+
 #[test]
 fn a_combined_construct_takes_its_node_for_all() {
     let team = Team(Chain::new());
