@@ -1,0 +1,91 @@
+#!/bin/sh
+# `scripts/bench dsm`: what a program on several nodes costs. Sourced by nobody: run by scripts/bench, at the root.
+set -eu
+usage() {
+    cat <<'TEXT'
+usage: scripts/bench dsm [--quick] [--rounds N]
+
+Builds both libraries and compiles c-tests/bench/dsm_bench.c and the kernel EP with
+gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
+  1. two nodes of this machine: a page fault by kind, a message's round trip, a barrier;
+     medians of the rounds' medians, with their range, and the 99th percentile;
+  2. EP with one thread on one node, and with two threads on two nodes.
+Needs two CPUs, userfaultfd, and an idle machine: on a busy one a fault waits for a core.
+TEXT
+}
+
+rounds=5
+size=A
+while [ $# -gt 0 ]; do
+    case $1 in
+    --quick)
+        rounds=2
+        size=S
+        ;;
+    --rounds)
+        [ $# -gt 1 ] || {
+            echo "hetmp: option --rounds: a number is accepted" >&2
+            exit 2
+        }
+        rounds=$2
+        shift
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *)
+        echo "hetmp: option $1: --quick, --rounds and --help are accepted" >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+case $rounds in
+'' | *[!0-9]* | 0)
+    echo "hetmp: option --rounds $rounds: a positive number is accepted" >&2
+    exit 2
+    ;;
+esac
+
+target=${CARGO_TARGET_DIR:-target}
+cargo build --quiet --release -p hetmp -p hetmp-dsm-preload -p hetmp-cli
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+gcc -O2 -fopenmp c-tests/bench/dsm_bench.c -o "$scratch/faults"
+gcc -O2 -fopenmp -Ic-tests/kernels c-tests/kernels/ep.c -o "$scratch/ep" -lm
+hetmp=$target/release/hetmp
+
+for round in $(seq "$rounds"); do
+    "$hetmp" run --nodes dsm:2 --threads 2 "$scratch/faults" >>"$scratch/faults.txt"
+    for nodes in 1 dsm:2; do
+        threads=${nodes#dsm:}
+        "$hetmp" run --nodes "$nodes" --threads "$threads" "$scratch/ep" "$size" 2>&1 >"$scratch/ep.$threads" |
+            sed -n "s/.*seconds=\([0-9.]*\).*/ep-$threads \1/p" >>"$scratch/ep.txt"
+    done
+    cmp -s "$scratch/ep.1" "$scratch/ep.2" || {
+        echo "hetmp: round $round: EP printed something else on two nodes" >&2
+        exit 1
+    }
+done
+
+# Median, smallest and largest of a column of the lines with a name.
+of() { # FILE NAME COLUMN
+    awk -v name="$2" -v column="$3" '$1 == name { print $column }' "$1" | sort -n |
+        awk '{ v[NR] = $1 } END { printf "%.2f (%.2f-%.2f)", v[int((NR + 1) / 2)], v[1], v[NR] }'
+}
+median() { of "$1" "$2" "$3" | cut -d' ' -f1; }
+
+echo "| two nodes of this machine | median of $rounds, us | 99th percentile, us | over a round trip |"
+echo "| --- | --- | --- | --- |"
+trip=$(median "$scratch/faults.txt" round-trip 2)
+for kind in local read upgrade dirty round-trip barrier; do
+    one=$(median "$scratch/faults.txt" $kind 2)
+    ratio=$(awk -v a="$one" -v b="$trip" 'BEGIN { printf "%.2f", a / b }')
+    echo "| $kind | $(of "$scratch/faults.txt" $kind 2) | $(of "$scratch/faults.txt" $kind 3) | $ratio |"
+done
+one=$(median "$scratch/ep.txt" ep-1 2)
+two=$(median "$scratch/ep.txt" ep-2 2)
+echo
+echo "EP $size: one thread $(of "$scratch/ep.txt" ep-1 2) s, two nodes $(of "$scratch/ep.txt" ep-2 2) s:" \
+    "$(awk -v a="$one" -v b="$two" 'BEGIN { printf "%.2f", a / b }') times as fast"
