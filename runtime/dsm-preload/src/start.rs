@@ -77,6 +77,7 @@ extern "C" fn leave() {
     if LAUNCHED.load(Ordering::Relaxed) {
         together().driver().leave();
         together().ask(Op::Leave, [0; 3]);
+        together().driver().flush();
         together().driver().take_leave();
     }
 }

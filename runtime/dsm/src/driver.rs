@@ -283,6 +283,19 @@ impl Driver {
         self.leaving.store(true, Ordering::Release);
     }
 
+    /// Waits until everything that was sent has come: a process that ends takes what is under way along.
+    pub fn flush(&self) {
+        loop {
+            let mut core = self.lock();
+            core.link.ring();
+            if core.link.initiator().is_quiet() {
+                return;
+            }
+            drop(core);
+            std::thread::sleep(std::time::Duration::from_micros(50));
+        }
+    }
+
     /// Tells whatever started the job that this process' end is no accident.
     pub fn take_leave(&self) {
         self.leave();
