@@ -189,6 +189,32 @@ fn what_the_runtime_hands_out_crosses() {
     }
 }
 
+/// Regions with entries that know nothing of other nodes stay at the origin, and say which entry that is.
+#[test]
+fn what_does_not_cross_stays() {
+    for (source, entry) in [
+        ("c-tests/lock_nest.c", "omp_test_nest_lock"),
+        ("c-tests/dsm/stays.c", "omp_get_ancestor_thread_num"),
+    ] {
+        let program = compile(source, &[]);
+        let expected = run(&program, &[], 0, &[]);
+        let got = run(&program, &[], 2, &[("HETMP_DSM_TRUST", "1")]);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            String::from_utf8_lossy(&expected.stdout),
+            "{said}"
+        );
+        assert!(got.status.success(), "{said}");
+        assert!(!said.contains("on all nodes"), "{said}");
+        let line = format!("at the origin: {entry} is not done across nodes");
+        assert!(said.contains(&line), "{said}");
+    }
+}
+
 #[test]
 fn every_form_of_allocation() {
     // The nested function is called by its address, which nobody vouches for.

@@ -9,7 +9,9 @@ Builds both libraries and compiles c-tests/bench/dsm_bench.c and the kernel EP w
 gcc -fopenmp. In turns, N rounds (5; 2 with --quick):
   1. two nodes of this machine: a page fault by kind, a message's round trip, a barrier;
      medians of the rounds' medians, with their range, and the 99th percentile;
-  2. EP with one thread on one node, and with two threads on two nodes.
+  2. EP with one thread, with two threads of one process, and with two threads on two
+     nodes. Where two threads of one process gain nothing, the machine has no second core
+     to give just now.
 Needs two CPUs, userfaultfd, and an idle machine: on a busy one a fault waits for a core.
 TEXT
 }
@@ -58,12 +60,11 @@ hetmp=$target/release/hetmp
 
 for round in $(seq "$rounds"); do
     "$hetmp" run --nodes dsm:2 --threads 2 "$scratch/faults" >>"$scratch/faults.txt"
-    for nodes in 1 dsm:2; do
-        threads=${nodes#dsm:}
-        "$hetmp" run --nodes "$nodes" --threads "$threads" "$scratch/ep" "$size" 2>&1 >"$scratch/ep.$threads" |
-            sed -n "s/.*seconds=\([0-9.]*\).*/ep-$threads \1/p" >>"$scratch/ep.txt"
+    for way in 1,1 1,2 dsm:2,2; do
+        "$hetmp" run --nodes "${way%,*}" --threads "${way#*,}" "$scratch/ep" "$size" 2>&1 >"$scratch/ep.$way" |
+            sed -n "s/.*seconds=\([0-9.]*\).*/ep-$way \1/p" >>"$scratch/ep.txt"
     done
-    cmp -s "$scratch/ep.1" "$scratch/ep.2" || {
+    cmp -s "$scratch/ep.1,2" "$scratch/ep.dsm:2,2" || {
         echo "hetmp: round $round: EP printed something else on two nodes" >&2
         exit 1
     }
@@ -84,8 +85,12 @@ for kind in local read upgrade dirty round-trip barrier; do
     ratio=$(awk -v a="$one" -v b="$trip" 'BEGIN { printf "%.2f", a / b }')
     echo "| $kind | $(of "$scratch/faults.txt" $kind 2) | $(of "$scratch/faults.txt" $kind 3) | $ratio |"
 done
-one=$(median "$scratch/ep.txt" ep-1 2)
-two=$(median "$scratch/ep.txt" ep-2 2)
 echo
-echo "EP $size: one thread $(of "$scratch/ep.txt" ep-1 2) s, two nodes $(of "$scratch/ep.txt" ep-2 2) s:" \
-    "$(awk -v a="$one" -v b="$two" 'BEGIN { printf "%.2f", a / b }') times as fast"
+echo "| EP $size | median, s | of one thread's time |"
+echo "| --- | --- | --- |"
+one=$(median "$scratch/ep.txt" ep-1,1 2)
+for way in 1,1 1,2 dsm:2,2; do
+    it=$(median "$scratch/ep.txt" "ep-$way" 2)
+    echo "| nodes ${way%,*}, threads ${way#*,} | $(of "$scratch/ep.txt" "ep-$way" 2) |" \
+        "$(awk -v a="$it" -v b="$one" 'BEGIN { printf "%.2f", a / b }') |"
+done

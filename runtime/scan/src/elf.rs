@@ -80,6 +80,24 @@ pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(part.try_into().ok()?))
 }
 
+/// The slot through which an entry of the procedure linkage table at `target` jumps; none if no such entry is there.
+fn linked(memory: &dyn Memory, target: u64) -> Option<u64> {
+    let mut bytes = memory.from(target)?;
+    let mut at = target;
+    for mark in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0xf2]] {
+        if let Some(rest) = bytes.strip_prefix(mark) {
+            bytes = rest;
+            at += mark.len() as u64;
+        }
+    }
+    let bytes = bytes.strip_prefix(&[0xff, 0x25])?;
+    let displacement = u32_at(bytes, 0)? as i32;
+    Some(
+        at.wrapping_add(6)
+            .wrapping_add_signed(i64::from(displacement)),
+    )
+}
+
 impl Tables {
     /// Reads an object that is mapped at `base` (what is added to the
     /// addresses in its file).
@@ -268,25 +286,23 @@ impl Tables {
         if !self.is_code(target) {
             return Callee::Unknown;
         }
-        let stub = || {
-            let mut bytes = memory.from(target)?;
-            let mut at = target;
-            for mark in [&[0xf3, 0x0f, 0x1e, 0xfa][..], &[0xf2]] {
-                if let Some(rest) = bytes.strip_prefix(mark) {
-                    bytes = rest;
-                    at += mark.len() as u64;
-                }
-            }
-            let bytes = bytes.strip_prefix(&[0xff, 0x25])?;
-            let displacement = u32_at(bytes, 0)? as i32;
-            Some(
-                at.wrapping_add(6)
-                    .wrapping_add_signed(i64::from(displacement)),
-            )
-        };
-        match stub() {
+        match linked(memory, target) {
             Some(slot) => self.slot(memory, slot),
             None => Callee::Inside(target),
+        }
+    }
+
+    /// The name of the function that a direct call to `target` reaches through the procedure linkage table, where
+    /// it does. Where [`Tables::callee`] says what kind of entry of the runtime that is, this says which one.
+    pub fn callee_name(&self, memory: &dyn Memory, target: u64) -> Option<String> {
+        self.slot_name(memory, linked(memory, target)?)
+    }
+
+    /// The name of the function whose address the loader puts into `slot`.
+    pub fn slot_name(&self, memory: &dyn Memory, slot: u64) -> Option<String> {
+        match self.slots.get(&slot)? {
+            Slot::Symbol(index) => self.name(memory, *index),
+            Slot::Relative(_) => None,
         }
     }
 

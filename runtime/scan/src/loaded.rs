@@ -199,6 +199,18 @@ unsafe extern "C" fn note_start(
     0
 }
 
+impl Loaded {
+    /// The name of the function that a direct call to `target` reaches through the procedure linkage table.
+    pub fn callee_name(&self, target: u64) -> Option<String> {
+        self.tables.callee_name(&self.memory, target)
+    }
+
+    /// The name of the function whose address the loader puts into `slot`.
+    pub fn slot_name(&self, slot: u64) -> Option<String> {
+        self.tables.slot_name(&self.memory, slot)
+    }
+}
+
 impl Image for Loaded {
     fn code(&self, address: u64) -> Option<&[u8]> {
         if self.tables.is_code(address) {
