@@ -189,6 +189,31 @@ fn what_the_runtime_hands_out_crosses() {
     }
 }
 
+/// The program's functions `read`, `write` and others are not those that the nodes talk by; its signals are for its own
+/// threads; and thread-local variables do not change hands where a region stays and the next one could cross.
+#[test]
+fn what_programs_rely_on() {
+    for (source, flags) in [
+        ("c-tests/own_system_calls.c", &["-rdynamic"][..]),
+        ("c-tests/signal_mask.c", &[]),
+        ("c-tests/static_thread_local_pointer.c", &[]),
+    ] {
+        let program = compile(source, flags);
+        let expected = run(&program, &[], 0, &[]);
+        let got = run(&program, &[], 2, &[]);
+        if skipped(&got) {
+            return;
+        }
+        let said = String::from_utf8_lossy(&got.stderr);
+        assert_eq!(
+            String::from_utf8_lossy(&got.stdout),
+            String::from_utf8_lossy(&expected.stdout),
+            "{source}: {said}"
+        );
+        assert!(got.status.success(), "{source}: {said}");
+    }
+}
+
 /// Regions with entries that know nothing of other nodes stay at the origin, and say which entry that is.
 #[test]
 fn what_does_not_cross_stays() {

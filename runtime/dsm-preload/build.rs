@@ -1,7 +1,24 @@
-//! Exports the interposed names, which are assembly and so not among those that rustc exports.
+//! Exports the interposed names, which are assembly and so not among those that rustc exports; and keeps the system's
+//! functions apart from those of the program that have their names, as `libhetmp.so` does, by the same file.
+
+/// The functions of `calls.c`: names of the system's that a program may give to its own.
+const CALLS: [&str; 15] = [
+    "read", "write", "writev", "close", "lseek64", "open", "open64", "unlink", "readlink", "poll",
+    "connect", "bind", "listen", "send", "recv",
+];
 
 fn main() {
     println!("cargo:rerun-if-changed=exports.map");
+    println!("cargo:rerun-if-changed=../abi/c/calls.c");
+    cc::Build::new()
+        .file("../abi/c/calls.c")
+        .opt_level(2)
+        .pic(true)
+        .warnings(true)
+        .compile("hetmp_dsm_calls");
+    for name in CALLS {
+        println!("cargo:rustc-cdylib-link-arg=-Wl,--wrap={name}");
+    }
     let dir = std::env::var("CARGO_MANIFEST_DIR").expect("set by cargo");
     // GNU ld cannot combine rustc's own (anonymous) version script with ours; lld can.
     println!("cargo:rustc-cdylib-link-arg=-fuse-ld=lld");

@@ -152,8 +152,8 @@ fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
     (count, job)
 }
 
-/// Makes the nodes. Returns in the origin only.
-fn make_nodes(asked: Asked) {
+/// Makes the nodes. Returns in the origin only. A node's threads start with the mask of signals that the program had.
+fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     if let Some(kind) = variable(c"HETMP_DSM").filter(|k| *k != "uffd") {
         fail(format_args!(
             "HETMP_DSM {kind}: uffd is accepted for programs (sigsegv would let system calls fail on absent pages)"
@@ -278,6 +278,7 @@ fn make_nodes(asked: Asked) {
             ));
         }
         if me != 0 {
+            libc::pthread_sigmask(libc::SIG_SETMASK, mask, core::ptr::null_mut());
             let serve: extern "C" fn() -> ! = core::mem::transmute(serve);
             serve();
         }
@@ -402,7 +403,15 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         // SAFETY: the caller's promise.
         return unsafe { start(main, argc, argv, init, fini, loader, stack) };
     };
-    make_nodes(asked);
+    // Signals are for the program's threads: those that serve pages, and this one, which waits, take none.
+    // SAFETY: sets of this function's own.
+    let mask = unsafe {
+        let (mut all, mut mask) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut mask);
+        mask
+    };
+    make_nodes(asked, &mask);
     // SAFETY: the arguments are what the loader left; nothing else of the program runs.
     let argv = unsafe { share_arguments(argc, argv) };
     let begin = Box::leak(Box::new(Begin {
@@ -416,14 +425,18 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
     const STACK: usize = 1 << 30;
     // SAFETY: the nodes run; `run` gets what it needs.
     let error = unsafe {
+        let mut all = core::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask, &raw mut all);
         let mut thread = 0;
-        threads::on_shared_stack(
+        let error = threads::on_shared_stack(
             &raw mut thread,
             core::ptr::null(),
             STACK,
             run,
             core::ptr::from_mut(begin).cast(),
-        )
+        );
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, core::ptr::null_mut());
+        error
     };
     if error != 0 {
         fail(format_args!("thread of main: error {error}"));

@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use hetmp_core::report;
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{scan, Callee, Entry, Image, Unwind, Why};
+use hetmp_scan::{scan, Callee, Entry, Image, Scan, Unwind, Why};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -231,37 +231,81 @@ fn is_harmless(name: &str) -> bool {
         || HARMLESS_BEGINNINGS.iter().any(|b| name.starts_with(b))
 }
 
+/// What is known of a region's code.
+#[derive(Clone, Copy)]
+struct Known {
+    crosses: bool,
+    /// It reaches thread-local variables of the program, as far as can be told.
+    keeps: bool,
+    /// What kept it at the origin when that was last said.
+    said: Option<&'static str>,
+}
+
+/// Where regions ran that may have left something in thread-local variables.
+///
+/// OpenMP promises that threadprivate variables keep their values from one region to the next of the same size (5.1,
+/// section 2.21.2). The thread of a number is another one in a region that crosses and in one that does not. So once
+/// a region with such variables has stayed, others stay, too; and where some have crossed before, that is said.
+#[derive(Default)]
+struct Kept {
+    at_origin: bool,
+    on_nodes: bool,
+    said: bool,
+}
+
 /// Does a region of this code cross nodes, which `unfit` keeps at the origin this time? What was found of a region is said
 /// under `HETMP_VERBOSE` when it is first met, and where it changes.
 pub(super) fn admit(code: usize, unfit: Option<&'static str>) -> bool {
-    /// Does the code cross, and what was said last.
-    type Known = (bool, Option<&'static str>);
-    static KNOWN: Mutex<BTreeMap<usize, Known>> = Mutex::new(BTreeMap::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
+        BTreeMap::new(),
+        Kept {
+            at_origin: false,
+            on_nodes: false,
+            said: false,
+        },
+    ));
+    let mut guard = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (all, kept) = &mut *guard;
     let say = |why: &dyn core::fmt::Display| {
         if crate::init::globals().ours.verbose {
             report::warn(format_args!("dsm: region {code:#x}: {why}"));
         }
     };
-    let stays = |why: &dyn core::fmt::Display| say(&format_args!("at the origin: {why}"));
-    if let Some((crosses, said)) = known.get_mut(&code) {
-        if *crosses && *said != unfit {
-            *said = unfit;
-            match unfit {
-                Some(why) => stays(&why),
-                None => say(&"on all nodes"),
-            }
+    let mut news = false;
+    let mut known = *all.entry(code).or_insert_with(|| {
+        news = true;
+        let (judged, keeps) = hetmp_core::aside::run(|| judge(code));
+        if let Err(why) = &judged {
+            say(&format_args!("at the origin: {why}"));
         }
-        return *crosses && unfit.is_none();
+        Known {
+            crosses: judged.is_ok(),
+            keeps,
+            said: None,
+        }
+    });
+    let unfit = unfit.or((known.keeps && kept.at_origin)
+        .then_some("its thread-local variables have values of a region that stayed there"));
+    let crosses = known.crosses && unfit.is_none();
+    if known.crosses && (news || known.said != unfit) {
+        match unfit {
+            Some(why) => say(&format_args!("at the origin: {why}")),
+            None => say(&"on all nodes"),
+        }
     }
-    let judged = hetmp_core::aside::run(|| judge(code));
-    known.insert(code, (judged.is_ok(), unfit));
-    match (&judged, unfit) {
-        (Ok(()), None) => say(&"on all nodes"),
-        (Err(why), _) => stays(why),
-        (Ok(()), Some(why)) => stays(&why),
+    known.said = unfit;
+    all.insert(code, known);
+    if known.keeps {
+        kept.at_origin |= !crosses;
+        kept.on_nodes |= crosses;
+        if !crosses && kept.on_nodes && !kept.said {
+            kept.said = true;
+            report::warn(format_args!(
+                "dsm: region {code:#x} stays at the origin, where thread-local variables have not the values that regions on all nodes gave them (HETMP_VERBOSE=1 says why)"
+            ));
+        }
     }
-    judged.is_ok() && unfit.is_none()
+    crosses
 }
 
 fn trusted() -> bool {
@@ -273,17 +317,25 @@ fn trusted() -> bool {
     })
 }
 
-/// Why a region cannot cross, as far as its code tells.
-fn judge(code: usize) -> Result<(), String> {
+/// Why a region cannot cross, as far as its code tells; and whether it may reach thread-local variables.
+fn judge(code: usize) -> (Result<(), String>, bool) {
     let Some(object) = Loaded::at(code as u64) else {
-        return Err("its code is in no object".to_owned());
+        return (Err("its code is in no object".to_owned()), true);
     };
     let noting = Noting {
         object: &object,
         names: RefCell::new(Vec::new()),
     };
     let found = scan(&noting, code as u64);
-    let names = noting.names.into_inner();
+    // A counter that all threads share counts across nodes, too.
+    let limit = found.limit.filter(|why| *why != Why::Counter);
+    let keeps = object.object().has_tls
+        && (found.calls.thread_local || limit.is_some() || found.calls.unknown);
+    (decide(&found, limit, noting.names.into_inner()), keeps)
+}
+
+/// Why the region cannot cross, by what was found in its code and whom it calls.
+fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), String> {
     let base = |n: &str| n.split('@').next().unwrap_or_default().to_owned();
     // What would wait for threads of other nodes in ways that do not reach them, whoever vouches for the rest.
     let refused = names
@@ -299,8 +351,7 @@ fn judge(code: usize) -> Result<(), String> {
     if trusted() {
         return Ok(());
     }
-    // A counter that all threads share counts across nodes, too.
-    if let Some(why) = found.limit.filter(|why| *why != Why::Counter) {
+    if let Some(why) = limit {
         return Err(format!("{} at {:#x}", why.text(), found.limit_address));
     }
     let unknown = names
