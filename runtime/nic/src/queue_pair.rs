@@ -10,7 +10,7 @@
 //! overrun the completion ring. The refused descriptor is still the caller's.
 
 use crate::descriptor::{Completion, Descriptor, Words, COMPLETION_WORDS, WORDS};
-use crate::template::{Dynamic, Shape, Slot, Statics, Templates};
+use crate::template::{Changes, Dynamic, Shape, Slot, Statics, Templates};
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{AtomicU64, CacheLine, Ordering};
 use std::collections::VecDeque;
@@ -186,10 +186,10 @@ impl Initiator {
 
     /// The keys and the number in its templates.
     pub fn statics(&self) -> Statics {
-        self.templates.statics()
+        *self.templates.statics()
     }
 
-    /// Fills every slot that is not in use with the template of `shape`.
+    /// Fills every slot that is not in use with the template of `shape`, a put or a get from memory.
     ///
     /// # Errors
     /// [`Full`] while descriptors are on their way: their slots cannot be written.
@@ -197,9 +197,15 @@ impl Initiator {
         if self.rings.taken.load(Ordering::Acquire) != self.staged {
             return Err(Full);
         }
+        let nothing = Dynamic {
+            peer: 0,
+            remote: 0,
+            local: 0,
+            length: 0,
+        };
         for i in 0..self.depth() {
             self.templates
-                .prepare(i, shape, &mut Shared(&self.rings.slots[i].0));
+                .prepare(i, shape, nothing, &mut Shared(&self.rings.slots[i].0));
         }
         Ok(())
     }
@@ -300,37 +306,23 @@ impl Initiator {
     /// # Errors
     /// [`Full`], and nothing was written.
     #[inline(always)]
-    pub fn post_template(&mut self, shape: Shape, d: Dynamic) -> Result<u64, Full> {
+    pub fn post_template(&mut self, shape: Shape, d: impl Changes) -> Result<u64, Full> {
         let (index, slot) = self.next();
         // SAFETY: the templates have as many slots as the queue, and `next` keeps within them.
         let prepared = unsafe { self.templates.shape_unchecked(index) };
         // One way out for all that is rare, so that the usual way keeps no registers for it.
         if self.staged == self.limit || prepared != shape {
-            return self.post_template_slowly(shape, d.peer, d.remote, d.local, d.length);
+            return self.post_template_slowly(shape, d);
         }
-        self.templates.change(d, &mut Shared(slot));
+        d.change(shape, self.templates.statics(), &mut Shared(slot));
         self.staged += 1;
         Ok(self.staged - 1)
     }
 
-    /// By its parts: they stay in registers.
     #[cold]
     #[inline(never)]
-    fn post_template_slowly(
-        &mut self,
-        shape: Shape,
-        peer: u32,
-        remote: u64,
-        local: u64,
-        length: u32,
-    ) -> Result<u64, Full> {
+    fn post_template_slowly(&mut self, shape: Shape, d: impl Changes) -> Result<u64, Full> {
         let (index, slot) = self.slot()?;
-        let d = Dynamic {
-            peer,
-            remote,
-            local,
-            length,
-        };
         self.templates.patch(index, shape, d, &mut Shared(slot));
         self.staged += 1;
         Ok(self.staged - 1)

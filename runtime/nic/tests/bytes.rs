@@ -3,7 +3,7 @@
 
 use hetmp_nic::arithmetic::{Arithmetic, Type};
 use hetmp_nic::descriptor::*;
-use hetmp_nic::template::{Dynamic, Shape, Statics, Templates};
+use hetmp_nic::template::{Answer, AtomicWords, Dynamic, Shape, SignalWords, Statics, Templates};
 use proptest::prelude::*;
 
 fn source(most: usize) -> impl Strategy<Value = Source> {
@@ -235,18 +235,47 @@ proptest! {
     #[test]
     fn a_patched_template_is_the_whole_descriptor(
         posts in prop::collection::vec(
-            (0..5u8, any::<u32>(), any::<u64>(), any::<u64>(), any::<u32>(), work()), 1..12)
+            (0..9u8, any::<u32>(), any::<u64>(), any::<u64>(), any::<u32>(), work(),
+             (any::<u64>(), any::<u64>(), 0..8usize, any::<bool>(), 0..=8u8)), 1..12)
     ) {
+        use AtomicOp::*;
         let statics = Statics { queue_pair: 11, local: Key(22), remote: Key(33) };
         let mut templates = Templates::new(statics, 1);
         let mut slot = [0u64; WORDS];
-        templates.prepare(0, Shape::Put, &mut slot);
-        for (kind, peer, remote, local, length, other) in posts {
-            let shape = match kind {
-                0 => Shape::Put,
-                1 => Shape::PutSignalled,
-                2 => Shape::Get,
-                3 => Shape::GetSignalled,
+        let nothing = Dynamic { peer: 0, remote: 0, local: 0, length: 0 };
+        templates.prepare(0, Shape::Put, nothing, &mut slot);
+        for (kind, peer, remote, local, length, other, (first, second, op, wide, bytes)) in posts {
+            let copy = Dynamic { peer, remote, local, length };
+            let signal = SignalWords { peer, remote, local, length, signal: first, value: second };
+            let sum = if wide { SignalOp::Add } else { SignalOp::Set };
+            let whole = match kind {
+                0..=3 => {
+                    let shape = [Shape::Put, Shape::PutSignalled, Shape::Get, Shape::GetSignalled][usize::from(kind)];
+                    templates.patch(0, shape, copy, &mut slot);
+                    templates.full(shape, copy)
+                }
+                4 => {
+                    let op = [Read, Write, Swap, CompareSwap, Add, And, Or, Xor][op];
+                    let width = if wide { Width::W8 } else { Width::W4 };
+                    let answer = [Answer::Nowhere, Answer::Completion, Answer::Memory][usize::from(bytes % 3)];
+                    let local = if answer == Answer::Memory { local } else { 0 };
+                    let words = AtomicWords { peer, remote, local, operand: first, comparand: second };
+                    let shape = Shape::Atomic(op, width, answer);
+                    templates.patch(0, shape, words, &mut slot);
+                    templates.full(shape, words)
+                }
+                5 | 6 => {
+                    let shape = if kind == 5 { Shape::PutSignal(sum) } else { Shape::PutSignalSignalled(sum) };
+                    templates.patch(0, shape, signal, &mut slot);
+                    templates.full(shape, signal)
+                }
+                7 => {
+                    let kept = 1u64.checked_shl(u32::from(bytes) * 8).unwrap_or(0).wrapping_sub(1);
+                    let words = SignalWords { local: local & kept, length: bytes.into(), ..signal };
+                    let shape = Shape::InlineSignal(sum, bytes);
+                    templates.patch(0, shape, words, &mut slot);
+                    templates.full(shape, words)
+                }
                 _ => {
                     let d = Descriptor { queue_pair: 11, peer, signalled: true, count: None, count_source: false, work: other };
                     slot = d.encode();
@@ -254,9 +283,9 @@ proptest! {
                     continue;
                 }
             };
-            let d = Dynamic { peer, remote, local, length };
-            templates.patch(0, shape, d, &mut slot);
-            prop_assert_eq!(Some(slot), templates.full(shape, d).map(|d| d.encode()));
+            prop_assert_eq!(Some(slot), whole.map(|d| d.encode()));
+            // What was built from scratch means what was meant.
+            prop_assert_eq!(whole.map(Ok), Some(Descriptor::parse(&slot)));
         }
     }
 }

@@ -1,17 +1,20 @@
 //! The ablation: a put posted from its slot's template, against building its whole descriptor.
 //!
 //! Three ways to post the same put. *template* stores the four words that change; *whole* builds a
-//! [`Descriptor`], encodes and stores it, as everything but puts and gets is posted; *words* stores the eight words
-//! as a library would that has the layout of a put written out by hand, which is the least that rebuilding costs.
+//! [`Descriptor`], encodes and stores it, as messages and triggered operations are posted; *words* stores the eight
+//! words as a library would that has the layout of a put written out by hand, which is the least that rebuilding costs.
+//! Atomics are posted in the first two of these ways.
 
 use crate::bench::Options;
 use crate::rows::{median, Report, Rounds};
-use hetmp_nic::descriptor::{Descriptor, Key, Local, Remote, Source, Words, Work};
+use hetmp_nic::descriptor::{
+    Atomic, AtomicOp, Descriptor, Fetch, Key, Local, Remote, Source, Width, Words, Work,
+};
 use hetmp_nic::engine::emulated::{self, Model};
 use hetmp_nic::engine::{Domain, Engine, QueuePair, Sizes, TemplateKeys};
 use hetmp_nic::keys::{Memory, Rights};
 use hetmp_nic::queue_pair::{queue_pair, Initiator};
-use hetmp_nic::template::{Dynamic, Shape, Statics};
+use hetmp_nic::template::{Answer, AtomicWords, Dynamic, Shape, Statics};
 use std::hint::black_box;
 use std::process::Command;
 use std::sync::{Arc, Barrier};
@@ -33,6 +36,16 @@ const WAYS: [(&str, Post, &str); 3] = [
     ("template", post_from_template, "post_from_template"),
     ("words", post_all_words, "post_all_words"),
     ("whole", post_whole_descriptor, "post_whole_descriptor"),
+];
+
+/// The same for an addition that brings nothing back.
+const ATOMIC_WAYS: [(&str, Post, &str); 2] = [
+    (
+        "atomic template",
+        post_atomic_from_template,
+        "post_atomic_from_template",
+    ),
+    ("atomic whole", post_whole_atomic, "post_whole_atomic"),
 ];
 
 #[no_mangle]
@@ -98,6 +111,52 @@ fn post_whole_descriptor(i: &mut Initiator, peer: u32, remote: u64, local: u64, 
         .expect("room");
 }
 
+const ADD: Shape = Shape::Atomic(AtomicOp::Add, Width::W8, Answer::Nowhere);
+
+#[no_mangle]
+#[inline(never)]
+fn post_atomic_from_template(
+    i: &mut Initiator,
+    peer: u32,
+    remote: u64,
+    operand: u64,
+    comparand: u32,
+) {
+    let d = AtomicWords {
+        peer,
+        remote,
+        local: 0,
+        operand,
+        comparand: comparand.into(),
+    };
+    i.post_template(ADD, d).expect("room");
+}
+
+#[no_mangle]
+#[inline(never)]
+fn post_whole_atomic(i: &mut Initiator, peer: u32, remote: u64, operand: u64, comparand: u32) {
+    let atomic = Atomic {
+        op: AtomicOp::Add,
+        width: Width::W8,
+        fetch: Fetch::No,
+        remote: Remote {
+            address: remote,
+            key: STATICS.remote,
+        },
+        operand,
+        comparand: comparand.into(),
+    };
+    let d = Descriptor {
+        queue_pair: STATICS.queue_pair,
+        peer,
+        signalled: false,
+        count: None,
+        count_source: false,
+        work: Work::Atomic(atomic),
+    };
+    i.post(&d).expect("room");
+}
+
 /// Posts `batches` batches, and gives the median nanoseconds of one post. What was posted is taken and
 /// completed between the batches, untimed, as an engine would.
 fn batches(post: Post, batches: u32) -> f64 {
@@ -156,7 +215,7 @@ fn by_initiators(initiators: usize, post: Post, count: u32) -> f64 {
 pub(crate) fn alone(args: &mut dyn Iterator<Item = String>) {
     let way = args.next().unwrap_or_default();
     let count: u32 = args.next().and_then(|n| n.parse().ok()).unwrap_or(0);
-    for (name, post, _) in WAYS {
+    for (name, post, _) in WAYS.into_iter().chain(ATOMIC_WAYS) {
         if name == way {
             batches(post, count);
         }
@@ -192,6 +251,17 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
     counted.ratio("words / template", "words", "template");
     counted.ratio("whole / template", "whole", "template");
     report.table(counted);
+    let mut counted = Rounds::new(
+        "Posting an atomic, instructions (callgrind, the posting call)",
+        "instructions",
+    );
+    for (way, _, function) in ATOMIC_WAYS {
+        if let Some(n) = instructions(way, function, 200) {
+            counted.add(way, n);
+        }
+    }
+    counted.ratio("whole / template", "atomic whole", "atomic template");
+    report.table(counted);
 
     let count = if options.quick { 2_000 } else { 10_000 };
     for initiators in [1, 2, 4, 8] {
@@ -208,6 +278,14 @@ pub(crate) fn measure(options: &Options, report: &mut Report) {
         table.ratio("whole / template", "whole", "template");
         report.table(table);
     }
+    let mut table = Rounds::new("Posting an atomic and ringing, by 1 initiator", "ns a post");
+    for _ in 0..options.rounds {
+        for (way, post, _) in ATOMIC_WAYS {
+            table.add(way, by_initiators(1, post, count));
+        }
+    }
+    table.ratio("whole / template", "atomic whole", "atomic template");
+    report.table(table);
 
     let count = if options.quick { 200 } else { 1_000 };
     for initiators in [1, 2, 4, 8] {

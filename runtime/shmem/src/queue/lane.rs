@@ -2,16 +2,15 @@
 //!
 //! **Sources.** A blocking put may return once its source can be written again. Up to [`INLINE_BYTES`] bytes
 //! travel in the descriptor, up to [`COPIED`] from a copy in the lane's own memory; larger ones wait until the
-//! operation is done. Nonblocking puts and gets are posted from the templates.
+//! operation is done. All but puts whose bytes travel along are posted from the templates.
 
 use super::{failed, site, Net};
 use core::sync::atomic::Ordering;
 use hetmp_nic::descriptor::{
-    Atomic, AtomicOp, Fetch, Inline, Signal, SignalOp, Source, Status, Width, Work, INLINE_BYTES,
-    INLINE_BYTES_WITH_SIGNAL,
+    AtomicOp, Inline, SignalOp, Source, Status, Width, Work, INLINE_BYTES, INLINE_BYTES_WITH_SIGNAL,
 };
 use hetmp_nic::engine::QueuePair;
-use hetmp_nic::template::{Dynamic, Shape};
+use hetmp_nic::template::{Answer, AtomicWords, Changes, Dynamic, Shape, SignalWords};
 
 /// Longest source that a blocking put copies rather than waits for, bytes.
 const COPIED: usize = 8 << 10;
@@ -59,6 +58,16 @@ impl Targets {
             self.bits[(pe / 64) as usize] = 0;
         }
     }
+}
+
+/// An atomic, but for where and what becomes of the old value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) op: AtomicOp,
+    pub(crate) width: Width,
+    pub(crate) operand: u64,
+    /// Of a compare and swap; else 0.
+    pub(crate) comparand: u64,
 }
 
 /// What a lane has done since it was last counted.
@@ -140,33 +149,39 @@ impl Lane {
 
     /// Posts from the slot's template.
     #[inline]
-    fn template(&mut self, shape: Shape, pe: u32, remote: u64, local: u64, length: u32) -> u64 {
-        let d = Dynamic {
-            peer: pe,
-            remote,
-            local,
-            length,
-        };
+    fn template(&mut self, shape: Shape, d: impl Changes) -> u64 {
         // The checker reads what is posted as a whole.
         if !self.qp.is_checked() {
             if let Ok(ticket) = self.qp.initiator().post_template(shape, d) {
                 return ticket;
             }
         }
-        let signalled = matches!(shape, Shape::PutSignalled | Shape::GetSignalled);
-        let work = match shape {
-            Shape::Get | Shape::GetSignalled => Work::Get {
-                local: self.qp.local(local),
+        self.whole(shape, d)
+    }
+
+    /// The same descriptor where the queue is full, or a checker looks on.
+    #[cold]
+    #[inline(never)]
+    fn whole(&mut self, shape: Shape, d: impl Changes) -> u64 {
+        let statics = self.qp.initiator().statics();
+        let (peer, work) = d
+            .work(shape, &statics)
+            .expect("each shape is posted with its own words");
+        self.qp.post(peer, shape.is_signalled(), work)
+    }
+
+    /// A put or a get from the template.
+    #[inline]
+    fn copying(&mut self, shape: Shape, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
+        self.template(
+            shape,
+            Dynamic {
+                peer,
+                remote,
+                local,
                 length,
-                remote: self.qp.remote(remote),
             },
-            _ => Work::Put {
-                source: Source::Memory(self.qp.local(local), length),
-                remote: self.qp.remote(remote),
-                signal: None,
-            },
-        };
-        self.qp.post(pe, signalled, work)
+        )
     }
 
     /// Waits for one operation that writes a completion.
@@ -242,12 +257,12 @@ impl Lane {
         } else if bytes <= COPIED {
             // SAFETY: this function's contract: `source` is readable for `bytes`.
             let local = unsafe { self.copy(f, source, bytes) };
-            self.template(Shape::Put, pe, remote, local, bytes as u32);
+            self.copying(Shape::Put, pe, remote, local, bytes as u32);
             self.ring();
         } else {
             let mut last = 0;
             for (at, n) in pieces(bytes) {
-                last = self.template(
+                last = self.copying(
                     Shape::PutSignalled,
                     pe,
                     remote + at as u64,
@@ -272,7 +287,7 @@ impl Lane {
         self.borrowed = true;
         for (at, n) in pieces(bytes) {
             let at = at as u64;
-            self.template(Shape::Put, pe, remote + at, source as u64 + at, n);
+            self.copying(Shape::Put, pe, remote + at, source as u64 + at, n);
             self.ring();
         }
     }
@@ -293,7 +308,7 @@ impl Lane {
         self.done.bytes += bytes as u64;
         for (at, n) in pieces(bytes) {
             let at = at as u64;
-            let ticket = self.template(Shape::GetSignalled, pe, remote + at, dest as u64 + at, n);
+            let ticket = self.copying(Shape::GetSignalled, pe, remote + at, dest as u64 + at, n);
             self.wait(f, ticket);
         }
     }
@@ -309,44 +324,37 @@ impl Lane {
         self.done.bytes += bytes as u64;
         for (at, n) in pieces(bytes) {
             let at = at as u64;
-            self.template(Shape::Get, pe, remote + at, dest as u64 + at, n);
+            self.copying(Shape::Get, pe, remote + at, dest as u64 + at, n);
             self.ring();
         }
     }
 
-    /// An atomic that fetches nothing yet.
-    pub(crate) fn atomic(
-        &self,
-        remote: u64,
-        op: AtomicOp,
-        width: Width,
-        operand: u64,
-        comparand: u64,
-    ) -> Atomic {
-        Atomic {
-            op,
-            width,
-            fetch: Fetch::No,
-            remote: self.qp.remote(remote),
-            operand,
-            comparand,
-        }
+    /// Posts an atomic.
+    #[inline]
+    fn atomic(&mut self, pe: u32, remote: u64, a: Atomic, answer: Answer, local: u64) -> u64 {
+        self.done.atomics += 1;
+        self.template(
+            Shape::Atomic(a.op, a.width, answer),
+            AtomicWords {
+                peer: pe,
+                remote,
+                local,
+                operand: a.operand,
+                comparand: a.comparand,
+            },
+        )
     }
 
     /// Runs an atomic and waits for the old value.
-    pub(crate) fn fetch(&mut self, f: &'static str, pe: u32, atomic: Atomic) -> u64 {
-        self.done.atomics += 1;
-        match self.qp.fetch(pe, atomic) {
-            Ok(old) => old,
-            Err(done) => failed(f, &done),
-        }
+    pub(crate) fn fetch(&mut self, f: &'static str, pe: u32, remote: u64, atomic: Atomic) -> u64 {
+        let ticket = self.atomic(pe, remote, atomic, Answer::Completion, 0);
+        self.wait(f, ticket)
     }
 
     /// Starts an atomic that fetches nothing.
-    pub(crate) fn update(&mut self, pe: u32, atomic: Atomic) {
+    pub(crate) fn update(&mut self, pe: u32, remote: u64, atomic: Atomic) {
         self.write_to(pe, 0);
-        self.done.atomics += 1;
-        self.qp.post(pe, false, Work::Atomic(atomic));
+        self.atomic(pe, remote, atomic, Answer::Nowhere, 0);
         self.ring();
     }
 
@@ -354,12 +362,10 @@ impl Lane {
     ///
     /// # Safety
     /// `fetch` is writable until quiet.
-    pub(crate) unsafe fn fetch_to(&mut self, pe: u32, mut atomic: Atomic, fetch: *mut u8) {
+    pub(crate) unsafe fn fetch_to(&mut self, pe: u32, remote: u64, atomic: Atomic, fetch: *mut u8) {
         self.write_to(pe, 0);
-        self.done.atomics += 1;
         self.borrowed = true;
-        atomic.fetch = Fetch::Memory(self.qp.local(fetch as u64));
-        self.qp.post(pe, false, Work::Atomic(atomic));
+        self.atomic(pe, remote, atomic, Answer::Memory, fetch as u64);
         self.ring();
     }
 
@@ -390,30 +396,32 @@ impl Lane {
             source = source.wrapping_add(head);
             bytes -= head;
         }
-        let from = if bytes <= INLINE_BYTES_WITH_SIGNAL {
-            // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
-            unsafe { inline(source, bytes) }
-        } else {
-            let local = if nbi || bytes > COPIED {
-                self.borrowed = true;
-                source as u64
-            } else {
-                // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
-                unsafe { self.copy(f, source, bytes) }
-            };
-            Source::Memory(self.qp.local(local), bytes as u32)
-        };
-        let work = Work::Put {
-            source: from,
-            remote: self.qp.remote(remote),
-            signal: Some(Signal {
-                remote: self.qp.remote(signal),
-                op,
-                value,
-            }),
-        };
         let waits = !nbi && bytes > COPIED;
-        let ticket = self.qp.post(pe, waits, work);
+        let (shape, local) = if bytes <= INLINE_BYTES_WITH_SIGNAL {
+            // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
+            let word = unsafe { word(source, bytes) };
+            (Shape::InlineSignal(op, bytes as u8), word)
+        } else if waits {
+            (Shape::PutSignalSignalled(op), source as u64)
+        } else if nbi {
+            self.borrowed = true;
+            (Shape::PutSignal(op), source as u64)
+        } else {
+            // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
+            let local = unsafe { self.copy(f, source, bytes) };
+            (Shape::PutSignal(op), local)
+        };
+        let ticket = self.template(
+            shape,
+            SignalWords {
+                peer: pe,
+                remote,
+                local,
+                length: bytes as u32,
+                signal,
+                value,
+            },
+        );
         if waits {
             self.wait(f, ticket);
         } else {
@@ -511,6 +519,20 @@ unsafe fn inline(source: *const u8, bytes: usize) -> Source {
     }
 }
 
+/// The bytes of a source of at most one word, with zeros behind them.
+///
+/// # Safety
+/// `source` is readable for `bytes`, at most [`INLINE_BYTES_WITH_SIGNAL`].
+unsafe fn word(source: *const u8, bytes: usize) -> u64 {
+    debug_assert!(bytes <= INLINE_BYTES_WITH_SIGNAL);
+    let mut raw = [0; INLINE_BYTES_WITH_SIGNAL];
+    if bytes != 0 {
+        // SAFETY: this function's contract: `source` is readable for `bytes`, which fit.
+        unsafe { core::ptr::copy_nonoverlapping(source, raw.as_mut_ptr(), bytes) };
+    }
+    u64::from_le_bytes(raw)
+}
+
 /// Start and length of the descriptors of an operation.
 fn pieces(bytes: usize) -> impl Iterator<Item = (usize, u32)> {
     (0..bytes)
@@ -533,6 +555,17 @@ mod tests {
             end = at + n as usize;
         }
         assert_eq!(end, long);
+    }
+
+    #[test]
+    fn short_sources_are_words() {
+        let bytes = [1u8, 2, 3, 4, 5, 6, 7, 8, 9];
+        // SAFETY: the array has nine bytes; no byte is read of the null pointer.
+        unsafe {
+            assert_eq!(word(bytes.as_ptr(), 8), 0x0807_0605_0403_0201);
+            assert_eq!(word(bytes.as_ptr(), 3), 0x03_0201);
+            assert_eq!(word(core::ptr::null(), 0), 0);
+        }
     }
 
     #[test]

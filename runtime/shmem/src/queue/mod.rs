@@ -20,7 +20,7 @@ use hetmp_nic::descriptor::{AtomicOp, Completion, SignalOp, Status, Width};
 use hetmp_nic::device_memory::board::{Access, Board, Kind};
 use hetmp_nic::engine::{Engine, QueuePair, TemplateKeys};
 use hetmp_nic::job::{Job, Reach};
-use lane::Lane;
+use lane::{Atomic, Lane};
 use lanes::Lanes;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -255,8 +255,8 @@ impl Remote {
     pub(crate) fn fetching<W: Word>(&self, f: &'static str, op: Op, operand: W, condition: W) -> W {
         let (op, operand) = atomic(op, operand);
         let old = self.on(f, |lane| {
-            let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
-            lane.fetch(f, self.pe, a)
+            let a = whole(op, width::<W>(), operand, condition.bits());
+            lane.fetch(f, self.pe, self.offset, a)
         });
         W::from_bits(old)
     }
@@ -265,8 +265,7 @@ impl Remote {
     pub(crate) fn update<W: Word>(&self, f: &'static str, op: Op, operand: W) {
         let (op, operand) = atomic(op, operand);
         self.on(f, |lane| {
-            let a = lane.atomic(self.offset, op, width::<W>(), operand, 0);
-            lane.update(self.pe, a);
+            lane.update(self.pe, self.offset, whole(op, width::<W>(), operand, 0));
         });
     }
 
@@ -284,9 +283,9 @@ impl Remote {
     ) {
         let (op, operand) = atomic(op, operand);
         self.on(f, |lane| {
-            let a = lane.atomic(self.offset, op, width::<W>(), operand, condition.bits());
+            let a = whole(op, width::<W>(), operand, condition.bits());
             // SAFETY: this function's contract: `fetch` is writable until quiet.
-            unsafe { lane.fetch_to(self.pe, a, fetch.cast()) };
+            unsafe { lane.fetch_to(self.pe, self.offset, a, fetch.cast()) };
         });
     }
 
@@ -356,8 +355,7 @@ impl Remote {
         let (op, value) = atomic(op, value);
         self.on_own(|lane| {
             lane.fence_to(self.pe);
-            let a = lane.atomic(self.offset, op, Width::W8, value, 0);
-            lane.update(self.pe, a);
+            lane.update(self.pe, self.offset, whole(op, Width::W8, value, 0));
         });
     }
 }
@@ -370,6 +368,15 @@ fn width<W>() -> Width {
         Width::W4
     } else {
         Width::W8
+    }
+}
+
+fn whole(op: AtomicOp, width: Width, operand: u64, comparand: u64) -> Atomic {
+    Atomic {
+        op,
+        width,
+        operand,
+        comparand,
     }
 }
 
