@@ -29,6 +29,11 @@ const AGREEMENT: f64 = 1.25;
 /// A region that never agrees with itself is settled after so many probed
 /// executions: probing on would not make it more regular.
 const MOST_PROBES: u32 = 4;
+/// A loop that was over before threads of some node came, in so many probed
+/// executions, and that took no longer than so many nanoseconds from its first
+/// thread's arrival to its last one's leaving, is brief.
+const BRIEF_PROBES: u32 = 8;
+const BRIEF_NS: u64 = 20_000;
 /// Settled executions drift if the nodes' times per iteration have moved
 /// against each other by more than this factor...
 const DRIFT: f64 = 1.5;
@@ -53,13 +58,19 @@ const RENEWAL: f64 = 1.01;
 /// to the next.
 const PLAN_HOLDS: u32 = 32;
 
+/// The order of magnitude of a trip count: the number of its bits.
+#[must_use]
+pub fn magnitude(n: u64) -> u8 {
+    (u64::BITS - n.leading_zeros()) as u8
+}
+
 /// What tells regions apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The region's identity, never its data: an address in the program text
     /// or something derived from it.
     pub region: u64,
-    /// Number of bits of the trip count.
+    /// [`magnitude`] of the trip count.
     pub magnitude: u8,
     /// [`Team::shape_key`].
     pub shape: u64,
@@ -71,7 +82,7 @@ impl Key {
     pub fn new(region: u64, n: u64, team: &Team) -> Self {
         Key {
             region,
-            magnitude: (u64::BITS - n.leading_zeros()) as u8,
+            magnitude: magnitude(n),
             shape: team.shape_key(),
         }
     }
@@ -95,6 +106,9 @@ pub struct Known {
     pub turned_down: u32,
     /// The next execution by plan runs in fixed pieces (see [`crate::fixed`]).
     pub fixed: bool,
+    /// The loop was probed again and again and is over before the threads of
+    /// some node come: there is nothing to divide, and probing only costs.
+    pub brief: bool,
     /// The plan sends the loop to where it has not run before: its pages come
     /// in the next execution.
     pub moving: bool,
@@ -264,6 +278,7 @@ impl Entry {
                 map: None,
                 turned_down: 0,
                 fixed: false,
+                brief: false,
                 moving: false,
             }),
             probes: saved.probes,
@@ -416,6 +431,9 @@ impl Entry {
                 })
                 .collect();
             let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
+            // Nobody may wait for a thread that does not come, so that fixed
+            // pieces are no answer here.
+            known.brief = !complete && self.probes >= BRIEF_PROBES && record.span_ns <= BRIEF_NS;
             self.since_plan = self.since_plan.saturating_add(1);
             if complete && (!record.fixed || self.since_plan >= PLAN_HOLDS) {
                 let new = decide(&inputs, rules);
@@ -586,7 +604,7 @@ impl ProbeCache {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };
-        !same || before.fixed != now.fixed
+        !same || (before.fixed, before.brief) != (now.fixed, now.brief)
     }
 
     /// Sends home what harms the loop `key`: of those that are away, the ones whose own pages do

@@ -27,23 +27,30 @@ pub fn pieces(n: u64, decision: &Decision, team: &Team, out: &mut Vec<Range>) {
     out.clear();
     out.resize(team.threads(), Range::default());
     let all = Range { start: 0, end: n };
-    let of_nodes: Vec<Range> = csr::split(all, decision.shares()).collect();
-    let known = of_nodes.len() == team.nodes().len()
-        && (of_nodes.iter().zip(team.nodes())).all(|(r, s)| r.is_empty() || s.threads > 0);
-    for (tid, piece) in out.iter_mut().enumerate() {
-        if !known {
-            // A plan for other nodes, or with a share for one without threads.
+    let of_nodes = || csr::split(all, decision.shares());
+    let known = decision.shares().count() == team.nodes().len()
+        && (of_nodes().zip(team.nodes())).all(|(r, s)| r.is_empty() || s.threads > 0);
+    if !known {
+        // A plan for other nodes, or with a share for one without threads.
+        for (tid, piece) in out.iter_mut().enumerate() {
             *piece = static_piece(n, team.threads() as u64, tid as u64);
+        }
+        return;
+    }
+    for (node, share) in of_nodes().enumerate() {
+        if share.is_empty() {
             continue;
         }
-        let node = team.node_of(tid);
         let threads = u64::from(team.nodes()[node].threads);
-        let inner = static_piece(of_nodes[node].len(), threads, team.rank(tid) as u64);
-        let start = of_nodes[node].start;
-        *piece = Range {
-            start: start + inner.start,
-            end: start + inner.end,
-        };
+        for (tid, piece) in out.iter_mut().enumerate() {
+            if team.node_of(tid) == node {
+                let inner = static_piece(share.len(), threads, team.rank(tid) as u64);
+                *piece = Range {
+                    start: share.start + inner.start,
+                    end: share.start + inner.end,
+                };
+            }
+        }
     }
 }
 
@@ -61,9 +68,11 @@ const BOUND: f64 = 1.5;
 /// twice as many each time it has lost, up to `RARELY`.
 const AGAIN: u32 = 64;
 const RARELY: u32 = 4096;
-/// Fixed pieces are kept while they are not slower than by this factor: what
-/// they save is for the greater part outside of what is measured.
+/// Fixed pieces are kept while they are not slower than by this factor...
 const TOLERANCE: f64 = 1.02;
+/// ...or by so many nanoseconds an execution: what they save is for the greater
+/// part outside of what is measured, the locks before and after it.
+const OUTSIDE_NS: f64 = 500.0;
 
 /// Which form suits one settled loop, by measured times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -105,8 +114,8 @@ impl Form {
         match self.winner {
             // Chunks first, then pieces, then the judgement.
             None if self.left >= TRIAL && !fixed => self.turn(true),
-            None if self.left >= TRIAL => self.judge(),
-            Some(winner) if fixed != winner && self.left >= TRIAL => self.judge(),
+            None if self.left >= TRIAL => self.judge(iterations),
+            Some(winner) if fixed != winner && self.left >= TRIAL => self.judge(iterations),
             Some(winner) if fixed == winner && self.left >= self.rest => self.turn(!fixed),
             _ => {}
         }
@@ -120,11 +129,13 @@ impl Form {
         self.ns[usize::from(fixed)] = None;
     }
 
-    fn judge(&mut self) {
+    /// Decides between the two, for executions of about so many iterations.
+    fn judge(&mut self, iterations: u64) {
         let [Some(chunks), Some(pieces)] = self.ns else {
             return;
         };
-        let fixed = pieces <= chunks * TOLERANCE;
+        let outside = OUTSIDE_NS / iterations.max(1) as f64;
+        let fixed = pieces <= (chunks * TOLERANCE).max(chunks + outside);
         self.rest = match self.winner {
             Some(before) if before == fixed => (self.rest * 2).min(RARELY),
             _ => AGAIN,
@@ -189,6 +200,7 @@ mod tests {
         assert!(run(50_000, 50_500, 1000) > 900, "a tie is for pieces");
         assert!(run(50_000, 60_000, 1000) < 100);
         assert_eq!(run(300_000, 200_000, 1000), 0, "long loops keep chunks");
+        assert!(run(900, 1200, 1000) > 900, "what is not measured counts");
     }
 
     /// What was slower once is tried again, ever more rarely.

@@ -276,6 +276,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             map: None,
             turned_down: 0,
             fixed: false,
+            brief: false,
             moving: false,
         })
     })
@@ -434,6 +435,7 @@ fn the_chosen_node_is_late() {
         map: None,
         turned_down: 0,
         fixed: false,
+        brief: false,
         moving: false,
     };
     let h = HetProbe::new(1_000_000, team, Settings::default(), Some(Arc::new(known)));
@@ -508,6 +510,7 @@ fn a_bulk_for_the_node() {
         map: None,
         turned_down: 0,
         fixed: false,
+        brief: false,
         moving: false,
     };
     let n = 1_000_000;

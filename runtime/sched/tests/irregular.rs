@@ -210,6 +210,7 @@ fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> 
             map: None,
             turned_down: 0,
             fixed: false,
+            brief: false,
             moving: false,
         })
     })
@@ -555,6 +556,7 @@ fn faults_contract_and_expand() {
     let weary = Known {
         turned_down: 8,
         fixed: false,
+        brief: false,
         moving: false,
         ..known
     };
@@ -607,6 +609,7 @@ fn the_chosen_node_is_late() {
         map: None,
         turned_down: 0,
         fixed: false,
+        brief: false,
         moving: false,
     };
     let run = |s| matches!(s, Step::Run { .. });
@@ -666,6 +669,7 @@ fn late_nodes_help() {
         map: None,
         turned_down: 0,
         fixed: false,
+        brief: false,
         moving: false,
     };
     for trigger in [Trigger::Jump(0.05), Trigger::Change] {

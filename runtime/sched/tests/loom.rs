@@ -262,6 +262,7 @@ fn hetprobe_one_node() {
             map: None,
             turned_down: 0,
             fixed: false,
+            brief: false,
             moving: false,
         };
         assert_eq!(known.plan.as_ref().unwrap().one_node(), Some(1));

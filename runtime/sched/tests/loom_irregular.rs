@@ -137,6 +137,7 @@ fn plan(ns: [f64; 2], faults: Option<f64>) -> Known {
         map: None,
         turned_down: 0,
         fixed: false,
+        brief: false,
         moving: false,
     }
 }

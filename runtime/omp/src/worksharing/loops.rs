@@ -14,7 +14,7 @@ use crate::team::members::Team;
 use crate::team::placement;
 use crate::team::region::{self as team, Region};
 use crate::thread::Thread;
-use crate::unlike::het::choose;
+use crate::unlike::het::choose::{self, Settled};
 use crate::worksharing::construct::{self, Extras};
 pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order};
 use crate::worksharing::kinds::{Kind, Next};
@@ -66,9 +66,18 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     {
         // SAFETY: the node is this thread's alone.
         let pieces = unsafe { &mut *work.pieces.get() };
-        if choose::settled(th, team, nthreads, l, run, pieces) {
-            work.kind.set(Kind::Fixed);
-            return;
+        match choose::settled(th, team, nthreads, l, run, pieces) {
+            Some(Settled::Pieces) => {
+                work.kind.set(Kind::Fixed);
+                return;
+            }
+            Some(Settled::Cursor { chunk }) => {
+                work.chunk.set(chunk);
+                work.kind.set(Kind::Dynamic);
+                work.dynamic.reset(n, chunk);
+                return;
+            }
+            None => {}
         }
         let plain = (clause, chunk);
         if let Some(schedule) = choose::schedule(th, team, nthreads, l, run, plain) {

@@ -3,7 +3,7 @@
 use super::execution::Execution;
 use super::report;
 use super::schedule::Method;
-use super::settled::plan_number;
+use super::settled::{plan_number, Next};
 use crate::boundary::Reason;
 use crate::icv::{RunSched, SchedKind};
 use crate::init;
@@ -14,6 +14,7 @@ use crate::unlike::nodes;
 use crate::worksharing::kinds::{Clause, Loop, NodeSchedule, Order};
 use hetmp_core::trace;
 use hetmp_sched::aid::Shape;
+use hetmp_sched::cache::magnitude;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::Kind;
 
@@ -38,8 +39,8 @@ fn probes(clause: Clause, run: RunSched) -> bool {
     }
 }
 
-/// Fills `pieces` with each thread's piece of one execution of the loop `l` on `team`, if the loop is
-/// settled and runs in fixed pieces, and this execution need not be measured. Of loops for
+/// How one execution of the loop `l` on `team` is handed out, if the loop is settled and this execution
+/// need not be measured: `pieces` then holds each thread's piece, where it runs in fixed ones. Of loops for
 /// which [`may_replace`] says yes, before [`schedule`].
 #[inline]
 pub(crate) fn settled(
@@ -49,17 +50,35 @@ pub(crate) fn settled(
     l: &Loop,
     run: RunSched,
     pieces: &mut Vec<Range>,
-) -> bool {
+) -> Option<Settled> {
     if !probes(l.clause, run) || trace::on() {
-        return false;
+        return None;
     }
+    let n = l.bounds.trip_count();
     let mut kept = th.settled.borrow_mut();
-    let Some(known) = kept.pieces(l.key, l.bounds.trip_count(), address(team), nthreads) else {
-        return false;
-    };
-    pieces.clear();
-    pieces.extend_from_slice(known);
-    true
+    Some(match kept.next((l.key, n), (address(team), nthreads))? {
+        Next::Pieces(known) => {
+            pieces.clear();
+            pieces.extend_from_slice(known);
+            Settled::Pieces
+        }
+        // Who comes first takes what a late one would have got.
+        Next::Cursor => Settled::Cursor {
+            chunk: n.div_ceil(2 * u64::from(nthreads)),
+        },
+    })
+}
+
+/// How a settled loop is handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// In one piece a thread.
+    Pieces,
+    /// From one cursor, in chunks of so many iterations.
+    Cursor {
+        /// At least one.
+        chunk: u64,
+    },
 }
 
 /// The schedule that takes the place of `plain` (what the program asked for, or what stands for it:
@@ -113,17 +132,18 @@ pub(crate) fn schedule(
         None if mode & OBSERVE != 0 => Method::Plain(plain.0, plain.1),
         None => return None,
     };
-    let plan = plan_number(l.key);
+    let number = plan_number(l.key, magnitude(l.bounds.trip_count()));
     // Not slowed meanwhile: a tick would be burned under the lock of all regions.
     th.leave_program(Reason::Pieces);
     let execution = Execution::new((&method, ascending), l, nthreads, |t| {
         team.members[t].node.get().saturating_sub(1)
     });
-    if let Some(pieces) = execution.fixed_pieces() {
-        // A report counts every execution.
-        if !report::wanted() && l.key != 0 {
+    // A report counts every execution.
+    if !report::wanted() && l.key != 0 {
+        if let Some(way) = execution.settled() {
             let mut kept = th.settled.borrow_mut();
-            kept.keep(l.key, l.bounds.trip_count(), address(team), plan, pieces);
+            let n = l.bounds.trip_count();
+            kept.keep((l.key, n), (address(team), nthreads), number, way);
         }
     }
     th.enter_program(Reason::Pieces);

@@ -3,6 +3,7 @@
 
 use super::parts::Parts;
 use super::schedule::{Method, Step};
+use super::settled::Way;
 use super::{known, report};
 use crate::worksharing::kinds::{Loop, Next, NodeSchedule};
 use core::mem::ManuallyDrop;
@@ -10,6 +11,7 @@ use core::sync::atomic::Ordering;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_core::trace;
 use hetmp_sched::ranges::Range;
+use std::sync::Arc;
 
 /// Sleeping threads look around after so long, in ns: a cancellation does not wake them.
 const NAP: u64 = 10_000_000;
@@ -112,9 +114,16 @@ impl Execution {
         )))
     }
 
-    /// Each thread's piece, if it runs in fixed ones.
-    pub(super) fn fixed_pieces(&self) -> Option<&[Range]> {
-        self.0.schedule.fixed_pieces()
+    /// How the next executions of the loop need not be measured, if it is settled.
+    pub(super) fn settled(&self) -> Option<Way> {
+        let schedule = &self.0.schedule;
+        if schedule.is_brief() {
+            return Some(Way::Cursor);
+        }
+        schedule.fixed_plan().map(|decision| Way::Pieces {
+            decision: Arc::clone(decision),
+            team: Arc::clone(&schedule.team),
+        })
     }
 }
 

@@ -172,7 +172,7 @@ pub(super) fn learn(parts: &Parts) {
     if learns {
         let changed = all.cache.update(schedule.key, &record, &source::rules());
         if changed {
-            settled::forget(schedule.key.region as usize);
+            settled::forget(schedule.key.region as usize, schedule.key.magnitude);
         }
     }
     if !report::wanted() {

@@ -146,6 +146,10 @@ fn fixed_plan(method: &Method, known: Option<&Arc<Known>>, faults: bool) -> Opti
     }
 }
 
+fn is_brief(known: Option<&Arc<Known>>) -> bool {
+    known.is_some_and(|k| k.brief)
+}
+
 /// Which iterations of one execution go where. It has neither clock nor threads: whoever holds a seat asks
 /// for its next [`Step`], and says what the last one took.
 #[derive(Debug)]
@@ -164,6 +168,8 @@ pub(super) struct Schedule {
     left: AtomicU32,
     /// Remote faults are counted.
     faults: bool,
+    /// The loop is [brief](Known::brief).
+    brief: bool,
 }
 
 impl Schedule {
@@ -179,6 +185,7 @@ impl Schedule {
         let tally = || Tally::new(threads);
         let faults = source::counts_faults();
         let fixed = fixed_plan(method, known.as_ref(), faults);
+        let brief = is_brief(known.as_ref());
         let state = match method {
             _ if fixed.is_some() => State::Fixed(Fixed {
                 pieces: Vec::new(),
@@ -252,6 +259,7 @@ impl Schedule {
             tail: AtomicU32::new(0),
             left: AtomicU32::new(0),
             faults,
+            brief,
         };
         schedule.cut(fixed);
         schedule
@@ -277,6 +285,7 @@ impl Schedule {
     pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
         self.key = key;
         self.n = n;
+        self.brief = is_brief(known.as_ref());
         *self.tail.get_mut() = 0;
         *self.left.get_mut() = 0;
         for seat in &*self.seats {
@@ -510,12 +519,17 @@ impl Schedule {
         self.seats[seat].steps.load(Ordering::Relaxed) == OVER
     }
 
-    /// Each thread's piece, if it runs in fixed ones.
-    pub(super) fn fixed_pieces(&self) -> Option<&[Range]> {
+    /// The plan that cuts it into pieces, if it runs in fixed ones.
+    pub(super) fn fixed_plan(&self) -> Option<&Arc<Decision>> {
         match &self.state {
-            State::Fixed(f) => Some(&f.pieces),
+            State::Fixed(f) => f.plan.as_ref(),
             _ => None,
         }
+    }
+
+    /// Is the loop over before all nodes' threads come, as a rule?
+    pub(super) fn is_brief(&self) -> bool {
+        self.brief
     }
 
     /// Is it one of our schedules that divides the loop, rather than what the program asked for?
