@@ -267,6 +267,7 @@ impl Templates {
     }
 
     /// The static half.
+    #[inline]
     pub fn statics(&self) -> &Statics {
         &self.statics
     }

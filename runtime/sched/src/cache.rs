@@ -696,4 +696,55 @@ mod tests {
         let known = cache.known(&key).expect("there");
         assert_eq!(known.rates[0].map(|r| r.ns_per_iteration), Some(10.0));
     }
+
+    /// A loop of 10 iterations that thread 0 has run before thread 1 comes.
+    fn one_sided(team: &Team, span_ns: u64) -> LoopRecord {
+        let tally = crate::record::Tally::new(2);
+        for (tid, iterations) in [(0, 10), (1, 0)] {
+            tally.arrive(tid);
+            tally.add(tid, iterations);
+            tally.leave(tid, 400);
+        }
+        let kind = crate::schedule::Kind::HetProbe { probe: 0.1 };
+        let mut record = LoopRecord::new(kind, 10, team, &tally);
+        record.learning = Learning::Undecided;
+        record.span_ns = span_ns;
+        record
+    }
+
+    /// Probing such a loop costs more than it takes, each time.
+    #[test]
+    fn a_loop_that_is_over_before_others_come_is_brief() {
+        let team = Team::placed(&[0, 1], 2);
+        let rules = Rules::default();
+        let play = |spans: &[u64]| {
+            let mut entry = Entry::default();
+            for &span in spans {
+                entry.update(&one_sided(&team, span), &rules);
+            }
+            assert!(!entry.is_settled(), "nothing is known of node 1");
+            entry.known().brief
+        };
+        assert!(!play(&[1_000; 3]), "it may have been chance");
+        assert!(play(&[1_000; 20]));
+        // The other node's thread was kept elsewhere for long: that says nothing about the loop.
+        assert!(!play(&[5_000_000; 20]));
+        // And when it comes to be shared, it is no more.
+        let mut entry = Entry::default();
+        for _ in 0..20 {
+            entry.update(&one_sided(&team, 1_000), &rules);
+        }
+        let tally = crate::record::Tally::new(2);
+        for tid in 0..2 {
+            tally.arrive(tid);
+            tally.add(tid, 5);
+            tally.leave(tid, 200);
+        }
+        let kind = crate::schedule::Kind::HetProbe { probe: 0.1 };
+        let mut both = LoopRecord::new(kind, 10, &team, &tally);
+        both.learning = Learning::Probed;
+        both.span_ns = 1_000;
+        entry.update(&both, &rules);
+        assert!(!entry.known().brief && entry.is_settled());
+    }
 }

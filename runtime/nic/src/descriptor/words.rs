@@ -49,6 +49,7 @@ pub enum Malformed {
     Elements = 7,
 }
 
+#[inline]
 pub(crate) const fn pair(low: u32, high: u32) -> u64 {
     low as u64 | (high as u64) << 32
 }

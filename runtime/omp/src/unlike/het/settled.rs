@@ -240,7 +240,7 @@ mod tests {
                             let Next::Pieces(pieces) = next else {
                                 panic!("{next:?}");
                             };
-                            assert_eq!(pieces.iter().map(Range::len).sum::<u64>(), n);
+                            assert_eq!(pieces.iter().map(|r| r.len()).sum::<u64>(), n);
                         }
                     }
                 }
