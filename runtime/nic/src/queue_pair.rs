@@ -306,23 +306,35 @@ impl Initiator {
     /// # Errors
     /// [`Full`], and nothing was written.
     #[inline(always)]
-    pub fn post_template(&mut self, shape: Shape, d: impl Changes) -> Result<u64, Full> {
+    pub fn post_template<C: Changes>(&mut self, shape: Shape, d: C) -> Result<u64, Full> {
         let (index, slot) = self.next();
         // SAFETY: the templates have as many slots as the queue, and `next` keeps within them.
         let prepared = unsafe { self.templates.shape_unchecked(index) };
         // One way out for all that is rare, so that the usual way keeps no registers for it.
         if self.staged == self.limit || prepared != shape {
-            return self.post_template_slowly(shape, d);
+            let [a, b, c, e, f] = d.parts();
+            return self.post_template_slowly::<C>(shape, a, b, c, e, f);
         }
         d.change(shape, self.templates.statics(), &mut Shared(slot));
         self.staged += 1;
         Ok(self.staged - 1)
     }
 
+    /// By its parts: they stay in registers.
     #[cold]
     #[inline(never)]
-    fn post_template_slowly(&mut self, shape: Shape, d: impl Changes) -> Result<u64, Full> {
+    #[allow(clippy::too_many_arguments, reason = "see `Changes::parts`")]
+    fn post_template_slowly<C: Changes>(
+        &mut self,
+        shape: Shape,
+        a: u64,
+        b: u64,
+        c: u64,
+        e: u64,
+        f: u64,
+    ) -> Result<u64, Full> {
         let (index, slot) = self.slot()?;
+        let d = C::of_parts([a, b, c, e, f]);
         self.templates.patch(index, shape, d, &mut Shared(slot));
         self.staged += 1;
         Ok(self.staged - 1)

@@ -10,8 +10,8 @@
 //! knows the whole descriptor for a slot that is not.
 
 use crate::descriptor::{
-    pair, Atomic, AtomicOp, Descriptor, Fetch, Inline, Key, Local, Remote, Signal, SignalOp,
-    Source, Width, Words, Work,
+    high, low, pair, Atomic, AtomicOp, Descriptor, Fetch, Inline, Key, Local, Remote, Signal,
+    SignalOp, Source, Width, Words, Work,
 };
 
 /// The words of a slot, however they are stored.
@@ -136,6 +136,13 @@ pub trait Changes: Copy {
 
     /// What the whole descriptor of `shape` asks for, and of which peer; `None` for shapes of other operations.
     fn work(self, shape: Shape, statics: &Statics) -> Option<(u32, Work)>;
+
+    /// All of it in words. A call that takes these keeps them in registers, where a structure would be stored
+    /// before anybody knows whether the call is made.
+    fn parts(self) -> [u64; 5];
+
+    /// The same put together again.
+    fn of_parts(parts: [u64; 5]) -> Self;
 }
 
 impl Statics {
@@ -180,6 +187,21 @@ impl Changes for Dynamic {
         };
         Some((self.peer, work))
     }
+
+    #[inline(always)]
+    fn parts(self) -> [u64; 5] {
+        let sizes = pair(self.peer, self.length);
+        [sizes, self.remote, self.local, 0, 0]
+    }
+
+    fn of_parts([sizes, remote, local, ..]: [u64; 5]) -> Self {
+        Dynamic {
+            peer: low(sizes),
+            remote,
+            local,
+            length: high(sizes),
+        }
+    }
 }
 
 impl Changes for AtomicWords {
@@ -211,6 +233,22 @@ impl Changes for AtomicWords {
             comparand: self.comparand,
         };
         Some((self.peer, Work::Atomic(atomic)))
+    }
+
+    #[inline(always)]
+    fn parts(self) -> [u64; 5] {
+        let peer = u64::from(self.peer);
+        [peer, self.remote, self.local, self.operand, self.comparand]
+    }
+
+    fn of_parts([peer, remote, local, operand, comparand]: [u64; 5]) -> Self {
+        AtomicWords {
+            peer: low(peer),
+            remote,
+            local,
+            operand,
+            comparand,
+        }
     }
 }
 
@@ -247,6 +285,23 @@ impl Changes for SignalWords {
             }),
         };
         Some((self.peer, work))
+    }
+
+    #[inline(always)]
+    fn parts(self) -> [u64; 5] {
+        let sizes = pair(self.peer, self.length);
+        [sizes, self.remote, self.local, self.signal, self.value]
+    }
+
+    fn of_parts([sizes, remote, local, signal, value]: [u64; 5]) -> Self {
+        SignalWords {
+            peer: low(sizes),
+            remote,
+            local,
+            length: high(sizes),
+            signal,
+            value,
+        }
     }
 }
 
