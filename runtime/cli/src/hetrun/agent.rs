@@ -1,11 +1,13 @@
 //! `hetrun --agent`: does on another host what a hetrun asks for over standard input, and tells it
-//! over standard output what happens. Ends, with everything it started, when that connection does.
+//! over standard output what happens. Ends, with everything it started, when that connection does, or when nothing
+//! has come through it for as long as hetrun said: it may be that the host where hetrun runs is there no more.
 
 use super::frames::{Notice, Order, VERSION};
 use super::host::{Host, Output, Report};
-use hetmp_core::bootstrap::wire::read_frame;
+use super::remote::BEATS;
+use hetmp_core::bootstrap::wire::{read_frame, Malformed};
 use std::io::{stdin, stdout, Write};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,14 +22,15 @@ pub(crate) fn run() -> u8 {
     tell(&Notice::Ready(VERSION));
     let mut host: Option<Host> = None;
     let mut input: Option<mpsc::Sender<Vec<u8>>> = None;
-    let mut from = stdin().lock();
+    let orders = listen();
+    let mut silence = Silence::default();
     let status = loop {
-        let order = match read_frame(&mut from) {
-            Ok(Some(bytes)) => Order::decode(&bytes),
-            Ok(None) | Err(_) => break 0,
+        let Some(order) = silence.next(&orders) else {
+            break 0;
         };
         match order {
             Ok(Order::Start(plan)) if host.is_none() => {
+                silence.starts(plan.host_timeout);
                 let report: Report = Arc::new(|happening| tell(&Notice::Happened(happening)));
                 let output: Output = Arc::new(|rank, stream, bytes| {
                     tell(&Notice::Output(rank, stream, bytes.to_vec()));
@@ -52,7 +55,10 @@ pub(crate) fn run() -> u8 {
                     host.reply(rank, &reply);
                 }
             }
+            Ok(Order::Beat) => {}
             Ok(Order::Signal(signal)) => {
+                // hetrun stops itself next, and is silent until it is continued.
+                silence.expected = signal == libc::SIGTSTP;
                 if let Some(host) = &host {
                     host.signal(signal);
                 }
@@ -68,6 +74,68 @@ pub(crate) fn run() -> u8 {
         host.signal(libc::SIGKILL);
     }
     status
+}
+
+/// What hetrun says, from a thread of its own; ends when the connection does.
+fn listen() -> Receiver<Result<Order, Malformed>> {
+    let (sender, orders) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut from = stdin().lock();
+        while let Ok(Some(bytes)) = read_frame(&mut from) {
+            if sender.send(Order::decode(&bytes)).is_err() {
+                return;
+            }
+        }
+    });
+    orders
+}
+
+/// How long nothing has come, in beats.
+#[derive(Default)]
+struct Silence {
+    /// None: as long as may be.
+    beat: Option<Duration>,
+    missed: u32,
+    expected: bool,
+}
+
+impl Silence {
+    /// The job begins: from now on hetrun beats, and so does this agent.
+    fn starts(&mut self, seconds: u32) {
+        if seconds == 0 {
+            return;
+        }
+        let beat = Duration::from_secs(seconds.into()) / BEATS;
+        self.beat = Some(beat);
+        std::thread::spawn(move || loop {
+            std::thread::sleep(beat);
+            tell(&Notice::Beat);
+        });
+    }
+
+    /// The next order; none: the connection has ended, or is as good as that.
+    fn next<T>(&mut self, orders: &Receiver<T>) -> Option<T> {
+        loop {
+            let heard = match self.beat {
+                None => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(beat) => orders.recv_timeout(beat),
+            };
+            match heard {
+                Ok(order) => {
+                    self.missed = 0;
+                    return Some(order);
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if self.expected => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    self.missed += 1;
+                    if self.missed >= BEATS {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
 }
 
 fn refuse(text: &str) -> u8 {

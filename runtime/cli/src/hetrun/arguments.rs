@@ -30,11 +30,26 @@ pub(crate) struct Run {
     pub(crate) variables: Vec<(OsString, Option<OsString>)>,
     pub(crate) ssh: Option<String>,
     pub(crate) remote: Option<PathBuf>,
+    /// Seconds; 0: for ever.
+    pub(crate) host_timeout: Option<u32>,
     pub(crate) program: Vec<OsString>,
 }
 
+/// How long another host may give no sign of life, where nothing else is told, seconds.
+pub(crate) const HOST_TIMEOUT: u32 = 10;
+
 /// The most processes hetrun starts: each costs it threads and descriptors.
 pub(crate) const MOST: u32 = 4096;
+
+fn seconds(text: &OsStr) -> Result<u32, String> {
+    let text = text.to_string_lossy();
+    text.parse::<u32>()
+        .ok()
+        .filter(|n| *n <= 86_400)
+        .ok_or_else(|| {
+            format!("option --host-timeout {text}: seconds from 0 (for ever) to 86400 are accepted")
+        })
+}
 
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
@@ -71,6 +86,9 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
             }
             "--ssh" => run.ssh = Some(plain("--ssh", value("a command")?)?),
             "--remote" => run.remote = Some(value("a path")?.into()),
+            "--host-timeout" => {
+                run.host_timeout = Some(seconds(&value("a number of seconds")?)?);
+            }
             "--who" if bare => return Ok(Command::Who),
             "--agent" if bare => return Ok(Command::Agent),
             "--version" | "-V" if bare => return Ok(Command::Version),

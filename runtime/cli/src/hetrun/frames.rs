@@ -24,6 +24,8 @@ pub(crate) enum Order {
     Stdin(Vec<u8>),
     Reply(u32, Reply),
     Signal(i32),
+    /// A sign of life.
+    Beat,
 }
 
 /// From the agent.
@@ -39,6 +41,8 @@ pub(crate) enum Notice {
     StdinTaken(u32),
     /// Rank 0 takes no more.
     StdinClosed,
+    /// A sign of life.
+    Beat,
 }
 
 fn words(mut frame: Frame, words: &[OsString]) -> Frame {
@@ -68,7 +72,8 @@ impl Order {
                     .byte(u8::from(plan.nodes.is_some()))
                     .bytes(plan.nodes.as_deref().unwrap_or_default().as_bytes())
                     .byte(u8::from(plan.whole))
-                    .byte(u8::from(plan.dsm));
+                    .byte(u8::from(plan.dsm))
+                    .number(plan.host_timeout);
                 frame = words(frame, &plan.program).number(plan.variables.len() as u32);
                 for (name, value) in &plan.variables {
                     frame = frame.bytes(name.as_bytes()).bytes(value.as_bytes());
@@ -78,6 +83,7 @@ impl Order {
             Self::Stdin(bytes) => Frame::new(2).bytes(bytes),
             Self::Reply(rank, reply) => Frame::new(3).number(*rank).fixed(&reply.encode()[4..]),
             Self::Signal(signal) => Frame::new(4).number(*signal as u32),
+            Self::Beat => Frame::new(5),
         }
         .done()
     }
@@ -101,6 +107,7 @@ impl Order {
                 let (told, nodes) = (f.byte()? != 0, f.text(TEXT)?);
                 let whole = f.byte()? != 0;
                 let dsm = f.byte()? != 0;
+                let host_timeout = f.number()?;
                 let n = f.count(4)?;
                 let program = (0..n)
                     .map(|_| word(&mut f))
@@ -122,6 +129,7 @@ impl Order {
                     nodes: told.then_some(nodes),
                     whole,
                     dsm,
+                    host_timeout,
                     program,
                     variables,
                 }))
@@ -132,6 +140,7 @@ impl Order {
                 return Ok(Self::Reply(rank, Reply::decode(&bytes[5..])?));
             }
             4 => Self::Signal(f.number()? as i32),
+            5 => Self::Beat,
             _ => return Err(Malformed("unknown order")),
         };
         f.end()?;
@@ -166,6 +175,7 @@ impl Notice {
             }
             Self::StdinTaken(n) => Frame::new(6).number(*n),
             Self::StdinClosed => Frame::new(7),
+            Self::Beat => Frame::new(8),
         }
         .done()
     }
@@ -214,6 +224,7 @@ impl Notice {
             5 => Self::Refused(f.number()? as i32, f.text(TEXT)?),
             6 => Self::StdinTaken(f.number()?),
             7 => Self::StdinClosed,
+            8 => Self::Beat,
             _ => return Err(Malformed("unknown notice")),
         };
         f.end()?;
@@ -229,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_frame_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..120), tag in 0..9_u8) {
+        fn any_bytes_are_a_frame_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..120), tag in 0..10_u8) {
             let _ = Order::decode(&bytes);
             if let Ok(notice) = Notice::decode(&bytes) {
                 prop_assert_eq!(&notice.encode()[4..], &bytes[..]);
@@ -258,6 +269,7 @@ mod tests {
                 nodes,
                 whole,
                 dsm: !whole,
+                host_timeout: 10,
                 program: program.into_iter().map(Into::into).collect(),
                 variables: variables.into_iter().map(|(n, v)| (n.into(), v.into())).collect(),
             }));

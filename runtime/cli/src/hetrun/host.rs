@@ -39,6 +39,8 @@ pub(crate) struct Plan {
     pub(crate) whole: bool,
     /// Whether the processes are nodes of one program.
     pub(crate) dsm: bool,
+    /// Seconds after which hetrun and the agent on another host give each other up; 0: never.
+    pub(crate) host_timeout: u32,
     pub(crate) program: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
 }

@@ -1,6 +1,6 @@
 //! A job from its start to its end: one loop that everything reports to.
 
-use super::arguments::Run;
+use super::arguments::{Run, HOST_TIMEOUT};
 use super::exchange::{Action, End, Event, Exchange};
 use super::host::{Happening, Host, Output, Plan, Report};
 use super::hosts;
@@ -160,6 +160,7 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
                 nodes: run.nodes.clone(),
                 whole: size > 1 || run.prefix,
                 dsm: run.dsm,
+                host_timeout: run.host_timeout.unwrap_or(HOST_TIMEOUT),
                 program: run.program.clone(),
                 variables: variables(run, here),
             },

@@ -9,7 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// What a host says.
 #[derive(Debug)]
@@ -17,6 +19,22 @@ pub(crate) enum Word {
     Happened(Happening),
     /// It is of no use: an exit status, and why.
     Gone(i32, String),
+}
+
+/// Signs of life in the time after which a host is given up.
+pub(crate) const BEATS: u32 = 4;
+
+/// Signs of life of a host.
+#[derive(Debug, Default)]
+struct Pulse {
+    /// Something came since the last look.
+    heard: AtomicBool,
+    /// The agent has answered: from now on it beats.
+    ready: AtomicBool,
+    /// It was said that the host is gone.
+    gone: AtomicBool,
+    /// What reaches the agent, as long as nobody has waited for its end.
+    ssh: Mutex<Option<u32>>,
 }
 
 /// Input that is on its way.
@@ -50,7 +68,7 @@ impl Remote {
         name: &str,
         hetrun: &Path,
         plan: &Plan,
-        say: impl Fn(Word) + Send + 'static,
+        say: impl Fn(Word) + Send + Sync + 'static,
         print: impl Fn(u32, Stream, &[u8]) + Send + 'static,
     ) -> Result<Self, String> {
         let mut words = ssh.split_whitespace();
@@ -84,8 +102,27 @@ impl Remote {
             input: Input::default(),
         };
         send(&remote.to, &Order::Start(Box::new(plan.clone())));
+        let pulse = Arc::new(Pulse {
+            ssh: Mutex::new(Some(child.id())),
+            ..Pulse::default()
+        });
+        let say = Arc::new(say);
+        if plan.host_timeout > 0 {
+            let beat = Duration::from_secs(plan.host_timeout.into()) / BEATS;
+            let to = Arc::clone(&remote.to);
+            // Beside the one that watches: writing waits where the way there is blocked.
+            std::thread::spawn(move || loop {
+                std::thread::sleep(beat);
+                if !send(&to, &Order::Beat) {
+                    return;
+                }
+            });
+            let (pulse, say) = (Arc::clone(&pulse), Arc::clone(&say));
+            let (name, plan) = (name.to_owned(), plan.clone());
+            std::thread::spawn(move || watch(&name, &plan, beat, &pulse, &*say));
+        }
         let (input, name, plan) = (Arc::clone(&remote.input), name.to_owned(), plan.clone());
-        std::thread::spawn(move || listen(child, &name, &plan, &input, &say, &print));
+        std::thread::spawn(move || listen(child, &name, &plan, &input, &pulse, &*say, &print));
         Ok(remote)
     }
 
@@ -111,11 +148,44 @@ impl Remote {
     }
 }
 
-fn send(to: &ToAgent, order: &Order) {
-    if let Some(to) = lock(to).as_mut() {
-        // An agent that is gone is noticed by the thread that listens to it.
-        let _ = to.write_all(&order.encode()).and_then(|()| to.flush());
+/// False: the connection is closed, or breaks now. An agent that is gone is noticed by the thread that listens to it.
+fn send(to: &ToAgent, order: &Order) -> bool {
+    let mut to = lock(to);
+    let sent = |to: &mut ChildStdin| to.write_all(&order.encode()).and_then(|()| to.flush());
+    to.as_mut().is_some_and(|to| sent(to).is_ok())
+}
+
+/// Gives the host up once it gave no sign of life for [`BEATS`] beats in a row. Beats are counted, not the time: hetrun may
+/// have been stopped for a while.
+fn watch(name: &str, plan: &Plan, beat: Duration, pulse: &Pulse, say: &impl Fn(Word)) {
+    let mut missed = 0;
+    while missed < BEATS {
+        std::thread::sleep(beat);
+        if pulse.gone.load(Ordering::Relaxed) {
+            return;
+        }
+        let silent =
+            pulse.ready.load(Ordering::Relaxed) && !pulse.heard.swap(false, Ordering::Relaxed);
+        missed = if silent { missed + 1 } else { 0 };
     }
+    if pulse.gone.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // Whoever waits to write there gets an error instead.
+    if let Some(ssh) = *lock(&pulse.ssh) {
+        // SAFETY: asks for a signal to a child of ours that nobody has waited for.
+        unsafe { libc::kill(ssh as libc::pid_t, libc::SIGKILL) };
+    }
+    let (first, last) = (plan.first, plan.first + plan.count - 1);
+    let ranks = match plan.count {
+        1 => format!("rank {first}"),
+        _ => format!("ranks {first} to {last}"),
+    };
+    let text = format!(
+        "host {name}, {ranks}: no sign of life for {} s (--host-timeout)",
+        plan.host_timeout
+    );
+    say(Word::Gone(1, text));
 }
 
 /// A path as one word of a shell's command line: ssh hands the other side one line.
@@ -137,6 +207,7 @@ fn listen(
     name: &str,
     plan: &Plan,
     input: &Input,
+    pulse: &Pulse,
     say: &impl Fn(Word),
     print: &impl Fn(u32, Stream, &[u8]),
 ) {
@@ -150,8 +221,13 @@ fn listen(
                 Ok(None) => break,
                 Err(error) => Err(error.to_string()),
             };
+            pulse.heard.store(true, Ordering::Relaxed);
             match notice {
-                Ok(Notice::Ready(VERSION)) if !ready => ready = true,
+                Ok(Notice::Ready(VERSION)) if !ready => {
+                    ready = true;
+                    pulse.ready.store(true, Ordering::Relaxed);
+                }
+                Ok(Notice::Beat) if ready => {}
                 Ok(Notice::Output(rank, stream, bytes)) if ready && here.contains(&rank) => {
                     print(rank, stream, &bytes);
                 }
@@ -188,7 +264,11 @@ fn listen(
     close(input);
     // Its answers do not matter any more; without this it could wait for them to be read.
     let _ = child.kill();
+    lock(&pulse.ssh).take();
     let ended = child.wait();
+    if pulse.gone.swap(true, Ordering::Relaxed) {
+        return;
+    }
     let (status, text) = why.unwrap_or_else(|| {
         let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
         let text = if ready {

@@ -195,3 +195,97 @@ fn addresses_that_others_cannot_reach_are_refused() {
     let output = quick(command.arg(&hosts.0).args([HETRUN, "--who"]));
     assert_eq!(text(&output.stdout).lines().count(), 2);
 }
+
+/// A job of two processes on one host that is reached by an ssh of ours, whose process becomes the agent: host, and a
+/// file's worth of what the processes do. Rank 0 prints the agent's process id and its own.
+fn through_an_agent(name: &str) -> (Scratch, Scratch, Command) {
+    let script = "#!/bin/sh\nwhile :; do case $1 in -*) shift ;; *) break ;; esac; done\nshift\nexec sh -c \"$*\"\n";
+    let ssh = Scratch::new(&format!("{name}-ssh"), script);
+    // A user's name makes it another host.
+    let hosts = Scratch::new(&format!("{name}-hosts"), "me@127.0.0.1 slots=2\n");
+    let mut command = hetrun(&["--host-timeout", "4", "--hosts"]);
+    command
+        .arg(&hosts.0)
+        .arg("--ssh")
+        .arg(format!("sh {}", ssh.0.display()))
+        .args([
+            "sh",
+            "-c",
+            "[ $HETRUN_RANK != 0 ] || echo $PPID $$; exec sleep 1000",
+        ])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    (ssh, hosts, command)
+}
+
+/// The two numbers of the job's first line.
+fn numbers(child: &mut std::process::Child) -> (i32, i32) {
+    let mut line = String::new();
+    let out = child.stdout.as_mut().expect("piped");
+    // Byte by byte: the rest is read by somebody else.
+    while !line.ends_with('\n') {
+        let mut byte = [0];
+        std::io::Read::read_exact(out, &mut byte).expect("a line");
+        line.push(char::from(byte[0]));
+    }
+    let mut words = line
+        .split_whitespace()
+        .map(|w| w.parse().expect("a number"));
+    (words.next().expect("two"), words.next().expect("two"))
+}
+
+fn send(process: i32, signal: i32) {
+    // SAFETY: a signal to a process that the test has started.
+    unsafe { libc::kill(process, signal) };
+}
+
+/// A host that gives no sign of life, as far as hetrun can see: its agent is stopped, and no connection ends.
+#[test]
+fn a_host_that_falls_silent_ends_the_job() {
+    let (_ssh, _hosts, mut command) = through_an_agent("silent");
+    let mut child = command.spawn().expect("hetrun");
+    let (agent, _) = numbers(&mut child);
+    send(agent, libc::SIGSTOP);
+    let output = finish(&mut child, Duration::from_secs(120));
+    let errors = text(&output.stderr);
+    assert_eq!(
+        errors.trim(),
+        "hetmp: host me@127.0.0.1, ranks 0 to 1: no sign of life for 4 s (--host-timeout)"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// The other way round: what runs on a host ends when hetrun's falls silent.
+#[test]
+fn processes_end_when_the_host_of_hetrun_falls_silent() {
+    let (_ssh, _hosts, mut command) = through_an_agent("orphans");
+    let mut child = command.spawn().expect("hetrun");
+    let (_, process) = numbers(&mut child);
+    send(child.id() as i32, libc::SIGSTOP);
+    let folder = format!("/proc/{process}");
+    let end = std::time::Instant::now() + Duration::from_secs(120);
+    while std::path::Path::new(&folder).exists() {
+        assert!(std::time::Instant::now() < end, "process {process} goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    send(child.id() as i32, libc::SIGCONT);
+    assert!(!finish(&mut child, Duration::from_secs(60)).status.success());
+}
+
+/// A job that was stopped by its terminal is silent on purpose.
+#[test]
+fn a_stopped_job_is_not_given_up() {
+    let (_ssh, _hosts, mut command) = through_an_agent("stopped");
+    let mut child = command.spawn().expect("hetrun");
+    let (_, process) = numbers(&mut child);
+    send(child.id() as i32, libc::SIGTSTP);
+    // Longer than the timeout.
+    std::thread::sleep(Duration::from_secs(6));
+    assert!(std::path::Path::new(&format!("/proc/{process}")).exists());
+    assert!(child.try_wait().expect("a child").is_none());
+    send(child.id() as i32, libc::SIGCONT);
+    send(child.id() as i32, libc::SIGTERM);
+    let output = finish(&mut child, Duration::from_secs(60));
+    assert_eq!(text(&output.stderr), "");
+}
