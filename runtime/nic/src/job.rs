@@ -35,12 +35,14 @@ use crate::device_memory::board::{Board, BOARD_BYTES};
 use crate::domain::{Domain, Domains, Sizes};
 use crate::engine::emulated;
 use crate::engine::shm::Shm;
-use crate::engine::tcp::{connect, Tcp};
+use crate::engine::tcp::{connect, Tcp, Vanished};
 use crate::engine::{Engine, TemplateKeys};
 use crate::keys::WINDOWS;
 use core::ffi::CStr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_core::bootstrap::Job as Exchange;
+use hetmp_core::env::snapshot;
+use hetmp_core::report;
 use hetmp_core::segment::{Segment, PAGE};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -49,6 +51,39 @@ use way::{Plan, ADDRESS};
 
 /// How long peers may take to connect.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long another host may give no answer where nothing else is told, seconds.
+const SILENCE: u64 = 10;
+
+/// What is done about peers whose hosts vanish, as `HETMP_NIC_TIMEOUT` says: the job ends with a line about the first.
+fn vanished(member: &'static str) -> Option<Vanished> {
+    let seconds = snapshot().get("HETMP_NIC_TIMEOUT").map_or(SILENCE, |text| {
+        let text = String::from_utf8_lossy(text).trim().to_owned();
+        let number = text.parse::<u64>().ok().filter(|n| *n <= 86_400);
+        number.unwrap_or_else(|| {
+            report::warn(format_args!(
+                "HETMP_NIC_TIMEOUT {text}: seconds from 0 (never) to 86400 are accepted"
+            ));
+            SILENCE
+        })
+    });
+    (seconds > 0).then(|| Vanished {
+        after: Duration::from_secs(seconds),
+        tell: Box::new(move |peer, address| {
+            let text = format!(
+                "host {}, {member} {peer}: no answer for {seconds} s (HETMP_NIC_TIMEOUT)",
+                address.ip()
+            );
+            if let Some(job) = established() {
+                job.abort(1, &text);
+            }
+            // Another thread is in the exchange: the launcher notices the end of this process.
+            report::line("hetmp: ", format_args!("{text}"));
+            // SAFETY: no preconditions; nothing of this process is to run any more.
+            unsafe { libc::_exit(1) }
+        }),
+    })
+}
 
 /// A peer as this process reaches it.
 #[derive(Debug)]
@@ -134,7 +169,8 @@ impl Job {
                 let streams =
                     connect::mesh(rank, &listener, &addresses, exchange.secret(), PATIENCE)
                         .map_err(|e| format!("connecting {member} {rank} with its peers: {e}"))?;
-                let engine = Tcp::start(rank, self.domains[rank as usize].clone(), streams)
+                let domain = self.domains[rank as usize].clone();
+                let engine = Tcp::start_watching(rank, domain, streams, vanished(member))
                     .map_err(|e| format!("thread of the sockets: {e}"))?;
                 self.engine = Some(Box::new(engine));
             }

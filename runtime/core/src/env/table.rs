@@ -533,6 +533,14 @@ const OTHERS: &[Variable] = &[
              of libfabric.",
         )
         .spec("hetmp"),
+    hetmp("HETMP_NIC_TIMEOUT", Kind::Text)
+        .default("10")
+        .accepts("seconds from 0 (never) to 86400")
+        .help(
+            "How long the host of a process that is reached by sockets may give no answer before the job ends with a \
+             line that names both.",
+        )
+        .spec("hetmp"),
     hetmp("HETMP_NIC_MODEL", Kind::Notation)
         .default("not set")
         .accepts("gpu, then ,seed=N, ,hold=NANOSECONDS, ,check and ,noinval if wanted")

@@ -18,8 +18,10 @@ use drive::Shared;
 use hetmp_core::thread;
 use port::{Port, StreamOnly};
 use std::io::{self, ErrorKind};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd as _;
 use std::sync::Arc;
+use std::time::Duration;
 use wires::Wires;
 
 struct Running {
@@ -48,6 +50,44 @@ impl core::fmt::Debug for Tcp {
     }
 }
 
+/// What is done about a peer whose host gives no answer any more.
+pub struct Vanished {
+    /// How long it may give none, at least a second.
+    pub after: Duration,
+    /// Called with the peer and its address, on the thread that noticed, before operations to it end in error.
+    pub tell: Box<dyn Fn(u32, SocketAddr) + Send>,
+}
+
+impl core::fmt::Debug for Vanished {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Vanished")
+            .field("after", &self.after)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Makes the kernel end a stream on which nothing is sent once its other end has answered no probes for that long. One
+/// with something under way is looked at by `wires`: the kernel's own limit for that (`TCP_USER_TIMEOUT`) would also end
+/// streams to a process that is stopped and reads nothing, while its host answers.
+fn watch(stream: &TcpStream, after: Duration) -> io::Result<()> {
+    let seconds = after.as_secs().clamp(1, 1 << 20) as i32;
+    let probe = (seconds / 4).max(1);
+    for (level, option, value) in [
+        (libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, probe),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, probe),
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 3),
+    ] {
+        let at = (&raw const value).cast();
+        let len = size_of::<i32>() as libc::socklen_t;
+        // SAFETY: a live descriptor, and a live number of that size.
+        if unsafe { libc::setsockopt(stream.as_raw_fd(), level, option, at, len) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
 impl Tcp {
     /// Starts the engine of `rank` on connected streams, one for every other rank (see [`connect::mesh`]).
     ///
@@ -58,9 +98,25 @@ impl Tcp {
         domain: Arc<Domain>,
         streams: Vec<Option<TcpStream>>,
     ) -> io::Result<Tcp> {
+        Tcp::start_watching(rank, domain, streams, None)
+    }
+
+    /// The same, with an eye on peers whose hosts vanish: no stream of theirs ends.
+    ///
+    /// # Errors
+    /// As [`Tcp::start`].
+    pub fn start_watching(
+        rank: u32,
+        domain: Arc<Domain>,
+        streams: Vec<Option<TcpStream>>,
+        vanished: Option<Vanished>,
+    ) -> io::Result<Tcp> {
         for (peer, stream) in streams.iter().enumerate() {
             match stream {
                 Some(s) => {
+                    if let Some(v) = &vanished {
+                        watch(s, v.after)?;
+                    }
                     s.set_nonblocking(true)?;
                     s.set_nodelay(true)?;
                 }
@@ -84,6 +140,7 @@ impl Tcp {
             Port::new(rank, domain.clone(), streams.len(), StreamOnly),
             streams,
         );
+        let wires = wires.watching(vanished);
         let shared = Arc::new(Shared::new(rank, ranks, domain, wires)?);
         let of_thread = shared.clone();
         let thread = thread::start(c"hetmp-tcp", move || of_thread.serve())?;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const ADDRESSES: [&str; 2] = ["10.213.9.1", "10.213.9.2"];
+pub(crate) const ADDRESSES: [&str; 2] = ["10.213.9.1", "10.213.9.2"];
 
 /// Goes away with its name spaces and files.
 pub(crate) struct Network {
@@ -59,6 +59,16 @@ impl Network {
             .and_then(|()| write(&network.folder.join("ssh"), &script))
             .and_then(|()| write(&network.folder.join("hosts"), &hosts));
         (made && written.is_ok()).then_some(network)
+    }
+
+    /// Takes the link down, at the second machine's end.
+    pub(crate) fn cut(&self) {
+        let _ = ip(&format!("-n {} link set v0 down", self.spaces[1]));
+    }
+
+    /// Brings it up again.
+    pub(crate) fn mend(&self) {
+        let _ = ip(&format!("-n {} link set v0 up", self.spaces[1]));
     }
 
     /// `hetrun` in the first of the name spaces.

@@ -99,6 +99,8 @@ pub(crate) fn play(role: &str) {
         "locks" => locks(&job),
         "flood" => flood(&job),
         "abandoned" => return abandoned(&job),
+        "vanish-busy" | "vanish-idle" => ends::vanish(role == "vanish-busy"),
+        "barriers" => times::barriers(&job),
         "race" => race(&job),
         "times" => times(&job),
         "gone" => gone(&job),

@@ -176,7 +176,7 @@ impl Wires for Links {
         self.port.requests() + self.port.direct.under_way()
     }
 
-    fn watch(&self, watch: &mut Watch) {
+    fn watch(&mut self, watch: &mut Watch) {
         watch.fds.clear();
         watch.ms = if self.needs_care() { RETRY_MS } else { -1 };
         match self.port.direct.wait_on() {

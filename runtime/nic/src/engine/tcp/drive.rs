@@ -49,7 +49,7 @@ pub(in crate::engine) trait Wires: Send {
     /// Requests without a reply.
     fn requests(&self) -> usize;
     /// Fills in what has to be watched before a sleep.
-    fn watch(&self, watch: &mut Watch);
+    fn watch(&mut self, watch: &mut Watch);
     /// The engine stops: peers may still wait for answers that are on their way out.
     fn finish(&mut self);
 }

@@ -1,7 +1,8 @@
 //! The sockets of one rank around its [`Port`].
 
-use super::drive::{self, Wires as _};
+use super::drive;
 use super::port::Port;
+use super::Vanished;
 use crate::queue_pair::Consumer;
 use hetmp_core::sys;
 use std::io::{self, ErrorKind, Read, Write};
@@ -51,6 +52,40 @@ pub(super) struct Wires {
     pub(super) port: Port,
     streams: Vec<Option<TcpStream>>,
     ready: Watch,
+    vanished: Option<Vanished>,
+    silence: Silence,
+}
+
+/// Looks in a row that find a stream without answers, after which its host has vanished. There are four in the time that a
+/// host has.
+const SILENT_LOOKS: u32 = 3;
+
+/// What was found when the streams were last looked at.
+#[derive(Debug, Default)]
+struct Silence {
+    looked_ns: u64,
+    /// By peer: looks in a row.
+    looks: Vec<u32>,
+}
+
+/// Whether a stream has something under way that the other end's kernel has not answered, repetitions included, for so
+/// many milliseconds.
+fn is_silent(stream: &TcpStream, ms: u32) -> bool {
+    // SAFETY: plain numbers, for which zero is a value.
+    let mut info: libc::tcp_info = unsafe { core::mem::zeroed() };
+    let mut len = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: a live descriptor, and room for as many bytes as said.
+    let result = unsafe {
+        libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &mut len,
+        )
+    };
+    let repeats = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+    result == 0 && repeats && info.tcpi_last_ack_recv > ms
 }
 
 impl Wires {
@@ -59,7 +94,51 @@ impl Wires {
             port,
             streams,
             ready: Watch::default(),
+            vanished: None,
+            silence: Silence::default(),
         }
+    }
+
+    pub(super) fn watching(self, vanished: Option<Vanished>) -> Wires {
+        Wires { vanished, ..self }
+    }
+
+    /// Looks for hosts that have vanished, if the last look was long ago. Milliseconds to the next one; below 0: none.
+    fn look(&mut self) -> i32 {
+        let Some(v) = &self.vanished else {
+            return -1;
+        };
+        let ms = (v.after.as_millis() / 4).clamp(1, 1 << 30) as u32;
+        let now = sys::monotonic_ns();
+        if now - self.silence.looked_ns < u64::from(ms) * 1_000_000 {
+            return ms as i32;
+        }
+        self.silence.looked_ns = now;
+        self.silence.looks.resize(self.streams.len(), 0);
+        for peer in 0..self.streams.len() {
+            let Some(stream) = &self.streams[peer] else {
+                continue;
+            };
+            let looks = &mut self.silence.looks[peer];
+            *looks = if is_silent(stream, ms) { *looks + 1 } else { 0 };
+            if *looks >= SILENT_LOOKS {
+                self.fail(peer, &ErrorKind::TimedOut.into());
+            }
+        }
+        ms as i32
+    }
+
+    /// Gives a peer up, whose stream has failed.
+    fn fail(&mut self, peer: usize, error: &io::Error) {
+        let silent = matches!(
+            error.kind(),
+            ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
+        );
+        let address = self.streams[peer].as_ref().and_then(|s| s.peer_addr().ok());
+        if let (true, Some(v), Some(address)) = (silent, &self.vanished, address) {
+            (v.tell)(peer as u32, address);
+        }
+        self.lose(peer);
     }
 
     fn lose(&mut self, peer: usize) {
@@ -67,12 +146,27 @@ impl Wires {
         self.port.lose(peer);
     }
 
+    /// Fills in the streams, and for what each is asked.
+    fn ask(&self, watch: &mut Watch) {
+        watch.fds.clear();
+        for (peer, stream) in self.streams.iter().enumerate() {
+            if let Some(s) = stream {
+                let more = !self.port.output(peer).is_empty();
+                watch.fds.push(libc::pollfd {
+                    fd: s.as_raw_fd(),
+                    events: libc::POLLIN | if more { libc::POLLOUT } else { 0 },
+                    revents: 0,
+                });
+            }
+        }
+    }
+
     /// Reads what is there.
     fn receive(&mut self) -> bool {
         let mut ready = core::mem::take(&mut self.ready);
         let asked = self.streams.len() > FEW + 1;
         if asked {
-            self.watch(&mut ready);
+            self.ask(&mut ready);
             // SAFETY: the array is live and of the length given.
             let n =
                 unsafe { libc::poll(ready.fds.as_mut_ptr(), ready.fds.len() as libc::nfds_t, 0) };
@@ -100,9 +194,13 @@ impl Wires {
                     }
                 }
                 Err(e) if is_later(&e) => {}
-                Ok(_) | Err(_) => {
+                Ok(_) => {
                     worked = true;
                     self.lose(peer);
+                }
+                Err(e) => {
+                    worked = true;
+                    self.fail(peer, &e);
                 }
             }
         }
@@ -125,9 +223,9 @@ impl Wires {
                         self.port.sent(peer, n);
                     }
                     Err(e) if is_later(&e) => break,
-                    Err(_) => {
+                    Err(e) => {
                         worked = true;
-                        self.lose(peer);
+                        self.fail(peer, &e);
                     }
                 }
             }
@@ -167,19 +265,14 @@ impl drive::Wires for Wires {
         self.port.requests()
     }
 
-    fn watch(&self, watch: &mut Watch) {
-        watch.fds.clear();
-        for (peer, stream) in self.streams.iter().enumerate() {
-            if let Some(s) = stream {
-                let more = !self.port.output(peer).is_empty();
-                watch.fds.push(libc::pollfd {
-                    fd: s.as_raw_fd(),
-                    events: libc::POLLIN | if more { libc::POLLOUT } else { 0 },
-                    revents: 0,
-                });
-            }
-        }
-        watch.ms = if self.port.is_held_up() { RETRY_MS } else { -1 };
+    fn watch(&mut self, watch: &mut Watch) {
+        let look = self.look();
+        self.ask(watch);
+        watch.ms = if self.port.is_held_up() {
+            RETRY_MS
+        } else {
+            look
+        };
     }
 
     fn finish(&mut self) {

@@ -65,3 +65,19 @@ pub(super) fn gone(job: &Job) {
         }
     }
 }
+
+/// Says by a file that all PEs are under way, and never ends by itself: all meet again and again, or all wait for what does
+/// not come.
+pub(super) fn vanish(busy: bool) {
+    let flag: *mut u64 = room(1);
+    collective::barrier_all(F);
+    let file = std::env::var_os("HETMP_TEST_FILE").expect("a file to make");
+    std::fs::write(file, b"").expect("written");
+    if !busy {
+        // SAFETY: a word of the heap, that nobody writes.
+        unsafe { wait::until(F, flag, 0, 1) };
+    }
+    loop {
+        collective::barrier_all(F);
+    }
+}

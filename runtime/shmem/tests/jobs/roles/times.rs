@@ -86,3 +86,17 @@ pub(super) fn times(job: &Job) {
         context::destroy(F, private);
     }
 }
+
+/// Not a test: what a barrier of all takes.
+pub(super) fn barriers(job: &Job) {
+    for round in 0..3 {
+        let began = Instant::now();
+        for _ in 0..20 {
+            collective::barrier_all(F);
+        }
+        if job.me == 0 {
+            let us = began.elapsed().as_micros() / 20;
+            println!("round {round}: barrier of {} PEs {us} us", job.n);
+        }
+    }
+}
