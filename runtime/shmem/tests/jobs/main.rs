@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 const ROLE: &str = "HETMP_SHMEM_ROLE";
 /// Long enough for a loaded machine.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Engine settings: a name for people, and variables.
 const ENGINES: &[(&str, &[(&str, &str)])] = &[
