@@ -33,12 +33,12 @@
 //! in a phase with an allotment of the one before; it would lose no iteration,
 //! but measure the wrong phase's share.
 
+use crate::placement::Placement;
 use crate::plain::take_up_to;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
 use crate::probe::{Measurement, NodeTotal};
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
-use crate::team::Team;
 use std::sync::Arc;
 
 pub use crate::hetprobe::Next;
@@ -118,7 +118,7 @@ struct Picture {
 /// One execution of one loop under one of the three schedules.
 #[derive(Debug)]
 pub struct Aid {
-    team: Arc<Team>,
+    team: Arc<Placement>,
     shape: Shape,
     n: u64,
     chunk: u64,
@@ -135,7 +135,7 @@ pub struct Aid {
 impl Aid {
     /// State for a loop of `n` iterations, with chunks of `chunk` (0 counts as 1).
     #[must_use]
-    pub fn new(n: u64, shape: Shape, chunk: u64, team: Arc<Team>) -> Self {
+    pub fn new(n: u64, shape: Shape, chunk: u64, team: Arc<Placement>) -> Self {
         let nodes = team.nodes().len();
         let mut state = Aid {
             shape,
@@ -176,7 +176,7 @@ impl Aid {
 
     /// The team this state was made for.
     #[must_use]
-    pub fn team(&self) -> &Arc<Team> {
+    pub fn team(&self) -> &Arc<Placement> {
         &self.team
     }
 
@@ -371,7 +371,7 @@ mod tests {
 
     /// Node 0 needs 10 ns an iteration, node 1 30 ns: 3 to 1.
     fn sampled(shape: Shape) -> (Aid, Next, Next) {
-        let aid = Aid::new(400, shape, 4, Arc::new(Team::placed(&[0, 1], 2)));
+        let aid = Aid::new(400, shape, 4, Arc::new(Placement::placed(&[0, 1], 2)));
         let (a, b) = (probe(aid.first(0)), probe(aid.first(1)));
         assert_eq!((a.len(), b.len()), (4, 4));
         // Back before the other: a chunk on demand.
@@ -417,7 +417,7 @@ mod tests {
     /// A node that never comes, and a thread that comes after the sampling.
     #[test]
     fn late_and_missing_threads() {
-        let team = Arc::new(Team::placed(&[0, 1, 1], 2));
+        let team = Arc::new(Placement::placed(&[0, 1, 1], 2));
         let aid = Aid::new(40, Shape::Static, 1, Arc::clone(&team));
         let mut next = aid.first(0);
         let mut all = 0;

@@ -14,9 +14,9 @@ use crate::decide::Choice;
 use crate::decide::{decide, Decision, NodeInput, Rules, Why};
 use crate::fixed::Form;
 use crate::irregular::CostMap;
+use crate::placement::Placement;
 use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
-use crate::team::Team;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -72,14 +72,14 @@ pub struct Key {
     pub region: u64,
     /// [`magnitude`] of the trip count.
     pub magnitude: u8,
-    /// [`Team::shape_key`].
+    /// [`Placement::shape_key`].
     pub shape: u64,
 }
 
 impl Key {
     /// Key of `region` with `n` iterations on `team`.
     #[must_use]
-    pub fn new(region: u64, n: u64, team: &Team) -> Self {
+    pub fn new(region: u64, n: u64, team: &Placement) -> Self {
         Key {
             region,
             magnitude: magnitude(n),
@@ -253,7 +253,7 @@ impl Entry {
     /// process must gain by it too, and what is wrong shows as drift. `None` if it is of another
     /// number of nodes.
     #[must_use]
-    pub fn restored(saved: &Saved, team: &Team, rules: &Rules) -> Option<Entry> {
+    pub fn restored(saved: &Saved, team: &Placement, rules: &Rules) -> Option<Entry> {
         let nodes = team.nodes().len();
         if saved.rates.len() != nodes || saved.alone_ns.len() != nodes {
             return None;
@@ -625,7 +625,7 @@ impl ProbeCache {
 
     /// Takes over what another process has learned about `key`, unless this one has learned
     /// something already.
-    pub fn restore(&mut self, key: Key, saved: &Saved, team: &Team, rules: &Rules) {
+    pub fn restore(&mut self, key: Key, saved: &Saved, team: &Placement, rules: &Rules) {
         if let Some(entry) = Entry::restored(saved, team, rules) {
             self.entries.entry(key).or_insert(entry);
         }
@@ -666,7 +666,7 @@ mod tests {
 
     #[test]
     fn what_another_process_left_is_a_plan() {
-        let team = Team::placed(&[0, 1], 2);
+        let team = Placement::placed(&[0, 1], 2);
         let rules = Rules::default();
         let entry = Entry::restored(&saved(&[Some(10.0), Some(30.0)]), &team, &rules);
         let entry = entry.expect("as many nodes");
@@ -679,7 +679,7 @@ mod tests {
         assert!(!entry.expect("as many nodes").is_settled());
         assert!(Entry::restored(&saved(&[Some(10.0)]), &team, &rules).is_none());
         // A node without threads need not have been measured.
-        let narrow = Team::placed(&[0, 0], 2);
+        let narrow = Placement::placed(&[0, 0], 2);
         let entry = Entry::restored(&saved(&[Some(10.0), None]), &narrow, &rules);
         assert!(entry.expect("as many nodes").is_settled());
         assert_eq!(Entry::default().saved(), None);
@@ -687,7 +687,7 @@ mod tests {
 
     #[test]
     fn what_this_process_learned_wins() {
-        let team = Team::placed(&[0, 1], 2);
+        let team = Placement::placed(&[0, 1], 2);
         let key = Key::new(1, 100, &team);
         let mut cache = ProbeCache::new();
         let rules = Rules::default();

@@ -17,11 +17,11 @@
 //! the last refill. Without that it could believe a freshly filled pool empty
 //! and overwrite it, and those iterations would be lost.
 
+use crate::placement::Placement;
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
 use crate::ranges::Range;
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
-use crate::team::Team;
 use std::sync::Arc;
 
 /// Bits of a pool word that count what was taken.
@@ -50,7 +50,7 @@ struct NodePool {
 /// One execution of one loop under `cross-dynamic`.
 #[derive(Debug)]
 pub struct CrossDynamic {
-    team: Arc<Team>,
+    team: Arc<Placement>,
     n: u64,
     chunk: u64,
     chunks: u64,
@@ -64,7 +64,7 @@ impl CrossDynamic {
     /// State for a loop of `n` iterations in chunks of `chunk` (0 counts as
     /// 1). Beyond 2^39 chunks they are made larger.
     #[must_use]
-    pub fn new(n: u64, chunk: u64, team: Arc<Team>) -> Self {
+    pub fn new(n: u64, chunk: u64, team: Arc<Placement>) -> Self {
         let mut state = CrossDynamic {
             n: 0,
             chunk: 1,
@@ -100,7 +100,7 @@ impl CrossDynamic {
 
     /// The team this state was made for.
     #[must_use]
-    pub fn team(&self) -> &Arc<Team> {
+    pub fn team(&self) -> &Arc<Placement> {
         &self.team
     }
 

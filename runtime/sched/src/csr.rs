@@ -4,9 +4,9 @@
 //! moves while the loop runs. A node's share is its ratio times its threads,
 //! one contiguous range; inside the node every thread gets an equal piece.
 
+use crate::placement::Placement;
 use crate::plain::static_piece;
 use crate::ranges::Range;
-use crate::team::Team;
 
 /// Cuts `range` into contiguous parts proportional to `weights`, in order.
 ///
@@ -74,7 +74,7 @@ pub fn check(ratios: &[f64], nodes: usize) -> Result<(), String> {
 /// [`check`]). If no node with threads has a usable ratio, all threads get
 /// equal pieces.
 #[must_use]
-pub fn piece(n: u64, ratios: &[f64], team: &Team, tid: usize) -> Range {
+pub fn piece(n: u64, ratios: &[f64], team: &Placement, tid: usize) -> Range {
     let usable = |r: f64| r.is_finite() && r > 0.0;
     let weights = team.nodes().iter().enumerate().map(|(i, s)| {
         let r = ratios.get(i).copied().filter(|&r| usable(r)).unwrap_or(0.0);
@@ -99,12 +99,12 @@ pub fn piece(n: u64, ratios: &[f64], team: &Team, tid: usize) -> Range {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::team::NodeShape;
+    use crate::placement::NodeShape;
     use proptest::prelude::*;
 
     #[test]
     fn three_to_one() {
-        let team = Team::placed(&[1, 0, 0, 1], 2);
+        let team = Placement::placed(&[1, 0, 0, 1], 2);
         let got: Vec<Range> = (0..4).map(|t| piece(800, &[3.0, 1.0], &team, t)).collect();
         assert_eq!(
             got,
@@ -149,7 +149,7 @@ mod tests {
                        counts in prop::collection::vec(0u32..5, 1..6),
                        ratios in prop::collection::vec(weight(), 0..7)) {
             let shapes: Vec<NodeShape> = counts.iter().map(|&threads| NodeShape { threads }).collect();
-            let team = Team::contiguous(&shapes);
+            let team = Placement::contiguous(&shapes);
             prop_assume!(team.threads() > 0);
             let mut at = 0;
             for t in 0..team.threads() {

@@ -6,9 +6,9 @@
 
 use crate::cache::Known;
 use crate::decide::{decide, NodeInput, Rules};
+use crate::placement::Placement;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::Kind;
-use crate::team::Team;
 use std::sync::Arc;
 
 /// How pieces are dealt to runners.
@@ -26,7 +26,7 @@ impl Deal {
     /// For the runners of `team` under `schedule`, by what is `known` of the region. `suspends`: its virtual
     /// threads wait for each other, so that shares were learned for stretches in which nobody can steal.
     #[must_use]
-    pub fn new(schedule: &Kind, team: &Team, known: Option<&Known>, suspends: bool) -> Deal {
+    pub fn new(schedule: &Kind, team: &Placement, known: Option<&Known>, suspends: bool) -> Deal {
         let threads = team.threads();
         let rate = |t: usize| {
             let rate = known?.rates.get(team.node_of(t)).copied()?;
@@ -72,7 +72,7 @@ impl Deal {
 pub fn record(
     schedule: &Kind,
     pieces: u32,
-    team: &Team,
+    team: &Placement,
     runners: &[(u64, u32)],
     elapsed_ns: u64,
     known: Option<&Known>,
@@ -121,14 +121,14 @@ mod tests {
     const HETPROBE: Kind = Kind::HetProbe { probe: 0.1 };
 
     /// A fast core that draws 30 W and one of a third of its speed that draws 2 W.
-    fn unlike() -> Team {
+    fn unlike() -> Placement {
         let draws = |core_watts| {
             Some(Power {
                 idle_watts: 0.0,
                 core_watts,
             })
         };
-        Team::placed(&[0, 1], 2).with_power(&[draws(30.0), draws(2.0)])
+        Placement::placed(&[0, 1], 2).with_power(&[draws(30.0), draws(2.0)])
     }
 
     #[test]

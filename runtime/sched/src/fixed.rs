@@ -16,14 +16,14 @@
 
 use crate::csr;
 use crate::decide::Decision;
+use crate::placement::Placement;
 use crate::plain::static_piece;
 use crate::ranges::Range;
-use crate::team::Team;
 
 /// One piece for each thread, in the order of their numbers: a node's share is
 /// one contiguous range, of which its threads get equal parts. Empty pieces for
 /// those that get nothing. `out` is overwritten.
-pub fn pieces(n: u64, decision: &Decision, team: &Team, out: &mut Vec<Range>) {
+pub fn pieces(n: u64, decision: &Decision, team: &Placement, out: &mut Vec<Range>) {
     out.clear();
     out.resize(team.threads(), Range::default());
     let all = Range { start: 0, end: n };
@@ -153,7 +153,7 @@ mod tests {
     use crate::probe::NodeRate;
     use proptest::prelude::*;
 
-    fn plan(ns: &[f64], team: &Team) -> Decision {
+    fn plan(ns: &[f64], team: &Placement) -> Decision {
         let inputs: Vec<NodeInput> = ns
             .iter()
             .zip(team.nodes())
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn pieces_by_speed() {
-        let team = Team::placed(&[1, 0, 1], 2);
+        let team = Placement::placed(&[1, 0, 1], 2);
         let mut out = Vec::new();
         pieces(600, &plan(&[10.0, 20.0], &team), &team, &mut out);
         assert_eq!(
@@ -235,9 +235,9 @@ mod tests {
                        on in prop::collection::vec(0u32..4, 1..12),
                        ns in prop::collection::vec(0.1f64..1e4, 4),
                        other in prop::bool::ANY) {
-            let team = Team::placed(&on, 4);
+            let team = Placement::placed(&on, 4);
             // Now and then a plan of another team.
-            let planned = if other { Team::placed(&[0, 1, 2, 3], 4) } else { team.clone() };
+            let planned = if other { Placement::placed(&[0, 1, 2, 3], 4) } else { team.clone() };
             let mut out = vec![Range::new(7, 9)];
             pieces(n, &plan(&ns, &planned), &team, &mut out);
             prop_assert_eq!(out.len(), team.threads());

@@ -51,13 +51,13 @@
 use crate::cache::Known;
 use crate::csr;
 use crate::decide::{decide, Decision, NodeInput, Rules};
+use crate::placement::Placement;
 use crate::plain::take_up_to;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
-use crate::team::Team;
 use std::sync::Arc;
 
 /// What a thread does next.
@@ -156,7 +156,7 @@ struct Picture {
 /// [`restart`](Self::restart) to spare allocations.
 #[derive(Debug)]
 pub struct HetProbe {
-    team: Arc<Team>,
+    team: Arc<Placement>,
     settings: Settings,
     n: u64,
     known: Option<Arc<Known>>,
@@ -178,7 +178,12 @@ impl HetProbe {
     /// With a plan in `known` nothing is probed. A team on a single node is
     /// not probed either.
     #[must_use]
-    pub fn new(n: u64, team: Arc<Team>, settings: Settings, known: Option<Arc<Known>>) -> Self {
+    pub fn new(
+        n: u64,
+        team: Arc<Placement>,
+        settings: Settings,
+        known: Option<Arc<Known>>,
+    ) -> Self {
         let nodes = team.nodes().len();
         let threads = team.threads();
         let mut state = HetProbe {
@@ -240,7 +245,7 @@ impl HetProbe {
 
     /// The team this state was made for.
     #[must_use]
-    pub fn team(&self) -> &Arc<Team> {
+    pub fn team(&self) -> &Arc<Placement> {
         &self.team
     }
 

@@ -48,7 +48,7 @@ pub struct Place {
     pub offset: u64,
     /// Bits of the trip count.
     pub magnitude: u8,
-    /// [`Team::shape_key`](crate::team::Team::shape_key).
+    /// [`Placement::shape_key`](crate::placement::Placement::shape_key).
     pub shape: u64,
 }
 

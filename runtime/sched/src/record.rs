@@ -10,10 +10,10 @@
 use crate::decide::Decision;
 use crate::energy::Power;
 use crate::irregular::CostMap;
+use crate::placement::Placement;
 use crate::primitive::{AtomicU64, Ordering, Padded};
 use crate::probe::NodeRate;
 use crate::schedule::Kind;
-use crate::team::Team;
 use std::sync::Arc;
 
 #[derive(Debug, Default)]
@@ -201,7 +201,7 @@ pub struct LoopRecord {
 impl LoopRecord {
     /// The record of an execution of `n` iterations that `tally` counted.
     #[must_use]
-    pub fn new(schedule: Kind, n: u64, team: &Team, tally: &Tally) -> Self {
+    pub fn new(schedule: Kind, n: u64, team: &Placement, tally: &Tally) -> Self {
         let mut nodes: Box<[NodeRecord]> = team
             .nodes()
             .iter()
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn counts_and_times() {
-        let team = Team::placed(&[0, 1, 1], 2);
+        let team = Placement::placed(&[0, 1, 1], 2);
         let tally = Tally::new(3);
         for (tid, iterations, ns) in [(0, 75, 750), (1, 25, 750)] {
             tally.arrive(tid);

@@ -7,9 +7,9 @@ use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::csr;
 use hetmp_sched::decide::{Choice, Why};
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::{Counters, Measurement};
 use hetmp_sched::record::{Learning, LoopRecord};
-use hetmp_sched::team::{NodeShape, Team};
 use std::sync::Arc;
 
 /// What a call into the scheduler costs a thread.
@@ -17,7 +17,7 @@ const CALL_NS: u64 = 50;
 
 /// A machine and a loop on it.
 struct Model {
-    team: Arc<Team>,
+    team: Arc<Placement>,
     /// Nanoseconds for iteration `i` on a core of each node.
     cost: Box<dyn Fn(usize, u64) -> f64>,
     /// Remote faults per iteration, and misses per 1000 instructions.
@@ -32,7 +32,7 @@ fn regular(threads: &[u32], ns: &'static [f64]) -> Model {
         .iter()
         .map(|&threads| NodeShape { threads })
         .collect();
-    let team = Arc::new(Team::contiguous(&shapes));
+    let team = Arc::new(Placement::contiguous(&shapes));
     Model {
         late_ns: vec![0; team.threads()],
         team,

@@ -11,10 +11,10 @@ use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::probe::{Counters, Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
-use hetmp_sched::team::{NodeShape, Team};
 use proptest::prelude::*;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -216,14 +216,14 @@ fn iterations() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn team() -> impl Strategy<Value = Arc<Team>> {
+fn team() -> impl Strategy<Value = Arc<Placement>> {
     prop_oneof![
         prop::collection::vec(0u32..4, 1..9).prop_map(|c| {
             let shapes: Vec<NodeShape> =
                 c.into_iter().map(|threads| NodeShape { threads }).collect();
-            Team::contiguous(&shapes)
+            Placement::contiguous(&shapes)
         }),
-        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Team::placed(&on, 3)),
+        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Placement::placed(&on, 3)),
     ]
     .prop_filter("a team has threads", |t| t.threads() > 0)
     .prop_map(Arc::new)
@@ -252,7 +252,7 @@ fn settings(chance: &mut Chance) -> Settings {
 }
 
 /// What an earlier execution may have left: averages, and often a plan.
-fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
+fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
     let inputs: Vec<NodeInput> = team
         .nodes()
         .iter()
@@ -380,7 +380,7 @@ proptest! {
 /// The paragraph "nobody waits" in its sharpest form: node 1 never comes.
 #[test]
 fn a_node_that_never_comes() {
-    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let team = Arc::new(Placement::placed(&[0, 1], 2));
     let h = HetProbe::new(1000, team, Settings::default(), None);
     let mut done = 0;
     let mut at = h.first(0);
@@ -412,7 +412,7 @@ fn a_node_that_never_comes() {
 /// A settled plan puts the loop on node 1, whose thread is late.
 #[test]
 fn the_chosen_node_is_late() {
-    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let team = Arc::new(Placement::placed(&[0, 1], 2));
     let rate = |ns| {
         Some(NodeRate {
             ns_per_iteration: ns,
@@ -457,7 +457,7 @@ fn the_chosen_node_is_late() {
 /// that completes the nodes, and not by a thread that has not come.
 #[test]
 fn the_last_measurement_decides() {
-    let team = Arc::new(Team::placed(&[0, 0, 1, 1], 2));
+    let team = Arc::new(Placement::placed(&[0, 0, 1, 1], 2));
     let h = HetProbe::new(4000, team, Settings::default(), None);
     let probe = |tid| match h.first(tid) {
         Next::Probe(r) => r,
@@ -492,7 +492,7 @@ fn the_last_measurement_decides() {
 /// left: iterations do not move between nodes one chunk after the other.
 #[test]
 fn a_bulk_for_the_node() {
-    let team = Arc::new(Team::placed(&[0, 1, 1], 2));
+    let team = Arc::new(Placement::placed(&[0, 1, 1], 2));
     let inputs = [1, 2].map(|threads| NodeInput {
         threads,
         rate: Some(NodeRate {
@@ -543,7 +543,7 @@ fn a_bulk_for_the_node() {
 /// Nodes whose speeds are known share what ascends in proportion to them, and end together.
 #[test]
 fn ascending_chunks_follow_the_speeds() {
-    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let team = Arc::new(Placement::placed(&[0, 1], 2));
     let ns = [10u64, 30];
     let settings = Settings {
         ascending: true,

@@ -8,10 +8,10 @@
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::{decide, Link, NodeInput, Rules, Why};
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
+use hetmp_sched::placement::{NodeShape, Placement};
 use hetmp_sched::probe::{Counters, Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::Learning;
-use hetmp_sched::team::{NodeShape, Team};
 use hetmp_sched::watch::Sensitivity;
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -145,14 +145,14 @@ fn iterations() -> impl Strategy<Value = u64> {
     ]
 }
 
-fn team() -> impl Strategy<Value = Arc<Team>> {
+fn team() -> impl Strategy<Value = Arc<Placement>> {
     prop_oneof![
         prop::collection::vec(0u32..4, 1..9).prop_map(|c| {
             let shapes: Vec<NodeShape> =
                 c.into_iter().map(|threads| NodeShape { threads }).collect();
-            Team::contiguous(&shapes)
+            Placement::contiguous(&shapes)
         }),
-        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Team::placed(&on, 3)),
+        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Placement::placed(&on, 3)),
     ]
     .prop_filter("a team has threads", |t| t.threads() > 0)
     .prop_map(Arc::new)
@@ -186,7 +186,7 @@ fn settings(chance: &mut Chance) -> Settings {
     }
 }
 
-fn known(team: &Team, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
+fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
     let inputs: Vec<NodeInput> = team
         .nodes()
         .iter()
@@ -264,7 +264,7 @@ type Faults = Box<dyn Fn(usize, u64, bool) -> f64>;
 
 /// A machine and a loop on it.
 struct Model {
-    team: Arc<Team>,
+    team: Arc<Placement>,
     /// Nanoseconds for iteration `i` on a core of a node.
     cost: Box<dyn Fn(usize, u64) -> f64>,
     /// Remote faults of iteration `i` on a node while `several` nodes work.
@@ -288,7 +288,7 @@ impl Model {
             .iter()
             .map(|&threads| NodeShape { threads })
             .collect();
-        let team = Arc::new(Team::contiguous(&shapes));
+        let team = Arc::new(Placement::contiguous(&shapes));
         Model {
             late_ns: vec![0; team.threads()],
             team,
@@ -589,7 +589,7 @@ fn a_loop_that_does_not_pay_stays() {
 /// them, but not for ever.
 #[test]
 fn the_chosen_node_is_late() {
-    let team = Arc::new(Team::placed(&[0, 1], 2));
+    let team = Arc::new(Placement::placed(&[0, 1], 2));
     let inputs = [20.0, 10.0].map(|ns_per_iteration| NodeInput {
         threads: 1,
         rate: Some(NodeRate {

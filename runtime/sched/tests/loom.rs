@@ -7,10 +7,10 @@ use hetmp_sched::cache::Known;
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::decide::{decide, NodeInput, Rules};
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
+use hetmp_sched::placement::Placement;
 use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::probe::{Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
-use hetmp_sched::team::Team;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
 use loom::thread;
@@ -79,7 +79,7 @@ fn guided() {
 #[test]
 fn cross_dynamic_refill() {
     bounded(3, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 0], 1));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 0], 1));
         let c = CrossDynamic::new(16, 4, team);
         tiles(16, 2, move |tid| {
             core::iter::from_fn(|| c.next(tid)).collect()
@@ -91,7 +91,7 @@ fn cross_dynamic_refill() {
 #[test]
 fn asymmetric() {
     bounded(3, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 1], 2));
         let aid = Aid::new(7, Shape::Static, 1, team);
         tiles(7, 2, move |tid| {
             let mut got = Vec::new();
@@ -122,7 +122,7 @@ fn asymmetric() {
 #[test]
 fn cross_dynamic_nodes() {
     bounded(3, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 1], 2));
         let c = CrossDynamic::new(8, 2, team);
         tiles(8, 2, move |tid| {
             core::iter::from_fn(|| c.next(tid)).collect()
@@ -142,7 +142,7 @@ fn ascending(got: Vec<Range>) -> Vec<Range> {
 fn cross_dynamic_ascending() {
     for nodes in [[0, 0], [0, 1]] {
         bounded(3, move || {
-            let team = std::sync::Arc::new(Team::placed(&nodes, 2));
+            let team = std::sync::Arc::new(Placement::placed(&nodes, 2));
             let c = CrossDynamic::new(16, 4, team);
             tiles(16, 2, move |tid| {
                 let mut after = 0;
@@ -206,7 +206,7 @@ fn settings() -> Settings {
 #[test]
 fn hetprobe_decision() {
     bounded(3, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 1], 2));
         let h = HetProbe::new(6, team, settings(), None);
         let left = AtomicBool::new(false);
         tiles(6, 2, move |tid| run(&h, tid, &left));
@@ -217,7 +217,7 @@ fn hetprobe_decision() {
 #[test]
 fn hetprobe_decision_of_three() {
     bounded(2, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 1, 1], 2));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 1, 1], 2));
         let h = HetProbe::new(5, team, settings(), None);
         let left = AtomicBool::new(false);
         tiles(5, 3, move |tid| run(&h, tid, &left));
@@ -228,7 +228,7 @@ fn hetprobe_decision_of_three() {
 #[test]
 fn hetprobe_ascending() {
     bounded(3, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 1], 2));
         let settings = Settings {
             ascending: true,
             ..settings()
@@ -244,7 +244,7 @@ fn hetprobe_ascending() {
 #[test]
 fn hetprobe_one_node() {
     bounded(3, || {
-        let team = std::sync::Arc::new(Team::placed(&[0, 1], 2));
+        let team = std::sync::Arc::new(Placement::placed(&[0, 1], 2));
         let inputs = [20.0, 10.0].map(|ns_per_iteration| NodeInput {
             threads: 1,
             rate: Some(NodeRate {

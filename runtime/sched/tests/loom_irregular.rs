@@ -5,9 +5,9 @@
 use hetmp_sched::cache::Known;
 use hetmp_sched::decide::{decide, NodeInput, Rules};
 use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
+use hetmp_sched::placement::Placement;
 use hetmp_sched::probe::{Measurement, NodeRate};
 use hetmp_sched::ranges::Range;
-use hetmp_sched::team::Team;
 use hetmp_sched::watch::Sensitivity;
 use loom::sync::Arc;
 use loom::thread;
@@ -53,7 +53,7 @@ fn check(
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let team = std::sync::Arc::new(Team::placed(nodes, 2));
+        let team = std::sync::Arc::new(Placement::placed(nodes, 2));
         let settings = Settings {
             trigger,
             chunk_ns: 0.0,

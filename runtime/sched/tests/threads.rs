@@ -5,10 +5,10 @@ use hetmp_sched::aid::{Aid, Shape};
 use hetmp_sched::cross_dynamic::CrossDynamic;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::irregular::{self, Irregular, Step, Trigger};
+use hetmp_sched::placement::Placement;
 use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
-use hetmp_sched::team::Team;
 use hetmp_sched::watch::Sensitivity;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
@@ -38,8 +38,8 @@ fn exactly_once(body: impl Fn(usize, &dyn Fn(Range)) + Sync) {
     }
 }
 
-fn team() -> Arc<Team> {
-    Arc::new(Team::placed(&[0, 0, 1, 1], 2))
+fn team() -> Arc<Placement> {
+    Arc::new(Placement::placed(&[0, 0, 1, 1], 2))
 }
 
 #[test]

@@ -55,12 +55,12 @@ mod period;
 
 use crate::cache::Known;
 use crate::decide::{decide_seen, Decision, NodeInput, Rules, Seen};
+use crate::placement::Placement;
 use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
-use crate::team::Team;
 use crate::watch::{self, Faults, NodeWatch, Sensitivity};
 use jumps::Jumps;
 pub use map::CostMap;
@@ -274,7 +274,7 @@ struct Center {
 /// [`restart`](Self::restart) to spare allocations.
 #[derive(Debug)]
 pub struct Irregular {
-    team: Arc<Team>,
+    team: Arc<Placement>,
     settings: Settings,
     n: u64,
     known: Option<Arc<Known>>,
@@ -299,7 +299,12 @@ impl Irregular {
     /// With a plan in `known` there is no first probing, but there can be
     /// later ones.
     #[must_use]
-    pub fn new(n: u64, team: Arc<Team>, settings: Settings, known: Option<Arc<Known>>) -> Self {
+    pub fn new(
+        n: u64,
+        team: Arc<Placement>,
+        settings: Settings,
+        known: Option<Arc<Known>>,
+    ) -> Self {
         let nodes = team.nodes().len();
         let threads = team.threads();
         let mut state = Irregular {
@@ -397,7 +402,7 @@ impl Irregular {
 
     /// The team this state was made for.
     #[must_use]
-    pub fn team(&self) -> &Arc<Team> {
+    pub fn team(&self) -> &Arc<Placement> {
         &self.team
     }
 

@@ -11,12 +11,12 @@ use crate::csr;
 use crate::decide::Rules;
 use crate::hetprobe::{HetProbe, Next, Settings};
 use crate::irregular::{self, Irregular, Step, Trigger};
+use crate::placement::Placement;
 use crate::plain::{static_chunk, static_piece, Dynamic, Guided};
 use crate::probe::Measurement;
 use crate::ranges::Range;
 use crate::record::{LoopRecord, Tally};
 use crate::schedule::{Kind, Schedule};
-use crate::team::Team;
 use std::sync::Arc;
 
 /// What a thread is told.
@@ -58,7 +58,7 @@ pub(super) struct Driver {
     state: State,
     kind: Kind,
     n: u64,
-    team: Arc<Team>,
+    team: Arc<Placement>,
 }
 
 impl Driver {
@@ -67,7 +67,7 @@ impl Driver {
     pub(super) fn new(
         schedule: &Schedule,
         n: u64,
-        team: &Arc<Team>,
+        team: &Arc<Placement>,
         linked: bool,
         rules: Rules,
         known: Option<Arc<Known>>,
@@ -133,7 +133,7 @@ impl Driver {
 
     /// For `n` iterations on `team` under a technique that only the simulator knows;
     /// `variation` is what iterations' costs vary by, as [`SelfScheduling::new`] takes it.
-    pub(super) fn technique(t: Technique, n: u64, team: &Arc<Team>, variation: f64) -> Driver {
+    pub(super) fn technique(t: Technique, n: u64, team: &Arc<Placement>, variation: f64) -> Driver {
         let counted = Counted {
             tally: Tally::new(team.threads()),
             trips: vec![0; team.threads()],

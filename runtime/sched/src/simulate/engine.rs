@@ -13,9 +13,9 @@ use super::driver::{Answer, Driver};
 use super::pages::{Faults, Pages, Toucher};
 use super::platform::Platform;
 use super::workload::{Access, LoopModel};
+use crate::placement::Placement;
 use crate::probe::{Counters, Measurement};
 use crate::ranges::Range;
-use crate::team::Team;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -280,7 +280,7 @@ impl<'a> Machine<'a> {
         l: &LoopModel,
         prepared: &Prepared,
         driver: &mut Driver,
-        team: &Team,
+        team: &Placement,
         chosen: Option<usize>,
         start: u64,
     ) -> Execution {

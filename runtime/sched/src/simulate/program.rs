@@ -10,11 +10,11 @@ use super::workload::{LoopModel, Serial, Workload};
 use crate::cache::{Key, ProbeCache};
 use crate::decide::{Decision, Link, Rules};
 use crate::energy::{Part, Power};
+use crate::placement::{NodeShape, Placement};
 use crate::probe::NodeRate;
 use crate::ranges::Range;
 use crate::record::Learning;
 use crate::schedule::{Kind, Schedule};
-use crate::team::{NodeShape, Team};
 use std::sync::Arc;
 
 /// On which nodes, under which schedule.
@@ -135,7 +135,7 @@ struct Program<'a> {
     platform: &'a Platform,
     workload: &'a Workload,
     origin: usize,
-    team: Arc<Team>,
+    team: Arc<Placement>,
     schedules: Vec<Schedule>,
     /// Instead of the schedules.
     technique: Option<Technique>,
@@ -220,7 +220,7 @@ impl<'a> Program<'a> {
             platform,
             workload,
             origin,
-            team: Arc::new(Team::contiguous(&shapes).with_power(&power)),
+            team: Arc::new(Placement::contiguous(&shapes).with_power(&power)),
             schedules,
             technique: match strategy {
                 Strategy::SelfScheduled(t) => Some(*t),

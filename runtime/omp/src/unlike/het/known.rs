@@ -13,8 +13,8 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use hetmp_sched::aid::Shape;
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::Rules;
+use hetmp_sched::placement::Placement;
 use hetmp_sched::record::LoopRecord;
-use hetmp_sched::team::Team;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -30,7 +30,7 @@ const TEAMS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Regions {
     pub(super) cache: ProbeCache,
-    teams: Vec<Arc<Team>>,
+    teams: Vec<Arc<Placement>>,
     #[allow(clippy::vec_box, reason = "they come and go as boxes")]
     spares: Vec<Box<Parts>>,
     /// By region and method. Kept only for a report.
@@ -39,14 +39,14 @@ pub(super) struct Regions {
 
 impl Regions {
     /// The team of `threads` threads whose thread `t` belongs to node `node_of(t)`.
-    fn team(&mut self, threads: usize, node_of: impl Fn(usize) -> u32) -> Arc<Team> {
+    fn team(&mut self, threads: usize, node_of: impl Fn(usize) -> u32) -> Arc<Placement> {
         if let Some(team) = self.teams.iter().find(|t| {
             t.threads() == threads && (0..threads).all(|i| t.node_of(i) == node_of(i) as usize)
         }) {
             return Arc::clone(team);
         }
         let nodes: Vec<u32> = (0..threads).map(node_of).collect();
-        let team = Arc::new(Team::placed(&nodes, nodes::count()).with_power(source::power()));
+        let team = Arc::new(Placement::placed(&nodes, nodes::count()).with_power(source::power()));
         if self.teams.len() == TEAMS {
             self.teams.remove(0);
         }
@@ -208,7 +208,7 @@ pub(crate) fn known_pieces(
     pieces: u32,
     threads: usize,
     node_of: impl Fn(usize) -> u32,
-) -> (Key, Arc<Team>, Option<Arc<Known>>) {
+) -> (Key, Arc<Placement>, Option<Arc<Known>>) {
     profile::prepare(address as u64);
     let mut all = lock();
     let team = all.team(threads, node_of);

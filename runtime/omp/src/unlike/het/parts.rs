@@ -7,10 +7,10 @@ use hetmp_core::park::Flag;
 use hetmp_core::sync::CacheLine;
 use hetmp_core::sys::monotonic_ns;
 use hetmp_sched::cache::{Key, Known};
+use hetmp_sched::placement::Placement;
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::LoopRecord;
-use hetmp_sched::team::Team;
 use std::sync::Arc;
 
 /// One thread's watch. Only that thread touches it, hence relaxed atomics and a line of its own.
@@ -99,7 +99,7 @@ impl Parts {
         key: Key,
         method: (&Method, bool),
         n: u64,
-        team: &Arc<Team>,
+        team: &Arc<Placement>,
         known: Option<Arc<Known>>,
     ) -> Box<Parts> {
         Box::new(Parts {

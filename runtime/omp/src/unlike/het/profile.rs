@@ -22,8 +22,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use hetmp_core::object;
 use hetmp_core::report::warn;
 use hetmp_sched::cache::{Key, ProbeCache};
+use hetmp_sched::placement::Placement;
 use hetmp_sched::profile::{Place, Profile, Regions, Setting};
-use hetmp_sched::team::Team;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -145,7 +145,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Takes over what the file knows about a region that this process has not met.
 #[inline]
-pub(super) fn fill(cache: &mut ProbeCache, key: &Key, team: &Team) {
+pub(super) fn fill(cache: &mut ProbeCache, key: &Key, team: &Placement) {
     if let Some(state) = STATE.get() {
         if cache.entry(key).is_none() {
             take_over(state, cache, key, team);
@@ -154,7 +154,7 @@ pub(super) fn fill(cache: &mut ProbeCache, key: &Key, team: &Team) {
 }
 
 #[cold]
-fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Team) {
+fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement) {
     let Some((setting, place)) = state.locate(key) else {
         return;
     };

@@ -26,12 +26,12 @@ use hetmp_sched::decide::Decision;
 use hetmp_sched::fixed;
 use hetmp_sched::hetprobe::{HetProbe, Next, Settings};
 use hetmp_sched::irregular::{self, Irregular, Trigger};
+use hetmp_sched::placement::Placement;
 use hetmp_sched::plain::{static_chunk, static_piece, Dynamic, Guided};
 use hetmp_sched::probe::Measurement;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::record::{Learning, LoopRecord, Tally};
 use hetmp_sched::schedule::Kind;
-use hetmp_sched::team::Team;
 use std::sync::Arc;
 
 /// Which schedule, with its parameters.
@@ -158,7 +158,7 @@ pub(super) struct Schedule {
     pub(super) method: Method,
     /// Every thread gets its iterations in increasing order.
     pub(super) ascending: bool,
-    pub(super) team: Arc<Team>,
+    pub(super) team: Arc<Placement>,
     n: u64,
     state: State,
     seats: Box<[CacheLine<Seat>]>,
@@ -178,7 +178,7 @@ impl Schedule {
         key: Key,
         (method, ascending): (&Method, bool),
         n: u64,
-        team: &Arc<Team>,
+        team: &Arc<Placement>,
         known: Option<Arc<Known>>,
     ) -> Schedule {
         let threads = team.threads();

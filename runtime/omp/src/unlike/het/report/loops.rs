@@ -273,12 +273,12 @@ fn learning(learning: Learning) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hetmp_sched::placement::Placement;
     use hetmp_sched::record::Tally;
     use hetmp_sched::schedule::Kind;
-    use hetmp_sched::team::Team;
 
     fn record(ns: [u64; 2]) -> LoopRecord {
-        let team = Team::placed(&[0, 1], 2);
+        let team = Placement::placed(&[0, 1], 2);
         let tally = Tally::new(2);
         for (tid, iterations) in [(0, 75), (1, 25)] {
             tally.arrive(tid);

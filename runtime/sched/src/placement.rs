@@ -14,7 +14,7 @@ pub struct NodeShape {
 /// Built once per team and shared by its loops. A node may have no threads in
 /// a given team.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Team {
+pub struct Placement {
     node_of: Box<[u32]>,
     rank: Box<[u32]>,
     nodes: Box<[NodeShape]>,
@@ -22,7 +22,7 @@ pub struct Team {
     power: Box<[Option<Power>]>,
 }
 
-impl Team {
+impl Placement {
     /// Threads numbered node by node: the first `nodes[0].threads` on node 0
     /// and so on.
     #[must_use]
@@ -48,7 +48,7 @@ impl Team {
                 *here - 1
             })
             .collect();
-        Team {
+        Placement {
             node_of: node_of.into(),
             rank,
             nodes: shapes.into(),
@@ -122,13 +122,13 @@ mod tests {
     #[test]
     fn placements() {
         let shapes = [2, 0, 3].map(|threads| NodeShape { threads });
-        let t = Team::contiguous(&shapes);
-        assert_eq!(t, Team::placed(&[0, 0, 2, 2, 2], 0));
+        let t = Placement::contiguous(&shapes);
+        assert_eq!(t, Placement::placed(&[0, 0, 2, 2, 2], 0));
         assert_eq!((t.nodes(), t.inhabited()), (&shapes[..], 2));
-        let mixed = Team::placed(&[2, 0, 2, 0, 2], 3);
+        let mixed = Placement::placed(&[2, 0, 2, 0, 2], 3);
         assert_eq!(mixed.shape_key(), t.shape_key());
         assert_eq!((mixed.rank(4), mixed.node_of(4)), (2, 2));
-        assert_ne!(Team::placed(&[0, 1], 2).shape_key(), t.shape_key());
-        assert_eq!(Team::placed(&[], 0).nodes().len(), 1);
+        assert_ne!(Placement::placed(&[0, 1], 2).shape_key(), t.shape_key());
+        assert_eq!(Placement::placed(&[], 0).nodes().len(), 1);
     }
 }
