@@ -21,6 +21,10 @@ mod variadic;
 
 use core::ffi::{c_char, c_int};
 
+/// What the library itself allocates; the program's memory comes from the program's malloc.
+#[global_allocator]
+static ALLOCATOR: hetmp_allocator::Allocator = hetmp_allocator::Allocator::new();
+
 /// `OMP_DISPLAY_ENV` shows the control variables when the program starts, even one that never opens a
 /// region. All else waits for the first call: a program that uses no OpenMP pays for one look
 /// at its environment (two variables), and a variable that is set before the first region (as Python programs do)
