@@ -6,8 +6,8 @@
 
 use super::keyed::keyed;
 use super::parallel::region;
+use super::reduction::{extras, Workshare};
 use crate::entry::{entries, export};
-use hetmp_omp::construct::Extras;
 use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
 use hetmp_omp::team::Outlined;
 use hetmp_omp::{doacross, ordered, Thread};
@@ -338,9 +338,10 @@ entries! {
         let th = Thread::current();
         let (clause, order) = clause(sched);
         let l = signed((start, end, incr), clause, chunk, order, 0);
-        // SAFETY: the compiled code passes pointers to its variables, or null.
+        // SAFETY: the compiled code passes its descriptor and pointers to its variables, or null.
         unsafe {
-            loops::enter_with(th, &l, &Extras { reductions, memory });
+            let own = Workshare::new(reductions);
+            loops::enter_with(th, &l, &extras(&own, memory));
             istart.is_null() || give(loops::next(th), istart, iend)
         }
     }
@@ -352,9 +353,10 @@ entries! {
     ) -> bool {
         let (clause, _) = clause(sched);
         let l = signed((start, end, incr), clause, chunk, Order::Ordered, 0);
-        // SAFETY: the compiled code passes pointers to its variables, or null.
+        // SAFETY: the compiled code passes its descriptor and pointers to its variables, or null.
         unsafe {
-            let first = ordered::start_with(Thread::current(), &l, &Extras { reductions, memory });
+            let own = Workshare::new(reductions);
+            let first = ordered::start_with(Thread::current(), &l, &extras(&own, memory));
             give(first, istart, iend)
         }
     }
@@ -368,9 +370,10 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let extras = Extras { reductions, memory };
+            let own = Workshare::new(reductions);
+            let with = extras(&own, memory);
             let chunk = chunk.max(0) as u64;
-            let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &extras);
+            let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &with);
             give(first, istart, iend)
         }
     }

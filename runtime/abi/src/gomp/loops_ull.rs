@@ -2,8 +2,8 @@
 
 use super::keyed::keyed;
 use super::loops::clause;
+use super::reduction::{extras, Workshare};
 use crate::entry::{entries, export};
-use hetmp_omp::construct::Extras;
 use hetmp_omp::loops::{self, Clause, Loop, LoopBounds, Order};
 use hetmp_omp::{doacross, ordered, Thread};
 use libc::{c_long, c_uint, c_void};
@@ -168,9 +168,10 @@ entries! {
         let th = Thread::current();
         let (clause, order) = clause(sched);
         let l = unsigned((up, start, end, incr), clause, chunk, order, 0);
-        // SAFETY: the compiled code passes pointers to its variables, or null.
+        // SAFETY: the compiled code passes its descriptor and pointers to its variables, or null.
         unsafe {
-            loops::enter_with(th, &l, &Extras { reductions, memory });
+            let own = Workshare::new(reductions);
+            loops::enter_with(th, &l, &extras(&own, memory));
             istart.is_null() || give(loops::next(th), istart, iend)
         }
     }
@@ -182,9 +183,10 @@ entries! {
     ) -> bool {
         let (clause, _) = clause(sched);
         let l = unsigned((up, start, end, incr), clause, chunk, Order::Ordered, 0);
-        // SAFETY: the compiled code passes pointers to its variables, or null.
+        // SAFETY: the compiled code passes its descriptor and pointers to its variables, or null.
         unsafe {
-            let first = ordered::start_with(Thread::current(), &l, &Extras { reductions, memory });
+            let own = Workshare::new(reductions);
+            let first = ordered::start_with(Thread::current(), &l, &extras(&own, memory));
             give(first, istart, iend)
         }
     }
@@ -198,8 +200,9 @@ entries! {
         // SAFETY: the compiled code passes an array of n numbers, and pointers to its variables.
         unsafe {
             let sizes = counts(n, sizes);
-            let extras = Extras { reductions, memory };
-            let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &extras);
+            let own = Workshare::new(reductions);
+            let with = extras(&own, memory);
+            let first = doacross::start_with(Thread::current(), clause, chunk, sizes, &with);
             give(first, istart, iend)
         }
     }

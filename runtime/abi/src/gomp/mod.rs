@@ -8,6 +8,7 @@ mod loops;
 mod loops_ull;
 mod ordered;
 mod parallel;
+mod reduction;
 mod sections;
 mod single;
 mod sync;

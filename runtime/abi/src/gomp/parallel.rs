@@ -1,11 +1,12 @@
 //! Parallel regions, barriers, cancellation.
 
+use super::reduction;
 use crate::entry::entries;
 use core::ptr::null;
 use hetmp_omp::cancel::{self, Construct};
 use hetmp_omp::icv::ProcBind;
 use hetmp_omp::team::{self, resolve_num_threads, Outlined, Region};
-use hetmp_omp::{task, Thread};
+use hetmp_omp::Thread;
 use libc::{c_int, c_uint, c_void};
 
 /// The `proc_bind` clause in the flags that gcc passes: three bits, 0 where there is none.
@@ -106,7 +107,7 @@ entries! {
         // SAFETY: the compiled code made f, data and the descriptor for this call, and combines
         // the private copies after it.
         unsafe {
-            let group = task::reduction::parallel_group(*data.cast::<*mut usize>(), region.nthreads);
+            let group = reduction::parallel_group(*data.cast::<*mut usize>(), region.nthreads);
             region.group = &*group;
             team::parallel(th, &region, None)
         }

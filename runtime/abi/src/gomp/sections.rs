@@ -1,8 +1,8 @@
 //! `GOMP_sections_*`: sections are numbered from 1, and 0 says that there are no more.
 
+use super::reduction::{extras, Workshare};
 use crate::entry::entries;
 use core::ptr::null;
-use hetmp_omp::construct::Extras;
 use hetmp_omp::team::{resolve_num_threads, Outlined, Region};
 use hetmp_omp::{loops, sections, Thread};
 use libc::{c_uint, c_void};
@@ -75,8 +75,10 @@ entries! {
     fn GOMP_sections2_start(
         count: c_uint, reductions: *mut usize, memory: *mut *mut c_void
     ) -> c_uint {
-        let extras = Extras { reductions, memory };
-        // SAFETY: the compiled code passes pointers to its variables, or null.
-        unsafe { sections::start_with(Thread::current(), count, &extras) }
+        // SAFETY: the compiled code passes its descriptor and pointers to its variables, or null.
+        unsafe {
+            let own = Workshare::new(reductions);
+            sections::start_with(Thread::current(), count, &extras(&own, memory))
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `GOMP_single_*` and `GOMP_scope_start`.
 
+use super::reduction::Workshare;
 use crate::entry::entries;
 use core::ptr::null_mut;
 use hetmp_omp::{single, Thread};
@@ -27,6 +28,8 @@ entries! {
     /// A `scope` with task reductions.
     fn GOMP_scope_start(reductions: *mut usize) {
         // SAFETY: the compiled code passes its descriptor.
-        unsafe { single::scope_start(Thread::current(), reductions) };
+        if let Some(own) = unsafe { Workshare::new(reductions) } {
+            single::scope_start(Thread::current(), &own);
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! Tasks, taskgroups, taskloops, task reductions, events.
 
+use super::reduction;
 use crate::entry::entries;
 use hetmp_core::report;
+use hetmp_omp::cancel::{self, Construct};
 use hetmp_omp::task::depend::{self, Dependence, Kind};
 use hetmp_omp::task::run::CopyData;
 use hetmp_omp::task::taskloop::{taskloop, Cut, Taskloop};
-use hetmp_omp::task::{self, group, reduction, NewTask};
+use hetmp_omp::task::{self, group, NewTask};
 use hetmp_omp::team::Outlined;
 use hetmp_omp::Thread;
 use libc::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
@@ -279,6 +281,20 @@ unsafe fn run_taskloop(
         (true, false) => Cut::Grain(num_tasks),
         (true, true) => Cut::StrictGrain(num_tasks),
     };
+    let th = Thread::current();
+    let reductions = flags & (REDUCTION | NOGROUP) == REDUCTION;
+    if reductions {
+        // SAFETY: the third word of such a taskloop's data is compiled code's descriptor.
+        unsafe {
+            let descriptor = *data.cast::<*mut usize>().add(2);
+            if trips == 0 || cancel::is_cancelled(th, Construct::Parallel) {
+                reduction::register_none(descriptor);
+                return;
+            }
+            group::start(th);
+            reduction::register(th, descriptor);
+        }
+    }
     let loop_ = Taskloop {
         f,
         data,
@@ -291,10 +307,12 @@ unsafe fn run_taskloop(
         cut,
         deferrable: flags & IF != 0,
         is_final: flags & FINAL != 0,
-        nogroup: flags & NOGROUP != 0,
-        reduction: flags & REDUCTION != 0,
+        nogroup: reductions || flags & NOGROUP != 0,
         priority: if flags & PRIORITY != 0 { priority } else { 0 },
     };
     // SAFETY: the compiled code's function, data and copy function for this loop: this function's contract.
-    unsafe { taskloop(Thread::current(), &loop_) };
+    unsafe { taskloop(th, &loop_) };
+    if reductions {
+        group::end(th);
+    }
 }

@@ -10,7 +10,7 @@ entries! {
     "GOMP_4.0" default:
     /// `teams` inside `target`, by gcc before 12.
     fn GOMP_teams(_num_teams: c_uint, thread_limit: c_uint) {
-        device::enter_teams(Thread::current(), thread_limit);
+        device::limit_team(Thread::current(), thread_limit);
     }
 
     "GOMP_5.0" default:
@@ -27,6 +27,12 @@ entries! {
     fn GOMP_teams4(
         lowest: c_uint, _highest: c_uint, thread_limit: c_uint, first: bool,
     ) -> bool {
-        device::next_team(Thread::current(), lowest, thread_limit, first)
+        let th = Thread::current();
+        if !first {
+            return device::next_team(th);
+        }
+        device::limit_team(th, thread_limit);
+        device::begin_league(th, lowest);
+        true
     }
 }

@@ -216,8 +216,6 @@ unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
 
 variadic!(fork_call, "__kmpc_fork_call", "VERSION", 3);
 
-unsafe extern "C" fn serialized(_: *mut c_void) {}
-
 /// The severity of a `strict` clause that lets the program go on.
 const WARNING: i32 = 1;
 
@@ -255,22 +253,12 @@ entries! {
     fn __kmpc_serialized_parallel(_loc: Loc, _gtid: i32) {
         let th = Thread::current();
         let (_, bind) = ahead::take_region(th);
-        let region = Region {
-            entry: serialized,
-            data: core::ptr::null_mut(),
-            code: 0,
-            nthreads: 1,
-            asked: 1,
-            bind,
-            group: null(),
-        };
-        // SAFETY: a team of one calls nothing; the compiled code ends the region.
-        unsafe { team::fork(th, &region, None) };
+        team::open_alone(th, bind);
     }
 
     /// Ends it.
     fn __kmpc_end_serialized_parallel(_loc: Loc, _gtid: i32) {
-        team::join(Thread::current());
+        team::close_alone(Thread::current());
     }
 
     /// `num_threads`, ahead of the region.

@@ -51,7 +51,7 @@ entries! {
     /// `thread_limit` of a target region.
     fn __kmpc_set_thread_limit(_loc: Loc, _gtid: i32, limit: i32) {
         if limit > 0 {
-            device::enter_teams(Thread::current(), limit as u32);
+            device::limit_team(Thread::current(), limit as u32);
         }
     }
 }

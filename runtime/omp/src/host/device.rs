@@ -342,7 +342,7 @@ pub unsafe fn teams(
         if let Some(placement) = placed.as_ref().and_then(|p| p.get(team as usize)) {
             threads::move_to(th, *placement);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: compiled code gives a body that may run once for each team.
         unsafe { f(data) };
     }
     th.league.set((0, 0));
@@ -354,22 +354,21 @@ pub unsafe fn teams(
     }
 }
 
-/// A `teams` construct inside a target region, as gcc before 12 calls it: one team.
-pub fn enter_teams(th: &Thread, thread_limit: u32) {
+/// A `thread_limit` clause of a `teams` construct inside a target region, 0 for none: holds from here on.
+pub fn limit_team(th: &Thread, thread_limit: u32) {
     if thread_limit > 0 {
         th.task()
             .change_icv(|icv| icv.thread_limit = limit_of(thread_limit));
     }
 }
 
-/// A `teams` construct inside a target region, as gcc 12 calls it in a loop: true while there is
-/// another team to run.
-pub fn next_team(th: &Thread, lowest: u32, thread_limit: u32, first: bool) -> bool {
-    if first {
-        enter_teams(th, thread_limit);
-        th.league.set((0, lowest.max(1) - 1));
-        return true;
-    }
+/// Begins a league of `count` teams (at least 1) inside a target region: the calling thread is the first of them.
+pub fn begin_league(th: &Thread, count: u32) {
+    th.league.set((0, count.max(1) - 1));
+}
+
+/// Makes the calling thread the next team of the league; false: that was the last one.
+pub fn next_team(th: &Thread) -> bool {
     let (team, last) = th.league.get();
     if team == last {
         return false;

@@ -11,6 +11,24 @@ pub fn start(th: &Thread) {
     task.group.set(Box::into_raw(group));
 }
 
+/// Begins the taskgroup of a worksharing construct with task reductions: cancelling it cancels the one around.
+pub fn start_workshare(th: &Thread) {
+    start(th);
+    if let Some(group) = innermost(th) {
+        group.workshare.set(true);
+    }
+}
+
+/// The innermost taskgroup of the current task.
+pub fn innermost(th: &Thread) -> Option<&Group> {
+    Group::of(th.task().group.get())
+}
+
+/// A taskgroup that all implicit tasks of a region are to belong to ([`crate::team::Region::group`]).
+pub fn of_region() -> Box<Group> {
+    Box::new(Group::new(core::ptr::null(), core::ptr::null()))
+}
+
 /// Ends the innermost taskgroup of the current task: waits for its tasks.
 pub fn end(th: &Thread) {
     let task = th.task();

@@ -1,4 +1,4 @@
-//! Tasks: records, queues, scheduling, dependences, taskgroups, reductions.
+//! Tasks: records, queues, scheduling, dependences, taskgroups, reductions (gcc's are in the ABI).
 //!
 //! * [`record`]: what there is of each task, and its memory.
 //! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
@@ -6,7 +6,7 @@
 //!   tasks there.
 //! * [`wait`]: everything that waits for tasks, and runs others meanwhile.
 //! * [`submit`]: tasks whose record the program fills in itself.
-//! * [`depend`] (the graph is in [`siblings`]), [`event`], [`group`], [`reduction`], [`privates`], [`taskloop`]: the clauses.
+//! * [`depend`] (the graph is in [`siblings`]), [`event`], [`group`], [`privates`], [`taskloop`]: the clauses.
 //!
 //! # Life of a deferred task
 //! made (counted in the maker's `created`) → its dependences are met → in the maker's deque → taken
@@ -45,7 +45,6 @@ pub mod privates;
 pub(crate) mod queue;
 pub(crate) mod record;
 pub(crate) mod recycle;
-pub mod reduction;
 pub mod run;
 pub(crate) mod siblings;
 pub(crate) mod sleep;

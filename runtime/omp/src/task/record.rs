@@ -196,8 +196,8 @@ pub struct Group {
     pub(crate) outer: Cell<*const Group>,
     /// Who waits at the end; null for a group that a whole region shares.
     runner: Cell<*const Sleep>,
-    /// Descriptors of task reductions, see `reduction`.
-    pub(crate) reductions: Cell<*mut usize>,
+    /// Where a compiler's ABI keeps its description of task reductions; null for none. Groups inside inherit it.
+    description: Cell<*mut usize>,
     /// Task reductions whose copies the runtime makes. Written by the task that began the group, before
     /// it makes tasks that may look.
     privates: UnsafeCell<Option<Box<Reductions>>>,
@@ -214,12 +214,22 @@ impl Group {
             outer: Cell::new(outer),
             runner: Cell::new(runner),
             // Reductions of the groups around are in scope inside.
-            reductions: Cell::new(
-                Group::of(outer).map_or(core::ptr::null_mut(), |o| o.reductions.get()),
+            description: Cell::new(
+                Group::of(outer).map_or(core::ptr::null_mut(), |o| o.description.get()),
             ),
             workshare: Cell::new(false),
             privates: UnsafeCell::new(None),
         }
+    }
+
+    /// Where a compiler's ABI keeps its description of the task reductions in scope here; null for none.
+    pub fn description(&self) -> *mut usize {
+        self.description.get()
+    }
+
+    /// Notes such a description, by the task that began the group, before it makes tasks that may look.
+    pub fn describe(&self, description: *mut usize) {
+        self.description.set(description);
     }
 
     /// Gives the group reductions; before tasks are made in it, by the task that began it.

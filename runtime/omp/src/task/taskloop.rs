@@ -1,7 +1,7 @@
 //! `taskloop` (OpenMP 5.1, section 2.12.2): a loop cut into tasks.
 
+use super::group;
 use super::run::{create, CopyData, NewTask};
-use super::{group, reduction};
 use crate::team::members::Outlined;
 use crate::thread::Thread;
 use hetmp_core::sync::Ordering;
@@ -46,8 +46,6 @@ pub struct Taskloop {
     pub is_final: bool,
     /// No implicit taskgroup.
     pub nogroup: bool,
-    /// The data's third word is a reduction descriptor.
-    pub reduction: bool,
     /// The `priority` clause.
     pub priority: i32,
 }
@@ -75,20 +73,11 @@ pub fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64)
 pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
     let cancelled = th.team().cancelled.load(Ordering::Relaxed);
     if cancelled || t.trips == 0 {
-        if t.reduction && !t.nogroup {
-            // Tells the compiled code that nothing was registered.
-            // SAFETY: the caller's promise about the data's third word.
-            unsafe { *(*t.data.cast::<*mut usize>().add(2)).add(2) = 0 };
-        }
         return;
     }
     let (tasks, share) = shares(t.trips, t.cut, th.nthreads());
     if !t.nogroup {
         group::start(th);
-        if t.reduction {
-            // SAFETY: as above.
-            unsafe { reduction::register(th, *t.data.cast::<*mut usize>().add(2)) };
-        }
     }
     let mut from = t.start;
     for i in 0..tasks {

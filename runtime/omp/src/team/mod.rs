@@ -14,5 +14,5 @@ pub(crate) mod suspend;
 mod worker;
 
 pub use members::{Member, Outlined, Team};
-pub use placement::{close, open, parallel};
-pub use region::{barrier, fork, join, resolve_num_threads, Prepare, Region};
+pub use placement::{close, close_alone, open, open_alone, parallel};
+pub use region::{barrier, resolve_num_threads, Prepare, Region};

@@ -5,6 +5,7 @@
 //! is where a child of `fork` lets go of the workers that it does not have.
 
 use crate::across;
+use crate::icv::ProcBind;
 use crate::init;
 use crate::team::region::{fork, join, ordinary, Prepare, Region};
 use crate::thread::Thread;
@@ -66,6 +67,29 @@ pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
         // SAFETY: the caller makes the promise that `fork` asks for.
         Placement::Watched => unsafe { ways::open(th, region, first) },
     }
+}
+
+/// Opens a region of one thread, whose body the caller runs itself until [`close_alone`]. There is nothing to place or to
+/// compare, so that neither virtual teams nor the report hear of it.
+pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
+    unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
+    Placement::now(th);
+    let region = Region {
+        entry: nothing,
+        data: core::ptr::null_mut(),
+        code: 0,
+        nthreads: 1,
+        asked: 1,
+        bind,
+        group: core::ptr::null(),
+    };
+    // SAFETY: `nothing` may be called by anybody, and a team of one calls nothing.
+    unsafe { fork(th, &region, None) };
+}
+
+/// Ends the region that the calling thread opened last by [`open_alone`].
+pub fn close_alone(th: &Thread) {
+    join(th);
 }
 
 /// Ends the region that the calling thread opened last by [`open`].

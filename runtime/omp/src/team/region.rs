@@ -55,7 +55,7 @@ pub struct Region {
 /// # Safety
 /// `region.entry` may be called with `region.data` by all threads until [`join`], which the same
 /// thread calls when its own part is over.
-pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
+pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     th.leave_program(Reason::Fork);
     let depth = th.depth.get();
     let mut pools = th.pools.borrow_mut();
@@ -177,7 +177,7 @@ pub unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> 
 }
 
 /// Ends the region that the calling thread opened last, and is thread 0 of.
-pub fn join(th: &Thread) {
+pub(crate) fn join(th: &Thread) {
     th.leave_program(Reason::Join);
     let team = th.team();
     let m = th.member();

@@ -1,9 +1,9 @@
 //! How a thread enters a construct, and finds the one that it is in.
 
 use super::chain::Node;
-use super::kinds::Kind;
+use super::kinds::Handing;
 use super::work::{Cursor, Shared, Work, Zeroed};
-use crate::task::reduction;
+use crate::task::group;
 use crate::thread::Thread;
 use core::any::Any;
 use hetmp_core::report;
@@ -71,11 +71,21 @@ pub(crate) fn current(th: &Thread) -> Option<&Work> {
     unsafe { th.ctx.work.get().as_ref() }
 }
 
+/// Task reductions of a worksharing construct, as a compiler describes them: private copies for each thread, which all
+/// threads' descriptions are to name. The engine gives the construct its taskgroup, and says who is first.
+pub trait TaskReductions: core::fmt::Debug {
+    /// Makes the copies: called in the first thread of the team that enters the construct, before others go on. The
+    /// word goes to [`TaskReductions::adopt`].
+    fn make(&self, th: &Thread) -> usize;
+    /// Adopts the copies of the first thread, which [`TaskReductions::make`] left at `word`: called in every other thread.
+    fn adopt(&self, th: &Thread, word: usize);
+}
+
 /// The clauses of a construct that need the runtime beyond the distribution of its work.
 #[derive(Debug)]
-pub struct Extras {
-    /// The task reduction descriptor, or null.
-    pub reductions: *mut usize,
+pub struct Extras<'a> {
+    /// Task reductions.
+    pub reductions: Option<&'a dyn TaskReductions>,
     /// In: the size of the memory that the threads share. Out: its address. Or null.
     pub memory: *mut *mut libc::c_void,
 }
@@ -83,25 +93,24 @@ pub struct Extras {
 /// Enters a construct with `extras`; otherwise as [`enter`].
 ///
 /// # Safety
-/// Both pointers of `extras` are null or what gcc passes: valid until the construct ends.
+/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
 pub(crate) unsafe fn enter_with<'a>(
     th: &'a Thread,
-    extras: &Extras,
+    extras: &Extras<'_>,
     prepare: impl FnOnce(&Work),
 ) -> &'a Work {
     let Extras { reductions, memory } = *extras;
-    if !reductions.is_null() {
-        reduction::workshare_group_start(th);
+    if reductions.is_some() {
+        group::start_workshare(th);
     }
     let (work, first) = enter(th, |work| {
         prepare(work);
-        work.reductions.set(reductions);
-        if !reductions.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { reduction::register(th, reductions) };
+        if let Some(reductions) = reductions {
+            work.reductions.set(reductions.make(th));
         }
         if !memory.is_null() {
-            // SAFETY: the caller's promise; the node is this thread's alone.
+            // SAFETY: this function's contract, which `abi` keeps with the pointer that compiled code passes; before it is
+            // published, the node is this thread's alone.
             unsafe {
                 let zeroed = Zeroed::new(*memory as usize);
                 *work.shared.get() = Some(Box::new(Shared::Memory(zeroed)));
@@ -109,12 +118,12 @@ pub(crate) unsafe fn enter_with<'a>(
             th.team().works.note_heavy();
         }
     });
-    if !first && !reductions.is_null() {
-        // SAFETY: the caller's promise; all threads pass descriptors of the same shape.
-        unsafe { reduction::register_workshare(th, reductions, work.reductions.get()) };
+    if let (false, Some(reductions)) = (first, reductions) {
+        reductions.adopt(th, work.reductions.get());
     }
     if !memory.is_null() {
-        // SAFETY: the caller's promise; the node is published, and no longer written.
+        // SAFETY: this function's contract, which `abi` keeps with the pointer that compiled code passes; a published node
+        // is no longer written.
         unsafe {
             *memory = match (*work.shared.get()).as_deref() {
                 Some(Shared::Memory(m)) => m.memory.as_ptr().cast(),
@@ -133,7 +142,7 @@ pub(crate) fn share(
 ) -> Arc<dyn Any + Send + Sync> {
     let (work, _) = enter(th, |work| {
         // Nothing to hand out, should anybody ask.
-        work.kind.set(Kind::Dynamic);
+        work.kind.set(Handing::Dynamic);
         work.dynamic.reset(0, 1);
         work.ordered.set(false);
         // SAFETY: the node is this thread's alone.

@@ -6,7 +6,7 @@
 use crate::boundary::Reason;
 use crate::thread::Thread;
 use crate::worksharing::construct::{self, Extras};
-use crate::worksharing::kinds::{Clause, Kind, Loop, LoopBounds, Order};
+use crate::worksharing::kinds::{Clause, Handing, Loop, LoopBounds, Order};
 use crate::worksharing::loops;
 pub use crate::worksharing::posts::Announced;
 use crate::worksharing::posts::Doacross;
@@ -93,13 +93,13 @@ pub fn start(th: &Thread, clause: Clause, chunk: u64, counts: &[u64]) -> Option<
 /// The same for a loop that has further clauses.
 ///
 /// # Safety
-/// As for [`Extras`].
+/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
 pub unsafe fn start_with(
     th: &Thread,
     clause: Clause,
     chunk: u64,
     counts: &[u64],
-    extras: &Extras,
+    extras: &Extras<'_>,
 ) -> Option<(u64, u64)> {
     let l = outermost(clause, chunk, counts);
     // SAFETY: the caller's promise.
@@ -122,7 +122,7 @@ pub fn announce(th: &Thread, counts: &[u64]) -> Announced {
     let make = || -> Arc<dyn Any + Send + Sync> {
         Arc::new(Doacross::new(
             counts,
-            Kind::Guided,
+            Handing::Guided,
             0,
             u64::from(th.nthreads()),
         ))

@@ -6,7 +6,7 @@ use hetmp_sched::ranges::Range;
 
 /// How the iterations of a construct are handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum Handing {
     /// By the thread's number.
     Static,
     /// From a shared cursor, in chunks of one size.

@@ -17,7 +17,7 @@ use crate::thread::Thread;
 use crate::unlike::het::choose::{self, Settled};
 use crate::worksharing::construct::{self, Extras};
 pub use crate::worksharing::kinds::{Clause, Loop, LoopBounds, Order};
-use crate::worksharing::kinds::{Kind, Next};
+use crate::worksharing::kinds::{Handing, Next};
 use crate::worksharing::work::Work;
 use hetmp_core::sync::Ordering;
 use hetmp_sched::plain::{static_chunk, static_piece};
@@ -54,7 +54,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     };
     if nthreads == 1 {
         // The whole loop at once: nobody could take a part of it.
-        work.kind.set(Kind::Static);
+        work.kind.set(Handing::Static);
         work.chunk.set(0);
         return;
     }
@@ -68,12 +68,12 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         let pieces = unsafe { &mut *work.pieces.get() };
         match choose::settled(th, team, nthreads, l, run, pieces) {
             Some(Settled::Pieces) => {
-                work.kind.set(Kind::Fixed);
+                work.kind.set(Handing::Fixed);
                 return;
             }
             Some(Settled::Cursor { chunk }) => {
                 work.chunk.set(chunk);
-                work.kind.set(Kind::Dynamic);
+                work.kind.set(Handing::Dynamic);
                 work.dynamic.reset(n, chunk);
                 return;
             }
@@ -84,7 +84,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             // SAFETY: the node is this thread's alone.
             unsafe { *work.ours.get() = Some(schedule) };
             team.works.note_heavy();
-            work.kind.set(Kind::Ours);
+            work.kind.set(Handing::Ours);
             return;
         }
     }
@@ -98,17 +98,17 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     }
     work.chunk.set(chunk);
     match clause {
-        Clause::Static | Clause::Runtime => work.kind.set(Kind::Static),
+        Clause::Static | Clause::Runtime => work.kind.set(Handing::Static),
         Clause::Dynamic => {
-            work.kind.set(Kind::Dynamic);
+            work.kind.set(Handing::Dynamic);
             work.dynamic.reset(n, chunk);
         }
         Clause::Guided => {
-            work.kind.set(Kind::Guided);
+            work.kind.set(Handing::Guided);
             work.guided.reset(n, chunk, u64::from(nthreads));
         }
         Clause::GuidedWhole => {
-            work.kind.set(Kind::Guided);
+            work.kind.set(Handing::Guided);
             work.guided.reset_whole(n, chunk, u64::from(nthreads));
         }
     }
@@ -125,8 +125,8 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// Enters a loop that has further clauses, without taking a chunk.
 ///
 /// # Safety
-/// As for [`Extras`]: pointers as gcc passes them.
-pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
+/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras<'_>) {
     // SAFETY: the caller's promise.
     unsafe { construct::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
 }
@@ -143,11 +143,11 @@ pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras) {
 pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
     let th = Thread::try_current();
     if let Some((th, work)) = th.and_then(|th| Some((th, construct::current(th)?))) {
-        if work.kind.get() == Kind::Static && work.chunk.get() != 0 {
+        if work.kind.get() == Handing::Static && work.chunk.get() != 0 {
             // SAFETY: the caller's promise.
             return unsafe { next_static_into(th, work, istart, iend) };
         }
-        if work.kind.get() == Kind::Dynamic {
+        if work.kind.get() == Handing::Dynamic {
             match work.dynamic.next_fast() {
                 Ok(Some(range)) => {
                     let (s, e) = work.bounds.get().to_user(range);
@@ -213,11 +213,11 @@ fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
 #[inline]
 pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
     match work.kind.get() {
-        Kind::Dynamic | Kind::Sections => work.dynamic.next(),
-        Kind::Guided => work.guided.next(),
-        Kind::Static => take_static(th, work),
-        Kind::Ours => take_ours(th, work),
-        Kind::Fixed => take_fixed(th, work),
+        Handing::Dynamic | Handing::Sections => work.dynamic.next(),
+        Handing::Guided => work.guided.next(),
+        Handing::Static => take_static(th, work),
+        Handing::Ours => take_ours(th, work),
+        Handing::Fixed => take_fixed(th, work),
     }
 }
 

@@ -36,8 +36,8 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// The same for a loop that has further clauses.
 ///
 /// # Safety
-/// As for [`Extras`].
-pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras) -> Option<(u64, u64)> {
+/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras<'_>) -> Option<(u64, u64)> {
     // SAFETY: the caller's promise.
     let work =
         unsafe { construct::enter_with(th, extras, |w| loops::prepare(w, th, th.nthreads(), l)) };

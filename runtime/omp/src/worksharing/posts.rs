@@ -14,7 +14,7 @@
 //! iterations fits in 63 bits, vectors are mapped to numbers in lexicographic order, and a slot is one
 //! word. Otherwise it is a version and a vector, read and written as a sequence lock.
 
-use super::kinds::Kind;
+use super::kinds::Handing;
 use hetmp_core::report;
 use hetmp_core::sync::{fence, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -78,10 +78,10 @@ struct Slots([AtomicU64; LINE]);
 
 impl Doacross {
     /// For a team of more than one; no count is 0.
-    pub(super) fn new(counts: &[u64], kind: Kind, chunk: u64, nthreads: u64) -> Doacross {
+    pub(super) fn new(counts: &[u64], kind: Handing, chunk: u64, nthreads: u64) -> Doacross {
         let n = counts[0];
         let (owner, slots) = match kind {
-            Kind::Static | Kind::Ours | Kind::Fixed if chunk == 0 => (
+            Handing::Static | Handing::Ours | Handing::Fixed if chunk == 0 => (
                 Owner::Piece {
                     share: n / nthreads,
                     rest: n % nthreads,
@@ -89,15 +89,15 @@ impl Doacross {
                 nthreads,
             ),
             // Sections have no order.
-            Kind::Static | Kind::Ours | Kind::Fixed | Kind::Sections => {
+            Handing::Static | Handing::Ours | Handing::Fixed | Handing::Sections => {
                 (Owner::RoundRobin { chunk, nthreads }, nthreads)
             }
-            Kind::Dynamic => {
+            Handing::Dynamic => {
                 // As the schedule counts them.
                 let chunk = chunk.clamp(1, n);
                 (Owner::Chunk { chunk }, (n - 1) / chunk + 1)
             }
-            Kind::Guided => (Owner::Iteration, n),
+            Handing::Guided => (Owner::Iteration, n),
         };
         let flat = counts
             .iter()
@@ -260,9 +260,9 @@ mod tests {
     #[test]
     fn vectors_are_ordered_like_numbers() {
         // Too many iterations for one number.
-        let wide = Doacross::new(&[1 << 40, 1 << 40], Kind::Static, 0, 2);
+        let wide = Doacross::new(&[1 << 40, 1 << 40], Handing::Static, 0, 2);
         assert!(!wide.flat);
-        let flat = Doacross::new(&[8, 5], Kind::Static, 0, 2);
+        let flat = Doacross::new(&[8, 5], Handing::Static, 0, 2);
         assert!(flat.flat);
         let v = |a: u64, b: u64| move |i: usize| if i == 0 { a } else { b };
         for d in [&wide, &flat] {

@@ -8,7 +8,7 @@ use crate::team::placement;
 use crate::team::region::Region;
 use crate::thread::Thread;
 use crate::worksharing::construct::{self, Extras};
-use crate::worksharing::kinds::Kind;
+use crate::worksharing::kinds::Handing;
 use crate::worksharing::loops;
 use crate::worksharing::work::Work;
 
@@ -24,10 +24,10 @@ fn prepare_in(work: &Work, team: Option<&Team>, count: u32) {
         // SAFETY: the node is this thread's alone.
         unsafe { *work.ours.get() = Some(across::share(u64::from(count), 1, false, 0)) };
         team.works.note_heavy();
-        work.kind.set(Kind::Ours);
+        work.kind.set(Handing::Ours);
         return;
     }
-    work.kind.set(Kind::Sections);
+    work.kind.set(Handing::Sections);
     work.dynamic.reset(u64::from(count), 1);
 }
 
@@ -45,8 +45,8 @@ pub fn enter_unbounded(th: &Thread) {
 /// The same as [`start`] with further clauses.
 ///
 /// # Safety
-/// As for [`Extras`].
-pub unsafe fn start_with(th: &Thread, count: u32, extras: &Extras) -> u32 {
+/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+pub unsafe fn start_with(th: &Thread, count: u32, extras: &Extras<'_>) -> u32 {
     // SAFETY: the caller's promise.
     take(th, unsafe {
         construct::enter_with(th, extras, |w| prepare(w, count))
@@ -62,7 +62,7 @@ pub fn next(th: &Thread) -> u32 {
 #[inline]
 fn take(th: &Thread, work: &Work) -> u32 {
     let range = match work.kind.get() {
-        Kind::Ours => loops::take_range(th, work),
+        Handing::Ours => loops::take_range(th, work),
         _ => work.dynamic.next(),
     };
     // Section numbers begin at 1, and there are at most u32::MAX of them.

@@ -4,8 +4,8 @@
 use crate::across::local as across;
 use crate::team::region as team;
 use crate::thread::Thread;
-use crate::worksharing::construct::{self, Extras};
-use crate::worksharing::kinds::Kind;
+use crate::worksharing::construct::{self, Extras, TaskReductions};
+use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work;
 use hetmp_core::sync::{pause, Ordering};
 use hetmp_core::sys;
@@ -35,7 +35,7 @@ fn patience(since: u64) -> u64 {
 
 fn prepare(work: &Work) {
     // Nothing to hand out, should anybody ask.
-    work.kind.set(Kind::Dynamic);
+    work.kind.set(Handing::Dynamic);
     work.dynamic.reset(0, 1);
     work.ordered.set(false);
     work.copyprivate.set(core::ptr::null_mut());
@@ -109,15 +109,12 @@ pub fn broadcast_end(th: &Thread) {
 }
 
 /// Begins a `scope` with task reductions.
-///
-/// # Safety
-/// `reductions` is a descriptor as gcc makes it.
-pub unsafe fn scope_start(th: &Thread, reductions: *mut usize) {
+pub fn scope_start(th: &Thread, reductions: &dyn TaskReductions) {
     let extras = Extras {
-        reductions,
+        reductions: Some(reductions),
         memory: core::ptr::null_mut(),
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: no memory is asked for.
     unsafe { construct::enter_with(th, &extras, prepare) };
 }
 

@@ -5,7 +5,7 @@
 //! module says what a node holds; [`super::construct`] how a thread enters a construct.
 
 use crate::worksharing::chain::{Chain, Node, Pos};
-use crate::worksharing::kinds::{Kind, NodeSchedule};
+use crate::worksharing::kinds::{Handing, NodeSchedule};
 use crate::worksharing::posts::Doacross;
 use core::alloc::Layout;
 use core::any::Any;
@@ -98,22 +98,22 @@ impl Drop for Zeroed {
 pub struct Work {
     state: AtomicU32,
     /// How iterations are handed out.
-    pub(crate) kind: Cell<Kind>,
+    pub(crate) kind: Cell<Handing>,
     /// Iterations have turns ([`super::ordered`]).
     pub(crate) ordered: Cell<bool>,
     /// The loop, as the program wrote it.
     pub(crate) bounds: Cell<LoopBounds>,
     /// Static schedules: the chunk size, 0 for one piece for each thread.
     pub(crate) chunk: Cell<u64>,
-    /// The task reduction descriptor of the first thread.
-    pub(super) reductions: Cell<*mut usize>,
+    /// What the first thread made of the construct's task reductions (`construct::TaskReductions`).
+    pub(super) reductions: Cell<usize>,
     /// What the executor of a `single copyprivate` broadcasts.
     pub(crate) copyprivate: Cell<*mut libc::c_void>,
     pub(super) shared: UnsafeCell<Option<Box<Shared>>>,
     pub(crate) doacross: UnsafeCell<Option<Box<Doacross>>>,
-    /// A schedule that knows of nodes, for [`Kind::Ours`].
+    /// A schedule that knows of nodes, for [`Handing::Ours`].
     pub(crate) ours: UnsafeCell<Option<Box<dyn NodeSchedule>>>,
-    /// [`Kind::Fixed`]: each thread's piece.
+    /// [`Handing::Fixed`]: each thread's piece.
     pub(crate) pieces: UnsafeCell<Vec<Range>>,
     /// Dynamic schedules: the cursor all threads take chunks from.
     pub(crate) dynamic: Dynamic,
@@ -127,11 +127,11 @@ impl Node for Work {
     fn new() -> Work {
         Work {
             state: AtomicU32::new(0),
-            kind: Cell::new(Kind::Static),
+            kind: Cell::new(Handing::Static),
             ordered: Cell::new(false),
             bounds: Cell::new(LoopBounds::default()),
             chunk: Cell::new(0),
-            reductions: Cell::new(core::ptr::null_mut()),
+            reductions: Cell::new(0),
             copyprivate: Cell::new(core::ptr::null_mut()),
             shared: UnsafeCell::new(None),
             doacross: UnsafeCell::new(None),

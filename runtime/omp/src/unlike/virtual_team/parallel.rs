@@ -16,7 +16,7 @@ use crate::unlike::het::known;
 use crate::unlike::het::report::{self, RegionRun};
 use crate::unlike::modes::{self, FORCE, LEVERS, REPORT, WIDE};
 use crate::unlike::nodes;
-use crate::worksharing::kinds::Kind as Handing;
+use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work;
 use core::sync::atomic::Ordering;
 use hetmp_core::sys::{monotonic_ns, ticks};

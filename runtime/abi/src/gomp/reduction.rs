@@ -1,4 +1,4 @@
-//! Task reductions (OpenMP 5.1, sections 2.21.5.5 and 2.21.5.6).
+//! Task reductions (OpenMP 5.1, sections 2.21.5.5 and 2.21.5.6), as gcc has them.
 //!
 //! gcc describes the reductions of a construct by a *descriptor*, an array of words that it passes to
 //! the runtime, and whose fields both sides use:
@@ -15,13 +15,18 @@
 //! | 7 + 3i | variable i: its address, its offset in a thread's copies, and a word for the runtime |
 //!
 //! Word 5 holds our table from addresses of variables to their place, which includes the tables
-//! of the constructs around.
+//! of the constructs around. The engine knows the first descriptor as the *description* of a taskgroup.
+//!
+//! A descriptor lies on the stack of the function that has the construct, and stays there until the construct's end:
+//! "compiled code's descriptor" in the comments below means that much.
 
-use super::group;
-use super::record::Group;
-use crate::thread::Thread;
+use core::ptr::{null_mut, NonNull};
 use hetmp_core::hash::HashMap;
 use hetmp_core::report;
+use hetmp_omp::construct::{Extras, TaskReductions};
+use hetmp_omp::task::group::{self, Group};
+use hetmp_omp::{team, Thread};
+use libc::c_void;
 
 const COUNT: usize = 0;
 const BYTES: usize = 1;
@@ -45,9 +50,10 @@ fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
 /// thread allocated for the same worksharing construct.
 ///
 /// # Safety
-/// All three are descriptors as gcc makes them, or null.
+/// `data` is compiled code's descriptor; the other two are registered ones, or null.
 unsafe fn link(data: *mut usize, outer: *mut usize, first: *mut usize, nthreads: u32) {
-    // SAFETY: the caller's promise, for every access to a descriptor below.
+    // SAFETY: this function's contract: compiled code's descriptors, whose words both sides may use until the construct's
+    // end. The table at word 5 is one that this function made.
     unsafe {
         let mut table: Table = if outer.is_null() || *outer.add(TABLE) == 0 {
             Table::default()
@@ -102,54 +108,80 @@ unsafe fn drop_table(data: *mut usize) {
 /// Registers the reductions of the innermost taskgroup.
 ///
 /// # Safety
-/// `data` is a descriptor that stays valid until [`unregister`].
-pub unsafe fn register(th: &Thread, data: *mut usize) {
-    if th.task().group.get().is_null() {
+/// Compiled code's descriptor.
+pub(super) unsafe fn register(th: &Thread, data: *mut usize) {
+    if group::innermost(th).is_none() {
         // An orphaned construct outside any taskgroup; its end closes the group again.
         group::start(th);
     }
-    let Some(group) = Group::of(th.task().group.get()) else {
+    let Some(group) = group::innermost(th) else {
         return;
     };
-    // SAFETY: the caller's promise.
-    unsafe {
-        link(
-            data,
-            group.reductions.get(),
-            core::ptr::null_mut(),
-            th.nthreads(),
-        )
-    };
-    group.reductions.set(data);
+    // SAFETY: this function's contract; the description around is null, or a descriptor that was registered and whose
+    // construct has not ended.
+    unsafe { link(data, group.description(), null_mut(), th.nthreads()) };
+    group.describe(data);
 }
 
-/// Registers the same construct's reductions in a thread that is not the first to arrive.
+/// Says that a construct whose loop has no iterations has no private copies.
 ///
 /// # Safety
-/// As for [`register`]; `first` is the descriptor of the thread that was.
-pub unsafe fn register_workshare(th: &Thread, data: *mut usize, first: *mut usize) {
-    let Some(group) = Group::of(th.task().group.get()) else {
-        return;
-    };
-    // SAFETY: the caller's promise.
-    unsafe { link(data, group.reductions.get(), first, th.nthreads()) };
-    group.reductions.set(data);
+/// Compiled code's descriptor.
+pub(super) unsafe fn register_none(data: *mut usize) {
+    // SAFETY: this function's contract.
+    unsafe { *data.add(MEMORY) = 0 };
 }
 
-/// Begins the taskgroup of a worksharing construct with task reductions.
-pub fn workshare_group_start(th: &Thread) {
-    group::start(th);
-    if let Some(g) = Group::of(th.task().group.get()) {
-        g.workshare.set(true);
+/// The descriptor of a worksharing construct, in one thread.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Workshare(NonNull<usize>);
+
+impl Workshare {
+    /// None for null: a construct without task reductions.
+    ///
+    /// # Safety
+    /// Compiled code's descriptor, or null.
+    pub(super) unsafe fn new(data: *mut usize) -> Option<Workshare> {
+        NonNull::new(data).map(Workshare)
+    }
+}
+
+impl TaskReductions for Workshare {
+    fn make(&self, th: &Thread) -> usize {
+        // SAFETY: compiled code's descriptor, as `new` was promised.
+        unsafe { register(th, self.0.as_ptr()) };
+        self.0.as_ptr().expose_provenance()
+    }
+
+    fn adopt(&self, th: &Thread, word: usize) {
+        let Some(group) = group::innermost(th) else {
+            return;
+        };
+        let (own, first) = (
+            self.0.as_ptr(),
+            core::ptr::with_exposed_provenance_mut(word),
+        );
+        // SAFETY: compiled code's descriptors, as `new` was promised here and in the thread that left `word`; all threads
+        // pass descriptors of the same shape, and the construct ends in none before all have come.
+        unsafe { link(own, group.description(), first, th.nthreads()) };
+        group.describe(own);
+    }
+}
+
+/// The clauses of a worksharing construct, from what gcc passes.
+pub(super) fn extras(own: &Option<Workshare>, memory: *mut *mut c_void) -> Extras<'_> {
+    Extras {
+        reductions: own.as_ref().map(|r| -> &dyn TaskReductions { r }),
+        memory,
     }
 }
 
 /// Ends the reductions of a taskgroup; frees the private copies.
 ///
 /// # Safety
-/// `data` was registered, and its variables' private copies have been combined.
-pub unsafe fn unregister(data: *mut usize) {
-    // SAFETY: the caller's promise; the memory was allocated by `link`, which left its size in front.
+/// Compiled code's descriptor, which was registered, and whose private copies compiled code has combined.
+pub(super) unsafe fn unregister(data: *mut usize) {
+    // SAFETY: this function's contract; the memory was allocated by `link`, which left its size in front.
     unsafe {
         drop_table(data);
         let mut d = data;
@@ -169,14 +201,16 @@ pub unsafe fn unregister(data: *mut usize) {
 /// Ends the reductions of a worksharing construct in one thread.
 ///
 /// # Safety
-/// As for [`unregister`]; every thread of the team calls it.
-pub unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
-    let Some(group) = Group::of(th.task().group.get()) else {
+/// The innermost taskgroup is that of such a construct, whose private copies compiled code has combined; every thread of
+/// the team calls this.
+pub(super) unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
+    let Some(group) = group::innermost(th) else {
         return;
     };
-    let data = group.reductions.get();
+    let data = group.description();
     group::end(th);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract; each thread has registered a descriptor of its own, and the first thread's copies
+    // are freed by thread 0, which by then all have combined.
     unsafe {
         if th.tid() == 0 {
             unregister(data);
@@ -185,19 +219,19 @@ pub unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
         }
     }
     if !cancelled {
-        crate::team::region::barrier(th);
+        team::barrier(th);
     }
 }
 
 /// The shared taskgroup of a parallel region with `reduction(task, ...)`.
 ///
 /// # Safety
-/// `data` is a descriptor that stays valid until [`unregister`].
-pub unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
-    let group = Box::new(Group::new(core::ptr::null(), core::ptr::null()));
-    // SAFETY: the caller's promise.
-    unsafe { link(data, core::ptr::null_mut(), core::ptr::null_mut(), nthreads) };
-    group.reductions.set(data);
+/// Compiled code's descriptor.
+pub(super) unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
+    let group = group::of_region();
+    // SAFETY: this function's contract.
+    unsafe { link(data, null_mut(), null_mut(), nthreads) };
+    group.describe(data);
     group
 }
 
@@ -206,10 +240,9 @@ pub unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
 /// `items[count..]`.
 ///
 /// # Safety
-/// `items` has room for that; every item takes part in a registered reduction.
-pub unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mut u8) {
-    let data =
-        Group::of(th.task().group.get()).map_or(core::ptr::null_mut(), |g| g.reductions.get());
+/// `items` has room for that, as compiled code promises; every item takes part in a registered reduction.
+pub(super) unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mut u8) {
+    let data = group::innermost(th).map_or(null_mut(), Group::description);
     if data.is_null() {
         report::fatal(format_args!(
             "in_reduction without a matching task_reduction around it"
@@ -217,7 +250,8 @@ pub unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mu
     }
     let tid = th.tid() as usize;
     for i in 0..count {
-        // SAFETY: the caller's promise; descriptors stay registered while tasks use them.
+        // SAFETY: this function's contract; the description is a registered descriptor, whose construct ends after the
+        // tasks of its taskgroup.
         unsafe {
             let item = *items.add(i) as usize;
             let table = &*(*data.add(TABLE) as *const Table);
@@ -242,11 +276,11 @@ pub unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mu
 /// The descriptor, offset and variable that the private copy at `address` belongs to.
 ///
 /// # Safety
-/// `data` is registered.
+/// A registered descriptor, whose construct has not ended.
 unsafe fn find_copy(data: *const usize, address: usize) -> Option<(*const usize, usize, usize)> {
     let mut d = data;
     while !d.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: words of a descriptor, which leads to further ones and ends with null.
         unsafe {
             if (*d.add(MEMORY)..*d.add(END)).contains(&address) {
                 let offset = (address - *d.add(MEMORY)) % *d.add(BYTES);
