@@ -23,7 +23,7 @@ pub(super) const fn up_to(bytes: usize) -> usize {
 /// Of the smallest class that holds `bytes` bytes, at least 1.
 const fn index(bytes: usize) -> usize {
     if bytes <= FINE_BYTES {
-        return (bytes + 15) / 16 - 1;
+        return bytes.div_ceil(16) - 1;
     }
     let last = bytes - 1;
     let power = last.ilog2() as usize;

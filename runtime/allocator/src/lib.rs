@@ -24,10 +24,13 @@
 //! thread that does not exist in this process (a forked child), or the interrupted thread itself (a signal handler), and
 //! would never let go. Where all are taken, a block comes from the chunk, by one atomic step.
 //!
+//! **Memory checkers** know the blocks of malloc only. Where one watches the process ([`checkers`]), blocks come from there.
+//!
 //! **Memory kept.** A shard holds at most two batches of a class (16 KiB, or two blocks). Small blocks beyond stay in the
 //! depots for all threads, so that their memory is bounded by the most that was in use at a time. Depots of the larger
 //! classes keep the pages of [`KEPT`] blocks, and give back those of others.
 
+mod checkers;
 mod class;
 mod pages;
 
@@ -35,7 +38,8 @@ use class::{Class, CLASSES, LARGEST};
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
 use core::ptr::{null_mut, NonNull};
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::alloc::System;
 
 /// Lists of free blocks, so that threads seldom meet: more than there are cores on most machines.
 const SHARDS: usize = 32;
@@ -136,6 +140,11 @@ struct Depot {
     batches: usize,
 }
 
+/// Where blocks come from; asked for by the first allocation, and the same from then on.
+const UNASKED: u8 = 0;
+const OWN: u8 = 1;
+const MALLOC: u8 = 2;
+
 /// An allocator. There is one for each copy of the library, as its `#[global_allocator]`.
 pub struct Allocator {
     shards: [Shard; SHARDS],
@@ -144,7 +153,12 @@ pub struct Allocator {
     rest: AtomicUsize,
     /// Bytes taken from the kernel for chunks.
     chunks: AtomicUsize,
+    source: Apart,
 }
+
+/// [`OWN`] or [`MALLOC`], on a cache line that nobody writes.
+#[repr(align(128))]
+struct Apart(AtomicU8);
 
 impl Default for Allocator {
     fn default() -> Self {
@@ -199,7 +213,25 @@ impl Allocator {
             }; CLASSES],
             rest: AtomicUsize::new(0),
             chunks: AtomicUsize::new(0),
+            source: Apart(AtomicU8::new(UNASKED)),
         }
+    }
+
+    /// Do blocks come from here, not from malloc?
+    #[inline]
+    fn is_own(&self) -> bool {
+        // Relaxed: whoever asks first, the answer is the same.
+        self.source.0.load(Ordering::Relaxed) == OWN || self.ask()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn ask(&self) -> bool {
+        if self.source.0.load(Ordering::Relaxed) == UNASKED {
+            let source = if checkers::watch() { MALLOC } else { OWN };
+            self.source.0.store(source, Ordering::Relaxed);
+        }
+        self.source.0.load(Ordering::Relaxed) == OWN
     }
 
     /// Bytes of address space taken from the kernel for blocks of all classes, so far.
@@ -417,6 +449,10 @@ impl Depot {
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !self.is_own() {
+            // SAFETY: `GlobalAlloc`'s contract: a layout of at least one byte.
+            return unsafe { System.alloc(layout) };
+        }
         match Class::of(layout) {
             Some(class) => self.take(class),
             None => pages::map(layout.size(), layout.align()),
@@ -425,6 +461,11 @@ unsafe impl GlobalAlloc for Allocator {
 
     #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        if !self.is_own() {
+            // SAFETY: `GlobalAlloc`'s contract: a block of `alloc`, which got it from there.
+            unsafe { System.dealloc(at, layout) };
+            return;
+        }
         match Class::of(layout) {
             // SAFETY: `GlobalAlloc`'s contract, which the compiler's and the library's code keeps: a block of `alloc` with
             // this layout, which nobody uses any more.
@@ -438,7 +479,8 @@ unsafe impl GlobalAlloc for Allocator {
         // SAFETY: `GlobalAlloc`'s contract is the same for both.
         let at = unsafe { self.alloc(layout) };
         // The kernel's pages are zero.
-        if !at.is_null() && Class::of(layout).is_some() {
+        let is_new = self.is_own() && Class::of(layout).is_none();
+        if !at.is_null() && !is_new {
             // SAFETY: a new block of that many bytes.
             unsafe { at.write_bytes(0, layout.size()) };
         }
@@ -446,6 +488,10 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if !self.is_own() {
+            // SAFETY: `GlobalAlloc`'s contract: a block of `alloc`, which got it from there.
+            return unsafe { System.realloc(at, layout, size) };
+        }
         // SAFETY: `GlobalAlloc`'s contract: with this alignment, `size` makes a layout.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (Class::of(layout), Class::of(new)) {
