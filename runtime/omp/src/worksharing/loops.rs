@@ -93,7 +93,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         // SAFETY: the node is this thread's alone.
         unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, l.key)) };
         team.works.note_heavy();
-        work.kind.set(Kind::Ours);
+        work.kind.set(Handing::Ours);
         return;
     }
     work.chunk.set(chunk);
