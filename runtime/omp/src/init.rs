@@ -229,7 +229,7 @@ pub(crate) fn on_thread_exit(
 struct Attributes(libc::pthread_attr_t);
 // SAFETY: written once, then only read by pthread_create.
 unsafe impl Send for Attributes {}
-// SAFETY: as above.
+// SAFETY: written once, then only read by pthread_create.
 unsafe impl Sync for Attributes {}
 
 /// A stack size that the program set, 0: none.

@@ -255,7 +255,7 @@ fn close(t: &Table) {
 unsafe fn below(entry: Outlined, data: *mut libc::c_void) {
     let room = [const { core::mem::MaybeUninit::<u8>::uninit() }; 4096];
     core::hint::black_box(&room);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the function and data of a region, for one call.
     unsafe { entry(data) };
     core::hint::black_box(&room);
 }

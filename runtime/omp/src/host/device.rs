@@ -127,12 +127,13 @@ pub unsafe fn run<I: Iterator<Item = Item> + Clone>(
             depend::wait_for(th, depends);
         }
         on_host(th, target.thread_limit, || {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: `abi` passes the function that compiled code made for the addresses
+            // it listed.
             unsafe { (target.f)(target.addresses.as_ptr().cast_mut().cast()) };
         });
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `abi` passes addresses and sizes that compiled code listed.
     let packed = unsafe { Packed::new(&target) };
     if nowait {
         // SAFETY: the body gets the packed block or a copy of it.
@@ -432,8 +433,8 @@ pub unsafe fn copy_rect(
         let bytes = element.checked_mul(count)?;
         let to = element.checked_mul(*rect.dst_offsets.first()?)?;
         let from = element.checked_mul(*rect.src_offsets.first()?)?;
-        // SAFETY: within both arrays, by the caller's promise; a program that copies an array onto
-        // itself gets what memmove gives.
+        // SAFETY: within both arrays, as this function's contract has it of what the program passes; a program that
+        // copies an array onto itself gets what memmove gives.
         unsafe { core::ptr::copy(src.add(from), dst.add(to), bytes) };
         return Some(());
     }
@@ -449,7 +450,7 @@ pub unsafe fn copy_rect(
         src_dimensions: rect.src_dimensions.get(1..)?,
     };
     for i in 0..count {
-        // SAFETY: row `i` lies within both arrays, by the caller's promise.
+        // SAFETY: row `i` lies within both arrays, as this function's contract has it of what the program passes.
         unsafe {
             copy_rect(
                 dst.add(to + i * dst_stride),

@@ -207,7 +207,7 @@ pub fn init(space: usize, traits: &[Trait]) -> usize {
 /// or freed afterwards.
 pub unsafe fn destroy(handle: usize) {
     if handle > LAST_PREDEFINED {
-        // SAFETY: made by `Box::into_raw` in `init`, by the caller's promise.
+        // SAFETY: made by `Box::into_raw` in `init`; the program destroys an allocator once, when nobody uses it.
         drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<Allocator>(handle)) });
     }
 }
@@ -361,7 +361,7 @@ pub unsafe fn free(block: *mut c_void) {
     if block.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the program passes a block of `allocate` that it has not freed.
     let header = unsafe { header_of(block) };
     if let Some(a) = Allocator::of(header.allocator) {
         a.release(header.size);
@@ -379,11 +379,11 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
         return allocate(1, 1, size, false, allocator);
     }
     if size == 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: the program passes a block of `allocate` that it has not freed.
         unsafe { free(block) };
         return ptr::null_mut();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the program passes a block of `allocate` that it has not freed.
     let old = unsafe { header_of(block) };
     let before = block.addr() - old.start.addr();
     let old_data = Allocator::of(old.allocator);

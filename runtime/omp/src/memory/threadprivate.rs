@@ -51,7 +51,7 @@ pub unsafe fn copy_of(th: &Thread, address: *mut c_void, size: usize) -> *mut c_
     if let Some(copy) = th.privates.0.borrow().get(&(address as usize)) {
         return copy.at;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `abi` passes compiled code's variable and its size.
     let copy = unsafe { make(th, address, size) };
     let at = copy.at;
     th.privates.0.borrow_mut().insert(address as usize, copy);
@@ -67,7 +67,8 @@ unsafe fn make(th: &Thread, address: *mut c_void, size: usize) -> Copy {
     });
     let kind = with_variable(address as usize, |v| {
         v.first.get_or_insert_with(|| {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: compiled code's variable has `size` bytes, which nobody writes while
+            // a first copy is made.
             unsafe { core::slice::from_raw_parts(address.cast::<u8>(), size) }.into()
         });
         v.kind

@@ -94,7 +94,7 @@ impl NestLock {
     pub unsafe fn destroy(&self) {
         let made = self.inner.swap(core::ptr::null_mut(), Ordering::AcqRel);
         if !made.is_null() {
-            // SAFETY: made by `make`, and nobody else has it by the caller's promise.
+            // SAFETY: made by `make`; the program destroys a lock when nobody uses it, and the swap gave it to this thread.
             drop(unsafe { Box::from_raw(made) });
         }
     }

@@ -327,7 +327,7 @@ impl Record for Task {
         &self.next_free
     }
     unsafe fn dispose(this: *mut Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the trait's contract: the recycler hands over a record of a list that nobody else sees.
         unsafe { dispose(this) };
     }
     fn depot() -> &'static Depot<Task> {
@@ -365,7 +365,7 @@ impl TaskCache {
     /// Nobody uses the record any more.
     #[inline]
     pub(super) unsafe fn give(&self, task: *mut Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: who gives a record back has seen the count that says nobody uses it.
         unsafe {
             if (*task).size.get() as usize == SMALL {
                 self.small.give(task);
@@ -407,7 +407,8 @@ fn fresh(bytes: usize, align: usize) -> *mut Task {
 /// # Safety
 /// The record came from `fresh`, and nobody uses it any more.
 pub(super) unsafe fn dispose(task: *mut Task) {
-    // SAFETY: the caller's promise; the layout is the one it was allocated with.
+    // SAFETY: this function's contract: whoever gives a record back has seen the count that says nobody uses it;
+    // the layout is the one it was allocated with.
     unsafe {
         let size = (*task).size.get() as usize;
         core::ptr::drop_in_place(task);

@@ -72,7 +72,7 @@ impl<T: Record> Depot<T> {
 
 unsafe fn dispose_all<T: Record>(mut p: *mut T) {
     while !p.is_null() {
-        // SAFETY: the caller's promise: a list of free records.
+        // SAFETY: called with a list of free records that was taken off its head, so that nobody else sees them.
         unsafe {
             let next = (*p).next().get();
             T::dispose(p);

@@ -140,10 +140,12 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
         || parent.flags.get() & FINAL != 0
         || (crowded && !waits)
     {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `abi` passes the body, data and copy function that compiled code made for
+        // this task.
         unsafe { run_at_once(th, parent, new) }
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `abi` passes the body, data and copy function that compiled code made for
+        // this task.
         unsafe { defer(th, team, parent, new, crowded) }
     }
 }
@@ -192,7 +194,7 @@ pub unsafe fn create_simple(
     let parent = th.task();
     let now = !deferrable || parent.flags.get() & FINAL != 0 || crowded(th);
     if now && !cancelled(th) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `abi` passes the body and data that compiled code made for this task.
         unsafe { call(th, parent, f, data, is_final) };
     }
     now
@@ -205,7 +207,7 @@ unsafe fn call(th: &Thread, parent: &Task, f: Outlined, data: *mut c_void, is_fi
     t.flags
         .set((parent.flags.get() & FINAL) | if is_final { FINAL } else { 0 });
     th.ctx.task.set(t);
-    // SAFETY: the caller's promise.
+    // SAFETY: `create_simple` passes on the body and data that compiled code made to be called once.
     unsafe { f(data) };
     th.ctx.task.set(parent);
     if t.spawned.get() == 0 {
@@ -248,7 +250,8 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
         unsafe { data.cast::<[u64; 2]>().write_unaligned(range) };
     }
     th.ctx.task.set(t);
-    // SAFETY: the caller's promise.
+    // SAFETY: `create` passes on the body that compiled code made; `data` is the copy made here, or compiled code's
+    // own.
     unsafe { (new.f)(data) };
     if t.flags.get() & DETACHED != 0 {
         // The maker is suspended until the task completes, and that takes its event.
@@ -288,7 +291,7 @@ pub(super) unsafe fn release_undeferred(th: &Thread, t: &Task) {
     let parent = unsafe { &*t.parent.get() };
     count_child(th, parent);
     parent.counts.child_complete();
-    // SAFETY: as above.
+    // SAFETY: the body has ended (this function's contract), and the counts know its children.
     unsafe { bury(Some(th), t, spawned) };
 }
 
@@ -304,8 +307,8 @@ pub(super) fn count_child(th: &Thread, parent: &Task) {
 unsafe fn publish_event(t: &Task, place: *mut *mut c_void, data: *mut c_void) {
     t.event.set(event::open(t));
     let handle = t.event.get().to_program();
-    // SAFETY: the caller's promise; gcc passes the event variable's address, and the first word of
-    // the data is the body's copy of it.
+    // SAFETY: compiled code passes the address of the event's variable, and the first word of the data is the
+    // body's copy of that variable.
     unsafe {
         place.write_unaligned(handle);
         if !data.is_null() {
@@ -413,7 +416,7 @@ fn switch_to(th: &Thread, other: impl FnOnce(&Thread)) {
 /// `t` came from [`Team::take_task`], or from its maker, which did not queue it: it is live and nobody
 /// else runs it.
 pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the queue gave the task to this thread alone, or its maker has not queued it.
     let task = unsafe { &*t };
     let before = th.ctx.task.get();
     task.runner.set(&raw const th.member().sleep);
@@ -517,7 +520,8 @@ unsafe fn release_chain(th: Option<&Thread>, task: &Task) {
     let mut task = task;
     loop {
         let parent = task.parent.get();
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract, and for each further turn the count that has just become zero: nobody
+        // refers to `task`.
         unsafe { free(th, task) };
         if parent.is_null() {
             return;
@@ -534,9 +538,11 @@ unsafe fn release_chain(th: Option<&Thread>, task: &Task) {
 unsafe fn free(th: Option<&Thread>, task: &Task) {
     let p = core::ptr::from_ref(task).cast_mut();
     match th {
-        // SAFETY: the caller's promise.
+        // SAFETY: called by `release_chain` and for records without children: complete, so that nobody refers to the
+        // record.
         Some(th) => unsafe { th.cache.give(p) },
-        // SAFETY: the caller's promise.
+        // SAFETY: called by `release_chain` and for records without children: complete, so that nobody refers to the
+        // record.
         None => unsafe { dispose(p) },
     }
 }
@@ -570,7 +576,7 @@ pub fn fulfill(event: *mut c_void) {
             "omp_fulfill_event {event:p}: the event of a detach clause is accepted"
         )),
     };
-    // SAFETY: as above: the task is not complete, so its team is in use.
+    // SAFETY: the event was claimed by this thread, so that the task is not complete, and its team is in use.
     let team = unsafe { &*task.team.get() };
     let deferred = task.flags.get() & DEFERRED != 0;
     let runner = task.runner.get();

@@ -74,7 +74,7 @@ const OWN_EDGES: usize = 3;
 // SAFETY: the cells are written before the node is shared and only read after; an edge is written
 // by the maker before it is linked, and read by whoever takes the list; everything else is atomic.
 unsafe impl Send for Node {}
-// SAFETY: as above.
+// SAFETY: its cells are written before the node is shared; edges go from the maker to one taker; the rest is atomic.
 unsafe impl Sync for Node {}
 
 /// One successor in a list. Holds one count of the node it leads to, as a raw pointer,
@@ -142,8 +142,8 @@ impl Node {
     /// # Safety
     /// The edge comes from `edge_to`, and nobody else has it.
     unsafe fn follow_edge(edge: *mut Edge) -> NodeRef {
-        // SAFETY: the caller's promise. The box is freed before the node, in which an edge of its own
-        // would lie.
+        // SAFETY: this function's contract: whoever took the list follows each edge once. The box is freed before the
+        // node, in which an edge of its own would lie.
         unsafe {
             let to = (*edge).to;
             if (*edge).boxed {
@@ -284,7 +284,7 @@ impl Drop for NodeRef {
         match Thread::try_current() {
             // SAFETY: that was the last reference.
             Some(th) => unsafe { th.cache.nodes.give(p) },
-            // SAFETY: as above.
+            // SAFETY: that was the last reference.
             None => unsafe { Node::dispose(p) },
         }
     }

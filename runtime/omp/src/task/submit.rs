@@ -66,7 +66,8 @@ unsafe fn record<'a>(data: *mut u8) -> &'a Task {
 /// # Safety
 /// `data` as the head of this module says.
 pub unsafe fn event(data: *mut u8) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     let t = unsafe { record(data) };
     t.flags.set(t.flags.get() | DETACHED);
     t.event.set(event::open(t));
@@ -78,7 +79,8 @@ pub unsafe fn event(data: *mut u8) -> *mut c_void {
 /// # Safety
 /// The task is not complete.
 pub unsafe fn handle(data: *mut u8) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     unsafe { record(data) }.event.get().to_program()
 }
 
@@ -88,7 +90,8 @@ pub unsafe fn handle(data: *mut u8) -> *mut c_void {
 /// # Safety
 /// `data` came from [`allocate`], and the task has not ended.
 pub unsafe fn graph(data: *mut u8) -> (*const c_void, *const c_void) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     unsafe { siblings::look(record(data)) }
 }
 
@@ -97,13 +100,14 @@ pub unsafe fn graph(data: *mut u8) -> (*const c_void, *const c_void) {
 /// # Safety
 /// `data` as the head of this module says; it is gone afterwards.
 pub unsafe fn discard(th: &Thread, data: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     let t = unsafe { record(data) };
     if t.flags.get() & DETACHED != 0 && !event::discard(t.event.get()) {
         // Somebody is in the middle of fulfilling the event, and looks at the record.
         wait::for_event(th, t);
     }
-    // SAFETY: the caller's promise: nobody else knows the record, and it has no children.
+    // SAFETY: this function's contract, which `abi` keeps: nobody else knows the record, and it has no children.
     unsafe { run::release_undeferred(th, t) };
 }
 
@@ -112,14 +116,16 @@ pub unsafe fn discard(th: &Thread, data: *mut u8) {
 /// # Safety
 /// `data` as the head of this module says; `how.body` may be called with it once.
 pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     let t = unsafe { record(data) };
     let parent = th.task();
     let team = th.team();
     // The task belongs to what surrounds its submission.
     t.group.set(parent.group.get());
     if run::cancelled(th) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's
+        // code names the task.
         return unsafe { discard(th, data) };
     }
     // Outside of regions nobody else is there to run the task, and a final task's children are included.
@@ -134,7 +140,7 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
         if !how.depends.is_empty() {
             depend::wait_for(th, how.depends);
         }
-        // SAFETY: the caller's promise; the task is left in order.
+        // SAFETY: `abi` passes a body that compiled code made for this data; the task is left in order.
         unsafe {
             enter(th, data, how.is_final);
             (how.body)(data.cast());
@@ -159,7 +165,8 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
         t.phase.set(th.member().epoch.get() & 1);
     }
     let depends = Some(how.depends).filter(|d| !d.is_empty());
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     unsafe { run::launch(th, team, parent, t, depends, here || run::crowded(th)) };
 }
 
@@ -168,7 +175,8 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
 /// # Safety
 /// `data` as the head of this module says; [`leave`] follows on the same thread.
 pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     let t = unsafe { record(data) };
     let parent = th.task();
     t.group.set(parent.group.get());
@@ -183,7 +191,8 @@ pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
 /// # Safety
 /// `data` is that of the current task, which [`enter`] made current.
 pub unsafe fn leave(th: &Thread, data: *mut u8) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
+    // names the task.
     let t = unsafe { record(data) };
     if t.flags.get() & DETACHED != 0 {
         // The maker is suspended until the task is complete, and that takes its event.

@@ -82,7 +82,8 @@ pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
     let mut from = t.start;
     for i in 0..tasks {
         let to = from.wrapping_add(share(i).wrapping_mul(t.step));
-        // SAFETY: the caller's promise.
+        // SAFETY: this function's contract: `abi` passes the body, data and copy function that compiled code made for
+        // each task of the loop.
         unsafe {
             create(
                 th,

@@ -86,7 +86,7 @@ impl<'a> DockPastime<'a> {
     pub(crate) unsafe fn new(th: &'a Thread, team: *const Team, region: u32) -> Self {
         DockPastime {
             th,
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: the team of the pool that the waiting worker belongs to, or null.
             team: unsafe { team.as_ref() },
             region,
             worked: false,

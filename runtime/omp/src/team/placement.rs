@@ -41,15 +41,18 @@ impl Placement {
 /// As for [`fork`].
 pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if first.is_none() && across::table::is_on() {
-        // SAFETY: the caller makes the promise that `fork` asks for.
+        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
+        // for all threads.
         if let Some(n) = unsafe { across::parallel(th, region, None) } {
             return n;
         }
     }
     match Placement::now(th) {
-        // SAFETY: the caller makes the promise that `fork` asks for.
+        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
+        // for all threads.
         Placement::Ordinary => unsafe { ordinary(th, region, first) },
-        // SAFETY: the caller makes the promise that `fork` asks for.
+        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
+        // for all threads.
         Placement::Watched => unsafe { ways::parallel(th, region, first) },
     }
 }
@@ -61,10 +64,12 @@ pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>)
 pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     match Placement::now(th) {
         Placement::Ordinary => {
-            // SAFETY: the caller makes the promise that `fork` asks for.
+            // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code
+            // made for all threads.
             unsafe { fork(th, region, first) };
         }
-        // SAFETY: the caller makes the promise that `fork` asks for.
+        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
+        // for all threads.
         Placement::Watched => unsafe { ways::open(th, region, first) },
     }
 }

@@ -297,9 +297,10 @@ pub fn barrier(th: &Thread) -> bool {
 /// As for [`fork`].
 #[inline]
 pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract, that of `fork`; `join` follows below.
     let n = unsafe { fork(th, region, first) };
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: compiled code made the function to be called with this data by every thread
+    // of the team.
     unsafe { (region.entry)(region.data) };
     join(th);
     n

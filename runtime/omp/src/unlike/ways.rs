@@ -27,7 +27,7 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
     if modes::is_unprepared() {
         prepare();
     }
-    // SAFETY: the caller makes the promise that `fork` asks for.
+    // SAFETY: this function's contract, that of `fork`, which `placement` passes on from `abi`.
     unsafe { virtual_team::parallel::parallel(th, region, first) }
 }
 
@@ -40,7 +40,7 @@ pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_
     if modes::is_unprepared() {
         prepare();
     }
-    // SAFETY: the caller makes the promise that `fork` asks for.
+    // SAFETY: this function's contract, that of `fork`, which `placement` passes on from `abi`.
     unsafe { virtual_team::parallel::open(th, region, first) }
 }
 

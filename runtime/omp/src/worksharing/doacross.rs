@@ -102,7 +102,7 @@ pub unsafe fn start_with(
     extras: &Extras<'_>,
 ) -> Option<(u64, u64)> {
     let l = outermost(clause, chunk, counts);
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
     unsafe { construct::enter_with(th, extras, |w| prepare(w, th, &l, counts)) };
     loops::next(th)
 }

@@ -127,7 +127,7 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// # Safety
 /// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
 pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras<'_>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
     unsafe { construct::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
 }
 
@@ -144,14 +144,14 @@ pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
     let th = Thread::try_current();
     if let Some((th, work)) = th.and_then(|th| Some((th, construct::current(th)?))) {
         if work.kind.get() == Handing::Static && work.chunk.get() != 0 {
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract: `abi` passes compiled code's pointers to its two variables.
             return unsafe { next_static_into(th, work, istart, iend) };
         }
         if work.kind.get() == Handing::Dynamic {
             match work.dynamic.next_fast() {
                 Ok(Some(range)) => {
                     let (s, e) = work.bounds.get().to_user(range);
-                    // SAFETY: the caller's promise.
+                    // SAFETY: this function's contract: `abi` passes compiled code's pointers to its two variables.
                     unsafe {
                         *istart = s;
                         *iend = e;
@@ -163,7 +163,7 @@ pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
             }
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `abi` passes compiled code's pointers to its two variables.
     unsafe { next_into_slow(istart, iend) }
 }
 
@@ -177,7 +177,7 @@ unsafe fn next_static_into(th: &Thread, work: &Work, istart: *mut u64, iend: *mu
         return false;
     };
     let (s, e) = work.bounds.get().to_user(range);
-    // SAFETY: the caller's promise.
+    // SAFETY: `next_into` passes on compiled code's pointers to its two variables.
     unsafe {
         *istart = s;
         *iend = e;
@@ -190,7 +190,7 @@ unsafe fn next_into_slow(istart: *mut u64, iend: *mut u64) -> bool {
     let Some((s, e)) = next(Thread::current()) else {
         return false;
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `next_into` passes on compiled code's pointers to its two variables.
     unsafe {
         *istart = s;
         *iend = e;
@@ -307,7 +307,7 @@ fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &C
 /// As for [`placement::open`].
 pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract is that of `open`: `abi` passes a region that compiled code made, and ends it.
     unsafe {
         placement::open(
             th,
@@ -325,12 +325,14 @@ pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
     if is_on() && matches!(l.order, Order::None | Order::Monotonic) {
         let first = (prepare_first as across::Prepare, Construct::Loop(*l));
-        // SAFETY: the caller makes the promise that `placement::parallel` asks for.
+        // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
+        // made.
         if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
             return;
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
+    // made.
     unsafe {
         placement::parallel(
             th,

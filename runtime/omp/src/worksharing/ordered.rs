@@ -38,7 +38,7 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// # Safety
 /// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
 pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras<'_>) -> Option<(u64, u64)> {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
     let work =
         unsafe { construct::enter_with(th, extras, |w| loops::prepare(w, th, th.nthreads(), l)) };
     take(th, work)

@@ -47,7 +47,7 @@ pub fn enter_unbounded(th: &Thread) {
 /// # Safety
 /// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
 pub unsafe fn start_with(th: &Thread, count: u32, extras: &Extras<'_>) -> u32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
     take(th, unsafe {
         construct::enter_with(th, extras, |w| prepare(w, count))
     })
@@ -81,7 +81,7 @@ fn prepare_first(_: &Thread, team: &Team, work: &Work, _: u32, first: &Construct
 /// # Safety
 /// As for [`placement::open`].
 pub unsafe fn fork(th: &Thread, region: &Region, count: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract is that of `open`: `abi` passes a region that compiled code made, and ends it.
     unsafe {
         placement::open(
             th,
@@ -98,12 +98,14 @@ pub unsafe fn fork(th: &Thread, region: &Region, count: u32) {
 pub unsafe fn parallel(th: &Thread, region: &Region, count: u32) {
     if is_on() {
         let first = (prepare_first as across::Prepare, Construct::Sections(count));
-        // SAFETY: the caller makes the promise that `placement::parallel` asks for.
+        // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
+        // made.
         if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
             return;
         }
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
+    // made.
     unsafe {
         placement::parallel(
             th,

@@ -209,7 +209,7 @@ fn wanted() -> bool {
 /// # Safety
 /// The pointers are to live structures of the profiling interface.
 pub unsafe fn dispatch(info: *mut Info, event: *mut EventInfo, api: *mut ApiInfo) {
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: the callers in this module pass structures of their own.
     let number = unsafe { (*event).event };
     let Some(number) = usize::try_from(number)
         .ok()
@@ -390,7 +390,7 @@ mod tests {
         unsafe { (*e).tool_info = core::ptr::without_provenance_mut(7) };
     }
     unsafe extern "C" fn two(_: *mut Info, e: *mut EventInfo, _: *mut ApiInfo) {
-        // SAFETY: as above.
+        // SAFETY: `dispatch` passes structures that are live meanwhile.
         note(if unsafe { (*e).tool_info }.addr() == 7 {
             2
         } else {

@@ -149,7 +149,8 @@ pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
     loop {
         // SAFETY: the team outlives its fibers.
         let job = unsafe { (*fiber.team.get()).job() };
-        // SAFETY: the promise made where the region was opened.
+        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread of a
+        // team.
         unsafe { (job.entry)(job.data) };
         fiber.state.set(State::Finished);
         if !begins_another(fiber) {

@@ -130,12 +130,14 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         };
         match pass {
             Pass::Ordinary => {
-                // SAFETY: the caller's promise.
+                // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code
+                // made for all threads.
                 return unsafe { team::ordinary(th, region, first) };
             }
             Pass::TeamOfOne { longest } => {
                 let started = ticks();
-                // SAFETY: the caller's promise.
+                // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code
+                // made for all threads.
                 unsafe { team::of_one(th, region) };
                 let took = ticks().wrapping_sub(started);
                 if took > longest {
@@ -182,7 +184,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         } => {
             let stacks = (fibers, suspends);
             let threads = if alone { 1 } else { runners };
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
+            // for all threads.
             let ran = unsafe {
                 if alone {
                     run_alone(th, &sized, fibers, trial, runners, pieces)
@@ -193,7 +196,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             match ran {
                 Some(lever) => (lever, threads, pieces, pieces),
                 None => {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled
+                    // code made for all threads.
                     let n = unsafe { team::ordinary(th, &sized, None) };
                     (Lever::Plain(Guard::Unforeseen), n, 0, n)
                 }
@@ -203,7 +207,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             // A settled region is not disturbed by looking whether it was.
             let begun = trial.then(Begun::now);
             let started = monotonic_ns();
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
+            // for all threads.
             unsafe { team::of_one(th, &sized) };
             let ns = monotonic_ns() - started;
             let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
@@ -220,7 +225,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         } => {
             let team = if smaller_fits { region } else { &sized };
             let begun = compare.map(|haste| ((!haste).then(Begun::now), monotonic_ns()));
-            // SAFETY: the caller's promise.
+            // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
+            // for all threads.
             let n = unsafe { team::ordinary(th, team, first) };
             let rest = match begun {
                 Some((begun, started)) => {
@@ -623,7 +629,8 @@ unsafe fn run_virtual(
         bind: region.bind,
         group: region.group,
     };
-    // SAFETY: the team is prepared for these threads; the caller's promise for the rest.
+    // SAFETY: the team is prepared for these threads, and `run` calls the region's function, which compiled code made
+    // for all.
     unsafe { team::ordinary(th, &real, None) };
     drop(watch);
     let ns = monotonic_ns() - started;

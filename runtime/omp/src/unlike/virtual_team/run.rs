@@ -84,7 +84,7 @@ pub(crate) struct VirtualTeam {
     /// The watchdog's.
     pub(super) sight: Sight,
     /// Fibers of threads that joined and left.
-    #[allow(clippy::vec_box, reason = "as above")]
+    #[allow(clippy::vec_box, reason = "fibers know their own address")]
     pub(super) orphans: Mutex<Vec<Box<Fiber>>>,
 }
 
@@ -209,7 +209,7 @@ impl VirtualTeam {
     /// # Safety
     /// `team` is a prepared team, and the calling thread is one of those that it was prepared for.
     pub(super) unsafe extern "C" fn run(team: *mut libc::c_void) {
-        // SAFETY: the caller's promise; it outlives the real team's region.
+        // SAFETY: `parallel.rs` makes a region of this function with the prepared team, which outlives the region.
         let team = unsafe { &*team.cast::<VirtualTeam>() };
         let th = Thread::current();
         th.leave_program(Reason::Switch);
@@ -325,7 +325,8 @@ impl VirtualTeam {
         let t0 = self.clock(job);
         r.turn();
         th.enter_program(Reason::Switch);
-        // SAFETY: the promise made where the region was opened.
+        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread of a
+        // team.
         unsafe { (job.entry)(job.data) };
         th.leave_program(Reason::Switch);
         r.turn();

@@ -149,7 +149,8 @@ extern "C" {
 #[inline(never)]
 pub(super) unsafe fn switch(from: *mut Left, to: Left) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    // SAFETY: the caller's promise.
+    // SAFETY: this function's contract: `to` was left by a switch or begun, and is taken up by this thread only;
+    // `from` is live.
     unsafe {
         hetmp_switch(from, to);
     }
@@ -174,7 +175,7 @@ pub(super) struct Stack {
 
 // SAFETY: a mapping belongs to the process, not to a thread.
 unsafe impl Send for Stack {}
-// SAFETY: as above; only the owner writes to it.
+// SAFETY: a mapping belongs to the process, and only the stack's owner writes to it.
 unsafe impl Sync for Stack {}
 
 impl Stack {

@@ -179,7 +179,7 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
         if quiet >= QUIET_LOOKS {
             // The thread ends, rather than sleep, so that it is not the last one that keeps a process.
             STARTED.store(false, Ordering::SeqCst);
-            // SAFETY: as above.
+            // SAFETY: teams are in the list from their making to their end, and the list's lock is held.
             let on = |t: &Known| unsafe { &*t.0 }.sight.on.load(Ordering::SeqCst);
             if !teams.iter().any(on) {
                 return core::ptr::null_mut();
