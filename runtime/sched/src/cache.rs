@@ -715,7 +715,7 @@ mod tests {
     /// Probing such a loop costs more than it takes, each time.
     #[test]
     fn a_loop_that_is_over_before_others_come_is_brief() {
-        let team = Team::placed(&[0, 1], 2);
+        let team = Placement::placed(&[0, 1], 2);
         let rules = Rules::default();
         let play = |spans: &[u64]| {
             let mut entry = Entry::default();

@@ -24,8 +24,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_sched::cache::magnitude;
 use hetmp_sched::decide::Decision;
 use hetmp_sched::fixed;
+use hetmp_sched::placement::Placement;
 use hetmp_sched::ranges::Range;
-use hetmp_sched::team::Team;
 use std::sync::Arc;
 
 /// One execution in so many is measured.
@@ -82,7 +82,7 @@ pub(super) enum Way {
     /// In one piece for each thread of `team`.
     Pieces {
         decision: Arc<Decision>,
-        team: Arc<Team>,
+        team: Arc<Placement>,
     },
     /// From one cursor, whoever comes: the loop is [brief](hetmp_sched::cache::Known::brief).
     Cursor,
@@ -205,7 +205,7 @@ mod tests {
     use hetmp_sched::decide::{decide, NodeInput, Rules};
 
     fn plan() -> Way {
-        let team = Arc::new(Team::placed(&[0, 1], 2));
+        let team = Arc::new(Placement::placed(&[0, 1], 2));
         let nodes: Vec<NodeInput> = (0..2)
             .map(|_| NodeInput {
                 threads: 1,
