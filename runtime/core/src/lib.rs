@@ -1,6 +1,6 @@
 //! `hetmp-core`: what every part of hetmp needs and no part of it owns.
 //!
-//! * **What it is**: waiting and waking ([`park`], [`bell`] between processes, [`sleep`] without a fence on the fast
+//! * **What it is**: waiting and waking ([`park`], [`bell`] between processes, [`handover`], [`sleep`] without a fence on the fast
 //!   side), memory that processes share ([`segment`], [`statics`]), the per-thread self pointer ([`tls`]), system
 //!   calls ([`sys`]), a larger stack for a while ([`aside`]), loaded objects and their functions ([`object`], [`program`]), machine discovery ([`topo`],
 //!   [`quota`], [`calibration`]), job bootstrap ([`bootstrap`]), counters ([`counters`]), the table
@@ -18,6 +18,7 @@ pub mod calibration;
 pub mod counters;
 pub mod env;
 pub mod file;
+pub mod handover;
 pub mod hash;
 pub mod lock;
 pub mod object;

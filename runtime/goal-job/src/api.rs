@@ -280,6 +280,8 @@ struct Tables {
     runs: Slots<Arc<Outcome>>,
     /// Compiled collectives, which are run again with other buffers.
     cache: HashMap<Collective, Arc<Schedule>>,
+    /// The one that was run last: mostly the next one, too.
+    latest: Option<(Collective, Arc<Schedule>)>,
 }
 
 static TABLES: Mutex<Option<Tables>> = Mutex::new(None);
@@ -318,6 +320,7 @@ fn tables() -> Locked {
         schedules: Slots::new(2),
         runs: Slots::new(3),
         cache: HashMap::default(),
+        latest: None,
     });
     Locked(guard)
 }
@@ -512,9 +515,9 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     let mut tables = tables();
     let compiled = tables.schedules.get(schedule, "schedule")?.clone();
     let addresses = compiled.addresses.then_some(Segment::ADDRESSES);
-    let segments = addresses.into_iter().chain(bound.iter().copied()).collect();
+    let segments: Vec<Segment> = addresses.into_iter().chain(bound.iter().copied()).collect();
     // SAFETY: passed on to the caller.
-    let outcome = unsafe { world.run(&compiled.schedule, context, segments, How::Alone) }?;
+    let outcome = unsafe { world.run(&compiled.schedule, context, &segments, How::Alone) }?;
     tables.runs.insert(outcome)
 }
 
@@ -553,26 +556,36 @@ pub fn wait(run: Key) -> Result<()> {
     Ok(ended?)
 }
 
+/// This rank's schedule of a collective; the latest ones are kept.
+fn compiled(world: &'static World, what: Collective) -> Result<Arc<Schedule>> {
+    {
+        let mut tables = tables();
+        if let Some((_, schedule)) = tables.latest.as_ref().filter(|(w, _)| *w == what) {
+            return Ok(Arc::clone(schedule));
+        }
+        if let Some(schedule) = tables.cache.get(&what).cloned() {
+            tables.latest = Some((what, Arc::clone(&schedule)));
+            return Ok(schedule);
+        }
+    }
+    let graph = what.graph(world.rank(), world.ranks(), world.settings())?;
+    let schedule = Arc::new(graph.compile()?);
+    let mut tables = tables();
+    if tables.cache.len() >= CACHED {
+        tables.cache.clear();
+    }
+    tables.cache.insert(what.clone(), Arc::clone(&schedule));
+    tables.latest = Some((what, Arc::clone(&schedule)));
+    Ok(schedule)
+}
+
 fn begin(
     world: &'static World,
     what: Collective,
     buffers: [Segment; 2],
     how: How,
 ) -> Result<Arc<Outcome>> {
-    let cached = tables().cache.get(&what).cloned();
-    let schedule = match cached {
-        Some(schedule) => schedule,
-        None => {
-            let graph = what.graph(world.rank(), world.ranks(), world.settings())?;
-            let schedule = Arc::new(graph.compile()?);
-            let cache = &mut tables().cache;
-            if cache.len() >= CACHED {
-                cache.clear();
-            }
-            cache.insert(what, Arc::clone(&schedule));
-            schedule
-        }
-    };
+    let schedule = compiled(world, what)?;
     for (i, (need, have)) in schedule.segments().iter().zip(&buffers).enumerate() {
         if *need > 0 && have.start.is_null() {
             let which = ["what is given", "what is got"][i.min(1)];
@@ -582,15 +595,13 @@ fn begin(
             ));
         }
     }
-    let segments = schedule.segments();
-    let bound: Box<[Segment]> = (0..segments.len())
-        .map(|i| Segment {
-            start: buffers[i.min(1)].start,
-            bytes: segments[i],
-        })
-        .collect();
+    // Every collective has these two.
+    let mut bound = buffers;
+    for (segment, bytes) in bound.iter_mut().zip(schedule.segments()) {
+        segment.bytes = *bytes;
+    }
     // SAFETY: the caller of `start` or `blocking` has promised it for the collective's lengths, which are the schedule's.
-    Ok(unsafe { world.run(&schedule, COLLECTIVES, bound, how) }?)
+    Ok(unsafe { world.run(&schedule, COLLECTIVES, &bound, how) }?)
 }
 
 fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {

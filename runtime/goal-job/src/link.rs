@@ -107,6 +107,7 @@ impl Here {
     }
 
     /// True if the peer has written something that a reader at `read` has not seen, or has left.
+    #[inline]
     pub(crate) fn has_news(&self, peer: u32, read: u64) -> bool {
         self.word(Layout::tail(peer)).load(Ordering::Relaxed) != read
     }
@@ -188,6 +189,7 @@ impl Link {
     }
 
     /// The next packet. Its writer leaves it alone until [`Link::passed`].
+    #[inline]
     pub(crate) fn look(&mut self, here: &Here) -> Look {
         let said = here.word(Layout::tail(self.peer)).load(Ordering::Acquire);
         let ring = here.base.wrapping_add(here.layout.ring(self.peer));
@@ -208,6 +210,7 @@ impl Link {
     }
 
     /// The packet before position `next` was worked on; its place is the writer's again.
+    #[inline]
     pub(crate) fn passed(&mut self, here: &Here, post: &mut Posts, next: u64) {
         self.read = next;
         if next - self.reported >= REPORT {
@@ -217,6 +220,7 @@ impl Link {
     }
 
     /// Sends a packet, behind those that wait already.
+    #[inline]
     pub(crate) fn send(&mut self, here: &Here, post: &mut Posts, packet: Packet) {
         if self.gone {
             return;
@@ -239,6 +243,7 @@ impl Link {
     }
 
     /// Writes what found no room before; true if something went.
+    #[inline]
     pub(crate) fn flush(&mut self, here: &Here, post: &mut Posts) -> bool {
         let mut went = false;
         while let Some(packet) = self.backlog.pop_front() {
@@ -252,6 +257,7 @@ impl Link {
     }
 
     /// True if nothing waits for room.
+    #[inline]
     pub(crate) fn is_flushed(&self) -> bool {
         self.backlog.is_empty()
     }
@@ -269,6 +275,7 @@ impl Link {
     }
 
     /// Wakes the peer, if something was written since the last time.
+    #[inline]
     pub(crate) fn ring_bell(&mut self) {
         if core::mem::take(&mut self.silent) {
             if let Way::Mapped(base) = self.way {
@@ -451,6 +458,7 @@ impl Posts {
     }
 
     /// Tells the engine of what was posted.
+    #[inline]
     pub(crate) fn ring(&mut self) {
         if core::mem::take(&mut self.posted) {
             if let Some(queue) = &mut self.queue {

@@ -1,5 +1,6 @@
 //! The memory of one run: the program's own, by address, and the scratchpad.
 
+use core::cell::UnsafeCell;
 use hetmp_goal::element::{self, Arithmetic, DivisionByZero, Type};
 use hetmp_goal::memory::{Buffer, Memory, Space};
 
@@ -20,13 +21,23 @@ impl Segment {
     };
 }
 
+/// Segments that need no memory of their own: the address space and some, or the two of a collective.
+const FEW: usize = 4;
+/// Bytes of a scratchpad that needs none.
+const SHORT: usize = 128;
+
 /// The segments and the scratchpad of a run.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    segments: Box<[Segment]>,
-    scratchpad: Vec<u8>,
-    /// Where that lies, taken once, so that all accesses come from one pointer.
+    few: [Segment; FEW],
+    /// All, where there are more.
+    many: Box<[Segment]>,
+    /// A short scratchpad. Reached by a shared reference, as a long one is by a pointer.
+    short: UnsafeCell<[u64; SHORT / 8]>,
+    _long: Vec<u8>,
+    /// Where the long one lies, taken once, so that all accesses come from one pointer; null where the scratchpad is short.
     pad: *mut u8,
+    bytes: u64,
 }
 
 // SAFETY: whoever started the run has promised that the segments are valid, and left alone, until it has ended; one
@@ -39,30 +50,63 @@ impl Bound {
     /// # Safety
     /// Each segment is valid for reads and writes of its length until the run has ended, and nobody else accesses what the
     /// schedule uses of it meanwhile. Of [`Segment::ADDRESSES`] this holds for the pieces that the schedule uses.
-    pub(crate) unsafe fn new(segments: Box<[Segment]>, scratchpad: u64) -> Option<Bound> {
+    pub(crate) unsafe fn new(segments: &[Segment], scratchpad: u64) -> Option<Bound> {
         let bytes = usize::try_from(scratchpad).ok()?;
-        let mut scratchpad = Vec::new();
-        scratchpad.try_reserve_exact(bytes).ok()?;
-        scratchpad.resize(bytes, 0);
-        let pad = scratchpad.as_mut_ptr();
+        let mut long = Vec::new();
+        let mut pad = core::ptr::null_mut();
+        if bytes > SHORT {
+            long.try_reserve_exact(bytes).ok()?;
+            long.resize(bytes, 0);
+            pad = long.as_mut_ptr();
+        }
+        let none = Segment {
+            start: core::ptr::null_mut(),
+            bytes: 0,
+        };
+        let mut few = [none; FEW];
+        let mut many = Box::default();
+        match few.get_mut(..segments.len()) {
+            Some(few) => few.copy_from_slice(segments),
+            None => many = segments.into(),
+        }
         Some(Bound {
-            segments,
-            scratchpad,
+            few,
+            many,
+            short: UnsafeCell::new([0; SHORT / 8]),
+            _long: long,
             pad,
+            bytes: scratchpad,
         })
+    }
+
+    fn segment(&self, n: u16) -> Option<&Segment> {
+        let all: &[Segment] = if self.many.is_empty() {
+            &self.few
+        } else {
+            &self.many
+        };
+        all.get(usize::from(n))
+    }
+
+    fn pad(&self) -> *mut u8 {
+        if self.pad.is_null() {
+            self.short.get().cast()
+        } else {
+            self.pad
+        }
     }
 
     /// Where a piece lies; null for one without memory. The scratchpad is reached by its own pointer throughout.
     fn at(&self, piece: &Buffer) -> *mut u8 {
         match piece.space {
-            Space::User(n) => match self.segments.get(usize::from(n)) {
+            Space::User(n) => match self.segment(n) {
                 Some(s) if s.start.is_null() => {
                     core::ptr::with_exposed_provenance_mut(piece.offset as usize)
                 }
                 Some(s) => s.start.wrapping_add(piece.offset as usize),
                 None => core::ptr::null_mut(),
             },
-            Space::Scratchpad => self.pad.wrapping_add(piece.offset as usize),
+            Space::Scratchpad => self.pad().wrapping_add(piece.offset as usize),
             Space::Void => core::ptr::null_mut(),
         }
     }
@@ -70,13 +114,11 @@ impl Bound {
 
 impl Memory for Bound {
     fn segment_bytes(&self, segment: u16) -> u64 {
-        self.segments
-            .get(usize::from(segment))
-            .map_or(0, |s| s.bytes)
+        self.segment(segment).map_or(0, |s| s.bytes)
     }
 
     fn make_scratchpad(&mut self, bytes: u64) {
-        assert_eq!(bytes, self.scratchpad.len() as u64, "made by `new`");
+        assert_eq!(bytes, self.bytes, "made by `new`");
     }
 
     fn read(&self, piece: &Buffer, into: &mut [u8]) {

@@ -30,6 +30,7 @@ pub(crate) struct Place {
 }
 
 /// Where a record of `n` bytes goes when `tail` bytes were written and `consumed` read. `None`: there is no room yet.
+#[inline]
 pub(crate) fn place(tail: u64, consumed: u64, n: u64) -> Option<Place> {
     if n > LONGEST {
         return None;
@@ -69,6 +70,7 @@ pub(crate) enum Found {
 }
 
 /// The record at position `read` when `tail` bytes were written; `word` reads a header.
+#[inline]
 pub(crate) fn find(read: u64, tail: u64, word: impl Fn(usize) -> u64) -> Found {
     let mut at = read;
     loop {

@@ -7,7 +7,9 @@ use crate::memory::{Bound, Segment};
 use crate::settings::{Engine, Settings};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use hetmp_core::bell::{Bell, Naps};
+use hetmp_core::handover::HandOvers;
 use hetmp_core::park::{Policy, Spinner};
+use hetmp_core::sync::pause;
 use hetmp_core::{bootstrap, quota, spins, sys, thread, topo};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
@@ -31,6 +33,22 @@ const NAPS: Naps = Naps {
     shortest: 2_000_000,
     longest: 200_000_000,
 };
+/// Looks of a waiter before it gives its core away, with a core for every rank: some 10 us.
+const LOOKS: u32 = 300;
+/// Of these, without a pause between.
+const QUICK: u32 = 64;
+/// Hand-overs of the core before the general way to wait: the awaited rank may be next in line on this very core, always
+/// where ranks outnumber cores, and now and then where the system has put two of them on one.
+const YIELDS: u32 = 64;
+/// How long the progress thread dozes at first while it is on duty, nanoseconds; each time in which nothing came is twice as
+/// long. A look costs some 3 us of a core.
+const DOZE: u64 = 50_000;
+/// Longer than this it sleeps, and is woken by what arrives.
+const LONGEST_DOZE: u64 = 800_000;
+/// How it dozes off duty, and how often, before it sleeps until it is called.
+const IDLE_DOZE: u64 = 500_000;
+const IDLE_DOZES: u32 = 4;
+
 /// Why this process cannot be part of a job, or is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -83,6 +101,7 @@ pub struct World {
     driver: Mutex<Driver>,
     bell: &'static Bell,
     duty: Duty,
+    hand_overs: HandOvers,
     thread: Mutex<Option<thread::Thread>>,
     /// Peers' processes, to notice that one has died: an open descriptor for each that was looked at.
     watched: Mutex<Vec<(u32, i32)>>,
@@ -144,8 +163,8 @@ pub fn join() -> Result<&'static World, JoinError> {
     if settings.engine == Engine::Thread && world.ranks() > 1 {
         let started = thread::start(c"hetmp-goal", || world.serve());
         let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
+        // It does not count among the threads that need a core: mostly it sleeps, and always while others wait.
         *world.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
-        Policy::add_threads(1);
     }
     WORLD.store(core::ptr::from_ref(world).cast_mut(), Ordering::Release);
     STATE.store(JOINED, Ordering::Release);
@@ -253,6 +272,16 @@ fn waking(base: *mut u8) -> Handler {
     })
 }
 
+/// Sleeps for so many nanoseconds.
+fn rest(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: ns as i64,
+    };
+    // SAFETY: a live time of less than a second; null: nobody asks what was left of it.
+    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
+}
+
 /// How many threads of how many processes share the processors.
 fn set_policy(job: &Job) {
     let local = job.peers().iter().filter(|p| p.local).count();
@@ -332,6 +361,7 @@ impl World {
             driver: Mutex::new(Driver::new(here, reached, post)),
             bell,
             duty: Duty::new(),
+            hand_overs: HandOvers::new(),
             thread: Mutex::new(None),
             watched: Mutex::new(Vec::new()),
             bases,
@@ -369,7 +399,7 @@ impl World {
         &self,
         schedule: &Arc<Schedule>,
         context: u32,
-        segments: Box<[Segment]>,
+        segments: &[Segment],
         how: How,
     ) -> Result<Arc<Outcome>, RunError> {
         let bytes = schedule.scratchpad();
@@ -387,22 +417,28 @@ impl World {
         Ok(outcome)
     }
 
-    /// Moves runs on, if nobody else does at this moment. True if there was something to do.
-    fn try_step(&self) -> bool {
+    /// Moves runs on, if nobody else does at this moment, in one of `counted` threads that wait. True if there was something
+    /// to do.
+    fn try_step(&self, counted: u32) -> bool {
         match self.driver.try_lock() {
-            Ok(driver) => self.step(driver),
+            Ok(driver) => self.step(driver, counted),
             Err(_) => false,
         }
     }
 
-    fn step(&self, mut driver: MutexGuard<'_, Driver>) -> bool {
+    fn step(&self, mut driver: MutexGuard<'_, Driver>, counted: u32) -> bool {
         let before = driver.running();
         let worked = driver.step();
         let now = driver.running();
+        if now == before {
+            return worked;
+        }
         self.duty.runs(now as u32);
+        // Other threads may wait for what has ended. Who waits says so before it takes the driver for the last time, and then
+        // sleeps: it has found the end there, or is seen here.
+        let others = self.duty.waiting() > counted;
         drop(driver);
-        if now < before {
-            // Other threads may wait for what has ended.
+        if others {
             self.bell.ring();
         }
         worked
@@ -415,7 +451,7 @@ impl World {
         if ended.is_some() || self.settings.engine == Engine::Thread {
             return ended;
         }
-        self.try_step();
+        self.try_step(0);
         outcome.poll()
     }
 
@@ -434,20 +470,50 @@ impl World {
     }
 
     fn wait_here(&self, outcome: &Outcome) -> Result<(), Failure> {
-        let mut spinner = Spinner::new();
-        loop {
-            if let Some(ended) = outcome.poll() {
+        let engine = self.job.engine();
+        let look = || {
+            let ended = outcome.poll();
+            if ended.is_some() {
                 return ended;
             }
-            if self.try_step() {
-                spinner = Spinner::new();
-                continue;
+            if self.try_step(1) {
+                return outcome.poll();
             }
-            if let Some(engine) = self.job.engine() {
+            if let Some(engine) = engine {
                 engine.progress();
+            }
+            None
+        };
+        // With ranks that share cores, every look without giving this one away is lost.
+        let crowded = Policy::oversubscribed();
+        if !crowded {
+            for i in 0..LOOKS {
+                if let Some(ended) = look() {
+                    self.hand_overs.kept();
+                    return ended;
+                }
+                if i >= QUICK {
+                    pause();
+                }
+            }
+        }
+        for _ in 0..YIELDS {
+            sys::yield_now();
+            if let Some(ended) = look() {
+                if !crowded {
+                    self.hand_overs.gave(self.rank());
+                }
+                return ended;
+            }
+        }
+        let mut spinner = Spinner::new();
+        loop {
+            if let Some(ended) = look() {
+                return ended;
             }
             if !spinner.turn() {
                 self.sleep(&mut || outcome.poll().is_some());
+                spinner = Spinner::new();
             }
         }
     }
@@ -467,7 +533,7 @@ impl World {
         self.bell.sleep(
             naps,
             // A blocking lock: whoever holds it may have looked before the message came.
-            &mut || until() || self.step(self.lock()) || until(),
+            &mut || until() || self.step(self.lock(), 0) || until(),
             &mut || {
                 self.look_for_lost();
                 true
@@ -518,12 +584,41 @@ impl World {
 
     /// The progress thread.
     fn serve(&self) {
+        // A doze is to be as long as it says.
+        // SAFETY: sets an attribute of this thread.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         loop {
             self.duty.sleep_until_on();
+            let (mut doze, mut idle) = (DOZE, 0);
+            while idle < IDLE_DOZES && !self.duty.is_stopped() {
+                if !self.duty.is_on() {
+                    idle += 1;
+                    doze = DOZE;
+                    rest(IDLE_DOZE);
+                    continue;
+                }
+                idle = 0;
+                if self.try_step(0) {
+                    doze = DOZE;
+                } else if doze <= LONGEST_DOZE {
+                    rest(self.until_due(doze));
+                    doze *= 2;
+                } else {
+                    self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped());
+                    doze = DOZE;
+                }
+            }
             if self.duty.is_stopped() {
                 return;
             }
-            self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped());
+        }
+    }
+
+    /// How long until the runs have something to do although nothing arrives, at most `ns` nanoseconds.
+    fn until_due(&self, ns: u64) -> u64 {
+        match self.lock().deadline() {
+            Some(at) => at.saturating_sub(sys::monotonic_ns()).clamp(1000, ns),
+            None => ns,
         }
     }
 
@@ -542,7 +637,7 @@ impl World {
         let mut spinner = Spinner::new();
         while !self.lock().is_flushed() {
             let driver = self.lock();
-            if self.step(driver) {
+            if self.step(driver, 0) {
                 spinner = Spinner::new();
             } else if !spinner.turn() {
                 self.sleep(&mut || self.lock().is_flushed());

@@ -94,3 +94,33 @@ fn a_count_does_not_take_a_stop_back() {
         thread.join().unwrap();
     });
 }
+
+/// A second run is begun while the thread is awake from the first one, or falls asleep again: who begins it does not wake a
+/// thread that dozes, and the thread does not sleep on.
+#[test]
+fn a_run_begun_during_a_doze_is_not_missed() {
+    bounded(|| {
+        let duty = Arc::new(Duty::new());
+        let open = Arc::new(Mutex::new(0u32));
+        let (d, o) = (duty.clone(), open.clone());
+        let thread = loom::thread::spawn(move || {
+            let mut ended = 0;
+            while ended < 2 {
+                d.sleep_until_on();
+                let mut open = o.lock().unwrap();
+                ended += *open;
+                *open = 0;
+                d.runs(0);
+            }
+        });
+        for _ in 0..2 {
+            {
+                let mut open = open.lock().unwrap();
+                *open += 1;
+                duty.runs(*open);
+            }
+            duty.call();
+        }
+        thread.join().unwrap();
+    });
+}

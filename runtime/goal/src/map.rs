@@ -12,6 +12,7 @@ pub(crate) type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<Mix
 pub(crate) struct Mix(u64);
 
 impl Hasher for Mix {
+    #[inline]
     fn write(&mut self, bytes: &[u8]) {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
@@ -20,14 +21,17 @@ impl Hasher for Mix {
         }
     }
 
+    #[inline]
     fn write_u32(&mut self, n: u32) {
         self.write_u64(n.into());
     }
 
+    #[inline]
     fn write_u64(&mut self, n: u64) {
         self.0 = (self.0.rotate_left(5) ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         self.0 ^ (self.0 >> 32)
     }

@@ -163,6 +163,7 @@ const CUT: u8 = 8;
 impl<P: AsRef<[u8]>> Packet<P> {
     /// The packet as it goes over a link: the payload follows the header.
     #[must_use]
+    #[inline]
     pub fn parts(&self) -> ([u8; HEADER_BYTES], &[u8]) {
         let nobody = Label {
             context: 0,
@@ -262,6 +263,7 @@ impl<'b> Packet<&'b [u8]> {
 
     /// The packet that a header and what follows it are. Of the payload only its length is looked at.
     #[must_use]
+    #[inline]
     pub fn of_parts(header: &[u8; HEADER_BYTES], payload: &'b [u8]) -> Option<Packet<&'b [u8]>> {
         let u32_at =
             |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or_default());
@@ -273,8 +275,25 @@ impl<'b> Packet<&'b [u8]> {
             tag: u32_at(16),
         };
         let (ticket, length) = (u32_at(20), u64_at(24));
-        let packet = match header[0] {
-            EAGER if length == payload.len() as u64 => Packet::Eager { label, payload },
+        // What a kind has no use for is zero: one packet has one form.
+        let (first, sequence, tag) = (label.context == 0, label.sequence == 0, label.tag == 0);
+        let (plain, whole) = (payload.is_empty(), length == payload.len() as u64);
+        let fits = u32_at(0) == u32::from(header[0])
+            && match header[0] {
+                EAGER => ticket == 0 && whole,
+                OFFER => plain,
+                ACCEPT => sequence && tag && length == 0 && plain,
+                REFUSE | CREDITS => first && sequence && tag && length == 0 && plain,
+                DATA => tag && ticket == 0 && whole,
+                ABORT => tag && ticket == 0 && length == 0 && plain,
+                CUT => sequence && tag && ticket == 0 && length == 0 && plain,
+                _ => false,
+            };
+        if !fits {
+            return None;
+        }
+        Some(match header[0] {
+            EAGER => Packet::Eager { label, payload },
             OFFER => Packet::Offer {
                 label,
                 bytes: length,
@@ -285,7 +304,7 @@ impl<'b> Packet<&'b [u8]> {
                 promise: label.context,
             },
             REFUSE => Packet::Refuse { ticket },
-            DATA if length == payload.len() as u64 => Packet::Data {
+            DATA => Packet::Data {
                 promise: label.context,
                 offset: label.sequence,
                 payload,
@@ -299,9 +318,6 @@ impl<'b> Packet<&'b [u8]> {
                 promise: label.context,
             },
             _ => return None,
-        };
-        // What a kind has no use for is zero: one packet has one form.
-        let (form, rest) = packet.parts();
-        (form == *header && rest.len() == payload.len()).then_some(packet)
+        })
     }
 }

@@ -288,7 +288,9 @@ pub struct Rank {
     /// calls within calls: a chain of messages of a rank to itself may be long.
     completions: VecDeque<(RunId, usize)>,
     matching: Matching,
-    peers: HashMap<u32, Peer>,
+    /// Of ranks below [`NEAR`], as far as they are known; and of others.
+    near: Vec<Peer>,
+    far: HashMap<u32, Peer>,
     lost: HashSet<u32>,
     offered: HashMap<u32, Offered>,
     promised: HashMap<u32, Promised>,
@@ -309,6 +311,8 @@ pub struct Rank {
     ready: Vec<usize>,
 }
 
+/// Peers that are found by their number at once.
+const NEAR: usize = 1024;
 /// Runs whose memory is kept.
 const SPARE: usize = 32;
 
@@ -330,7 +334,8 @@ impl Rank {
             aborted: HashMap::default(),
             completions: VecDeque::new(),
             matching: Matching::default(),
-            peers: HashMap::default(),
+            near: Vec::new(),
+            far: HashMap::default(),
             lost: HashSet::default(),
             offered: HashMap::default(),
             promised: HashMap::default(),
@@ -380,6 +385,7 @@ impl Rank {
     }
 
     /// A run that has ended since the last call; each once. Those taken before they were told of are left out.
+    #[inline]
     pub fn ended(&mut self) -> Option<Handle> {
         loop {
             let id = self.ended.pop_front()?;
@@ -403,12 +409,14 @@ impl Rank {
     }
 
     /// The next packet to send, and its target. Never this rank. Parts of long messages go by [`Rank::stream`].
+    #[inline]
     pub fn outgoing(&mut self) -> Option<(u32, Packet)> {
         self.out.pop_front()
     }
 
     /// When [`Rank::tick`] is to be called next, if at all.
     #[must_use]
+    #[inline]
     pub fn deadline(&self) -> Option<u64> {
         self.timers.peek().map(|Reverse((at, ..))| *at)
     }

@@ -386,6 +386,7 @@ impl Schedule {
     }
 
     /// What the operation at a place does.
+    #[inline]
     pub(crate) fn work(&self, place: usize) -> &Work {
         &self.steps[place].work
     }

@@ -151,32 +151,43 @@ pub struct DivisionByZero {
     pub element: usize,
 }
 
-/// `target = f(target, operand)` for all elements of `N` bytes.
+/// Whole elements of `N` bytes.
 #[inline(always)]
+fn elements<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
+    // SAFETY: so many arrays of bytes, which need no alignment, lie within the slice.
+    unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / N) }
+}
+
+/// As [`elements`], to be written.
+#[inline(always)]
+fn elements_mut<const N: usize>(bytes: &mut [u8]) -> &mut [[u8; N]] {
+    // SAFETY: so many arrays of bytes, which need no alignment, lie within the slice, which is borrowed for them.
+    unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / N) }
+}
+
+/// `target = f(target, operand)` for all elements of `N` bytes. A function of its own for each type and operation: as one
+/// with a hundred loops, the compiler gave up on them before it came to vectors.
+#[inline(never)]
 fn each<const N: usize>(
     target: &mut [u8],
     operand: &[u8],
     f: impl Fn([u8; N], [u8; N]) -> [u8; N],
 ) {
-    for (a, b) in target.chunks_exact_mut(N).zip(operand.chunks_exact(N)) {
-        if let (Some(x), Some(y)) = (a.first_chunk::<N>(), b.first_chunk::<N>()) {
-            a.copy_from_slice(&f(*x, *y));
-        }
+    for (a, b) in elements_mut::<N>(target).iter_mut().zip(elements(operand)) {
+        *a = f(*a, *b);
     }
 }
 
 /// As [`each`], for what divides: `f` answers `None` where the divisor is zero.
-#[inline(always)]
+#[inline(never)]
 fn each_quotient<const N: usize>(
     target: &mut [u8],
     operand: &[u8],
     f: impl Fn([u8; N], [u8; N]) -> Option<[u8; N]>,
 ) -> Result<(), DivisionByZero> {
-    let pairs = target.chunks_exact_mut(N).zip(operand.chunks_exact(N));
+    let pairs = elements_mut::<N>(target).iter_mut().zip(elements(operand));
     for (element, (a, b)) in pairs.enumerate() {
-        if let (Some(x), Some(y)) = (a.first_chunk::<N>(), b.first_chunk::<N>()) {
-            a.copy_from_slice(&f(*x, *y).ok_or(DivisionByZero { element })?);
-        }
+        *a = f(*a, *b).ok_or(DivisionByZero { element })?;
     }
     Ok(())
 }

@@ -109,9 +109,9 @@ fn once(
             start: b.as_mut_ptr().cast(),
             bytes: (*bytes).min(8 * b.len() as u64),
         })
-        .collect();
+        .collect::<Vec<_>>();
     // SAFETY: the buffers are borrowed until the run has ended, in the next line.
-    let outcome = unsafe { world.run(schedule, CONTEXT, bound, How::Awaited) };
+    let outcome = unsafe { world.run(schedule, CONTEXT, &bound, How::Awaited) };
     let outcome = outcome.map_err(|e| format!("{e:?}"))?;
     world.wait(&outcome).map_err(|e| e.to_string())
 }

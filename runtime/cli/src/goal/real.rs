@@ -142,9 +142,9 @@ fn start(
             start: s.as_mut_ptr().cast(),
             bytes: 4 * s.len() as u64,
         })
-        .collect();
+        .collect::<Vec<_>>();
     // SAFETY: `real` keeps the buffers, and does not touch them, until it has waited for the run.
-    unsafe { world.run(schedule, RUNS, bound, How::Traced) }.map_err(|e| format!("{e:?}"))
+    unsafe { world.run(schedule, RUNS, &bound, How::Traced) }.map_err(|e| format!("{e:?}"))
 }
 
 /// A collective of this command's own.
@@ -162,7 +162,7 @@ fn talk(
     });
     let schedule = Arc::new(schedule);
     // SAFETY: the buffers are borrowed until the run has ended, below.
-    let outcome = unsafe { world.run(&schedule, TALK, Box::new(bound), How::Awaited) };
+    let outcome = unsafe { world.run(&schedule, TALK, &bound, How::Awaited) };
     let outcome = outcome.map_err(|e| format!("{e:?}"))?;
     world.wait(&outcome).map_err(|e| e.to_string())
 }

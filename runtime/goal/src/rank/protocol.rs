@@ -1,7 +1,7 @@
 //! The protocol with the peers: messages out, packets in, and what is kept between the two. Its rules are in
 //! [`super`](crate::rank).
 
-use super::{Failure, Offered, Peer, Promised, Rank, Run, RunId, State, Stream};
+use super::{Failure, Offered, Peer, Promised, Rank, Run, RunId, State, Stream, NEAR};
 use crate::graph::Work;
 use crate::matching::{Early, Posted};
 use crate::memory::{gather_into, scatter, total, Buffer};
@@ -22,6 +22,7 @@ impl Rank {
     }
 
     /// A packet of `from` in two parts, its header and what follows.
+    #[inline]
     pub fn parts(&mut self, from: u32, header: &[u8; HEADER_BYTES], payload: &[u8]) {
         match Packet::of_parts(header, payload) {
             Some(packet) => self.packet(from, packet),
@@ -87,14 +88,22 @@ impl Rank {
         self.streams.retain(|s| s.to != peer);
     }
 
+    #[inline]
     pub(super) fn peer(&mut self, rank: u32) -> &mut Peer {
-        let credits = self.limits.credits;
-        self.peers.entry(rank).or_insert(Peer {
-            credits,
+        let new = Peer {
+            credits: self.limits.credits,
             early: 0,
             offers: 0,
             owed: 0,
-        })
+        };
+        let at = rank as usize;
+        if at >= NEAR {
+            return self.far.entry(rank).or_insert(new);
+        }
+        if at >= self.near.len() {
+            self.near.resize(at + 1, new);
+        }
+        &mut self.near[at]
     }
 
     /// A run has failed at `from`: so does this rank's part of it, now or when it begins.
@@ -356,6 +365,7 @@ impl Rank {
 
     /// Whether parts of long messages wait for room on links.
     #[must_use]
+    #[inline]
     pub fn is_streaming(&self) -> bool {
         !self.streams.is_empty()
     }

@@ -13,10 +13,11 @@ use crate::control::{self, Line, SMALL};
 use crate::link;
 use crate::wait;
 use crate::world::World;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_core::handover::HandOvers;
 use hetmp_core::park::Policy;
 use hetmp_core::sync::pause;
-use hetmp_core::{sys, topo};
+use hetmp_core::sys;
 
 /// Looks at a flag before this core is given away, with a core for every PE: some 5 us.
 const LOOKS: u32 = 200;
@@ -54,7 +55,7 @@ fn await_longer(
         if !crowded {
             for i in 0..LOOKS {
                 if flag.load(Ordering::Acquire) >= value {
-                    HANDED_OVER.store(0, Ordering::Relaxed);
+                    HAND_OVERS.kept();
                     return;
                 }
                 if i >= QUICK {
@@ -66,7 +67,7 @@ fn await_longer(
             sys::yield_now();
             if flag.load(Ordering::Acquire) >= value {
                 if !crowded {
-                    handed_over(world);
+                    HAND_OVERS.gave(world.me);
                 }
                 return;
             }
@@ -75,42 +76,8 @@ fn await_longer(
     wait::until_true(f, world, &mut || flag.load(Ordering::Acquire) >= value);
 }
 
-/// Waits in a row that ended when the core had been given away, though there is a core for every PE.
-static HANDED_OVER: AtomicU32 = AtomicU32::new(0);
-/// Moves to another core so far.
-static MOVES: AtomicU32 = AtomicU32::new(0);
-
-/// Two PEs that the system has put on one core may stay there for long: each gives it away as soon as it waits, so that
-/// none looks starved. After many such waits in a row this thread moves to another of its CPUs by itself. The
-/// number differs by PE, so that not both move, and doubles, so that where moving does not help (the other CPUs
-/// belong to other programs) it costs nothing.
-fn handed_over(world: &World) {
-    let after = (64 * (1 + world.me % 16)) << MOVES.load(Ordering::Relaxed).min(10);
-    if HANDED_OVER.fetch_add(1, Ordering::Relaxed) + 1 >= after {
-        HANDED_OVER.store(0, Ordering::Relaxed);
-        MOVES.fetch_add(1, Ordering::Relaxed);
-        leave_core();
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn leave_core() {
-    let all = topo::affinity();
-    // SAFETY: no preconditions.
-    let here = unsafe { libc::sched_getcpu() };
-    let mut others = all.clone();
-    if let Ok(here) = usize::try_from(here) {
-        others.remove(here);
-    }
-    if others.is_empty() {
-        return;
-    }
-    // Refused in some containers: the thread stays where it is.
-    if topo::set_affinity(&others).is_ok() {
-        let _ = topo::set_affinity(&all);
-    }
-}
+/// How waits with a core for every PE have ended.
+static HAND_OVERS: HandOvers = HandOvers::new();
 
 /// The steps of one collective of a team.
 #[derive(Clone, Copy)]
