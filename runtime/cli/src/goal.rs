@@ -21,6 +21,7 @@ use std::sync::Arc;
 /// Bytes of a file: schedules of simulators are long, but a mistyped name may be a disk.
 const MOST_BYTES: u64 = 1 << 30;
 
+mod picture;
 mod real;
 mod timeline;
 
@@ -57,10 +58,13 @@ enum What {
         /// What `hetmp goal compile` wrote
         file: PathBuf,
     },
-    /// Prints a job as a graph in Graphviz's DOT
+    /// Prints a job as a graph: a column for each rank, an arrow for each dependence and each message
     Plot {
         #[command(flatten)]
         job: Job,
+        /// A picture, or Graphviz's DOT
+        #[arg(long, value_enum, default_value_t = Format::Dot)]
+        format: Format,
     },
     /// Prints an algorithm of MSCCL in the text form: lengths and dependences, without the memory
     Import {
@@ -69,6 +73,15 @@ enum What {
     },
     /// Runs a job, one rank in each process that hetrun starts, and checks that its order is the graph's
     Run(real::Arguments),
+}
+
+/// What `hetmp goal plot` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Graphviz's DOT
+    Dot,
+    /// A picture
+    Svg,
 }
 
 /// A job from a file.
@@ -118,7 +131,10 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
         What::Check { job, seed } => return check(job, *seed),
         What::Compile { job, rank, output } => compile(job, *rank, output),
         What::Show { file } => show(file),
-        What::Plot { job } => job.graphs().map(|graphs| plot(&graphs)),
+        What::Plot { job, format } => job.graphs().map(|graphs| match format {
+            Format::Dot => picture::dot(&graphs),
+            Format::Svg => picture::svg(&graphs),
+        }),
         What::Import { job } => job.load().and_then(|loaded| match loaded.algorithm {
             Some(algorithm) => Ok(text::write(&algorithm.graphs)),
             None => Err(format!(
@@ -210,6 +226,11 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
     let graph = graphs
         .get(rank as usize)
         .ok_or_else(|| format!("--rank {rank}: 0 to {last} are accepted"))?;
+    // What one rank's schedule cannot show: who would wait for ever. A circle that short messages escape is the user's.
+    let found = global::check(&graphs);
+    if let Some(wrong) = found.iter().find(|f| !matches!(f, Finding::Buffered(_))) {
+        return Err(wrong.to_string());
+    }
     let schedule = graph.compile().map_err(|e| format!("rank {rank}: {e}"))?;
     std::fs::write(output, schedule.to_bytes()).map_err(|e| {
         format!(
@@ -276,36 +297,4 @@ fn words(work: &Work) -> String {
         Work::Timestamp { .. } => "timestamp".to_owned(),
         Work::Calc { nanoseconds } => format!("calc {nanoseconds} ns"),
     }
-}
-
-fn plot(graphs: &[Graph]) -> String {
-    let mut out = String::from("digraph goal {\n  node [shape=box];\n");
-    for graph in graphs {
-        let rank = graph.rank();
-        let _ = writeln!(
-            out,
-            "  subgraph cluster_{rank} {{\n    label=\"rank {rank}\";"
-        );
-        for (i, work) in graph.operations().iter().enumerate() {
-            let _ = writeln!(out, "    r{rank}_{i} [label=\"{}\"];", words(work));
-        }
-        for (later, after, earlier) in graph.edges() {
-            let style = if after == After::Begun {
-                " [style=dotted]"
-            } else {
-                ""
-            };
-            let _ = writeln!(out, "    r{rank}_{earlier} -> r{rank}_{later}{style};");
-        }
-        out.push_str("  }\n");
-    }
-    for (receive, send) in global::messages(graphs) {
-        let _ = writeln!(
-            out,
-            "  r{}_{} -> r{}_{} [color=blue, constraint=false];",
-            send.rank, send.operation, receive.rank, receive.operation
-        );
-    }
-    out.push_str("}\n");
-    out
 }

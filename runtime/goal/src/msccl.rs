@@ -69,6 +69,10 @@ pub struct Algorithm {
     pub collective: String,
     /// One for each GPU.
     pub graphs: Vec<Graph>,
+    /// It is for one buffer only (`inplace` without `outofplace`): what a rank gives lies in the output, too.
+    in_place: bool,
+    /// Elements of a chunk.
+    chunk: u64,
 }
 
 /// How chunks are reduced, and how long they are.
@@ -472,6 +476,7 @@ pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
     };
     let gpus = algo.number("ngpus", 1)?;
     let said = |name| algo.text(name).unwrap_or("").to_owned();
+    let in_place = algo.text("inplace") == Some("1") && algo.text("outofplace") == Some("0");
     let (name, collective) = (said("name"), said("coll"));
     let mut graphs: BTreeMap<i64, Graph> = BTreeMap::new();
     let mut gpu: Option<(i64, Gpu)> = None;
@@ -535,6 +540,8 @@ pub fn read(text: &str, chunk: Chunk) -> Result<Algorithm, Wrong> {
         name,
         collective,
         graphs: graphs.into_values().collect(),
+        in_place,
+        chunk: chunk.elements.count,
     })
 }
 
@@ -602,11 +609,15 @@ impl Algorithm {
                     segments[at] = (0..i).map(|k| Some(sum(k))).collect();
                 }
             }
-            // In place: what a rank gives is in the output already.
-            ("allgather", 0, o) if o % ranks == 0 => {
+            // Traffic that calls itself one has other numbers of chunks.
+            ("allgather", i, o)
+                if o as u64 % (self.chunk.max(1) * ranks as u64) == 0
+                    && (i == 0 || i * ranks == o) =>
+            {
                 let n = o / ranks;
                 for (r, segments) in before.iter_mut().enumerate() {
-                    for k in 0..n {
+                    // In place: what a rank gives is in the output already.
+                    for k in 0..if i == 0 || self.in_place { n } else { 0 } {
                         segments[1][r * n + k] = value(r, k);
                     }
                 }
@@ -614,11 +625,6 @@ impl Algorithm {
                     segments[1] = (0..o)
                         .map(|k| Some(value(k / n.max(1), k % n.max(1))))
                         .collect();
-                }
-            }
-            ("allgather", i, o) if o == i * ranks => {
-                for segments in &mut after {
-                    segments[1] = (0..o).map(|k| Some(value(k / i, k % i))).collect();
                 }
             }
             ("alltoall", i, o) if i == o && i % ranks == 0 => {

@@ -217,3 +217,58 @@ proptest! {
         let _ = read(&text, Chunk::floats(1));
     }
 }
+
+/// A step of a thread block of its own, without a dependence.
+fn alone(id: i64, kind: &str, peers: (i64, i64), chunk: i64) -> String {
+    format!(
+        "<tb id=\"{id}\" send=\"{}\" recv=\"{}\" chan=\"0\"><step s=\"0\" type=\"{kind}\" srcbuf=\"o\" srcoff=\"{chunk}\" \
+         dstbuf=\"o\" dstoff=\"{chunk}\" cnt=\"1\" depid=\"-1\" deps=\"-1\" hasdep=\"0\"/></tb>",
+        peers.0, peers.1
+    )
+}
+
+/// An allgather whose input is a part of its output, as synthesisers write them.
+#[test]
+fn an_allgather_in_place_finds_its_input_in_the_output() {
+    let text = |outofplace: i64| {
+        let mut text = format!(
+            "<algo name='x' ngpus='2' coll='allgather' inplace='1' outofplace='{outofplace}'>"
+        );
+        for r in 0..2 {
+            let peer = 1 - r;
+            let _ = write!(
+                text,
+                "<gpu id='{r}' i_chunks='1' o_chunks='2' s_chunks='0'>{}{}</gpu>",
+                alone(0, "s", (peer, -1), r),
+                alone(1, "r", (-1, peer), peer)
+            );
+        }
+        text + "</algo>"
+    };
+    let algorithm = read(&text(0), Chunk::floats(3)).expect("an algorithm");
+    right(&algorithm, Limits::default(), 1);
+    // One for two buffers has to copy; this one does not.
+    let data = read(&text(1), Chunk::floats(3))
+        .expect("an algorithm")
+        .data();
+    assert_eq!(data.expect("a known shape").before[0][1], [-1.0; 6]);
+}
+
+/// Traffic that calls itself an allgather: two chunks between pairs of four ranks.
+#[test]
+fn traffic_under_a_collective_s_name_is_run_without_its_data() {
+    let mut text =
+        "<algo name='x' ngpus='4' coll='allgather' inplace='1' outofplace='0'>".to_owned();
+    for r in 0..4 {
+        let peer = r ^ 1;
+        let _ = write!(
+            text,
+            "<gpu id='{r}' i_chunks='0' o_chunks='2' s_chunks='0'>{}{}</gpu>",
+            alone(0, "s", (peer, -1), 0),
+            alone(1, "r", (-1, peer), 1)
+        );
+    }
+    let algorithm = read(&(text + "</algo>"), Chunk::floats(4)).expect("an algorithm");
+    assert_eq!(global::check(&algorithm.graphs), []);
+    assert_eq!(algorithm.data(), None);
+}

@@ -298,7 +298,15 @@ fn a_message_that_breaks_off_ends_its_receive() {
         offers: 5,
         fragment: 16,
     };
-    let [a, b] = pair(100, 100);
+    let part = |rank, work| {
+        let mut g = Graph::new(rank, 2).unwrap();
+        g.add(work).unwrap();
+        Arc::new(g.compile().unwrap())
+    };
+    let (from, into) = (vec![Buffer::void(100)], vec![Buffer::void(100)]);
+    let (to, tag) = (1, 0);
+    let a = part(0, Work::Send { to, tag, from });
+    let b = part(1, Work::Recv { from: 0, tag, into });
     let mut ranks = [Rank::new(0, 2, limits), Rank::new(1, 2, limits)];
     let memory = || Box::new(Owned::new(Vec::new()));
     let sends = ranks[0].start(&a, 0, memory(), 0).unwrap();
