@@ -568,7 +568,7 @@ const OTHERS: &[Variable] = &[
         .help("How goal_allgather goes: by size and number of ranks, in log2 steps, or a ring.")
         .spec("hetmp"),
     hetmp("HETMP_GOAL_CHOICE", Kind::Notation)
-        .default("allreduce=32768,allgather=65536,alltoall=128")
+        .default("allreduce=32768,allgather=1048576,alltoall=0")
         .accepts("NAME=BYTES, separated by commas")
         .help(
             "Where algorithms that are chosen by size change: an allreduce of at least so many bytes and an \
