@@ -1,0 +1,152 @@
+# scripts/bench goal: nonblocking collectives beside the MPIs that are installed. Sourced by scripts/bench.
+
+case " $* " in
+*" --help "*)
+    cat <<'TEXT'
+scripts/bench goal [--quick] [--rounds N] [--ms N] [--ranks LIST] [--rows NAME] [--most BYTES] [--engines LIST]
+                   [--realtime] [--raw FILE]
+
+One source, c-tests/bench/goal_bench.c, compiled with our goal.h and with each MPI's mpicc (mpicc.openmpi, mpicc.mpich,
+or mpicc where there are no such names). A round is one job of each in turns. For every row (collective and bytes): blocking
+latency, overlap with a work loop without tests in it, processor time for each operation beside the work; medians of the
+rounds, smallest and largest latency, and our latency over the best MPI's.
+
+  --rounds N      rounds [5; quick 3]
+  --ms N          time of a row in a job, milliseconds [20; quick 10]
+  --ranks LIST    numbers of processes, separated by commas [2,4]
+  --rows NAME     barrier, allreduce, alltoall or broadcast only
+  --most BYTES    the longest blocks [65536; quick 512]
+  --engines LIST  of ours: thread, user, and either with :emulated or :tcp behind [thread,user]
+  --realtime      all jobs with real-time priority (needs the right to): other programs do not disturb them
+  --raw FILE      keeps every line measured
+TEXT
+    exit 0
+    ;;
+esac
+
+rounds=5 ms=20 ranks=2,4 rows= most=65536 engines=thread,user realtime= raw=
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --quick) rounds=3 ms=10 most=512 ;;
+    --realtime) realtime='chrt -f 10' ;;
+    --rounds | --ms | --ranks | --rows | --most | --engines | --raw)
+        [ $# -gt 1 ] || {
+            echo "hetmp: option $1: a value is accepted" >&2
+            exit 2
+        }
+        case "$1" in
+        --rounds) rounds=$2 ;;
+        --ms) ms=$2 ;;
+        --ranks) ranks=$2 ;;
+        --rows) rows=$2 ;;
+        --most) most=$2 ;;
+        --engines) engines=$2 ;;
+        --raw) raw=$2 ;;
+        esac
+        shift
+        ;;
+    *)
+        echo "hetmp: option $1: one that scripts/bench goal --help names is accepted" >&2
+        exit 2
+        ;;
+    esac
+    shift
+done
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+if [ -z "${HETMP_PREFIX-}" ]; then
+    HETMP_PREFIX=$folder/hetmp
+    HETMP_LIB=${HETMP_LIB:-$target/release/libhetmp.so} scripts/install --prefix "$HETMP_PREFIX" >&2
+fi
+source=c-tests/bench/goal_bench.c
+gcc -O2 "$source" -o "$folder/goal" -I"$HETMP_PREFIX/include" -L"$HETMP_PREFIX/lib" -Wl,-rpath,"$HETMP_PREFIX/lib" -lhetmp
+mpis=
+for mpi in openmpi mpich; do
+    command -v "mpicc.$mpi" >/dev/null 2>&1 || continue
+    "mpicc.$mpi" -O2 -DUSE_MPI "$source" -o "$folder/$mpi"
+    mpis="$mpis $mpi"
+done
+if [ -z "$mpis" ] && command -v mpicc >/dev/null 2>&1; then
+    mpicc -O2 -DUSE_MPI "$source" -o "$folder/mpi"
+    mpis=mpi
+fi
+[ -n "$mpis" ] || echo "bench goal: no mpicc is installed: ours alone" >&2
+
+# A job of rank count $1 of $2; its rows, with who and how many in front.
+job() {
+    case "$2" in
+    openmpi)
+        set -- "$1" "$2" mpirun.openmpi --oversubscribe -n "$1" "$folder/openmpi"
+        [ "$(id -u)" != 0 ] || set -- "$1" "$2" env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            mpirun.openmpi --oversubscribe -n "$1" "$folder/openmpi"
+        ;;
+    mpich) set -- "$1" "$2" mpiexec.mpich -n "$1" "$folder/mpich" ;;
+    mpi) set -- "$1" "$2" mpiexec -n "$1" "$folder/mpi" ;;
+    *)
+        engine=${2%%:*} nic=auto
+        [ "$engine" = "$2" ] || nic=${2#*:}
+        set -- "$1" "goal-$2" env HETMP_GOAL_ENGINE="$engine" HETMP_NIC="$nic" "$HETMP_PREFIX/bin/hetrun" -n "$1" \
+            "$folder/goal"
+        ;;
+    esac
+    n=$1 who=$2
+    shift 2
+    # shellcheck disable=SC2086 # none, or a command with its arguments
+    if timeout 300 $realtime "$@" "$ms" "$rows" "$most" >"$folder/out" 2>"$folder/err"; then
+        sed "s/^/$who $n /" "$folder/out" >>"$folder/all"
+    else
+        echo "bench goal: $who with $n processes: ended with an error: $(head -c 300 "$folder/err")" >&2
+    fi
+}
+
+: >"$folder/all"
+round=0
+while [ "$round" -lt "$rounds" ]; do
+    for n in $(echo "$ranks" | tr , ' '); do
+        for who in $(echo "$engines" | tr , ' ') $mpis; do
+            job "$n" "$who"
+        done
+    done
+    round=$((round + 1))
+done
+[ -z "$raw" ] || cp "$folder/all" "$raw"
+
+echo "$(nproc) processors, $rounds rounds; latency us: median (smallest-largest); overlap 0..1; CPU us for each operation"
+# Sorted by latency, so that the middle line of a group is the median.
+sort -k2,2n -k3,3 -k4,4n -k1,1 -k5,5n "$folder/all" | awk '
+function middle(list, n,   v, i, j, t) {
+    split(list, v, " ")
+    for (i = 2; i <= n; i++)
+        for (j = i; j > 1 && v[j - 1] + 0 > v[j] + 0; j--) { t = v[j]; v[j] = v[j - 1]; v[j - 1] = t }
+    return v[int((n + 1) / 2)]
+}
+{
+    row = $2 " " $3 " " $4
+    if (!(row in seen)) { seen[row] = 1; rows[++count] = row }
+    key = row " " $1
+    if (!(key in number)) { names[row] = names[row] " " $1; least[key] = $5 }
+    number[key]++
+    latency[key] = latency[key] " " $5; overlap[key] = overlap[key] " " $6; cpu[key] = cpu[key] " " $7
+    if ($5 < least[key]) least[key] = $5
+    if ($5 > largest[key]) largest[key] = $5
+}
+END {
+    print "| processes | collective | bytes | who | latency | of the best MPI | overlap | CPU |"
+    print "| --- | --- | --- | --- | --- | --- | --- | --- |"
+    for (i = 1; i <= count; i++) {
+        row = rows[i]; n = split(names[row], who, " "); best = 0
+        for (j = 1; j <= n; j++) {
+            key = row " " who[j]; m = middle(latency[key], number[key])
+            if (who[j] !~ /^goal/ && (best == 0 || m < best)) best = m
+        }
+        split(row, part, " ")
+        for (j = 1; j <= n; j++) {
+            key = row " " who[j]; m = middle(latency[key], number[key])
+            ratio = "-"
+            if (best > 0) ratio = sprintf("%.2f", m / best)
+            printf("| %s | %s | %s | %s | %.2f (%.2f-%.2f) | %s | %.2f | %.1f |\n", part[1], part[2], part[3], who[j], m, \
+                least[key], largest[key], ratio, middle(overlap[key], number[key]), middle(cpu[key], number[key]))
+        }
+    }
+}'
