@@ -698,7 +698,7 @@ mod tests {
     }
 
     /// A loop of 10 iterations that thread 0 has run before thread 1 comes.
-    fn one_sided(team: &Team, span_ns: u64) -> LoopRecord {
+    fn one_sided(team: &Placement, span_ns: u64) -> LoopRecord {
         let tally = crate::record::Tally::new(2);
         for (tid, iterations) in [(0, 10), (1, 0)] {
             tally.arrive(tid);
