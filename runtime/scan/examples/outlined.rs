@@ -2,7 +2,8 @@
 //! `cargo run -p hetmp-scan --example outlined -- FILE...`
 //!
 //! Where a file has lost its symbols, the functions are found as the first
-//! argument of the calls that start parallel regions.
+//! argument of the calls that start parallel regions. `AT=0x1234` scans that
+//! address alone, such as the offset that a report gives.
 
 #[path = "../tests/support/file.rs"]
 mod file;
@@ -22,6 +23,10 @@ fn main() {
                 .into_iter()
                 .map(|address| (format!("{address:#x}"), address))
                 .collect();
+        }
+        if let Ok(at) = std::env::var("AT") {
+            let at = u64::from_str_radix(at.trim_start_matches("0x"), 16);
+            outlined = at.map(|at| (format!("{at:#x}"), at)).into_iter().collect();
         }
         for (name, address) in outlined {
             if std::env::var("ONLY").is_ok_and(|only| !name.contains(&only)) {

@@ -18,6 +18,8 @@ pub(crate) struct Findings {
     pub(crate) ticket: Option<(u64, Why)>,
     /// The splits whose product was made.
     pub(crate) splits: std::collections::BTreeSet<u64>,
+    /// Additions that give the end of a chunk: its first iteration and its length.
+    pub(crate) ends: std::collections::BTreeSet<u64>,
     /// Comparisons of the thread number with 0 that a branch uses.
     pub(crate) zero_branches: std::collections::BTreeSet<u64>,
 }
@@ -35,6 +37,7 @@ impl Findings {
             }
         }
         self.splits.extend(&other.splits);
+        self.ends.extend(&other.ends);
     }
 
     pub(crate) fn escape(&mut self, origin: Origin, why: Why, address: u64) {

@@ -9,7 +9,9 @@ use crate::carried::{self, Interface};
 use crate::entry::{self, Entry};
 use crate::findings::{Findings, Frame};
 use crate::graph::{Graph, Next};
-use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RBP, RDX, RSP, VECTOR};
+use crate::state::{
+    Flags, Source, State, ARGUMENTS, CALLER_SAVED, GENERAL, RAX, RBP, RDX, RSP, VECTOR,
+};
 use crate::step::{general, Step};
 use crate::value::Value;
 use crate::{Callee, Calls, Image, Scan, Use, Why};
@@ -36,6 +38,9 @@ struct Analysis<'a> {
     /// Functions that were followed, by address and by what the registers held.
     known: BTreeMap<u64, Vec<Known>>,
     active: Vec<u64>,
+    /// Those among the active functions that call themselves, and were taken to leave nothing of
+    /// the numbers behind.
+    recursive: BTreeSet<u64>,
     /// Whether the results of its loops depend on how they are divided, where
     /// that was asked for: an instruction that shows it.
     divided: Option<Result<(), u64>>,
@@ -94,6 +99,7 @@ impl<'a> Analysis<'a> {
             executed: EXECUTED,
             known: BTreeMap::new(),
             active: Vec::new(),
+            recursive: BTreeSet::new(),
             divided: None,
             interfaces: BTreeMap::new(),
         }
@@ -112,6 +118,17 @@ impl Analysis<'_> {
             self.findings.merge(&known.findings);
             return Ok(known.exit.clone());
         }
+        let knows_nothing = state == State::entry();
+        if self.active.contains(&entry) && knows_nothing {
+            // What it calls itself with says nothing about the numbers, and whatever it finds out
+            // is found where it is being followed. Taken to leave nothing of the numbers behind,
+            // which is checked there.
+            self.recursive.insert(entry);
+            return Ok(Some((
+                vec![Value::Plain; GENERAL],
+                vec![Value::Plain; VECTOR],
+            )));
+        }
         if self.active.contains(&entry) || self.active.len() >= DEPTH {
             return Err((Why::TooLong, entry));
         }
@@ -127,6 +144,9 @@ impl Analysis<'_> {
         }
         self.findings.merge(&findings);
         let exit = exit?;
+        if self.recursive.remove(&entry) && exit.as_ref().is_some_and(leaves_numbers) {
+            return Err((Why::TooLong, entry));
+        }
         self.known.entry(entry).or_default().push(Known {
             state,
             exit: exit.clone(),
@@ -187,10 +207,11 @@ impl Analysis<'_> {
         let here = |at: &&u64| graph.nodes.contains_key(at);
         let splits: BTreeSet<u64> = self.findings.splits.iter().filter(here).copied().collect();
         if divided.is_ok() && (!inner || !splits.is_empty()) {
+            let ends = self.findings.ends.iter().filter(here).copied().collect();
             let found = carried::check(
                 graph,
                 frame,
-                &splits,
+                (&splits, &ends),
                 &self.interfaces,
                 inner,
                 &mut self.factory,
@@ -507,6 +528,16 @@ impl Analysis<'_> {
             frame.expose_argument(value);
         }
     }
+}
+
+/// Whether something that stems from the numbers, or belongs to a split, is in a register that a call
+/// may change.
+fn leaves_numbers((general, vector): &(Vec<Value>, Vec<Value>)) -> bool {
+    let mut left = CALLER_SAVED
+        .iter()
+        .map(|&n| general[n])
+        .chain(vector.iter().copied());
+    left.any(|value| !value.is_free() || value.split().is_some())
 }
 
 /// What a callee left in a register, in its caller's terms.

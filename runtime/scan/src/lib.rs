@@ -30,7 +30,8 @@
 //! counting up a shared variable in another way than by `lock xadd`, or by
 //! asking somebody else than the runtime; and what a function that was not followed does ([`Calls::unknown`]). Two ways
 //! chosen by `id < n % threads` may both do anything that does not name a
-//! thread. A static loop with a chunk size is refused: its bounds are not
+//! thread. A program that makes the compiler's split by hand is not told apart from the compiler, where
+//! it asks whether its chunk ends at a place of its choice. A static loop with a chunk size is refused: its bounds are not
 //! limited by arithmetic but by comparisons.
 
 #[cfg(target_arch = "x86_64")]

@@ -255,7 +255,9 @@ impl Step<'_> {
             (Some(a), None) => a.add_constant(displacement),
             (base, Some(b)) => {
                 let scaled = if scale == 1 { b } else { b.mixed(Value::Plain) };
-                let sum = base.unwrap_or(Value::Zero).add(scaled);
+                let base = base.unwrap_or(Value::Zero);
+                self.note_end(base, scaled, i);
+                let sum = base.add(scaled);
                 if sum == Value::Zero {
                     Value::Plain
                 } else {
@@ -269,6 +271,13 @@ impl Step<'_> {
             value
         };
         self.write_register(i.op0_register(), value);
+    }
+
+    /// Remembers that `i` adds the two, if that gives the end of a chunk.
+    fn note_end(&mut self, a: Value, b: Value, i: &Instruction) {
+        if a.ends_chunk(b) {
+            self.findings.ends.insert(i.ip());
+        }
     }
 
     fn set_flags(&mut self, origin: Origin) {
@@ -302,6 +311,9 @@ impl Step<'_> {
         } else {
             None
         };
+        if mnemonic == M::Add {
+            self.note_end(a, b, i);
+        }
         let first_or_last = match mnemonic {
             M::Test => same,
             M::Cmp => matches!(constant, Some(-1..=1)),

@@ -110,14 +110,20 @@ pub(crate) enum Value {
     Tail(Split),
     /// The same for a picked remainder.
     TailPick(Split),
-    /// `id * Quotient`, plus a plain number.
+    /// `id * Quotient`.
     Product(Split),
-    /// `id * QuotientPick`, plus a plain number.
+    /// `id * QuotientPick`.
     ProductPick(Split),
+    /// `Product`, plus a plain number.
+    Shifted(Split),
+    /// `ProductPick`, plus a plain number.
+    ShiftedPick(Split),
     /// `ProductPick + Remainder`: right only where `id >= n % threads`.
     ProductTail(Split),
     /// 1 where `id < n % threads`, else 0.
     Less(Split),
+    /// The first iteration of the thread's chunk: a number of the program as good as any other.
+    First(Split),
     /// Anything else that stems from the two numbers.
     Taint(Origin),
 }
@@ -138,7 +144,7 @@ impl Value {
         match self {
             Plain | Dead | Zero | Frame(_) | FrameFrom(_) | InFrame | StaleFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
-            Product(_) | ProductPick(_) => Origin::NONE,
+            Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_) | First(_) => Origin::NONE,
             Id => Origin::ID,
             Team => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
@@ -168,9 +174,8 @@ impl Value {
     pub(crate) fn split(self) -> Option<Split> {
         match self {
             Quotient(s) | QuotientPlus(s) | QuotientPick(s) | Remainder(s) | RemainderPick(s)
-            | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s) => {
-                Some(s)
-            }
+            | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
+            | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
             | StaleFrame | Id | Team | Taint(_) => None,
         }
@@ -226,24 +231,48 @@ impl Value {
         }
     }
 
+    /// Whether the sum of the two is the end of a thread's chunk: its first iteration and its length.
+    pub(crate) fn ends_chunk(self, other: Value) -> bool {
+        matches!(
+            (self, other),
+            (First(a), Quotient(b) | QuotientPick(b)) | (Quotient(b) | QuotientPick(b), First(a))
+                if a == b
+        )
+    }
+
+    /// The value, where what is made of it is no chunk's bound any more.
+    fn as_number(self) -> Value {
+        if matches!(self, First(_)) {
+            Plain
+        } else {
+            self
+        }
+    }
+
     pub(crate) fn add(self, other: Value) -> Value {
         match (self, other) {
             (Zero, x) | (x, Zero) => x,
+            (First(_), x) | (x, First(_)) => Plain.add(x.as_number()),
             (Quotient(a), Less(b)) | (Less(b), Quotient(a)) if a == b => QuotientPick(a),
             // The product and its own remainder: within 0..=n.
-            (Product(a), Remainder(b) | Tail(b) | RemainderPick(b) | TailPick(b))
-            | (Remainder(b) | Tail(b) | RemainderPick(b) | TailPick(b), Product(a))
+            (Product(a), Remainder(b)) | (Remainder(b), Product(a)) if a == b => First(a),
+            (ProductPick(a), RemainderPick(b)) | (RemainderPick(b), ProductPick(a)) if a == b => {
+                First(a)
+            }
+            (Product(a) | Shifted(a), Remainder(b) | Tail(b) | RemainderPick(b) | TailPick(b))
+            | (Remainder(b) | Tail(b) | RemainderPick(b) | TailPick(b), Product(a) | Shifted(a))
                 if a == b =>
             {
                 Plain
             }
-            (ProductPick(a), RemainderPick(b) | TailPick(b))
-            | (RemainderPick(b) | TailPick(b), ProductPick(a))
+            (ProductPick(a) | ShiftedPick(a), RemainderPick(b) | TailPick(b))
+            | (RemainderPick(b) | TailPick(b), ProductPick(a) | ShiftedPick(a))
                 if a == b =>
             {
                 Plain
             }
-            (ProductPick(a), Remainder(b) | Tail(b)) | (Remainder(b) | Tail(b), ProductPick(a))
+            (ProductPick(a) | ShiftedPick(a), Remainder(b) | Tail(b))
+            | (Remainder(b) | Tail(b), ProductPick(a) | ShiftedPick(a))
                 if a == b =>
             {
                 ProductTail(a)
@@ -253,10 +282,19 @@ impl Value {
                 FrameFrom(place)
             }
             (a, b) if a.is_pointer() || b.is_pointer() => a.mixed(b),
-            (Product(_) | ProductPick(_), Product(_) | ProductPick(_)) => Plain,
+            (
+                Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_),
+                Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_),
+            ) => Plain,
             (ProductTail(s), x) | (x, ProductTail(s)) if x.is_free() => ProductTail(s),
-            (Product(s), x) | (x, Product(s)) if x.is_free() => Product(s),
-            (ProductPick(s), x) | (x, ProductPick(s)) if x.is_free() => ProductPick(s),
+            (Product(s) | Shifted(s), x) | (x, Product(s) | Shifted(s)) if x.is_free() => {
+                Shifted(s)
+            }
+            (ProductPick(s) | ShiftedPick(s), x) | (x, ProductPick(s) | ShiftedPick(s))
+                if x.is_free() =>
+            {
+                ShiftedPick(s)
+            }
             (Remainder(s) | Tail(s), x) | (x, Remainder(s) | Tail(s)) if x.is_free() => Tail(s),
             (RemainderPick(s) | TailPick(s), x) | (x, RemainderPick(s) | TailPick(s))
                 if x.is_free() =>
@@ -273,7 +311,9 @@ impl Value {
             // The distance of two places.
             (a, b) if a.is_pointer() && b.is_pointer() => Plain,
             // `first - id * q` would be the remainder again.
-            (_, Product(_) | ProductPick(_)) => Taint(Origin::ID.with(Origin::TEAM)),
+            (_, Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_)) => {
+                Taint(Origin::ID.with(Origin::TEAM))
+            }
             // Below where it pointed.
             (a, b) if a.is_pointer() && b.is_free() && !b.is_pointer() => a.mixed(b),
             (a, b) if b.is_free() && !b.is_pointer() => a.add(Plain),
@@ -329,6 +369,7 @@ fn as_picked((value, order): (Value, Order), split: Split) -> Option<Value> {
         (Remainder(s), Order::NotLess(o)) if s == split && o == s => Some(RemainderPick(s)),
         (Zero, Order::Less(o)) if o == split => Some(RemainderPick(o)),
         (Product(s) | ProductPick(s), _) if s == split => Some(ProductPick(s)),
+        (Shifted(s) | ShiftedPick(s), _) if s == split => Some(ShiftedPick(s)),
         _ => None,
     }
 }
@@ -389,13 +430,19 @@ mod tests {
     #[test]
     fn the_compilers_split_is_plain() {
         let first = Id.multiply(Quotient(S), Order::Unknown).add(Remainder(S));
-        assert_eq!(first, Plain);
+        assert_eq!(first, First(S));
+        assert!(first.ends_chunk(Quotient(S)) && !first.ends_chunk(Quotient(S + 1)));
+        assert_eq!(first.add(Quotient(S)), Plain);
+        // One more, or less: no bound of the chunk, but as good as any number.
+        assert_eq!(first.add_constant(1), Plain);
+        let shifted = Id.multiply(Quotient(S), Order::Unknown).add(Plain);
+        assert_eq!(shifted.add(Remainder(S)), Plain);
         let q = join(
             (QuotientPlus(S), Order::Less(S)),
             (Quotient(S), Order::NotLess(S)),
         );
         let r = join((Zero, Order::Less(S)), (Remainder(S), Order::NotLess(S)));
-        assert_eq!(Id.multiply(q, Order::Unknown).add(r), Plain);
+        assert_eq!(Id.multiply(q, Order::Unknown).add(r), First(S));
     }
 
     /// Paths may bring their values in any order and again and again: what has
@@ -425,8 +472,11 @@ mod tests {
             TailPick(S),
             Product(S),
             ProductPick(S),
+            Shifted(S),
+            ShiftedPick(S),
             ProductTail(S),
             Less(S),
+            First(S),
             Taint(Origin::ID),
             Quotient(S + 1),
             Remainder(S + 1),

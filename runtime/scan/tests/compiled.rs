@@ -25,11 +25,13 @@ fn check(source: &str, options: &[&str]) {
     for (name, scan) in outlined(source, options) {
         let fits = scan.fits();
         if name.contains("refused_") {
-            if fits.is_ok() {
+            // A function that calls itself and gives a number back is given up, as unknown code.
+            let given_up = name.contains("_recursion_") && scan.calls.unknown;
+            if fits.is_ok() && !given_up {
                 wrong.push(format!("{name} is accepted: {scan:?}"));
             }
         } else {
-            if fits.is_err() {
+            if fits.is_err() || name.contains("_recursion") && scan.calls.unknown {
                 wrong.push(format!("{name} is refused: {scan:x?}"));
             }
         }

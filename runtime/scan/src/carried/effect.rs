@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 use super::interface::{caller_saved, Interface};
-use super::steps::Moves;
+use super::steps::{Moves, Operand};
 use super::{Function, Location, Mark, BOUND, FLAGS, FLOATS, MASKS, OWN, POINTED, SOME, VECTORS};
 use crate::entry::{self, Entry};
 use crate::operand::Memory;
@@ -46,6 +46,23 @@ impl Effect {
     pub(super) fn writes(&self) -> impl Iterator<Item = Location> + '_ {
         let all = self.kills.iter().chain(&self.may).chain(&self.loses);
         all.copied()
+    }
+
+    /// Whether the result is one of the operands plus a constant.
+    pub(super) fn is_shift(&self) -> bool {
+        let Some(moves) = &self.moves else {
+            return false;
+        };
+        let mut parts = 0;
+        for (operand, times) in &moves.made_of {
+            match operand {
+                Operand::Location(_) if *times == 1 => parts += 1,
+                Operand::Location(_) | Operand::Constant(_) => return false,
+                Operand::Number(_) => {}
+            }
+        }
+        // Beside it only what the instruction has as an address.
+        parts == 1 && !self.loads_outside
     }
 
     /// A call's results; what else it may change.

@@ -15,7 +15,9 @@
 //! function be refused. What was never set before the loop does not live on: an
 //! iteration that reads it has written it (a scratch array). Nor does what comes
 //! around as a copy of what it was a copy of when the loop began (a spilled
-//! register). From there a data flow over registers, flags and words
+//! register). Nor does what no iteration reads before it has written it, where all of them write it or
+//! none does: what is left after the loop is the last iteration's, or what was there before.
+//! From there a data flow over registers, flags and words
 //! of the frame finds out what is stored, passed, used as an address or
 //! branched upon:
 //!
@@ -23,12 +25,15 @@
 //!   chunk's first one in it as well; both may end the loop;
 //! * a sum may be added to memory by an atomic instruction after the loop;
 //! * what an iteration computed may be stored after the loop (`lastprivate`);
+//! * the end of the chunk, or what lies a constant from it, may be stored where it was compared with
+//!   the last iteration's number and found equal (a `lastprivate` index);
 //! * nothing else is added to memory, and no function called, once a thread.
 //!
 //! Memory outside of the frame is taken to be shared: what one iteration
 //! stores there, no other one reads without a race.
 
 mod effect;
+mod ends;
 mod interface;
 mod judge;
 mod levels;
@@ -84,6 +89,8 @@ const OWN: Mark = 128;
 /// The function has put something there. What it has not is no value that a
 /// program could rely on, and so none that lives from one iteration to the next.
 const SET: Mark = 256;
+/// Computed from the split, and not known to be the end of the chunk plus a constant.
+const ODD: Mark = 512;
 
 struct Function<'a> {
     graph: &'a Graph,
@@ -95,6 +102,8 @@ struct Function<'a> {
     words: BTreeMap<(u8, i64), Location>,
     locations: usize,
     inner: bool,
+    /// Where the end of a chunk is computed, if all are of the same loop.
+    ends: BTreeSet<usize>,
 }
 
 /// Whether the function's results are the same however its loops are divided;
@@ -102,17 +111,22 @@ struct Function<'a> {
 pub(crate) fn check(
     graph: &Graph,
     frame: &Frame,
-    splits: &BTreeSet<u64>,
+    (splits, ends): (&BTreeSet<u64>, &BTreeSet<u64>),
     known: &BTreeMap<u64, Interface>,
     inner: bool,
     factory: &mut InstructionInfoFactory,
 ) -> Result<(), u64> {
     let first = graph.nodes.keys().next().copied().unwrap_or(0);
-    let function = Function::read(graph, frame, known, inner, factory).ok_or(first)?;
-    let splits: BTreeSet<usize> = splits
-        .iter()
-        .filter_map(|at| function.at.binary_search(at).ok())
-        .collect();
+    let mut function = Function::read(graph, frame, known, inner, factory).ok_or(first)?;
+    let nodes = |all: &BTreeSet<u64>| -> BTreeSet<usize> {
+        all.iter()
+            .filter_map(|at| function.at.binary_search(at).ok())
+            .collect()
+    };
+    let (splits, ends) = (nodes(splits), nodes(ends));
+    if splits.len() == 1 {
+        function.ends = ends;
+    }
     let facts = Facts {
         bounds: function.flow(&splits, &[])?,
         live: function.live(),
@@ -147,6 +161,7 @@ impl<'a> Function<'a> {
             words: BTreeMap::new(),
             locations: WORDS,
             inner,
+            ends: BTreeSet::new(),
             at,
         };
         let instructions = || graph.nodes.values().map(|node| &node.instruction);
@@ -239,15 +254,26 @@ impl<'a> Function<'a> {
             };
             let here = level_of.get(&index).copied();
             self.transfer(index, &mut state, splits, here.is_some());
+            let last = self.equal_with_end(index, &state);
             for &to in &self.successors[index] {
+                let at_the_last;
+                let state = if last == Some(to) {
+                    at_the_last = ends::at_the_last(&state);
+                    &at_the_last
+                } else {
+                    &state
+                };
                 let there = level_of.get(&to).copied();
                 let sent = match (here, there) {
                     (a, b) if a == b => match b.map(|b| &levels[b]) {
                         // Once around: what is carried is what it was.
                         Some(level) if level.header == to => {
                             let mut sent = state.clone();
-                            for &l in level.carried.keys() {
-                                sent[l] = 0;
+                            for (&l, kind) in &level.carried {
+                                sent[l] = match kind {
+                                    Kind::AlwaysOrNever => sent[l] | LAST,
+                                    _ => 0,
+                                };
                             }
                             sent
                         }
@@ -320,6 +346,7 @@ impl<'a> Function<'a> {
                 // that reads it has written it.
                 _ if state[l] == 0 => continue,
                 Kind::Cleared if before & !OWN == 0 => OWN,
+                Kind::AlwaysOrNever if before & !(SOME | OWN) == 0 => continue,
                 // Fetched in the iteration before, and before the first one.
                 Kind::Fetched if before == SOME => SOME,
                 Kind::Follows if chunk && before & (SUM | COUNTER | LAST) == 0 => STRIDE | OWN,
@@ -356,6 +383,11 @@ impl<'a> Function<'a> {
         }
         if splits.contains(&index) {
             mark |= BOUND;
+        }
+        if self.ends.contains(&index) {
+            mark &= !ODD;
+        } else if mark & BOUND != 0 && !effect.is_shift() {
+            mark |= ODD;
         }
         if mark & SUM != 0 && mark & SOME != 0 {
             // What the compiler took out of the loop adds elements, too; anything

@@ -9,7 +9,8 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use super::effect::{location, Effect};
 use super::same::Same;
-use super::{Function, Location, WORDS};
+use super::{Function, Location, FLAGS, POINTED, WORDS};
+use crate::graph::Next;
 use crate::step::Step;
 
 /// More terms than this are not followed.
@@ -88,6 +89,9 @@ enum Held {
     Fetched,
 }
 
+/// What the written locations hold at one point of a loop.
+type All = BTreeMap<Location, Held>;
+
 /// How something lives from one iteration to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -103,6 +107,8 @@ pub(super) enum Kind {
     Fetched,
     /// Made of things with a step.
     Follows,
+    /// No iteration reads what it finds there, and either all of them write it or none does.
+    AlwaysOrNever,
     Other,
 }
 
@@ -254,14 +260,14 @@ impl Function<'_> {
         // What is taken to be what it was a copy of before, as long as it comes
         // around as that.
         let mut copies = self.copies_at(header, cycle, written, same);
-        let mut back = self.around(header, cycle, written, &copies);
+        let (mut back, mut inside) = self.around(header, cycle, written, &copies);
         loop {
             let before = copies.len();
             copies.retain(|l, part| back.get(l) == Some(&Held::Sum(Sum::of(*part))));
             if copies.len() == before {
                 break;
             }
-            back = self.around(header, cycle, written, &copies);
+            (back, inside) = self.around(header, cycle, written, &copies);
         }
         let sum = |l: Location| match back.get(&l) {
             Some(Held::Sum(sum)) => Some(sum),
@@ -322,18 +328,96 @@ impl Function<'_> {
                 }
             },
         };
-        back.iter().map(|(&l, held)| (l, kind(l, held))).collect()
+        let mut kinds: BTreeMap<Location, Kind> =
+            back.iter().map(|(&l, held)| (l, kind(l, held))).collect();
+        // Does the instruction only read what is the same in all iterations?
+        let is_steady = |node: usize| {
+            let effect = &self.effects[node];
+            let part = |l: Location| match inside.get(&node).and_then(|all| all.get(&l)) {
+                Some(Held::Sum(sum)) => sum.terms.iter().all(|&(part, _)| stays(part)),
+                Some(_) => false,
+                None => !written.contains(&l),
+            };
+            !effect.loads_outside && effect.reads.iter().all(|&l| l != POINTED && part(l))
+        };
+        for &l in written {
+            let known = kinds.get(&l).is_some_and(|kind| *kind != Kind::Other);
+            if !known && self.always_or_never(l, header, cycle, &is_steady) {
+                kinds.insert(l, Kind::AlwaysOrNever);
+            }
+        }
+        kinds
     }
 
-    /// What the written locations hold when the loop comes around.
+    /// Whether no iteration reads what it finds in `l`, and whether an iteration writes it is decided by
+    /// things that are the same in all iterations (an inner loop that is run `n` times).
+    fn always_or_never(
+        &self,
+        l: Location,
+        header: usize,
+        cycle: &BTreeSet<usize>,
+        is_steady: &dyn Fn(usize) -> bool,
+    ) -> bool {
+        if l == POINTED {
+            return false;
+        }
+        let kills = |node: usize| self.effects[node].kills.contains(&l);
+        // What is reached from the header without a write.
+        let mut found = BTreeSet::from([header]);
+        let mut open = vec![header];
+        while let Some(node) = open.pop() {
+            let effect = &self.effects[node];
+            if effect.reads.contains(&l)
+                || effect.address.contains(&l)
+                || effect.may.contains(&l)
+                || effect.loses.contains(&l)
+            {
+                return false;
+            }
+            if kills(node) {
+                continue;
+            }
+            for &to in self.successors[node].iter().filter(|to| cycle.contains(to)) {
+                if to != header && found.insert(to) {
+                    open.push(to);
+                }
+            }
+        }
+        // From where the next iteration is reached without a write.
+        let mut passes: BTreeSet<usize> = BTreeSet::new();
+        let mut open = vec![header];
+        while let Some(node) = open.pop() {
+            for &from in &self.predecessors[node] {
+                if found.contains(&from) && !kills(from) && passes.insert(from) {
+                    open.push(from);
+                }
+            }
+        }
+        passes.iter().all(|&node| {
+            let inside = || self.successors[node].iter().filter(|to| cycle.contains(to));
+            let decides = inside().any(|to| *to != header && !passes.contains(to));
+            if !decides {
+                return true;
+            }
+            let compared = node.checked_sub(1);
+            matches!(self.next(node), Next::Branch(_))
+                && compared.is_some_and(|compared| {
+                    self.predecessors[node] == [compared]
+                        && self.effects[compared].kills.contains(&FLAGS)
+                        && !self.effects[compared].reads.contains(&FLAGS)
+                        && is_steady(compared)
+                })
+        })
+    }
+
+    /// What the written locations hold when the loop comes around, and before each of its instructions.
     fn around(
         &self,
         header: usize,
         cycle: &BTreeSet<usize>,
         written: &BTreeSet<Location>,
         copies: &BTreeMap<Location, Part>,
-    ) -> BTreeMap<Location, Held> {
-        type All = BTreeMap<Location, Held>;
+    ) -> (All, BTreeMap<usize, All>) {
         let start: All = written
             .iter()
             .map(|&l| (l, copies.get(&l).copied().unwrap_or(Part::Location(l))))
@@ -396,7 +480,7 @@ impl Function<'_> {
         }
         // The last round of what came back is the settled one only if nothing
         // was met after it; `meet` only takes away, so what is left holds.
-        back.unwrap_or_default()
+        (back.unwrap_or_default(), states)
     }
 
     /// One instruction.

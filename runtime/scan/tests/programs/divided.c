@@ -556,4 +556,103 @@ void counts_seventh_argument(int n) {
     }
 }
 
+/* The last iteration's number, and what it leaves behind. */
+int free_last_index(int n) {
+    int i;
+#pragma omp parallel for lastprivate(i) num_threads(2)
+    for (i = 0; i < n; i++) a[i] *= 2;
+    return i;
+}
+
+void free_last_of_inner(int n, int m) {
+    int j = many;
+#pragma omp parallel for firstprivate(j) lastprivate(j) num_threads(2)
+    for (int i = 0; i < n; i++)
+        for (j = 0; j < m; j++) a[i * m + j] += b[j];
+    many = j;
+}
+
+void either_last_of_both(int n, int m) {
+    int i, j = many;
+#pragma omp parallel for firstprivate(j) lastprivate(i, j) num_threads(2)
+    for (i = 0; i < n; i++)
+        for (j = 0; j < m; j++) a[i * m + j] += b[j] + heavy(b[i], j);
+    many = i + j;
+}
+
+void either_last_of_lengths(int n) {
+    int j = -1;
+#pragma omp parallel for firstprivate(j) lastprivate(j) num_threads(2)
+    for (int i = 0; i < n; i++)
+        for (j = 0; j < counts[i]; j++) a[i] += b[j];
+    many = j;
+}
+
+/* The last chunk need not be the one that the last of these is in. */
+void counts_last_that_was_positive(int n) {
+    double x = -1;
+#pragma omp parallel for firstprivate(x) lastprivate(x) num_threads(2)
+    for (int i = 0; i < n; i++)
+        if (a[i] > 0) x = a[i];
+    total = x;
+}
+
+void counts_kept_while_changing(int n, int m) {
+    int x = -1;
+#pragma omp parallel for firstprivate(x) lastprivate(x) num_threads(2)
+    for (int i = 0; i < n; i++) {
+        for (int j = i; j < m; j++) x = j ^ i;
+        a[i] += b[i];
+    }
+    many = x;
+}
+
+/* By hand, what the compiler makes of a loop: its end is the last iteration's, nothing else is. */
+#define BY_HAND \
+    int team = omp_get_num_threads(), me = omp_get_thread_num(); \
+    int q = n / team, r = n % team; \
+    if (me < r) { q++; r = 0; } \
+    int first = q * me + r, end = first + q; \
+    for (int i = first; i < end; i++) a[i] *= 2;
+
+void counts_length_of_the_last(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        BY_HAND
+        if (end == n) many = end - first;
+    }
+}
+
+void counts_beginning_of_the_last(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        BY_HAND
+        if (end == n) many = first;
+    }
+}
+
+void counts_end_of_any(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        BY_HAND
+        if (end != n) many = end;
+    }
+}
+
+void counts_end_where_it_begins(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        BY_HAND
+        if (first == 0) many = end;
+    }
+}
+
+void counts_twice_the_end(int n) {
+#pragma omp parallel num_threads(2)
+    {
+        BY_HAND
+        if (end == first + 10) many = end * 2;
+    }
+}
+
 int main(void) { return 0; }

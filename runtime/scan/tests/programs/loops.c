@@ -132,6 +132,59 @@ void fits_critical(int n) {
     }
 }
 
+static __attribute__((noinline)) double halves(double *x, int n)
+{
+    return n < 2 ? x[0] : halves(x, n / 2) * halves(x + n / 2, n - n / 2) + 1;
+}
+
+void fits_recursion(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) {
+        a[i] = exp(b[i]);
+        a[i] += halves(b, i + 1);
+    }
+}
+
+static __attribute__((noinline)) int deep_down(int n)
+{
+    return n < 2 ? omp_get_thread_num() : deep_down(n / 2) + deep_down(n - n / 2) * 0;
+}
+
+void refused_recursion_that_answers(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) best[deep_down(i)] += a[i];
+}
+
+static __attribute__((noinline)) void collect(int n, double x)
+{
+    if (n < 2) {
+        best[omp_get_thread_num()] += x;
+        return;
+    }
+    collect(n / 2, x);
+    collect(n - n / 2, x + 1);
+}
+
+void refused_recursion_that_keeps(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) collect(i, a[i]);
+}
+
+static __attribute__((noinline)) void spread(int n, int to)
+{
+    if (n < 2) {
+        best[to] += n;
+        return;
+    }
+    spread(n / 2, to);
+    spread(n - n / 2, to);
+}
+
+void refused_recursion_that_is_told(int n) {
+#pragma omp parallel for
+    for (int i = 0; i < n; i++) spread(i, omp_get_thread_num());
+}
+
 void refused_index(int n) {
 #pragma omp parallel
     {

@@ -1,0 +1,60 @@
+//! Where it is known that the chunk at hand has the last iteration.
+//!
+//! `lastprivate(i)` of a loop's own index becomes `if (end == n) shared = end - 1`. The end of a chunk
+//! says how the loop is divided, but not where it was just found to be the number of iterations.
+
+use iced_x86::{ConditionCode, Mnemonic};
+
+use super::{Function, Location, Mark};
+use super::{BOUND, COUNTER, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
+use crate::graph::Next;
+
+impl Function<'_> {
+    /// Where the branch at `index` leads if the comparison before it, of the end of a chunk with
+    /// something that the division does not decide, found equal numbers.
+    pub(super) fn equal_with_end(&self, index: usize, state: &[Mark]) -> Option<usize> {
+        let node = |n: usize| &self.graph.nodes[&self.at[n]];
+        let Next::Branch(target) = node(index).next else {
+            return None;
+        };
+        let compared = index.checked_sub(1)?;
+        let compare = &node(compared).instruction;
+        if self.ends.is_empty()
+            || compare.mnemonic() != Mnemonic::Cmp
+            || compare.next_ip() != self.at[index]
+            || self.predecessors[index] != [compared]
+        {
+            return None;
+        }
+        let effect = &self.effects[compared];
+        let is_bound = |l: Location| state[l] & BOUND != 0;
+        let end = effect.reads.iter().copied().find(|&l| is_bound(l))?;
+        // One register, or the words of one slot.
+        let same_operand = |l: Location| l == end || (l >= WORDS && end >= WORDS);
+        let known = effect.reads.iter().all(|&l| {
+            if is_bound(l) {
+                same_operand(l) && l != POINTED && state[l] & ODD == 0
+            } else {
+                state[l] & (INDEX | STRIDE | COUNTER | SUM | LAST) == 0
+            }
+        });
+        if !known || effect.address.iter().any(|&l| is_bound(l)) {
+            return None;
+        }
+        let to = match node(index).instruction.condition_code() {
+            ConditionCode::e => target,
+            ConditionCode::ne => node(index).instruction.next_ip(),
+            _ => return None,
+        };
+        self.at.binary_search(&to).ok()
+    }
+}
+
+/// The marks where the end of the chunk is known to be the number of iterations.
+pub(super) fn at_the_last(state: &[Mark]) -> Vec<Mark> {
+    let known = |mark: &Mark| match mark & (BOUND | ODD) {
+        BOUND => mark & !BOUND,
+        _ => *mark,
+    };
+    state.iter().map(known).collect()
+}
