@@ -19,7 +19,7 @@ PATH. scripts/setup installs neither: both are large or not of the distribution.
 Ends with 1 if a test fails that abi-compat/llvm-exceptions.txt does not name, or
 if one passes that it names. Tests that need more than 2 threads run with 4.
 Tests of the tool interface are left out without --ompt. Four tasking tests sleep
-two minutes at 2 threads, and get 200 seconds.
+two minutes at 2 threads; each test gets 400 seconds.
 
 The library is HETMP_LIB, or target/release/libhetmp.so.
 TEXT
@@ -124,7 +124,7 @@ rm -f "$at/most.json" "$at/wide.json"
 # others do not like.
 wide='omp_collapse_'
 run() {
-    "$lit" -j"$jobs" --timeout 200 --filter "$1" --output "$at/$2.json" "$at" || :
+    "$lit" -j"$jobs" --timeout 400 --filter "$1" --output "$at/$2.json" "$at" || :
 }
 run "^$skip(?!.*$wide)(?=.*($filter))" most
 CHECK_OPENMP_ENV=OMP_NUM_THREADS=4 run "^$skip(?=.*$wide)(?=.*($filter))" wide

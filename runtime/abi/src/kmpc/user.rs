@@ -5,7 +5,7 @@
 use crate::entry::{entries, export};
 use hetmp_core::report;
 use hetmp_omp::icv::TargetOffload;
-use hetmp_omp::{init, query};
+use hetmp_omp::{device, init, query};
 use libc::{c_char, c_void, size_t};
 use std::ffi::CStr;
 
@@ -243,7 +243,7 @@ entries! {
 
     /// `OMP_TARGET_OFFLOAD`, for libomptarget: 0 disabled, 1 default, 2 mandatory.
     fn __kmpc_get_target_offload() -> i32 {
-        match init::globals().target_offload {
+        match device::target_offload() {
             TargetOffload::Disabled => 0,
             TargetOffload::Default => 1,
             TargetOffload::Mandatory => 2,
@@ -273,7 +273,13 @@ entries! {
 
 fn preset(text: &[u8]) {
     for setting in text.split(|&b| b == b'|').map(<[u8]>::trim_ascii) {
-        if !hetmp_core::env::preset(setting) {
+        if hetmp_core::env::preset(setting) {
+            continue;
+        }
+        // Needs nothing that was made when OpenMP was first used.
+        if let Some(value) = setting.strip_prefix(b"OMP_TARGET_OFFLOAD=") {
+            device::set_target_offload(value);
+        } else {
             report::warn(format_args!(
                 "kmp_set_defaults {}: a setting before the first use of OpenMP",
                 String::from_utf8_lossy(setting)

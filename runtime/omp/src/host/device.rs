@@ -9,7 +9,7 @@
 //! [`Packed`]), so that the task engine may copy it like any other.
 
 use crate::affinity::threads;
-use crate::icv::TargetOffload;
+use crate::icv::{self, TargetOffload};
 use crate::init;
 use crate::query;
 use crate::task::depend::{self, Dependence};
@@ -17,6 +17,7 @@ use crate::task::{self, NewTask};
 use crate::team::members::{Outlined, Team};
 use crate::team::region as team;
 use crate::thread::Thread;
+use core::sync::atomic::{AtomicU8, Ordering};
 use hetmp_core::report;
 use hetmp_core::sync::AtomicU32;
 use libc::c_void;
@@ -32,10 +33,33 @@ const DEVICES: i32 = 0;
 /// Teams of a league whose size nobody gave.
 const DEFAULT_TEAMS: u32 = 3;
 
+/// What the program said since the start: 0 nothing, else a [`TargetOffload`] and 1.
+static OFFLOAD: AtomicU8 = AtomicU8::new(0);
+
+/// `target-offload-var`.
+pub fn target_offload() -> TargetOffload {
+    match OFFLOAD.load(Ordering::Relaxed) {
+        1 => TargetOffload::Default,
+        2 => TargetOffload::Mandatory,
+        3 => TargetOffload::Disabled,
+        _ => init::globals().target_offload,
+    }
+}
+
+/// Sets it, as `OMP_TARGET_OFFLOAD` does before the start; what is none of its values means `default`.
+pub fn set_target_offload(value: &[u8]) {
+    let kind = match icv::target_offload(value) {
+        Ok(TargetOffload::Mandatory) => 2,
+        Ok(TargetOffload::Disabled) => 3,
+        _ => 1,
+    };
+    OFFLOAD.store(kind, Ordering::Relaxed);
+}
+
 /// Accepts that a construct for device `device` runs on the host; ends the program where
 /// `OMP_TARGET_OFFLOAD=mandatory` forbids it.
 pub fn settle_for_host(device: i32) {
-    if init::globals().target_offload == TargetOffload::Mandatory {
+    if target_offload() == TargetOffload::Mandatory {
         refuse_host(device);
     }
 }

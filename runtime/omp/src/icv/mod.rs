@@ -28,6 +28,7 @@ pub use environment::Machine;
 pub use globals::{Globals, Ours, TeamIcv};
 pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload, WaitPolicy};
 pub use libomp::Libomp;
+pub(crate) use parse::target_offload;
 
 /// The largest number of nested active parallel regions; what `omp_get_supported_active_levels`
 /// returns. It is libgomp's value, and a byte holds it.

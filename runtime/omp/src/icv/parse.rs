@@ -82,7 +82,7 @@ fn word<T: Copy>(value: &[u8], words: &[(&str, T)]) -> Result<T, Bad> {
     Err(Bad)
 }
 
-pub(super) fn target_offload(value: &[u8]) -> Result<TargetOffload, Bad> {
+pub(crate) fn target_offload(value: &[u8]) -> Result<TargetOffload, Bad> {
     word(
         value,
         &[
