@@ -3,7 +3,7 @@
 //! `c-tests/README.md`.
 
 use crate::suite::{find_in_path, Language};
-use crate::{exec, library};
+use crate::{exec, library, sample};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -99,6 +99,49 @@ pub fn all(folder: &Path) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
+/// Whether clang is installed; says so where it is not.
+pub fn has_clang() -> bool {
+    let found = find_in_path(CLANG).is_ok();
+    if !found {
+        eprintln!("skipped: clang's side: no {CLANG}");
+    }
+    found
+}
+
+/// Every how manyth program clang compiles, too, unless all are asked for.
+const SAMPLE: usize = 8;
+
+/// Those of `cases`, programs of `c-tests/`, that clang compiles, too: a sample, or all with
+/// `HETMP_COMPILERS=all`, without those of `c-tests/not-clang.txt`.
+///
+/// # Errors
+/// One line: the list or the variable is wrong.
+pub fn by_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
+    let list = folder().join("not-clang.txt");
+    let text = fs::read_to_string(&list).map_err(|e| format!("file {}: {e}", list.display()))?;
+    let left_out: Vec<&str> = text
+        .lines()
+        .filter(|l| !l.starts_with('#'))
+        .filter_map(|l| l.split_whitespace().next())
+        .collect();
+    for name in &left_out {
+        if !cases.iter().any(|c| c.name == *name) {
+            return Err(format!("file {}: {name}: no such program", list.display()));
+        }
+    }
+    let step = match std::env::var("HETMP_COMPILERS").as_deref() {
+        Ok("all") => 1,
+        Ok(other) => return Err(format!("variable HETMP_COMPILERS {other}: all is accepted")),
+        Err(_) => SAMPLE,
+    };
+    Ok(cases
+        .iter()
+        .filter(|c| c.fits_other_runtimes() && !left_out.contains(&c.name.as_str()))
+        .filter(|c| sample::keeps(&c.name, step))
+        .filter_map(Case::by_clang)
+        .collect())
+}
+
 impl Case {
     fn read(source: &Path, language: Language) -> Result<Case, String> {
         let text =
@@ -187,6 +230,8 @@ impl Case {
         // clang warns about what gcc's flags switch off.
         case.flags.retain(|f| !f.starts_with("-W"));
         case.flags.push("-w".to_owned());
+        // clang puts into a region what gcc calls through a pointer.
+        case.lever = case.lever.filter(|lever| lever != "unscanned");
         (self.language != Language::Fortran).then_some(case)
     }
 

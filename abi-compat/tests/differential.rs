@@ -17,7 +17,6 @@ use hetmp_abi_compat::case::{self, Case, Setting};
 use hetmp_abi_compat::compare::{check_ending, difference, reference, tail};
 use hetmp_abi_compat::library;
 use hetmp_abi_compat::sample;
-use hetmp_abi_compat::suite::find_in_path;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -76,40 +75,15 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// Every how manyth program clang compiles, too, unless all are asked for.
-const SAMPLE: usize = 8;
-
 /// The cases of clang's side.
 fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
-    if find_in_path(case::CLANG).is_err() {
-        eprintln!("skipped: clang's side: no {}", case::CLANG);
+    if !case::has_clang() {
         return Ok(Vec::new());
     }
-    let list = case::folder().join("not-clang.txt");
-    let text =
-        std::fs::read_to_string(&list).map_err(|e| format!("file {}: {e}", list.display()))?;
-    let left_out: Vec<&str> = text
-        .lines()
-        .filter(|l| !l.starts_with('#'))
-        .filter_map(|l| l.split_whitespace().next())
-        .collect();
-    for name in &left_out {
-        if !cases.iter().any(|c| c.name == *name) {
-            return Err(format!("file {}: {name}: no such program", list.display()));
-        }
-    }
-    let step = match std::env::var("HETMP_COMPILERS").as_deref() {
-        Ok("all") => 1,
-        Ok(other) => return Err(format!("variable HETMP_COMPILERS {other}: all is accepted")),
-        Err(_) => SAMPLE,
-    };
-    let both = cases
-        .iter()
-        .filter(|c| c.fits_other_runtimes() && !left_out.contains(&c.name.as_str()))
-        .filter(|c| sample::keeps(&c.name, step))
-        .filter_map(Case::by_clang);
+    let mut both = case::by_clang(cases)?;
     let own = case::all(&case::folder().join("clang"))?;
-    Ok(both.chain(own.iter().filter_map(Case::by_clang)).collect())
+    both.extend(own.iter().filter_map(Case::by_clang));
+    Ok(both)
 }
 
 /// The dynamic loader goes on without a library that it cannot load, and every

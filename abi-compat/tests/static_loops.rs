@@ -26,7 +26,7 @@ fn is_about_settings(case: &Case) -> bool {
         "loop_dynamic_chunks_whole.c",
         "loop_runtime_default.c",
     ];
-    let name = case.name.as_str();
+    let name = case.name.trim_start_matches("clang/");
     name.starts_with("env_")
         || name.starts_with("loop_runtime_env_")
         || ABOUT_SCHEDULES.contains(&name)
@@ -38,7 +38,9 @@ fn main() -> ExitCode {
         .test_threads
         .or_else(|| Some(std::thread::available_parallelism().map_or(1, |n| n.get())));
     let mut cases = case::all(&case::folder()).unwrap_or_else(|why| panic!("hetmp: {why}"));
+    let clang = with_clang(&cases).unwrap_or_else(|why| panic!("hetmp: {why}"));
     cases.extend(case::kernels().unwrap_or_else(|why| panic!("hetmp: {why}")));
+    cases.extend(clang);
     cases.retain(|c| !is_about_settings(c) && !c.only_hetmp);
     // The other forms of the kernels are not divided by compiled code.
     cases.retain(|c| !c.name.ends_with(".runtime") && !c.name.ends_with(".dynamic"));
@@ -56,6 +58,26 @@ fn main() -> ExitCode {
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// What clang compiles, too: the kernels, the programs about static loops, and a sample of the others.
+fn with_clang(cases: &[Case]) -> Result<Vec<Case>, String> {
+    if !case::has_clang() {
+        return Ok(Vec::new());
+    }
+    let mut both: Vec<Case> = case::kernels()?.iter().filter_map(Case::by_clang).collect();
+    let about = cases.iter().filter(|c| c.name.starts_with("static_"));
+    both.extend(
+        about
+            .filter(|c| c.fits_other_runtimes())
+            .filter_map(Case::by_clang),
+    );
+    for case in case::by_clang(cases)? {
+        if !both.iter().any(|known| known.name == case.name) {
+            both.push(case);
+        }
+    }
+    Ok(both)
 }
 
 fn nodes() -> String {

@@ -8,32 +8,36 @@
 #[path = "../tests/support/file.rs"]
 mod file;
 
+use hetmp_scan::Form;
+
 fn main() {
     let mut all = std::collections::BTreeMap::<String, usize>::new();
     for path in std::env::args().skip(1) {
         let image = file::File::read(std::path::Path::new(&path));
-        let mut outlined: Vec<(String, u64)> = image
+        let mut outlined: Vec<(String, u64, Form)> = image
             .functions
             .iter()
-            .filter(|(name, _)| name.contains("._omp_fn.") && !name.ends_with(".cold"))
-            .map(|(name, address)| (name.clone(), *address))
+            .filter_map(|(name, address)| Some((name.clone(), *address, file::form(name)?)))
             .collect();
         if outlined.is_empty() {
             outlined = file::outlined(&image)
                 .into_iter()
-                .map(|address| (format!("{address:#x}"), address))
+                .map(|address| (format!("{address:#x}"), address, Form::Data))
                 .collect();
         }
         if let Ok(at) = std::env::var("AT") {
             let at = u64::from_str_radix(at.trim_start_matches("0x"), 16);
-            outlined = at.map(|at| (format!("{at:#x}"), at)).into_iter().collect();
+            outlined = at
+                .map(|at| (format!("{at:#x}"), at, Form::Data))
+                .into_iter()
+                .collect();
         }
-        for (name, address) in outlined {
+        for (name, address, form) in outlined {
             if std::env::var("ONLY").is_ok_and(|only| !name.contains(&only)) {
                 continue;
             }
             let started = cpu_time();
-            let scan = hetmp_scan::scan(&image, address);
+            let scan = hetmp_scan::scan(&image, address, form);
             let took = cpu_time() - started;
             let verdict = match scan.fits() {
                 Ok(()) => "fits".to_string(),
@@ -62,7 +66,10 @@ fn main() {
                     ""
                 },
                 took / 1000,
-                match (scan.fits(), hetmp_scan::divides_freely(&image, address)) {
+                match (
+                    scan.fits(),
+                    hetmp_scan::divides_freely(&image, address, form)
+                ) {
                     (Ok(()), Ok(())) => ", divides freely".to_string(),
                     (Ok(()), Err(at)) => format!(", division noticed {at:#x}"),
                     _ => String::new(),

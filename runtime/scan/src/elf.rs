@@ -237,12 +237,24 @@ impl Tables {
         }
     }
 
-    /// Whether the object asks for an entry of this kind.
+    /// Whether the object asks for an entry of this kind. An OpenMP runtime that calls its own entries does not.
     pub fn asks_for(&self, memory: &dyn Memory, entry: Entry) -> bool {
         self.slots.values().any(|slot| match slot {
-            Slot::Symbol(index) => self.symbol(memory, *index) == Some(Callee::Runtime(entry)),
+            Slot::Symbol(index) => {
+                self.symbol(memory, *index) == Some(Callee::Runtime(entry))
+                    && self.is_elsewhere(memory, *index)
+            }
             Slot::Relative(_) => false,
         })
+    }
+
+    /// Whether another object must define the symbol.
+    fn is_elsewhere(&self, memory: &dyn Memory, index: u32) -> bool {
+        let section = self
+            .symbols
+            .checked_add(u64::from(index) * 24)
+            .and_then(|at| memory.from(at)?.get(6..8).map(<[u8]>::to_vec));
+        section.is_some_and(|section| section == [0, 0])
     }
 
     /// Whether the object asks for the function of this name.

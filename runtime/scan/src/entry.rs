@@ -2,7 +2,9 @@
 //! threads, and the functions of other libraries that are known to stay within
 //! themselves.
 //!
-//! Names are those of libgomp's interface (gcc 12 and later).
+//! Names here are those of libgomp's interface (gcc 12 and later); `kmpc.rs` has those of libomp's.
+
+use crate::kmpc;
 
 /// What a called entry of the runtime does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,8 +31,10 @@ pub enum Entry {
     Doacross,
     /// Critical sections, named or not.
     Critical,
-    /// `GOMP_atomic_start` and its end.
+    /// `GOMP_atomic_start`, and where the threads' parts of a reduction are put together.
     Atomic,
+    /// Its end.
+    AtomicEnd,
     /// The `omp_*lock*` functions.
     Lock,
     /// Tasks, taskloops, taskgroups and their reductions.
@@ -56,13 +60,19 @@ pub enum Entry {
     /// Calls that change a setting, or ask for one (`omp_set_*`,
     /// `omp_get_max_threads`, `omp_get_num_procs`).
     Setting,
+    /// A static loop whose bounds the runtime divides (`__kmpc_for_static_init_*`).
+    StaticLoop,
+    /// The number of the calling thread in the process, for other entries (`__kmpc_global_thread_num`).
+    ProcessNumber,
+    /// Marks the end of something, and does nothing that another thread could notice.
+    Mark,
     /// An entry of the runtime that is none of the above.
     Other,
 }
 
 impl Entry {
     /// All kinds, in order.
-    pub const ALL: [Entry; 23] = [
+    pub const ALL: [Entry; 27] = [
         Entry::ThreadNumber,
         Entry::TeamSize,
         Entry::Barrier,
@@ -74,6 +84,7 @@ impl Entry {
         Entry::Doacross,
         Entry::Critical,
         Entry::Atomic,
+        Entry::AtomicEnd,
         Entry::Lock,
         Entry::Task,
         Entry::Taskwait,
@@ -85,6 +96,9 @@ impl Entry {
         Entry::Time,
         Entry::Query,
         Entry::Setting,
+        Entry::StaticLoop,
+        Entry::ProcessNumber,
+        Entry::Mark,
         Entry::Other,
     ];
 
@@ -100,8 +114,11 @@ impl Entry {
             | Entry::Barrier
             | Entry::Single
             | Entry::Atomic
+            | Entry::AtomicEnd
             | Entry::Ordered
-            | Entry::Time => 0,
+            | Entry::Time
+            | Entry::ProcessNumber
+            | Entry::Mark => 0,
             Entry::Critical | Entry::Query => 1,
             _ => 6,
         }
@@ -117,8 +134,15 @@ impl Entry {
         if base.starts_with("GOACC_") {
             return Some(Entry::Target);
         }
-        if base.starts_with("__kmpc_") || base.starts_with("kmp_") {
+        if let Some(rest) = base.strip_prefix("__kmpc_") {
+            return Some(kmpc::entry(rest));
+        }
+        if base.starts_with("kmp_") {
             return Some(Entry::Other);
+        }
+        // How clang-built programs find devices.
+        if base.starts_with("__tgt_") {
+            return Some(Entry::Target);
         }
         let rest = base.strip_prefix("omp_")?;
         // Fortran forms: a trailing underscore, and `_8_` for 64-bit kinds.
@@ -173,6 +197,7 @@ impl Entry {
             "ordered_start" | "ordered_end" => Entry::Ordered,
             _ if rest.starts_with("single_copy") => Entry::CopyPrivate,
             _ if rest.starts_with("critical") => Entry::Critical,
+            "atomic_end" => Entry::AtomicEnd,
             _ if rest.starts_with("atomic") => Entry::Atomic,
             _ if rest.contains("cancel") => Entry::Cancel,
             _ if rest.starts_with("parallel") => Entry::NestedParallel,

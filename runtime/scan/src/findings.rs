@@ -68,6 +68,8 @@ pub(crate) struct Frame {
     pub(crate) taken: Option<Place>,
     /// What each instruction that was executed last reached.
     pub(crate) touched: BTreeMap<u64, Memory>,
+    /// By the calls that divide static loops: where the loop's last, lower, upper and stride lie.
+    pub(crate) divided: BTreeMap<u64, [Place; 4]>,
     /// Instructions that made a base of their own.
     bases: Vec<u64>,
 }

@@ -13,8 +13,8 @@ use crate::state::{
     Flags, Source, State, ARGUMENTS, CALLER_SAVED, GENERAL, RAX, RBP, RDX, RSP, VECTOR,
 };
 use crate::step::{general, Step};
-use crate::value::Value;
-use crate::{Callee, Calls, Image, Scan, Use, Why};
+use crate::value::{Origin, Place, Value};
+use crate::{Callee, Calls, Form, Image, Scan, Use, Why};
 
 /// Instructions that one scan decodes, all functions together.
 const DECODED: usize = 40_000;
@@ -22,6 +22,8 @@ const DECODED: usize = 40_000;
 const EXECUTED: usize = 400_000;
 /// How deep calls are followed.
 const DEPTH: usize = 8;
+/// So many words above the stack pointer may be arguments of a call.
+const STACKED: i64 = 6;
 
 /// What a function leaves in the registers, or `None` where it does not
 /// return.
@@ -44,6 +46,8 @@ struct Analysis<'a> {
     /// Whether the results of its loops depend on how they are divided, where
     /// that was asked for: an instruction that shows it.
     divided: Option<Result<(), u64>>,
+    /// What the first of the functions is called with.
+    form: Form,
     /// What the followed functions do with registers.
     interfaces: BTreeMap<u64, Interface>,
 }
@@ -55,9 +59,9 @@ struct Known {
     findings: Findings,
 }
 
-pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
-    let mut analysis = Analysis::new(image);
-    let limit = analysis.function(entry, State::entry()).err();
+pub(crate) fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
+    let mut analysis = Analysis::new(image, form);
+    let limit = analysis.function(entry, State::outlined(form)).err();
     let ticket = analysis.findings.ticket;
     let limit = limit.or_else(|| ticket.map(|(address, _)| (Why::Counter, address)));
     let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
@@ -76,19 +80,19 @@ pub(crate) fn scan(image: &dyn Image, entry: u64) -> Scan {
 }
 
 /// See [`crate::divides_freely`].
-pub(crate) fn divides_freely(image: &dyn Image, entry: u64) -> Result<(), u64> {
+pub(crate) fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u64> {
     let mut analysis = Analysis {
         divided: Some(Ok(())),
-        ..Analysis::new(image)
+        ..Analysis::new(image, form)
     };
     analysis
-        .function(entry, State::entry())
+        .function(entry, State::outlined(form))
         .map_err(|(_, at)| at)?;
     analysis.divided.unwrap_or(Err(entry))
 }
 
 impl<'a> Analysis<'a> {
-    fn new(image: &'a dyn Image) -> Analysis<'a> {
+    fn new(image: &'a dyn Image, form: Form) -> Analysis<'a> {
         Analysis {
             image,
             factory: InstructionInfoFactory::new(),
@@ -101,6 +105,7 @@ impl<'a> Analysis<'a> {
             active: Vec::new(),
             recursive: BTreeSet::new(),
             divided: None,
+            form,
             interfaces: BTreeMap::new(),
         }
     }
@@ -214,6 +219,7 @@ impl Analysis<'_> {
                 (&splits, &ends),
                 &self.interfaces,
                 inner,
+                self.form,
                 &mut self.factory,
             );
             self.divided = Some(found);
@@ -409,10 +415,14 @@ impl Analysis<'_> {
         match callee {
             Callee::Runtime(entry) => {
                 self.calls.insert(*entry);
-                let arguments = entry.arguments();
-                self.hand_over(at, arguments, state, frame);
+                if *entry == Entry::StaticLoop {
+                    self.static_loop(at, state, frame);
+                } else {
+                    self.hand_over(at, entry.arguments(), state, frame);
+                }
                 clobber(state);
                 match entry {
+                    Entry::ProcessNumber => state.general[RAX] = Value::Taint(Origin::ID),
                     Entry::ThreadNumber => {
                         self.asked.0 = true;
                         state.general[RAX] = Value::Id;
@@ -496,6 +506,34 @@ impl Analysis<'_> {
         }
     }
 
+    /// A static loop that the runtime divides: `(place, number, schedule, &last, &lower, &upper, &stride, step,
+    /// chunk)`. What the runtime writes is the part of the thread that calls: bounds that compiled code uses for
+    /// the loop, and limits by the loop's own.
+    fn static_loop(&mut self, at: u64, state: &mut State, frame: &mut Frame) {
+        self.asked = (true, true);
+        let on_stack = match state.general[RSP] {
+            Value::Frame(place) => state.load(place, 8),
+            _ => Value::Plain,
+        };
+        let [.., last, lower, upper] = ARGUMENTS.map(|n| state.general[n]);
+        let mut places = [Place::LOWEST; 4];
+        for (place, pointer) in places.iter_mut().zip([last, lower, upper, on_stack]) {
+            let Value::Frame(known) = pointer else {
+                // Variables that others may see: nothing that clang does.
+                self.unknown(at);
+                self.hand_over(at, ARGUMENTS.len(), state, frame);
+                return;
+            };
+            *place = known;
+        }
+        for place in places {
+            // Of variables of 64 bits the other half is plain already.
+            state.store(place, 4, Value::Plain);
+        }
+        self.findings.splits.insert(at);
+        frame.divided.insert(at, places);
+    }
+
     fn unknown(&mut self, at: u64) {
         if !self.calls.unknown {
             self.calls.unknown = true;
@@ -507,7 +545,7 @@ impl Analysis<'_> {
     fn hand_over(&mut self, at: u64, arguments: usize, state: &State, frame: &mut Frame) {
         for &n in ARGUMENTS.iter().take(arguments) {
             let value = state.general[n];
-            if !matches!(value, Value::Stale(_)) {
+            if !matches!(value, Value::Stale(_)) && !value.is_handed() {
                 self.findings.escape(value.origin(), Why::Argument, at);
             }
             frame.expose_argument(value);
@@ -521,11 +559,18 @@ impl Analysis<'_> {
             }
             frame.expose_argument(*value);
         }
-        // The seventh argument; later ones are pushed, which is checked there.
-        if let Value::Frame(place) = state.general[RSP] {
-            let value = state.load(place, 8);
-            self.findings.escape(value.origin(), Why::Argument, at);
-            frame.expose_argument(value);
+        // The seventh argument and later ones; gcc pushes these, which is checked there.
+        if let Value::Frame(bottom) = state.general[RSP] {
+            for n in 0..STACKED {
+                let Some(offset) = bottom.offset.checked_add(8 * n) else {
+                    return;
+                };
+                let value = state.load(Place { offset, ..bottom }, 8);
+                if !value.is_handed() {
+                    self.findings.escape(value.origin(), Why::Argument, at);
+                }
+                frame.expose_argument(value);
+            }
         }
     }
 }

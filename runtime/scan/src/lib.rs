@@ -15,7 +15,9 @@
 //!
 //! **What is claimed.** [`Use::Arithmetic`] means: on every path that the
 //! decoder sees, the number reaches no address, no store outside of the stack
-//! frame, no call, no return value and no branch, except through the
+//! frame, no call, no return value and no branch, except through a static loop.
+//! That is, where the runtime divides the loop (clang), the bounds that
+//! the runtime hands out, which only name iterations of the loop; else the
 //! compiler's split of `n` iterations, `q = n / threads; r = n % threads;
 //! if (id < r) { q += 1; r = 0 } lo = q * id + r`, whose results lie in
 //! `0..=n` for every team size, and through `if (id == 0)` around a block that
@@ -31,8 +33,9 @@
 //! asking somebody else than the runtime; and what a function that was not followed does ([`Calls::unknown`]). Two ways
 //! chosen by `id < n % threads` may both do anything that does not name a
 //! thread. A program that makes the compiler's split by hand is not told apart from the compiler, where
-//! it asks whether its chunk ends at a place of its choice. A static loop with a chunk size is refused: its bounds are not
-//! limited by arithmetic but by comparisons.
+//! it asks whether its chunk ends at a place of its choice. gcc's static loop with a chunk size is refused: its
+//! bounds are not limited by arithmetic but by comparisons. The pointers by which clang's functions are told
+//! their numbers are followed as the numbers are: only the runtime may be handed what is there.
 
 #[cfg(target_arch = "x86_64")]
 mod carried;
@@ -44,6 +47,7 @@ mod findings;
 mod flow;
 #[cfg(target_arch = "x86_64")]
 mod graph;
+mod kmpc;
 pub mod loaded;
 #[cfg(target_arch = "x86_64")]
 mod operand;
@@ -58,6 +62,17 @@ mod unwind;
 mod value;
 
 pub use entry::Entry;
+
+/// How a compiler outlines regions: what the runtime hands to the function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// The address of the region's data, and nothing else (gcc).
+    #[default]
+    Data,
+    /// The addresses of the calling thread's number in the process and of that in the team, then the region's
+    /// variables (clang, flang).
+    Numbers,
+}
 
 /// What the scan of one outlined function found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,17 +304,17 @@ pub struct Pad {
     pub pad: u64,
 }
 
-/// Follows the function at `entry`.
+/// Follows the function at `entry`, which a compiler outlined in this `form`.
 ///
 /// Takes bounded time and never panics, whatever the bytes are: mostly less
 /// than a millisecond, about 0.4 s where a function calls so many others that
 /// the limit of followed instructions is reached.
-pub fn scan(image: &dyn Image, entry: u64) -> Scan {
+pub fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
     #[cfg(target_arch = "x86_64")]
-    return flow::scan(image, entry);
+    return flow::scan(image, entry, form);
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = image;
+        let _ = (image, form);
         Scan {
             thread_number: Use::Absent,
             team_size: Use::Absent,
@@ -319,12 +334,12 @@ pub fn scan(image: &dyn Image, entry: u64) -> Scan {
 ///
 /// # Errors
 /// The address of an instruction that shows why that is not known.
-pub fn divides_freely(image: &dyn Image, entry: u64) -> Result<(), u64> {
+pub fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u64> {
     #[cfg(target_arch = "x86_64")]
-    return flow::divides_freely(image, entry);
+    return flow::divides_freely(image, entry, form);
     #[cfg(not(target_arch = "x86_64"))]
     {
-        let _ = image;
+        let _ = (image, form);
         Err(entry)
     }
 }

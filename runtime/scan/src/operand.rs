@@ -160,7 +160,9 @@ impl Step<'_> {
     pub(crate) fn store(&mut self, memory: Memory, size: i64, value: Value, i: &Instruction) {
         match memory {
             Memory::Slot(place) => {
-                self.frame.hide(place, value.origin(), i.ip());
+                if !value.is_handed() {
+                    self.frame.hide(place, value.origin(), i.ip());
+                }
                 self.state.store(place, size.max(1), value);
             }
             Memory::SomeSlot(_) => {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::value::{join, Order, Origin, Place, Split, Value};
+use crate::Form;
 
 /// Number of general-purpose registers, in the order of their encoding.
 pub(crate) const GENERAL: usize = 16;
@@ -90,6 +91,16 @@ impl State {
             divided: None,
             slots: BTreeMap::new(),
         }
+    }
+
+    /// What the runtime calls an outlined function with.
+    pub(crate) fn outlined(form: Form) -> State {
+        let mut state = State::entry();
+        if form == Form::Numbers {
+            state.general[ARGUMENTS[0]] = Value::Teller;
+            state.general[ARGUMENTS[1]] = Value::Teller;
+        }
+        state
     }
 
     /// Takes in what another path brings; tells whether anything changed.
@@ -239,7 +250,12 @@ impl State {
             let end = at.offset.saturating_add(slot.size - 1);
             Place { offset: end, ..at }.is_at_or_above(from)
         };
-        let mut seen = self.slots.iter().filter(|(at, slot)| reached(**at, slot));
+        // No index of the program's reaches what the compiler keeps for itself.
+        let own = |slot: &Slot| slot.value.is_handed();
+        let mut seen = self
+            .slots
+            .iter()
+            .filter(|(at, slot)| reached(**at, slot) && !own(slot));
         let origin = seen.clone().fold(Origin::NONE, |origin, (_, slot)| {
             origin.with(slot.value.origin())
         });
@@ -256,7 +272,7 @@ impl State {
     pub(crate) fn tainted(&self, which: impl Fn(Place) -> bool) -> Origin {
         self.slots
             .iter()
-            .filter(|(place, _)| which(**place))
+            .filter(|(place, slot)| which(**place) && !slot.value.is_handed())
             .fold(Origin::NONE, |origin, (_, slot)| {
                 origin.with(slot.value.origin())
             })

@@ -44,6 +44,10 @@ impl Step<'_> {
         let width = self.width(i);
         match i.mnemonic() {
             M::Endbr64 | M::Nop | M::Pause => {}
+            M::Mov if width == 4 && self.is_told(i) => {
+                self.frame.touched.insert(i.ip(), Memory::Outside);
+                self.write(i, 0, Value::Told);
+            }
             M::Mov if width >= 4 => {
                 let value = self.read(i, 1);
                 self.write(i, 0, value);
@@ -133,6 +137,15 @@ impl Step<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether it loads the number that the runtime handed to the function.
+    fn is_told(&self, i: &Instruction) -> bool {
+        i.op1_kind() == OpKind::Memory
+            && i.memory_index() == Register::None
+            && i.memory_displacement64() == 0
+            && i.segment_prefix() == Register::None
+            && general(i.memory_base()).is_some_and(|n| self.state.general[n] == Value::Teller)
     }
 
     /// The place of the frame whose address `i` has made, unless it only sets up
@@ -461,7 +474,9 @@ impl Step<'_> {
     fn push(&mut self, i: &Instruction) -> Result<(), Why> {
         let value = self.read(i, 0);
         // Compilers push what a function must preserve, and arguments.
-        self.escape(value, Why::Argument, i);
+        if !value.is_handed() {
+            self.escape(value, Why::Argument, i);
+        }
         let place = self.stack_pointer()?;
         let Some(offset) = place.offset.checked_sub(8) else {
             return Err(Why::StackPointer);
@@ -480,7 +495,8 @@ impl Step<'_> {
         let value = match self.compared(i) {
             Some(Picked::Less(split)) => Value::pick(new, old, split),
             Some(Picked::NotLess(split)) => Value::pick(old, new, split),
-            _ if old == new => old,
+            // Two plain numbers need not be the same one.
+            _ if old == new && origin.is_none() => old,
             _ => old.mixed(new).mixed(tainted(origin)),
         };
         self.write(i, 0, value);

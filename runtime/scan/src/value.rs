@@ -96,6 +96,11 @@ pub(crate) enum Value {
     Id,
     /// The number of threads itself.
     Team,
+    /// A number that the runtime handed to the outlined function, to be handed back to the runtime. No variable
+    /// of the program, so that whoever may see the frame or an argument learns nothing.
+    Told,
+    /// Where such a number lies: what the outlined function gets.
+    Teller,
     /// `n / threads`.
     Quotient(Split),
     /// `n / threads + 1`.
@@ -145,12 +150,17 @@ impl Value {
             Plain | Dead | Zero | Frame(_) | FrameFrom(_) | InFrame | StaleFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_) | First(_) => Origin::NONE,
-            Id => Origin::ID,
+            Id | Told | Teller => Origin::ID,
             Team => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) | ProductTail(_) => Origin::ID.with(Origin::TEAM),
             Taint(origin) | Stale(origin) | LowPlain(origin) => origin,
         }
+    }
+
+    /// What only the compiler itself hands on.
+    pub(crate) fn is_handed(self) -> bool {
+        matches!(self, Told | Teller)
     }
 
     pub(crate) fn is_free(self) -> bool {
@@ -177,7 +187,7 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
             | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
-            | StaleFrame | Id | Team | Taint(_) => None,
+            | StaleFrame | Id | Team | Told | Teller | Taint(_) => None,
         }
     }
 
@@ -396,6 +406,11 @@ pub(crate) fn join(a: (Value, Order), b: (Value, Order)) -> Value {
         }
     }
     match (a.0, b.0) {
+        (Told | Teller, x) | (x, Told | Teller)
+            if x.is_handed() || x.is_free() && !x.is_pointer() =>
+        {
+            Told
+        }
         (LowPlain(o), x) | (x, LowPlain(o)) if x.is_free() && !x.is_pointer() => LowPlain(o),
         (Frame(p), Frame(q)) if p.base == q.base => FrameFrom(p.min(q)),
         // Once it comes from further below it may come from anywhere.
@@ -463,6 +478,8 @@ mod tests {
             StaleFrame,
             Id,
             Team,
+            Told,
+            Teller,
             Quotient(S),
             QuotientPlus(S),
             QuotientPick(S),

@@ -2,7 +2,7 @@
 //! does not divide by the number of threads.
 #![cfg(target_arch = "x86_64")]
 
-use hetmp_scan::{divides_freely, scan, Callee, Entry, Image, Pad, Unwind, Why};
+use hetmp_scan::{divides_freely, scan, Callee, Entry, Form, Image, Pad, Unwind, Why};
 use proptest::prelude::*;
 
 const START: u64 = 0x40_0000;
@@ -83,8 +83,8 @@ proptest! {
         let divides = bytes.windows(2).any(|pair| pair[0] == 0xf7);
         let image = Bytes(bytes, pads);
         let started = std::time::Instant::now();
-        let scan = scan(&image, START);
-        let freely = divides_freely(&image, START);
+        let scan = scan(&image, START, Form::Data);
+        let freely = divides_freely(&image, START, Form::Data);
         prop_assert!(freely.is_err() || scan.limit.is_none());
         prop_assert!(started.elapsed() < std::time::Duration::from_secs(20));
         if scan.fits().is_ok() {

@@ -4,16 +4,19 @@
 
 mod support;
 
-use hetmp_scan::{divides_freely, scan, Scan};
-use support::compile;
+use hetmp_scan::{divides_freely, scan, Form, Scan};
+use support::file::{form, File};
+use support::{compile, compile_by, compilers};
 
 fn outlined(source: &str, options: &[&str]) -> Vec<(String, Scan)> {
-    let file = compile(source, options);
+    scans(source, &compile(source, options))
+}
+
+fn scans(source: &str, file: &File) -> Vec<(String, Scan)> {
     let found: Vec<(String, Scan)> = file
         .functions
         .iter()
-        .filter(|(name, _)| name.contains("._omp_fn.") && !name.ends_with(".cold"))
-        .map(|(name, &address)| (name.clone(), scan(&file, address)))
+        .filter_map(|(name, &address)| Some((name.clone(), scan(file, address, form(name)?))))
         .collect();
     assert!(found.len() >= 3, "{source}: only {} regions", found.len());
     found
@@ -21,8 +24,12 @@ fn outlined(source: &str, options: &[&str]) -> Vec<(String, Scan)> {
 
 /// Checks every region.
 fn check(source: &str, options: &[&str]) {
+    judge(source, options, outlined(source, options));
+}
+
+fn judge(source: &str, options: &[&str], scans: Vec<(String, Scan)>) {
     let mut wrong = Vec::new();
-    for (name, scan) in outlined(source, options) {
+    for (name, scan) in scans {
         let fits = scan.fits();
         if name.contains("refused_") {
             // A function that calls itself and gives a number back is given up, as unknown code.
@@ -50,6 +57,24 @@ fn c() {
     for level in LEVELS {
         check("loops.c", &[level]);
         check("loops.c", &[level, "-march=native", "-shared", "-fPIC"]);
+    }
+}
+
+/// The same regions, and clang's own ways: loops that the runtime divides, in chunks, too, and reductions.
+#[test]
+fn c_by_clang() {
+    if !compilers().contains(&"clang-19") {
+        return;
+    }
+    let mut all: Vec<Vec<&str>> = LEVELS.iter().map(|level| vec![*level]).collect();
+    all.push(vec!["-O0", "-g", "-shared", "-fPIC"]);
+    all.push(vec!["-O2", "-march=native", "-shared", "-fPIC"]);
+    all.push(vec!["-O2", "-g", "-fno-omit-frame-pointer"]);
+    for source in ["loops.c", "clang.c"] {
+        for options in &all {
+            let file = compile_by("clang-19", source, options);
+            judge(source, options, scans(source, &file));
+        }
     }
 }
 
@@ -146,8 +171,8 @@ fn divisions_that_are_noticed() {
                 continue;
             }
             seen += 1;
-            let fits = scan(&file, address).fits();
-            let freely = fits.is_ok() && divides_freely(&file, address).is_ok();
+            let fits = scan(&file, address, Form::Data).fits();
+            let freely = fits.is_ok() && divides_freely(&file, address, Form::Data).is_ok();
             let unusual = [
                 "-march=x86-64-v3",
                 "-funroll-loops",
@@ -160,7 +185,7 @@ fn divisions_that_are_noticed() {
             let apart = options != &["-O0"] || !name.contains("scratch");
             let must = usual && apart && name.starts_with("free_");
             if freely && name.starts_with("counts_") || !freely && must {
-                let found = divides_freely(&file, address);
+                let found = divides_freely(&file, address, Form::Data);
                 wrong.push(format!("{options:?} {name}: {found:x?} {fits:x?}"));
             }
         }

@@ -49,6 +49,9 @@ const LEAKS: &[&str] = &[
     "table[me]",
 ];
 
+/// `(me == 0) * 3 + 1` as the end of a loop.
+const FIRST_THREAD_S_LOOP: &str = "leak_32_loop.";
+
 /// Where they end up; `E` is the expression.
 const SINKS: &[(&str, &str)] = &[
     ("store_at", "b[E] = 1;"),
@@ -89,20 +92,29 @@ fn every_leak_is_refused() {
             ));
         }
     }
-    for level in ["-O0", "-O1", "-O2", "-O3"] {
-        let file = support::compile_text("leaks.c", &source, &[level, "-shared", "-fPIC"]);
-        let mut seen = 0;
-        let mut accepted = Vec::new();
-        for (name, &address) in &file.functions {
-            if !name.contains("._omp_fn.") || name.ends_with(".cold") {
-                continue;
+    for compiler in support::compilers() {
+        for level in ["-O0", "-O1", "-O2", "-O3"] {
+            let options = [level, "-shared", "-fPIC"];
+            let file = support::compile_text(compiler, "leaks.c", &source, &options);
+            let mut seen = 0;
+            let mut accepted = Vec::new();
+            for (name, &address) in &file.functions {
+                let Some(form) = support::file::form(name) else {
+                    continue;
+                };
+                seen += 1;
+                // clang makes of this loop one iteration for each thread, and more for the first one, which
+                // every team has.
+                let harmless = compiler != "gcc" && name.starts_with(FIRST_THREAD_S_LOOP);
+                if !harmless && scan(&file, address, form).fits().is_ok() {
+                    accepted.push(name.clone());
+                }
             }
-            seen += 1;
-            if scan(&file, address).fits().is_ok() {
-                accepted.push(name.clone());
-            }
+            assert_eq!(seen, LEAKS.len() * SINKS.len(), "{compiler} {level}");
+            assert!(
+                accepted.is_empty(),
+                "{compiler} {level} accepts {accepted:?}"
+            );
         }
-        assert_eq!(seen, LEAKS.len() * SINKS.len(), "{level}");
-        assert!(accepted.is_empty(), "{level} accepts {accepted:?}");
     }
 }

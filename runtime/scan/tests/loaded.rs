@@ -6,7 +6,7 @@ mod support;
 use std::ffi::CString;
 
 use hetmp_scan::loaded::{object_of, Loaded};
-use hetmp_scan::{scan, Scan, Use};
+use hetmp_scan::{scan, Form, Scan, Use};
 
 /// The same findings at other addresses.
 fn moved(mut scan: Scan, by: u64) -> Scan {
@@ -43,8 +43,12 @@ fn compare(options: &[&str], binding: libc::c_int) {
     let mut regions = 0;
     for (name, address) in &file.functions {
         if name.contains("._omp_fn.") {
-            let here = scan(&loaded, address + base);
-            assert_eq!(here, moved(scan(&file, *address), base), "{name}");
+            let here = scan(&loaded, address + base, Form::Data);
+            assert_eq!(
+                here,
+                moved(scan(&file, *address, Form::Data), base),
+                "{name}"
+            );
             regions += 1;
         }
     }

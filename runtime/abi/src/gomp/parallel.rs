@@ -5,7 +5,7 @@ use crate::entry::entries;
 use core::ptr::null;
 use hetmp_omp::cancel::{self, Construct};
 use hetmp_omp::icv::ProcBind;
-use hetmp_omp::team::{self, resolve_num_threads, Outlined, Region};
+use hetmp_omp::team::{self, resolve_num_threads, Form, Outlined, Region};
 use hetmp_omp::Thread;
 use libc::{c_int, c_uint, c_void};
 
@@ -40,6 +40,7 @@ pub(super) fn region(
         entry: f,
         data,
         code: f as usize,
+        form: Form::Data,
         nthreads: resolve_num_threads(th, num_threads, 0),
         asked: num_threads,
         bind: bind_of(flags),

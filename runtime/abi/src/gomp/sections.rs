@@ -3,7 +3,7 @@
 use super::reduction::{extras, Workshare};
 use crate::entry::entries;
 use core::ptr::null;
-use hetmp_omp::team::{resolve_num_threads, Outlined, Region};
+use hetmp_omp::team::{resolve_num_threads, Form, Outlined, Region};
 use hetmp_omp::{loops, sections, Thread};
 use libc::{c_uint, c_void};
 
@@ -18,6 +18,7 @@ fn region(
         entry: f,
         data,
         code: f as usize,
+        form: Form::Data,
         // With dynamic adjustment, more threads than sections are of no use.
         nthreads: resolve_num_threads(th, num_threads, count),
         asked: num_threads,

@@ -8,7 +8,7 @@ use hetmp_core::report;
 use hetmp_omp::ahead::Strict;
 use hetmp_omp::cancel::{self, Construct};
 use hetmp_omp::icv::ProcBind;
-use hetmp_omp::team::{self, resolve_num_threads, Region};
+use hetmp_omp::team::{self, resolve_num_threads, Form, Region};
 use hetmp_omp::{ahead, query, Thread};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
@@ -175,6 +175,7 @@ unsafe fn parallel(fork: &Fork, threads: Option<u32>) {
         entry: run,
         data: core::ptr::from_ref(fork).cast_mut().cast(),
         code: fork.code(),
+        form: Form::Numbers,
         nthreads,
         asked: threads.unwrap_or(asked),
         bind,

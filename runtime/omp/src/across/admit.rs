@@ -3,7 +3,7 @@
 use core::cell::RefCell;
 use hetmp_core::report;
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{scan, Callee, Entry, Image, Scan, Unwind, Why};
+use hetmp_scan::{scan, Callee, Entry, Form, Image, Scan, Unwind, Why};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -163,6 +163,10 @@ const HARMLESS_BEGINNINGS: &[&str] = &[
 
 /// Does a function of the OpenMP runtime do across nodes what it says?
 fn works(name: &str) -> bool {
+    // What clang's regions are called with lies in the origin's runtime.
+    if name.starts_with("__kmpc_") {
+        return false;
+    }
     let name = name.strip_suffix("_8_").unwrap_or(name);
     let name = name.strip_suffix('_').unwrap_or(name);
     match Entry::of_name(name) {
@@ -174,6 +178,7 @@ fn works(name: &str) -> bool {
             | Entry::CopyPrivate
             | Entry::Critical
             | Entry::Atomic
+            | Entry::AtomicEnd
             | Entry::Time,
         ) => true,
         // Nestable locks belong to a task, whose address is another node's, too.
@@ -216,6 +221,7 @@ fn may_work(entry: Entry) -> bool {
             | Entry::CopyPrivate
             | Entry::Critical
             | Entry::Atomic
+            | Entry::AtomicEnd
             | Entry::Time
             | Entry::Lock
             | Entry::LoopDispatch
@@ -326,7 +332,7 @@ fn judge(code: usize) -> (Result<(), String>, bool) {
         object: &object,
         names: RefCell::new(Vec::new()),
     };
-    let found = scan(&noting, code as u64);
+    let found = scan(&noting, code as u64, Form::Data);
     // A counter that all threads share counts across nodes, too.
     let limit = found.limit.filter(|why| *why != Why::Counter);
     let keeps = object.object().has_tls

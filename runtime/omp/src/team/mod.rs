@@ -15,4 +15,4 @@ mod worker;
 
 pub use members::{Member, Outlined, Team};
 pub use placement::{close, close_alone, open, open_alone, parallel};
-pub use region::{barrier, resolve_num_threads, Prepare, Region};
+pub use region::{barrier, resolve_num_threads, Form, Prepare, Region};

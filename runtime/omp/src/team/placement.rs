@@ -7,7 +7,7 @@
 use crate::across;
 use crate::icv::ProcBind;
 use crate::init;
-use crate::team::region::{fork, join, ordinary, Prepare, Region};
+use crate::team::region::{fork, join, ordinary, Form, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::{modes, ways};
 
@@ -83,6 +83,7 @@ pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
         entry: nothing,
         data: core::ptr::null_mut(),
         code: 0,
+        form: Form::default(),
         nthreads: 1,
         asked: 1,
         bind,

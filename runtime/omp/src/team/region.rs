@@ -21,6 +21,7 @@ use crate::unlike::{nodes, place};
 use crate::worksharing::work::Work;
 use hetmp_core::park::Policy;
 use hetmp_core::sync::Ordering;
+pub use hetmp_scan::Form;
 
 /// Prepares the worksharing construct that a combined construct starts in.
 pub type Prepare<'a> = &'a mut dyn FnMut(&Team, &Work);
@@ -36,6 +37,8 @@ pub struct Region {
     /// Address of the function that the compiler outlined: tells this region of the program from
     /// others, in reports, profiles and traces, and is what is read to find out what the region does.
     pub code: usize,
+    /// What that function is called with.
+    pub form: Form,
     /// Number of threads, resolved.
     pub nthreads: u32,
     /// The `num_threads` clause, 0 for none.

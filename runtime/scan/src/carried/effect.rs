@@ -94,7 +94,12 @@ impl Function<'_> {
             .collect()
     }
 
-    pub(super) fn call(&mut self, callee: &Callee, known: &BTreeMap<u64, Interface>) -> Effect {
+    pub(super) fn call(
+        &mut self,
+        at: u64,
+        callee: &Callee,
+        known: &BTreeMap<u64, Interface>,
+    ) -> Effect {
         let mut effect = Effect {
             fresh: SOME | OWN,
             ..Effect::default()
@@ -106,6 +111,15 @@ impl Function<'_> {
                 effect.returns();
                 if *entry == Entry::ThreadNumber {
                     effect.fresh |= BOUND;
+                }
+                // The loop's variables; see `Frame::divided`.
+                for place in self.frame.divided.get(&at).copied().into_iter().flatten() {
+                    let words = self.words_of(place, 4);
+                    if words == [POINTED] {
+                        effect.may.extend(words);
+                    } else {
+                        effect.kills.extend(words);
+                    }
                 }
                 sees_frame &= *entry == Entry::CopyPrivate;
             }

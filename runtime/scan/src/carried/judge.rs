@@ -124,6 +124,11 @@ fn may_be_done_by_each(callee: &Callee) -> bool {
                 | Entry::Sections
                 | Entry::LoopDispatch
                 | Entry::Time
+                | Entry::Atomic
+                | Entry::AtomicEnd
+                | Entry::StaticLoop
+                | Entry::ProcessNumber
+                | Entry::Mark
         ),
         Callee::Named(name) => entry::takes_no_integers(name) || entry::never_returns(name),
         Callee::Inside(_) | Callee::Unknown => false,

@@ -46,9 +46,11 @@ use iced_x86::{InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 pub(crate) use interface::Interface;
 
+use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::{Graph, Next};
 use crate::state::ARGUMENTS;
+use crate::{Callee, Form};
 use effect::{is_exchange, operand, Effect};
 use levels::{Facts, Level};
 use steps::Kind;
@@ -104,6 +106,7 @@ struct Function<'a> {
     inner: bool,
     /// Where the end of a chunk is computed, if all are of the same loop.
     ends: BTreeSet<usize>,
+    form: Form,
 }
 
 /// Whether the function's results are the same however its loops are divided;
@@ -114,6 +117,7 @@ pub(crate) fn check(
     (splits, ends): (&BTreeSet<u64>, &BTreeSet<u64>),
     known: &BTreeMap<u64, Interface>,
     inner: bool,
+    form: Form,
     factory: &mut InstructionInfoFactory,
 ) -> Result<(), u64> {
     let first = graph.nodes.keys().next().copied().unwrap_or(0);
@@ -127,6 +131,8 @@ pub(crate) fn check(
     if splits.len() == 1 {
         function.ends = ends;
     }
+    function.form = form;
+    function.alone();
     let facts = Facts {
         bounds: function.flow(&splits, &[])?,
         live: function.live(),
@@ -162,6 +168,7 @@ impl<'a> Function<'a> {
             locations: WORDS,
             inner,
             ends: BTreeSet::new(),
+            form: Form::Data,
             at,
         };
         let instructions = || graph.nodes.values().map(|node| &node.instruction);
@@ -184,7 +191,9 @@ impl<'a> Function<'a> {
             let address = function.at[index];
             let node = &graph.nodes[&address];
             let effect = match &node.next {
-                Next::Call { callee, .. } | Next::TailCall(callee) => function.call(callee, known),
+                Next::Call { callee, .. } | Next::TailCall(callee) => {
+                    function.call(address, callee, known)
+                }
                 _ => function.plain(&node.instruction, &targets, factory),
             };
             function.effects.push(effect);
@@ -321,12 +330,51 @@ impl<'a> Function<'a> {
         self.at.binary_search(&self.graph.entry).ok()
     }
 
-    /// The marks at the function's entry: what callers hand over. An outlined
-    /// function gets one pointer.
+    /// What lies between the beginning and the end of an atomic block is atomic: threads add their parts there.
+    fn alone(&mut self) {
+        let kind = |index: usize| match self.next(index) {
+            Next::Call {
+                callee: Callee::Runtime(entry),
+                ..
+            } => Some(*entry),
+            _ => None,
+        };
+        let ends = (0..self.at.len()).filter(|&index| kind(index) == Some(Entry::AtomicEnd));
+        let mut open: Vec<usize> = ends.collect();
+        let mut inside = BTreeSet::new();
+        while let Some(index) = open.pop() {
+            for &from in &self.predecessors[index] {
+                if kind(from) != Some(Entry::Atomic) && inside.insert(from) {
+                    open.push(from);
+                }
+            }
+        }
+        if self.entry().is_some_and(|entry| inside.contains(&entry)) {
+            // An end without a beginning.
+            return;
+        }
+        for index in inside {
+            let effect = &mut self.effects[index];
+            effect.loads_outside = false;
+            effect.atomic = effect.stores_outside;
+        }
+    }
+
+    /// The marks at the function's entry: what callers hand over. gcc's outlined
+    /// functions get one pointer, clang's a word for each variable.
     fn arguments(&self) -> Vec<Mark> {
         let something = SET | SOME | OWN;
         let mut marks = vec![0; self.locations];
         marks[ARGUMENTS[0]] = something;
+        if self.form == Form::Numbers {
+            for register in ARGUMENTS {
+                marks[register] = something;
+            }
+            // Behind the return address.
+            for (_, &location) in self.words.range((0, 2)..(1, i64::MIN)) {
+                marks[location] = something;
+            }
+        }
         if self.inner {
             marks[..POINTED].fill(something);
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hetmp_scan::elf::{Memory, Segment, Tables};
-use hetmp_scan::{Callee, Image, Unwind, Why};
+use hetmp_scan::{Callee, Form, Image, Unwind, Why};
 use object::{Object, ObjectSymbol};
 
 /// The segments of a file at its own addresses.
@@ -122,4 +122,19 @@ pub(crate) fn outlined(file: &File) -> Vec<u64> {
         }
     }
     found.into_iter().collect()
+}
+
+/// In which form a compiler outlined the function of this name, if one did.
+#[allow(dead_code, reason = "each test uses what it needs of this file")]
+pub(crate) fn form(name: &str) -> Option<Form> {
+    if name.contains("._omp_fn.") && !name.ends_with(".cold") {
+        return Some(Form::Data);
+    }
+    // Of several in a function clang numbers all but the first.
+    let (_, rest) = name.split_once(".omp_outlined")?;
+    let number = rest.strip_prefix('.').unwrap_or(rest);
+    number
+        .chars()
+        .all(|c| c.is_ascii_digit())
+        .then_some(Form::Numbers)
 }

@@ -13,30 +13,55 @@ pub(crate) fn compile(source: &str, options: &[&str]) -> File {
     compile_to(source, options).1
 }
 
+/// The compilers of C that the tests know, as far as they are installed: gcc always.
+#[allow(dead_code, reason = "each test uses what it needs of this file")]
+pub(crate) fn compilers() -> Vec<&'static str> {
+    let mut all = vec!["gcc"];
+    let found = Command::new("clang-19").arg("--version").output();
+    if found.is_ok_and(|result| result.status.success()) {
+        all.push("clang-19");
+    } else {
+        println!("skipped for clang-19: not installed");
+    }
+    all
+}
+
+/// Compiles a program of `tests/programs` by this compiler and reads the result.
+#[allow(dead_code, reason = "each test uses what it needs of this file")]
+pub(crate) fn compile_by(compiler: &str, source: &str, options: &[&str]) -> File {
+    compile_file(Some(compiler), &program(source), options).1
+}
+
 /// Compiles a program that a test made up.
 #[allow(dead_code, reason = "each test uses what it needs of this file")]
-pub(crate) fn compile_text(name: &str, text: &str, options: &[&str]) -> File {
+pub(crate) fn compile_text(compiler: &str, name: &str, text: &str, options: &[&str]) -> File {
     let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&source, text).expect("the program can be written");
-    compile_file(&source, options).1
+    compile_file(Some(compiler), &source, options).1
 }
 
 /// The same, with the path of the result.
 #[allow(dead_code, reason = "each test uses what it needs of this file")]
 pub(crate) fn compile_to(source: &str, options: &[&str]) -> (PathBuf, File) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/programs")
-        .join(source);
-    compile_file(&source, options)
+    compile_file(None, &program(source), options)
 }
 
-fn compile_file(source: &Path, options: &[&str]) -> (PathBuf, File) {
-    let compiler = match source.extension().and_then(|e| e.to_str()) {
+fn program(source: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/programs")
+        .join(source)
+}
+
+/// By `compiler`, or by gcc's for the source's language.
+fn compile_file(compiler: Option<&str>, source: &Path, options: &[&str]) -> (PathBuf, File) {
+    let gcc = match source.extension().and_then(|e| e.to_str()) {
         Some("f90") => "gfortran",
         Some("cc") => "g++",
         _ => "gcc",
     };
+    let compiler = compiler.unwrap_or(gcc);
     let mut name = source.file_name().unwrap().to_string_lossy().into_owned();
+    name.push_str(compiler);
     for option in options {
         name.push_str(option);
     }

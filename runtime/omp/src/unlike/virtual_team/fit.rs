@@ -2,7 +2,7 @@
 
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{divides_freely, scan, Calls, Entry, Scan, Use};
+use hetmp_scan::{divides_freely, scan, Calls, Entry, Form, Scan, Use};
 
 /// What is known about an outlined function from its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,29 +32,29 @@ impl Fit {
         }
     }
 
-    /// Finds out about the function at `address`, whose fit this is, what it takes to divide it
+    /// Finds out about the function at `address`, whose fit and form this is, what it takes to divide it
     /// into more pieces than the program asked for.
-    pub(super) fn look_at_division(&mut self, address: usize) {
+    pub(super) fn look_at_division(&mut self, address: usize, form: Form) {
         if self.divides_freely.is_none() {
             // Nothing of the rest is in question without this.
             let free = self.any_size.is_ok()
                 && Loaded::at(address as u64)
-                    .is_some_and(|object| divides_freely(&object, address as u64).is_ok());
+                    .is_some_and(|object| divides_freely(&object, address as u64, form).is_ok());
             self.divides_freely = Some(free);
         }
     }
 }
 
-/// Reads the outlined function at `address`.
-pub(super) fn of(address: usize) -> Fit {
-    hetmp_core::aside::run(|| read(address))
+/// Reads the function at `address`, which a compiler outlined in this `form`.
+pub(super) fn of(address: usize, form: Form) -> Fit {
+    hetmp_core::aside::run(|| read(address, form))
 }
 
-fn read(address: usize) -> Fit {
+fn read(address: usize, form: Form) -> Fit {
     let Some(object) = Loaded::at(address as u64) else {
         return Fit::never(Guard::Unscanned);
     };
-    let scan = scan(&object, address as u64);
+    let scan = scan(&object, address as u64, form);
     if shares_thread_local(&scan, object.object().has_tls) {
         return Fit::never(Guard::ThreadLocal);
     }
@@ -140,8 +140,12 @@ fn waits_for_nobody(calls: &Calls) -> bool {
                 | Entry::Single
                 | Entry::Critical
                 | Entry::Atomic
+                | Entry::AtomicEnd
                 | Entry::Allocate
                 | Entry::Time
+                | Entry::StaticLoop
+                | Entry::ProcessNumber
+                | Entry::Mark
         )
     })
 }

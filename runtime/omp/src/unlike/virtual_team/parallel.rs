@@ -454,7 +454,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     let address = region.code;
     // Does the program count on that number of threads?
     let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
-    let known = regions::of(address, region.nthreads, asked);
+    let known = regions::of(region, asked);
     let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
     match known.fit.never {
         // A virtual team is no use to it, but no harm either.
@@ -624,6 +624,7 @@ unsafe fn run_virtual(
         entry: VirtualTeam::run,
         data: core::ptr::from_ref(team).cast_mut().cast(),
         code: region.code,
+        form: region.form,
         nthreads: runners,
         asked: region.asked,
         bind: region.bind,

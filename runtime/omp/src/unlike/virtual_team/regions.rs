@@ -6,6 +6,7 @@
 use super::fit::{self, Fit};
 use super::job::{Expanded, Outcome};
 use super::lever::Guard;
+use crate::team::region::Region;
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_sched::gain::{Gain, Run, Way};
 use std::collections::BTreeMap;
@@ -173,9 +174,10 @@ fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
     REGIONS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// What is known about the outlined function at `address` as a team of `threads`; its code is read
-/// when it is first met. `asked`: the program asked for that many.
-pub(super) fn of(address: usize, threads: u32, asked: bool) -> Knowledge {
+/// What is known about `region` at its number of threads; its code is read when it is first met. `asked`: the
+/// program asked for that many.
+pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
+    let (address, threads) = (region.code, region.nthreads);
     if unloaded() {
         // Another object's code may be at an address that is known.
         lock().clear();
@@ -186,9 +188,9 @@ pub(super) fn of(address: usize, threads: u32, asked: bool) -> Knowledge {
     }
     super::exceptions::look_again();
     // Not under the lock: it reads the program's files and takes a while.
-    let mut fit = known.map_or_else(|| fit::of(address), |k| k.fit);
+    let mut fit = known.map_or_else(|| fit::of(address, region.form), |k| k.fit);
     if asked {
-        fit.look_at_division(address);
+        fit.look_at_division(address, region.form);
     }
     let mut regions = lock();
     let region = regions
