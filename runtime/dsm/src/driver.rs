@@ -29,6 +29,8 @@ const PAGES: u32 = 0;
 /// Enough for all that can be under way to one node: a few messages for each of its threads.
 const MESSAGES: usize = 4096;
 const DEPTH: usize = 1024;
+/// Bytes of stack of a thread that serves pages.
+pub(crate) const STACK: usize = 2 << 20;
 /// Pages that a first touch opens.
 const TOUCHED: u64 = 16;
 /// The shortest hold, and its random part, nanoseconds.
@@ -222,8 +224,11 @@ pub unsafe fn start(
         leaving: AtomicBool::new(false),
     }));
     let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
+        // With a size, the library does not look for one in the environment: the program's variable `environ` may lie
+        // among the shared pages, whose faults nobody serves yet.
         std::thread::Builder::new()
             .name(name.to_owned())
+            .stack_size(STACK)
             .spawn(body)
             .map(|_| ())
             .map_err(|e| format!("thread of node {me}: {e}"))

@@ -444,6 +444,7 @@ pub fn start(driver: &'static Driver) -> Result<&'static Together, String> {
     }));
     std::thread::Builder::new()
         .name("hetmp-dsm-agent".to_owned())
+        .stack_size(crate::driver::STACK)
         .spawn(|| together.serve())
         .map_err(|e| format!("thread of node {}: {e}", driver.me()))?;
     Ok(together)
