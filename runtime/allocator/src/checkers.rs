@@ -1,9 +1,6 @@
 //! Does a memory checker watch this process? Then blocks come from the program's malloc, which the checker knows: it sees
 //! each block of the runtime, and what is wrong with its use, as before.
 
-#[cfg(target_arch = "x86_64")]
-core::arch::global_asm!(".weak __asan_init");
-
 /// Under valgrind, or in a program that was compiled for the address sanitizer.
 #[cold]
 pub(super) fn watch() -> bool {
@@ -35,9 +32,11 @@ fn is_under_valgrind() -> bool {
 #[cfg(target_arch = "x86_64")]
 fn has_address_sanitizer() -> bool {
     let at: usize;
+    // A symbol is weak for one object file. The compiler divides a crate into several: the word stands beside the use.
     // SAFETY: reads the table entry of the weak symbol, which is 0 where nothing defines the symbol.
     unsafe {
         core::arch::asm!(
+            ".weak __asan_init",
             "mov {at}, qword ptr [rip + __asan_init@GOTPCREL]",
             at = out(reg) at,
             options(nostack, readonly, preserves_flags),
