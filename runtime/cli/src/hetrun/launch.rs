@@ -22,8 +22,9 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_millis(1000);
 /// How long, after somebody asked for the end by a signal and a process followed, the others have.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// How long a connection's end may come before that of its process.
-const AGAIN: Duration = Duration::from_millis(500);
+/// How long a connection's end may come before that of its process. The kernel closes the files of a killed process first;
+/// on a machine with ten times the load of its cores, more than half a second was seen to pass until its end.
+const AGAIN: Duration = Duration::from_secs(3);
 /// How long output may go on after the processes' ends, from what they left behind.
 const DRAIN: Duration = Duration::from_millis(1000);
 
