@@ -211,7 +211,12 @@ impl Driver {
                     }
                 }
                 Look::Nothing => break,
-                Look::Gone => {
+                Look::Left => {
+                    self.link(peer).cut();
+                    self.rank.leave(peer);
+                    break;
+                }
+                Look::Broken => {
                     self.lose(peer);
                     break;
                 }
@@ -250,7 +255,7 @@ impl Driver {
         self.post.ring();
         for peer in self.post.lost() {
             if (peer as usize) < self.links.len() && peer != here.rank {
-                self.lose(peer);
+                self.miss(peer);
                 worked = true;
             }
         }
@@ -307,15 +312,25 @@ impl Driver {
         })
     }
 
+    /// The peer cannot be reached any more. What it has written before stands; if that does not end with its leave, runs
+    /// that need it fail.
+    pub(crate) fn miss(&mut self, peer: u32) {
+        while self.take(peer) {}
+        if !self.link(peer).gone {
+            self.lose(peer);
+        }
+    }
+
     /// The peer is gone: runs that need it fail.
-    pub(crate) fn lose(&mut self, peer: u32) {
+    fn lose(&mut self, peer: u32) {
         self.link(peer).cut();
         self.rank.lose(peer);
     }
 
     /// Peers that runs still need.
     pub(crate) fn needed(&self) -> Vec<u32> {
-        let needed = |p: &u32| self.rank.needs(*p);
+        let here = |p: &u32| self.links[*p as usize].as_ref().is_some_and(|l| !l.gone);
+        let needed = |p: &u32| here(p) && self.rank.needs(*p);
         self.known.iter().copied().filter(needed).collect()
     }
 

@@ -162,8 +162,10 @@ pub(crate) enum Look {
         /// Position.
         next: u64,
     },
-    /// The peer has left the job, or has written what no peer writes.
-    Gone,
+    /// The peer has left the job.
+    Left,
+    /// The peer has written what no peer writes.
+    Broken,
 }
 
 impl Link {
@@ -198,9 +200,9 @@ impl Link {
             unsafe { ring.wrapping_add(at).cast::<u64>().read_volatile() }
         };
         match ring::find(self.read, said & !LEFT, word) {
-            Found::Nothing if said & LEFT != 0 => Look::Gone,
+            Found::Nothing if said & LEFT != 0 => Look::Left,
             Found::Nothing => Look::Nothing,
-            Found::Broken => Look::Gone,
+            Found::Broken => Look::Broken,
             Found::Record { at, len, next } => Look::Packet {
                 at: ring.wrapping_add(at),
                 len,

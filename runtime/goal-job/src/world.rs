@@ -553,7 +553,7 @@ impl World {
             // SAFETY: a peer's segment, which stays mapped.
             let pid = unsafe { link::process(base) };
             if pid != 0 && self.has_died(peer, pid) {
-                self.lock().lose(peer);
+                self.lock().miss(peer);
             }
         }
     }

@@ -19,6 +19,10 @@
 //! tells the peers that it still needed ([`Packet::Abort`]): their parts of the same run fail, too, and nobody waits
 //! for ever.
 //!
+//! # A peer that leaves
+//! does so after the last run that it has a part in, which may be before others begin theirs. What it has sent stands, and
+//! a receive finds it; a receive that finds nothing, and a send to the peer, fail when they begin ([`Rank::leave`]).
+//!
 //! # Order of runs
 //! Ranks begin the runs of one context in the same order (as MPI demands of collectives); the n-th run here talks to the
 //! n-th run there. So runs of one schedule may overlap each other in time.
@@ -292,6 +296,8 @@ pub struct Rank {
     near: Vec<Peer>,
     far: HashMap<u32, Peer>,
     lost: HashSet<u32>,
+    /// Peers that send and take nothing more. What they sent before stands: a run that begins later may live of it.
+    left: HashSet<u32>,
     offered: HashMap<u32, Offered>,
     promised: HashMap<u32, Promised>,
     next_ticket: u32,
@@ -337,6 +343,7 @@ impl Rank {
             near: Vec::new(),
             far: HashMap::default(),
             lost: HashSet::default(),
+            left: HashSet::default(),
             offered: HashMap::default(),
             promised: HashMap::default(),
             next_ticket: 0,

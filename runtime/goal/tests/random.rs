@@ -507,3 +507,70 @@ fn long_chains_to_oneself_need_no_stack() {
         .unwrap();
     assert_eq!(rank.state(handle), Some(State::Done));
 }
+
+/// A send of eight bytes to rank 1, and the receive there behind `nanoseconds` of computing.
+fn one_message(nanoseconds: u64) -> [Arc<Schedule>; 2] {
+    let mut a = Graph::new(0, 2).unwrap();
+    let mut b = Graph::new(1, 2).unwrap();
+    let (from, into) = (vec![Buffer::void(8)], vec![Buffer::void(8)]);
+    let (to, tag) = (1, 0);
+    a.add(Work::Send { to, tag, from }).unwrap();
+    let busy = b.add(Work::Calc { nanoseconds }).unwrap();
+    let from = 0;
+    let received = b.add(Work::Recv { from, tag, into }).unwrap();
+    b.requires(received, busy).unwrap();
+    [a, b].map(|g| Arc::new(g.compile().unwrap()))
+}
+
+/// A rank may have done its part of a run and leave before another one begins its own.
+#[test]
+fn what_a_peer_sent_before_it_left_stands() {
+    for (nanoseconds, begins_before) in [(0, false), (0, true), (50, false), (50, true)] {
+        let mut net = Network::new(2, Limits::default(), 4);
+        let [a, b] = one_message(nanoseconds);
+        let done = net.start(&a, 0, Box::new(Owned::default())).unwrap();
+        assert_eq!(net.rank(0).state(done), Some(State::Done));
+        let begin = |net: &mut Network| net.start(&b, 0, Box::new(Owned::default())).unwrap();
+        let before = begins_before.then(|| begin(&mut net));
+        // One step delivers the message; the time of the computing comes after the peer's leave.
+        assert!(net.step());
+        net.rank(1).leave(0);
+        let run = before.unwrap_or_else(|| begin(&mut net));
+        net.run();
+        assert_eq!(net.rank(1).state(run), Some(State::Done));
+    }
+}
+
+#[test]
+fn what_a_peer_did_not_send_before_it_left_fails() {
+    let lost = |peer| Some(State::Failed(Failure::PeerLost { peer }));
+    for (nanoseconds, begins_before) in [(0, false), (0, true), (50, false), (50, true)] {
+        let mut net = Network::new(2, Limits::default(), 4);
+        let [a, b] = one_message(nanoseconds);
+        let begin = |net: &mut Network| net.start(&b, 0, Box::new(Owned::default())).unwrap();
+        let before = begins_before.then(|| begin(&mut net));
+        net.rank(1).leave(0);
+        let run = before.unwrap_or_else(|| begin(&mut net));
+        net.run();
+        assert_eq!(net.rank(1).state(run), lost(0));
+        // A send to one that has left, short or long.
+        net.rank(0).leave(1);
+        let send = net.start(&a, 0, Box::new(Owned::default())).unwrap();
+        assert_eq!(net.rank(0).state(send), lost(1));
+    }
+    // An offer cannot be taken up any more, and one that was made is not.
+    let eager = 0;
+    let limits = Limits {
+        eager,
+        ..Limits::default()
+    };
+    let mut net = Network::new(2, limits, 4);
+    let [a, b] = one_message(0);
+    let offered = net.start(&a, 0, Box::new(Owned::default())).unwrap();
+    assert!(net.step());
+    net.rank(1).leave(0);
+    let run = net.start(&b, 0, Box::new(Owned::default())).unwrap();
+    assert_eq!(net.rank(1).state(run), lost(0));
+    net.rank(0).leave(1);
+    assert_eq!(net.rank(0).state(offered), lost(1));
+}

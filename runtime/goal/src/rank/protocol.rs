@@ -32,7 +32,7 @@ impl Rank {
 
     /// A packet of `from`.
     pub fn packet<P: AsRef<[u8]>>(&mut self, from: u32, packet: Packet<P>) {
-        if from >= self.ranks || from == self.me || self.lost.contains(&from) {
+        if from >= self.ranks || from == self.me || self.is_gone(from) {
             self.counts.bad_packets += 1;
             return;
         }
@@ -81,11 +81,52 @@ impl Rank {
         for run in ended {
             self.fail(run, Failure::PeerLost { peer });
         }
+        self.aborted.retain(|_, from| *from != peer);
+        self.forget_way_to(peer);
+    }
+
+    /// The peer has left the job, behind everything that it sent: runs that wait for more of it fail, and those that have
+    /// what they need of it go on.
+    pub fn leave(&mut self, peer: u32) {
+        if self.lost.contains(&peer) || !self.left.insert(peer) {
+            return;
+        }
+        let ended: Vec<RunId> = self
+            .runs
+            .iter()
+            .filter(|(id, r)| r.state == State::Running && self.is_waiting(*id, peer))
+            .map(|(id, _)| id)
+            .collect();
+        for run in ended {
+            self.fail(run, Failure::PeerLost { peer });
+        }
+        self.forget_way_to(peer);
+    }
+
+    /// Whether operations of a run that have begun wait for the peer.
+    fn is_waiting(&self, id: RunId, peer: u32) -> bool {
+        self.matching.waits_for(id, peer)
+            || self.offered.values().any(|o| (o.run, o.to) == (id, peer))
+            || self.streams.iter().any(|s| (s.run, s.to) == (id, peer))
+            || self
+                .promised
+                .values()
+                .any(|p| (p.run, p.from) == (id, peer))
+    }
+
+    /// Nothing goes to the peer any more.
+    fn forget_way_to(&mut self, peer: u32) {
         self.offered.retain(|_, o| o.to != peer);
         self.promised.retain(|_, p| p.from != peer);
-        self.aborted.retain(|_, from| *from != peer);
         self.out.retain(|(to, _)| *to != peer);
         self.streams.retain(|s| s.to != peer);
+    }
+
+    /// Whether nothing goes to the peer and comes from it any more.
+    #[inline]
+    pub(super) fn is_gone(&self, peer: u32) -> bool {
+        let some = !self.left.is_empty() || !self.lost.is_empty();
+        some && (self.left.contains(&peer) || self.lost.contains(&peer))
     }
 
     #[inline]
@@ -140,6 +181,10 @@ impl Rank {
             self.message(label, payload);
             return true;
         }
+        if self.is_gone(to) {
+            self.fail(id, Failure::PeerLost { peer: to });
+            return false;
+        }
         if bytes <= self.limits.eager && self.peer(to).credits > 0 {
             self.peer(to).credits -= 1;
             self.counts.eager += 1;
@@ -183,11 +228,16 @@ impl Rank {
         };
         let (key, posted) = ((from, run.label(tag)), Posted { run: id, place });
         match self.matching.receive(key, posted) {
-            None => false,
             Some(Early::Whole(payload)) => {
                 self.taken(from);
                 self.deliver(from, posted, &payload)
             }
+            // The offer of one that is gone cannot be taken up.
+            None | Some(Early::Offered { .. }) if self.is_gone(from) => {
+                self.fail(id, Failure::PeerLost { peer: from });
+                false
+            }
+            None => false,
             Some(Early::Offered { bytes, ticket }) => {
                 self.peer(from).offers -= 1;
                 let room = total(into).unwrap_or(0);
@@ -247,7 +297,7 @@ impl Rank {
     /// A receive took an eager message of `from`, or nobody will: the sender gets its credit back, together with
     /// others.
     pub(super) fn taken(&mut self, from: u32) {
-        if from == self.me {
+        if from == self.me || self.is_gone(from) {
             return;
         }
         let batch = (self.limits.credits / 4).max(1);

@@ -189,11 +189,8 @@ impl Rank {
         let (context, sequence) = (run.context, run.sequence);
         // Peers of this run would wait for ever.
         let peers = run.counters.schedule().peers();
-        let told: Vec<u32> = peers
-            .iter()
-            .copied()
-            .filter(|p| *p != self.me && run.needs(*p) && !self.lost.contains(p))
-            .collect();
+        let mut told: Vec<u32> = peers.iter().copied().filter(|p| run.needs(*p)).collect();
+        told.retain(|p| *p != self.me && !self.is_gone(*p));
         for peer in told {
             self.out
                 .push_back((peer, Packet::Abort { context, sequence }));
