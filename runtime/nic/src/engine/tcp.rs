@@ -1,12 +1,16 @@
 //! Ranks in processes of their own, a stream between every two of them.
 //!
-//! [`frame`] says what goes over a stream, [`connect`] makes the streams, `port` is the state machine, `target` executes
-//! what arrives, `wires` are the sockets around them, and `drive` says who works on them: a thread of the engine, or an
-//! initiator that waits.
+//! [`frame`] says what goes over a stream, and [`connect`] makes the streams. `port` is the state machine of a rank; below it
+//! lie what it keeps for a peer (`peer`) and for an operation (`operation`), the way past the stream (`direct`), and the
+//! execution of what arrives (`target`). `wires` are the sockets around a port. `drive` says who works on them: a thread of
+//! the engine, or an initiator that waits.
 
 pub mod connect;
+pub(super) mod direct;
 pub(super) mod drive;
 pub mod frame;
+mod operation;
+mod peer;
 pub(super) mod port;
 mod target;
 pub(super) mod wires;
@@ -14,9 +18,10 @@ pub(super) mod wires;
 use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
 use crate::queue_pair::Initiator;
 use core::sync::atomic::Ordering;
+use direct::StreamOnly;
 use drive::Shared;
 use hetmp_core::thread;
-use port::{Port, StreamOnly};
+use port::Port;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd as _;

@@ -9,7 +9,7 @@ use super::abi::{
 };
 use super::endpoint::{Endpoint, Posted, Region};
 use crate::descriptor::{Descriptor, Failure, Key, Source, Status, Work};
-use crate::engine::tcp::port::{Begun, Direct, Kept};
+use crate::engine::tcp::direct::{Begun, Direct, Kept};
 use crate::engine::{with_source, TemplateKeys};
 use crate::execute::LocalPart;
 use core::ffi::c_void;

@@ -1,8 +1,11 @@
 //! Two ports without sockets: any cutting of their bytes, hostile bytes, a lost peer.
 
 use super::*;
-use crate::descriptor::{Completion, Key, Local, Remote, SignalOp, Source};
-use crate::engine::tcp::frame::NoFrame;
+use crate::descriptor::{
+    Completion, Descriptor, Key, Local, Remote, SignalOp, Source, Status, Work,
+};
+use crate::engine::tcp::direct::StreamOnly;
+use crate::engine::tcp::frame::{Decoder, Header, NoFrame};
 use crate::engine::{ends, Sizes, TemplateKeys};
 use crate::keys::{Memory, Rights};
 use crate::queue_pair::Initiator;
@@ -12,7 +15,7 @@ use proptest::prelude::*;
 const HEAP: usize = 4096;
 
 struct End {
-    port: Port,
+    port: Port<StreamOnly>,
     initiator: Initiator,
     heap: Box<[u64; HEAP / 8]>,
     key: Key,

@@ -1,5 +1,6 @@
 //! The sockets of one rank around its [`Port`].
 
+use super::direct::StreamOnly;
 use super::drive;
 use super::port::Port;
 use super::Vanished;
@@ -49,7 +50,7 @@ impl Watch {
 }
 
 pub(super) struct Wires {
-    pub(super) port: Port,
+    pub(super) port: Port<StreamOnly>,
     streams: Vec<Option<TcpStream>>,
     ready: Watch,
     vanished: Option<Vanished>,
@@ -89,7 +90,7 @@ fn is_silent(stream: &TcpStream, ms: u32) -> bool {
 }
 
 impl Wires {
-    pub(super) fn new(port: Port, streams: Vec<Option<TcpStream>>) -> Wires {
+    pub(super) fn new(port: Port<StreamOnly>, streams: Vec<Option<TcpStream>>) -> Wires {
         Wires {
             port,
             streams,
