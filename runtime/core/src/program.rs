@@ -95,7 +95,8 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
     if info.dlpi_phdr.is_null() {
         return tables;
     }
-    // SAFETY: the record's program headers, by the caller's promise.
+    // SAFETY: `visit` hands in the loader's record of an object that stays loaded while the loader calls back, with as many
+    // headers as the record says.
     let headers =
         unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let Some(dynamic) = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC) else {

@@ -200,7 +200,8 @@ unsafe impl core::alloc::GlobalAlloc for Driver {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, _layout: core::alloc::Layout) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `GlobalAlloc`'s contract, which the code that allocated upholds: `at` came from `alloc`, that is from `DRIVER`,
+        // and is used no more.
         unsafe { DRIVER.free(at) };
     }
 }

@@ -92,7 +92,7 @@ unsafe extern "C" fn posix_memalign(
     if at.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the program that called `posix_memalign` gave a place that may be written, as C demands.
     unsafe { *out = at.cast() };
     0
 }
@@ -160,7 +160,7 @@ pub(crate) unsafe extern "C" fn free(at: *mut c_void) {
         return;
     }
     let block = checked(at);
-    // SAFETY: the caller's promise.
+    // SAFETY: the program that called `free` uses the block no more, as C demands; `checked` has found the block's header.
     let freed = unsafe {
         if PRIVATE.holds(at.addr()) {
             PRIVATE.free(block)

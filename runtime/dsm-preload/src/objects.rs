@@ -59,7 +59,7 @@ pub(crate) fn objects() -> Vec<Object> {
     ) -> c_int {
         // SAFETY: the loader's own description of an object, with as many headers as it says; and our vector.
         let (info, all) = unsafe { (&*info, &mut *data.cast::<Vec<Object>>()) };
-        // SAFETY: as above.
+        // SAFETY: the loader says how many headers lie at `dlpi_phdr`, and keeps them while it calls this function.
         let headers =
             unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let name = if info.dlpi_name.is_null() {

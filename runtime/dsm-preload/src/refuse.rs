@@ -36,7 +36,7 @@ pub(crate) extern "C" fn fork() -> pid_t {
 #[no_mangle]
 pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     if place::started() && !name.is_null() {
-        // SAFETY: a C string, as the caller promises.
+        // SAFETY: the program that called `dlopen` gave a C string or null, as C demands; it is not null.
         let text = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
         if !crate::objects::is_system_library(&text) {
             report::warn(format_args!(
@@ -45,7 +45,7 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
             return core::ptr::null_mut();
         }
     }
-    // SAFETY: the C library's function has this type; the caller's promise.
+    // SAFETY: the C library's function has this type, and gets the arguments with which the program called.
     unsafe {
         let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
             core::mem::transmute(next(c"dlopen"));

@@ -348,7 +348,7 @@ unsafe fn copy_pages(from: &core::ops::Range<usize>, to: *mut u8) {
     const WORDS: usize = PAGE / 8;
     for offset in (0..from.len()).step_by(PAGE) {
         let source: *const u64 = core::ptr::with_exposed_provenance(from.start + offset);
-        // SAFETY: the caller's promise.
+        // SAFETY: `fill`, the one caller, hands in the program's mapped data and the start of a new file, which is as long and zero.
         unsafe {
             if (0..WORDS).any(|w| source.add(w).read() != 0) {
                 to.add(offset)
@@ -400,7 +400,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
     };
     let rest = [init, fini, loader, stack];
     let Some(asked) = asked() else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the C library's start-up code called this function with arguments for `start`, which get there unchanged.
         return unsafe { start(main, argc, argv, init, fini, loader, stack) };
     };
     // Signals are for the program's threads: those that serve pages, and this one, which waits, take none.

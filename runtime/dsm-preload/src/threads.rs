@@ -52,7 +52,7 @@ unsafe extern "C" fn create(
     caller: usize,
 ) -> c_int {
     let own = OWN[0].load(Ordering::Relaxed)..OWN[1].load(Ordering::Relaxed);
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those with which the program called `pthread_create`.
     unsafe {
         if !place::started() || own.contains(&caller) {
             return real()(thread, attributes, body, argument);

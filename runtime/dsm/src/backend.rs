@@ -112,7 +112,7 @@ pub unsafe fn start(
         }
     };
     let sigsegv = || -> Result<Box<dyn Backend>, String> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `driver::start`, the one caller, has mapped the view, all of whose pages are in the protocol's first state.
         match unsafe { sigsegv::Sigsegv::start(space, me) } {
             Ok(backend) => Ok(Box::new(backend)),
             Err(e) => Err(format!(

@@ -103,7 +103,7 @@ pub struct Driver {
 
 // SAFETY: `alias` is a mapping that stays; who reads or writes a page through it is decided by the protocol, under `core`.
 unsafe impl Send for Driver {}
-// SAFETY: as for `Send`.
+// SAFETY: threads share the driver by its mutex and atomics; who uses a page through `alias` is decided under `core`.
 unsafe impl Sync for Driver {}
 
 impl core::fmt::Debug for Driver {
@@ -193,7 +193,7 @@ pub unsafe fn start(
     };
     let mut joined = joining.meet(exchange.as_mut(), note, &mut check, &|_, _| None)?;
     joined.start(exchange.as_mut())?;
-    // SAFETY: the caller's promise, and `fill` has copied.
+    // SAFETY: nobody else uses the ranges meanwhile, as the callers of this function uphold, and `fill` has copied what lay there.
     unsafe { space.map_view(file) }.map_err(|e| format!("shared ranges of node {me}: {e}"))?;
     // SAFETY: just mapped; in the file, the home's pages hold what they held, and others nothing.
     let backend = unsafe { backend::start(settings.backend, &space, alias, me) }?;

@@ -36,7 +36,7 @@ struct Board {
 
 // SAFETY: the board is used through atomics, or, in areas, by their owner before it counts up the atomic `used`.
 unsafe impl Send for Board {}
-// SAFETY: as for `Send`.
+// SAFETY: threads share the board through atomics, or read areas up to `used`, which nobody writes again.
 unsafe impl Sync for Board {}
 
 impl Drop for Board {
@@ -121,7 +121,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
     let mut lifelines: Vec<OwnedFd> = Vec::new();
     for me in 1..count {
         let (here, there) = pair()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the process has no other thread whose state the child needs: who calls this function upholds that.
         let child = unsafe { libc::fork() };
         if child < 0 {
             return Err(io::Error::last_os_error());
@@ -137,7 +137,7 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
             lifelines.push(here);
             continue;
         }
-        // SAFETY: as above; the parent of the node ends without running anything of the program.
+        // SAFETY: a forked child has one thread, this one. The parent of the node ends without running anything of the program.
         match unsafe { libc::fork() } {
             0 => {}
             // The origin sees the end of file.

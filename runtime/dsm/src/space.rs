@@ -107,7 +107,8 @@ impl Space {
             if r.executable {
                 may |= libc::PROT_EXEC;
             }
-            // SAFETY: the caller's promise; the file is as long as all ranges.
+            // SAFETY: the file is as long as all ranges. That nobody uses the addresses now, and that their content was copied
+            // to the file, is upheld by `driver::start`, the one caller.
             let at = unsafe {
                 libc::mmap(
                     core::ptr::with_exposed_provenance_mut(r.start),

@@ -74,7 +74,7 @@ impl Memory {
     }
 
     fn half(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: as for `word`.
+        // SAFETY: in the shared range, aligned, and only used as an atomic.
         unsafe { AtomicU32::from_ptr(core::ptr::with_exposed_provenance_mut(self.0 + offset)) }
     }
 

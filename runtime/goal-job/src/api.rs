@@ -600,7 +600,8 @@ fn begin(
     for (segment, bytes) in bound.iter_mut().zip(schedule.segments()) {
         segment.bytes = *bytes;
     }
-    // SAFETY: the caller of `start` or `blocking` has promised it for the collective's lengths, which are the schedule's.
+    // SAFETY: the buffers hold the collective's lengths, which are the schedule's, until the collective is done: the program
+    // upholds that by the contract of `start` and `blocking`.
     Ok(unsafe { world.run(&schedule, COLLECTIVES, &bound, how) }?)
 }
 

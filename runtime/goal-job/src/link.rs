@@ -66,7 +66,8 @@ impl Layout {
 /// # Safety
 /// `base` is the start of a mapped segment of a [`Layout`] that stays mapped.
 pub(crate) unsafe fn bell(base: *mut u8) -> &'static Bell {
-    // SAFETY: a segment begins with a bell, for which zero is a value; the caller promises that it stays.
+    // SAFETY: a segment begins with a bell, for which zero is a value. `world` maps segments of this layout and never unmaps
+    // them.
     unsafe { &*base.cast() }
 }
 
@@ -90,7 +91,7 @@ pub(crate) struct Here {
 
 // SAFETY: a segment stays mapped, and what lies there is accessed as the module says.
 unsafe impl Send for Here {}
-// SAFETY: as for `Send`.
+// SAFETY: no method of a shared `Here` writes to it, and the segment is accessed as the module says.
 unsafe impl Sync for Here {}
 
 impl Here {

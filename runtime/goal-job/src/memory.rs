@@ -133,7 +133,8 @@ impl Memory for Bound {
 
     fn write(&mut self, piece: &Buffer, from: &[u8]) {
         if piece.space != Space::Void && !from.is_empty() {
-            // SAFETY: as in `read`.
+            // SAFETY: a validated schedule's piece lies within its segment or the scratchpad, which are valid by the
+            // promise to `new`; `from` is memory of this library's.
             unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), self.at(piece), from.len()) }
         }
     }
@@ -156,8 +157,8 @@ impl Memory for Bound {
             self.write(target, &value);
             return done;
         }
-        // SAFETY: as in `read`, for both pieces, which are `n` bytes long (the schedule is validated) and apart from each
-        // other, as was tested.
+        // SAFETY: the pieces of a validated schedule lie within their segments or the scratchpad, which are valid by the
+        // promise to `new`. Both are `n` bytes long, and were just tested to lie apart from each other.
         let (value, other) = unsafe {
             (
                 core::slice::from_raw_parts_mut(to, n),
@@ -176,7 +177,8 @@ impl Memory for Bound {
             let zeros = vec![0; into.bytes as usize];
             return self.write(into, &zeros);
         }
-        // SAFETY: as in `read`, for both pieces, which have one length and may overlap.
+        // SAFETY: the pieces of a validated schedule lie within their segments or the scratchpad, which are valid by the
+        // promise to `new`. Both have one length; they may overlap.
         unsafe { core::ptr::copy(source, to, into.bytes as usize) }
     }
 }

@@ -111,7 +111,7 @@ pub struct World {
 
 // SAFETY: the bases are of segments that stay mapped, where only atomics are accessed through them.
 unsafe impl Send for World {}
-// SAFETY: as for `Send`.
+// SAFETY: threads share the world only by its mutexes and atomics, and the segments behind `bases` by atomics.
 unsafe impl Sync for World {}
 
 impl core::fmt::Debug for World {

@@ -71,7 +71,8 @@ pub fn compute(
         };
         let result = apply(op, element, &mut a[..n], &b[..n]);
         let done = result.map_or_else(|e| e.element * size, |()| n);
-        // SAFETY: as found in bounds before; `done` is at most `n`.
+        // SAFETY: `to` is `target.start() + at`, and `done` is at most `n`: `at + n` is within the span, which keeps its region
+        // registered.
         unsafe { copy(a.as_ptr(), to, done) };
         result.map_err(|e| DivisionByZero {
             element: at / size + e.element,

@@ -80,7 +80,7 @@ impl Sigsegv {
         {
             return Err(io::Error::other("a shared range is watched already"));
         }
-        // SAFETY: leaked above.
+        // SAFETY: `Box::into_raw` gave the pointer, and nobody ever frees it.
         let watched: &'static Sigsegv = unsafe { &*new };
         // SAFETY: plain data, filled by the call; the handler is async-signal-safe (see `fault`).
         unsafe {
@@ -94,7 +94,7 @@ impl Sigsegv {
             BEFORE.store(before, Ordering::Release);
         }
         for (_, r) in space.ranges().filter(|(_, r)| r.home != me && r.len > 0) {
-            // SAFETY: the view is mapped, by the caller's promise.
+            // SAFETY: `driver::start` has mapped the view before it starts a backend.
             let done = unsafe {
                 libc::mprotect(
                     core::ptr::with_exposed_provenance_mut(r.start),

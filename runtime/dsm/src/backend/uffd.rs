@@ -60,7 +60,7 @@ fn open() -> io::Result<OwnedFd> {
     // SAFETY: a system call with a flag; the descriptor is new and ours.
     let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) } as i32;
     if fd >= 0 {
-        // SAFETY: see above.
+        // SAFETY: the system call has just made the descriptor, and nobody else knows it.
         return Ok(unsafe { OwnedFd::from_raw_fd(fd) });
     }
     let refused = io::Error::last_os_error();

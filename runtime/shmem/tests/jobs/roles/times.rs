@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 pub(super) fn times(job: &Job) {
     let words: *mut u64 = room(64);
     let mut private = INVALID;
-    // SAFETY: as in the other roles.
+    // SAFETY: the job has begun, and `private` is a live variable for the handle.
     unsafe { context::create(F, 1, &raw mut private) };
     let print = |what: &str, n: u32, took: Duration| {
         if job.me == 0 {
