@@ -1,18 +1,26 @@
 //! Ranks in processes of their own over a fabric of libfabric (OpenFabrics interfaces): an engine for adapters that have a
 //! provider there.
 //!
-//! libfabric is loaded when this engine is asked for, and no dependency of the library. `abi` has its layouts, `endpoint`
-//! makes its calls, `rma` turns puts and gets into remote memory access and hears of completions, `links` carries
-//! everything else as messages: the requests and replies of the [port](super::tcp::port), which so are the same as over
-//! sockets, with the same checks at the target. `drive` is that of sockets, too: an initiator that waits works on
-//! the completion queue itself, and a thread of the engine does while nobody waits, so that providers without progress of
-//! their own (`FI_PROGRESS_MANUAL`) make some in a rank that computes.
+//! libfabric is no dependency: it is loaded when this engine is asked for.
+//!
+//! | file | what it is |
+//! | --- | --- |
+//! | `abi` | libfabric's layouts and numbers |
+//! | `library` | libfabric's symbols, and the offers of its providers |
+//! | `endpoint` | every call of what was opened |
+//! | `rma` | puts and gets as remote memory access, and the provider's completions |
+//! | `links` | everything else, as messages: the requests and replies of the [port](super::tcp::port) |
+//!
+//! Since requests and replies are those of sockets, the target makes the same checks as there. `drive` is that of sockets,
+//! too. An initiator that waits works on the completion queue itself; while nobody waits, a thread of the engine does.
+//! Providers without progress of their own (`FI_PROGRESS_MANUAL`) thus make progress in a rank that computes.
 //!
 //! **Who may write here.** A provider like `tcp` executes whatever names the right key. Where keys can be chosen they are
 //! drawn from the job's secret, as is a word in front of each message.
 
 mod abi;
 mod endpoint;
+mod library;
 mod links;
 mod rma;
 
@@ -31,7 +39,7 @@ use std::sync::Arc;
 
 /// The provider of an adapter faster than TCP, if this machine has one.
 pub fn adapter() -> Option<String> {
-    endpoint::adapter()
+    library::adapter()
 }
 
 /// The endpoint of a rank that has not met its peers.

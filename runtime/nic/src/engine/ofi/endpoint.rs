@@ -1,286 +1,26 @@
-//! A libfabric endpoint with what it stands on: fabric, domain, address vector, completion queue. The only calls of the
-//! library.
+//! A libfabric endpoint with what it stands on: fabric, domain, address vector, completion queue. Every call of an opened
+//! object is made here.
 //!
-//! Objects are opened for [`FI_THREAD_DOMAIN`]: who calls a method has the endpoint to itself, which `&mut` says.
+//! Objects are opened for [`FI_THREAD_DOMAIN`](super::abi::FI_THREAD_DOMAIN): who calls a method has the endpoint to itself,
+//! which `&mut` says.
 
 use super::abi::{
-    Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, FabricAttr, Fid, Info, Mr,
-    MsgRma, RmaIov, FI_COMPLETION, FI_CONTEXT, FI_CONTEXT2, FI_CQ_FORMAT_DATA,
-    FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_EAVAIL, FI_ENABLE, FI_EP_RDM, FI_GETWAIT, FI_INJECT,
-    FI_MR_ALLOCATED, FI_MR_ENDPOINT, FI_MR_LOCAL, FI_MR_PROV_KEY, FI_MR_VIRT_ADDR, FI_MSG,
-    FI_ORDER_RAW, FI_ORDER_SAS, FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA,
-    FI_REMOTE_READ, FI_REMOTE_WRITE, FI_RMA, FI_RM_ENABLED, FI_SEND, FI_SOCKADDR, FI_SOURCE,
-    FI_THREAD_DOMAIN, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE, VERSION,
+    Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, Fid, Info, Mr, MsgRma, RmaIov,
+    FI_COMPLETION, FI_CQ_FORMAT_DATA, FI_DELIVERY_COMPLETE, FI_EAGAIN, FI_EAVAIL, FI_ENABLE,
+    FI_GETWAIT, FI_INJECT, FI_MR_ENDPOINT, FI_MR_PROV_KEY, FI_ORDER_RAW, FI_ORDER_SAS,
+    FI_ORDER_SAW, FI_ORDER_WAW, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_READ,
+    FI_REMOTE_WRITE, FI_SEND, FI_SOCKADDR, FI_WAIT_FD, FI_WAIT_NONE, FI_WRITE,
 };
-use core::ffi::{c_char, c_int, c_void, CStr};
-use core::ptr::{null, null_mut};
-use std::ffi::CString;
+use super::library::{is_adapter, provider_of, Library, Wish};
+use core::ffi::{c_int, c_void};
+use core::ptr::null_mut;
 use std::net::IpAddr;
 use std::os::fd::RawFd;
-use std::sync::OnceLock;
 
-const NAME: &CStr = c"libfabric.so.1";
-/// Providers of adapters that move memory by themselves. None of them could be tried.
-const ADAPTERS: [&str; 7] = ["verbs", "efa", "cxi", "psm2", "psm3", "opx", "ucx"];
 /// Longest address of an endpoint.
 const LONGEST_ADDRESS: usize = 512;
 /// Completions that the queue has room for, at least.
 const COMPLETIONS: usize = 4096;
-
-type GetInfo = unsafe extern "C" fn(
-    u32,
-    *const c_char,
-    *const c_char,
-    u64,
-    *const Info,
-    *mut *mut Info,
-) -> c_int;
-type FreeInfo = unsafe extern "C" fn(*mut Info);
-type DupInfo = unsafe extern "C" fn(*const Info) -> *mut Info;
-type OpenFabric = unsafe extern "C" fn(*mut FabricAttr, *mut *mut Fabric, *mut c_void) -> c_int;
-type Text = unsafe extern "C" fn(c_int) -> *const c_char;
-
-/// The library's own symbols.
-struct Library {
-    getinfo: GetInfo,
-    freeinfo: FreeInfo,
-    dupinfo: DupInfo,
-    fabric: OpenFabric,
-    strerror: Text,
-}
-
-/// Signals for which a library may bring handlers of its own when it is loaded.
-const CRASHES: [c_int; 7] = [
-    libc::SIGSEGV,
-    libc::SIGBUS,
-    libc::SIGILL,
-    libc::SIGFPE,
-    libc::SIGABRT,
-    libc::SIGINT,
-    libc::SIGTERM,
-];
-
-/// Runs `load`, and then gives signals the handlers back that they had before. Distributions link libfabric with
-/// libinfinipath, whose constructor takes all of these signals to print a backtrace and end the program with status 1, also
-/// where it has no such adapter.
-fn with_own_handlers<R>(load: impl FnOnce() -> R) -> R {
-    let before = CRASHES.map(|signal| {
-        // SAFETY: a zeroed `sigaction` is a value; asks only.
-        unsafe {
-            let mut action: libc::sigaction = core::mem::zeroed();
-            libc::sigaction(signal, null(), &mut action);
-            action
-        }
-    });
-    let result = load();
-    for (signal, action) in CRASHES.into_iter().zip(&before) {
-        // SAFETY: what the process had installed a moment ago.
-        unsafe { libc::sigaction(signal, action, null_mut()) };
-    }
-    result
-}
-
-impl Library {
-    fn load() -> Result<Library, String> {
-        let handle = with_own_handlers(|| {
-            // SAFETY: loads a library whose name is fixed; its constructors run, as in any program that is linked with it.
-            // It is never unloaded.
-            unsafe { libc::dlopen(NAME.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) }
-        });
-        if handle.is_null() {
-            return Err(format!(
-                "{} cannot be loaded: it comes with libfabric (Debian: libfabric1)",
-                NAME.to_string_lossy()
-            ));
-        }
-        // The layout of `fi_info` that stands in `abi` is that of this version of the symbols; later libraries keep them.
-        let symbol = |name: &CStr, version: &CStr| {
-            // SAFETY: a live handle and two strings with their terminating zeros.
-            let at = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
-            if at.is_null() {
-                return Err(format!(
-                    "{} has no {} of {}: libfabric 1.5 or later is accepted",
-                    NAME.to_string_lossy(),
-                    name.to_string_lossy(),
-                    version.to_string_lossy()
-                ));
-            }
-            Ok(at)
-        };
-        macro_rules! function {
-            ($name:literal, $version:literal, $type:ty) => {{
-                let at = symbol($name, $version)?;
-                // SAFETY: libfabric's headers declare the function of this name and version with the type of the field
-                // that it goes into, and the address is not null.
-                unsafe { core::mem::transmute::<*mut c_void, $type>(at) }
-            }};
-        }
-        Ok(Library {
-            getinfo: function!(c"fi_getinfo", c"FABRIC_1.3", GetInfo),
-            freeinfo: function!(c"fi_freeinfo", c"FABRIC_1.3", FreeInfo),
-            dupinfo: function!(c"fi_dupinfo", c"FABRIC_1.3", DupInfo),
-            fabric: function!(c"fi_fabric", c"FABRIC_1.1", OpenFabric),
-            strerror: function!(c"fi_strerror", c"FABRIC_1.0", Text),
-        })
-    }
-
-    fn get() -> Result<&'static Library, String> {
-        static LIBRARY: OnceLock<Result<Library, String>> = OnceLock::new();
-        LIBRARY
-            .get_or_init(Library::load)
-            .as_ref()
-            .map_err(Clone::clone)
-    }
-
-    fn text(&self, code: c_int) -> String {
-        // SAFETY: takes any number, and gives a string that lives as long as the library.
-        let text = unsafe { CStr::from_ptr((self.strerror)(code.abs())) };
-        text.to_string_lossy().into_owned()
-    }
-
-    /// `Err` with what was tried, for a negative result.
-    fn check(&self, what: &str, result: c_int) -> Result<(), String> {
-        if result < 0 {
-            Err(format!("{what}: {}", self.text(result)))
-        } else {
-            Ok(())
-        }
-    }
-
-    /// What the library offers, in its order; none if nothing fits.
-    fn offers(&self, wish: Wish<'_>) -> Result<Infos, String> {
-        // SAFETY: null asks for an empty description, with all its parts.
-        let hints = unsafe { (self.dupinfo)(null()) };
-        if hints.is_null() {
-            return Err("memory for fi_info".to_owned());
-        }
-        let hints = Infos {
-            library: self,
-            first: hints,
-        };
-        // SAFETY: the library made it with all its parts, and frees the name with `free`, which `strdup` is for.
-        unsafe {
-            let h = &mut *hints.first;
-            if let Some(provider) = wish.provider.and_then(|p| CString::new(p).ok()) {
-                (*h.fabric_attr).prov_name = libc::strdup(provider.as_ptr());
-            }
-            (*h.ep_attr).kind = FI_EP_RDM;
-            (*h.domain_attr).mr_mode =
-                FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-            h.mode = FI_CONTEXT | FI_CONTEXT2;
-            if wish.able {
-                h.caps = FI_MSG
-                    | FI_RMA
-                    | FI_READ
-                    | FI_WRITE
-                    | FI_SEND
-                    | FI_RECV
-                    | FI_REMOTE_READ
-                    | FI_REMOTE_WRITE;
-                (*h.domain_attr).threading = FI_THREAD_DOMAIN;
-                (*h.domain_attr).resource_mgmt = FI_RM_ENABLED;
-                (*h.tx_attr).op_flags = FI_DELIVERY_COMPLETE;
-                (*h.tx_attr).msg_order = wish.order;
-                (*h.rx_attr).msg_order = wish.order;
-            }
-        }
-        let node = wish.source.map(|a| a.to_string());
-        let node = node.and_then(|n| CString::new(n).ok());
-        let flags = if node.is_some() { FI_SOURCE } else { 0 };
-        let node = node.as_ref().map_or(null(), |n| n.as_ptr());
-        let mut first = null_mut();
-        // SAFETY: a live string or null, live hints, and room for the result.
-        let result =
-            unsafe { (self.getinfo)(VERSION, node, null(), flags, hints.first, &mut first) };
-        if result < 0 && result != -libc::ENODATA && result != -libc::ENOSYS {
-            return Err(format!("fi_getinfo: {}", self.text(result)));
-        }
-        Ok(Infos {
-            library: self,
-            first: if result < 0 { null_mut() } else { first },
-        })
-    }
-}
-
-/// What is asked of `fi_getinfo`.
-#[derive(Clone, Copy)]
-struct Wish<'a> {
-    provider: Option<&'a str>,
-    source: Option<IpAddr>,
-    /// Can do all that the engine needs, with this order of messages.
-    able: bool,
-    order: u64,
-}
-
-/// A list that `fi_getinfo` gave.
-struct Infos {
-    library: *const Library,
-    first: *mut Info,
-}
-
-impl Infos {
-    fn each(&self) -> impl Iterator<Item = *mut Info> + '_ {
-        let some = |i: *mut Info| (!i.is_null()).then_some(i);
-        // SAFETY: the list lives as long as `self`, and its last entry's `next` is null.
-        core::iter::successors(some(self.first), move |i| some(unsafe { (**i).next }))
-    }
-
-    fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for i in self.each() {
-            let name = provider_of(i);
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    }
-}
-
-impl Drop for Infos {
-    fn drop(&mut self) {
-        if !self.first.is_null() {
-            // SAFETY: the library lives for ever; the list is its own, and nobody uses it any more.
-            unsafe { ((*self.library).freeinfo)(self.first) }
-        }
-    }
-}
-
-/// The name of an offer's provider.
-fn provider_of(info: *mut Info) -> String {
-    // SAFETY: an entry of a live list has its parts; the name is null or a string.
-    unsafe {
-        let name = (*(*info).fabric_attr).prov_name;
-        if name.is_null() {
-            return String::new();
-        }
-        CStr::from_ptr(name).to_string_lossy().into_owned()
-    }
-}
-
-/// True for an adapter that moves memory by itself: worth more than sockets.
-fn is_adapter(provider: &str) -> bool {
-    provider.split(';').any(|part| ADAPTERS.contains(&part))
-}
-
-/// Where Linux lists adapters: InfiniBand, RoCE, Omni-Path and EFA; Slingshot.
-const CLASSES: [&str; 2] = ["/sys/class/infiniband", "/sys/class/cxi"];
-
-/// The provider of an adapter faster than TCP, if this machine has one. The library is not even loaded where the kernel
-/// knows of no adapter.
-pub(super) fn adapter() -> Option<String> {
-    let has_some =
-        |class: &&str| std::fs::read_dir(class).is_ok_and(|mut all| all.next().is_some());
-    CLASSES.iter().copied().find(|class| has_some(class))?;
-    let wish = Wish {
-        provider: None,
-        source: None,
-        able: true,
-        order: FI_ORDER_SAS,
-    };
-    let offers = Library::get().ok()?.offers(wish).ok()?;
-    offers.names().into_iter().find(|name| is_adapter(name))
-}
 
 /// What a provider can do, as far as the engine asks.
 #[derive(Clone, Debug)]
@@ -789,28 +529,5 @@ impl Drop for Endpoint {
             // SAFETY: open, and in the order in which they stand on each other; nobody else has them.
             unsafe { close(object) }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loading_the_library_leaves_signals_alone() {
-        let handler = |signal| {
-            // SAFETY: a zeroed `sigaction` is a value; asks only.
-            unsafe {
-                let mut action: libc::sigaction = core::mem::zeroed();
-                libc::sigaction(signal, null(), &mut action);
-                action.sa_sigaction
-            }
-        };
-        let before = CRASHES.map(handler);
-        if let Err(e) = Library::get() {
-            eprintln!("skipped: {e}");
-            return;
-        }
-        assert_eq!(before, CRASHES.map(handler));
     }
 }

@@ -1,0 +1,550 @@
+//! What requests and messages lead to: the decisions of [`Together`](super::Together), without threads or messages.
+//!
+//! A node hands in requests of its own threads ([`State::request`]) and messages of other nodes ([`State::message`]).
+//! Both answer with [`Effect`]s: answers to slots here, and messages to be sent. Node 0, the origin, keeps the barrier, the
+//! locks and the loops; the other nodes ask it.
+
+use crate::{NodeId, NodeSet};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Requests that can be under way at once in a process.
+pub(super) const SLOTS: usize = 256;
+
+/// What a caller asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Op {
+    /// Origin: start a region on all nodes: three words, which [`Op::Next`] answers there. Answered at once.
+    Fork = 1,
+    /// Origin: answered when all nodes have said [`Op::Done`], with the sums of their words.
+    Join,
+    /// Node: answered with the words of the next region.
+    Next,
+    /// Node: its part of the region is over. Answered at once.
+    Done,
+    /// Answered when every node asked: with the first word of the one node that asked with one that is not 0.
+    Barrier,
+    /// Answered when nobody else has the lock that the first word names.
+    Lock,
+    /// Gives the lock back. Answered at once.
+    Unlock,
+    /// Origin: the words of the last [`Op::Done`] of the node that the first word names.
+    Counts,
+    /// Takes iterations of a loop for this node: the loop's number in the region, its iterations, and the multiple in
+    /// which they are handed out. Answered with the first one and the one behind the last; equal if there are no more.
+    Take,
+    /// Takes the lock if nobody has it: answered at once, with 1 or 0.
+    TryLock,
+    /// Origin: the program ends. Answered when all nodes have been told.
+    Leave,
+}
+
+impl Op {
+    /// The request of this number.
+    pub fn of(number: u32) -> Option<Op> {
+        [
+            Op::Fork,
+            Op::Join,
+            Op::Next,
+            Op::Done,
+            Op::Barrier,
+            Op::Lock,
+            Op::Unlock,
+            Op::Counts,
+            Op::Take,
+            Op::TryLock,
+            Op::Leave,
+        ]
+        .into_iter()
+        .find(|o| *o as u32 == number)
+    }
+}
+
+/// Three words that go with a request, a message or an answer.
+pub type Words = [u64; 3];
+
+/// What one node tells another one; the number is the message's tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(super) enum Tag {
+    Fork = 1,
+    Done,
+    Arrived,
+    Released,
+    Lock,
+    Granted,
+    Unlock,
+    Take,
+    TryLock,
+    /// An answer to what has one at once: the slot, then two words.
+    Answer,
+    Leave,
+}
+
+impl Tag {
+    pub(super) fn of(number: u32) -> Option<Tag> {
+        [
+            Tag::Fork,
+            Tag::Done,
+            Tag::Arrived,
+            Tag::Released,
+            Tag::Lock,
+            Tag::Granted,
+            Tag::Unlock,
+            Tag::Take,
+            Tag::TryLock,
+            Tag::Answer,
+            Tag::Leave,
+        ]
+        .into_iter()
+        .find(|t| *t as u32 == number)
+    }
+}
+
+/// What follows from a request or a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Answer(usize, Words),
+    Send(NodeId, Tag, Words),
+    /// The program has ended.
+    End,
+}
+
+/// A request or message that cannot be in this state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unexpected;
+
+/// One node's view of what is done together. The origin keeps barriers and locks.
+#[derive(Debug)]
+pub(super) struct State {
+    me: NodeId,
+    nodes: NodeId,
+    regions: VecDeque<Words>,
+    waits_for_region: Option<usize>,
+    done: NodeSet,
+    waits_for_join: Option<usize>,
+    counts: BTreeMap<NodeId, Words>,
+    arrived: NodeSet,
+    waits_at_barrier: Option<usize>,
+    /// What a node brought to the barrier.
+    carried: u64,
+    /// Loops of the region whose iterations were asked for: how many of each are gone.
+    loops: BTreeMap<u64, u64>,
+    /// Locks that are taken, with who waits for each, in the order of asking: node and slot there.
+    locks: BTreeMap<u64, VecDeque<(NodeId, u64)>>,
+}
+
+impl State {
+    pub(super) fn new(me: NodeId, nodes: NodeId) -> State {
+        State {
+            me,
+            nodes,
+            regions: VecDeque::new(),
+            waits_for_region: None,
+            done: NodeSet::default(),
+            waits_for_join: None,
+            counts: BTreeMap::new(),
+            arrived: NodeSet::default(),
+            waits_at_barrier: None,
+            carried: 0,
+            loops: BTreeMap::new(),
+            locks: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn request(
+        &mut self,
+        slot: usize,
+        op: Op,
+        words: Words,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
+        let at_origin = self.me == 0;
+        match op {
+            Op::Fork if at_origin => {
+                self.loops.clear();
+                out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Fork, words)));
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Join if at_origin && self.waits_for_join.is_none() => {
+                self.waits_for_join = Some(slot);
+                self.joined(out);
+            }
+            Op::Next if !at_origin && self.waits_for_region.is_none() => {
+                self.waits_for_region = Some(slot);
+                self.next(out);
+            }
+            Op::Done if !at_origin => {
+                out.push(Effect::Send(0, Tag::Done, words));
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Barrier if self.waits_at_barrier.is_none() => {
+                self.waits_at_barrier = Some(slot);
+                if at_origin {
+                    self.arrive(0, words[0], out)?;
+                } else {
+                    out.push(Effect::Send(0, Tag::Arrived, words));
+                }
+            }
+            Op::Lock if at_origin => self.lock(0, words[0], slot as u64, out),
+            Op::Lock => out.push(Effect::Send(0, Tag::Lock, [words[0], slot as u64, 0])),
+            Op::Unlock => {
+                if at_origin {
+                    self.unlock(words[0], out)?;
+                } else {
+                    out.push(Effect::Send(0, Tag::Unlock, words));
+                }
+                out.push(Effect::Answer(slot, words));
+            }
+            Op::Counts if at_origin => {
+                let node = words[0] as NodeId;
+                let counts = self.counts.get(&node).copied().unwrap_or_default();
+                out.push(Effect::Answer(slot, counts));
+            }
+            Op::Take if at_origin => {
+                let (first, end) = self.take(words);
+                out.push(Effect::Answer(slot, [first, end, 0]));
+            }
+            Op::Take => {
+                let [number, iterations, grain] = words;
+                let number = number & u64::from(u32::MAX) | (slot as u64) << 32;
+                out.push(Effect::Send(0, Tag::Take, [number, iterations, grain]));
+            }
+            Op::TryLock if at_origin => {
+                let got = self.try_lock(words[0]);
+                out.push(Effect::Answer(slot, [got, 0, 0]));
+            }
+            Op::TryLock => out.push(Effect::Send(0, Tag::TryLock, [words[0], slot as u64, 0])),
+            Op::Leave if at_origin => {
+                out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Leave, words)));
+                out.push(Effect::Answer(slot, words));
+            }
+            _ => return Err(Unexpected),
+        }
+        Ok(())
+    }
+
+    pub(super) fn message(
+        &mut self,
+        from: NodeId,
+        tag: Tag,
+        words: Words,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
+        let to_origin = matches!(
+            tag,
+            Tag::Done | Tag::Arrived | Tag::Lock | Tag::Unlock | Tag::Take | Tag::TryLock
+        );
+        if to_origin != (self.me == 0) || (!to_origin && from != 0) || from >= self.nodes {
+            return Err(Unexpected);
+        }
+        match tag {
+            Tag::Fork => {
+                self.regions.push_back(words);
+                self.next(out);
+            }
+            Tag::Done => {
+                if self.done.has(from) {
+                    return Err(Unexpected);
+                }
+                self.done = self.done.with(from);
+                self.counts.insert(from, words);
+                self.joined(out);
+            }
+            Tag::Arrived => self.arrive(from, words[0], out)?,
+            Tag::Released => {
+                let slot = self.waits_at_barrier.take().ok_or(Unexpected)?;
+                out.push(Effect::Answer(slot, words));
+            }
+            Tag::Lock => self.lock(from, words[0], words[1], out),
+            Tag::Granted => {
+                let slot = usize::try_from(words[1]).map_err(|_| Unexpected)?;
+                if slot >= SLOTS {
+                    return Err(Unexpected);
+                }
+                out.push(Effect::Answer(slot, words));
+            }
+            Tag::Unlock => self.unlock(words[0], out)?,
+            Tag::Take => {
+                let (first, end) = self.take(words);
+                let answer = [words[0] >> 32, first, end];
+                out.push(Effect::Send(from, Tag::Answer, answer));
+            }
+            Tag::TryLock => {
+                let answer = [words[1], self.try_lock(words[0]), 0];
+                out.push(Effect::Send(from, Tag::Answer, answer));
+            }
+            Tag::Answer => {
+                let slot = usize::try_from(words[0]).map_err(|_| Unexpected)?;
+                if slot >= SLOTS {
+                    return Err(Unexpected);
+                }
+                out.push(Effect::Answer(slot, [words[1], words[2], 0]));
+            }
+            Tag::Leave => out.push(Effect::End),
+        }
+        Ok(())
+    }
+
+    /// Iterations of a loop for a node: half of what would be its part of the rest, so that nodes which are slower
+    /// than they looked leave the end to others; whole grains.
+    fn take(&mut self, words: Words) -> (u64, u64) {
+        let [number, iterations, grain] = words;
+        let gone = self.loops.entry(number & u64::from(u32::MAX)).or_insert(0);
+        let rest = iterations.saturating_sub(*gone);
+        let grain = grain.max(1);
+        let part = rest / (2 * u64::from(self.nodes)) / grain * grain;
+        let first = *gone;
+        *gone += part.max(grain).min(rest);
+        (first, *gone)
+    }
+
+    fn try_lock(&mut self, key: u64) -> u64 {
+        let free = !self.locks.contains_key(&key);
+        if free {
+            self.locks.insert(key, VecDeque::new());
+        }
+        u64::from(free)
+    }
+
+    fn next(&mut self, out: &mut Vec<Effect>) {
+        if self.waits_for_region.is_some() {
+            if let Some(words) = self.regions.pop_front() {
+                let slot = self.waits_for_region.take();
+                out.extend(slot.map(|s| Effect::Answer(s, words)));
+            }
+        }
+    }
+
+    fn joined(&mut self, out: &mut Vec<Effect>) {
+        if self.done.len() + 1 == u32::from(self.nodes) {
+            if let Some(slot) = self.waits_for_join.take() {
+                self.done = NodeSet::default();
+                let mut all = [0; 3];
+                for words in self.counts.values() {
+                    for (sum, word) in all.iter_mut().zip(words) {
+                        *sum += word;
+                    }
+                }
+                out.push(Effect::Answer(slot, all));
+            }
+        }
+    }
+
+    fn arrive(
+        &mut self,
+        node: NodeId,
+        carried: u64,
+        out: &mut Vec<Effect>,
+    ) -> Result<(), Unexpected> {
+        if self.arrived.has(node) {
+            return Err(Unexpected);
+        }
+        self.carried |= carried;
+        self.arrived = self.arrived.with(node);
+        if self.arrived.len() == u32::from(self.nodes) {
+            self.arrived = NodeSet::default();
+            let words = [core::mem::take(&mut self.carried), 0, 0];
+            out.extend((1..self.nodes).map(|n| Effect::Send(n, Tag::Released, words)));
+            let slot = self.waits_at_barrier.take().ok_or(Unexpected)?;
+            out.push(Effect::Answer(slot, words));
+        }
+        Ok(())
+    }
+
+    fn grant(node: NodeId, key: u64, slot: u64) -> Effect {
+        match node {
+            0 => Effect::Answer(slot as usize, [key, 0, 0]),
+            _ => Effect::Send(node, Tag::Granted, [key, slot, 0]),
+        }
+    }
+
+    fn lock(&mut self, node: NodeId, key: u64, slot: u64, out: &mut Vec<Effect>) {
+        match self.locks.get_mut(&key) {
+            Some(queue) => queue.push_back((node, slot)),
+            None => {
+                self.locks.insert(key, VecDeque::new());
+                out.push(State::grant(node, key, slot));
+            }
+        }
+    }
+
+    fn unlock(&mut self, key: u64, out: &mut Vec<Effect>) -> Result<(), Unexpected> {
+        let queue = self.locks.get_mut(&key).ok_or(Unexpected)?;
+        match queue.pop_front() {
+            Some((node, slot)) => out.push(State::grant(node, key, slot)),
+            None => {
+                self.locks.remove(&key);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(s: &mut State, slot: usize, op: Op, words: Words) -> Vec<Effect> {
+        let mut out = Vec::new();
+        s.request(slot, op, words, &mut out).expect("fits");
+        out
+    }
+
+    fn tell(s: &mut State, from: NodeId, tag: Tag, words: Words) -> Vec<Effect> {
+        let mut out = Vec::new();
+        s.message(from, tag, words, &mut out).expect("fits");
+        out
+    }
+
+    const NONE: Words = [0; 3];
+
+    #[test]
+    fn a_barrier_carries_one_word_to_all() {
+        let mut origin = State::new(0, 2);
+        assert_eq!(ask(&mut origin, 5, Op::Barrier, [77, 0, 0]), []);
+        let words = [77, 0, 0];
+        assert_eq!(
+            tell(&mut origin, 1, Tag::Arrived, NONE),
+            [
+                Effect::Send(1, Tag::Released, words),
+                Effect::Answer(5, words)
+            ]
+        );
+        // And the next one nothing.
+        ask(&mut origin, 5, Op::Barrier, NONE);
+        let out = tell(&mut origin, 1, Tag::Arrived, NONE);
+        assert_eq!(out[1], Effect::Answer(5, NONE));
+    }
+
+    #[test]
+    fn every_iteration_is_taken_once_in_whole_grains() {
+        for (iterations, grain) in [(0, 1), (1, 4), (100, 7), (1000, 1), (64, 64), (65, 16)] {
+            let mut s = State::new(0, 3);
+            let mut next = 0;
+            for turn in 0.. {
+                let node = turn % 3;
+                let out = if node == 0 {
+                    ask(&mut s, 9, Op::Take, [4, iterations, grain])
+                } else {
+                    let number = 4 | 11 << 32;
+                    tell(&mut s, node, Tag::Take, [number, iterations, grain])
+                };
+                let (first, end) = match out[..] {
+                    [Effect::Answer(9, [first, end, 0])] => (first, end),
+                    [Effect::Send(n, Tag::Answer, [11, first, end])] if n == node => (first, end),
+                    ref other => panic!("{other:?}"),
+                };
+                assert_eq!(first, next);
+                assert!(end <= iterations && (end % grain == 0 || end == iterations));
+                next = end;
+                if first == end {
+                    break;
+                }
+            }
+            assert_eq!(next, iterations);
+            assert_eq!(ask(&mut s, 9, Op::Take, [5, 3, 3]).len(), 1, "another loop");
+            assert_eq!(s.loops.len(), 2);
+            ask(&mut s, 0, Op::Fork, NONE);
+            assert!(s.loops.is_empty(), "a region's loops are its own");
+        }
+    }
+
+    #[test]
+    fn a_lock_is_tried() {
+        let mut s = State::new(0, 2);
+        let got = |n| [Effect::Answer(3, [n, 0, 0])];
+        assert_eq!(ask(&mut s, 3, Op::TryLock, [9, 0, 0]), got(1));
+        assert_eq!(ask(&mut s, 3, Op::TryLock, [9, 0, 0]), got(0));
+        assert_eq!(
+            tell(&mut s, 1, Tag::TryLock, [9, 5, 0]),
+            [Effect::Send(1, Tag::Answer, [5, 0, 0])]
+        );
+        ask(&mut s, 3, Op::Unlock, [9, 0, 0]);
+        assert_eq!(
+            tell(&mut s, 1, Tag::TryLock, [9, 5, 0]),
+            [Effect::Send(1, Tag::Answer, [5, 1, 0])]
+        );
+    }
+
+    #[test]
+    fn a_barrier_needs_every_node_once() {
+        let mut origin = State::new(0, 3);
+        assert_eq!(tell(&mut origin, 2, Tag::Arrived, NONE), []);
+        assert_eq!(ask(&mut origin, 5, Op::Barrier, NONE), []);
+        let mut out = Vec::new();
+        assert!(origin.message(2, Tag::Arrived, NONE, &mut out).is_err());
+        assert_eq!(
+            tell(&mut origin, 1, Tag::Arrived, NONE),
+            [
+                Effect::Send(1, Tag::Released, NONE),
+                Effect::Send(2, Tag::Released, NONE),
+                Effect::Answer(5, NONE)
+            ]
+        );
+        let mut node = State::new(1, 3);
+        assert_eq!(
+            ask(&mut node, 7, Op::Barrier, NONE),
+            [Effect::Send(0, Tag::Arrived, NONE)]
+        );
+        assert_eq!(
+            tell(&mut node, 0, Tag::Released, NONE),
+            [Effect::Answer(7, NONE)]
+        );
+    }
+
+    #[test]
+    fn locks_go_round_in_the_order_of_asking() {
+        let mut s = State::new(0, 3);
+        let key = [9, 0, 0];
+        assert_eq!(
+            tell(&mut s, 2, Tag::Lock, [9, 4, 0]),
+            [Effect::Send(2, Tag::Granted, [9, 4, 0])]
+        );
+        assert_eq!(ask(&mut s, 6, Op::Lock, key), []);
+        assert_eq!(tell(&mut s, 1, Tag::Lock, [9, 3, 0]), []);
+        assert_eq!(
+            tell(&mut s, 1, Tag::Lock, [8, 3, 0]).len(),
+            1,
+            "another key"
+        );
+        assert_eq!(tell(&mut s, 2, Tag::Unlock, key), [Effect::Answer(6, key)]);
+        assert_eq!(
+            ask(&mut s, 6, Op::Unlock, key),
+            [
+                Effect::Send(1, Tag::Granted, [9, 3, 0]),
+                Effect::Answer(6, key)
+            ]
+        );
+        assert_eq!(tell(&mut s, 1, Tag::Unlock, key), []);
+        let mut out = Vec::new();
+        assert!(s.message(1, Tag::Unlock, key, &mut out).is_err());
+    }
+
+    #[test]
+    fn regions_start_and_join() {
+        let mut origin = State::new(0, 2);
+        let region = [1, 2, 3];
+        assert_eq!(
+            ask(&mut origin, 0, Op::Fork, region),
+            [
+                Effect::Send(1, Tag::Fork, region),
+                Effect::Answer(0, region)
+            ]
+        );
+        let mut node = State::new(1, 2);
+        assert_eq!(tell(&mut node, 0, Tag::Fork, region), []);
+        assert_eq!(
+            ask(&mut node, 0, Op::Next, NONE),
+            [Effect::Answer(0, region)]
+        );
+        assert_eq!(tell(&mut origin, 1, Tag::Done, [4, 5, 6]), []);
+        assert_eq!(
+            ask(&mut origin, 1, Op::Join, NONE),
+            [Effect::Answer(1, [4, 5, 6])]
+        );
+        assert_eq!(ask(&mut origin, 1, Op::Join, NONE), []);
+        let mut out = Vec::new();
+        assert!(node.request(0, Op::Fork, NONE, &mut out).is_err());
+    }
+}
