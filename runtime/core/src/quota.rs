@@ -26,7 +26,7 @@ pub fn cpus() -> Option<usize> {
 
 /// [`cpus`] of the system whose `/proc` and mount points lie below `root` (empty for the real
 /// one).
-pub fn cpus_below(root: &Path) -> Option<usize> {
+pub(crate) fn cpus_below(root: &Path) -> Option<usize> {
     let mut path = root.as_os_str().to_owned().into_string().ok()?;
     let root_len = path.len();
     path.push_str("/proc/self/cgroup");

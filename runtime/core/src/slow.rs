@@ -44,7 +44,7 @@ mod timer;
 use calibrate::Calibration;
 
 /// Longest time user code runs before it is slowed, in microseconds.
-pub const SLICE_US: u64 = 500;
+pub(crate) const SLICE_US: u64 = 500;
 
 /// After the thread was seen descheduled, this many calls of `enter` are exact at the price of a
 /// system call each: where one process competes for the cores, the next moment it does again.
@@ -211,7 +211,8 @@ impl SlowThread {
     }
 
     /// Whether the thread is between `enter` and `leave`, and slowed.
-    pub fn is_inside(&self) -> bool {
+    #[cfg(test)]
+    fn is_inside(&self) -> bool {
         self.account().is_some_and(|a| a.inside.load(Relaxed))
     }
 

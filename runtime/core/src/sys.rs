@@ -36,7 +36,7 @@ pub fn futex_wait(word: &AtomicU32, expected: u32) {
 
 /// As [`futex_wait`], for a word that other processes may map.
 #[inline]
-pub fn futex_wait_in(scope: Scope, word: &AtomicU32, expected: u32) {
+pub(crate) fn futex_wait_in(scope: Scope, word: &AtomicU32, expected: u32) {
     // The program's errno must not change under its feet: a barrier is not a libc call to it.
     let saved = errno();
     // SAFETY: the word is a live, aligned u32; a null timeout means none.
@@ -53,12 +53,12 @@ pub fn futex_wait_in(scope: Scope, word: &AtomicU32, expected: u32) {
 }
 
 /// As [`futex_wait`], but returns after `ns` nanoseconds at the latest (by the monotonic clock).
-pub fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
+pub(crate) fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
     futex_wait_for_in(Scope::Process, word, expected, ns);
 }
 
 /// As [`futex_wait_for`], for a word that other processes may map.
-pub fn futex_wait_for_in(scope: Scope, word: &AtomicU32, expected: u32, ns: u64) {
+pub(crate) fn futex_wait_for_in(scope: Scope, word: &AtomicU32, expected: u32, ns: u64) {
     let saved = errno();
     // SAFETY: timespec is plain data.
     let mut timeout: libc::timespec = unsafe { core::mem::zeroed() };
@@ -97,7 +97,7 @@ pub fn futex_wake(word: *const u32, count: i32) {
     clippy::not_unsafe_ptr_arg_deref,
     reason = "the pointer is a key for the kernel, which does not read through it"
 )]
-pub fn futex_wake_in(scope: Scope, word: *const u32, count: i32) {
+pub(crate) fn futex_wake_in(scope: Scope, word: *const u32, count: i32) {
     let saved = errno();
     // SAFETY: the kernel only uses the address as a key; it does not read what lies there.
     unsafe {

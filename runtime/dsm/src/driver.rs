@@ -270,7 +270,7 @@ impl Driver {
 
     /// Who gets messages with tags other than 0; the first one stays. Until there is one, such a message waits, and with
     /// it all that came after.
-    pub fn on_message(&self, handler: Handler) {
+    pub(crate) fn on_message(&self, handler: Handler) {
         let _ = self.handler.set(handler);
     }
 

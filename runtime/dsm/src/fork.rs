@@ -204,7 +204,7 @@ impl Forked {
 
     /// Waits until a process is gone that this one cannot go on without, and returns its number. The origin needs all,
     /// a node the origin.
-    pub fn wait_for_the_end(&self) -> NodeId {
+    pub(crate) fn wait_for_the_end(&self) -> NodeId {
         let fds: Vec<RawFd> = self.lifelines.iter().map(AsRawFd::as_raw_fd).collect();
         loop {
             if let Some(node) = gone(self.me, &fds, -1) {

@@ -33,7 +33,7 @@ pub use protocol::{Action, Node, Violation};
 pub type NodeId = u8;
 
 /// The most nodes: a set of them is one word.
-pub const MAX_NODES: usize = 64;
+pub(crate) const MAX_NODES: usize = 64;
 
 /// What a node may do with its copy of a page. Ordered: more rights are greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -119,7 +119,7 @@ impl NodeSet {
     }
 
     /// The first member whose number is at least `from`, or else the first of all.
-    pub fn first_from(self, from: NodeId) -> Option<NodeId> {
+    pub(crate) fn first_from(self, from: NodeId) -> Option<NodeId> {
         let above = NodeSet(self.0.checked_shr(from.into()).unwrap_or(0));
         above.first().map(|n| n + from).or(self.first())
     }

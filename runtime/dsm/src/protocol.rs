@@ -169,12 +169,12 @@ impl Node {
     }
 
     /// Does a peer wait for the end of the page's hold?
-    pub fn is_demanded(&self, page: u64) -> bool {
+    pub(crate) fn is_demanded(&self, page: u64) -> bool {
         self.page(page).demand.is_some()
     }
 
     /// Did neither this node nor a peer ever ask for the page, as far as this node knows?
-    pub fn is_untouched(&self, page: u64) -> bool {
+    pub(crate) fn is_untouched(&self, page: u64) -> bool {
         !self.pages.contains_key(&page)
     }
 

@@ -98,7 +98,7 @@ impl Space {
     ///
     /// # Safety
     /// Nobody else uses the ranges' addresses while this runs, and what lay there was copied to the file.
-    pub unsafe fn map_view(&self, file: libc::c_int) -> io::Result<()> {
+    pub(crate) unsafe fn map_view(&self, file: libc::c_int) -> io::Result<()> {
         for (first, r) in self.ranges() {
             if r.len == 0 {
                 continue;

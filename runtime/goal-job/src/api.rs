@@ -356,11 +356,11 @@ pub fn place() -> Result<(u32, u32)> {
 }
 
 /// Which memory an argument is of: `GOAL_USERSPACE`, `GOAL_SCRATCHPAD` or `GOAL_SEGMENT(n)`.
-pub const USERSPACE: i32 = 0;
+pub(crate) const USERSPACE: i32 = 0;
 /// See [`USERSPACE`].
 pub const SCRATCHPAD: i32 = 1;
 /// The first of the bound segments.
-pub const SEGMENTS: i32 = 2;
+pub(crate) const SEGMENTS: i32 = 2;
 
 /// A piece of memory as the C API names it.
 ///

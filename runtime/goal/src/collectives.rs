@@ -25,9 +25,9 @@ pub use sparse::{neighbour_allgather, neighbour_alltoall};
 pub use tree::{broadcast, gather, scatter};
 
 /// The segment that a rank gives.
-pub const GIVES: u16 = 0;
+pub(crate) const GIVES: u16 = 0;
 /// The segment that a rank gets.
-pub const GETS: u16 = 1;
+pub(crate) const GETS: u16 = 1;
 
 /// The elements of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

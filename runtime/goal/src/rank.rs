@@ -452,10 +452,4 @@ impl Rank {
     pub fn early(&self) -> (usize, u64) {
         self.matching.early()
     }
-
-    /// Whether a posted receive of the run waits for `source`; for tests and for words about who waits where.
-    #[must_use]
-    pub fn waits_for(&self, run: Handle, source: u32) -> bool {
-        self.matching.waits_for(run.0, source)
-    }
 }

@@ -7,7 +7,7 @@
 use toml_span::value::ValueInner;
 
 /// What is accepted, for messages.
-pub const ACCEPTS: &str =
+pub(crate) const ACCEPTS: &str =
     "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 to 1000000 if wanted";
 
 /// The modelled speed of transfers.

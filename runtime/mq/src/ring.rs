@@ -195,7 +195,7 @@ impl End {
     /// The word by which a thread's inline paths know an end again: no two threads, and no two handles of a thread, have
     /// the same. `thread` is at most 24 bits long and not 0; `slave` is 0 for slaves, who have no other's queues.
     #[must_use]
-    pub fn pass_of(thread: u32, slave: u32, handle: i32) -> u64 {
+    pub(crate) fn pass_of(thread: u32, slave: u32, handle: i32) -> u64 {
         (u64::from(thread) << 40) ^ (u64::from(slave) << 32) ^ u64::from(handle as u32)
     }
 
@@ -241,7 +241,7 @@ impl End {
 
     /// Does it hold `n`, of which `first` is the oldest?
     #[inline(always)]
-    pub fn holds_at_least(&self, n: i32, first: usize) -> bool {
+    pub(crate) fn holds_at_least(&self, n: i32, first: usize) -> bool {
         let from = self.oldest.get();
         if first != from {
             return false;
@@ -437,7 +437,7 @@ impl End {
 
     /// [`End::send`] of messages whose length [is usual](End::is_usual).
     #[inline(always)]
-    pub fn send_usual(&self, n: u32, memory: &impl Memory) {
+    pub(crate) fn send_usual(&self, n: u32, memory: &impl Memory) {
         let at = self.wrapped(self.oldest.get() + n as usize * self.stride.get());
         self.oldest.set(at);
         // After the messages were filled (release).

@@ -238,7 +238,7 @@ impl SlaveSide {
 
     /// The ticket of the oldest transfer under way.
     #[must_use]
-    pub fn oldest_ticket(&self) -> Option<u64> {
+    pub(crate) fn oldest_ticket(&self) -> Option<u64> {
         self.under_way.front().map(|t| t.ticket)
     }
 
@@ -369,7 +369,7 @@ pub fn at_master(list: &MasterStates, direction: Direction) -> u32 {
 
 /// Is a slot of the master in this state, or in transfer?
 #[must_use]
-pub fn master_has(list: &MasterStates, state: State) -> bool {
+pub(crate) fn master_has(list: &MasterStates, state: State) -> bool {
     list.iter().any(|word| {
         let now = state_of(word.load(Ordering::Acquire));
         now == state || now == State::Tran

@@ -10,7 +10,7 @@ use crate::platform::Platform;
 use std::sync::Mutex;
 
 /// Where strict stores begin.
-pub const BASE: usize = 0x5a00_0000_0000;
+pub(crate) const BASE: usize = 0x5a00_0000_0000;
 /// Blocks are aligned to cache lines, as DMA engines want it.
 const ALIGN: usize = 64;
 
@@ -156,7 +156,7 @@ fn map(wanted: usize, size: usize) -> Result<usize, Error> {
 
 /// Whose strict store an address belongs to or lies beside: cluster and slave.
 #[must_use]
-pub fn owner_of(address: usize) -> Option<(u32, u32)> {
+pub(crate) fn owner_of(address: usize) -> Option<(u32, u32)> {
     let offset = address.checked_sub(BASE)?;
     (offset < 16 << 32).then_some(((offset >> 32) as u32, ((offset >> 24) & 0xff) as u32))
 }

@@ -19,9 +19,9 @@ pub mod combiner;
 pub mod read_cache;
 
 /// How long a write may be held, nanoseconds, where nothing else is said.
-pub const HOLD_NS: u64 = 50_000;
+pub(crate) const HOLD_NS: u64 = 50_000;
 /// Longest hold that is accepted, nanoseconds: a second.
-pub const LONGEST_HOLD_NS: u64 = 1_000_000_000;
+pub(crate) const LONGEST_HOLD_NS: u64 = 1_000_000_000;
 
 /// What `HETMP_NIC_MODEL` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -247,7 +247,7 @@ impl Domain {
     /// `blocks[rank]` is aligned to 128 bytes and valid for [`Domain::bytes`] of these sizes as long as the process lives; it
     /// was zero, and since then only domains of the same sizes wrote there, in any process. So are the others that are
     /// not null.
-    pub unsafe fn own_at(blocks: &[*mut u8], rank: usize, sizes: Sizes) -> Domain {
+    pub(crate) unsafe fn own_at(blocks: &[*mut u8], rank: usize, sizes: Sizes) -> Domain {
         let ranks = blocks.len();
         let users = |viewer: usize| {
             let mut at = Domain::users_at(blocks[viewer], &sizes, ranks, rank);
@@ -269,7 +269,12 @@ impl Domain {
     ///
     /// # Safety
     /// As [`Domain::own_at`], for the blocks of both, neither of which is null.
-    pub unsafe fn peer_at(blocks: &[*mut u8], rank: usize, peer: usize, sizes: Sizes) -> Domain {
+    pub(crate) unsafe fn peer_at(
+        blocks: &[*mut u8],
+        rank: usize,
+        peer: usize,
+        sizes: Sizes,
+    ) -> Domain {
         let mut at = Domain::users_at(blocks[rank], &sizes, blocks.len(), peer);
         // SAFETY: this function's contract says so of both blocks; `users` are this process' own words in the
         // block of `rank`.
@@ -283,7 +288,7 @@ impl Domain {
     /// that brought it (of this process: for a peer's domain, what this process brings there). For waking who waits;
     /// it should be short.
     #[must_use]
-    pub fn on_arrival(self, handle: Box<dyn Fn(&Arrival) + Send + Sync>) -> Domain {
+    pub(crate) fn on_arrival(self, handle: Box<dyn Fn(&Arrival) + Send + Sync>) -> Domain {
         Domain {
             handler: Some(Handler(handle)),
             ..self
@@ -344,7 +349,7 @@ impl Domain {
     }
 
     /// The port to which something came.
-    pub fn port_of(&self, arrival: &Arrival) -> u8 {
+    pub(crate) fn port_of(&self, arrival: &Arrival) -> u8 {
         match arrival {
             Arrival::Memory { at, .. } => (KeyTable::place_of(at.key) / self.regions.max(1)) as u8,
             Arrival::Message { port, .. } => *port,

@@ -176,7 +176,7 @@ unsafe impl Shareable for Place {}
 unsafe impl Shareable for Users {}
 
 /// Windows of a rank.
-pub const WINDOWS: usize = 8;
+pub(crate) const WINDOWS: usize = 8;
 
 /// A window as this process sees it: an address, so that the word may also be that of the whole address space.
 #[derive(Debug, Default)]

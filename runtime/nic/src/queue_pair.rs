@@ -444,7 +444,11 @@ impl Initiator {
 #[cfg(not(loom))]
 impl Initiator {
     /// Waits as [`Initiator::wait`] does, for some `ns` nanoseconds at most. False: the time is over.
-    pub fn wait_within(&mut self, ns: u64, until: &mut dyn FnMut(&mut Initiator) -> bool) -> bool {
+    pub(crate) fn wait_within(
+        &mut self,
+        ns: u64,
+        until: &mut dyn FnMut(&mut Initiator) -> bool,
+    ) -> bool {
         let rings = self.rings.clone();
         rings.progress.wait_nudged(ns, &mut || until(self))
     }
@@ -534,7 +538,7 @@ impl Consumer {
     }
 
     /// True when the initiating end is gone and everything it announced was taken.
-    pub fn is_abandoned(&self) -> bool {
+    pub(crate) fn is_abandoned(&self) -> bool {
         Arc::strong_count(&self.rings) == 1 && self.peek().is_none()
     }
 }

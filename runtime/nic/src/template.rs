@@ -368,7 +368,7 @@ impl Templates {
     /// # Safety
     /// `index` is below the depth that the templates were made with.
     #[inline(always)]
-    pub unsafe fn shape_unchecked(&self, index: usize) -> Shape {
+    pub(crate) unsafe fn shape_unchecked(&self, index: usize) -> Shape {
         // SAFETY: this function's contract: the index is below the depth.
         unsafe { *self.shapes.get_unchecked(index) }
     }
@@ -394,6 +394,6 @@ impl Templates {
 }
 
 /// An inline value of 1 to 8 bytes, as the `p` routines of OpenSHMEM post it.
-pub fn inline_word(value: u64, bytes: usize) -> Option<Inline> {
+pub(crate) fn inline_word(value: u64, bytes: usize) -> Option<Inline> {
     value.to_le_bytes().get(..bytes).and_then(Inline::new)
 }

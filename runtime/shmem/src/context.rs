@@ -6,7 +6,8 @@
 
 pub(crate) mod handle;
 
-pub use handle::{is_default, Context, Ctx, DEFAULT, INVALID, NOSTORE, PRIVATE, SERIALIZED};
+pub(crate) use handle::is_default;
+pub use handle::{Context, Ctx, DEFAULT, INVALID, PRIVATE};
 
 use crate::fail;
 use crate::queue;
@@ -200,7 +201,7 @@ pub struct SessionConfig {
 }
 
 /// `SHMEM_CTX_SESSION_BATCH`.
-pub const SESSION_BATCH: c_long = 1;
+pub(crate) const SESSION_BATCH: c_long = 1;
 
 /// `shmem_ctx_session_start` (1.6): a hint. With [`SESSION_BATCH`], doorbells of the context's queue pairs are not rung
 /// before the session ends, a fence, or a wait for something. The direct way has no doorbells.

@@ -30,23 +30,23 @@ use std::time::Duration;
 /// `HETMP_DEVICE_LAYOUT`.
 const LAYOUT: c_int = 1;
 /// `HETMP_DEVICE_OK`.
-pub const OK: c_int = 0;
+pub(crate) const OK: c_int = 0;
 /// `HETMP_DEVICE_BAD_PE`.
-pub const BAD_PE: c_int = -1;
+pub(crate) const BAD_PE: c_int = -1;
 /// `HETMP_DEVICE_BAD_ADDRESS`.
-pub const BAD_ADDRESS: c_int = -2;
+pub(crate) const BAD_ADDRESS: c_int = -2;
 /// `HETMP_DEVICE_MISALIGNED`.
-pub const MISALIGNED: c_int = -3;
+pub(crate) const MISALIGNED: c_int = -3;
 /// `HETMP_DEVICE_BAD_QUEUE`.
-pub const BAD_QUEUE: c_int = -4;
+pub(crate) const BAD_QUEUE: c_int = -4;
 /// `HETMP_DEVICE_BAD_VALUE`.
-pub const BAD_VALUE: c_int = -5;
+pub(crate) const BAD_VALUE: c_int = -5;
 /// `HETMP_DEVICE_NO_MEMORY`.
-pub const NO_MEMORY: c_int = -6;
+pub(crate) const NO_MEMORY: c_int = -6;
 /// `HETMP_DEVICE_BAD_TEAM`.
-pub const BAD_TEAM: c_int = -7;
+pub(crate) const BAD_TEAM: c_int = -7;
 /// `HETMP_DEVICE_POLLED`.
-pub const POLLED: c_uint = 1;
+pub(crate) const POLLED: c_uint = 1;
 /// Most descriptors of a queue.
 const DEEPEST: usize = 1 << 16;
 /// A look of the polling thread at idle doorbells, once it has given up spinning.

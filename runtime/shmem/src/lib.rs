@@ -43,6 +43,6 @@ mod way;
 mod word;
 
 /// `SHMEM_MAJOR_VERSION`.
-pub const MAJOR: i32 = 1;
+pub(crate) const MAJOR: i32 = 1;
 /// `SHMEM_MINOR_VERSION`.
-pub const MINOR: i32 = 6;
+pub(crate) const MINOR: i32 = 6;

@@ -21,7 +21,7 @@ use hetmp_nic::job::{self, Handler, Job, Refused, Request};
 use std::sync::Mutex;
 
 /// `SHMEM_THREAD_SINGLE` to `SHMEM_THREAD_MULTIPLE`.
-pub const THREAD_LEVELS: core::ops::RangeInclusive<c_int> = 0..=3;
+pub(crate) const THREAD_LEVELS: core::ops::RangeInclusive<c_int> = 0..=3;
 
 /// Words of a set of CPUs.
 const CPU_WORDS: usize = 16;

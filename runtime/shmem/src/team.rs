@@ -12,4 +12,4 @@ pub(crate) mod steps;
 
 pub use handles::{get_config, my_pe, n_pes, translate_pe};
 pub use split::{destroy, split_2d, split_strided};
-pub use state::{Config, Team, TeamState, INVALID, NUM_CONTEXTS, SHARED, WORLD};
+pub use state::{Config, Team, TeamState, INVALID, SHARED, WORLD};

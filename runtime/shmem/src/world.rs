@@ -191,7 +191,7 @@ pub fn direct(address: usize, bytes: usize, pe: c_int) -> Option<*mut u8> {
 
 /// True while all operations go the direct way.
 #[inline(always)]
-pub fn is_direct() -> bool {
+pub(crate) fn is_direct() -> bool {
     FAST.n.load(Ordering::Relaxed) != 0
 }
 

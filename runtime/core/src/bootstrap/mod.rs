@@ -38,11 +38,11 @@ use std::net::IpAddr;
 use std::os::unix::ffi::OsStringExt as _;
 
 /// The longest key, in bytes. With a rank and a piece's number it must fit into PMI's 64.
-pub const MAX_KEY: usize = 32;
+pub(crate) const MAX_KEY: usize = 32;
 /// The longest value, in bytes.
-pub const MAX_VALUE: usize = 64 * 1024;
+pub(crate) const MAX_VALUE: usize = 64 * 1024;
 /// The most processes of a job.
-pub const MAX_SIZE: u32 = 1 << 20;
+pub(crate) const MAX_SIZE: u32 = 1 << 20;
 /// The length of [`Job::secret`], in bytes.
 pub const SECRET: usize = 32;
 

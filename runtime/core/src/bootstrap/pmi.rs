@@ -7,7 +7,7 @@
 use std::io::{self, BufRead, Read};
 
 /// The longest message that is read, in bytes.
-pub const MAX_MESSAGE: usize = 64 * 1024;
+pub(crate) const MAX_MESSAGE: usize = 64 * 1024;
 
 /// A message: its names and values in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,7 +45,7 @@ impl Message {
     /// The line of version 1. What would end a word becomes an underscore: nothing in a value may
     /// pass for another word.
     #[must_use]
-    pub fn to_line(&self) -> Vec<u8> {
+    pub(crate) fn to_line(&self) -> Vec<u8> {
         let words: Vec<String> = self
             .0
             .iter()
@@ -62,7 +62,7 @@ impl Message {
     /// The message in a line of version 1, without its line feed. Words without `=` belong to the
     /// value before them, as launchers' error texts have blanks. `None` if it does not begin with a name and a value.
     #[must_use]
-    pub fn from_line(line: &str) -> Option<Self> {
+    pub(crate) fn from_line(line: &str) -> Option<Self> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for word in line.split([' ', '\t', '\r']).filter(|w| !w.is_empty()) {
             match word.split_once('=') {
@@ -81,7 +81,7 @@ impl Message {
 
     /// The bytes of version 2, with their length in front; `None` if six digits cannot say it.
     #[must_use]
-    pub fn to_packet(&self) -> Option<Vec<u8>> {
+    pub(crate) fn to_packet(&self) -> Option<Vec<u8>> {
         let body: String = self
             .0
             .iter()
@@ -92,7 +92,7 @@ impl Message {
 
     /// The message in the body of version 2, behind the length. `None` for what is not one.
     #[must_use]
-    pub fn from_packet(body: &str) -> Option<Self> {
+    pub(crate) fn from_packet(body: &str) -> Option<Self> {
         let mut pairs = Vec::new();
         let mut rest = body.trim_end_matches(['\n', '\0']);
         while !rest.is_empty() {
@@ -153,7 +153,7 @@ pub fn read_line(from: &mut impl BufRead) -> io::Result<Message> {
 ///
 /// # Errors
 /// As for [`read_line`].
-pub fn read_packet(from: &mut impl Read) -> io::Result<Message> {
+pub(crate) fn read_packet(from: &mut impl Read) -> io::Result<Message> {
     let mut length = [0; 6];
     from.read_exact(&mut length)?;
     let length = core::str::from_utf8(&length)

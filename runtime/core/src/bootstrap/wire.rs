@@ -12,7 +12,7 @@ use std::io::{self, Read};
 /// The protocol's version; a process and a launcher of different ones do not talk.
 pub const VERSION: u32 = 1;
 /// The most bytes behind a frame's length.
-pub const MAX_FRAME: usize = 8 << 20;
+pub(crate) const MAX_FRAME: usize = 8 << 20;
 
 /// Why a message is not one of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -444,7 +444,7 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Bytes from hexadecimal digits; `None` for anything else.
 #[must_use]
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let value = |b: u8| match b {
         b'0'..=b'9' => Some(b - b'0'),
         b'a'..=b'f' => Some(b - b'a' + 10),

@@ -2,8 +2,8 @@
 //!
 //! [`TABLE`] says of every variable its name, type, default, accepted values, meaning and where
 //! the specification describes it. The parsers take the "what is accepted" half of their messages
-//! from it; `OMP_DISPLAY_ENV=verbose`, `hetmp info --env` and `docs/environment.md`
-//! ([`markdown`]) list it.
+//! from it. `OMP_DISPLAY_ENV=verbose` and `hetmp info --env` list the table, and a test compares it with
+//! `docs/environment.md`.
 //!
 //! [`snapshot`] copies the values that the table names out of `environ`, once, at the first use: all
 //! parts of the library then agree, whatever the program sets later. libgomp reads its variables while
@@ -17,4 +17,4 @@ mod snapshot;
 mod table;
 
 pub use snapshot::{preset, snapshot, Snapshot};
-pub use table::{lookup, markdown, Family, Kind, Suffixes, Variable, TABLE};
+pub use table::{lookup, Family, Kind, Suffixes, Variable, TABLE};

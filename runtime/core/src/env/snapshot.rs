@@ -43,7 +43,7 @@ impl Snapshot {
 
     /// The snapshot of `lines` (`NAME=value`). With `privileged`, variables that libgomp refuses
     /// to read in set-user-id programs, and ours that name files, are left out.
-    pub fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
+    pub(crate) fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
         let (mut entries, mut unknown) = (Vec::new(), Vec::new());
         for line in lines {
             // Most of an environment is not ours; one look at the first byte tells for nearly all.

@@ -138,7 +138,7 @@ pub fn lookup(name: &str) -> Option<&'static Variable> {
     TABLE.iter().find(|v| v.name == name)
 }
 
-use Family::{Gomp, Hetmp, Libomp, OpenAcc, OpenMp, OpenShmem};
+use Family::{Gomp, Hetmp, OpenAcc, OpenMp, OpenShmem};
 const fn omp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(OpenMp, name, kind)
 }
@@ -587,8 +587,8 @@ const OTHERS: &[Variable] = &[
 ];
 
 /// The table as a Markdown document (`docs/environment.md`).
-#[must_use]
-pub fn markdown() -> String {
+#[cfg(test)]
+fn markdown() -> String {
     let mut out = String::from(
         "# Environment variables\n\n\
          Generated from the table in `runtime/core/src/env/table.rs`. Letters may be of either \
@@ -601,7 +601,7 @@ pub fn markdown() -> String {
     for (family, title) in [
         (OpenMp, "OpenMP"),
         (Gomp, "libgomp"),
-        (Libomp, "libomp"),
+        (Family::Libomp, "libomp"),
         (OpenAcc, "OpenACC"),
         (OpenShmem, "OpenSHMEM"),
         (Hetmp, "hetmp"),

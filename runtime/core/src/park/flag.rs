@@ -129,7 +129,7 @@ impl<const SHARED: bool> Flag<SHARED> {
     /// # Safety
     /// `this` is a live flag when the call begins.
     #[inline]
-    pub unsafe fn signal_ptr(this: *const Self, epoch: u32) {
+    pub(crate) unsafe fn signal_ptr(this: *const Self, epoch: u32) {
         // SAFETY: this function's contract: the flag lives until the swap below has released the waiters.
         let flag = unsafe { &*this };
         #[cfg(not(loom))]

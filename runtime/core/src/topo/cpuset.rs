@@ -41,7 +41,7 @@ impl CpuSet {
     /// Reads a CPU list such as `0-3,8`. An empty text is the empty set, as in sysfs.
     ///
     /// `None` when the text is anything else, or names a CPU of [`MAX_CPUS`] or above.
-    pub fn parse_list(text: &str) -> Option<Self> {
+    pub(crate) fn parse_list(text: &str) -> Option<Self> {
         let mut set = CpuSet::new();
         let text = text.trim();
         if text.is_empty() {

@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 /// `SHMEM_CTX_PRIVATE`: one thread uses it, the one that made it.
 pub const PRIVATE: c_long = 1;
 /// `SHMEM_CTX_SERIALIZED`: one thread at a time uses it.
-pub const SERIALIZED: c_long = 2;
+pub(crate) const SERIALIZED: c_long = 2;
 /// `SHMEM_CTX_NOSTORE`: quiet and fence need not order memory stores.
-pub const NOSTORE: c_long = 4;
+pub(crate) const NOSTORE: c_long = 4;
 
 /// What a `shmem_ctx_t` points to.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ pub(super) fn all() -> std::sync::MutexGuard<'static, Vec<usize>> {
 
 /// True for the default context.
 #[inline(always)]
-pub fn is_default(ctx: Ctx) -> bool {
+pub(crate) fn is_default(ctx: Ctx) -> bool {
     ctx as usize == 1
 }
 

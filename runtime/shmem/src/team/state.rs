@@ -14,7 +14,7 @@ pub struct Config {
 }
 
 /// `SHMEM_TEAM_NUM_CONTEXTS`.
-pub const NUM_CONTEXTS: c_long = 1;
+pub(crate) const NUM_CONTEXTS: c_long = 1;
 
 /// What a `shmem_team_t` points to, but for the predefined ones.
 pub struct TeamState {

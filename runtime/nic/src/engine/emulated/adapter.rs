@@ -69,7 +69,7 @@ struct Queue {
 
 /// The adapter.
 #[derive(Debug)]
-pub struct Adapter {
+pub(crate) struct Adapter {
     fabric: Fabric,
     model: Model,
     random: u64,

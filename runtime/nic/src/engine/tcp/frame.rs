@@ -8,7 +8,7 @@ use crate::descriptor::{Status, Words, DESCRIPTOR_BYTES, WORDS};
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 32;
 /// Longest piece of an operation in one frame.
-pub const PIECE_BYTES: usize = 64 * 1024;
+pub(crate) const PIECE_BYTES: usize = 64 * 1024;
 /// First bytes of every frame.
 const MAGIC: u16 = 0x4e48;
 
@@ -82,7 +82,7 @@ impl Header {
 }
 
 /// The bytes of a descriptor.
-pub fn descriptor_bytes(words: &Words) -> [u8; DESCRIPTOR_BYTES] {
+pub(crate) fn descriptor_bytes(words: &Words) -> [u8; DESCRIPTOR_BYTES] {
     let mut b = [0; DESCRIPTOR_BYTES];
     for (chunk, w) in b.chunks_exact_mut(8).zip(words) {
         chunk.copy_from_slice(&w.to_le_bytes());
