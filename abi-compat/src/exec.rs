@@ -64,6 +64,38 @@ pub struct Program<'a> {
     pub merge: bool,
 }
 
+/// Runs a command of a test in the repository's folder, with standard error in its standard output.
+///
+/// # Panics
+/// The program cannot be started.
+pub fn command(path: &str, args: &[&str], env: &[(&str, &str)], limit: Duration) -> Outcome {
+    let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+    let env: Vec<(String, String)> = env
+        .iter()
+        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
+        .collect();
+    let program = Program {
+        path: Path::new(path),
+        args: &args,
+        env: &env,
+        dir: &crate::library::root(),
+        limit,
+        merge: true,
+    };
+    run(&program).unwrap_or_else(|e| panic!("{path} {args:?}: {e}"))
+}
+
+/// What such a command prints. The command has to end with status 0.
+///
+/// # Panics
+/// The program cannot be started, or ends in another way.
+pub fn succeed(path: &str, args: &[&str], env: &[(&str, &str)], limit: Duration) -> String {
+    let out = command(path, args, env, limit);
+    let text = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert_eq!(out.ending, Ending::Exit(0), "{path} {args:?}: {text}");
+    text
+}
+
 /// The caller's environment without what steers an OpenMP or OpenACC runtime or
 /// swaps libraries.
 pub fn scrubbed_environment() -> Vec<(OsString, OsString)> {

@@ -5,28 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Longer than any command here takes, also on a busy machine.
+const LIMIT: Duration = Duration::from_secs(900);
+
 fn run(path: &str, args: &[&str], env: &[(&str, &str)]) -> exec::Outcome {
-    let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
-    let env: Vec<(String, String)> = env
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-        .collect();
-    exec::run(&exec::Program {
-        path: Path::new(path),
-        args: &args,
-        env: &env,
-        dir: &library::root(),
-        limit: Duration::from_secs(900),
-        merge: true,
-    })
-    .unwrap()
+    exec::command(path, args, env, LIMIT)
 }
 
 fn output(path: &str, args: &[&str], env: &[(&str, &str)]) -> String {
-    let out = run(path, args, env);
-    let text = String::from_utf8_lossy(&out.stdout).into_owned();
-    assert_eq!(out.ending, exec::Ending::Exit(0), "{path} {args:?}: {text}");
-    text
+    exec::succeed(path, args, env, LIMIT)
 }
 
 fn there(tool: &str) -> Option<String> {

@@ -21,6 +21,28 @@ pub(crate) fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
         })
 }
 
+/// The median of the rounds' ratios of one side's values to another's.
+pub(crate) fn over(values: &[f64], other: &[f64]) -> f64 {
+    median(values.iter().zip(other).map(|(a, b)| a / b))
+}
+
+/// Median, least and most, in so many digits as tell them apart.
+pub(crate) fn shown(values: &[f64]) -> String {
+    let (least, most) = range(values.iter().copied());
+    let middle = median(values.iter().copied());
+    format!("{} ({}-{})", short(middle), short(least), short(most))
+}
+
+/// A value with three digits, more before the point.
+pub(crate) fn short(x: f64) -> String {
+    match x {
+        x if x >= 99.5 => format!("{x:.0}"),
+        x if x >= 9.95 => format!("{x:.1}"),
+        x if x >= 0.995 => format!("{x:.2}"),
+        x => format!("{x:.3}"),
+    }
+}
+
 /// The mean of ratios, in the sense in which 2 and 1/2 cancel.
 pub(crate) fn geometric_mean(ratios: impl IntoIterator<Item = f64>) -> f64 {
     let (sum, count) = ratios.into_iter().fold((0.0, 0u32), |(sum, count), ratio| {

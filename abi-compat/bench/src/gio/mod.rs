@@ -18,7 +18,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use super::machine::Machine;
-use super::stats::{median, range};
+use super::stats::{median, over, short, shown};
 use jobs::Jobs;
 
 /// A group of rows.
@@ -81,27 +81,12 @@ impl Series {
     }
 
     fn shown(&self) -> String {
-        let (least, most) = range(self.values.iter().copied());
-        format!(
-            "{} ({}-{})",
-            short(self.median()),
-            short(least),
-            short(most)
-        )
+        shown(&self.values)
     }
 
     /// The median of the rounds' ratios to another mode.
     fn over(&self, other: &Series) -> f64 {
-        median(self.values.iter().zip(&other.values).map(|(a, b)| a / b))
-    }
-}
-
-fn short(x: f64) -> String {
-    match x {
-        x if x >= 99.5 => format!("{x:.0}"),
-        x if x >= 9.95 => format!("{x:.1}"),
-        x if x >= 0.995 => format!("{x:.2}"),
-        x => format!("{x:.3}"),
+        over(&self.values, &other.values)
     }
 }
 

@@ -8,6 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Report, Row};
+use crate::stats::range;
 
 const LINE: i32 = 16;
 const TOP: i32 = 84;
@@ -80,7 +81,7 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result<()> {
             let Some((_, colour)) = MODES.iter().find(|(m, _)| *m == series.mode) else {
                 continue;
             };
-            let (least, most) = super::range(series.values.iter().copied());
+            let (least, most) = range(series.values.iter().copied());
             root.draw(&PathElement::new(
                 vec![(x(least / base), y + 6), (x(most / base), y + 6)],
                 colour.mix(0.5),

@@ -25,7 +25,7 @@ use clap::{Args, ValueEnum};
 
 use super::machine::Machine;
 use super::process;
-use super::stats::{median, range};
+use super::stats::{median, over, shown};
 use programs::Programs;
 
 /// A group of comparisons.
@@ -99,27 +99,12 @@ impl Reached {
 
     /// Median, least and most, in so many characters as tell them apart.
     fn shown(&self) -> String {
-        let (least, most) = range(self.values.iter().copied());
-        format!(
-            "{} ({}-{})",
-            short(self.median()),
-            short(least),
-            short(most)
-        )
+        shown(&self.values)
     }
 
     /// The median of the rounds' ratios to another side.
     fn over(&self, other: &Reached) -> f64 {
-        median(self.values.iter().zip(&other.values).map(|(a, b)| a / b))
-    }
-}
-
-fn short(x: f64) -> String {
-    match x {
-        x if x >= 99.5 => format!("{x:.0}"),
-        x if x >= 9.95 => format!("{x:.1}"),
-        x if x >= 0.995 => format!("{x:.2}"),
-        x => format!("{x:.3}"),
+        over(&self.values, &other.values)
     }
 }
 
