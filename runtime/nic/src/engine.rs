@@ -5,7 +5,6 @@
 //! * [`emulated`]: a software adapter: a thread that takes descriptors from the queues of all its ranks,
 //!   models latency and bandwidth, and runs triggered operations.
 //! * [`tcp`]: a thread in each process, a stream to every peer; each side checks its own half.
-//!
 //! * [`ofi`]: what has a provider in libfabric: remote memory access by the adapter, and the requests of `tcp` as messages.
 //!
 //! Every engine works on a [`Domain`] per rank, and gives out [`QueuePair`]s, each owned by one initiator.
@@ -49,7 +48,7 @@ pub struct TemplateKeys {
 
 /// An engine as one rank sees it.
 pub trait Engine: Send + Sync {
-    /// Name, as users give it: `shm`, `emulated`, `tcp`.
+    /// Name, as users give it: `shm`, `emulated`, `tcp`, `ofi`.
     fn name(&self) -> &'static str;
     /// The rank this is.
     fn rank(&self) -> u32;
