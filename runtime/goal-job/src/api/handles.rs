@@ -1,0 +1,96 @@
+//! Handles: numbers that tables give out.
+//!
+//! A C program keeps a handle and may use it after it was freed, or use a graph's handle for a schedule. A handle names its
+//! place, the generation of what lies there, and the kind of its table: such a use is an error, and no access to memory.
+
+use super::{Code, Error, Result};
+
+/// A number that a table has given out; 0 is none.
+pub type Key = usize;
+
+/// Things by handle. A handle is the place, the generation of what lies there, and the table's own kind.
+pub(super) struct Slots<T> {
+    kind: usize,
+    slots: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+const PLACE_BITS: u32 = 28;
+const GENERATION_BITS: u32 = 32;
+
+impl<T> Slots<T> {
+    pub(super) fn new(kind: usize) -> Slots<T> {
+        Slots {
+            kind,
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+
+    pub(super) fn insert(&mut self, value: T) -> Result<Key> {
+        let place = match self.free.pop() {
+            Some(place) => place as usize,
+            None => {
+                if self.slots.len() >= 1 << PLACE_BITS {
+                    return Err(Error::new(Code::Limit, "handles: too many"));
+                }
+                self.slots.push((1, None));
+                self.slots.len() - 1
+            }
+        };
+        let slot = &mut self.slots[place];
+        slot.1 = Some(value);
+        Ok(place | (slot.0 as usize) << PLACE_BITS | self.kind << (PLACE_BITS + GENERATION_BITS))
+    }
+
+    fn place(&self, key: Key) -> Option<usize> {
+        let place = key & ((1 << PLACE_BITS) - 1);
+        let (generation, value) = self.slots.get(place)?;
+        let same = key >> PLACE_BITS == (*generation as usize | self.kind << GENERATION_BITS);
+        (same && value.is_some()).then_some(place)
+    }
+
+    pub(super) fn get(&mut self, key: Key, what: &str) -> Result<&mut T> {
+        let place = self.place(key);
+        place
+            .and_then(|p| self.slots[p].1.as_mut())
+            .ok_or_else(|| none(what))
+    }
+
+    pub(super) fn remove(&mut self, key: Key, what: &str) -> Result<T> {
+        let place = self.place(key).ok_or_else(|| none(what))?;
+        let slot = &mut self.slots[place];
+        slot.0 = slot.0.wrapping_add(1).max(1);
+        self.free.push(place as u32);
+        slot.1.take().ok_or_else(|| none(what))
+    }
+}
+
+fn none(what: &str) -> Error {
+    Error::new(
+        Code::Argument,
+        format_args!("{what}: one that was made and not freed is accepted"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_are_known_once_and_by_their_table() {
+        let (mut a, mut b) = (Slots::new(1), Slots::new(2));
+        let one = a.insert("one").expect("room");
+        let other = b.insert("other").expect("room");
+        assert_ne!(one, other);
+        assert_eq!(a.get(one, "x").copied(), Ok("one"));
+        assert!(a.get(other, "x").is_err() && b.get(one, "x").is_err());
+        assert!(a.get(0, "x").is_err() && a.get(usize::MAX, "x").is_err());
+        assert_eq!(a.remove(one, "x"), Ok("one"));
+        assert!(a.remove(one, "x").is_err());
+        let again = a.insert("again").expect("room");
+        assert_ne!(one, again);
+        assert!(a.get(one, "x").is_err());
+        assert_eq!(a.get(again, "x").copied(), Ok("again"));
+    }
+}

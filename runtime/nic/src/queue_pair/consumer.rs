@@ -1,0 +1,95 @@
+//! The executing end of a queue pair.
+
+use super::Rings;
+use crate::descriptor::{Completion, Words};
+use hetmp_core::sync::Ordering;
+use std::sync::Arc;
+
+/// The executing end.
+#[derive(Debug)]
+pub struct Consumer {
+    pub(super) rings: Arc<Rings>,
+    pub(super) taken: u64,
+    pub(super) done: u64,
+    pub(super) written: u64,
+    pub(super) early: u64,
+}
+
+impl Consumer {
+    /// The next descriptor's ticket and words, left in its slot.
+    #[inline]
+    pub fn peek(&self) -> Option<(u64, Words)> {
+        if self.rings.posted.load(Ordering::Acquire) == self.taken {
+            return None;
+        }
+        let mask = self.rings.slots.len() as u64 - 1;
+        let slot = &self.rings.slots[(self.taken & mask) as usize];
+        Some((
+            self.taken,
+            core::array::from_fn(|i| slot.0[i].load(Ordering::Relaxed)),
+        ))
+    }
+
+    /// Frees the slot of what was [peeked](Consumer::peek) at.
+    #[inline]
+    pub fn advance(&mut self) {
+        self.taken += 1;
+        self.rings.taken.store(self.taken, Ordering::Release);
+    }
+
+    /// Reports an operation, with a completion if there is one to be written. An initiator that sleeps is not
+    /// woken: see [`Consumer::notify`].
+    #[inline]
+    pub fn complete(&mut self, completion: Option<Completion>) {
+        if let Some(c) = completion {
+            let mask = self.rings.completions.len() as u64 - 1;
+            let entry = &self.rings.completions[(self.written & mask) as usize];
+            for (word, value) in entry.iter().zip(c.encode()) {
+                word.store(value, Ordering::Relaxed);
+            }
+            self.written += 1;
+            self.rings
+                .done
+                .written
+                .store(self.written, Ordering::Release);
+        }
+        self.done += 1;
+        self.rings
+            .done
+            .operations
+            .store(self.done, Ordering::Release);
+    }
+
+    /// Reports that the buffers of one operation are free, which is not done yet. It is reported by
+    /// [`Consumer::complete_freed`] later, and not by [`Consumer::complete`]. An initiator that sleeps is not woken.
+    pub fn free(&mut self) {
+        self.early += 1;
+        self.rings.done.early.store(self.early, Ordering::Release);
+    }
+
+    /// As [`Consumer::complete`], for an operation whose buffers were reported as [free](Consumer::free).
+    pub fn complete_freed(&mut self, completion: Option<Completion>) {
+        debug_assert!(self.early > 0);
+        self.early -= 1;
+        // Before `done`: see "Memory ordering".
+        self.rings.done.early.store(self.early, Ordering::Release);
+        self.complete(completion);
+    }
+
+    /// Wakes the initiator if it sleeps, after [`Consumer::complete`]. Not needed where the initiator itself
+    /// executes.
+    #[inline]
+    pub fn notify(&self) {
+        self.rings.progress.nudge();
+    }
+
+    /// Taken and not yet completed.
+    pub fn under_way(&self) -> u64 {
+        self.taken - self.done
+    }
+
+    /// True when the initiating end is gone and everything it announced was taken.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        Arc::strong_count(&self.rings) == 1 && self.peek().is_none()
+    }
+}
