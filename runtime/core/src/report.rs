@@ -55,7 +55,7 @@ extern "C" {
 /// loses it.
 ///
 /// Another thread of the program may hold the stream, and need not ever give it back: it may wait for the very thread
-/// that calls. So this tries for [`PATIENCE`] looks, a millisecond each, and then gives the text up.
+/// that calls. So this tries for `PATIENCE` looks, a millisecond each, and then gives the text up.
 #[cold]
 pub fn flush_output() {
     /// Looks at a stream that another thread holds.

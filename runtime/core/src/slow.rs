@@ -7,7 +7,7 @@
 //!
 //! # How
 //!
-//! While inside, a timer of the monotonic clock ticks at most [`SLICE_US`] after the last account
+//! While inside, a timer of the monotonic clock ticks at most `SLICE_US` after the last account
 //! was settled. The tick's signal handler *burns* what the slow core would still need for the user
 //! code run since then: it spins on the clock, so that the thread keeps its core as a slow core
 //! would (a sleeping one would lend it to others, and wake late). `leave` settles the

@@ -111,7 +111,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Node `me` of `nodes`, at most [`MAX_NODES`]. Every node is told the same `homes`.
+    /// Node `me` of `nodes`, at most `MAX_NODES`. Every node is told the same `homes`.
     pub fn new(me: NodeId, nodes: NodeId, homes: Homes) -> Node {
         assert!(me < nodes && usize::from(nodes) <= MAX_NODES);
         Node {

@@ -289,7 +289,7 @@ pub fn place() -> Result<(u32, u32)> {
 
 /// Which memory an argument is of: `GOAL_USERSPACE`, `GOAL_SCRATCHPAD` or `GOAL_SEGMENT(n)`.
 pub(crate) const USERSPACE: i32 = 0;
-/// See [`USERSPACE`].
+/// See `USERSPACE`.
 pub const SCRATCHPAD: i32 = 1;
 /// The first of the bound segments.
 pub(crate) const SEGMENTS: i32 = 2;

@@ -2,7 +2,7 @@
 //!
 //! A message goes to the oldest posted receive with the same source and [`Label`], and a receive takes the oldest
 //! message: both queues are in order. What lies here is bounded by credits (eager messages) and by
-//! [`Limits::offers`] (offers, of which only the header is kept); see [`crate::rank`].
+//! [`Limits::offers`](crate::rank::Limits::offers) (offers, of which only the header is kept); see [`crate::rank`].
 
 use crate::map::HashMap;
 use crate::packet::{Label, Payload};

@@ -91,7 +91,7 @@ pub struct End {
     patience: Cell<u32>,
     /// Up to this slot, `next` goes forward by the stride without another test.
     stop: Cell<usize>,
-    /// Who may use this end by what handle, as [`End::pass_of`] makes it; 0 for nobody. Any thread may look.
+    /// Who may use this end by what handle, as `End::pass_of` makes it; 0 for nobody. Any thread may look.
     pub pass: core::sync::atomic::AtomicU64,
 }
 

@@ -4,8 +4,8 @@
 //! collectives engine. With one inbox they would take each other's messages. Each has the same port number in every rank,
 //! and at that port an inbox, counters and places for regions of its own. All ports share the rank's engine.
 //!
-//! **Three kinds of domain.** [`Domain::new`] is a rank of this process alone. [`Domain::own_at`] lies in memory that peers
-//! map, and [`Domain::peer_at`] is such a peer's domain as this process maps it: messages, counts and newly registered
+//! **Three kinds of domain.** [`Domain::new`] is a rank of this process alone. `Domain::own_at` lies in memory that peers
+//! map, and `Domain::peer_at` is such a peer's domain as this process maps it: messages, counts and newly registered
 //! regions reach it. [`Domain::view`] knows a peer's memory only.
 
 use crate::array::{Array, Shareable};
@@ -214,7 +214,7 @@ impl Domain {
     }
 
     /// # Safety
-    /// As [`Domain::own_at`]; `users` are this process' own.
+    /// As `Domain::own_at`; `users` are this process' own.
     unsafe fn at(base: *mut u8, sizes: Sizes, users: Array<Users>, remote: bool) -> Domain {
         let mut at = base;
         // SAFETY: this function's contract: the block is aligned, valid and holds only domains of these sizes; the
@@ -268,7 +268,7 @@ impl Domain {
     /// The domain of `peer`, whose process maps the same blocks, as `rank`'s process reaches it.
     ///
     /// # Safety
-    /// As [`Domain::own_at`], for the blocks of both, neither of which is null.
+    /// As `Domain::own_at`, for the blocks of both, neither of which is null.
     pub(crate) unsafe fn peer_at(
         blocks: &[*mut u8],
         rank: usize,

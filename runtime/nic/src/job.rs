@@ -273,7 +273,7 @@ impl Job {
     /// here, this process' own among them. What lies there can then be [registered](Domain::register) for peers.
     ///
     /// # Errors
-    /// One line: there is no memory, or a peer's cannot be mapped, or [`WINDOWS`] are taken.
+    /// One line: there is no memory, or a peer's cannot be mapped, or `WINDOWS` are taken.
     pub fn segment(
         &self,
         name: &CStr,

@@ -280,7 +280,7 @@ impl KeyTable {
         (key.0 & ((1 << PLACE_BITS) - 1)) as usize
     }
 
-    /// Says where the rank's window `number`, 1 to [`WINDOWS`] less one, lies in this process. Its peers say the same, for
+    /// Says where the rank's window `number`, 1 to `WINDOWS` less one, lies in this process. Its peers say the same, for
     /// the addresses at which they map it, before they use what is registered there.
     pub fn window(&self, number: usize, start: *mut u8, len: usize) {
         let Some(w) = self.windows.get(number).filter(|_| number != 0) else {

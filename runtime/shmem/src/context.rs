@@ -203,7 +203,7 @@ pub struct SessionConfig {
 /// `SHMEM_CTX_SESSION_BATCH`.
 pub(crate) const SESSION_BATCH: c_long = 1;
 
-/// `shmem_ctx_session_start` (1.6): a hint. With [`SESSION_BATCH`], doorbells of the context's queue pairs are not rung
+/// `shmem_ctx_session_start` (1.6): a hint. With `SESSION_BATCH`, doorbells of the context's queue pairs are not rung
 /// before the session ends, a fence, or a wait for something. The direct way has no doorbells.
 ///
 /// # Safety

@@ -7,7 +7,7 @@
 //! **Who executes.** Where the job has an engine (`HETMP_NIC=emulated`, `tcp`, peers that are not mapped), that one. Where
 //! every peer is mapped there is none: a queue then gets the engine that executes in whoever rings.
 //!
-//! **Polled queues.** A device cannot call. For [`POLLED`] queues one thread looks at the doorbell records and rings on
+//! **Polled queues.** A device cannot call. For `POLLED` queues one thread looks at the doorbell records and rings on
 //! behalf of the devices; it runs while there is such a queue.
 //!
 //! # Memory ordering

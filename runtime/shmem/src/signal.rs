@@ -32,7 +32,7 @@ fn op(f: &'static str, sig_op: c_int, pe: c_int) -> Op {
 /// `shmem_put_signal` and its nonblocking form.
 ///
 /// # Safety
-/// As [`rma::put`]; `sig` is aligned.
+/// As [`rma::put`](crate::rma::put); `sig` is aligned.
 #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
 #[inline(always)]
 pub unsafe fn put(

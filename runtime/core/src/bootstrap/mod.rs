@@ -143,10 +143,10 @@ pub trait Job: Send {
     /// The address by which the others reach this process, where the launcher says or the job is
     /// on one machine (the loopback address then). Nothing needs to listen anywhere else.
     fn address(&self) -> Option<IpAddr>;
-    /// Keeps `value` (at most [`MAX_VALUE`] bytes) for the others to get after the next fence.
+    /// Keeps `value` (at most `MAX_VALUE` bytes) for the others to get after the next fence.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a key put before, or that is not 1 to [`MAX_KEY`] letters, digits,
+    /// [`Error::Usage`] for a key put before, or that is not 1 to `MAX_KEY` letters, digits,
     /// `.`, `-` and `_` (and does not begin with `hetmp.`), or for too long a value; else what happened to the launcher.
     fn put(&mut self, key: &str, value: &[u8]) -> Result<(), Error>;
     /// Waits until every process of the job called it; what each put before is then visible to all.

@@ -169,7 +169,7 @@ impl Frame {
 /// Reads a frame's bytes behind its length; `None` at the end of the stream between two frames.
 ///
 /// # Errors
-/// What the stream says; `InvalidData` for a length of 0 or above [`MAX_FRAME`]; `UnexpectedEof`
+/// What the stream says; `InvalidData` for a length of 0 or above `MAX_FRAME`; `UnexpectedEof`
 /// within a frame.
 pub fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut length = [0; 4];

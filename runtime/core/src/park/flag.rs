@@ -149,7 +149,7 @@ impl<const SHARED: bool> Flag<SHARED> {
     }
 
     /// Sets the epoch and wakes every sleeper. The flag must outlive its waiters' use of it
-    /// (otherwise see [`Flag::signal_ptr`]).
+    /// (otherwise see `Flag::signal_ptr`).
     #[inline(always)]
     pub fn signal(&self, epoch: u32) {
         // SAFETY: a reference is live.

@@ -203,7 +203,7 @@ impl Iterator for Iter<'_> {
     }
 }
 
-/// Prints the list form that [`CpuSet::parse_list`] reads: `0-3,8`; nothing for the empty set.
+/// Prints the list form that `CpuSet::parse_list` reads: `0-3,8`; nothing for the empty set.
 impl fmt::Display for CpuSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut cpus = self.iter().peekable();

@@ -201,7 +201,7 @@ pub fn start(domains: Domains, model: Model) -> std::io::Result<Vec<Emulated>> {
 
 /// Starts an adapter that serves the queue pairs of `rank` alone, as every process of a job has one:
 /// `domains` are its own and those of its peers, whose memory is mapped here. Peers whose domains are mapped, too
-/// ([`Domain::peer_at`]), are reached by everything. [Views](Domain::view) are reached by puts, gets, atomics, signals and
+/// (`Domain::peer_at`), are reached by everything. [Views](Domain::view) are reached by puts, gets, atomics, signals and
 /// fences; messages and counts end as [`Status::Unsupported`](crate::descriptor::Status::Unsupported).
 ///
 /// # Errors

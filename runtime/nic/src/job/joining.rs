@@ -130,7 +130,7 @@ pub fn begin<'a>(
 /// it says against the rank ends the joining.
 pub type Check<'a> = dyn FnMut(u32, bool, &[u8]) -> Result<(), String> + 'a;
 
-/// Called for what arrives at a rank: see [`Domain::on_arrival`].
+/// Called for what arrives at a rank: see `Domain::on_arrival`.
 pub type Handler = Box<dyn Fn(&Arrival) + Send + Sync>;
 
 impl Joining<'_> {
