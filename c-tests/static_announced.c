@@ -2,7 +2,7 @@
    is told at the start. However often they run, there are no more threads than cores.
    hetmp-test: threads=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe
-   hetmp-test: env=HETMP_NODES=2
+   hetmp-test: env=HETMP_NODES=cores={0},watts=2;cores={1},watts=1
    hetmp-test: lever=fibers */
 #include "loop_check.h"
 #include <string.h>

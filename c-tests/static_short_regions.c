@@ -3,7 +3,7 @@
    iteration is done once, and nested regions stay as nested as they are in a team.
    hetmp-test: threads=2
    hetmp-test: env=HETMP_SCHEDULE=hetprobe
-   hetmp-test: env=HETMP_NODES=2
+   hetmp-test: env=HETMP_NODES=cores={0},watts=2;cores={1},watts=1
    hetmp-test: only=hetmp */
 #include <omp.h>
 #include <stdio.h>

@@ -241,6 +241,8 @@ fn regions_and_loops_add_up() {
             &["300", "6"],
             &[
                 ("HETMP_NODES", "2"),
+                // Like nodes: or else regions are left alone.
+                ("HETMP_STATIC", "force"),
                 ("HETMP_SCHEDULE", schedule),
                 ("HETMP_REPORT", "r-%p.json"),
             ],
@@ -409,8 +411,9 @@ fn what_is_reached_is_counted() {
         ("old-loop", "dispatched", Some("inline"), Some("hetprobe")),
         ("old-static", "inline", None, None),
     ] {
-        let env = &BOTH[..3];
-        let out = scratch.run(&program, &[what], env);
+        // Like nodes: or else regions are left alone.
+        let env = [BOTH[0], BOTH[1], BOTH[2], ("HETMP_STATIC", "force")];
+        let out = scratch.run(&program, &[what], &env);
         assert_eq!(out.ending, Ending::Exit(0), "{what}: {}", stderr(&out));
         let report = scratch.json("report.json");
         let reach = &report["reach"];
@@ -433,6 +436,102 @@ fn what_is_reached_is_counted() {
             assert!(said.starts_with(schedule), "{what}: {said}");
             assert_eq!(number(&loops[0], "iterations"), 6 * 400);
             assert_eq!(way["else"], guard.unwrap(), "{what}: {way}");
+        }
+    }
+}
+
+/// One loop whose iterations are alike, and one whose first half takes three times as long.
+const EVEN: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { N = 64 };
+static volatile long sink;
+static void work(long n) { for (long k = 0; k < n; k++) sink = k; }
+
+static void even(void)
+{
+    #pragma omp parallel for
+    for (int i = 0; i < N; i++) work(500);
+}
+
+/* Threads that are done early wait at the barrier, and not at the end. */
+static void uneven(void)
+{
+    #pragma omp parallel
+    {
+        #pragma omp for
+        for (int i = 0; i < N; i++) work(i < N / 2 ? 60000 : 20000);
+        work(10);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    /* The number of threads is to be the runtime's own choice. */
+    if (getenv("OMP_NUM_THREADS")) {
+        unsetenv("OMP_NUM_THREADS");
+        execv("/proc/self/exe", argv);
+        return 1;
+    }
+    printf("%d\n", omp_get_max_threads());
+    for (int i = 0; i < 300; i++) even();
+    for (int i = 0; i < 60; i++) uneven();
+    return 0;
+}
+"#;
+
+/// Where nothing tells the nodes apart, regions are looked at once their threads have waited for each other.
+#[test]
+fn even_regions_on_like_nodes_are_left_alone() {
+    if !two_cpus() {
+        return;
+    }
+    let scratch = Scratch::new("even");
+    let source = scratch.0.join("even.c");
+    fs::write(&source, EVEN).unwrap();
+    let program = scratch.compile(&source);
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = format!("{cpus}\n");
+    for (extra, left_alone) in [
+        (("HETMP_SCHEDULE", "hetprobe"), true),
+        // Who names what nodes there are for the schedule has told them apart.
+        (("HETMP_SCHEDULE", "static-csr:2,1"), false),
+        (("HETMP_STATIC", "force"), false),
+    ] {
+        let env = [
+            ("HETMP_NODES", "2"),
+            ("OMP_SCHEDULE", "hetprobe"),
+            extra,
+            ("HETMP_REPORT", "report.json"),
+        ];
+        let out = scratch.run(&program, &[], &env);
+        assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
+        // Nobody is told of more threads than there are where most likely nothing is gained.
+        let told = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert_eq!(told == threads, left_alone, "{extra:?}: {told:?}");
+        let report = scratch.json("report.json");
+        let ways = |function: &str| -> Vec<String> {
+            let region = list(&report, "regions")
+                .iter()
+                .find(|r| r["symbol"].as_str().unwrap().starts_with(function))
+                .unwrap_or_else(|| panic!("{function} in {report}"));
+            list(region, "ways")
+                .iter()
+                .map(|w| w["lever"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        let (even, uneven) = (ways("even"), ways("uneven"));
+        if left_alone {
+            assert_eq!(even, ["even"], "{extra:?}");
+            assert!(uneven.contains(&"even".to_owned()), "{uneven:?}");
+            assert!(uneven.contains(&"fibers".to_owned()), "{uneven:?}");
+        } else {
+            assert!(!even.contains(&"even".to_owned()), "{even:?}");
+            assert!(!uneven.contains(&"even".to_owned()), "{uneven:?}");
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A thread that stops running the program's code calls [`Thread::leave_program`], and
 //! [`Thread::enter_program`] before it goes on, with the same reason. Whoever wants to know what threads do
-//! hangs here: emulated slowness (waiting is not work, and takes the same time on a slow core), traces,
-//! and, in time, tools and memory across processes. Where nobody does, each call is a test or two.
+//! hangs here: emulated slowness (waiting is not work, and takes the same time on a slow core), whether
+//! threads take equally long, traces, and, in time, tools and memory across processes. Where nobody does, each call is a test or two.
 //!
 //! Short calls that never wait (a chunk of a dynamic loop, a free lock) do not cross the boundary.
 
@@ -55,8 +55,8 @@ impl Thread {
             Reason::Barrier => trace::close(Traced::Barrier),
             _ => {}
         }
-        if self.slow.is_slowed() {
-            self.enter_slowly();
+        if self.slow.is_watched() {
+            self.enter_watched();
         }
     }
 
@@ -77,7 +77,7 @@ impl Thread {
     }
 
     #[cold]
-    fn enter_slowly(&self) {
+    fn enter_watched(&self) {
         let team = self.team();
         if team.level() > 0 {
             self.slow.enter(self.here(), team.shared.code.get());

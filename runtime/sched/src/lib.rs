@@ -31,6 +31,7 @@ pub mod deal;
 pub mod decide;
 pub mod decision;
 pub mod energy;
+pub mod even;
 pub mod fixed;
 pub mod gain;
 pub mod hetprobe;

@@ -174,6 +174,34 @@ impl Nodes {
         Nodes(nodes)
     }
 
+    /// Does anything that was told, or that the machine says, set one node apart from another? What they do in a
+    /// program may still differ (other processes, memory).
+    pub fn are_told_apart(&self, machine: &Topology) -> bool {
+        let classes = speed_classes(machine);
+        let said = |node: &Node| {
+            let mut kinds: Vec<_> = node
+                .cpus
+                .iter()
+                .filter_map(|id| machine.cpu(id))
+                .map(|cpu| {
+                    (
+                        cpu.core_type,
+                        classes.iter().position(|c| c.contains(cpu.id)),
+                    )
+                })
+                .collect();
+            kinds.sort_unstable();
+            kinds.dedup();
+            kinds
+        };
+        self.0.windows(2).any(|pair| {
+            let (a, b) = (&pair[0], &pair[1]);
+            (a.speed, &a.speeds, a.watts, a.watts_idle)
+                != (b.speed, &b.speeds, b.watts, b.watts_idle)
+                || said(a) != said(b)
+        })
+    }
+
     /// The position of the node that holds `cpu`.
     pub fn of_cpu(&self, cpu: usize) -> Option<usize> {
         self.0.iter().position(|node| node.cpus.contains(cpu))

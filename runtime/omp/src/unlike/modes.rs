@@ -25,6 +25,8 @@ pub(super) const REPORT: u8 = 2;
 pub(super) const FORCE: u8 = 4;
 /// Of regions: also where the program asked for a number of threads.
 pub(super) const WIDE: u8 = 8;
+/// Of regions: only those whose threads were seen to take unlike times, since nothing else tells the nodes apart.
+pub(super) const EVEN: u8 = 32;
 /// Of regions: what the ways need is not set up yet.
 const UNPREPARED: u8 = 16;
 
@@ -134,6 +136,12 @@ pub(crate) fn configure(globals: &Globals) {
             StaticLoops::Wide if nodes::count() > 1 => regions |= LEVERS | WIDE,
             StaticLoops::Auto | StaticLoops::Wide => {}
             StaticLoops::Force => regions |= LEVERS | FORCE,
+        }
+        // Who names another schedule has decided what the nodes are, and a profile knows regions already.
+        let asks = matches!(kind, SchedKind::HetProbe | SchedKind::HetProbeI);
+        let open = asks && regions & FORCE == 0 && globals.ours.profile.is_none();
+        if open && regions & LEVERS != 0 && !nodes::told_apart() {
+            regions |= EVEN;
         }
     }
     LOOPS.store(loops, Ordering::Relaxed);

@@ -23,6 +23,8 @@ pub(crate) struct Layout {
     pub(crate) nodes: Nodes,
     /// The node of core 0, 1, ...; not empty.
     pub(super) order: Box<[u32]>,
+    /// What was told or what the machine says sets one apart from another.
+    told_apart: bool,
 }
 
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
@@ -49,6 +51,11 @@ pub(crate) fn count() -> usize {
 /// Is any node slowed on purpose?
 pub(crate) fn any_slowed() -> bool {
     layout().is_some_and(|l| l.nodes.iter().any(|n| n.is_slowed()))
+}
+
+/// Does anything but what threads take set one node apart from another?
+pub(crate) fn told_apart() -> bool {
+    layout().is_some_and(|l| l.told_apart)
 }
 
 /// Finds the nodes when the runtime starts, and checks the schedule against them.
@@ -118,8 +125,14 @@ pub(crate) fn discover_late(allowed: &CpuSet) {
 fn adopt(nodes: Nodes, machine: &Topology, verbose: bool, worth: impl Fn(&Nodes) -> bool) {
     let worth = worth(&nodes);
     let order = core_order(&nodes, machine);
+    let told_apart = nodes.are_told_apart(machine);
     speeds::configure(&nodes, verbose);
-    if LAYOUT.set(Layout { nodes, order }).is_ok() {
+    let layout = Layout {
+        nodes,
+        order,
+        told_apart,
+    };
+    if LAYOUT.set(layout).is_ok() {
         ACTIVE.store(worth, Ordering::Relaxed);
     }
     if any_slowed() {

@@ -1,10 +1,12 @@
-//! How slow one thread is to be: emulated nodes (`HETMP_NODES` with speeds below 1).
+//! How slow one thread is to be: emulated nodes (`HETMP_NODES` with speeds below 1). And how long it is
+//! in the program's code, where somebody wants to know ([`super::stopwatch`]): either hangs at the same place.
 //!
 //! **Data in**: the thread's node, and where in the program it stands ([`Here`]), from whoever crosses the
 //! boundary between runtime and program ([`crate::boundary`]). **Data out**: the thread's own time, made
 //! longer by `hetmp_core::slow`.
 
 use super::speeds::{self, Kernel};
+use super::stopwatch::Stopwatch;
 use core::cell::Cell;
 use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::Node;
@@ -17,6 +19,9 @@ pub(crate) struct SlowState {
     home: Cell<u32>,
     /// The node is slowed, for some kernel at least.
     slowed: Cell<bool>,
+    /// It is slowed, or `stopwatch` runs: whoever crosses the boundary has something to do.
+    watched: Cell<bool>,
+    stopwatch: Stopwatch,
     /// The code that was last asked for its kernel, and the answer.
     code: Cell<(usize, Kernel)>,
     /// The loop that the thread is in, where it comes to the scheduler.
@@ -42,6 +47,8 @@ impl SlowState {
             thread: SlowThread::new(1.0),
             home: Cell::new(0),
             slowed: Cell::new(false),
+            watched: Cell::new(false),
+            stopwatch: Stopwatch::new(),
             code: Cell::new((0, 0)),
             in_loop: Cell::new((
                 0,
@@ -65,6 +72,7 @@ impl SlowState {
     pub(super) fn go_to(&self, index: usize, node: &Node) {
         self.home.set(index as u32 + 1);
         self.slowed.set(node.is_slowed());
+        self.watched.set(node.is_slowed() || self.stopwatch.is_on());
         if speeds::active() {
             self.thread.set_speed(speeds::least_speed(index));
             self.code.set((0, 0));
@@ -81,6 +89,24 @@ impl SlowState {
         self.slowed.get()
     }
 
+    /// Is there anything to do for a thread that goes to the program's code?
+    #[inline(always)]
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.get()
+    }
+
+    /// From now on the thread's time in the program's code is taken. It is there.
+    pub(crate) fn start_watch(&self) {
+        self.stopwatch.start();
+        self.watched.set(true);
+    }
+
+    /// The time since [`SlowState::start_watch`] in the program's code, in ticks.
+    pub(crate) fn stop_watch(&self) -> u64 {
+        self.watched.set(self.slowed.get());
+        self.stopwatch.stop()
+    }
+
     /// The thread begins to run code of the program: it is `here`, in the region of the outlined function
     /// `code`. Outside of regions nothing is slowed.
     pub(crate) fn enter(&self, here: Here, code: usize) {
@@ -88,6 +114,7 @@ impl SlowState {
             self.choose(here, code);
         }
         self.thread.enter();
+        self.stopwatch.go_on();
     }
 
     /// Sets the speed for the code that is about to run.
@@ -143,6 +170,14 @@ impl SlowState {
     /// far.
     #[inline(always)]
     pub(crate) fn leave(&self) {
+        if self.watched.get() {
+            self.leave_watched();
+        }
+    }
+
+    #[cold]
+    fn leave_watched(&self) {
         self.thread.leave();
+        self.stopwatch.pause();
     }
 }

@@ -286,6 +286,16 @@ fn capacity_and_frequency_make_classes() {
     assert_eq!(nodes.to_string(), "cores=4-5,speed=1;cores=0-3,speed=1");
     assert_eq!(nodes[0].capacity, Some(1024));
     assert_eq!(nodes[1].capacity, Some(446));
+    assert!(nodes.are_told_apart(&machine));
+    // Big cores beside each other, in the user's own nodes, and big beside little ones.
+    let own = |text| parse(text, &machine).expect(text).are_told_apart(&machine);
+    assert!(!own("cores=4;cores=5"));
+    assert!(!own("cores=0-1,name=a;cores=2-3"));
+    assert!(own("cores=0,4;cores=1"));
+    assert!(own("cores=0;cores=1,speed=0.5"));
+    assert!(own("cores=0;cores=1,speed.f=0.5"));
+    assert!(own("cores=0;cores=1,watts=3"));
+    assert!(!own("1"));
 
     // Equal capacities say nothing; frequencies do.
     for cpu in 0..6 {

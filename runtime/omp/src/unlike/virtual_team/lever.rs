@@ -26,6 +26,8 @@ pub(crate) enum Guard {
     Off,
     /// All nodes are alike: nothing is to be gained.
     AlikeNodes,
+    /// Nothing tells the nodes apart, and its threads take equally long: it was not looked at.
+    Even,
     /// The team has one thread (gcc's way to compile `if(false)`, too).
     OneThread,
     /// Inside another parallel region.
@@ -98,6 +100,7 @@ impl Guard {
         match self {
             Guard::Off => "off",
             Guard::AlikeNodes => "alike-nodes",
+            Guard::Even => "even",
             Guard::OneThread => "one-thread",
             Guard::Nested => "nested",
             Guard::Cancellation => "cancellation",
@@ -125,6 +128,7 @@ impl Guard {
         match self {
             Guard::Off => "not asked for",
             Guard::AlikeNodes => "all nodes are alike",
+            Guard::Even => "its threads take equally long",
             Guard::OneThread => "a team of one thread",
             Guard::Nested => "inside another region",
             Guard::Cancellation => "cancellation is on",

@@ -11,6 +11,7 @@
 //! * [`regions`]: what was found out about it when it ran, and whether it gains
 //!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`unasked`]: regions of which
 //!   enough is known.
+//! * [`even`]: regions that nobody looks at, as their threads take equally long.
 //! * [`parallel`]: which of these ways a region takes.
 //! * [`run`]: the team, and how it runs a region; [`job`]: what it is told and what it has measured.
 //! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`stacks`]: how they leave them and take
@@ -29,6 +30,7 @@
 
 mod announce;
 mod disturbance;
+mod even;
 mod exceptions;
 mod fiber;
 mod fit;

@@ -6,7 +6,7 @@ use super::lever::{Construct, Guard, Lever, Opened};
 use super::regions::{Must, Trial, Turn};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
-use super::{announce, regions, watchdog};
+use super::{announce, even, regions, watchdog};
 use crate::icv::{Icv, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
 use crate::init;
 use crate::team::members::Team;
@@ -14,13 +14,14 @@ use crate::team::region::{self as team, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::het::known;
 use crate::unlike::het::report::{self, RegionRun};
-use crate::unlike::modes::{self, FORCE, LEVERS, REPORT, WIDE};
+use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, REPORT, WIDE};
 use crate::unlike::nodes;
 use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work;
 use core::sync::atomic::Ordering;
 use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_sched::deal::{self, Deal};
+use hetmp_sched::even::Seen;
 use hetmp_sched::virtual_team::pieces;
 use std::sync::OnceLock;
 
@@ -28,11 +29,15 @@ use std::sync::OnceLock;
 /// variables are `icv`.
 #[inline]
 pub(crate) fn told_threads(icv: &Icv) -> u32 {
-    if modes::regions() & LEVERS != 0 && !icv.nthreads_set {
-        announce::tell(icv.nthreads)
-    } else {
-        icv.nthreads
+    let mode = modes::regions();
+    if mode & LEVERS == 0 || icv.nthreads_set {
+        return icv.nthreads;
     }
+    if mode & EVEN != 0 {
+        // Most likely nothing is to be gained, and whoever was told more has to be given as many.
+        announce::bound();
+    }
+    announce::tell(icv.nthreads)
 }
 
 /// Starts the clock of regions. Once, before the first region that is looked at.
@@ -56,7 +61,7 @@ pub(crate) fn after_fork(th: &Thread) {
     if let Ok(mut team) = th.virtual_team.try_borrow_mut() {
         core::mem::forget(team.take());
     }
-    if !watchdog::after_fork() || !regions::after_fork() {
+    if !watchdog::after_fork() || !regions::after_fork() || !even::after_fork() {
         modes::forget_levers();
     }
 }
@@ -148,6 +153,11 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             }
             Pass::No => {}
         }
+    }
+    if first.is_none() && is_left_to_itself(th, region) {
+        // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
+        // for all threads.
+        return unsafe { timed(th, region) };
     }
     let started = monotonic_ns();
     // The size that the program counts on.
@@ -261,6 +271,60 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         );
     }
     size
+}
+
+/// Is `region` one that nobody is to look at, since nothing tells the nodes apart and its threads were
+/// not seen to take unlike times?
+fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
+    modes::regions() & EVEN != 0
+        && left_alone(region.nthreads).is_none()
+        // The others are refused for what they are.
+        && region.group.is_null()
+        && th.task().icv().thread_limit == UNLIMITED_THREADS
+        && !init::globals().cancellation
+        && !even::is_to_be_looked_at(region.code, region.nthreads)
+}
+
+/// Runs `region` as an ordinary team whose threads are timed.
+///
+/// # Safety
+/// As for [`team::fork`].
+unsafe fn timed(th: &Thread, region: &Region) -> u32 {
+    if region.asked == 0 && region.nthreads > 1 {
+        // An array may have its size from now on.
+        announce::bound();
+    }
+    let address = region.code;
+    let started = monotonic_ns();
+    // SAFETY: this function's contract, that of `fork`.
+    let (threads, most, mean) = unsafe { even::ordinary(th, region) };
+    let elapsed_ns = monotonic_ns() - started;
+    let ns = |ticks: u64| ticks as f64 / ticks_per_ns();
+    let seen = Seen {
+        elapsed_ns: elapsed_ns as f64,
+        most_ns: ns(most),
+        mean_ns: ns(mean),
+    };
+    let may_pass = modes::regions() & REPORT == 0;
+    let rest = even::learn(address, region.nthreads, &seen, may_pass);
+    if may_pass {
+        if rest != 0 {
+            th.unasked.let_pass(address, region.nthreads, rest);
+        }
+        return threads;
+    }
+    let divided_ns = divided(th);
+    report::region(
+        address,
+        RegionRun {
+            lever: Lever::Plain(Guard::Even),
+            threads,
+            pieces: 0,
+            elapsed_ns,
+            divided_ns,
+        },
+    );
+    threads
 }
 
 /// How fast [`ticks`] count.
