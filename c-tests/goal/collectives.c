@@ -2,6 +2,7 @@
 /* goal-test: env=HETMP_GOAL_ALLREDUCE=ring */
 /* goal-test: env=HETMP_GOAL_ALLGATHER=ring */
 /* goal-test: env=HETMP_GOAL_ALLTOALL=bruck */
+/* goal-test: env=HETMP_GOAL_BLOCKING=schedule */
 #include "gtest.h"
 
 static int rank, size;

@@ -161,6 +161,7 @@ impl From<Failure> for Error {
             Failure::DivisionByZero { .. } => Code::Division,
             Failure::PeerFailed { .. } => Code::PeerFailed,
             Failure::PeerLost { .. } => Code::PeerLost,
+            Failure::Differs { .. } => Code::Argument,
             _ => Code::Abandoned,
         };
         Error::new(code, e)
@@ -562,6 +563,10 @@ pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<K
 /// As [`start`].
 pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Result<()> {
     let world = world()?;
+    // SAFETY: passed on to the caller.
+    if let Some(done) = unsafe { world.direct(&what, give, get) } {
+        return Ok(done?);
+    }
     let outcome = begin(world, what, both(give, get), How::Awaited)?;
     Ok(world.wait(&outcome)?)
 }

@@ -54,6 +54,12 @@ impl Duty {
         self.open.store(open, Ordering::Relaxed);
     }
 
+    /// Whether runs have not ended.
+    #[inline]
+    pub fn has_runs(&self) -> bool {
+        self.open.load(Ordering::Relaxed) > 0
+    }
+
     /// A thread begins to wait: the progress thread goes off duty when it looks next.
     #[inline]
     pub fn wait_begins(&self) {

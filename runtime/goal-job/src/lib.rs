@@ -11,6 +11,8 @@
 //! The way of a message: [`api`] starts a run, [`driver`] hands the rank's packets to a [`link`], which writes them as
 //! records of a [`ring`] in the peer's segment; the peer's driver finds its tail moved.
 //!
+//! Blocking collectives of ranks that map each other's memory take a shorter way ([`direct`]).
+//!
 //! **Who owns progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a thread of
 //! each process moves them on when something arrives, unless a thread of the program waits and does it itself ([`duty`]).
 //! At the process's end (status 0) or in `GOAL_Finalize`, what was sent still goes out, runs that have not ended are given
@@ -20,6 +22,8 @@
 pub mod api;
 #[cfg(not(loom))]
 pub mod choice;
+#[cfg(not(loom))]
+mod direct;
 #[cfg(not(loom))]
 mod driver;
 pub mod duty;
@@ -39,4 +43,4 @@ pub use driver::Outcome;
 #[cfg(not(loom))]
 pub use memory::Segment;
 #[cfg(not(loom))]
-pub use settings::{Allgather, Allreduce, Alltoall, Choice, Engine, Settings};
+pub use settings::{Allgather, Allreduce, Alltoall, Blocking, Choice, Engine, Settings};

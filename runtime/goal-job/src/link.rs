@@ -11,6 +11,7 @@
 //! could overwrite a record that is still being copied out. Then the receiver's bell rings, whose fences see to it that a
 //! receiver which goes to sleep sees the tail or is woken.
 
+use crate::direct;
 use crate::ring::{self, Found, HEAD, RING};
 use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::bell::Bell;
@@ -55,9 +56,14 @@ impl Layout {
         (PAGE + 2 * LINE * self.ranks).next_multiple_of(PAGE) + RING as usize * sender as usize
     }
 
+    /// What blocking collectives expose.
+    pub(crate) fn direct(self) -> usize {
+        self.ring(self.ranks as u32)
+    }
+
     /// Bytes of a segment.
     pub(crate) fn bytes(self) -> usize {
-        self.ring(self.ranks as u32)
+        self.direct() + direct::BYTES
     }
 }
 
@@ -105,6 +111,11 @@ impl Here {
     pub(crate) fn sign(&self) {
         self.word(PROCESS)
             .store(std::process::id().into(), Ordering::Relaxed);
+    }
+
+    /// True if the peer has left the job.
+    pub(crate) fn has_left(&self, peer: u32) -> bool {
+        self.word(Layout::tail(peer)).load(Ordering::Acquire) & LEFT != 0
     }
 
     /// True if the peer has written something that a reader at `read` has not seen, or has left.

@@ -56,6 +56,15 @@ pub enum Alltoall {
     Bruck,
 }
 
+/// `HETMP_GOAL_BLOCKING`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocking {
+    /// Without a schedule where all ranks map each other's memory.
+    Auto,
+    /// As the nonblocking ones.
+    Schedule,
+}
+
 /// Where one algorithm gives way to another: `HETMP_GOAL_CHOICE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
@@ -100,6 +109,8 @@ pub struct Settings {
     pub engine: Engine,
     /// How ranks reach each other: `HETMP_NIC`.
     pub way: Way,
+    /// How blocking collectives go.
+    pub blocking: Blocking,
     /// How an allreduce goes.
     pub allreduce: Allreduce,
     /// How an allgather goes.
@@ -171,6 +182,10 @@ impl Settings {
                 &[("thread", Engine::Thread), ("user", Engine::User)],
             ),
             way: way(),
+            blocking: word(
+                "HETMP_GOAL_BLOCKING",
+                &[("auto", Blocking::Auto), ("schedule", Blocking::Schedule)],
+            ),
             allreduce: word(
                 "HETMP_GOAL_ALLREDUCE",
                 &[

@@ -1,11 +1,13 @@
 //! This process in its job: joining, the engines, waiting, and leaving.
 
+use crate::choice::Collective;
+use crate::direct::{self, Direct, Piece};
 use crate::driver::{Driver, Outcome};
 use crate::duty::Duty;
 use crate::link::{self, Here, Layout, Posts};
 use crate::memory::{Bound, Segment};
 use crate::settings::{Engine, Settings};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bell::{Bell, Naps};
 use hetmp_core::handover::HandOvers;
 use hetmp_core::park::{Policy, Spinner};
@@ -105,6 +107,13 @@ pub struct World {
     thread: Mutex<Option<thread::Thread>>,
     /// Peers' processes, to notice that one has died: an open descriptor for each that was looked at.
     watched: Mutex<Vec<(u32, i32)>>,
+    here: Here,
+    /// The short way of blocking collectives, where there is one.
+    direct: Option<Mutex<Direct>>,
+    /// Of the peers that are mapped, on the short way.
+    bells: Box<[&'static Bell]>,
+    /// Processes that were found to have died.
+    died: Box<[AtomicBool]>,
     /// Where the segments of ranks of this machine are mapped; null for others.
     bases: Box<[*mut u8]>,
 }
@@ -353,6 +362,21 @@ impl World {
             .iter()
             .map(|b| if by_engine { core::ptr::null_mut() } else { *b })
             .collect();
+        let ranks = job.size();
+        let short = (2..=direct::RANKS).contains(&ranks) && reached.iter().all(|b| !b.is_null());
+        let direct = short.then(|| {
+            let at = |base: &*mut u8| base.wrapping_add(here.layout.direct());
+            // SAFETY: within segments of this `Layout`, aligned to pages, which stay mapped; zero until their ranks write there.
+            Mutex::new(unsafe { Direct::new(rank, reached.iter().map(at).collect()) })
+        });
+        let peers = reached
+            .iter()
+            .enumerate()
+            .filter(|(r, _)| short && *r != rank as usize);
+        // SAFETY: segments of this `Layout`, which stay mapped.
+        let bells = peers
+            .map(|(_, base)| unsafe { link::bell(*base) })
+            .collect();
         let queue = job.engine().map(|e| e.queue_pair(256, job.keys()));
         let post = Posts::new(queue, job.keys().local, key);
         World {
@@ -364,6 +388,10 @@ impl World {
             hand_overs: HandOvers::new(),
             thread: Mutex::new(None),
             watched: Mutex::new(Vec::new()),
+            here,
+            direct,
+            bells,
+            died: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
             bases,
         }
     }
@@ -417,6 +445,52 @@ impl World {
         Ok(outcome)
     }
 
+    /// A blocking collective without a schedule. `None`: it needs one, or has arguments that a schedule's errors name.
+    ///
+    /// # Safety
+    /// The buffers are valid for what the collective reads and writes there, and left alone until the call returns.
+    #[inline]
+    pub(crate) unsafe fn direct(
+        &self,
+        what: &Collective,
+        give: *const u8,
+        get: *mut u8,
+    ) -> Option<Result<(), Failure>> {
+        let direct = self.direct.as_ref()?;
+        let (rank, ranks) = (self.rank(), self.ranks());
+        if !direct::takes(what, ranks, &self.settings) {
+            return None;
+        }
+        let (gives, gets) = direct::lengths(what, rank, ranks);
+        if gives > 0 && give.is_null() || gets > 0 && get.is_null() {
+            return None;
+        }
+        if self.duty.has_runs() {
+            self.try_step(0);
+        }
+        // SAFETY: passed on to the caller; these are the collective's lengths.
+        let (give, get) = unsafe {
+            (
+                Piece::new(give.cast_mut(), gives as usize),
+                Piece::new(get, gets as usize),
+            )
+        };
+        let mut direct = direct.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(direct.run(what, give, get, self))
+    }
+
+    /// Waits long for a peer's word; see [`direct::Wait`].
+    #[cold]
+    fn wait_for_word(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure> {
+        let there = || (word.load(Ordering::Acquire) >= least).then_some(Ok(()));
+        let gone = || self.died[peer as usize].load(Ordering::Relaxed) || self.here.has_left(peer);
+        let poll = || {
+            // Looked at again where the peer is gone: its last words stand.
+            there().or_else(|| gone().then(|| there().unwrap_or(Err(Failure::PeerLost { peer }))))
+        };
+        self.wait_until(&poll, Some(peer))
+    }
+
     /// Moves runs on, if nobody else does at this moment, in one of `counted` threads that wait. True if there was something
     /// to do.
     fn try_step(&self, counted: u32) -> bool {
@@ -463,21 +537,26 @@ impl World {
         if let Some(ended) = outcome.poll() {
             return ended;
         }
+        self.wait_until(&|| outcome.poll(), None)
+    }
+
+    /// Waits until `poll` has an answer, and moves all runs on meanwhile. If a peer is named, its death is noticed.
+    fn wait_until<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
         self.duty.wait_begins();
-        let ended = self.wait_here(outcome);
+        let ended = self.wait_here(poll, peer);
         self.duty.wait_ends();
         ended
     }
 
-    fn wait_here(&self, outcome: &Outcome) -> Result<(), Failure> {
+    fn wait_here<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
         let engine = self.job.engine();
         let look = || {
-            let ended = outcome.poll();
+            let ended = poll();
             if ended.is_some() {
                 return ended;
             }
             if self.try_step(1) {
-                return outcome.poll();
+                return poll();
             }
             if let Some(engine) = engine {
                 engine.progress();
@@ -512,14 +591,14 @@ impl World {
                 return ended;
             }
             if !spinner.turn() {
-                self.sleep(&mut || outcome.poll().is_some());
+                self.sleep(&mut || poll().is_some(), peer);
                 spinner = Spinner::new();
             }
         }
     }
 
     /// Sleeps until something arrives or `until` holds.
-    fn sleep(&self, until: &mut dyn FnMut() -> bool) {
+    fn sleep(&self, until: &mut dyn FnMut() -> bool, peer: Option<u32>) {
         let naps = match self.lock().deadline() {
             Some(at) => {
                 let left = at.saturating_sub(sys::monotonic_ns()).max(1000);
@@ -535,15 +614,16 @@ impl World {
             // A blocking lock: whoever holds it may have looked before the message came.
             &mut || until() || self.step(self.lock(), 0) || until(),
             &mut || {
-                self.look_for_lost();
+                self.look_for_lost(peer);
                 true
             },
         );
     }
 
-    /// After a nap in which nothing came: a peer that runs still need may have died.
-    fn look_for_lost(&self) {
-        let needed = self.lock().needed();
+    /// After a nap in which nothing came: a peer that runs still need, or this one, may have died.
+    fn look_for_lost(&self, peer: Option<u32>) {
+        let mut needed = self.lock().needed();
+        needed.extend(peer);
         for peer in needed {
             let base = self.bases[peer as usize];
             if base.is_null() {
@@ -553,6 +633,7 @@ impl World {
             // SAFETY: a peer's segment, which stays mapped.
             let pid = unsafe { link::process(base) };
             if pid != 0 && self.has_died(peer, pid) {
+                self.died[peer as usize].store(true, Ordering::Relaxed);
                 self.lock().miss(peer);
             }
         }
@@ -604,7 +685,7 @@ impl World {
                     rest(self.until_due(doze));
                     doze *= 2;
                 } else {
-                    self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped());
+                    self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped(), None);
                     doze = DOZE;
                 }
             }
@@ -640,11 +721,34 @@ impl World {
             if self.step(driver, 0) {
                 spinner = Spinner::new();
             } else if !spinner.turn() {
-                self.sleep(&mut || self.lock().is_flushed());
-                self.look_for_lost();
+                self.sleep(&mut || self.lock().is_flushed(), None);
+                self.look_for_lost(None);
             }
         }
         self.lock().leave();
         self.bell.ring();
+    }
+}
+
+impl direct::Wait for World {
+    #[inline]
+    fn wait(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure> {
+        if !Policy::oversubscribed() {
+            for _ in 0..QUICK {
+                if word.load(Ordering::Acquire) >= least {
+                    return Ok(());
+                }
+                core::hint::spin_loop();
+            }
+        }
+        self.wait_for_word(word, least, peer)
+    }
+
+    #[inline]
+    fn ring(&self) {
+        for bell in &self.bells {
+            // A peer that misses this sleeps no longer than the shortest nap.
+            bell.ring_unfenced();
+        }
     }
 }

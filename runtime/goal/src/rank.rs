@@ -105,6 +105,11 @@ pub enum Failure {
         /// Its rank.
         peer: u32,
     },
+    /// A peer is in another collective, or has other arguments.
+    Differs {
+        /// Its rank.
+        peer: u32,
+    },
     /// It was ended here before it was over.
     Abandoned,
 }
@@ -124,6 +129,10 @@ impl fmt::Display for Failure {
                 write!(f, "rank {peer}: its part of the schedule failed")
             }
             Failure::PeerLost { peer } => write!(f, "rank {peer}: lost"),
+            Failure::Differs { peer } => write!(
+                f,
+                "rank {peer}: another collective or other arguments: the same on all ranks are accepted"
+            ),
             Failure::Abandoned => f.write_str("ended before it was over"),
         }
     }

@@ -557,6 +557,14 @@ const OTHERS: &[Variable] = &[
              a message comes, or only the program's own calls of Test and Wait.",
         )
         .spec("hetmp"),
+    hetmp("HETMP_GOAL_BLOCKING", Kind::Word)
+        .default("auto")
+        .accepts("auto or schedule")
+        .help(
+            "How blocking collectives of goal.h go: where all processes map each other's memory, each reads what \
+             the others give there; or always by a schedule, as the nonblocking ones.",
+        )
+        .spec("hetmp"),
     hetmp("HETMP_GOAL_ALLREDUCE", Kind::Word)
         .default("auto")
         .accepts("auto, doubling or ring")

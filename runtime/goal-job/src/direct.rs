@@ -1,0 +1,656 @@
+//! Blocking collectives of ranks that map each other's memory, without a schedule.
+//!
+//! Who calls `goal_allreduce` and has every peer's segment mapped needs no graph, no matching and no queue: each rank
+//! *exposes* what it gives in its own segment, and the others read it there. A collective is a row of *steps*; in each, every
+//! rank exposes up to [`ROOM`] bytes, or nothing, and then reads from whichever peers the collective says. Longer vectors take
+//! several steps. Reductions combine in the order of ranks, so that all get the same sum.
+//!
+//! # Where things lie
+//! Each rank's segment has, at [`Direct`]'s offset, [`DEPTH`] lines and behind them [`DEPTH`] places of [`ROOM`] bytes. Step
+//! `s` uses line and place `s % DEPTH`. A line has the number of the step plus one, a mark of the collective, and what is
+//! exposed if that is short: a reader gets all of it with one cache line.
+//!
+//! # Memory ordering
+//! The number is stored with release behind the exposed bytes, and loaded with acquire in front of reading them: without the
+//! pair a reader could see the bytes of an earlier step. A rank uses a line again when every peer has exposed the step after
+//! the one that lay there before: who has, has read all it wanted of that (its loads come before its store with release, and
+//! the rank loads with acquire).
+//!
+//! # Errors
+//! A peer that has died or left ends the wait for it. Ranks would not agree on the number of the next step then, so that
+//! this rank takes no further part ([`Direct::fail`]), and says so in its segment: peers that wait for it get an error, too.
+//! The mark tells a rank that its peer is in another collective, or has other arguments.
+
+use crate::choice::Collective;
+use crate::settings::{Allgather, Allreduce, Alltoall, Blocking, Settings};
+use core::sync::atomic::{AtomicU64, Ordering};
+use hetmp_goal::collectives::Vector;
+use hetmp_goal::element::{self, Arithmetic};
+use hetmp_goal::rank::Failure;
+
+/// Steps whose bytes may still be read while the next one is exposed.
+const DEPTH: u64 = 4;
+/// Bytes of a line.
+const LINE: usize = 64;
+/// Bytes that lie in a line, behind its two words.
+const SHORT: usize = LINE - 16;
+/// Bytes that a step exposes.
+const ROOM: usize = 32 << 10;
+/// An allreduce of up to so many bytes is combined by every rank for itself; of a longer one each rank combines a part.
+const FLAT: u64 = 4 << 10;
+/// With more ranks, a rank that looks at every peer takes longer than steps of a tree.
+pub(crate) const RANKS: u32 = 64;
+/// Instead of a step's number: this rank takes no further part.
+const BROKEN: u64 = u64::MAX;
+
+/// Bytes of a rank's lines and places.
+pub(crate) const BYTES: usize = DEPTH as usize * (LINE + ROOM);
+
+/// How a rank waits, and tells others that something has changed.
+pub(crate) trait Wait {
+    /// Returns when `word` is at least `least`, or says why that will not be: `peer` would write it.
+    fn wait(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure>;
+    /// Peers that sleep wake up.
+    fn ring(&self);
+}
+
+/// Whether a collective goes this way, wherever peers are mapped: all ranks answer alike.
+pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool {
+    let fits = |bytes: u64| {
+        bytes
+            .checked_mul(u64::from(ranks))
+            .is_some_and(|n| n < 1 << 62)
+    };
+    // Of the others, what comes out depends on the order of operands, or an element may have no result.
+    let ordered = |v: &Vector| matches!(v.op, Arithmetic::Sub | Arithmetic::Div);
+    let vector = |v: &Vector| fits(v.bytes()) && v.op.takes(v.element) && !ordered(v);
+    settings.blocking == Blocking::Auto
+        && match what {
+            Collective::Barrier => true,
+            Collective::Broadcast { root, bytes }
+            | Collective::Gather { root, bytes }
+            | Collective::Scatter { root, bytes } => *root < ranks && fits(*bytes),
+            Collective::Reduce { root, vector: v } => *root < ranks && vector(v),
+            Collective::Allreduce { vector: v } => {
+                settings.allreduce == Allreduce::Auto && vector(v)
+            }
+            Collective::Allgather { bytes } => {
+                settings.allgather == Allgather::Auto && fits(*bytes)
+            }
+            Collective::Alltoall { bytes } => settings.alltoall == Alltoall::Auto && fits(*bytes),
+            Collective::Scan { vector: v } | Collective::ReduceScatter { vector: v } => vector(v),
+            // Each rank knows its own neighbours only.
+            Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => false,
+        }
+}
+
+/// Bytes that `rank` gives and gets.
+pub(crate) fn lengths(what: &Collective, rank: u32, ranks: u32) -> (u64, u64) {
+    let (all, at) = (u64::from(ranks), |root: &u32| *root == rank);
+    match what {
+        Collective::Broadcast { root, bytes } => (if at(root) { *bytes } else { 0 }, *bytes),
+        Collective::Reduce { root, vector } => {
+            let n = vector.bytes();
+            (n, if at(root) { n } else { 0 })
+        }
+        Collective::Gather { root, bytes } => (*bytes, if at(root) { all * bytes } else { 0 }),
+        Collective::Scatter { root, bytes } => (if at(root) { all * bytes } else { 0 }, *bytes),
+        Collective::Allreduce { vector } | Collective::Scan { vector } => {
+            (vector.bytes(), vector.bytes())
+        }
+        Collective::Allgather { bytes } => (*bytes, all * bytes),
+        Collective::Alltoall { bytes } => (all * bytes, all * bytes),
+        Collective::ReduceScatter { vector } => (all * vector.bytes(), vector.bytes()),
+        Collective::Barrier
+        | Collective::NeighbourAllgather { .. }
+        | Collective::NeighbourAlltoall { .. } => (0, 0),
+    }
+}
+
+/// What all ranks of a collective have in common, as a number.
+fn mark(what: &Collective) -> u64 {
+    let of = |kind: u64, root: u32, bytes: u64| {
+        kind | u64::from(root) << 8 | bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) << 16
+    };
+    let combined = |kind: u64, root: u32, v: &Vector| {
+        let how = (v.op as u64) << 8 | u64::from(v.element.to_raw());
+        of(kind, root, v.count << 16 | how)
+    };
+    match what {
+        Collective::Barrier
+        | Collective::NeighbourAllgather { .. }
+        | Collective::NeighbourAlltoall { .. } => 1,
+        Collective::Broadcast { root, bytes } => of(2, *root, *bytes),
+        Collective::Reduce { root, vector } => combined(3, *root, vector),
+        Collective::Allreduce { vector } => combined(4, 0, vector),
+        Collective::Gather { root, bytes } => of(5, *root, *bytes),
+        Collective::Scatter { root, bytes } => of(6, *root, *bytes),
+        Collective::Allgather { bytes } => of(7, 0, *bytes),
+        Collective::Alltoall { bytes } => of(8, 0, *bytes),
+        Collective::Scan { vector } => combined(9, 0, vector),
+        Collective::ReduceScatter { vector } => combined(10, 0, vector),
+    }
+}
+
+/// This rank's part in all steps.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    rank: u32,
+    /// Where each rank's lines begin.
+    areas: Box<[*mut u8]>,
+    /// The number of the next step.
+    next: u64,
+    /// Every peer has exposed all steps below this one.
+    known: u64,
+    /// Of the collective that goes on.
+    mark: u64,
+    /// Why this rank takes no further part.
+    broken: Option<Failure>,
+}
+
+// SAFETY: the areas stay mapped, and what lies there is accessed as the module says.
+unsafe impl Send for Direct {}
+
+/// Memory of this library's places or of the caller's buffers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    at: *mut u8,
+    n: usize,
+}
+
+impl Piece {
+    /// `n` bytes at `at`.
+    ///
+    /// # Safety
+    /// They are valid for what is done with the piece and its parts: reads where they are copied from, writes where they
+    /// are copied or combined to. Nobody else writes there meanwhile, but for [`Piece::copy_to`] of one piece to itself.
+    pub(crate) unsafe fn new(at: *mut u8, n: usize) -> Piece {
+        Piece { at, n }
+    }
+
+    /// `n` bytes from `from` on.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    #[inline]
+    fn part(self, from: usize, n: usize) -> Piece {
+        assert!(from <= self.n && n <= self.n - from, "a part of a piece");
+        Piece {
+            at: self.at.wrapping_add(from),
+            n,
+        }
+    }
+
+    /// Copies as many bytes as this piece has to the beginning of the other one, which may overlap it.
+    ///
+    /// # Panics
+    /// If that is shorter.
+    #[inline]
+    fn copy_to(self, to: Piece) {
+        assert!(self.n <= to.n, "room for a piece");
+        if self.n == 8 {
+            // SAFETY: both are valid by the contract of `new`. The usual length of a short collective, without a call.
+            unsafe {
+                to.at
+                    .cast::<u64>()
+                    .write_unaligned(self.at.cast::<u64>().read_unaligned())
+            };
+        } else if self.n > 0 && self.at != to.at {
+            // SAFETY: both are valid by the contract of `new`.
+            unsafe { core::ptr::copy(self.at, to.at, self.n) };
+        }
+    }
+
+    /// Combines with as many bytes of `operand`, which lies elsewhere.
+    #[inline]
+    fn combine(self, vector: &Vector, operand: Piece) {
+        assert!(self.n == operand.n, "operands of one length");
+        if self.n == 0 {
+            return;
+        }
+        // SAFETY: both are valid by the contract of `new`, and not of one memory: one is a place of a segment, the other
+        // another rank's, or a buffer.
+        let (sum, operand) = unsafe {
+            (
+                core::slice::from_raw_parts_mut(self.at, self.n),
+                core::slice::from_raw_parts(operand.at, operand.n),
+            )
+        };
+        // The only error is a division's, which `takes` leaves to schedules.
+        let _ = element::apply(vector.op, vector.element, sum, operand);
+    }
+}
+
+impl Direct {
+    /// The part of `rank`, with every rank's lines and places at `areas`.
+    ///
+    /// # Safety
+    /// Each area has [`BYTES`], aligned to a line and zero at first, and stays mapped. Its rank alone writes there.
+    pub(crate) unsafe fn new(rank: u32, areas: Box<[*mut u8]>) -> Direct {
+        Direct {
+            rank,
+            areas,
+            next: 0,
+            known: 0,
+            mark: 0,
+            broken: None,
+        }
+    }
+
+    fn ranks(&self) -> u32 {
+        self.areas.len() as u32
+    }
+
+    fn line(&self, rank: u32, step: u64) -> *mut u8 {
+        self.areas[rank as usize].wrapping_add((step % DEPTH) as usize * LINE)
+    }
+
+    fn place(&self, rank: u32, step: u64) -> *mut u8 {
+        let lines = DEPTH as usize * LINE;
+        self.areas[rank as usize].wrapping_add(lines + (step % DEPTH) as usize * ROOM)
+    }
+
+    /// Word 0 of a line, the step, or word 1, the mark.
+    #[inline]
+    fn word(&self, rank: u32, step: u64, n: usize) -> &AtomicU64 {
+        // SAFETY: an aligned word of an area, which is valid by the contract of `new`, and only accessed as an atomic.
+        unsafe { AtomicU64::from_ptr(self.line(rank, step).wrapping_add(8 * n).cast()) }
+    }
+
+    /// Where `n` bytes of a step lie.
+    #[inline]
+    fn piece(&self, rank: u32, step: u64, n: usize) -> Piece {
+        assert!(n <= ROOM, "what a step exposes");
+        let at = if n <= SHORT {
+            self.line(rank, step).wrapping_add(16)
+        } else {
+            self.place(rank, step)
+        };
+        // SAFETY: within the area, which is valid by the contract of `Direct::new`. Its rank writes there before it exposes
+        // the step, and not again before all have read it.
+        unsafe { Piece::new(at, n) }
+    }
+
+    /// The next step: exposes `n` bytes, which `fill` writes.
+    #[inline]
+    fn expose(
+        &mut self,
+        n: usize,
+        wait: &impl Wait,
+        fill: impl FnOnce(Piece),
+    ) -> Result<u64, Failure> {
+        let step = self.next;
+        // Who has exposed the step behind the one that lies there has read that.
+        if self.known + DEPTH < step + 2 {
+            let before = step + 1 - DEPTH;
+            for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
+                wait_for(self.word(peer, before, 0), before + 1, peer, wait)?;
+            }
+            self.known = before + 1;
+        }
+        if n > 0 {
+            fill(self.piece(self.rank, step, n));
+        }
+        self.word(self.rank, step, 1)
+            .store(self.mark, Ordering::Relaxed);
+        self.word(self.rank, step, 0)
+            .store(step + 1, Ordering::Release);
+        self.next = step + 1;
+        wait.ring();
+        Ok(step)
+    }
+
+    /// What a rank exposes in a step, `n` bytes; waits until they are there.
+    #[inline]
+    fn of(&self, rank: u32, step: u64, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
+        if rank != self.rank {
+            wait_for(self.word(rank, step, 0), step + 1, rank, wait)?;
+            if self.word(rank, step, 1).load(Ordering::Relaxed) != self.mark {
+                return Err(Failure::Differs { peer: rank });
+            }
+        }
+        Ok(self.piece(rank, step, n))
+    }
+
+    /// Every rank has exposed a step.
+    fn all(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
+        for rank in 0..self.ranks() {
+            self.of(rank, step, 0, wait)?;
+        }
+        self.known = step + 1;
+        Ok(())
+    }
+
+    /// The ranks behind this one, around.
+    fn others(&self) -> impl Iterator<Item = u32> {
+        let (rank, ranks) = (self.rank, self.ranks());
+        (1..ranks).map(move |d| (rank + d) % ranks)
+    }
+
+    /// Takes no further part, and says so.
+    #[cold]
+    fn fail(&mut self, why: Failure, wait: &impl Wait) {
+        self.broken = Some(why);
+        for step in 0..DEPTH {
+            self.word(self.rank, step, 0)
+                .store(BROKEN, Ordering::Release);
+        }
+        wait.ring();
+    }
+
+    /// A collective that [`takes`] holds of, to its end. The buffers are of the [`lengths`] of this rank; they may be the
+    /// same.
+    ///
+    /// # Errors
+    /// A peer is gone, or calls something else. So does every later one, then.
+    #[inline]
+    pub(crate) fn run(
+        &mut self,
+        what: &Collective,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        if let Some(why) = self.broken {
+            return Err(why);
+        }
+        self.mark = mark(what);
+        let done = self.steps(what, give, get, wait);
+        if let Err(why) = done {
+            self.fail(why, wait);
+        }
+        done
+    }
+
+    fn steps(
+        &mut self,
+        what: &Collective,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        match what {
+            Collective::Barrier => {
+                let step = self.expose(0, wait, |_| {})?;
+                self.all(step, wait)
+            }
+            Collective::Allreduce { vector } => self.allreduce(vector, give, get, wait),
+            Collective::Broadcast { root, bytes } => self.broadcast(*root, *bytes, give, get, wait),
+            Collective::Reduce { root, vector } => {
+                let at_root = *root == self.rank;
+                for (done, n) in pieces(vector.bytes(), whole(ROOM, vector)) {
+                    let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
+                    if at_root {
+                        let into = get.part(done, n);
+                        self.combined(vector, self.ranks(), step, (0, n), into, wait)?;
+                        self.known = step + 1;
+                    }
+                }
+                Ok(())
+            }
+            Collective::Scan { vector } => {
+                for (done, n) in pieces(vector.bytes(), whole(ROOM, vector)) {
+                    let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
+                    let into = get.part(done, n);
+                    self.combined(vector, self.rank + 1, step, (0, n), into, wait)?;
+                }
+                Ok(())
+            }
+            Collective::ReduceScatter { vector } => self.reduce_scatter(vector, give, get, wait),
+            Collective::Gather { root, bytes } => self.gather(*root, *bytes, give, get, wait),
+            Collective::Scatter { root, bytes } => self.scatter(*root, *bytes, give, get, wait),
+            Collective::Allgather { bytes } => self.allgather(*bytes, give, get, wait),
+            Collective::Alltoall { bytes } => self.alltoall(*bytes, give, get, wait),
+            Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => {
+                unreachable!("`takes` says no")
+            }
+        }
+    }
+
+    fn allreduce(
+        &mut self,
+        vector: &Vector,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        if vector.bytes() <= FLAT {
+            let n = vector.bytes() as usize;
+            let step = self.expose(n, wait, |to| give.copy_to(to))?;
+            self.combined(vector, self.ranks(), step, (0, n), get, wait)?;
+            self.known = step + 1;
+            return Ok(());
+        }
+        let (size, ranks) = (vector.element.bytes() as usize, self.areas.len());
+        for (done, n) in pieces(vector.bytes(), whole(ROOM, vector)) {
+            let part = |r: u32| {
+                let share = |r: usize| n / size * r / ranks * size;
+                let r = r as usize;
+                (share(r), share(r + 1) - share(r))
+            };
+            let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
+            self.all(step, wait)?;
+            let (at, len) = part(self.rank);
+            // The sum is made where it is exposed next: all ranks are through with what lay there.
+            let sum = self.piece(self.rank, step + 1, len);
+            self.combined(vector, self.ranks(), step, (at, n), sum, wait)?;
+            let sums = self.expose(len, wait, |_| {})?;
+            for r in core::iter::once(self.rank).chain(self.others()) {
+                let (at, len) = part(r);
+                let sum = self.of(r, sums, len, wait)?;
+                sum.copy_to(get.part(done + at, len));
+            }
+            self.known = sums + 1;
+        }
+        Ok(())
+    }
+
+    fn broadcast(
+        &mut self,
+        root: u32,
+        bytes: u64,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        for (done, n) in pieces(bytes, ROOM) {
+            if root == self.rank {
+                self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
+            } else {
+                let step = self.expose(0, wait, |_| {})?;
+                let from = self.of(root, step, n, wait)?;
+                from.copy_to(get.part(done, n));
+            }
+        }
+        if root == self.rank {
+            give.copy_to(get);
+        }
+        Ok(())
+    }
+
+    fn gather(
+        &mut self,
+        root: u32,
+        bytes: u64,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        let block = |r: u32| r as usize * bytes as usize;
+        for (done, n) in pieces(bytes, ROOM) {
+            if root != self.rank {
+                self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
+                continue;
+            }
+            let step = self.expose(0, wait, |_| {})?;
+            for r in self.others() {
+                let from = self.of(r, step, n, wait)?;
+                from.copy_to(get.part(block(r) + done, n));
+            }
+            self.known = step + 1;
+        }
+        if root == self.rank {
+            give.copy_to(get.part(block(root), bytes as usize));
+        }
+        Ok(())
+    }
+
+    fn scatter(
+        &mut self,
+        root: u32,
+        bytes: u64,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        let (me, ranks) = (self.rank as usize, self.areas.len());
+        let block = bytes as usize;
+        for (done, n) in pieces(bytes, ROOM / ranks) {
+            if root == self.rank {
+                self.expose(n * ranks, wait, |to| {
+                    for r in 0..ranks {
+                        let from = give.part(r * block + done, n);
+                        from.copy_to(to.part(r * n, n));
+                    }
+                })?;
+            } else {
+                let step = self.expose(0, wait, |_| {})?;
+                let from = self.of(root, step, n * ranks, wait)?;
+                from.part(me * n, n).copy_to(get.part(done, n));
+            }
+        }
+        if root == self.rank {
+            give.part(me * block, block).copy_to(get);
+        }
+        Ok(())
+    }
+
+    fn allgather(
+        &mut self,
+        bytes: u64,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        let block = |r: u32| r as usize * bytes as usize;
+        for (done, n) in pieces(bytes, ROOM) {
+            let from = give.part(done, n);
+            let step = self.expose(n, wait, |to| from.copy_to(to))?;
+            from.copy_to(get.part(block(self.rank) + done, n));
+            for r in self.others() {
+                let from = self.of(r, step, n, wait)?;
+                from.copy_to(get.part(block(r) + done, n));
+            }
+            self.known = step + 1;
+        }
+        Ok(())
+    }
+
+    fn alltoall(
+        &mut self,
+        bytes: u64,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        let (me, ranks) = (self.rank as usize, self.areas.len());
+        let block = bytes as usize;
+        // A rank exposes nothing for itself.
+        let place = |r: usize, of: usize| if r < of { r } else { r - 1 };
+        for (done, n) in pieces(bytes, ROOM / (ranks - 1)) {
+            let all = n * (ranks - 1);
+            let step = self.expose(all, wait, |to| {
+                for r in (0..ranks).filter(|r| *r != me) {
+                    let from = give.part(r * block + done, n);
+                    from.copy_to(to.part(place(r, me) * n, n));
+                }
+            })?;
+            let own = me * block + done;
+            give.part(own, n).copy_to(get.part(own, n));
+            for r in self.others() {
+                let (from, r) = (self.of(r, step, all, wait)?, r as usize);
+                let from = from.part(place(me, r) * n, n);
+                from.copy_to(get.part(r * block + done, n));
+            }
+            self.known = step + 1;
+        }
+        Ok(())
+    }
+
+    fn reduce_scatter(
+        &mut self,
+        vector: &Vector,
+        give: Piece,
+        get: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        let (me, ranks) = (self.rank as usize, self.areas.len());
+        let block = vector.bytes() as usize;
+        for (done, n) in pieces(vector.bytes(), whole(ROOM / ranks, vector)) {
+            let all = n * ranks;
+            let step = self.expose(all, wait, |to| {
+                for r in 0..ranks {
+                    let from = give.part(r * block + done, n);
+                    from.copy_to(to.part(r * n, n));
+                }
+            })?;
+            let into = get.part(done, n);
+            self.combined(vector, self.ranks(), step, (me * n, all), into, wait)?;
+            self.known = step + 1;
+        }
+        Ok(())
+    }
+
+    /// Combines what the first `ranks` ranks expose in a step, in their order: of each as much as `into` has, from `at` on
+    /// of `all` bytes.
+    #[inline]
+    fn combined(
+        &self,
+        vector: &Vector,
+        ranks: u32,
+        step: u64,
+        (at, all): (usize, usize),
+        into: Piece,
+        wait: &impl Wait,
+    ) -> Result<(), Failure> {
+        let n = into.n;
+        self.of(0, step, all, wait)?.part(at, n).copy_to(into);
+        for r in 1..ranks {
+            let operand = self.of(r, step, all, wait)?.part(at, n);
+            into.combine(vector, operand);
+        }
+        Ok(())
+    }
+}
+
+/// Waits for a step of a peer.
+#[inline]
+fn wait_for(word: &AtomicU64, least: u64, peer: u32, wait: &impl Wait) -> Result<(), Failure> {
+    let seen = word.load(Ordering::Acquire);
+    if seen >= least && seen != BROKEN {
+        return Ok(());
+    }
+    wait.wait(word, least, peer)?;
+    if word.load(Ordering::Acquire) == BROKEN {
+        return Err(Failure::PeerFailed { peer });
+    }
+    Ok(())
+}
+
+/// The most bytes up to `most` that are whole elements of a vector.
+fn whole(most: usize, vector: &Vector) -> usize {
+    let size = vector.element.bytes().max(1) as usize;
+    most / size * size
+}
+
+/// Where the pieces of `bytes` begin, and their lengths, of up to `most`. Of nothing there is one, so that a reduction of no
+/// elements keeps its ranks together as one of some does.
+fn pieces(bytes: u64, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let bytes = bytes as usize;
+    let n = bytes.div_ceil(most).max(1);
+    (0..n).map(move |i| (i * most, (bytes - i * most).min(most)))
+}
+
+#[cfg(test)]
+#[path = "direct_tests.rs"]
+mod tests;

@@ -1,0 +1,249 @@
+//! Ranks as threads of one process, beside serial references.
+
+use super::*;
+use hetmp_goal::element::Type;
+use std::sync::atomic::AtomicBool;
+
+/// Looks again and again; some ranks may be gone.
+struct Patience<'a> {
+    gone: &'a [AtomicBool],
+}
+
+impl Wait for Patience<'_> {
+    fn wait(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure> {
+        loop {
+            let gone = self.gone[peer as usize].load(Ordering::Acquire);
+            if word.load(Ordering::Acquire) >= least {
+                return Ok(());
+            }
+            if gone {
+                return Err(Failure::PeerLost { peer });
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn ring(&self) {}
+}
+
+/// Runs `body` as every rank, each in a thread.
+fn job(ranks: u32, body: impl Fn(&mut Direct, &Patience<'_>) + Sync) {
+    let words = BYTES / 8 + 8;
+    let mut memory: Vec<Vec<u64>> = (0..ranks).map(|_| vec![0; words]).collect();
+    let areas: Vec<usize> = memory
+        .iter_mut()
+        .map(|m| (m.as_mut_ptr().expose_provenance()).next_multiple_of(LINE))
+        .collect();
+    let gone: Vec<AtomicBool> = (0..ranks).map(|_| AtomicBool::new(false)).collect();
+    std::thread::scope(|s| {
+        for rank in 0..ranks {
+            let (areas, gone, body) = (&areas, &gone, &body);
+            s.spawn(move || {
+                let at = |a: &usize| core::ptr::with_exposed_provenance_mut(*a);
+                // SAFETY: aligned, zero, long enough for `BYTES` behind the alignment, and alive until the scope's end.
+                let mut direct = unsafe { Direct::new(rank, areas.iter().map(at).collect()) };
+                body(&mut direct, &Patience { gone });
+                gone[rank as usize].store(true, Ordering::Release);
+            });
+        }
+    });
+}
+
+fn piece(words: &mut [u32]) -> Piece {
+    // SAFETY: the tests keep the words alive and alone until the collective has returned.
+    unsafe { Piece::new(words.as_mut_ptr().cast(), 4 * words.len()) }
+}
+
+/// What a rank gives at a place.
+fn value(rank: u32, i: usize) -> u32 {
+    (rank + 1).wrapping_mul(2_654_435_761) ^ (i as u32).wrapping_mul(40_503)
+}
+
+/// What rank `me` is to get, word by word, of blocks of `n` words; where it gets nothing, nothing.
+fn expected(what: &Collective, me: u32, ranks: u32, n: usize) -> Vec<u32> {
+    let sum = |of: u32, i: usize| (0..of).fold(0u32, |s, r| s.wrapping_add(value(r, i)));
+    let all = || (0..ranks).flat_map(move |r| (0..n).map(move |i| (r, i)));
+    let own = me as usize * n;
+    match what {
+        Collective::Broadcast { root, .. } => (0..n).map(|i| value(*root, i)).collect(),
+        Collective::Reduce { root, .. } if *root != me => Vec::new(),
+        Collective::Gather { root, .. } if *root != me => Vec::new(),
+        Collective::Reduce { .. } | Collective::Allreduce { .. } => {
+            (0..n).map(|i| sum(ranks, i)).collect()
+        }
+        Collective::Gather { .. } | Collective::Allgather { .. } => {
+            all().map(|(r, i)| value(r, i)).collect()
+        }
+        Collective::Scatter { root, .. } => (0..n).map(|i| value(*root, own + i)).collect(),
+        Collective::Alltoall { .. } => all().map(|(r, i)| value(r, own + i)).collect(),
+        Collective::Scan { .. } => (0..n).map(|i| sum(me + 1, i)).collect(),
+        Collective::ReduceScatter { .. } => (0..n).map(|i| sum(ranks, own + i)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn collectives(root: u32, n: usize) -> Vec<Collective> {
+    let bytes = 4 * n as u64;
+    let vector = Vector {
+        op: Arithmetic::Add,
+        element: Type::Unsigned(32),
+        count: n as u64,
+    };
+    vec![
+        Collective::Barrier,
+        Collective::Broadcast { root, bytes },
+        Collective::Reduce { root, vector },
+        Collective::Allreduce { vector },
+        Collective::Gather { root, bytes },
+        Collective::Scatter { root, bytes },
+        Collective::Allgather { bytes },
+        Collective::Alltoall { bytes },
+        Collective::Scan { vector },
+        Collective::ReduceScatter { vector },
+    ]
+}
+
+/// Every collective with blocks from nothing to several steps, in one row, so that each finds what the one before left;
+/// also with one buffer for both.
+#[test]
+fn every_collective_gives_what_a_serial_one_does() {
+    let room = ROOM / 4;
+    let lengths = [0, 1, 2, 12, 13, 300, 1025, room - 1, room + 1, 3 * room + 7];
+    for ranks in [2, 3, 5] {
+        job(ranks, |direct, wait| {
+            let me = direct.rank;
+            let rows = lengths.iter().enumerate();
+            for (what, n) in rows.flat_map(|(i, n)| {
+                let root = i as u32 % ranks;
+                collectives(root, *n).into_iter().map(move |w| (w, *n))
+            }) {
+                let wanted = expected(&what, me, ranks, n);
+                let (gives, gets) = lengths_in_words(&what, me, ranks);
+                assert_eq!(gets, wanted.len(), "{what:?}");
+                let mut give: Vec<u32> = (0..gives).map(|i| value(me, i)).collect();
+                let mut get = vec![7; gets];
+                let done = direct.run(&what, piece(&mut give), piece(&mut get), wait);
+                assert_eq!((done, &get), (Ok(()), &wanted), "{what:?}");
+                // Both in one.
+                let mut both = give;
+                both.resize(gives.max(gets), 7);
+                let in_place = |words: usize| {
+                    // SAFETY: the first words of a vector that lives until the collective has returned.
+                    unsafe { Piece::new(both.as_ptr().cast_mut().cast(), 4 * words) }
+                };
+                // A gather's blocks would lie where the own one does: MPI has another place for that.
+                if !matches!(
+                    what,
+                    Collective::Gather { .. } | Collective::Allgather { .. }
+                ) {
+                    let done = direct.run(&what, in_place(gives), in_place(gets), wait);
+                    assert_eq!(done, Ok(()));
+                    assert_eq!(&both[..gets], &wanted[..], "{what:?} in place");
+                }
+            }
+        });
+    }
+}
+
+fn lengths_in_words(what: &Collective, me: u32, ranks: u32) -> (usize, usize) {
+    let (gives, gets) = lengths(what, me, ranks);
+    (gives as usize / 4, gets as usize / 4)
+}
+
+/// A root that only sends is far ahead of who is slow, and never writes what that one still reads.
+#[test]
+fn a_root_waits_for_readers_that_are_far_behind() {
+    job(3, |direct, wait| {
+        for i in 0..300u32 {
+            let mut give = vec![i; 20];
+            let mut get = vec![0; 20];
+            if direct.rank == 2 && i % 50 == 0 {
+                std::thread::sleep(core::time::Duration::from_millis(3));
+            }
+            let what = Collective::Broadcast { root: 0, bytes: 80 };
+            let done = direct.run(&what, piece(&mut give), piece(&mut get), wait);
+            assert_eq!((done, get), (Ok(()), vec![i; 20]));
+        }
+    });
+}
+
+/// Sums of floating point numbers are the same on all ranks, whatever their order of arrival.
+#[test]
+fn sums_are_the_same_everywhere() {
+    let sums = std::sync::Mutex::new(Vec::new());
+    for n in [1usize, 4000] {
+        job(4, |direct, wait| {
+            let mut give = vec![0.1f32 * 3f32.powi(direct.rank as i32 * 5); n];
+            let mut get = vec![0f32; n];
+            let vector = Vector {
+                op: Arithmetic::Add,
+                element: Type::Float,
+                count: n as u64,
+            };
+            let what = Collective::Allreduce { vector };
+            // SAFETY: both live until the collective has returned.
+            let (from, into) = unsafe {
+                (
+                    Piece::new(give.as_mut_ptr().cast(), 4 * n),
+                    Piece::new(get.as_mut_ptr().cast(), 4 * n),
+                )
+            };
+            assert_eq!(direct.run(&what, from, into, wait), Ok(()));
+            let bits: Vec<u32> = get.iter().map(|x| x.to_bits()).collect();
+            sums.lock().expect("no panic").push((n, bits));
+        });
+    }
+    let sums = sums.into_inner().expect("no panic");
+    for n in [1usize, 4000] {
+        let mut of = sums.iter().filter(|s| s.0 == n);
+        let first = of.next().expect("four of them");
+        assert!(of.all(|s| s == first));
+    }
+}
+
+#[test]
+fn another_collective_is_named_and_ends_all_later_ones() {
+    let seen = std::sync::Mutex::new(Vec::new());
+    job(2, |direct, wait| {
+        let (mut give, mut get) = (vec![1; 16], vec![0; 16]);
+        let bytes = if direct.rank == 0 { 8 } else { 16 };
+        let what = Collective::Alltoall { bytes };
+        let first = direct.run(&what, piece(&mut give), piece(&mut get), wait);
+        let barrier = direct.run(
+            &Collective::Barrier,
+            piece(&mut give),
+            piece(&mut get),
+            wait,
+        );
+        assert!(first.is_err() && first == barrier);
+        seen.lock().expect("no panic").push(first);
+    });
+    let seen = seen.into_inner().expect("no panic");
+    // Who comes second may find that the first one has given up.
+    assert!(seen
+        .iter()
+        .any(|e| matches!(e, Err(Failure::Differs { .. }))));
+}
+
+#[test]
+fn a_peer_that_leaves_ends_the_wait() {
+    job(3, |direct, wait| {
+        let mut none = [];
+        let mut barrier =
+            || direct.run(&Collective::Barrier, piece(&mut none), piece(&mut []), wait);
+        assert_eq!(barrier(), Ok(()));
+        if wait.gone.len() == 3 && direct.rank == 1 {
+            return;
+        }
+        let mut barrier = || direct.run(&Collective::Barrier, piece(&mut []), piece(&mut []), wait);
+        let ended = barrier();
+        assert!(
+            matches!(
+                ended,
+                Err(Failure::PeerLost { peer: 1 } | Failure::PeerFailed { .. })
+            ),
+            "{ended:?}"
+        );
+        assert_eq!(barrier(), ended);
+    });
+}
