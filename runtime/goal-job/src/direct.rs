@@ -6,15 +6,17 @@
 //! several steps. Reductions combine in the order of ranks, so that all get the same sum.
 //!
 //! # Where things lie
-//! Each rank's segment has, at [`Direct`]'s offset, [`DEPTH`] lines and behind them [`DEPTH`] places of [`ROOM`] bytes. Step
-//! `s` uses line and place `s % DEPTH`. A line has the number of the step plus one, a mark of the collective, and what is
-//! exposed if that is short: a reader gets all of it with one cache line.
+//! Each rank's segment has, at [`Direct`]'s offset, [`LINES`] lines and behind them [`PLACES`] places of [`ROOM`] bytes. Step
+//! `s` uses line `s % LINES`. A line has the number of the step plus one, a mark of the collective, and what is
+//! exposed if that is short: a reader gets all of it with one cache line. What is longer lies in one of the places, in turn,
+//! and the line says in which. So many lines let a root that only sends go on while its readers have not had the processor;
+//! so few places stay in the caches.
 //!
 //! # Memory ordering
 //! The number is stored with release behind the exposed bytes, and loaded with acquire in front of reading them: without the
-//! pair a reader could see the bytes of an earlier step. A rank uses a line again when every peer has exposed the step after
-//! the one that lay there before: who has, has read all it wanted of that (its loads come before its store with release, and
-//! the rank loads with acquire).
+//! pair a reader could see the bytes of an earlier step. A rank uses a line or a place again when every peer has exposed the
+//! step after the one that lay there before: who has, has read all it wanted of that (its loads come before its store with
+//! release, and the rank loads with acquire).
 //!
 //! # Errors
 //! A peer that has died or left ends the wait for it. Ranks would not agree on the number of the next step then, so that
@@ -28,8 +30,10 @@ use hetmp_goal::collectives::Vector;
 use hetmp_goal::element::{self, Arithmetic};
 use hetmp_goal::rank::Failure;
 
-/// Steps whose bytes may still be read while the next one is exposed.
-const DEPTH: u64 = 4;
+/// Steps that a rank may be ahead of its slowest peer.
+const LINES: u64 = 32;
+/// Of these, with more bytes than a line has.
+const PLACES: usize = 4;
 /// Bytes of a line.
 const LINE: usize = 64;
 /// Bytes that lie in a line, behind its two words.
@@ -44,7 +48,7 @@ pub(crate) const RANKS: u32 = 64;
 const BROKEN: u64 = u64::MAX;
 
 /// Bytes of a rank's lines and places.
-pub(crate) const BYTES: usize = DEPTH as usize * (LINE + ROOM);
+pub(crate) const BYTES: usize = LINES as usize * LINE + PLACES * ROOM;
 
 /// How a rank waits, and tells others that something has changed.
 pub(crate) trait Wait {
@@ -142,6 +146,9 @@ pub(crate) struct Direct {
     next: u64,
     /// Every peer has exposed all steps below this one.
     known: u64,
+    /// The step that used each place last, and how often a place was used.
+    used: [u64; PLACES],
+    turns: usize,
     /// Of the collective that goes on.
     mark: u64,
     /// Why this rank takes no further part.
@@ -232,6 +239,8 @@ impl Direct {
             areas,
             next: 0,
             known: 0,
+            used: [0; PLACES],
+            turns: 0,
             mark: 0,
             broken: None,
         }
@@ -242,33 +251,74 @@ impl Direct {
     }
 
     fn line(&self, rank: u32, step: u64) -> *mut u8 {
-        self.areas[rank as usize].wrapping_add((step % DEPTH) as usize * LINE)
+        self.areas[rank as usize].wrapping_add((step % LINES) as usize * LINE)
     }
 
-    fn place(&self, rank: u32, step: u64) -> *mut u8 {
-        let lines = DEPTH as usize * LINE;
-        self.areas[rank as usize].wrapping_add(lines + (step % DEPTH) as usize * ROOM)
-    }
-
-    /// Word 0 of a line, the step, or word 1, the mark.
+    /// Word 0 of a line, the step, word 1, the mark, or word 2, the place of what is not short.
     #[inline]
     fn word(&self, rank: u32, step: u64, n: usize) -> &AtomicU64 {
         // SAFETY: an aligned word of an area, which is valid by the contract of `new`, and only accessed as an atomic.
         unsafe { AtomicU64::from_ptr(self.line(rank, step).wrapping_add(8 * n).cast()) }
     }
 
-    /// Where `n` bytes of a step lie.
+    /// Where `n` bytes of a step lie, whose line says so.
     #[inline]
     fn piece(&self, rank: u32, step: u64, n: usize) -> Piece {
         assert!(n <= ROOM, "what a step exposes");
         let at = if n <= SHORT {
             self.line(rank, step).wrapping_add(16)
         } else {
-            self.place(rank, step)
+            let place = self.word(rank, step, 2).load(Ordering::Relaxed) as usize % PLACES;
+            let places = self.areas[rank as usize].wrapping_add(LINES as usize * LINE);
+            places.wrapping_add(place * ROOM)
         };
         // SAFETY: within the area, which is valid by the contract of `Direct::new`. Its rank writes there before it exposes
         // the step, and not again before all have read it.
         unsafe { Piece::new(at, n) }
+    }
+
+    /// Every peer has exposed a step, and so read all of the one before.
+    fn know(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
+        if self.known <= step {
+            for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
+                wait_for(self.word(peer, step, 0), step + 1, peer, wait)?;
+            }
+            self.known = step + 1;
+        }
+        Ok(())
+    }
+
+    /// Room for what this rank exposes in the next step.
+    #[inline]
+    fn reserve(&mut self, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
+        let step = self.next;
+        if step >= LINES {
+            self.know(step + 1 - LINES, wait)?;
+        }
+        if n > SHORT {
+            let place = self.turns % PLACES;
+            if self.turns >= PLACES {
+                self.know(self.used[place] + 1, wait)?;
+            }
+            self.turns += 1;
+            self.used[place] = step;
+            self.word(self.rank, step, 2)
+                .store(place as u64, Ordering::Relaxed);
+        }
+        Ok(self.piece(self.rank, step, n))
+    }
+
+    /// The next step, whose bytes are in their room.
+    #[inline]
+    fn post(&mut self, wait: &impl Wait) -> u64 {
+        let step = self.next;
+        self.word(self.rank, step, 1)
+            .store(self.mark, Ordering::Relaxed);
+        self.word(self.rank, step, 0)
+            .store(step + 1, Ordering::Release);
+        self.next = step + 1;
+        wait.ring();
+        step
     }
 
     /// The next step: exposes `n` bytes, which `fill` writes.
@@ -279,25 +329,9 @@ impl Direct {
         wait: &impl Wait,
         fill: impl FnOnce(Piece),
     ) -> Result<u64, Failure> {
-        let step = self.next;
-        // Who has exposed the step behind the one that lies there has read that.
-        if self.known + DEPTH < step + 2 {
-            let before = step + 1 - DEPTH;
-            for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
-                wait_for(self.word(peer, before, 0), before + 1, peer, wait)?;
-            }
-            self.known = before + 1;
-        }
-        if n > 0 {
-            fill(self.piece(self.rank, step, n));
-        }
-        self.word(self.rank, step, 1)
-            .store(self.mark, Ordering::Relaxed);
-        self.word(self.rank, step, 0)
-            .store(step + 1, Ordering::Release);
-        self.next = step + 1;
-        wait.ring();
-        Ok(step)
+        let to = self.reserve(n, wait)?;
+        fill(to);
+        Ok(self.post(wait))
     }
 
     /// What a rank exposes in a step, `n` bytes; waits until they are there.
@@ -331,7 +365,7 @@ impl Direct {
     #[cold]
     fn fail(&mut self, why: Failure, wait: &impl Wait) {
         self.broken = Some(why);
-        for step in 0..DEPTH {
+        for step in 0..LINES {
             self.word(self.rank, step, 0)
                 .store(BROKEN, Ordering::Release);
         }
@@ -431,10 +465,9 @@ impl Direct {
             let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
             self.all(step, wait)?;
             let (at, len) = part(self.rank);
-            // The sum is made where it is exposed next: all ranks are through with what lay there.
-            let sum = self.piece(self.rank, step + 1, len);
+            let sum = self.reserve(len, wait)?;
             self.combined(vector, self.ranks(), step, (at, n), sum, wait)?;
-            let sums = self.expose(len, wait, |_| {})?;
+            let sums = self.post(wait);
             for r in core::iter::once(self.rank).chain(self.others()) {
                 let (at, len) = part(r);
                 let sum = self.of(r, sums, len, wait)?;
