@@ -141,7 +141,7 @@ int GOAL_Test(GOAL_Handle *handle, int *done);
 int GOAL_Wait(GOAL_Handle *handle);
 
 /* ---- collectives ----
- * All processes call the same ones with the same arguments, in the same order; names with an i return at once. `give` is what
+ * All processes call the same ones with the same arguments, in the same order, and the same form: names with an i return at once. `give` is what
  * a process gives, `get` what it gets, in the layouts of MPI; what only the root gives or gets may be null elsewhere.
  * Lengths are of one block. Sums of floating point numbers are the same on all processes and in every run. */
 int goal_barrier(void);

@@ -6,9 +6,9 @@
 //! several steps. Reductions combine in the order of ranks, so that all get the same sum.
 //!
 //! # Where things lie
-//! Each rank's segment has, at [`Direct`]'s offset, [`LINES`] lines and behind them [`PLACES`] places of [`ROOM`] bytes. Step
+//! Each rank's segment has, at [`Direct`]'s offset, a word that says that it takes no further part, [`LINES`] lines and behind them [`PLACES`] places of [`ROOM`] bytes. Step
 //! `s` uses line `s % LINES`. A line has the number of the step plus one, a mark of the collective, and what is
-//! exposed if that is short: a reader gets all of it with one cache line. What is longer lies in one of the places, in turn,
+//! exposed if that is short: a reader gets the first 48 bytes with the number, in one cache line. What is longer lies in one of the places, in turn,
 //! and the line says in which. So many lines let a root that only sends go on while its readers have not had the processor;
 //! so few places stay in the caches.
 //!
@@ -30,30 +30,36 @@ use hetmp_goal::collectives::Vector;
 use hetmp_goal::element::{self, Arithmetic};
 use hetmp_goal::rank::Failure;
 
+mod rows;
+
 /// Steps that a rank may be ahead of its slowest peer.
 const LINES: u64 = 32;
 /// Of these, with more bytes than a line has.
 const PLACES: usize = 4;
 /// Bytes of a line.
-const LINE: usize = 64;
+const LINE: usize = 256;
 /// Bytes that lie in a line, behind its two words.
 const SHORT: usize = LINE - 16;
 /// Bytes that a step exposes.
-const ROOM: usize = 32 << 10;
+const ROOM: usize = 64 << 10;
 /// An allreduce of up to so many bytes is combined by every rank for itself; of a longer one each rank combines a part.
 const FLAT: u64 = 4 << 10;
 /// With more ranks, a rank that looks at every peer takes longer than steps of a tree.
 pub(crate) const RANKS: u32 = 64;
-/// Instead of a step's number: this rank takes no further part.
-const BROKEN: u64 = u64::MAX;
-
 /// Bytes of a rank's lines and places.
-pub(crate) const BYTES: usize = LINES as usize * LINE + PLACES * ROOM;
+pub(crate) const BYTES: usize = LINE + LINES as usize * LINE + PLACES * ROOM;
 
 /// How a rank waits, and tells others that something has changed.
 pub(crate) trait Wait {
-    /// Returns when `word` is at least `least`, or says why that will not be: `peer` would write it.
-    fn wait(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure>;
+    /// Returns when `word` is at least `least`, or says why that will not be: `peer`, who would write it, is gone or takes no
+    /// further part, which `over` says by not being 0.
+    fn wait(
+        &self,
+        word: &AtomicU64,
+        least: u64,
+        peer: u32,
+        over: &AtomicU64,
+    ) -> Result<(), Failure>;
     /// Peers that sleep wake up.
     fn ring(&self);
 }
@@ -250,8 +256,34 @@ impl Direct {
         self.areas.len() as u32
     }
 
+    /// Bytes of a step of a long vector. Where two ranks have a core each, one exposes while the other reads; where more ranks
+    /// share cores, each step costs a change of processes.
+    fn room(&self) -> usize {
+        if self.ranks() == 2 {
+            ROOM / 2
+        } else {
+            ROOM
+        }
+    }
+
     fn line(&self, rank: u32, step: u64) -> *mut u8 {
-        self.areas[rank as usize].wrapping_add((step % LINES) as usize * LINE)
+        self.areas[rank as usize].wrapping_add(LINE + (step % LINES) as usize * LINE)
+    }
+
+    /// Not 0: the rank takes no further part.
+    fn over(&self, rank: u32) -> &AtomicU64 {
+        // SAFETY: the first word of an area, which is valid by the contract of `new`, and only accessed as an atomic.
+        unsafe { AtomicU64::from_ptr(self.areas[rank as usize].cast()) }
+    }
+
+    /// Waits until a peer has exposed a step.
+    #[inline]
+    fn wait_for(&self, peer: u32, step: u64, wait: &impl Wait) -> Result<(), Failure> {
+        let word = self.word(peer, step, 0);
+        if word.load(Ordering::Acquire) > step {
+            return Ok(());
+        }
+        wait.wait(word, step + 1, peer, self.over(peer))
     }
 
     /// Word 0 of a line, the step, word 1, the mark, or word 2, the place of what is not short.
@@ -269,7 +301,7 @@ impl Direct {
             self.line(rank, step).wrapping_add(16)
         } else {
             let place = self.word(rank, step, 2).load(Ordering::Relaxed) as usize % PLACES;
-            let places = self.areas[rank as usize].wrapping_add(LINES as usize * LINE);
+            let places = self.areas[rank as usize].wrapping_add(LINE + LINES as usize * LINE);
             places.wrapping_add(place * ROOM)
         };
         // SAFETY: within the area, which is valid by the contract of `Direct::new`. Its rank writes there before it exposes
@@ -281,7 +313,7 @@ impl Direct {
     fn know(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
         if self.known <= step {
             for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
-                wait_for(self.word(peer, step, 0), step + 1, peer, wait)?;
+                self.wait_for(peer, step, wait)?;
             }
             self.known = step + 1;
         }
@@ -338,7 +370,7 @@ impl Direct {
     #[inline]
     fn of(&self, rank: u32, step: u64, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         if rank != self.rank {
-            wait_for(self.word(rank, step, 0), step + 1, rank, wait)?;
+            self.wait_for(rank, step, wait)?;
             if self.word(rank, step, 1).load(Ordering::Relaxed) != self.mark {
                 return Err(Failure::Differs { peer: rank });
             }
@@ -365,323 +397,10 @@ impl Direct {
     #[cold]
     fn fail(&mut self, why: Failure, wait: &impl Wait) {
         self.broken = Some(why);
-        for step in 0..LINES {
-            self.word(self.rank, step, 0)
-                .store(BROKEN, Ordering::Release);
-        }
+        // What was exposed before stands.
+        self.over(self.rank).store(1, Ordering::Release);
         wait.ring();
     }
-
-    /// A collective that [`takes`] holds of, to its end. The buffers are of the [`lengths`] of this rank; they may be the
-    /// same.
-    ///
-    /// # Errors
-    /// A peer is gone, or calls something else. So does every later one, then.
-    #[inline]
-    pub(crate) fn run(
-        &mut self,
-        what: &Collective,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        if let Some(why) = self.broken {
-            return Err(why);
-        }
-        self.mark = mark(what);
-        let done = self.steps(what, give, get, wait);
-        if let Err(why) = done {
-            self.fail(why, wait);
-        }
-        done
-    }
-
-    fn steps(
-        &mut self,
-        what: &Collective,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        match what {
-            Collective::Barrier => {
-                let step = self.expose(0, wait, |_| {})?;
-                self.all(step, wait)
-            }
-            Collective::Allreduce { vector } => self.allreduce(vector, give, get, wait),
-            Collective::Broadcast { root, bytes } => self.broadcast(*root, *bytes, give, get, wait),
-            Collective::Reduce { root, vector } => {
-                let at_root = *root == self.rank;
-                for (done, n) in pieces(vector.bytes(), whole(ROOM, vector)) {
-                    let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
-                    if at_root {
-                        let into = get.part(done, n);
-                        self.combined(vector, self.ranks(), step, (0, n), into, wait)?;
-                        self.known = step + 1;
-                    }
-                }
-                Ok(())
-            }
-            Collective::Scan { vector } => {
-                for (done, n) in pieces(vector.bytes(), whole(ROOM, vector)) {
-                    let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
-                    let into = get.part(done, n);
-                    self.combined(vector, self.rank + 1, step, (0, n), into, wait)?;
-                }
-                Ok(())
-            }
-            Collective::ReduceScatter { vector } => self.reduce_scatter(vector, give, get, wait),
-            Collective::Gather { root, bytes } => self.gather(*root, *bytes, give, get, wait),
-            Collective::Scatter { root, bytes } => self.scatter(*root, *bytes, give, get, wait),
-            Collective::Allgather { bytes } => self.allgather(*bytes, give, get, wait),
-            Collective::Alltoall { bytes } => self.alltoall(*bytes, give, get, wait),
-            Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => {
-                unreachable!("`takes` says no")
-            }
-        }
-    }
-
-    fn allreduce(
-        &mut self,
-        vector: &Vector,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        if vector.bytes() <= FLAT {
-            let n = vector.bytes() as usize;
-            let step = self.expose(n, wait, |to| give.copy_to(to))?;
-            self.combined(vector, self.ranks(), step, (0, n), get, wait)?;
-            self.known = step + 1;
-            return Ok(());
-        }
-        let (size, ranks) = (vector.element.bytes() as usize, self.areas.len());
-        for (done, n) in pieces(vector.bytes(), whole(ROOM, vector)) {
-            let part = |r: u32| {
-                let share = |r: usize| n / size * r / ranks * size;
-                let r = r as usize;
-                (share(r), share(r + 1) - share(r))
-            };
-            let step = self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
-            self.all(step, wait)?;
-            let (at, len) = part(self.rank);
-            let sum = self.reserve(len, wait)?;
-            self.combined(vector, self.ranks(), step, (at, n), sum, wait)?;
-            let sums = self.post(wait);
-            for r in core::iter::once(self.rank).chain(self.others()) {
-                let (at, len) = part(r);
-                let sum = self.of(r, sums, len, wait)?;
-                sum.copy_to(get.part(done + at, len));
-            }
-            self.known = sums + 1;
-        }
-        Ok(())
-    }
-
-    fn broadcast(
-        &mut self,
-        root: u32,
-        bytes: u64,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        for (done, n) in pieces(bytes, ROOM) {
-            if root == self.rank {
-                self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
-            } else {
-                let step = self.expose(0, wait, |_| {})?;
-                let from = self.of(root, step, n, wait)?;
-                from.copy_to(get.part(done, n));
-            }
-        }
-        if root == self.rank {
-            give.copy_to(get);
-        }
-        Ok(())
-    }
-
-    fn gather(
-        &mut self,
-        root: u32,
-        bytes: u64,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        let block = |r: u32| r as usize * bytes as usize;
-        for (done, n) in pieces(bytes, ROOM) {
-            if root != self.rank {
-                self.expose(n, wait, |to| give.part(done, n).copy_to(to))?;
-                continue;
-            }
-            let step = self.expose(0, wait, |_| {})?;
-            for r in self.others() {
-                let from = self.of(r, step, n, wait)?;
-                from.copy_to(get.part(block(r) + done, n));
-            }
-            self.known = step + 1;
-        }
-        if root == self.rank {
-            give.copy_to(get.part(block(root), bytes as usize));
-        }
-        Ok(())
-    }
-
-    fn scatter(
-        &mut self,
-        root: u32,
-        bytes: u64,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        let (me, ranks) = (self.rank as usize, self.areas.len());
-        let block = bytes as usize;
-        for (done, n) in pieces(bytes, ROOM / ranks) {
-            if root == self.rank {
-                self.expose(n * ranks, wait, |to| {
-                    for r in 0..ranks {
-                        let from = give.part(r * block + done, n);
-                        from.copy_to(to.part(r * n, n));
-                    }
-                })?;
-            } else {
-                let step = self.expose(0, wait, |_| {})?;
-                let from = self.of(root, step, n * ranks, wait)?;
-                from.part(me * n, n).copy_to(get.part(done, n));
-            }
-        }
-        if root == self.rank {
-            give.part(me * block, block).copy_to(get);
-        }
-        Ok(())
-    }
-
-    fn allgather(
-        &mut self,
-        bytes: u64,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        let block = |r: u32| r as usize * bytes as usize;
-        for (done, n) in pieces(bytes, ROOM) {
-            let from = give.part(done, n);
-            let step = self.expose(n, wait, |to| from.copy_to(to))?;
-            from.copy_to(get.part(block(self.rank) + done, n));
-            for r in self.others() {
-                let from = self.of(r, step, n, wait)?;
-                from.copy_to(get.part(block(r) + done, n));
-            }
-            self.known = step + 1;
-        }
-        Ok(())
-    }
-
-    fn alltoall(
-        &mut self,
-        bytes: u64,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        let (me, ranks) = (self.rank as usize, self.areas.len());
-        let block = bytes as usize;
-        // A rank exposes nothing for itself.
-        let place = |r: usize, of: usize| if r < of { r } else { r - 1 };
-        for (done, n) in pieces(bytes, ROOM / (ranks - 1)) {
-            let all = n * (ranks - 1);
-            let step = self.expose(all, wait, |to| {
-                for r in (0..ranks).filter(|r| *r != me) {
-                    let from = give.part(r * block + done, n);
-                    from.copy_to(to.part(place(r, me) * n, n));
-                }
-            })?;
-            let own = me * block + done;
-            give.part(own, n).copy_to(get.part(own, n));
-            for r in self.others() {
-                let (from, r) = (self.of(r, step, all, wait)?, r as usize);
-                let from = from.part(place(me, r) * n, n);
-                from.copy_to(get.part(r * block + done, n));
-            }
-            self.known = step + 1;
-        }
-        Ok(())
-    }
-
-    fn reduce_scatter(
-        &mut self,
-        vector: &Vector,
-        give: Piece,
-        get: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        let (me, ranks) = (self.rank as usize, self.areas.len());
-        let block = vector.bytes() as usize;
-        for (done, n) in pieces(vector.bytes(), whole(ROOM / ranks, vector)) {
-            let all = n * ranks;
-            let step = self.expose(all, wait, |to| {
-                for r in 0..ranks {
-                    let from = give.part(r * block + done, n);
-                    from.copy_to(to.part(r * n, n));
-                }
-            })?;
-            let into = get.part(done, n);
-            self.combined(vector, self.ranks(), step, (me * n, all), into, wait)?;
-            self.known = step + 1;
-        }
-        Ok(())
-    }
-
-    /// Combines what the first `ranks` ranks expose in a step, in their order: of each as much as `into` has, from `at` on
-    /// of `all` bytes.
-    #[inline]
-    fn combined(
-        &self,
-        vector: &Vector,
-        ranks: u32,
-        step: u64,
-        (at, all): (usize, usize),
-        into: Piece,
-        wait: &impl Wait,
-    ) -> Result<(), Failure> {
-        let n = into.n;
-        self.of(0, step, all, wait)?.part(at, n).copy_to(into);
-        for r in 1..ranks {
-            let operand = self.of(r, step, all, wait)?.part(at, n);
-            into.combine(vector, operand);
-        }
-        Ok(())
-    }
-}
-
-/// Waits for a step of a peer.
-#[inline]
-fn wait_for(word: &AtomicU64, least: u64, peer: u32, wait: &impl Wait) -> Result<(), Failure> {
-    let seen = word.load(Ordering::Acquire);
-    if seen >= least && seen != BROKEN {
-        return Ok(());
-    }
-    wait.wait(word, least, peer)?;
-    if word.load(Ordering::Acquire) == BROKEN {
-        return Err(Failure::PeerFailed { peer });
-    }
-    Ok(())
-}
-
-/// The most bytes up to `most` that are whole elements of a vector.
-fn whole(most: usize, vector: &Vector) -> usize {
-    let size = vector.element.bytes().max(1) as usize;
-    most / size * size
-}
-
-/// Where the pieces of `bytes` begin, and their lengths, of up to `most`. Of nothing there is one, so that a reduction of no
-/// elements keeps its ranks together as one of some does.
-fn pieces(bytes: u64, most: usize) -> impl Iterator<Item = (usize, usize)> {
-    let bytes = bytes as usize;
-    let n = bytes.div_ceil(most).max(1);
-    (0..n).map(move |i| (i * most, (bytes - i * most).min(most)))
 }
 
 #[cfg(test)]

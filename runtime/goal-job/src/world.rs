@@ -253,6 +253,7 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
         sizes: SIZES,
         way: settings.way,
         model: "",
+        dials: true,
     };
     let joining = job::begin(request, exchange.as_mut()).map_err(|e| match e {
         Refused::Way(why) => JoinError::Refused(why),
@@ -481,12 +482,28 @@ impl World {
 
     /// Waits long for a peer's word; see [`direct::Wait`].
     #[cold]
-    fn wait_for_word(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure> {
-        let there = || (word.load(Ordering::Acquire) >= least).then_some(Ok(()));
+    fn wait_for_word(
+        &self,
+        word: &AtomicU64,
+        least: u64,
+        peer: u32,
+        over: &AtomicU64,
+    ) -> Result<(), Failure> {
+        let there = || word.load(Ordering::Acquire) >= least;
         let gone = || self.died[peer as usize].load(Ordering::Relaxed) || self.here.has_left(peer);
         let poll = || {
-            // Looked at again where the peer is gone: its last words stand.
-            there().or_else(|| gone().then(|| there().unwrap_or(Err(Failure::PeerLost { peer }))))
+            if there() {
+                return Some(Ok(()));
+            }
+            let why = if over.load(Ordering::Acquire) != 0 {
+                Failure::PeerFailed { peer }
+            } else if gone() {
+                Failure::PeerLost { peer }
+            } else {
+                return None;
+            };
+            // Looked at again: a peer's last words stand.
+            Some(if there() { Ok(()) } else { Err(why) })
         };
         self.wait_until(&poll, Some(peer))
     }
@@ -732,7 +749,13 @@ impl World {
 
 impl direct::Wait for World {
     #[inline]
-    fn wait(&self, word: &AtomicU64, least: u64, peer: u32) -> Result<(), Failure> {
+    fn wait(
+        &self,
+        word: &AtomicU64,
+        least: u64,
+        peer: u32,
+        over: &AtomicU64,
+    ) -> Result<(), Failure> {
         if !Policy::oversubscribed() {
             for _ in 0..QUICK {
                 if word.load(Ordering::Acquire) >= least {
@@ -741,7 +764,7 @@ impl direct::Wait for World {
                 core::hint::spin_loop();
             }
         }
-        self.wait_for_word(word, least, peer)
+        self.wait_for_word(word, least, peer, over)
     }
 
     #[inline]

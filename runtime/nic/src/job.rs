@@ -35,7 +35,7 @@ use crate::device_memory::board::{Board, BOARD_BYTES};
 use crate::domain::{Domain, Domains, Sizes};
 use crate::engine::emulated;
 use crate::engine::shm::Shm;
-use crate::engine::tcp::{connect, Tcp, Vanished};
+use crate::engine::tcp::{connect, Addresses, Tcp, Vanished};
 use crate::engine::{Engine, TemplateKeys};
 use crate::keys::WINDOWS;
 use core::ffi::CStr;
@@ -110,6 +110,8 @@ pub struct Job {
     member: &'static str,
     memory: usize,
     sizes: Sizes,
+    /// Sockets are connected when they are first needed.
+    dials: bool,
     reach: Reach,
     peers: Box<[Peer]>,
     domains: Domains,
@@ -166,10 +168,22 @@ impl Job {
                     .map(|r| self.address(exchange, r))
                     .collect::<Result<Vec<SocketAddr>, String>>()?;
                 let (member, rank) = (self.member, self.rank);
+                let domain = self.domains[rank as usize].clone();
+                if self.dials {
+                    let addresses = Addresses {
+                        listener,
+                        of: addresses,
+                        secret: *exchange.secret(),
+                        within: PATIENCE,
+                    };
+                    let engine = Tcp::start_dialling(rank, domain, addresses, vanished(member))
+                        .map_err(|e| format!("thread of the sockets: {e}"))?;
+                    self.engine = Some(Box::new(engine));
+                    return Ok(());
+                }
                 let streams =
                     connect::mesh(rank, &listener, &addresses, exchange.secret(), PATIENCE)
                         .map_err(|e| format!("connecting {member} {rank} with its peers: {e}"))?;
-                let domain = self.domains[rank as usize].clone();
                 let engine = Tcp::start_watching(rank, domain, streams, vanished(member))
                     .map_err(|e| format!("thread of the sockets: {e}"))?;
                 self.engine = Some(Box::new(engine));

@@ -89,6 +89,7 @@ fn join(rank: u32, folder: PathBuf, way: Way, came: &'static Came) -> &'static J
         sizes: SIZES,
         way,
         model: "",
+        dials: false,
     };
     let joining = job::begin(request, exchange.as_mut()).expect("memory");
     // SAFETY: nobody else knows it yet.

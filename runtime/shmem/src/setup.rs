@@ -148,6 +148,7 @@ fn start(f: &'static str, requested: c_int) {
         sizes: SIZES,
         way: settings.nic,
         model: &settings.model,
+        dials: false,
     };
     let joining = match job::begin(request, exchange.as_mut()) {
         Ok(joining) => joining,

@@ -1,11 +1,12 @@
 //! Ranks in processes of their own, a stream between every two of them.
 //!
-//! [`frame`] says what goes over a stream, and [`connect`] makes the streams. `port` is the state machine of a rank; below it
+//! [`frame`] says what goes over a stream; [`connect`] makes the streams all at once, `dial` each when it is first needed. `port` is the state machine of a rank; below it
 //! lie what it keeps for a peer (`peer`) and for an operation (`operation`), the way past the stream (`direct`), and the
 //! execution of what arrives (`target`). `wires` are the sockets around a port. `drive` says who works on them: a thread of
 //! the engine, or an initiator that waits.
 
 pub mod connect;
+mod dial;
 pub(super) mod direct;
 pub(super) mod drive;
 pub mod frame;
@@ -18,6 +19,7 @@ pub(super) mod wires;
 use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
 use crate::queue_pair::Initiator;
 use core::sync::atomic::Ordering;
+use dial::Dial;
 use direct::StreamOnly;
 use drive::Shared;
 use hetmp_core::thread;
@@ -54,6 +56,8 @@ impl core::fmt::Debug for Tcp {
             .finish_non_exhaustive()
     }
 }
+
+pub use dial::Addresses;
 
 /// What is done about a peer whose host gives no answer any more.
 pub struct Vanished {
@@ -93,6 +97,15 @@ fn watch(stream: &TcpStream, after: Duration) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes a stream ready for its wires.
+fn prepare(stream: &TcpStream, vanished: Option<&Vanished>) -> io::Result<()> {
+    if let Some(v) = vanished {
+        watch(stream, v.after)?;
+    }
+    stream.set_nonblocking(true)?;
+    stream.set_nodelay(true)
+}
+
 impl Tcp {
     /// Starts the engine of `rank` on connected streams, one for every other rank (see [`connect::mesh`]).
     ///
@@ -118,13 +131,7 @@ impl Tcp {
     ) -> io::Result<Tcp> {
         for (peer, stream) in streams.iter().enumerate() {
             match stream {
-                Some(s) => {
-                    if let Some(v) = &vanished {
-                        watch(s, v.after)?;
-                    }
-                    s.set_nonblocking(true)?;
-                    s.set_nodelay(true)?;
-                }
+                Some(s) => prepare(s, vanished.as_ref())?,
                 None if peer == rank as usize => {}
                 None => {
                     return Err(io::Error::new(
@@ -140,12 +147,35 @@ impl Tcp {
                 format!("rank {rank} of {}", streams.len()),
             ));
         }
-        let ranks = streams.len() as u32;
-        let wires = Wires::new(
-            Port::new(rank, domain.clone(), streams.len(), StreamOnly),
-            streams,
-        );
-        let wires = wires.watching(vanished);
+        let port = Port::new(rank, domain.clone(), streams.len(), StreamOnly);
+        let wires = Wires::new(port, streams).watching(vanished);
+        Tcp::begin(rank, domain, wires)
+    }
+
+    /// Starts the engine of `rank`, which connects to a peer when it first has something for it.
+    ///
+    /// # Errors
+    /// There is no such rank, or the thread cannot be started.
+    pub fn start_dialling(
+        rank: u32,
+        domain: Arc<Domain>,
+        addresses: Addresses,
+        vanished: Option<Vanished>,
+    ) -> io::Result<Tcp> {
+        let ranks = addresses.of.len();
+        if rank as usize >= ranks {
+            let text = format!("rank {rank} of {ranks}");
+            return Err(io::Error::new(ErrorKind::InvalidInput, text));
+        }
+        let dial = Dial::new(rank, addresses)?;
+        let streams = (0..ranks).map(|_| None).collect();
+        let port = Port::new(rank, domain.clone(), ranks, StreamOnly);
+        let wires = Wires::new(port, streams).watching(vanished).dialling(dial);
+        Tcp::begin(rank, domain, wires)
+    }
+
+    fn begin(rank: u32, domain: Arc<Domain>, wires: Wires) -> io::Result<Tcp> {
+        let ranks = wires.ranks() as u32;
         let shared = Arc::new(Shared::new(rank, ranks, domain, wires)?);
         let of_thread = shared.clone();
         let thread = thread::start(c"hetmp-tcp", move || of_thread.serve())?;

@@ -231,6 +231,7 @@ impl Joining<'_> {
             member,
             memory: request.memory,
             sizes: request.sizes,
+            dials: request.dials,
             reach: plan.reach(),
             peers: peers.into(),
             domains,

@@ -80,6 +80,8 @@ pub struct Request<'a> {
     pub way: Way,
     /// `HETMP_NIC_MODEL`; empty for none.
     pub model: &'a str,
+    /// Sockets are connected when a peer first has something for another one; else all of them before the job starts.
+    pub dials: bool,
 }
 
 pub(super) enum Plan {

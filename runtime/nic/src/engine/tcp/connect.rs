@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Callers that have not said theirs yet, at most: of more, the first is given up.
 const CALLERS: usize = 64;
 
-fn greeting(rank: u32, secret: &Secret) -> [u8; GREETING_BYTES] {
+pub(super) fn greeting(rank: u32, secret: &Secret) -> [u8; GREETING_BYTES] {
     let mut b = [0; GREETING_BYTES];
     b[..8].copy_from_slice(GREETING);
     b[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -46,15 +46,16 @@ fn rank_of(b: &[u8; GREETING_BYTES], secret: &Secret) -> io::Result<u32> {
 }
 
 /// Somebody who has connected, perhaps a stranger.
-struct Caller {
-    stream: TcpStream,
+#[derive(Debug)]
+pub(super) struct Caller {
+    pub(super) stream: TcpStream,
     said: [u8; GREETING_BYTES],
     len: usize,
-    until: Instant,
+    until: Option<Instant>,
 }
 
 /// What is known of a caller.
-enum Heard {
+pub(super) enum Heard {
     /// It may still say its greeting.
     Waiting,
     /// It has ended, is too slow, or is a stranger.
@@ -63,24 +64,37 @@ enum Heard {
 }
 
 impl Caller {
-    fn new(stream: TcpStream) -> io::Result<Caller> {
+    pub(super) fn new(stream: TcpStream) -> io::Result<Caller> {
         stream.set_nonblocking(true)?;
         Ok(Caller {
             stream,
             said: [0; GREETING_BYTES],
             len: 0,
-            until: Instant::now() + PATIENCE,
+            until: Some(Instant::now() + PATIENCE),
         })
     }
 
+    /// Who was called and greeted, on a stream that does not block. It may take any time.
+    pub(super) fn greeted(stream: TcpStream) -> Caller {
+        Caller {
+            stream,
+            said: [0; GREETING_BYTES],
+            len: 0,
+            until: None,
+        }
+    }
+
     /// Reads what it has said by now.
-    fn listen(&mut self, secret: &Secret) -> Heard {
+    pub(super) fn listen(&mut self, secret: &Secret) -> Heard {
         while self.len < GREETING_BYTES {
             match self.stream.read(&mut self.said[self.len..]) {
                 Ok(0) => return Heard::Nobody,
                 Ok(n) => self.len += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock && Instant::now() < self.until => {
+                Err(e)
+                    if e.kind() == io::ErrorKind::WouldBlock
+                        && self.until.is_none_or(|until| Instant::now() < until) =>
+                {
                     return Heard::Waiting;
                 }
                 Err(_) => return Heard::Nobody,

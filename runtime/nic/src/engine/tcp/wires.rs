@@ -1,5 +1,6 @@
 //! The sockets of one rank around its [`Port`].
 
+use super::dial::{Dial, Rung};
 use super::direct::StreamOnly;
 use super::drive;
 use super::port::Port;
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 const RETRY_MS: i32 = 1;
 /// How long the last bytes may take to leave when the engine stops.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Looks at the streams for each look at who calls, which is a system call more.
+const LOOKS_PER_CALL: u32 = 32;
 /// With more streams than this, one system call first asks which of them have something.
 const FEW: usize = 2;
 
@@ -55,6 +58,10 @@ pub(super) struct Wires {
     ready: Watch,
     vanished: Option<Vanished>,
     silence: Silence,
+    /// While streams are still to be made.
+    dial: Option<Dial>,
+    /// Looks at the streams since the last one at the calls.
+    looks: u32,
 }
 
 /// Looks in a row that find a stream without answers, after which its host has vanished. There are four in the time that a
@@ -97,11 +104,60 @@ impl Wires {
             ready: Watch::default(),
             vanished: None,
             silence: Silence::default(),
+            dial: None,
+            looks: 0,
         }
     }
 
     pub(super) fn watching(self, vanished: Option<Vanished>) -> Wires {
         Wires { vanished, ..self }
+    }
+
+    pub(super) fn dialling(self, dial: Dial) -> Wires {
+        Wires {
+            dial: Some(dial),
+            ..self
+        }
+    }
+
+    pub(super) fn ranks(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// Takes calls further, of this rank and of others. True if something came of it.
+    fn meet(&mut self) -> bool {
+        let mut worked = false;
+        self.looks = 0;
+        while let Some(rung) = self.dial.as_mut().and_then(Dial::look) {
+            worked = true;
+            self.rung(rung);
+        }
+        if self.dial.as_ref().is_some_and(Dial::is_over) {
+            self.dial = None;
+        }
+        worked
+    }
+
+    fn rung(&mut self, rung: Rung) {
+        match rung {
+            Rung::Stream(peer, stream) => match super::prepare(&stream, self.vanished.as_ref()) {
+                Ok(()) => self.streams[peer] = Some(stream),
+                Err(e) => self.fail(peer, &e),
+            },
+            Rung::Failed(peer, e) => self.fail(peer, &e),
+        }
+    }
+
+    /// Calls the peers that something is to be sent to.
+    fn call(&mut self) {
+        for peer in 0..self.streams.len() {
+            if self.streams[peer].is_none() && !self.port.output(peer).is_empty() {
+                let rung = self.dial.as_mut().and_then(|d| d.call(peer));
+                if let Some(rung) = rung {
+                    self.rung(rung);
+                }
+            }
+        }
     }
 
     /// Looks for hosts that have vanished, if the last look was long ago. Milliseconds to the next one; below 0: none.
@@ -136,6 +192,7 @@ impl Wires {
             ErrorKind::TimedOut | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable
         );
         let address = self.streams[peer].as_ref().and_then(|s| s.peer_addr().ok());
+        let address = address.or_else(|| self.dial.as_ref().map(|d| d.address(peer)));
         if let (true, Some(v), Some(address)) = (silent, &self.vanished, address) {
             (v.tell)(peer as u32, address);
         }
@@ -144,6 +201,9 @@ impl Wires {
 
     fn lose(&mut self, peer: usize) {
         self.streams[peer] = None;
+        if let Some(dial) = &mut self.dial {
+            dial.forget(peer);
+        }
         self.port.lose(peer);
     }
 
@@ -164,6 +224,17 @@ impl Wires {
 
     /// Reads what is there.
     fn receive(&mut self) -> bool {
+        let mut met = false;
+        if let Some(dial) = &self.dial {
+            self.looks += 1;
+            if dial.is_calling() || self.looks >= LOOKS_PER_CALL {
+                met = self.meet();
+            }
+        }
+        self.read() || met
+    }
+
+    fn read(&mut self) -> bool {
         let mut ready = core::mem::take(&mut self.ready);
         let asked = self.streams.len() > FEW + 1;
         if asked {
@@ -212,6 +283,9 @@ impl Wires {
     /// Writes what the sockets take.
     fn send(&mut self) -> bool {
         let mut worked = false;
+        if self.dial.is_some() {
+            self.call();
+        }
         for peer in 0..self.streams.len() {
             while let Some(stream) = &mut self.streams[peer] {
                 let output = self.port.output(peer);
@@ -235,7 +309,9 @@ impl Wires {
     }
 
     fn is_flushed(&self) -> bool {
-        (0..self.streams.len()).all(|p| self.streams[p].is_none() || self.port.output(p).is_empty())
+        let called = self.dial.is_some();
+        (0..self.streams.len())
+            .all(|p| !called && self.streams[p].is_none() || self.port.output(p).is_empty())
     }
 }
 
@@ -269,17 +345,22 @@ impl drive::Wires for Wires {
     fn watch(&mut self, watch: &mut Watch) {
         let look = self.look();
         self.ask(watch);
+        // Who wakes up looks at the calls, too.
+        self.looks = LOOKS_PER_CALL;
+        let call = self.dial.as_ref().map_or(-1, |d| d.ask(&mut watch.fds));
         watch.ms = if self.port.is_held_up() {
             RETRY_MS
+        } else if look < 0 || call < 0 {
+            look.max(call)
         } else {
-            look
+            look.min(call)
         };
     }
 
     fn finish(&mut self) {
         let deadline = Instant::now() + LAST_WORDS;
         while !self.is_flushed() && Instant::now() < deadline {
-            if !self.send() {
+            if !(self.send() | self.meet()) {
                 sys::yield_now();
             }
         }
