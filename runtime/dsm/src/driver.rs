@@ -180,6 +180,7 @@ pub unsafe fn start(
         sizes,
         way: settings.way,
         model: "",
+        dials: false,
     };
     let joining = job::begin(request, exchange.as_mut()).map_err(|e| e.to_string())?;
     let (alias, file) = (joining.base(), joining.file());
