@@ -49,7 +49,7 @@ fn of(value: Option<&[u8]>) -> Spins {
 /// Turns of a spin loop in a millisecond, about (a turn is 40 to 140 cycles).
 const TURNS_PER_MS: u64 = 30_000;
 
-/// Turns of about so many microseconds, at least those of [`PASSIVE`]; the largest number: for ever.
+/// The turns that take about `us` microseconds, at least those of [`PASSIVE`]; the largest number stands for ever.
 #[must_use]
 pub fn in_microseconds(us: u64) -> u64 {
     match us {

@@ -134,7 +134,7 @@ pub fn monotonic_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Tells the kernel that so many `threads` of this process may sleep, each at an address of its own.
+/// Tells the kernel that this many `threads` of this process may sleep, each at an address of its own.
 ///
 /// The kernel keeps sleepers in a table whose size goes by the number of CPUs, and a wake-up walks a
 /// row of it: with 20,000 threads on 2 CPUs, 40 strangers each. Linux 6.16 and newer give a process a table

@@ -50,7 +50,7 @@ pub enum Finding {
         /// In order.
         Vec<Place>,
     ),
-    /// The same, if a send waits for its receive, as it does where the message is long or the receiver has no room.
+    /// A circle if a send waits for its receive, as it does where the message is long or the receiver has no room.
     Buffered(
         /// In order.
         Vec<Place>,

@@ -54,7 +54,7 @@ pub enum Work {
         /// Eight bytes.
         into: Buffer,
     },
-    /// Takes so many nanoseconds, and does nothing: a computation in a simulator's schedule.
+    /// Takes this number of nanoseconds, and does nothing: a computation in a simulator's schedule.
     Calc {
         /// How long.
         nanoseconds: u64,

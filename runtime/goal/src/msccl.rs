@@ -83,7 +83,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Sums of so many floats.
+    /// A chunk of `count` floats, which are summed.
     #[must_use]
     pub fn floats(count: u64) -> Chunk {
         Chunk {

@@ -16,7 +16,7 @@
 //! # Memory ordering
 //! Each store of a state is a release, each load of the other side's an acquire: what a side did to a slot before
 //! it passed the slot on is over when the other begins. A slot's state is only ever stored by the side that has
-//! the slot: Idle and Ready name the side that may take it, Locked and Tran the one that has it.
+//! the slot: Idle and Ready name the side that may take the slot, Locked and Tran name the side that has it.
 
 use hetmp_core::sync::{AtomicU64, Ordering};
 

@@ -21,10 +21,11 @@ use std::sync::Arc;
 const TURN: u32 = 100;
 /// When a wait says in a line what it waits for, in nanoseconds.
 const LONG: u64 = 10_000_000_000;
-/// How often a wait gives its core away before it spins, where threads outnumber cores: whoever spins there is in
-/// the way of whom it waits for.
+/// How often a wait gives its core away before it spins, where threads outnumber cores. There the awaited thread may be queued
+/// on this very core: spinning would delay it.
 const YIELDS: u32 = 1000;
-/// A yield that comes back after so many ticks of the processor's counter (some 100 us) ran a thread that computes.
+/// A yield that takes more ticks of the processor's counter than this (some 100 us) gave the core to a thread that
+/// computes.
 const COMPUTES: u64 = 260_000;
 /// After so many of them a wait sleeps: the answer will take a while, and a thread that was asleep gets a core when it
 /// comes, one that yields only when it is its turn.

@@ -154,14 +154,15 @@ pub struct DivisionByZero {
 /// Whole elements of `N` bytes.
 #[inline(always)]
 fn elements<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
-    // SAFETY: so many arrays of bytes, which need no alignment, lie within the slice.
+    // SAFETY: `len / N` arrays of `N` bytes lie within the slice, and arrays of bytes need no alignment.
     unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / N) }
 }
 
 /// As [`elements`], to be written.
 #[inline(always)]
 fn elements_mut<const N: usize>(bytes: &mut [u8]) -> &mut [[u8; N]] {
-    // SAFETY: so many arrays of bytes, which need no alignment, lie within the slice, which is borrowed for them.
+    // SAFETY: `len / N` arrays of `N` bytes lie within the slice, and arrays of bytes need no alignment. The slice is borrowed
+    // as long as they are.
     unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / N) }
 }
 

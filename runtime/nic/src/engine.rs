@@ -88,7 +88,7 @@ pub trait Engine: Send + Sync {
 
 /// How a queue pair reaches its engine.
 pub trait Bell: Send {
-    /// New descriptors were announced.
+    /// Called after new descriptors were announced: the engine may sleep, and has to be woken then.
     fn rung(&mut self);
     /// Called while the initiator waits. An engine that runs in its callers works here; true if it did
     /// something.
@@ -263,7 +263,7 @@ impl QueuePair {
         self.insist(|i| i.post(&d))
     }
 
-    /// The same with a counter of this rank that counts the operation when it is done.
+    /// As [`QueuePair::post`], with a counter of this rank that counts the operation when it is done.
     pub fn post_counted(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
         self.track(peer, &work);
         let mut d = self.descriptor(peer, false, work);

@@ -202,7 +202,7 @@ pub struct KeyTable {
     writing: Lock,
 }
 
-/// Places of a table for so many regions.
+/// Places of a table that has room for this many regions.
 fn most(places: usize) -> usize {
     places.min((1 << PLACE_BITS) - 1)
 }

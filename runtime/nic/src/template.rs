@@ -43,9 +43,9 @@ pub enum Shape {
     Atomic(AtomicOp, Width, Answer),
     /// A put from memory and its signal.
     PutSignal(SignalOp),
-    /// The same, with a completion.
+    /// A put from memory and its signal, with a completion.
     PutSignalSignalled(SignalOp),
-    /// A put of so many bytes that travel in the descriptor, and its signal.
+    /// A put of bytes that travel in the descriptor, their number, and the put's signal.
     InlineSignal(SignalOp, u8),
 }
 
@@ -141,7 +141,7 @@ pub trait Changes: Copy {
     /// before anybody knows whether the call is made.
     fn parts(self) -> [u64; 5];
 
-    /// The same put together again.
+    /// The changes that [`Changes::parts`] has taken apart.
     fn of_parts(parts: [u64; 5]) -> Self;
 }
 
@@ -327,8 +327,8 @@ impl Templates {
         &self.statics
     }
 
-    /// The whole descriptor of a shape, the one that patching must be equal to; `None` where `d` is of another
-    /// kind of operation.
+    /// The whole descriptor of a shape: patching a template has to give the same words. `None` where `d` is of another kind
+    /// of operation.
     pub fn full(&self, shape: Shape, d: impl Changes) -> Option<Descriptor> {
         let (peer, work) = d.work(shape, &self.statics)?;
         Some(Descriptor {
@@ -363,7 +363,7 @@ impl Templates {
         self.shapes.get(index).copied().unwrap_or(Shape::Other)
     }
 
-    /// The same, without a look at how many slots there are.
+    /// The shape of a slot, without a look at how many slots there are.
     ///
     /// # Safety
     /// `index` is below the depth that the templates were made with.

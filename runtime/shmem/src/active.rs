@@ -1,9 +1,9 @@
 //! The deprecated collectives of active sets (specification 1.5, section 9.11 and its deprecated forms).
 //!
 //! A set of PEs has no state of the library's: its members tell each other in the `pSync` array that the program
-//! gives, by counts. A member adds 1 to a word of the peer's array; the peer waits until so many as it expects have
-//! been counted, and subtracts them, so that the array is zero again when everybody has returned, and a barrier may
-//! use the same array at once: a peer that is one ahead leaves a count for the next call.
+//! gives, by counts. A member adds 1 to a word of the peer's array. The peer waits until the word has the number that the peer
+//! expects, and subtracts that number: the array is zero again when everybody has returned. So a barrier may use the same
+//! array again at once: the count of a peer that is one call ahead stays for the next call.
 //!
 //! The set of all PEs, the usual one, goes by the cells of a [team](crate::team) of its own, without `pSync`.
 

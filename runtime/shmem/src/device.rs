@@ -298,7 +298,7 @@ pub unsafe fn doorbell(host: *mut c_void) {
     }
 }
 
-/// Waits until so many operations of the queue are done.
+/// Waits until the queue's first `operations` operations are done.
 ///
 /// # Safety
 /// `host` is an open queue's, and the caller its initiator.

@@ -234,7 +234,7 @@ unsafe fn g_cold<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int
     }
 }
 
-/// A strided access: blocks of `block` bytes, so many elements apart at the target and at the source.
+/// A strided access: blocks of `block` bytes, with a distance of their own at the target and at the source.
 #[derive(Clone, Copy, Debug)]
 struct Strides {
     /// Bytes from one block to the next where it is written.

@@ -19,7 +19,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A layout for so many bytes each; the data part is padded so that the heap is aligned.
+    /// A layout for these numbers of bytes; the data part is padded so that the heap is aligned.
     pub(crate) fn new(control: usize, data: usize, heap: usize) -> Layout {
         let control = pages(control);
         Layout {

@@ -64,7 +64,7 @@ enum Verdict {
     Nothing,
     /// Say who waits where.
     Say,
-    /// The same, and end the job.
+    /// Say who waits where, and end the job.
     End,
 }
 

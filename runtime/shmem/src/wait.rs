@@ -18,7 +18,8 @@ use hetmp_core::sys;
 
 /// Hand-overs of the core before a sleep: some 0.1 to 0.3 ms.
 const YIELDS: u32 = 200;
-/// The same where an engine brings what is waited for: its thread takes a while to take over from a PE that sleeps.
+/// Hand-overs of the core before a sleep where an engine brings what is waited for: the engine's thread takes a while to
+/// take over from a PE that sleeps.
 const ENGINE_YIELDS: u32 = 4000;
 /// Sleeps while nobody rings.
 const NAPS: Naps = Naps {
@@ -501,7 +502,7 @@ pub unsafe fn test_some<T: Value>(
         looked_in_vain(f);
     }
     for i in 0..found {
-        // SAFETY: so many were written.
+        // SAFETY: the search has written the first `found` indices.
         observed(f, ivars.wrapping_add(unsafe { *indices.add(i) }), 1);
     }
     found

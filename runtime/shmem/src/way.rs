@@ -51,7 +51,7 @@ pub(crate) fn to(world: &'static World, pe: u32, offset: u64) -> Way {
     through(world, pe, offset, |net| &net.internal)
 }
 
-/// The same, through the queue pairs that `lanes` chooses.
+/// The way to a peer's memory, through the queue pairs that `lanes` chooses.
 #[inline]
 fn through(
     world: &'static World,

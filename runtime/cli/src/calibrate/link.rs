@@ -20,7 +20,7 @@ const WORDS: usize = PAGE / 8;
 const PAGES: usize = 128;
 /// Steps for each word of a page...
 const STEPS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// ...of so many operations each: shift, exclusive or, multiplication.
+/// ...and the operations of a step: shift, exclusive or, multiplication.
 const OPS: u32 = 3;
 /// Rounds of which the middle one counts, at least.
 const ROUNDS: usize = 9;

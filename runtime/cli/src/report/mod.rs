@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
     /// The file that HETMP_TRACE named in the same run; for --html
     #[arg(long, value_name = "FILE", requires = "html")]
     trace: Option<PathBuf>,
-    /// Show only so many regions and loops, those that took longest
+    /// Show only this many regions and loops, those that took longest
     #[arg(long, value_name = "N")]
     top: Option<usize>,
 }

@@ -1,7 +1,7 @@
 //! Job bootstrap: who am I, who else.
 //!
 //! * **What it is**: [`connect`] finds out which launcher started this process (hetrun, a PMI-1 or
-//!   PMI-2 one, a PMIx one, or none) and returns a [`Job`]: a rank among so many, which ranks share
+//!   PMI-2 one, a PMIx one, or none) and returns a [`Job`]: the rank and the number of ranks, which ranks share
 //!   this machine, a key-value exchange by which the processes learn each other's addresses, and a
 //!   secret by which they recognise each other's connections. [`through`] makes one from an exchange
 //!   that the caller has.

@@ -94,10 +94,10 @@ impl<'a> Fields<'a> {
             .map_err(|_| Malformed("text is not UTF-8"))
     }
 
-    /// A count of things that take at least `each` bytes; so many must fit into what is left.
+    /// A count of things that take at least `each` bytes.
     ///
     /// # Errors
-    /// They do not.
+    /// What is left has no room for that many.
     pub fn count(&mut self, each: usize) -> Result<usize, Malformed> {
         let n = self.number()? as usize;
         if n.checked_mul(each).is_none_or(|total| total > self.0.len()) {

@@ -55,7 +55,7 @@ pub fn allgather(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// The same around a ring, for long blocks: each goes to the next rank only.
+/// An allgather around a ring, for long blocks: each rank sends to the next rank only.
 ///
 /// # Errors
 /// As [`Graph::new`].
@@ -87,7 +87,7 @@ pub fn alltoall(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// The same in log2 steps of half the blocks each (Bruck et al.), for short blocks.
+/// An all-to-all in log2 steps of half the blocks each (Bruck et al.), for short blocks.
 ///
 /// # Errors
 /// As [`Graph::new`].

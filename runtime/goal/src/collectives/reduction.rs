@@ -75,7 +75,7 @@ pub fn allreduce(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// The same in two turns around a ring, for long vectors: each rank combines one block, then the blocks go round.
+/// An allreduce in two turns around a ring, for long vectors: each rank combines one block, then the blocks go round.
 ///
 /// # Errors
 /// As [`Graph::new`].

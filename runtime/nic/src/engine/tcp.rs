@@ -119,7 +119,7 @@ impl Tcp {
         Tcp::start_watching(rank, domain, streams, None)
     }
 
-    /// The same, with an eye on peers whose hosts vanish: no stream of theirs ends.
+    /// As [`Tcp::start`], and gives peers up whose hosts vanish: the stream of such a peer never ends by itself.
     ///
     /// # Errors
     /// As [`Tcp::start`].

@@ -105,7 +105,7 @@ impl Initiator {
         (index, unsafe { &(*self.slots.add(index)).0 })
     }
 
-    /// The same, once there is room.
+    /// The next slot, once there is room.
     #[inline]
     fn slot(&mut self) -> Result<(usize, &'static [AtomicU64; WORDS]), Full> {
         if self.staged == self.limit {
@@ -162,7 +162,8 @@ impl Initiator {
         self.post_with(|| *words)
     }
 
-    /// The same, with the words built once there is room: straight into the slot, where the compiler can.
+    /// As [`Initiator::post_words`], with words that are built once there is room: straight into the slot, where the compiler
+    /// can.
     ///
     /// # Errors
     /// [`Full`], and nothing was written.

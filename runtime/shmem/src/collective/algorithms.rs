@@ -114,8 +114,9 @@ unsafe fn take_all<G: Group>(g: &G, dest: Place, source: Place, at: usize, bytes
     g.meet(1);
 }
 
-/// As [`fcollect`], with a size of each member's own. `dest` is asked for the place that holds so many bytes; not by a
-/// member that gives nothing: where nobody does, the program may pass any address.
+/// As [`fcollect`], with a size of each member's own. `dest` is given the sum of all sizes, and answers with the place that
+/// holds as many bytes. A member that gives nothing does not ask: where no member gives anything, the program may pass any
+/// address.
 ///
 /// # Safety
 /// As [`fcollect`].

@@ -13,7 +13,7 @@ use core::mem::MaybeUninit;
 
 /// Bytes that are combined at a time: two blocks stay in the first cache.
 const BLOCK: usize = 8192;
-/// The same where contributions come through an engine: fewer round trips.
+/// Bytes that are combined at a time where contributions come through an engine: larger blocks save round trips.
 const FAR_BLOCK: usize = 64 << 10;
 
 /// A reduction of `n` elements of `elem` bytes.

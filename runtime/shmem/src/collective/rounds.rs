@@ -35,8 +35,8 @@ pub(crate) trait Tell {
 /// Phases that a collective may have.
 pub(crate) const PHASES: u32 = 32;
 
-/// Up to so many members, everybody tells everybody: one round, so that PEs that share cores are switched as
-/// rarely as can be, and flags travel at the same time. Beyond, rounds of doubling distance and trees.
+/// The largest team in which everybody tells everybody. That is one round: PEs that share cores are switched as rarely as can
+/// be, and all flags travel at the same time. Larger teams take rounds of doubling distance, and trees.
 pub(crate) const FLAT: usize = 16;
 /// Waits until everybody is here.
 ///

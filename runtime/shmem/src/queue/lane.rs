@@ -159,7 +159,7 @@ impl Lane {
         self.whole(shape, d)
     }
 
-    /// The same descriptor where the queue is full, or a checker looks on.
+    /// Posts a shape as a whole descriptor: where the queue is full, or a checker looks on.
     #[cold]
     #[inline(never)]
     fn whole(&mut self, shape: Shape, d: impl Changes) -> u64 {

@@ -101,8 +101,8 @@ fn tell_all<T: Copy>(f: &'static str, parent: &TeamState, data: &T, mut with: im
     }
 }
 
-/// Agrees with the parent's members on the lowest numbers that are free in all of them, and takes them. None if
-/// somebody's arguments are bad, or so many are not left.
+/// Agrees with the parent's members on the `K` lowest numbers that are free in all of them, and takes them. `None` if a
+/// member's arguments are bad, or fewer numbers are left.
 fn reserve<const K: usize>(
     f: &'static str,
     parent: &TeamState,

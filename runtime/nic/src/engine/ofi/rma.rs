@@ -16,8 +16,8 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use std::os::fd::RawFd;
 
-/// Bytes of a message: a part of the stream of requests and replies. Providers send such a one at once, longer ones by
-/// an exchange.
+/// Bytes of a message, which carries a part of the stream of requests and replies. Providers send messages of this length at
+/// once; for longer ones they first exchange a word with the target.
 pub(super) const MESSAGE: usize = 8 * 1024;
 /// Completions taken at a time.
 const BATCH: usize = 32;
@@ -213,7 +213,7 @@ impl Rma {
         Ok(descriptor)
     }
 
-    /// Posts receives, as many as suit a job of so many ranks.
+    /// Posts receives: four for each rank of the job, within the provider's limits.
     pub(super) fn listen(&mut self, ranks: usize) -> Result<(), String> {
         let wanted = (4 * ranks).clamp(16, 256);
         let most = self.endpoint.facts().receives.max(2) - 1;

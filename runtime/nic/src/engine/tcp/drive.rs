@@ -26,7 +26,7 @@ use std::time::Duration;
 const TURNS_PER_LOOK: u32 = 4;
 /// How long the thread leaves the wires to the initiators before it looks whether they still use them.
 const NAP: Duration = Duration::from_micros(100);
-/// The same while one initiator sleeps over the wires.
+/// How long the thread leaves the wires to an initiator that sleeps over them.
 const LONGEST_NAP: Duration = Duration::from_millis(100);
 /// A wait this long is worth the wake-up of the thread when it ends, nanoseconds.
 const LONG_WAIT_NS: u64 = 1_000_000;

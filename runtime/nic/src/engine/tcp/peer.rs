@@ -68,7 +68,7 @@ impl Peer {
         }
     }
 
-    /// What a request with a piece of so many bytes takes from the window; `None` if the window has no room for it now.
+    /// What a request with a piece of `piece` bytes takes from the window; `None` if the window has no room for it now.
     /// A window in which nothing is under way has room for any request.
     pub(super) fn cost(&self, piece: u32) -> Option<usize> {
         let cost = piece as usize + REQUEST_COST;
