@@ -11,8 +11,8 @@
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
 //! | `links` | everything else, as messages: the requests and replies of the [port](super::tcp::port) |
 //!
-//! Since requests and replies are those of sockets, the target makes the same checks as there. `drive` is that of sockets,
-//! too. An initiator that waits works on the completion queue itself; while nobody waits, a thread of the engine does.
+//! Since requests and replies are those of sockets, the target makes the same checks as there. `drive` and `driven` are
+//! those of sockets, too. An initiator that waits works on the completion queue itself; while nobody waits, a thread of the engine does.
 //! Providers without progress of their own (`FI_PROGRESS_MANUAL`) thus make progress in a rank that computes.
 //!
 //! **Who may write here.** A provider like `tcp` executes whatever names the right key. Where keys can be chosen they are
@@ -26,12 +26,10 @@ mod rma;
 
 use super::tcp::connect::Secret;
 use super::tcp::drive::Shared;
-use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
+use super::tcp::driven::{Driven, ABILITIES};
+use super::{Abilities, Domain, Engine, QueuePair, TemplateKeys};
 use crate::keys::Memory;
-use crate::queue_pair::Initiator;
-use core::sync::atomic::Ordering;
 use endpoint::{Address, Endpoint};
-use hetmp_core::thread;
 use links::Links;
 use rma::{Rma, Target};
 use std::net::IpAddr;
@@ -149,34 +147,13 @@ impl Opened {
             self.rma,
         );
         let shared = Shared::new(rank, ranks as u32, domain, links).map_err(|e| e.to_string())?;
-        let shared = Arc::new(shared);
-        let of_thread = shared.clone();
-        let thread =
-            thread::start(c"hetmp-ofi", move || of_thread.serve()).map_err(|e| e.to_string())?;
-        Ok(Ofi(Arc::new(Running {
-            shared,
-            thread: Some(thread),
-        })))
-    }
-}
-
-struct Running {
-    shared: Arc<Shared<Links>>,
-    thread: Option<thread::Thread>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.shared.end();
-        if let Some(t) = self.thread.take() {
-            // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
-            t.join();
-        }
+        let driven = Driven::start(c"hetmp-ofi", shared).map_err(|e| e.to_string())?;
+        Ok(Ofi(driven))
     }
 }
 
 /// The engine of one rank. Stops when it and its last queue pair are gone.
-pub struct Ofi(Arc<Running>);
+pub struct Ofi(Arc<Driven<Links>>);
 
 impl core::fmt::Debug for Ofi {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -200,10 +177,7 @@ impl Engine for Ofi {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            triggered: true,
-            asynchronous: true,
-        }
+        ABILITIES
     }
 
     fn domain(&self) -> &Domain {
@@ -215,27 +189,6 @@ impl Engine for Ofi {
     }
 
     fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair {
-        let shared = &self.0.shared;
-        let number = shared.queue_pairs.fetch_add(1, Ordering::Relaxed);
-        let (initiator, consumer) = ends(depth, number, keys);
-        shared.join(consumer);
-        QueuePair::new(initiator, Box::new(Doorbell(self.0.clone())))
-    }
-}
-
-struct Doorbell(Arc<Running>);
-
-impl Bell for Doorbell {
-    #[inline]
-    fn rung(&mut self) {
-        self.0.shared.rung();
-    }
-
-    fn drive(&mut self) -> bool {
-        self.0.shared.progress()
-    }
-
-    fn wait(&mut self, initiator: &mut Initiator, until: &mut dyn FnMut(&mut Initiator) -> bool) {
-        self.0.shared.wait(initiator, until);
+        self.0.queue_pair(depth, keys)
     }
 }

@@ -1,14 +1,22 @@
 //! Ranks in processes of their own, a stream between every two of them.
 //!
-//! [`frame`] says what goes over a stream; [`connect`] makes the streams all at once, `dial` each when it is first needed. `port` is the state machine of a rank; below it
-//! lie what it keeps for a peer (`peer`) and for an operation (`operation`), the way past the stream (`direct`), and the
-//! execution of what arrives (`target`). `wires` are the sockets around a port. `drive` says who works on them: a thread of
-//! the engine, or an initiator that waits.
+//! | file | what it is |
+//! | --- | --- |
+//! | [`frame`] | what goes over a stream |
+//! | [`connect`], `dial` | makes the streams: all at once, or each when it is first needed |
+//! | `port` | the state machine of a rank, without sockets |
+//! | `peer`, `operation` | what a port keeps for a peer, and for an operation |
+//! | `direct` | the way of an operation past the stream |
+//! | `target` | the execution of what arrives |
+//! | `wires` | the sockets around a port |
+//! | `drive` | who works on the sockets: a thread of the engine, or an initiator that waits |
+//! | `driven` | the engine around all that, which `ofi` has, too |
 
 pub mod connect;
 mod dial;
 pub(super) mod direct;
 pub(super) mod drive;
+pub(super) mod driven;
 pub mod frame;
 mod operation;
 mod peer;
@@ -16,13 +24,11 @@ pub(super) mod port;
 mod target;
 pub(super) mod wires;
 
-use super::{ends, Abilities, Bell, Domain, Engine, QueuePair, TemplateKeys};
-use crate::queue_pair::Initiator;
-use core::sync::atomic::Ordering;
+use super::{Abilities, Domain, Engine, QueuePair, TemplateKeys};
 use dial::Dial;
 use direct::StreamOnly;
 use drive::Shared;
-use hetmp_core::thread;
+use driven::{Driven, ABILITIES};
 use port::Port;
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
@@ -31,23 +37,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use wires::Wires;
 
-struct Running {
-    shared: Arc<Shared<Wires>>,
-    thread: Option<thread::Thread>,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.shared.end();
-        if let Some(t) = self.thread.take() {
-            // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
-            t.join();
-        }
-    }
-}
+pub use dial::Addresses;
 
 /// The engine of one rank. Stops when it and its last queue pair are gone.
-pub struct Tcp(Arc<Running>);
+pub struct Tcp(Arc<Driven<Wires>>);
 
 impl core::fmt::Debug for Tcp {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -56,8 +49,6 @@ impl core::fmt::Debug for Tcp {
             .finish_non_exhaustive()
     }
 }
-
-pub use dial::Addresses;
 
 /// What is done about a peer whose host gives no answer any more.
 pub struct Vanished {
@@ -176,13 +167,8 @@ impl Tcp {
 
     fn begin(rank: u32, domain: Arc<Domain>, wires: Wires) -> io::Result<Tcp> {
         let ranks = wires.ranks() as u32;
-        let shared = Arc::new(Shared::new(rank, ranks, domain, wires)?);
-        let of_thread = shared.clone();
-        let thread = thread::start(c"hetmp-tcp", move || of_thread.serve())?;
-        Ok(Tcp(Arc::new(Running {
-            shared,
-            thread: Some(thread),
-        })))
+        let shared = Shared::new(rank, ranks, domain, wires)?;
+        Ok(Tcp(Driven::start(c"hetmp-tcp", shared)?))
     }
 }
 
@@ -200,10 +186,7 @@ impl Engine for Tcp {
     }
 
     fn abilities(&self) -> Abilities {
-        Abilities {
-            triggered: true,
-            asynchronous: true,
-        }
+        ABILITIES
     }
 
     fn domain(&self) -> &Domain {
@@ -215,27 +198,6 @@ impl Engine for Tcp {
     }
 
     fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair {
-        let shared = &self.0.shared;
-        let number = shared.queue_pairs.fetch_add(1, Ordering::Relaxed);
-        let (initiator, consumer) = ends(depth, number, keys);
-        shared.join(consumer);
-        QueuePair::new(initiator, Box::new(Doorbell(self.0.clone())))
-    }
-}
-
-struct Doorbell(Arc<Running>);
-
-impl Bell for Doorbell {
-    #[inline]
-    fn rung(&mut self) {
-        self.0.shared.rung();
-    }
-
-    fn drive(&mut self) -> bool {
-        self.0.shared.progress()
-    }
-
-    fn wait(&mut self, initiator: &mut Initiator, until: &mut dyn FnMut(&mut Initiator) -> bool) {
-        self.0.shared.wait(initiator, until);
+        self.0.queue_pair(depth, keys)
     }
 }
