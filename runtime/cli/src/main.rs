@@ -18,6 +18,7 @@ mod pages;
 mod report;
 mod run;
 mod simulate;
+mod which;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::io::Write as _;
@@ -52,6 +53,8 @@ enum Command {
     Run(run::Arguments),
     /// Runs described programs on described machines under the schedules, and compares them
     Simulate(simulate::Arguments),
+    /// Shows which OpenMP runtimes a program or Python package would load, and what would become of them
+    Which(which::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => report::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
         Command::Simulate(arguments) => simulate::run(&arguments),
+        Command::Which(arguments) => which::run(&arguments),
     };
     for error in &output.errors {
         hetmp_core::report::warn(format_args!("{error}"));

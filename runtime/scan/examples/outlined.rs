@@ -9,6 +9,7 @@
 mod file;
 
 use hetmp_scan::Form;
+use std::collections::BTreeSet;
 
 fn main() {
     let mut all = std::collections::BTreeMap::<String, usize>::new();
@@ -20,9 +21,14 @@ fn main() {
             .filter_map(|(name, address)| Some((name.clone(), *address, file::form(name)?)))
             .collect();
         if outlined.is_empty() {
-            outlined = file::outlined(&image)
+            let found: BTreeSet<(u64, Form)> = image
+                .calls(&|name| name.starts_with("GOMP_") || name.starts_with("__kmpc_"))
+                .iter()
+                .filter_map(hetmp_scan::file::Site::region)
+                .collect();
+            outlined = found
                 .into_iter()
-                .map(|address| (format!("{address:#x}"), address, Form::Data))
+                .map(|(address, form)| (format!("{address:#x}"), address, form))
                 .collect();
         }
         if let Ok(at) = std::env::var("AT") {
@@ -37,7 +43,7 @@ fn main() {
                 continue;
             }
             let started = cpu_time();
-            let scan = hetmp_scan::scan(&image, address, form);
+            let scan = hetmp_scan::scan(&*image, address, form);
             let took = cpu_time() - started;
             let verdict = match scan.fits() {
                 Ok(()) => "fits".to_string(),
@@ -68,7 +74,7 @@ fn main() {
                 took / 1000,
                 match (
                     scan.fits(),
-                    hetmp_scan::divides_freely(&image, address, form)
+                    hetmp_scan::divides_freely(&*image, address, form)
                 ) {
                     (Ok(()), Ok(())) => ", divides freely".to_string(),
                     (Ok(()), Err(at)) => format!(", division noticed {at:#x}"),

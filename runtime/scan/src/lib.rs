@@ -9,8 +9,8 @@
 //!
 //! This crate follows the machine code of the function from the two queries
 //! on. It owns a table of the runtime's entries ([`entry`]), an abstract
-//! interpretation of x86-64 code, and the view of the process's own mapped
-//! objects ([`loaded`]). Its data comes from an [`Image`]; what goes out is one
+//! interpretation of x86-64 code, and the views of the process's own mapped
+//! objects ([`loaded`]) and of files ([`file`]). Its data comes from an [`Image`]; what goes out is one
 //! [`Scan`]. It executes and changes nothing.
 //!
 //! **What is claimed.** [`Use::Arithmetic`] means: on every path that the
@@ -41,6 +41,7 @@
 mod carried;
 pub mod elf;
 pub mod entry;
+pub mod file;
 #[cfg(target_arch = "x86_64")]
 mod findings;
 #[cfg(target_arch = "x86_64")]
@@ -60,11 +61,13 @@ mod step;
 mod unwind;
 #[cfg(target_arch = "x86_64")]
 mod value;
+mod verdict;
 
 pub use entry::Entry;
+pub use verdict::Verdict;
 
 /// How a compiler outlines regions: what the runtime hands to the function.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Form {
     /// The address of the region's data, and nothing else (gcc).
     #[default]

@@ -16,7 +16,7 @@ fn scans(source: &str, file: &File) -> Vec<(String, Scan)> {
     let found: Vec<(String, Scan)> = file
         .functions
         .iter()
-        .filter_map(|(name, &address)| Some((name.clone(), scan(file, address, form(name)?))))
+        .filter_map(|(name, &address)| Some((name.clone(), scan(&**file, address, form(name)?))))
         .collect();
     assert!(found.len() >= 3, "{source}: only {} regions", found.len());
     found
@@ -171,8 +171,8 @@ fn divisions_that_are_noticed() {
                 continue;
             }
             seen += 1;
-            let fits = scan(&file, address, Form::Data).fits();
-            let freely = fits.is_ok() && divides_freely(&file, address, Form::Data).is_ok();
+            let fits = scan(&*file, address, Form::Data).fits();
+            let freely = fits.is_ok() && divides_freely(&*file, address, Form::Data).is_ok();
             let unusual = [
                 "-march=x86-64-v3",
                 "-funroll-loops",
@@ -185,11 +185,63 @@ fn divisions_that_are_noticed() {
             let apart = options != &["-O0"] || !name.contains("scratch");
             let must = usual && apart && name.starts_with("free_");
             if freely && name.starts_with("counts_") || !freely && must {
-                let found = divides_freely(&file, address, Form::Data);
+                let found = divides_freely(&*file, address, Form::Data);
                 wrong.push(format!("{options:?} {name}: {found:x?} {fits:x?}"));
             }
         }
         assert!(seen > 30, "{options:?}: {seen}");
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Regions are found without their names: by the calls that open them.
+#[test]
+fn regions_by_their_calls() {
+    for compiler in compilers() {
+        for options in [
+            &["-O0"][..],
+            &["-O2"],
+            &["-O2", "-no-pie", "-fno-pie"],
+            &["-O3", "-shared", "-fPIC"],
+            &["-O2", "-fno-plt"],
+        ] {
+            let file = compile_by(compiler, "loops.c", options);
+            let found: std::collections::BTreeSet<u64> = file
+                .calls(&|name| name.starts_with("GOMP_") || name.starts_with("__kmpc_"))
+                .iter()
+                .filter_map(|site| Some(site.region()?.0))
+                .collect();
+            let there: std::collections::BTreeSet<u64> = file
+                .functions
+                .iter()
+                .filter(|(name, _)| form(name).is_some())
+                .map(|(_, &address)| address)
+                .collect();
+            // Inlined copies may share a function; regions inside of functions that nobody calls are there twice.
+            let missing: Vec<_> = there.difference(&found).collect();
+            let wrong: Vec<_> = found.difference(&there).collect();
+            assert!(
+                there.len() > 10 && wrong.is_empty(),
+                "{compiler} {options:?}: {wrong:x?}"
+            );
+            assert!(missing.is_empty(), "{compiler} {options:?}: {missing:x?}");
+        }
+    }
+}
+
+/// Bytes that are no file, or end too early, are refused.
+#[test]
+fn files_that_are_none() {
+    use hetmp_scan::file::File as Parsed;
+    let (program, _) = support::compile_to("loops.c", &["-O1"]);
+    let whole = std::fs::read(&program).unwrap();
+    assert!(Parsed::parse(&whole).is_some());
+    for length in [0, 3, 16, 63, 64, 200, whole.len() / 2] {
+        let cut = Parsed::parse(&whole[..length]);
+        assert!(cut.is_none(), "the first {length} bytes");
+    }
+    assert!(Parsed::parse(&[0x7f; 4096]).is_none());
+    let mut other = whole.clone();
+    other[18] = 183; // AArch64
+    assert!(Parsed::parse(&other).is_none());
 }

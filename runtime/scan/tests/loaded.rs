@@ -46,7 +46,7 @@ fn compare(options: &[&str], binding: libc::c_int) {
             let here = scan(&loaded, address + base, Form::Data);
             assert_eq!(
                 here,
-                moved(scan(&file, *address, Form::Data), base),
+                moved(scan(&*file, *address, Form::Data), base),
                 "{name}"
             );
             regions += 1;

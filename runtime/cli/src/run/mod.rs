@@ -9,7 +9,7 @@
 //! for the program; nothing of its own on standard output.
 
 pub(crate) mod choice;
-mod program;
+pub(crate) mod program;
 mod watch;
 
 use crate::Output;

@@ -76,6 +76,61 @@ pub(super) fn check(path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// The program that a shell would run for `name`, if there is one.
+pub(crate) fn found(name: &OsStr) -> Option<PathBuf> {
+    find(name, std::env::var_os("PATH")).ok()
+}
+
+/// The file at `path`, or where that is a script, the program that runs the script in the end.
+pub(crate) fn interpreted_by(path: &Path) -> Result<PathBuf, String> {
+    let mut path = path.to_owned();
+    for _ in 0..SCRIPTS {
+        let mut head = Vec::new();
+        File::open(&path)
+            .and_then(|file| file.take(HEAD as u64).read_to_end(&mut head))
+            .map_err(|error| {
+                format!(
+                    "program {}: {error}: a file that can be read is accepted",
+                    path.display()
+                )
+            })?;
+        match interpreter_of(&head) {
+            Some(interpreter) => path = after_env(interpreter, &head),
+            None => break,
+        }
+    }
+    Ok(path)
+}
+
+/// What a script's first line names.
+fn interpreter_of(head: &[u8]) -> Option<PathBuf> {
+    let line = head.strip_prefix(b"#!")?;
+    let name = words(line).next().unwrap_or_default();
+    Some(PathBuf::from(OsString::from_vec(name.to_vec())))
+}
+
+/// `#!/usr/bin/env python3` means the Python that a shell would find.
+fn after_env(interpreter: PathBuf, head: &[u8]) -> PathBuf {
+    if !interpreter.ends_with("env") {
+        return interpreter;
+    }
+    let named = head
+        .strip_prefix(b"#!")
+        .and_then(|line| words(line).skip(1).find(|word| !word.starts_with(b"-")));
+    named
+        .and_then(|name| found(OsStr::from_bytes(name)))
+        .unwrap_or(interpreter)
+}
+
+/// The words of the first line.
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&byte| byte == b'\n')
+        .next()
+        .unwrap_or_default()
+        .split(|byte| matches!(byte, b' ' | b'\t'))
+        .filter(|word| !word.is_empty())
+}
+
 /// Looks at one file; answers the interpreter if it is a script.
 fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
     let unfit = |why: &str, accepted: &str| {
@@ -113,13 +168,8 @@ fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
         }
     }
     head.truncate(length);
-    if let Some(line) = head.strip_prefix(b"#!") {
-        let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        let name = line
-            .split(|byte| matches!(byte, b' ' | b'\t'))
-            .find(|word| !word.is_empty())
-            .unwrap_or_default();
-        return Ok(Some(PathBuf::from(OsString::from_vec(name.to_vec()))));
+    if let Some(interpreter) = interpreter_of(&head) {
+        return Ok(Some(interpreter));
     }
     if !head.starts_with(b"\x7fELF") || head.len() < 64 {
         return Err(unfit(

@@ -2,7 +2,7 @@
 
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
-use hetmp_scan::{divides_freely, scan, Calls, Entry, Form, Scan, Use};
+use hetmp_scan::{divides_freely, scan, Calls, Entry, Form, Scan, Use, Verdict};
 
 /// What is known about an outlined function from its code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,78 +55,37 @@ fn read(address: usize, form: Form) -> Fit {
         return Fit::never(Guard::Unscanned);
     };
     let scan = scan(&object, address as u64, form);
-    if shares_thread_local(&scan, object.object().has_tls) {
-        return Fit::never(Guard::ThreadLocal);
-    }
-    judge(&scan)
+    judge(&scan, object.object().has_tls)
 }
 
-/// Virtual threads of one real thread would share what the program keeps for each thread: where the
-/// region reaches such a variable, or may do so in code that was not followed. What is not in an
-/// object with variables of that kind is not expected to.
-fn shares_thread_local(scan: &Scan, object_has_some: bool) -> bool {
-    let followed = scan.limit.is_none() && !scan.calls.unknown;
-    scan.calls.thread_local || (object_has_some && !followed)
-}
-
-fn judge(scan: &Scan) -> Fit {
-    let followed = scan.limit.is_none() && !scan.calls.unknown;
+fn judge(scan: &Scan, object_has_thread_locals: bool) -> Fit {
+    let any_size = match scan.verdict(object_has_thread_locals) {
+        Verdict::ThreadLocal => return Fit::never(Guard::ThreadLocal),
+        Verdict::Waits => return Fit::never(Guard::Waits),
+        Verdict::Tasks => return Fit::never(Guard::Tasks),
+        Verdict::Ordered => return Fit::never(Guard::Ordered),
+        Verdict::Unforeseen => return Fit::never(Guard::Unforeseen),
+        Verdict::Dispatched => {
+            return Fit {
+                never: Some(Lever::Dispatched),
+                ..Fit::never(Guard::FewPieces)
+            }
+        }
+        Verdict::AnySize => Ok(()),
+        Verdict::Unscanned => Err(Guard::Unscanned),
+        Verdict::ThreadNumber => Err(Guard::ThreadNumber),
+        Verdict::NoLoop => Err(Guard::FewPieces),
+    };
+    let calls = &scan.calls;
     Fit {
-        asks_for_no_number: followed
+        any_size,
+        asks_for_no_number: scan.followed()
             && scan.thread_number == Use::Absent
             && scan.team_size == Use::Absent
-            && !scan.calls.any(&[Entry::Query, Entry::Setting]),
-        ..judge_calls(scan, followed)
-    }
-}
-
-fn judge_calls(scan: &Scan, followed: bool) -> Fit {
-    let calls = &scan.calls;
-    if calls.polls {
-        // Its threads wait for each other with no call: only real ones get on by themselves.
-        return Fit::never(Guard::Waits);
-    }
-    if calls.contains(Entry::Task) || calls.contains(Entry::Scope) {
-        return Fit::never(Guard::Tasks);
-    }
-    if calls.any(&[Entry::Ordered, Entry::Doacross]) {
-        return Fit::never(Guard::Ordered);
-    }
-    if calls.any(&[Entry::Target, Entry::Other]) {
-        return Fit::never(Guard::Unforeseen);
-    }
-    if followed && scan.chunks == 0 && calls.contains(Entry::LoopDispatch) {
-        return Fit {
-            never: Some(Lever::Dispatched),
-            ..Fit::never(Guard::FewPieces)
-        };
-    }
-    Fit {
-        any_size: any_size(scan),
-        asks_for_no_number: false,
-        waits_for_nobody: followed && waits_for_nobody(calls),
+            && !calls.any(&[Entry::Query, Entry::Setting]),
+        waits_for_nobody: scan.followed() && waits_for_nobody(calls),
         never: None,
         divides_freely: None,
-    }
-}
-
-fn any_size(scan: &Scan) -> Result<(), Guard> {
-    match scan.fits() {
-        // A callee that was not followed may ask for the thread number as well.
-        Ok(()) if scan.calls.unknown => Err(Guard::Unscanned),
-        // Their answers depend on the size of the team too.
-        Ok(()) if scan.calls.any(&[Entry::Query, Entry::Setting]) => Err(Guard::ThreadNumber),
-        // Threads may number themselves there.
-        Ok(()) if scan.calls.any(&[Entry::Critical, Entry::Lock]) => Err(Guard::ThreadNumber),
-        Ok(()) => Ok(()),
-        Err(_) if scan.limit.is_some() => Err(Guard::Unscanned),
-        Err(_) => Err(
-            if scan.thread_number == Use::Absent && scan.team_size == Use::Absent {
-                Guard::FewPieces
-            } else {
-                Guard::ThreadNumber
-            },
-        ),
     }
 }
 
@@ -171,45 +130,31 @@ mod tests {
     }
 
     #[test]
-    fn thread_local_variables() {
-        let loops = [Entry::ThreadNumber, Entry::TeamSize];
-        let mut plain = scan_of(&loops, 1, Use::Arithmetic, false);
-        assert!(!shares_thread_local(&plain, true));
-        plain.calls.thread_local = true;
-        assert!(shares_thread_local(&plain, true));
-        // Another object's.
-        assert!(shares_thread_local(&plain, false));
-        let mut unknown = scan_of(&loops, 1, Use::Arithmetic, true);
-        assert!(shares_thread_local(&unknown, true));
-        assert!(!shares_thread_local(&unknown, false));
-        unknown.calls.unknown = false;
-        unknown.limit = Some(hetmp_scan::Why::TooLong);
-        assert!(shares_thread_local(&unknown, true));
-    }
-
-    #[test]
     fn judgements() {
         let loops = [Entry::ThreadNumber, Entry::TeamSize];
-        let plain = judge(&scan_of(&loops, 1, Use::Arithmetic, false));
+        let plain = judge(&scan_of(&loops, 1, Use::Arithmetic, false), false);
         assert_eq!(plain.any_size, Ok(()));
         assert!(plain.waits_for_nobody && plain.never.is_none());
         let barrier = [Entry::ThreadNumber, Entry::TeamSize, Entry::Barrier];
-        let fit = judge(&scan_of(&barrier, 2, Use::Arithmetic, false));
+        let fit = judge(&scan_of(&barrier, 2, Use::Arithmetic, false), false);
         assert!(fit.any_size.is_ok() && !fit.waits_for_nobody);
-        let fit = judge(&scan_of(&loops, 1, Use::Arithmetic, true));
+        let fit = judge(&scan_of(&loops, 1, Use::Arithmetic, true), false);
         assert_eq!(fit.any_size, Err(Guard::Unscanned));
         assert!(!fit.waits_for_nobody);
         let escapes = Use::Escapes(hetmp_scan::Why::Address, 1);
-        let fit = judge(&scan_of(&loops, 1, escapes, false));
+        let fit = judge(&scan_of(&loops, 1, escapes, false), false);
         assert_eq!(fit.any_size, Err(Guard::ThreadNumber));
-        let fit = judge(&scan_of(&[Entry::LoopDispatch], 0, Use::Absent, false));
+        let fit = judge(
+            &scan_of(&[Entry::LoopDispatch], 0, Use::Absent, false),
+            false,
+        );
         assert_eq!(fit.never, Some(Lever::Dispatched));
         for (entry, guard) in [
             (Entry::Task, Guard::Tasks),
             (Entry::Ordered, Guard::Ordered),
             (Entry::Target, Guard::Unforeseen),
         ] {
-            let fit = judge(&scan_of(&[entry], 1, Use::Arithmetic, false));
+            let fit = judge(&scan_of(&[entry], 1, Use::Arithmetic, false), false);
             assert_eq!(fit.never, Some(Lever::Plain(guard)));
         }
     }

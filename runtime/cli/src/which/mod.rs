@@ -1,0 +1,224 @@
+//! `hetmp which`: which OpenMP runtimes a program or a Python package would load, which of them libhetmp.so takes the
+//! place of and how, and what the schedules can do with each part's regions. Nothing of the target is run.
+//!
+//! * [`part`] reads one file; [`search`] finds, as the dynamic loader does, what else is loaded with it; [`python`] asks
+//!   an interpreter for a package's files.
+//! * [`regions`] counts in a file's code, by the scan that the runtime itself uses.
+//! * [`text`] prints.
+//!
+//! **Data in**: ELF files, ld.so's configuration, what a package's installer wrote down. **Data out**: tables or JSON.
+
+mod part;
+mod python;
+mod regions;
+mod search;
+mod text;
+
+use crate::run::program;
+use crate::Output;
+use part::{Part, Runtime};
+use regions::Counts;
+use search::{Process, Search, Way};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "A program is looked at with the libraries that it names, and a Python package with those of the packages that it \
+                  requires. What is opened at run time by name (plugins) is not seen: name such files too."
+)]
+pub(crate) struct Arguments {
+    /// Programs or shared libraries, by path or as a shell finds them, or Python packages
+    #[arg(required = true, value_name = "PROGRAM|PACKAGE")]
+    targets: Vec<OsString>,
+    /// The interpreter whose packages are meant
+    #[arg(long, value_name = "FILE", default_value = "python3")]
+    python: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// An OpenMP runtime of the process.
+#[derive(Debug, Serialize)]
+struct FoundRuntime {
+    path: PathBuf,
+    runtime: Runtime,
+    /// Under a name made up for one package.
+    renamed: bool,
+    /// Not a library of its own, but a part of this file.
+    linked_in: bool,
+    asked_by: Vec<PathBuf>,
+    /// `LD_PRELOAD=libhetmp.so` takes its place.
+    preload: bool,
+    /// libhetmp.so's folder in `LD_LIBRARY_PATH` takes its place.
+    library_path: bool,
+}
+
+/// A file that uses OpenMP.
+#[derive(Debug, Serialize)]
+struct FoundPart {
+    path: PathBuf,
+    /// How many of the runtime's functions it names.
+    entries: usize,
+    /// Missing where the code is not x86-64.
+    #[serde(flatten)]
+    counts: Option<Counts>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Found {
+    /// Distributions of Python that were looked at, with versions.
+    packages: Vec<String>,
+    runtimes: Vec<FoundRuntime>,
+    parts: Vec<FoundPart>,
+    /// Libraries that are needed and not there.
+    missing: Vec<String>,
+    /// Files that were looked at.
+    files: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Output {
+    let found = match look(arguments) {
+        Ok(found) => found,
+        Err(error) => return Output::refuse(error),
+    };
+    let text = if arguments.json {
+        // Strings and numbers only: this cannot fail.
+        serde_json::to_string_pretty(&found)
+            .map_or_else(|error| error.to_string(), |text| text + "\n")
+    } else {
+        text::of(&found)
+    };
+    Output {
+        text,
+        ..Output::default()
+    }
+}
+
+fn look(arguments: &Arguments) -> Result<Found, String> {
+    let search = Search::new();
+    let mut process = Process::default();
+    let mut found = Found::default();
+    for target in &arguments.targets {
+        match file(target)? {
+            Some(path) => {
+                let part =
+                    Part::read(&path).map_err(|unfit| search::refused("program", &path, &unfit))?;
+                search.load(&mut process, part);
+            }
+            None => package(target, &arguments.python, &search, &mut process, &mut found)?,
+        }
+    }
+    found.fill(&process);
+    Ok(found)
+}
+
+/// The file that `target` means; of a script its interpreter. `None` where there is none.
+fn file(target: &OsString) -> Result<Option<PathBuf>, String> {
+    let direct = Path::new(target);
+    let path = if direct.is_file() {
+        direct.to_owned()
+    } else if direct.components().count() > 1 {
+        let why = if direct.is_dir() {
+            "a folder"
+        } else {
+            "not found"
+        };
+        return Err(format!(
+            "program {}: {why}: an ELF file, a script or a Python package is accepted",
+            direct.display()
+        ));
+    } else {
+        match program::found(target) {
+            Some(path) => path,
+            None => return Ok(None),
+        }
+    };
+    program::interpreted_by(&path).map(Some)
+}
+
+fn package(
+    target: &OsString,
+    python: &str,
+    search: &Search,
+    process: &mut Process,
+    found: &mut Found,
+) -> Result<(), String> {
+    let name = target.to_string_lossy();
+    let Some(package) = python::package(python, &name)? else {
+        return Err(format!(
+            "{name}: neither a program that a shell would find nor a package of {python}: such a name is accepted"
+        ));
+    };
+    // An interpreter that is no ELF file of its own (a launcher) is left out.
+    if let Ok(part) = Part::read(&package.python) {
+        search.load(process, part);
+    }
+    for distribution in &package.distributions {
+        let name = format!("{} {}", distribution.name, distribution.version);
+        if !found.packages.iter().any(|known| known == name.trim()) {
+            found.packages.push(name.trim().to_owned());
+        }
+        for path in &distribution.files {
+            // A wheel may hold files for other machines.
+            let whole = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if let Ok(part) = Part::read(&whole) {
+                search.load(process, part);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Found {
+    fn fill(&mut self, process: &Process) {
+        self.files = process.files.len();
+        // What came with a file named later is there when the process needs it.
+        let there = |name: &str| {
+            process
+                .files
+                .iter()
+                .any(|file| file.part.soname.as_deref() == Some(name))
+        };
+        self.missing = process
+            .missing
+            .iter()
+            .filter(|name| !there(name))
+            .cloned()
+            .collect();
+        for file in &process.files {
+            let part = &file.part;
+            let Some(runtime) = part.is.or(part.holds) else {
+                continue;
+            };
+            let linked_in = part.is.is_none();
+            let by_plain_names = file.way == Way::Searched
+                && file.names.iter().all(|name| Runtime::is_plain_name(name));
+            self.runtimes.push(FoundRuntime {
+                path: part.path.clone(),
+                runtime,
+                renamed: part.is_renamed() && runtime != Runtime::Libhetmp,
+                linked_in,
+                asked_by: file
+                    .users
+                    .iter()
+                    .map(|&user| process.files[user].part.path.clone())
+                    .collect(),
+                preload: !linked_in,
+                library_path: !linked_in && by_plain_names,
+            });
+        }
+        for file in &process.files {
+            let part = &file.part;
+            if part.is.is_none() && !part.asks.is_empty() {
+                self.parts.push(FoundPart {
+                    path: part.path.clone(),
+                    entries: part.asks.len(),
+                    counts: Counts::of(part),
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What a file's code asks of an OpenMP runtime: regions, loops, tasks, and what the schedules can do with each region.
+
+use super::part::{is_openmp, Part};
+use hetmp_scan::file::{File, Site};
+use hetmp_scan::{scan, Entry, Form, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Numbers of places in one file's code.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+pub(super) struct Counts {
+    /// Where a region is opened.
+    pub(super) regions: usize,
+    /// Loops whose pieces the runtime hands out.
+    pub(super) dispatched: usize,
+    /// Among those: loops with `schedule(runtime)`.
+    pub(super) runtime: usize,
+    /// Static loops that the runtime divides (clang's).
+    pub(super) static_init: usize,
+    /// Static loops that the code divides by the thread's number (gcc's), in regions that could be followed.
+    pub(super) static_inline: usize,
+    /// Tasks and taskloops.
+    pub(super) tasks: usize,
+    /// Regions by what their code lets the schedules do.
+    pub(super) verdicts: BTreeMap<&'static str, usize>,
+}
+
+/// libomp's number for `schedule(runtime)`, and the bits of modifiers beside it.
+const KMP_RUNTIME: u64 = 37;
+const KMP_MODIFIERS: u64 = (1 << 29) | (1 << 30);
+
+impl Counts {
+    /// Counts in `part`; `None` where its code is not x86-64.
+    pub(super) fn of(part: &Part) -> Option<Counts> {
+        let file = File::parse(&part.data)?;
+        let mut counts = Counts::default();
+        let mut regions = BTreeMap::new();
+        let mut hidden = 0;
+        for site in file.calls(&is_openmp) {
+            counts.add(&site);
+            if opens_region(&site.name) {
+                match site.region() {
+                    Some((address, form)) => {
+                        regions.entry(address).or_insert(form);
+                    }
+                    None => hidden += 1,
+                }
+            }
+        }
+        for (&address, &form) in &regions {
+            let found = scan(&file, address, form);
+            if form == Form::Data {
+                counts.static_inline += found.chunks as usize;
+            }
+            // Whatever else a region does: schedules divide the loops that it asks the runtime for.
+            let verdict = if found.calls.contains(Entry::LoopDispatch) {
+                Verdict::Dispatched
+            } else {
+                found.verdict(file.has_thread_locals())
+            };
+            *counts.verdicts.entry(word(verdict)).or_default() += 1;
+        }
+        if hidden > 0 {
+            *counts.verdicts.entry("not-found").or_default() += hidden;
+        }
+        Some(counts)
+    }
+
+    fn add(&mut self, site: &Site) {
+        let name = site.name.as_str();
+        if opens_region(name) {
+            self.regions += 1;
+        }
+        if let Some(loop_) = name.strip_prefix("GOMP_parallel_loop_").or_else(|| {
+            name.strip_prefix("GOMP_loop_")
+                .filter(|rest| rest.ends_with("start"))
+        }) {
+            self.dispatched += 1;
+            self.runtime += usize::from(loop_.contains("runtime"));
+        } else if name.starts_with("__kmpc_dispatch_init_") {
+            self.dispatched += 1;
+            let schedule = site.arguments[2].map(|value| value & !KMP_MODIFIERS);
+            self.runtime += usize::from(schedule == Some(KMP_RUNTIME));
+        } else if name.starts_with("__kmpc_for_static_init_") {
+            self.static_init += 1;
+        } else if matches!(
+            name,
+            "GOMP_task" | "GOMP_taskloop" | "GOMP_taskloop_ull" | "__kmpc_omp_task_alloc"
+        ) {
+            self.tasks += 1;
+        }
+    }
+
+    /// Regions that are divided, or whose loops are.
+    pub(super) fn reached(&self) -> usize {
+        ["any-size", "dispatched"]
+            .iter()
+            .filter_map(|word| self.verdicts.get(word))
+            .sum()
+    }
+
+    /// The others, by the guard that keeps them.
+    pub(super) fn kept(&self) -> String {
+        let mut kept: Vec<(&str, usize)> = self
+            .verdicts
+            .iter()
+            .filter(|(word, _)| !["any-size", "dispatched"].contains(word))
+            .map(|(word, count)| (*word, *count))
+            .collect();
+        kept.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        kept.iter()
+            .map(|(word, count)| format!("{word} {count}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+fn opens_region(name: &str) -> bool {
+    matches!(name, "__kmpc_fork_call" | "__kmpc_fork_call_if")
+        || name.starts_with("GOMP_parallel") && name != "GOMP_parallel_end"
+}
+
+/// As the report names guards (docs/static-loops.md).
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::AnySize => "any-size",
+        Verdict::Dispatched => "dispatched",
+        Verdict::NoLoop => "no-loop",
+        Verdict::ThreadNumber => "thread-number",
+        Verdict::Unscanned => "unscanned",
+        Verdict::ThreadLocal => "thread-local",
+        Verdict::Waits => "waits",
+        Verdict::Tasks => "tasks",
+        Verdict::Ordered => "ordered",
+        Verdict::Unforeseen => "unforeseen",
+    }
+}

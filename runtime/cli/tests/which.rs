@@ -1,0 +1,393 @@
+//! `hetmp which` as a user runs it, on programs and packages made here.
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of this test's own, emptied first.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("which-{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+fn hetmp(arguments: &[&str], python_path: Option<&Path>) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hetmp"));
+    command
+        .arg("which")
+        .args(arguments)
+        .env_remove("LD_LIBRARY_PATH");
+    if let Some(path) = python_path {
+        command.env("PYTHONPATH", path);
+    }
+    command.output().expect("hetmp runs")
+}
+
+fn found(arguments: &[&str], python_path: Option<&Path>) -> Value {
+    let output = hetmp(&[&["--json"], arguments].concat(), python_path);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{error}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn compile(compiler: &str, options: &[&str], source: &Path, to: &Path) {
+    let output = Command::new(compiler)
+        .args(["-O2", "-fopenmp"])
+        .arg(source)
+        .args(options)
+        .arg("-o")
+        .arg(to)
+        .output()
+        .expect("a compiler");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{compiler} {options:?}: {error}");
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("UTF-8")
+}
+
+/// A region of each kind.
+const SOURCE: &str = r#"
+#include <omp.h>
+#include <stdio.h>
+double a[1000];
+int b[1000];
+#define PART __attribute__((noinline))
+PART void divided(void) {
+#pragma omp parallel for
+    for (int i = 0; i < 1000; i++) a[i] = i;
+}
+PART void scheduled(void) {
+#pragma omp parallel for schedule(runtime)
+    for (int i = 0; i < 1000; i++) a[i] += i;
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < 1000; i++) a[i] += i;
+}
+PART void numbered(void) {
+#pragma omp parallel
+    b[omp_get_thread_num()] = 1;
+}
+PART void tasked(void) {
+#pragma omp parallel
+#pragma omp single
+#pragma omp task
+    b[0]++;
+}
+"#;
+
+const MAIN: &str = "int main(void) { divided(); scheduled(); numbered(); tasked(); return 0; }\n";
+
+fn program(folder: &Path) -> PathBuf {
+    let source = folder.join("p.c");
+    fs::write(&source, format!("{SOURCE}{MAIN}")).expect("a source");
+    source
+}
+
+fn number(part: &Value, name: &str) -> u64 {
+    part[name]
+        .as_u64()
+        .unwrap_or_else(|| panic!("{name}: {part}"))
+}
+
+fn check_counts(part: &Value, by_runtime: u64, inline: u64) {
+    assert_eq!(number(part, "regions"), 5, "{part}");
+    assert_eq!(number(part, "dispatched"), 2, "{part}");
+    assert_eq!(number(part, "runtime"), 1, "{part}");
+    assert_eq!(number(part, "static_init"), by_runtime, "{part}");
+    assert_eq!(number(part, "static_inline"), inline, "{part}");
+    assert_eq!(number(part, "tasks"), 1, "{part}");
+    let verdicts = &part["verdicts"];
+    for (verdict, count) in [
+        ("any-size", 1),
+        ("dispatched", 2),
+        ("thread-number", 1),
+        ("tasks", 1),
+    ] {
+        assert_eq!(number(verdicts, verdict), count, "{part}");
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_program_of_gcc() {
+    let folder = folder("gcc");
+    let program = program(&folder);
+    let binary = folder.join("p");
+    compile("gcc", &[], &program, &binary);
+    let all = found(&[text(&binary)], None);
+    let runtime = &all["runtimes"][0];
+    assert_eq!(runtime["runtime"], "libgomp");
+    assert_eq!(runtime["renamed"], false);
+    assert_eq!(runtime["preload"], true);
+    assert_eq!(runtime["library_path"], true);
+    assert_eq!(runtime["asked_by"][0], text(&binary));
+    assert_eq!(all["runtimes"].as_array().map(Vec::len), Some(1));
+    check_counts(&all["parts"][0], 0, 1);
+    let table = String::from_utf8(hetmp(&[text(&binary)], None).stdout).expect("UTF-8");
+    assert!(
+        table.contains("LD_LIBRARY_PATH") && table.contains("tasks 1"),
+        "{table}"
+    );
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_program_of_clang() {
+    let there = Command::new("clang-19").arg("--version").output();
+    if !there.is_ok_and(|output| output.status.success()) {
+        println!("skipped: clang-19 is not installed");
+        return;
+    }
+    let folder = folder("clang");
+    let program = program(&folder);
+    let binary = folder.join("p");
+    compile("clang-19", &[], &program, &binary);
+    let all = found(&[text(&binary)], None);
+    assert_eq!(all["runtimes"][0]["runtime"], "libomp");
+    assert_eq!(all["runtimes"][0]["library_path"], true);
+    check_counts(&all["parts"][0], 1, 0);
+}
+
+/// A runtime that was linked in, or found by a path that comes before the user's, or whose name was made up.
+#[test]
+fn what_cannot_be_reached_says_so() {
+    let folder = folder("reach");
+    let program = program(&folder);
+    let held = folder.join("held");
+    compile(
+        "gcc",
+        &["-Wl,-Bstatic,-lgomp,-Bdynamic", "-ldl", "-lpthread"],
+        &program,
+        &held,
+    );
+    let all = found(&[text(&held)], None);
+    assert_eq!(all["runtimes"][0]["linked_in"], true);
+    assert_eq!(all["runtimes"][0]["preload"], false);
+    assert_eq!(all["runtimes"][0]["path"], text(&held));
+
+    let real = Command::new("gcc")
+        .args(["-print-file-name=libgomp.so.1"])
+        .output()
+        .expect("gcc");
+    let real = PathBuf::from(String::from_utf8(real.stdout).expect("UTF-8").trim());
+    let copies = folder.join("copies");
+    fs::create_dir_all(&copies).expect("a folder");
+    let real = if real.is_absolute() {
+        real
+    } else {
+        PathBuf::from("/usr/lib/x86_64-linux-gnu/libgomp.so.1")
+    };
+    fs::copy(&real, copies.join("libgomp.so.1")).expect("a copy");
+    let fixed = folder.join("fixed");
+    compile(
+        "gcc",
+        &["-Wl,--disable-new-dtags", "-Wl,-rpath,$ORIGIN/copies"],
+        &program,
+        &fixed,
+    );
+    let all = found(&[text(&fixed)], None);
+    assert_eq!(
+        all["runtimes"][0]["path"],
+        text(&copies.join("libgomp.so.1"))
+    );
+    assert_eq!(all["runtimes"][0]["preload"], true);
+    assert_eq!(all["runtimes"][0]["library_path"], false);
+    let table = String::from_utf8(hetmp(&[text(&fixed)], None).stdout).expect("UTF-8");
+    assert!(
+        table.contains("LD_LIBRARY_PATH does not reach it"),
+        "{table}"
+    );
+
+    // The newer kind of path comes after the user's.
+    let open = folder.join("open");
+    compile(
+        "gcc",
+        &["-Wl,--enable-new-dtags", "-Wl,-rpath,$ORIGIN/copies"],
+        &program,
+        &open,
+    );
+    let all = found(&[text(&open)], None);
+    assert_eq!(
+        all["runtimes"][0]["path"],
+        text(&copies.join("libgomp.so.1"))
+    );
+    assert_eq!(all["runtimes"][0]["library_path"], true);
+}
+
+/// A package with a renamed runtime, and one that it requires with the system's; nothing of them is imported.
+#[test]
+fn a_python_package() {
+    if !Command::new("python3")
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        println!("skipped: python3 is not installed");
+        return;
+    }
+    let site = folder("python");
+    let source = site.join("p.c");
+    fs::write(&source, SOURCE).expect("a source");
+    let fake = site.join("runtime.c");
+    fs::write(
+        &fake,
+        "void GOMP_parallel(void) {}\nvoid GOMP_barrier(void) {}\n",
+    )
+    .expect("a source");
+    for (name, requires, renamed) in [
+        (
+            "first",
+            "Requires-Dist: second>=1 ; python_version > \"3\"\n",
+            true,
+        ),
+        ("second", "", false),
+    ] {
+        let package = site.join(name);
+        let libs = site.join(format!("{name}.libs"));
+        let info = site.join(format!("{name}-1.5.dist-info"));
+        for folder in [&package, &libs, &info] {
+            fs::create_dir_all(folder).expect("a folder");
+        }
+        fs::write(
+            package.join("__init__.py"),
+            "raise SystemExit('imported')\n",
+        )
+        .expect("a module");
+        let module = package.join("_core.cpython-311-x86_64-linux-gnu.so");
+        let mut files =
+            format!("{name}/__init__.py,,\n{name}/_core.cpython-311-x86_64-linux-gnu.so,,\n");
+        let runtime = "libgomp-0123abcd.so.1.0.0";
+        if renamed {
+            let soname = format!("-Wl,-soname,{runtime}");
+            let library = libs.join(runtime);
+            let output = Command::new("gcc")
+                .args(["-shared", "-fPIC"])
+                .arg(&soname)
+                .arg(&fake)
+                .arg("-o")
+                .arg(&library)
+                .status();
+            assert!(output.is_ok_and(|status| status.success()));
+            // Compiled without -fopenmp at the link, which would name the system's.
+            let object = site.join("core.o");
+            compile("gcc", &["-c", "-fPIC"], &source, &object);
+            let output = Command::new("gcc")
+                .arg("-shared")
+                .arg(&object)
+                .arg("-Wl,--allow-shlib-undefined")
+                .arg(format!("-Wl,-rpath,$ORIGIN/../{name}.libs"))
+                .arg(&library)
+                .arg("-o")
+                .arg(&module)
+                .status();
+            assert!(output.is_ok_and(|status| status.success()));
+            files += &format!("{name}.libs/{runtime},,\n");
+        } else {
+            compile("gcc", &["-shared", "-fPIC"], &source, &module);
+        }
+        fs::write(
+            info.join("METADATA"),
+            format!("Metadata-Version: 2.1\nName: {name}\nVersion: 1.5\n{requires}"),
+        )
+        .expect("metadata");
+        fs::write(info.join("RECORD"), files).expect("a record");
+    }
+    let all = found(&["first"], Some(&site));
+    assert_eq!(
+        all["packages"],
+        serde_json::json!(["first 1.5", "second 1.5"])
+    );
+    let runtimes = all["runtimes"].as_array().expect("runtimes");
+    assert_eq!(runtimes.len(), 2, "{all}");
+    let renamed = runtimes
+        .iter()
+        .find(|runtime| runtime["renamed"] == true)
+        .expect("a renamed one");
+    assert_eq!(renamed["library_path"], false);
+    assert_eq!(renamed["preload"], true);
+    assert_eq!(renamed["runtime"], "libgomp");
+    let plain = runtimes
+        .iter()
+        .find(|runtime| runtime["renamed"] == false)
+        .expect("a plain one");
+    assert_eq!(plain["library_path"], true);
+    assert_eq!(all["parts"].as_array().map(Vec::len), Some(2), "{all}");
+    let table = String::from_utf8(hetmp(&["first"], Some(&site)).stdout).expect("UTF-8");
+    assert!(table.contains("2 pools of threads"), "{table}");
+}
+
+#[test]
+fn bad_targets_cost_one_line_each() {
+    let folder = folder("bad");
+    fs::write(folder.join("text"), "no program\n").expect("a file");
+    fs::write(folder.join("cut"), b"\x7fELF\x02\x01\x01").expect("a file");
+    for (target, what) in [
+        (text(&folder), "a folder"),
+        (text(&folder.join("text")), "not an ELF file"),
+        (text(&folder.join("cut")), "broken"),
+        (text(&folder.join("nothing")), "not found"),
+        ("no-such-program-or-package", "neither a program"),
+    ] {
+        let output = hetmp(&[target], None);
+        let error = String::from_utf8(output.stderr).expect("UTF-8");
+        assert_eq!(output.status.code(), Some(2), "{target}: {error}");
+        assert!(
+            error.starts_with("hetmp: ") && error.contains(what),
+            "{target}: {error}"
+        );
+        assert_eq!(error.lines().count(), 1, "{target}: {error}");
+    }
+    let output = hetmp(&["--python", "/no/python", "no-such-package"], None);
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(
+        error.contains("--python /no/python") && error.lines().count() == 1,
+        "{error}"
+    );
+}
+
+/// Files that end anywhere and hold anything: an answer or one line, never a crash.
+#[test]
+fn damaged_files() {
+    let folder = folder("damaged");
+    let program = program(&folder);
+    let binary = folder.join("p");
+    compile("gcc", &[], &program, &binary);
+    let whole = fs::read(&binary).expect("the program");
+    let damaged = folder.join("damaged");
+    let mut seed = 1_u64;
+    let mut next = move || {
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize
+    };
+    for round in 0..60 {
+        let mut bytes = whole.clone();
+        if round % 3 == 0 {
+            bytes.truncate(next() % whole.len());
+        }
+        for _ in 0..1 + next() % 64 {
+            // Headers and tables are where it matters.
+            let end = if next() % 2 == 0 {
+                bytes.len().min(4096)
+            } else {
+                bytes.len()
+            };
+            if end > 0 {
+                let at = next() % end;
+                bytes[at] = next() as u8;
+            }
+        }
+        fs::write(&damaged, &bytes).expect("a file");
+        let output = hetmp(&[text(&damaged)], None);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            matches!(output.status.code(), Some(0 | 2)),
+            "round {round}: {error}"
+        );
+        assert!(error.lines().count() <= 1, "round {round}: {error}");
+    }
+}
