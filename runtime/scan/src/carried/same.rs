@@ -69,7 +69,8 @@ impl Function<'_> {
                         .all(|&l| l < WORDS || classes[l] == class);
                     whole.then_some((moves.to, class))
                 }
-                [(Operand::Constant(at), _)] => Some((moves.to, CONSTANTS + at)),
+                // Broken code may name addresses that no process has: such a one is not remembered.
+                [(Operand::Constant(at), _)] => Some((moves.to, CONSTANTS.checked_add(at)?)),
                 _ => None,
             });
         for l in effect.writes() {
