@@ -235,7 +235,7 @@ impl Allocator {
     }
 
     /// Bytes of address space taken from the kernel for blocks of all classes, so far.
-    pub fn chunk_bytes(&self) -> usize {
+    pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunks.load(Ordering::Relaxed)
     }
 

@@ -21,17 +21,17 @@ pub mod affinity;
 pub mod ahead;
 pub(crate) mod boundary;
 pub mod cancel;
-pub mod host;
+pub(crate) mod host;
 pub mod icv;
 pub mod init;
-pub mod memory;
+pub(crate) mod memory;
 pub mod query;
-pub mod sync;
+pub(crate) mod sync;
 pub mod task;
 pub mod team;
-pub mod thread;
+pub(crate) mod thread;
 pub mod unlike;
-pub mod worksharing;
+pub(crate) mod worksharing;
 
 // What entries call, by the construct's name. Inside this crate modules are named in full.
 pub use host::{acc, device};

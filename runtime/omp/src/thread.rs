@@ -30,7 +30,7 @@ use hetmp_core::tls;
 /// Where a thread stands in the program: its team, its number there, its current task and
 /// worksharing construct.
 #[derive(Debug)]
-pub struct Context {
+pub(crate) struct Context {
     /// Number in the team, 0 for the primary thread.
     pub(crate) tid: Cell<u32>,
     /// Size of the team; a copy of what the team says, for the hot queries.
@@ -53,7 +53,7 @@ pub struct Context {
 
 /// A context set aside by a thread that opened a region.
 #[derive(Clone, Copy, Debug)]
-pub struct SavedContext {
+pub(crate) struct SavedContext {
     tid: u32,
     nthreads: u32,
     team: *const Team,
@@ -164,7 +164,7 @@ impl Thread {
 
     /// The calling thread if it has ever used the runtime.
     #[inline(always)]
-    pub fn try_current() -> Option<&'static Thread> {
+    pub(crate) fn try_current() -> Option<&'static Thread> {
         let p: *const Thread = tls::get().cast();
         // SAFETY: as in `current`.
         unsafe { p.as_ref() }
@@ -212,7 +212,7 @@ impl Thread {
 
     /// The thread's team.
     #[inline(always)]
-    pub fn team(&self) -> &Team {
+    pub(crate) fn team(&self) -> &Team {
         // SAFETY: set to a live team before the thread's record is published to the thread; a team
         // lives until its pool or the thread ends, both after the context left it.
         unsafe { &*self.ctx.team.get() }
@@ -220,14 +220,14 @@ impl Thread {
 
     /// The thread's part of its team.
     #[inline(always)]
-    pub fn member(&self) -> &Member {
+    pub(crate) fn member(&self) -> &Member {
         // SAFETY: as for `team`; members live as long as their team.
         unsafe { &*self.ctx.member.get() }
     }
 
     /// The current task.
     #[inline(always)]
-    pub fn task(&self) -> &Task {
+    pub(crate) fn task(&self) -> &Task {
         // SAFETY: implicit tasks live with their team; an explicit task lives while it is current.
         unsafe { &*self.ctx.task.get() }
     }

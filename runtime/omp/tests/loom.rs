@@ -14,7 +14,7 @@ mod counts;
 #[path = "../src/task/sleep.rs"]
 mod sleep;
 
-use barrier::{wait_on, Barrier, Idle, Pastime, Seat};
+use barrier::{wait_on, Barrier, Pastime, Seat};
 use counts::{Counts, Live};
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
@@ -27,6 +27,16 @@ fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(f);
+}
+
+/// Just waits.
+struct Idle;
+
+impl Pastime for Idle {
+    fn poll(&mut self) -> Poll {
+        Poll::Idle
+    }
+    fn asleep(&mut self, _: &Flag, _: bool) {}
 }
 
 /// Plain data, for which loom checks that accesses are ordered.

@@ -40,9 +40,9 @@ pub struct Tables {
     strings: u64,
     eh_frame_header: Option<u64>,
     /// The build's identifier, empty where there is none.
-    pub build_id: Vec<u8>,
+    pub(crate) build_id: Vec<u8>,
     /// Whether there is thread-local storage.
-    pub has_tls: bool,
+    pub(crate) has_tls: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +238,7 @@ impl Tables {
     }
 
     /// Whether the object asks for an entry of this kind. An OpenMP runtime that calls its own entries does not.
-    pub fn asks_for(&self, memory: &dyn Memory, entry: Entry) -> bool {
+    pub(crate) fn asks_for(&self, memory: &dyn Memory, entry: Entry) -> bool {
         self.slots.values().any(|slot| match slot {
             Slot::Symbol(index) => {
                 self.symbol(memory, *index) == Some(Callee::Runtime(entry))
@@ -258,7 +258,7 @@ impl Tables {
     }
 
     /// Whether the object asks for the function of this name.
-    pub fn asks_for_name(&self, memory: &dyn Memory, name: &str) -> bool {
+    pub(crate) fn asks_for_name(&self, memory: &dyn Memory, name: &str) -> bool {
         self.slots.values().any(|slot| match slot {
             Slot::Symbol(index) => self.name(memory, *index).as_deref() == Some(name),
             Slot::Relative(_) => false,
@@ -306,12 +306,12 @@ impl Tables {
 
     /// The name of the function that a direct call to `target` reaches through the procedure linkage table, where
     /// it does. Where [`Tables::callee`] says what kind of entry of the runtime that is, this says which one.
-    pub fn callee_name(&self, memory: &dyn Memory, target: u64) -> Option<String> {
+    pub(crate) fn callee_name(&self, memory: &dyn Memory, target: u64) -> Option<String> {
         self.slot_name(memory, linked(memory, target)?)
     }
 
     /// The name of the function whose address the loader puts into `slot`.
-    pub fn slot_name(&self, memory: &dyn Memory, slot: u64) -> Option<String> {
+    pub(crate) fn slot_name(&self, memory: &dyn Memory, slot: u64) -> Option<String> {
         match self.slots.get(&slot)? {
             Slot::Symbol(index) => self.name(memory, *index),
             Slot::Relative(_) => None,

@@ -72,7 +72,7 @@ pub enum Entry {
 
 impl Entry {
     /// All kinds, in order.
-    pub const ALL: [Entry; 27] = [
+    pub(crate) const ALL: [Entry; 27] = [
         Entry::ThreadNumber,
         Entry::TeamSize,
         Entry::Barrier,

@@ -232,18 +232,6 @@ impl Calls {
     pub fn insert(&mut self, entry: Entry) {
         self.entries |= entry.bit();
     }
-
-    /// Remembers everything that `other` calls.
-    pub fn merge(&mut self, other: Calls) {
-        self.entries |= other.entries;
-        self.foreign |= other.foreign;
-        self.thread_local |= other.thread_local;
-        self.polls |= other.polls;
-        if other.unknown && !self.unknown {
-            self.unknown = true;
-            self.unknown_address = other.unknown_address;
-        }
-    }
 }
 
 /// Where a call or a jump leads.
@@ -349,7 +337,7 @@ pub fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u
 
 impl Unwind {
     /// Where an exception thrown by the call at `address` continues.
-    pub fn pad(&self, address: u64) -> Option<u64> {
+    pub(crate) fn pad(&self, address: u64) -> Option<u64> {
         self.pads
             .iter()
             .find(|pad| (pad.start..pad.end).contains(&address))
@@ -357,7 +345,7 @@ impl Unwind {
     }
 
     /// How many bytes of arguments lie on the stack at the call at `address`.
-    pub fn pushed(&self, address: u64) -> i64 {
+    pub(crate) fn pushed(&self, address: u64) -> i64 {
         self.arguments
             .iter()
             .take_while(|(from, _)| *from <= address)

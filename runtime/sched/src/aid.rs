@@ -41,13 +41,13 @@ use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
 use std::sync::Arc;
 
-pub use crate::hetprobe::Next;
+pub(crate) use crate::hetprobe::Next;
 
 /// Part of the loop that `aid-hybrid` distributes at once where none is given.
 pub const DEFAULT_PART: f64 = 0.8;
 /// Iterations of a thread of the slowest node in a phase of `aid-dynamic`, as a
 /// multiple of the chunk, where none are given.
-pub const DEFAULT_MAJOR: u64 = 5;
+pub(crate) const DEFAULT_MAJOR: u64 = 5;
 
 /// Which of the three.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -172,12 +172,6 @@ impl Aid {
         picture.totals.fill(NodeTotal::default());
         picture.samples.fill(NodeTotal::default());
         picture.outstanding = 0;
-    }
-
-    /// The team this state was made for.
-    #[must_use]
-    pub fn team(&self) -> &Arc<Placement> {
-        &self.team
     }
 
     /// First call of thread `tid`.

@@ -53,7 +53,7 @@ impl Sum {
 
 /// What a comparison has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It goes on.
     Open,
     /// One thread is faster.
@@ -64,7 +64,7 @@ pub enum Verdict {
 
 /// One thread, and the other way so far.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     alone: Sum,
     rival: Sum,
 }
@@ -72,7 +72,7 @@ pub struct Comparison {
 impl Comparison {
     /// Nothing is known.
     #[must_use]
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         const NONE: Sum = Sum {
             ns: 0.0,
             runs: 0,
@@ -86,48 +86,48 @@ impl Comparison {
 
     /// Is a region that takes so many nanoseconds short enough?
     #[must_use]
-    pub fn is_for(usual_ns: f64) -> bool {
+    pub(crate) fn is_for(usual_ns: f64) -> bool {
         usual_ns <= SHORT_NS
     }
 
     /// Does an execution of so many nanoseconds say something about short ones? To ask the system whether
     /// each was disturbed would take longer than they do.
     #[must_use]
-    pub fn counts(ns: f64) -> bool {
+    pub(crate) fn counts(ns: f64) -> bool {
         ns <= INTERRUPTED_NS
     }
 
     /// Is the next execution for one thread? Otherwise it is the other way's.
     #[must_use]
-    pub fn wants_alone(&self) -> bool {
+    pub(crate) fn wants_alone(&self) -> bool {
         self.alone.runs <= self.rival.runs
     }
 
     /// One thread has taken `ns`.
-    pub fn add_alone(&mut self, ns: f64) {
+    pub(crate) fn add_alone(&mut self, ns: f64) {
         self.alone.add(ns);
     }
 
     /// The other way has taken `ns`.
-    pub fn add_rival(&mut self, ns: f64) {
+    pub(crate) fn add_rival(&mut self, ns: f64) {
         self.rival.add(ns);
     }
 
     /// Mean nanoseconds of one thread.
     #[must_use]
-    pub fn alone_ns(&self) -> f64 {
+    pub(crate) fn alone_ns(&self) -> f64 {
         self.alone.ns / f64::from(self.alone.runs.max(1))
     }
 
     /// What the worse way has cost more than the better one, in nanoseconds.
     #[must_use]
-    pub fn lost_ns(&self) -> f64 {
+    pub(crate) fn lost_ns(&self) -> f64 {
         (self.alone.ns - self.rival.ns).abs()
     }
 
     /// Which is better? While both have run as often as each other.
     #[must_use]
-    pub fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> Verdict {
         let (alone, rival) = (&self.alone, &self.rival);
         if alone.runs != rival.runs || alone.runs < FEW {
             return Verdict::Open;
@@ -150,7 +150,7 @@ impl Comparison {
 
 /// Looks at the executions of a region that is run by one thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Watch {
+pub(crate) struct Watch {
     longest_ns: f64,
     /// Executions too long of late; old ones count less.
     recent: f64,
@@ -161,7 +161,7 @@ pub struct Watch {
 impl Watch {
     /// Of a region that is not run by one thread.
     #[must_use]
-    pub const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Watch {
             longest_ns: 0.0,
             recent: 0.0,
@@ -171,7 +171,7 @@ impl Watch {
 
     /// Of a region for which one thread won.
     #[must_use]
-    pub fn over(compared: &Comparison) -> Self {
+    pub(crate) fn over(compared: &Comparison) -> Self {
         Watch {
             longest_ns: (compared.alone.longest_ns * FAR).max(LEAST_LONG_NS),
             ..Watch::new()
@@ -180,12 +180,12 @@ impl Watch {
 
     /// Longer than this, in nanoseconds, is too long.
     #[must_use]
-    pub fn longest_ns(&self) -> f64 {
+    pub(crate) fn longest_ns(&self) -> f64 {
         self.longest_ns
     }
 
     /// An execution took `ns`, and `left` are left until the next trial: is it to be tried anew?
-    pub fn is_too_long(&mut self, ns: f64, left: u32) -> bool {
+    pub(crate) fn is_too_long(&mut self, ns: f64, left: u32) -> bool {
         if ns <= self.longest_ns {
             return false;
         }

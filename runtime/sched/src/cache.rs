@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Weight of a new measurement in the averages; the old average keeps the
 /// rest.
-pub const NEW_WEIGHT: f64 = 0.75;
+pub(crate) const NEW_WEIGHT: f64 = 0.75;
 /// Executions agree if the nodes' times per iteration have not moved against
 /// each other by more than this factor.
 const AGREEMENT: f64 = 1.25;
@@ -120,9 +120,9 @@ pub struct Timing {
     /// How many.
     pub executions: u64,
     /// Sum of their iterations.
-    pub iterations: u64,
+    pub(crate) iterations: u64,
     /// Sum of their elapsed times in nanoseconds.
-    pub elapsed_ns: u64,
+    pub(crate) elapsed_ns: u64,
 }
 
 impl Timing {
@@ -134,7 +134,7 @@ impl Timing {
 
     /// Nanoseconds per iteration of the loop.
     #[must_use]
-    pub fn ns_per_iteration(&self) -> Option<f64> {
+    pub(crate) fn ns_per_iteration(&self) -> Option<f64> {
         (self.iterations > 0).then(|| self.elapsed_ns as f64 / self.iterations as f64)
     }
 }
@@ -224,15 +224,15 @@ fn moved(factors: impl Iterator<Item = f64>) -> f64 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Saved {
     /// Averages per node.
-    pub rates: Vec<Option<NodeRate>>,
+    pub(crate) rates: Vec<Option<NodeRate>>,
     /// [`Known::alone_ns`].
-    pub alone_ns: Vec<Option<f64>>,
+    pub(crate) alone_ns: Vec<Option<f64>>,
     /// Executions that were probed since the region was last settled.
-    pub probes: u32,
+    pub(crate) probes: u32,
     /// The first execution of all.
-    pub first: Timing,
+    pub(crate) first: Timing,
     /// All executions that ran by a plan.
-    pub settled: Timing,
+    pub(crate) settled: Timing,
 }
 
 impl Entry {
@@ -253,7 +253,7 @@ impl Entry {
     /// process must gain by it too, and what is wrong shows as drift. `None` if it is of another
     /// number of nodes.
     #[must_use]
-    pub fn restored(saved: &Saved, team: &Placement, rules: &Rules) -> Option<Entry> {
+    pub(crate) fn restored(saved: &Saved, team: &Placement, rules: &Rules) -> Option<Entry> {
         let nodes = team.nodes().len();
         if saved.rates.len() != nodes || saved.alone_ns.len() != nodes {
             return None;
@@ -292,12 +292,6 @@ impl Entry {
         })
     }
 
-    /// The snapshot for the next execution.
-    #[must_use]
-    pub fn known(&self) -> &Arc<Known> {
-        &self.known
-    }
-
     /// Whether the next execution runs without probing.
     #[must_use]
     pub fn is_settled(&self) -> bool {
@@ -326,7 +320,7 @@ impl Entry {
     }
 
     /// Learns from one execution.
-    pub fn update(&mut self, record: &LoopRecord, rules: &Rules) {
+    pub(crate) fn update(&mut self, record: &LoopRecord, rules: &Rules) {
         if record.learning == Learning::None {
             return;
         }
@@ -671,7 +665,7 @@ mod tests {
         let entry = Entry::restored(&saved(&[Some(10.0), Some(30.0)]), &team, &rules);
         let entry = entry.expect("as many nodes");
         assert!(entry.is_settled());
-        let plan = entry.known().plan.clone().expect("settled");
+        let plan = entry.known.plan.clone().expect("settled");
         assert_eq!(plan.shares().collect::<Vec<_>>(), [0.75, 0.25]);
         assert_eq!(entry.saved(), Some(saved(&[Some(10.0), Some(30.0)])));
         // What was never measured is probed; of other nodes nothing holds.
@@ -723,7 +717,7 @@ mod tests {
                 entry.update(&one_sided(&team, span), &rules);
             }
             assert!(!entry.is_settled(), "nothing is known of node 1");
-            entry.known().brief
+            entry.known.brief
         };
         assert!(!play(&[1_000; 3]), "it may have been chance");
         assert!(play(&[1_000; 20]));
@@ -745,6 +739,6 @@ mod tests {
         both.learning = Learning::Probed;
         both.span_ns = 1_000;
         entry.update(&both, &rules);
-        assert!(!entry.known().brief && entry.is_settled());
+        assert!(!entry.known.brief && entry.is_settled());
     }
 }

@@ -98,12 +98,6 @@ impl CrossDynamic {
         }
     }
 
-    /// The team this state was made for.
-    #[must_use]
-    pub fn team(&self) -> &Arc<Placement> {
-        &self.team
-    }
-
     /// Next chunk of thread `tid`, or `None` when all are taken.
     #[inline]
     pub fn next(&self, tid: usize) -> Option<Range> {

@@ -14,7 +14,7 @@ use crate::ranges::Range;
 /// that are not positive and finite count as zero, and if nothing is left, all
 /// count as one. A part of weight zero is empty. Beyond 2^53 iterations the
 /// cuts are as exact as an `f64`.
-pub fn split<W>(range: Range, weights: W) -> impl Iterator<Item = Range>
+pub(crate) fn split<W>(range: Range, weights: W) -> impl Iterator<Item = Range>
 where
     W: Iterator<Item = f64> + Clone,
 {

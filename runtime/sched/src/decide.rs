@@ -55,7 +55,7 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
 /// ([`Rules::knows_link`]) and faults are counted, expected times answer the
 /// first and the third question.
 #[must_use]
-pub fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Decision {
+pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Decision {
     let measured = || {
         nodes
             .iter()

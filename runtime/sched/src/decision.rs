@@ -43,12 +43,12 @@ pub struct Link {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
     /// Iterations of the loop.
-    pub iterations: u64,
+    pub(crate) iterations: u64,
     /// Nanoseconds per iteration of the whole loop when it was divided and its
     /// pages had come to rest, where that was measured.
-    pub split_ns: Option<f64>,
+    pub(crate) split_ns: Option<f64>,
     /// It is divided now.
-    pub split: bool,
+    pub(crate) split: bool,
 }
 
 /// What the user wants least of. Energy is modelled from the nodes' watts;
@@ -110,7 +110,7 @@ pub struct Rules {
 impl Rules {
     /// Is the link known well enough to decide by expected times?
     #[must_use]
-    pub fn knows_link(&self) -> bool {
+    pub(crate) fn knows_link(&self) -> bool {
         self.objective == Objective::Time
             && self
                 .link
@@ -178,9 +178,9 @@ pub enum Choice {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Divided over all nodes.
-    pub split: f64,
+    pub(crate) split: f64,
     /// On each node alone; infinite for nodes without threads.
-    pub alone: Box<[f64]>,
+    pub(crate) alone: Box<[f64]>,
 }
 
 /// A decision with the numbers it rests on. Its [`Display`](fmt::Display) is
@@ -193,24 +193,24 @@ pub struct Decision {
     /// nothing was measured.
     pub csr: Box<[Option<f64>]>,
     /// The inputs.
-    pub nodes: Box<[NodeInput]>,
+    pub(crate) nodes: Box<[NodeInput]>,
     /// Lowest fault period of the nodes in microseconds, where there were
     /// remote faults.
     pub fault_period_us: Option<f64>,
     /// Remote faults were counted, whether there were any or not.
-    pub linked: bool,
+    pub(crate) linked: bool,
     /// Expected nanoseconds per iteration of the whole loop: divided, and with
     /// each node alone. Only where expected times decided.
-    pub expected: Option<Expected>,
+    pub(crate) expected: Option<Expected>,
     /// The threshold it was compared with.
     pub fault_threshold_us: f64,
     /// Cache misses per 1000 instructions over all nodes, where counted.
     pub misses_per_kilo: Option<f64>,
     /// Modelled time and energy of one iteration as decided, and of the
     /// division that would take least time. Only where energy decided.
-    pub modelled: Option<[Estimate; 2]>,
+    pub(crate) modelled: Option<[Estimate; 2]>,
     /// The rules it was decided by.
-    pub rules: Rules,
+    pub(crate) rules: Rules,
 }
 
 impl Decision {
@@ -224,13 +224,13 @@ impl Decision {
 
     /// One node was chosen because of remote faults.
     #[must_use]
-    pub fn is_confined(&self) -> bool {
+    pub(crate) fn is_confined(&self) -> bool {
         (self.fault_period_us.is_some() || self.expected.is_some()) && self.one_node().is_some()
     }
 
     /// Expected nanoseconds per iteration of the whole loop on `node` alone.
     #[must_use]
-    pub fn expected_ns(&self, node: usize) -> Option<f64> {
+    pub(crate) fn expected_ns(&self, node: usize) -> Option<f64> {
         self.expected
             .as_ref()
             .and_then(|e| e.alone.get(node).copied())

@@ -34,12 +34,12 @@ pub struct Power {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
     /// Cores that take part, i.e. threads of the team.
-    pub threads: u32,
+    pub(crate) threads: u32,
     /// Nanoseconds that one core spends on an iteration; a node whose value is
     /// not positive and finite cannot run any.
     pub ns_per_iteration: f64,
     /// What it draws.
-    pub power: Power,
+    pub(crate) power: Power,
 }
 
 impl Part {
@@ -66,7 +66,7 @@ pub struct Estimate {
 impl Estimate {
     /// Energy-delay product, in joule seconds.
     #[must_use]
-    pub fn edp(&self) -> f64 {
+    pub(crate) fn edp(&self) -> f64 {
         self.seconds * self.joules
     }
 }
@@ -75,7 +75,7 @@ impl Estimate {
 /// `shares[i]`. A share on a node that cannot run iterations makes both
 /// infinite; missing shares count as zero.
 #[must_use]
-pub fn of_split(n: u64, parts: &[Part], shares: &[f64]) -> Estimate {
+pub(crate) fn of_split(n: u64, parts: &[Part], shares: &[f64]) -> Estimate {
     let n = n as f64;
     let mut ns = 0.0f64;
     let mut core_ns_watts = 0.0;
@@ -102,7 +102,7 @@ pub fn of_split(n: u64, parts: &[Part], shares: &[f64]) -> Estimate {
 /// in both and concave along a line of constant slope. Shares add up to 1, or
 /// are all zero if no node can run anything. Of equals the one with more nodes.
 #[must_use]
-pub fn best(parts: &[Part], score: impl Fn(&Estimate) -> f64) -> Vec<f64> {
+pub(crate) fn best(parts: &[Part], score: impl Fn(&Estimate) -> f64) -> Vec<f64> {
     let marginal = |i: usize| parts[i].power.core_watts * parts[i].ns_per_iteration;
     let mut order: Vec<usize> = (0..parts.len())
         .filter(|&i| parts[i].rate() > 0.0)

@@ -76,7 +76,7 @@ const OUTSIDE_NS: f64 = 500.0;
 
 /// Which form suits one settled loop, by measured times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Form {
+pub(crate) struct Form {
     /// Average nanoseconds per iteration in chunks, and in fixed pieces.
     ns: [Option<f64>; 2],
     /// Measured executions left of the running trial.
@@ -93,7 +93,7 @@ impl Form {
     /// Learns from a settled execution of `iterations` that took `span_ns` from
     /// its first thread's arrival to its last one's leaving, `fixed` or not.
     /// Returns whether the next one runs in fixed pieces.
-    pub fn update(&mut self, fixed: bool, span_ns: u64, iterations: u64) -> bool {
+    pub(crate) fn update(&mut self, fixed: bool, span_ns: u64, iterations: u64) -> bool {
         let span = span_ns as f64;
         let now = span / iterations.max(1) as f64;
         let of = &mut self.ns[usize::from(fixed)];

@@ -243,12 +243,6 @@ impl HetProbe {
         }
     }
 
-    /// The team this state was made for.
-    #[must_use]
-    pub fn team(&self) -> &Arc<Placement> {
-        &self.team
-    }
-
     /// First call of thread `tid`.
     #[inline]
     pub fn first(&self, tid: usize) -> Next {

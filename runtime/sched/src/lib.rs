@@ -22,14 +22,14 @@
 #![forbid(unsafe_code)]
 
 pub mod aid;
-pub mod alone;
+pub(crate) mod alone;
 mod arms;
 pub mod cache;
 pub mod cross_dynamic;
 pub mod csr;
 pub mod deal;
 pub mod decide;
-pub mod decision;
+pub(crate) mod decision;
 pub mod energy;
 pub mod even;
 pub mod fixed;

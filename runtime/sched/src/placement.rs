@@ -66,7 +66,7 @@ impl Placement {
 
     /// What node `node` draws, where it is known.
     #[must_use]
-    pub fn power(&self, node: usize) -> Option<Power> {
+    pub(crate) fn power(&self, node: usize) -> Option<Power> {
         self.power.get(node).copied().flatten()
     }
 
@@ -84,7 +84,7 @@ impl Placement {
 
     /// Number of nodes that have threads here.
     #[must_use]
-    pub fn inhabited(&self) -> usize {
+    pub(crate) fn inhabited(&self) -> usize {
         self.nodes.iter().filter(|s| s.threads > 0).count()
     }
 
@@ -98,14 +98,14 @@ impl Placement {
     /// Number of `tid` among the threads of its node, from 0.
     #[inline]
     #[must_use]
-    pub fn rank(&self, tid: usize) -> usize {
+    pub(crate) fn rank(&self, tid: usize) -> usize {
         self.rank[tid] as usize
     }
 
     /// A value that two teams share only if they have the same number of
     /// threads on each node (FNV-1a; part of a region's key in the cache).
     #[must_use]
-    pub fn shape_key(&self) -> u64 {
+    pub(crate) fn shape_key(&self) -> u64 {
         self.nodes.iter().fold(0xcbf2_9ce4_8422_2325, |h, s| {
             s.threads
                 .to_le_bytes()

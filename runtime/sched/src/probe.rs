@@ -29,7 +29,7 @@ pub struct Measurement {
 
 impl Measurement {
     /// Adds the measurement of a further piece of the same work.
-    pub fn merge(&mut self, m: &Measurement) {
+    pub(crate) fn merge(&mut self, m: &Measurement) {
         self.elapsed_ns = self.elapsed_ns.saturating_add(m.elapsed_ns);
         self.iterations = self.iterations.saturating_add(m.iterations);
         if let Some(f) = m.faults {
@@ -68,7 +68,7 @@ impl NodeRate {
     /// Core time per remote page fault in microseconds, the *fault period*;
     /// `None` without faults.
     #[must_use]
-    pub fn fault_period_us(&self) -> Option<f64> {
+    pub(crate) fn fault_period_us(&self) -> Option<f64> {
         self.faults
             .filter(|&f| f > 0.0)
             .map(|f| self.ns_per_iteration / f / 1000.0)
@@ -78,24 +78,15 @@ impl NodeRate {
     /// one takes `fault_ns`. Not below a part of it: faults overlap, and then
     /// cost less than one alone.
     #[must_use]
-    pub fn without_faults(&self, fault_ns: f64) -> f64 {
+    pub(crate) fn without_faults(&self, fault_ns: f64) -> f64 {
         let waited = self.faults.unwrap_or(0.0) * fault_ns;
         (self.ns_per_iteration - waited).max(self.ns_per_iteration * LEAST_OF_TIME)
-    }
-
-    /// Cache misses per 1000 instructions; `None` without counters.
-    #[must_use]
-    pub fn misses_per_kilo(&self) -> Option<f64> {
-        match (self.cache_misses, self.instructions) {
-            (Some(m), Some(i)) if i > 0.0 => Some(1000.0 * m / i),
-            _ => None,
-        }
     }
 
     /// `weight` parts of `new` and the rest of `self`. A field that only one
     /// of them has is taken from that one.
     #[must_use]
-    pub fn blend(&self, new: &NodeRate, weight: f64) -> NodeRate {
+    pub(crate) fn blend(&self, new: &NodeRate, weight: f64) -> NodeRate {
         let mix = |old: f64, new: f64| weight * new + (1.0 - weight) * old;
         let maybe = |old: Option<f64>, new: Option<f64>| match (old, new) {
             (Some(o), Some(n)) => Some(mix(o, n)),
@@ -112,7 +103,7 @@ impl NodeRate {
 
 /// Sum of the measurements of a node's threads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NodeTotal {
+pub(crate) struct NodeTotal {
     elapsed_ns: u64,
     iterations: u64,
     faults: Option<u64>,
@@ -123,7 +114,7 @@ pub struct NodeTotal {
 impl NodeTotal {
     /// Adds one thread's measurement. One without iterations says nothing
     /// about their speed and is ignored.
-    pub fn add(&mut self, m: &Measurement) {
+    pub(crate) fn add(&mut self, m: &Measurement) {
         if m.iterations == 0 {
             return;
         }
@@ -146,7 +137,7 @@ impl NodeTotal {
     }
 
     /// Adds all measurements of `other`.
-    pub fn merge(&mut self, other: &NodeTotal) {
+    pub(crate) fn merge(&mut self, other: &NodeTotal) {
         let reports = self.reports + other.reports;
         self.add(&Measurement {
             elapsed_ns: other.elapsed_ns,
@@ -159,19 +150,19 @@ impl NodeTotal {
 
     /// Sum of the elapsed times in nanoseconds.
     #[must_use]
-    pub fn elapsed_ns(&self) -> u64 {
+    pub(crate) fn elapsed_ns(&self) -> u64 {
         self.elapsed_ns
     }
 
     /// Number of measurements in it.
     #[must_use]
-    pub fn reports(&self) -> u32 {
+    pub(crate) fn reports(&self) -> u32 {
         self.reports
     }
 
     /// The averages; `None` before the first measurement.
     #[must_use]
-    pub fn rate(&self) -> Option<NodeRate> {
+    pub(crate) fn rate(&self) -> Option<NodeRate> {
         if self.iterations == 0 {
             return None;
         }
@@ -190,7 +181,7 @@ impl NodeTotal {
 /// Iterations in each thread's probe chunk, so that all threads together use
 /// `fraction` of the loop, and at least one iteration each.
 #[must_use]
-pub fn chunk(n: u64, threads: usize, fraction: f64) -> u64 {
+pub(crate) fn chunk(n: u64, threads: usize, fraction: f64) -> u64 {
     let threads = (threads as u64).max(1);
     ((n as f64 * fraction / threads as f64) as u64).clamp(1, (n / threads).max(1))
 }
@@ -223,7 +214,7 @@ mod tests {
         let r = t.rate().unwrap();
         assert_eq!(r.ns_per_iteration, 1000.0);
         assert_eq!(r.fault_period_us(), Some(5.0));
-        assert_eq!(r.misses_per_kilo(), Some(5.0));
+        assert_eq!((r.instructions, r.cache_misses), (Some(2000.0), Some(10.0)));
         let newer = NodeRate {
             ns_per_iteration: 2000.0,
             faults: None,
@@ -234,7 +225,6 @@ mod tests {
         assert_eq!(b.ns_per_iteration, 1750.0);
         assert_eq!(b.faults, r.faults);
         assert_eq!(newer.fault_period_us(), None);
-        assert_eq!(newer.misses_per_kilo(), None);
     }
 
     #[test]

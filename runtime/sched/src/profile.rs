@@ -28,7 +28,7 @@ use std::collections::BTreeMap;
 /// The first line.
 const HEADER: &str = "hetmp-profile 1";
 /// Regions that are kept. Of more, those of objects not used for longest go.
-pub const MOST_REGIONS: usize = 4096;
+pub(crate) const MOST_REGIONS: usize = 4096;
 /// Nodes of one region at most, against damaged files.
 const MOST_NODES: usize = 4096;
 
@@ -126,7 +126,7 @@ impl Profile {
     }
 
     /// Puts a region in, in place of what was there, and makes its setting the last used one.
-    pub fn insert(&mut self, setting: &Setting, place: Place, saved: Saved) {
+    pub(crate) fn insert(&mut self, setting: &Setting, place: Place, saved: Saved) {
         let at = match self.sections.iter().position(|(s, _)| s == setting) {
             Some(at) => at,
             None => {
@@ -166,7 +166,7 @@ impl Profile {
 impl Saved {
     /// What two processes have learned, the newer one counting for more, as in the cache.
     #[must_use]
-    pub fn blend(&self, newer: &Saved) -> Saved {
+    pub(crate) fn blend(&self, newer: &Saved) -> Saved {
         if self.rates.len() != newer.rates.len() {
             return newer.clone();
         }

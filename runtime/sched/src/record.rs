@@ -66,7 +66,7 @@ impl Tally {
 
     /// Thread `tid` had `faults` more remote faults. By that thread.
     #[inline]
-    pub fn add_faults(&self, tid: usize, faults: u64) {
+    pub(crate) fn add_faults(&self, tid: usize, faults: u64) {
         let c = &self.slots[tid].0.faults;
         let so_far = c.load(Ordering::Relaxed).max(1);
         c.store(so_far.saturating_add(faults), Ordering::Relaxed);
@@ -83,7 +83,7 @@ impl Tally {
 
     /// Iterations given to thread `tid` so far.
     #[must_use]
-    pub fn iterations(&self, tid: usize) -> u64 {
+    pub(crate) fn iterations(&self, tid: usize) -> u64 {
         self.slots[tid].0.iterations.load(Ordering::Relaxed)
     }
 
@@ -110,7 +110,7 @@ pub struct NodeRecord {
     /// Threads of the team on the node.
     pub threads: u32,
     /// Those that came.
-    pub arrived: u32,
+    pub(crate) arrived: u32,
     /// Iterations they ran.
     pub iterations: u64,
     /// Sum of their times in the loop, in nanoseconds.
@@ -124,26 +124,26 @@ pub struct NodeRecord {
     pub csr: Option<f64>,
     /// Remote faults for each of its iterations over the whole execution;
     /// `None` where they were not counted in all of it.
-    pub faults: Option<f64>,
+    pub(crate) faults: Option<f64>,
     /// Share of the loop's iterations, in `[0, 1]`.
     pub share: f64,
     /// What probing measured in this execution.
     pub probe: Option<NodeRate>,
     /// What the node draws, where it is known.
-    pub power: Option<Power>,
+    pub(crate) power: Option<Power>,
 }
 
 impl NodeRecord {
     /// Time and remote faults of the whole execution, where both are known.
     #[must_use]
-    pub fn rate_with_faults(&self) -> Option<NodeRate> {
+    pub(crate) fn rate_with_faults(&self) -> Option<NodeRate> {
         let faults = Some(self.faults?);
         self.rate().map(|r| NodeRate { faults, ..r })
     }
 
     /// What the whole execution says about the node's speed.
     #[must_use]
-    pub fn rate(&self) -> Option<NodeRate> {
+    pub(crate) fn rate(&self) -> Option<NodeRate> {
         self.ns_per_iteration
             .filter(|&ns| ns > 0.0)
             .map(|ns_per_iteration| NodeRate {
@@ -190,12 +190,12 @@ pub struct LoopRecord {
     /// The decision it ran by, whose `Display` is the reason.
     pub decision: Option<Arc<Decision>>,
     /// How often the division was looked at again while the loop ran.
-    pub renewals: u32,
+    pub(crate) renewals: u32,
     /// How often several nodes turned out not to pay while the loop ran, earlier
     /// executions included: see [`Known::turned_down`](crate::cache::Known).
     pub turned_down: u32,
     /// Where probing found iterations of different kinds, if it did.
-    pub map: Option<Arc<CostMap>>,
+    pub(crate) map: Option<Arc<CostMap>>,
 }
 
 impl LoopRecord {
@@ -275,7 +275,7 @@ impl LoopRecord {
     /// probing and no waiting, in nanoseconds. `None` where some node that ran
     /// iterations was not timed.
     #[must_use]
-    pub fn ideal_ns(&self) -> Option<f64> {
+    pub(crate) fn ideal_ns(&self) -> Option<f64> {
         let mut per_ns = 0.0;
         for x in self.nodes.iter().filter(|x| x.iterations > 0) {
             per_ns += f64::from(x.threads) / x.ns_per_iteration?;

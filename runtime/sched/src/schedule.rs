@@ -77,7 +77,7 @@ pub const DEFAULT_FRACTION: f64 = 0.1;
 
 /// Largest chunk that the text may ask for. `omp_get_schedule` returns it as a
 /// C `int`.
-pub const MAX_CHUNK: u64 = i32::MAX as u64;
+pub(crate) const MAX_CHUNK: u64 = i32::MAX as u64;
 
 /// Why a text is no schedule, and what holds instead.
 #[derive(Clone, Debug, PartialEq)]
@@ -235,7 +235,7 @@ impl Schedule {
     /// Whether this is a schedule of hetmp's own, for which a program's
     /// explicit `dynamic` and `guided` are replaced too.
     #[must_use]
-    pub fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         !matches!(
             self.kind,
             Kind::Static | Kind::Dynamic | Kind::Guided | Kind::Auto

@@ -67,12 +67,6 @@ impl Blocks {
         }
     }
 
-    /// Number of runners.
-    #[must_use]
-    pub fn runners(&self) -> usize {
-        self.blocks.len()
-    }
-
     /// Deals out pieces `0..pieces` in proportion to `weights`, one a runner, in order. While no
     /// runner takes any.
     ///
@@ -216,7 +210,7 @@ pub fn pieces(runners: u32, most: u32) -> u32 {
 }
 
 /// Pieces for each real thread. Measured on lud, lavaMD and cfd: eight cost nothing.
-pub const PIECES_PER_RUNNER: u32 = 8;
+pub(crate) const PIECES_PER_RUNNER: u32 = 8;
 
 #[cfg(all(test, not(loom)))]
 mod tests {

@@ -53,7 +53,7 @@ const EXPAND: f64 = 2.0;
 
 /// What a window showed about faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Faults {
+pub(crate) enum Faults {
     /// Nothing, or nothing new.
     AsBefore,
     /// They come so often that several nodes do not pay; or that one alone has
@@ -65,13 +65,13 @@ pub enum Faults {
 
 /// A finished window of one node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window {
+pub(crate) struct Window {
     /// How many times slower than expected the node's chunks were, in the
     /// middle; `None` where nothing was expected.
-    pub factor: Option<f64>,
+    pub(crate) factor: Option<f64>,
     /// Core time per remote fault in microseconds; infinite without faults,
     /// `None` where faults are not counted.
-    pub fault_period_us: Option<f64>,
+    pub(crate) fault_period_us: Option<f64>,
     faults: u64,
 }
 
@@ -79,7 +79,7 @@ impl Window {
     /// Compares with the threshold of the link. `alone`: one node runs the
     /// loop, because of its faults.
     #[must_use]
-    pub fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
+    pub(crate) fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
         match self.fault_period_us {
             Some(p) if alone && p > threshold_us * EXPAND => Faults::Few,
             Some(p) if self.faults >= FEW_FAULTS && p <= threshold_us * CONTRACT => Faults::TooMany,
@@ -90,7 +90,7 @@ impl Window {
 
 /// One node's watch since the last decision.
 #[derive(Clone, Debug, Default)]
-pub struct NodeWatch {
+pub(crate) struct NodeWatch {
     expected_ns: Option<f64>,
     least_ns: u64,
     /// All chunks since the decision.
@@ -104,7 +104,7 @@ pub struct NodeWatch {
 impl NodeWatch {
     /// Starts over after a decision that expects `expected_ns` nanoseconds per
     /// iteration and core of a node with `threads` threads.
-    pub fn restart(&mut self, expected_ns: Option<f64>, threads: u32, s: &Sensitivity) {
+    pub(crate) fn restart(&mut self, expected_ns: Option<f64>, threads: u32, s: &Sensitivity) {
         *self = NodeWatch {
             expected_ns: expected_ns.filter(|&e| e > 0.0),
             least_ns: s.window_ns.saturating_mul(u64::from(threads.max(1))),
@@ -114,13 +114,13 @@ impl NodeWatch {
 
     /// All measurements since the decision.
     #[must_use]
-    pub fn total(&self) -> &NodeTotal {
+    pub(crate) fn total(&self) -> &NodeTotal {
         &self.total
     }
 
     /// Nanoseconds per iteration since the decision, or what it expected.
     #[must_use]
-    pub fn ns_per_iteration(&self) -> Option<f64> {
+    pub(crate) fn ns_per_iteration(&self) -> Option<f64> {
         self.total
             .rate()
             .map(|r| r.ns_per_iteration)
@@ -130,7 +130,7 @@ impl NodeWatch {
     /// Adds a chunk, of which `expected_ns` per iteration was expected, or what
     /// is of all chunks; the window, if it is full with it.
     #[inline]
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         m: &Measurement,
         expected_ns: Option<f64>,
@@ -171,7 +171,7 @@ impl NodeWatch {
 }
 
 /// How far apart the nodes' factors are, as a factor of at least 1.
-pub fn spread(factors: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn spread(factors: impl Iterator<Item = f64>) -> f64 {
     let (low, high) = factors.fold((f64::INFINITY, 0.0f64), |(l, h), f| (l.min(f), h.max(f)));
     if high > 0.0 && low.is_finite() {
         high / low

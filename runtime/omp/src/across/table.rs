@@ -7,19 +7,19 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 #[derive(Debug)]
 pub struct Table {
     /// 2.
-    pub version: u32,
+    pub(crate) version: u32,
     /// This node.
-    pub me: u32,
+    pub(crate) me: u32,
     /// All of them.
-    pub nodes: u32,
+    pub(crate) nodes: u32,
     /// Runs one request: its number, and three words, which become the answer.
-    pub ask: extern "C" fn(u32, *mut u64),
+    pub(crate) ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
-    pub is_shared: extern "C" fn(usize) -> bool,
+    pub(crate) is_shared: extern "C" fn(usize) -> bool,
     /// Three words: faults that asked other nodes, to read and to write, and pages sent, of this node.
-    pub counts: extern "C" fn(*mut u64),
+    pub(crate) counts: extern "C" fn(*mut u64),
     /// Origin: the program ends, and the other nodes are not needed any more.
-    pub leave: extern "C" fn(),
+    pub(crate) leave: extern "C" fn(),
 }
 
 pub(super) const VERSION: u32 = 2;
@@ -37,9 +37,9 @@ pub(super) const TAKE: u32 = 9;
 const TRY_LOCK: u32 = 10;
 
 /// Keys of locks that have no address in the program.
-pub const UNNAMED: u64 = 1;
+pub(crate) const UNNAMED: u64 = 1;
 /// See [`UNNAMED`].
-pub const ATOMIC: u64 = 2;
+pub(crate) const ATOMIC: u64 = 2;
 
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 

@@ -115,7 +115,7 @@ pub fn expand(format: &[u8], fields: &Fields<'_>, buffer: &mut [u8]) -> Result<u
 ///
 /// # Errors
 /// What is wrong with the format.
-pub fn line(format: &[u8], fields: &Fields<'_>) -> Result<Vec<u8>, BadFormat> {
+pub(crate) fn line(format: &[u8], fields: &Fields<'_>) -> Result<Vec<u8>, BadFormat> {
     let mut text = vec![0; 512];
     let mut length = expand(format, fields, &mut text)?;
     if length >= text.len() {

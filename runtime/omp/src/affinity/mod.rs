@@ -11,10 +11,10 @@
 
 pub mod bind;
 pub mod format;
-pub mod order;
-pub mod places;
+pub(crate) mod order;
+pub(crate) mod places;
 pub(crate) mod shown;
-pub mod subset;
+pub(crate) mod subset;
 pub(crate) mod threads;
 
-pub use hetmp_core::topo::{CpuSet, PlaceKind};
+pub(crate) use hetmp_core::topo::{CpuSet, PlaceKind};

@@ -13,7 +13,7 @@ use crate::icv::kinds::ProcBind;
 
 /// How the CPUs are put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// Threads are not bound.
     None,
     /// Neighbours in number are neighbours in the machine.
@@ -28,28 +28,28 @@ pub enum Order {
 
 /// What a value asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Affinity {
+pub(crate) struct Affinity {
     /// `None`: the value has modifiers only.
-    pub order: Option<Order>,
+    pub(crate) order: Option<Order>,
     /// What a thread is bound to.
-    pub granularity: PlaceKind,
+    pub(crate) granularity: PlaceKind,
     /// How many of the innermost levels become the outermost ones of the order.
-    pub permute: u32,
+    pub(crate) permute: u32,
     /// The place of thread 0.
-    pub offset: u32,
+    pub(crate) offset: u32,
     /// The places of `explicit`.
-    pub list: Vec<CpuSet>,
+    pub(crate) list: Vec<CpuSet>,
     /// One place for each set of CPUs, rather than one for each CPU.
-    pub distinct: bool,
+    pub(crate) distinct: bool,
     /// Says where threads go.
-    pub verbose: bool,
+    pub(crate) verbose: bool,
     /// The primary thread has its first CPUs again behind the outermost regions.
-    pub reset: bool,
+    pub(crate) reset: bool,
 }
 
 /// Reads a value; `None` where it is not understood.
 #[must_use]
-pub fn parse(value: &[u8]) -> Option<Affinity> {
+pub(crate) fn parse(value: &[u8]) -> Option<Affinity> {
     let text = core::str::from_utf8(value).ok()?.to_ascii_lowercase();
     let mut a = Affinity {
         order: None,
@@ -197,7 +197,7 @@ impl Affinity {
     /// The places, in the order in which threads go to them, and the policy by which they do. `places` gives
     /// the machine's places of a kind. No places: threads are not bound.
     #[must_use]
-    pub fn places(
+    pub(crate) fn places(
         &self,
         places: &dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
     ) -> (Vec<CpuSet>, ProcBind) {

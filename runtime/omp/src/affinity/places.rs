@@ -19,7 +19,7 @@ const MOST_PLACES: u64 = 65_536;
 
 /// A value of `OMP_PLACES` that is well formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Spec {
+pub(crate) enum Spec {
     /// A word, with the largest number of places wanted.
     Kind(PlaceKind, usize),
     /// An explicit list.
@@ -28,7 +28,7 @@ pub enum Spec {
 
 /// One element of an explicit list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub(crate) struct Item {
     exclude: bool,
     place: Vec<Interval>,
     count: u64,
@@ -46,7 +46,7 @@ struct Interval {
 
 /// Why a value of `OMP_PLACES` has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// It is not in the notation.
     Syntax,
     /// It does not fit the machine; the text says how.
@@ -69,7 +69,7 @@ impl Refusal {
 ///
 /// # Errors
 /// [`Refusal::Syntax`] where libgomp 12 would not read it.
-pub fn parse(value: &[u8]) -> Result<Spec, Refusal> {
+pub(crate) fn parse(value: &[u8]) -> Result<Spec, Refusal> {
     let mut at = Cursor::new(value);
     at.skip_blanks();
     if at.at_end() {
@@ -199,7 +199,7 @@ impl Spec {
     ///
     /// # Errors
     /// The reason why there are no places.
-    pub fn resolve(
+    pub(crate) fn resolve(
         &self,
         allowed: &CpuSet,
         of_kind: &dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
@@ -335,7 +335,7 @@ fn usable(
 
 /// A range of CPU numbers in `GOMP_CPU_AFFINITY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CpuRange {
+pub(crate) struct CpuRange {
     first: u64,
     last: u64,
     stride: u64,
@@ -344,7 +344,7 @@ pub struct CpuRange {
 /// Reads a value of `GOMP_CPU_AFFINITY`; `None` where libgomp 12 would not read it. Numbers may be
 /// octal or hexadecimal, as in C.
 #[must_use]
-pub fn parse_cpu_affinity(value: &[u8]) -> Option<Vec<CpuRange>> {
+pub(crate) fn parse_cpu_affinity(value: &[u8]) -> Option<Vec<CpuRange>> {
     const LARGEST: u64 = 65_535;
     let mut at = Cursor::new(value);
     let mut ranges = Vec::new();
@@ -374,7 +374,7 @@ pub fn parse_cpu_affinity(value: &[u8]) -> Option<Vec<CpuRange>> {
 /// One place for each CPU of the ranges, in their order, doubles included. CPUs that cannot exist
 /// are left out; CPUs that this process may not use are not, as in libgomp.
 #[must_use]
-pub fn one_per_cpu(ranges: &[CpuRange], allowed: &CpuSet) -> Vec<CpuSet> {
+pub(crate) fn one_per_cpu(ranges: &[CpuRange], allowed: &CpuSet) -> Vec<CpuSet> {
     let limit = number_limit(allowed);
     ranges
         .iter()
@@ -387,7 +387,7 @@ pub fn one_per_cpu(ranges: &[CpuRange], allowed: &CpuSet) -> Vec<CpuSet> {
 /// What to say where the ranges name CPUs that this process may not use. libgomp says nothing, and ends
 /// the program when it creates a thread for such a place.
 #[must_use]
-pub fn beyond(ranges: &[CpuRange], allowed: &CpuSet) -> Option<String> {
+pub(crate) fn beyond(ranges: &[CpuRange], allowed: &CpuSet) -> Option<String> {
     let mut cpus = ranges
         .iter()
         .flat_map(|r| (r.first..=r.last).step_by(r.stride as usize));

@@ -56,7 +56,7 @@ struct Item {
 
 /// A part of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subset {
+pub(crate) struct Subset {
     /// Offsets and counts are the machine's, not those of the part that larger units leave.
     absolute: bool,
     items: Vec<Item>,
@@ -64,7 +64,7 @@ pub struct Subset {
 
 /// Reads a value; `None` where it is not understood.
 #[must_use]
-pub fn parse(value: &[u8]) -> Option<Subset> {
+pub(crate) fn parse(value: &[u8]) -> Option<Subset> {
     let text: String = core::str::from_utf8(value)
         .ok()?
         .chars()
@@ -116,7 +116,7 @@ pub fn parse(value: &[u8]) -> Option<Subset> {
 impl Subset {
     /// The allowed CPUs of `machine` that belong to the part; `None` where the machine has not as many.
     #[must_use]
-    pub fn of(&self, machine: &Topology) -> Option<CpuSet> {
+    pub(crate) fn of(&self, machine: &Topology) -> Option<CpuSet> {
         let mut parts = vec![machine.allowed().clone()];
         for item in &self.items {
             let mut next = Vec::new();

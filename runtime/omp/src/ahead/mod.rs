@@ -98,7 +98,7 @@ pub fn with_doacross(th: &Thread, f: impl FnOnce(&Doacross)) {
 
 /// The number of the thread among those of the process.
 #[inline]
-pub fn index(th: &Thread) -> u32 {
+pub(crate) fn index(th: &Thread) -> u32 {
     th.index.get()
 }
 

@@ -9,11 +9,11 @@ use crate::icv::ProcBind;
 #[derive(Clone, Copy, Debug)]
 pub struct Current<'a> {
     /// `nteams-var` (`omp_set_num_teams`).
-    pub num_teams: i32,
+    pub(crate) num_teams: i32,
     /// `teams-thread-limit-var` (`omp_set_teams_thread_limit`).
-    pub teams_thread_limit: i32,
+    pub(crate) teams_thread_limit: i32,
     /// `affinity-format-var` (`omp_set_affinity_format`).
-    pub affinity_format: &'a [u8],
+    pub(crate) affinity_format: &'a [u8],
 }
 
 impl<'a> Current<'a> {
@@ -48,7 +48,7 @@ pub fn text(globals: &Globals, current: &Current<'_>, verbose: bool) -> Vec<u8> 
 
 /// The text of `KMP_SETTINGS`: the variables that are `set`, and what holds of those that OpenMP and libomp
 /// name. In libomp's form.
-pub fn settings<'a>(
+pub(crate) fn settings<'a>(
     globals: &Globals,
     current: &Current<'_>,
     set: impl Iterator<Item = (&'a [u8], &'a [u8])>,

@@ -12,31 +12,31 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ours {
     /// `HETMP_NODES` as it was given; the topology code reads it.
-    pub nodes: Option<Box<[u8]>>,
+    pub(crate) nodes: Option<Box<[u8]>>,
     /// `HETMP_REPORT`: a file name.
-    pub report: Option<Box<[u8]>>,
+    pub(crate) report: Option<Box<[u8]>>,
     /// `HETMP_TRACE`: a file name.
-    pub trace: Option<Box<[u8]>>,
+    pub(crate) trace: Option<Box<[u8]>>,
     /// `HETMP_TRACE_EVENTS`.
-    pub trace_events: u64,
+    pub(crate) trace_events: u64,
     /// `HETMP_STATIC`.
-    pub static_loops: StaticLoops,
+    pub(crate) static_loops: StaticLoops,
     /// `HETMP_OBJECTIVE`.
-    pub objective: Objective,
+    pub(crate) objective: Objective,
     /// `HETMP_FAULT_PERIOD`, in microseconds.
-    pub fault_period_us: Option<f64>,
+    pub(crate) fault_period_us: Option<f64>,
     /// `HETMP_COUNTER` as it was given; the source of counters reads it.
-    pub counter: Option<Box<[u8]>>,
+    pub(crate) counter: Option<Box<[u8]>>,
     /// `HETMP_COUNTER_THRESHOLD`.
-    pub counter_threshold: Option<f64>,
+    pub(crate) counter_threshold: Option<f64>,
     /// `HETMP_PROFILE`: a file name.
-    pub profile: Option<Box<[u8]>>,
+    pub(crate) profile: Option<Box<[u8]>>,
     /// `HETMP_CALIBRATION`: a file name.
-    pub calibration: Option<Box<[u8]>>,
+    pub(crate) calibration: Option<Box<[u8]>>,
     /// `HETMP_VERBOSE`.
-    pub verbose: bool,
+    pub(crate) verbose: bool,
     /// Did the schedule come from `HETMP_SCHEDULE`?
-    pub schedule_given: bool,
+    pub(crate) schedule_given: bool,
 }
 
 /// The device-wide variables after the environment was read. Never changed afterwards.
@@ -48,48 +48,48 @@ pub struct Globals {
     pub schedule: Schedule,
     /// `nthreads-var` per nesting level as given; at least one element. Wider than
     /// [`Icv::nthreads`] because it is displayed as given.
-    pub nthreads: Box<[u64]>,
+    pub(crate) nthreads: Box<[u64]>,
     /// `OMP_NUM_THREADS` is set, to whatever.
-    pub nthreads_given: bool,
+    pub(crate) nthreads_given: bool,
     /// `bind-var` per nesting level as given; at least one element. The first may differ from
     /// `icv.bind`, which is true where only places were given.
-    pub binds: Box<[ProcBind]>,
+    pub(crate) binds: Box<[ProcBind]>,
     /// `place-partition-var` of the initial thread: all places. Empty: threads are not bound.
-    pub places: Box<[CpuSet]>,
+    pub(crate) places: Box<[CpuSet]>,
     /// What `OMP_PLACES` was taken for where it was not understood.
-    pub places_instead: Option<PlaceKind>,
+    pub(crate) places_instead: Option<PlaceKind>,
     /// The default number of threads, also the limit of unforced spinning.
-    pub available_cpus: u32,
+    pub(crate) available_cpus: u32,
     /// The affinity mask at the start; what a thread without place may run on.
     pub allowed: CpuSet,
     /// `wait-policy-var`.
-    pub wait_policy: WaitPolicy,
+    pub(crate) wait_policy: WaitPolicy,
     /// Turns that a waiting thread spins, as libgomp counts them.
-    pub spin_count: u64,
+    pub(crate) spin_count: u64,
     /// The same while there are more threads than CPUs.
-    pub throttled_spin_count: u64,
+    pub(crate) throttled_spin_count: u64,
     /// Was `GOMP_SPINCOUNT` given? Otherwise the waiting code may adapt.
-    pub spin_count_given: bool,
+    pub(crate) spin_count_given: bool,
     /// `stacksize-var` as displayed, in bytes; 0 where not given.
-    pub stack_size: u64,
+    pub(crate) stack_size: u64,
     /// The stack size that threads really get, in bytes; `None`: the system's default.
-    pub thread_stack: Option<u64>,
+    pub(crate) thread_stack: Option<u64>,
     /// `cancel-var`.
     pub cancellation: bool,
     /// `max-task-priority-var`.
     pub max_task_priority: i32,
     /// `target-offload-var`.
-    pub target_offload: TargetOffload,
+    pub(crate) target_offload: TargetOffload,
     /// `def-allocator-var`.
-    pub default_allocator: Allocator,
+    pub(crate) default_allocator: Allocator,
     /// `display-affinity-var`.
-    pub display_affinity: bool,
+    pub(crate) display_affinity: bool,
     /// `affinity-format-var` at the start.
-    pub affinity_format: Box<[u8]>,
+    pub(crate) affinity_format: Box<[u8]>,
     /// `nteams-var` at the start; 0: the implementation chooses.
-    pub num_teams: i32,
+    pub(crate) num_teams: i32,
     /// `teams-thread-limit-var` at the start; 0: no limit.
-    pub teams_thread_limit: i32,
+    pub(crate) teams_thread_limit: i32,
     /// Display the variables at the start?
     pub display_env: bool,
     /// ... with the implementation's own?
@@ -97,34 +97,34 @@ pub struct Globals {
     /// `GOMP_DEBUG`.
     pub debug: i32,
     /// `ACC_DEVICE_TYPE`; empty counts as unset.
-    pub acc_device_type: Option<Box<[u8]>>,
+    pub(crate) acc_device_type: Option<Box<[u8]>>,
     /// `ACC_DEVICE_NUM`.
-    pub acc_device_num: i32,
+    pub(crate) acc_device_num: i32,
     /// `GOMP_OPENACC_DIM`.
     pub acc_dimensions: [i32; 3],
     /// hetmp's own variables.
-    pub ours: Ours,
+    pub(crate) ours: Ours,
     /// libomp's.
-    pub libomp: Libomp,
+    pub(crate) libomp: Libomp,
     /// Where libgomp's and libomp's habits differ, libomp's hold.
-    pub as_libomp: bool,
+    pub(crate) as_libomp: bool,
 }
 
 /// What a new team's implicit tasks start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TeamIcv {
     /// The data environment of each implicit task.
-    pub icv: Icv,
+    pub(crate) icv: Icv,
     /// The policy by which this team's threads are put on places; [`ProcBind::False`] without
     /// places.
-    pub bind: ProcBind,
+    pub(crate) bind: ProcBind,
 }
 
 impl Globals {
     /// `nthreads-var` of the implicit tasks at nesting level `level` (1: inside one region), where
     /// `OMP_NUM_THREADS` says it.
     #[must_use]
-    pub fn nthreads_at(&self, level: usize) -> Option<u32> {
+    pub(crate) fn nthreads_at(&self, level: usize) -> Option<u32> {
         if self.nthreads.len() < 2 {
             return None;
         }
@@ -133,7 +133,7 @@ impl Globals {
 
     /// The same for `bind-var` and `OMP_PROC_BIND`.
     #[must_use]
-    pub fn bind_at(&self, level: usize) -> Option<ProcBind> {
+    pub(crate) fn bind_at(&self, level: usize) -> Option<ProcBind> {
         if self.binds.len() < 2 {
             return None;
         }
@@ -156,7 +156,7 @@ impl Globals {
     /// the data environment that meets the parallel construct, `level` the nesting level of the
     /// new region (1 for the outermost), `clause` its `proc_bind` clause.
     #[must_use]
-    pub fn team_icv(&self, parent: &Icv, level: usize, clause: Option<ProcBind>) -> TeamIcv {
+    pub(crate) fn team_icv(&self, parent: &Icv, level: usize, clause: Option<ProcBind>) -> TeamIcv {
         let mut icv = *parent;
         if icv.bind != ProcBind::False {
             if let Some(bind) = clause {

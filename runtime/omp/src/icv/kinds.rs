@@ -86,7 +86,7 @@ pub enum Allocator {
 
 impl Allocator {
     /// Every predefined allocator with the name that `OMP_ALLOCATOR` takes.
-    pub const NAMES: [(&'static str, Self); 8] = [
+    pub(crate) const NAMES: [(&'static str, Self); 8] = [
         ("omp_default_mem_alloc", Self::DefaultMem),
         ("omp_large_cap_mem_alloc", Self::LargeCapMem),
         ("omp_const_mem_alloc", Self::ConstMem),
@@ -99,7 +99,7 @@ impl Allocator {
 
     /// The name that `OMP_ALLOCATOR` takes.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         Self::NAMES[self as usize - 1].0
     }
 }
@@ -138,7 +138,7 @@ pub enum SchedKind {
 impl SchedKind {
     /// The kind of an `omp_sched_t` without its modifier bit.
     #[must_use]
-    pub const fn from_raw(raw: u32) -> Option<Self> {
+    pub(crate) const fn from_raw(raw: u32) -> Option<Self> {
         Some(match raw {
             1 => Self::Static,
             2 => Self::Dynamic,
@@ -158,7 +158,7 @@ impl SchedKind {
 
     /// Is it one of the schedules that OpenMP does not know?
     #[must_use]
-    pub const fn is_ours(self) -> bool {
+    pub(crate) const fn is_ours(self) -> bool {
         self as u16 >= Self::HetProbe as u16
     }
 }
@@ -172,9 +172,9 @@ pub struct RunSched {
     /// Which schedule.
     pub kind: SchedKind,
     /// Iterations are handed to a thread in increasing order. Plain `static` says so too.
-    pub monotonic: bool,
+    pub(crate) monotonic: bool,
     /// `hetprobe-i` only: the jump percentage; 0 where none was given.
-    pub jump_percent: u8,
+    pub(crate) jump_percent: u8,
     /// The chunk size in iterations. `static`: 0 means one block a thread. `hetprobe` and
     /// `hetprobe-i`: the probe percentage instead, 0 where none was given. `cross-dynamic` and the
     /// `aid-` ones: 0 where none was given.
@@ -183,7 +183,7 @@ pub struct RunSched {
 
 impl RunSched {
     /// The schedule without `OMP_SCHEDULE`: `dynamic,1`, as in libgomp.
-    pub const DEFAULT: Self = Self {
+    pub(crate) const DEFAULT: Self = Self {
         kind: SchedKind::Dynamic,
         monotonic: false,
         jump_percent: 0,
@@ -192,7 +192,7 @@ impl RunSched {
 
     /// The value that `omp_get_schedule` gives for the kind and its modifier.
     #[must_use]
-    pub const fn omp_sched(self) -> u32 {
+    pub(crate) const fn omp_sched(self) -> u32 {
         let kind = self.kind as u16 as u32;
         if self.monotonic {
             kind | MONOTONIC
@@ -204,7 +204,7 @@ impl RunSched {
     /// What `omp_set_schedule(omp_sched, chunk)` makes of this schedule; `None` where the kind is
     /// unknown and the call has no effect.
     #[must_use]
-    pub fn replaced_by(self, omp_sched: u32, chunk: i32) -> Option<Self> {
+    pub(crate) fn replaced_by(self, omp_sched: u32, chunk: i32) -> Option<Self> {
         let kind = SchedKind::from_raw(omp_sched & !MONOTONIC)?;
         let chunk = match kind {
             SchedKind::Static

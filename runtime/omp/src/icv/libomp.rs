@@ -12,7 +12,7 @@ use core::str;
 
 /// `KMP_LIBRARY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Library {
+pub(crate) enum Library {
     /// Regions have one thread.
     Serial,
     /// Waiting threads spin.
@@ -24,7 +24,7 @@ pub enum Library {
 impl Library {
     /// The name in the variable.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Library::Serial => "serial",
             Library::Turnaround => "turnaround",
@@ -35,31 +35,31 @@ impl Library {
 
 /// What libomp's variables say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Libomp {
+pub(crate) struct Libomp {
     /// Some variable of libomp's is set.
-    pub given: bool,
+    pub(crate) given: bool,
     /// `KMP_AFFINITY`.
-    pub affinity: Option<Affinity>,
+    pub(crate) affinity: Option<Affinity>,
     /// `KMP_BLOCKTIME` in microseconds; the largest value: for ever.
-    pub blocktime_us: Option<u64>,
+    pub(crate) blocktime_us: Option<u64>,
     /// `KMP_LIBRARY`.
-    pub library: Option<Library>,
+    pub(crate) library: Option<Library>,
     /// `KMP_DEVICE_THREAD_LIMIT`, else `KMP_ALL_THREADS`.
-    pub thread_limit: Option<u32>,
+    pub(crate) thread_limit: Option<u32>,
     /// `KMP_STACKSIZE` in bytes.
-    pub stack_size: Option<u64>,
+    pub(crate) stack_size: Option<u64>,
     /// `KMP_ENABLE_TASK_THROTTLING`: a thread with many tasks that nobody has begun runs new ones at once.
-    pub throttles_tasks: bool,
+    pub(crate) throttles_tasks: bool,
     /// `KMP_TEAMS_THREAD_LIMIT`.
-    pub teams_limit: Option<u32>,
+    pub(crate) teams_limit: Option<u32>,
     /// `KMP_TEAMS_PROC_BIND`.
-    pub teams_bind: ProcBind,
+    pub(crate) teams_bind: ProcBind,
     /// `LIBOMP_NUM_HIDDEN_HELPER_THREADS`; 0 with `LIBOMP_USE_HIDDEN_HELPER_TASK` off.
-    pub helpers: u32,
+    pub(crate) helpers: u32,
     /// `KMP_SETTINGS`.
-    pub settings: bool,
+    pub(crate) settings: bool,
     /// `KMP_VERSION`.
-    pub version: bool,
+    pub(crate) version: bool,
 }
 
 /// Reads them all.

@@ -19,7 +19,7 @@ pub mod display;
 mod environment;
 mod globals;
 pub(crate) mod kinds;
-pub mod libomp;
+pub(crate) mod libomp;
 mod parse;
 mod schedule;
 pub(crate) mod text;
@@ -27,7 +27,7 @@ pub(crate) mod text;
 pub use environment::Machine;
 pub use globals::{Globals, Ours, TeamIcv};
 pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOffload, WaitPolicy};
-pub use libomp::Libomp;
+pub(crate) use libomp::Libomp;
 pub(crate) use parse::target_offload;
 
 /// The largest number of nested active parallel regions; what `omp_get_supported_active_levels`
@@ -35,7 +35,7 @@ pub(crate) use parse::target_offload;
 pub const SUPPORTED_ACTIVE_LEVELS: u8 = u8::MAX;
 
 /// `thread-limit-var` when nobody limits the number of threads.
-pub const UNLIMITED_THREADS: u32 = u32::MAX;
+pub(crate) const UNLIMITED_THREADS: u32 = u32::MAX;
 
 /// The internal control variables of one data environment (OpenMP 5.1, table 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +44,14 @@ pub struct Icv {
     /// `i32::MAX` because `omp_get_max_threads` returns an `int`.
     pub nthreads: u32,
     /// The program itself has set [`Icv::nthreads`].
-    pub nthreads_set: bool,
+    pub(crate) nthreads_set: bool,
     /// `thread-limit-var`: threads of the contention group, or [`UNLIMITED_THREADS`].
-    pub thread_limit: u32,
+    pub(crate) thread_limit: u32,
     /// `default-device-var`.
     pub default_device: i32,
     /// `def-allocator-var`: an `omp_allocator_handle_t`, or 0 while it is the device's
     /// ([`Globals::default_allocator`]).
-    pub allocator: usize,
+    pub(crate) allocator: usize,
     /// `run-sched-var`: what `schedule(runtime)` means.
     pub run_sched: RunSched,
     /// `dyn-var`: may a region get fewer threads than it asked for, because of the load?
@@ -66,7 +66,7 @@ impl Icv {
     /// The values before the environment is looked at, as libgomp has them; `nthreads` is the
     /// number of CPUs this process may use.
     #[must_use]
-    pub const fn initial(nthreads: u32) -> Self {
+    pub(crate) const fn initial(nthreads: u32) -> Self {
         Self {
             nthreads,
             nthreads_set: false,

@@ -19,7 +19,7 @@ use libc::c_void;
 use std::sync::Mutex;
 
 /// `omp_null_allocator`: the default allocator of the data environment.
-pub const NULL: usize = 0;
+pub(crate) const NULL: usize = 0;
 /// The largest predefined handle; larger ones are addresses.
 const LAST_PREDEFINED: usize = Predefined::ThreadMem as usize;
 /// `omp_default_mem_alloc`.
@@ -42,9 +42,9 @@ const WORD: usize = core::mem::size_of::<usize>();
 #[repr(C)]
 pub struct Trait {
     /// `omp_alloctrait_key_t`.
-    pub key: u32,
+    pub(crate) key: u32,
     /// `omp_alloctrait_value_t`, or a number.
-    pub value: usize,
+    pub(crate) value: usize,
 }
 
 /// What happens when an allocation does not succeed.

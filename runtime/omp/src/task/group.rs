@@ -12,7 +12,7 @@ pub fn start(th: &Thread) {
 }
 
 /// Begins the taskgroup of a worksharing construct with task reductions: cancelling it cancels the one around.
-pub fn start_workshare(th: &Thread) {
+pub(crate) fn start_workshare(th: &Thread) {
     start(th);
     if let Some(group) = innermost(th) {
         group.workshare.set(true);

@@ -50,7 +50,7 @@ pub(crate) mod siblings;
 pub(crate) mod sleep;
 pub mod submit;
 pub mod taskloop;
-pub mod wait;
+pub(crate) mod wait;
 
 pub use record::{Group, Task};
 pub use run::{create, create_simple, fulfill, NewTask};

@@ -120,14 +120,14 @@ impl Task {
 
     /// The internal control variables of this data environment.
     #[inline]
-    pub fn icv(&self) -> &Icv {
+    pub(crate) fn icv(&self) -> &Icv {
         // SAFETY: points to `own_icv`, or to variables of the team, which are not written while
         // the task exists. `own_icv` is written only by `change_icv`, between uses.
         unsafe { &*self.icv.get() }
     }
 
     /// Changes the internal control variables of this data environment only.
-    pub fn change_icv(&self, change: impl FnOnce(&mut Icv)) {
+    pub(crate) fn change_icv(&self, change: impl FnOnce(&mut Icv)) {
         let mut icv = *self.icv();
         change(&mut icv);
         // SAFETY: only the thread that runs the task comes here, and no reference from `icv()` is
@@ -151,12 +151,12 @@ impl Task {
     }
 
     /// Is the task final (`omp_in_final`)?
-    pub fn is_final(&self) -> bool {
+    pub(crate) fn is_final(&self) -> bool {
         self.flags.get() & FINAL != 0
     }
 
     /// Is it an implicit task?
-    pub fn is_implicit(&self) -> bool {
+    pub(crate) fn is_implicit(&self) -> bool {
         self.flags.get() & IMPLICIT != 0
     }
 

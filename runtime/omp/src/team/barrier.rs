@@ -32,7 +32,7 @@ pub(crate) const MAX_ROUNDS: usize = 16;
 
 /// What one thread owns of the team's barriers: the flags others signal to it.
 #[derive(Debug)]
-pub struct Seat {
+pub(crate) struct Seat {
     /// One flag for each dissemination round, signalled by the partner of that round.
     rounds: Box<[CacheLine<Flag>]>,
     /// Signalled by this thread at the join, once its subtree has arrived.
@@ -41,7 +41,7 @@ pub struct Seat {
 
 impl Seat {
     /// A seat for teams of up to `threads`.
-    pub fn new(threads: u32) -> Seat {
+    pub(crate) fn new(threads: u32) -> Seat {
         Seat {
             rounds: (0..rounds(threads))
                 .map(|_| CacheLine(Flag::new()))
@@ -65,7 +65,7 @@ fn rounds(n: u32) -> u32 {
 
 /// The team-wide part of the barriers.
 #[derive(Debug)]
-pub struct Barrier {
+pub(crate) struct Barrier {
     /// Central: threads that have arrived at the current barrier.
     arrived: CacheLine<AtomicU32>,
     /// Central: number of the last completed barrier.
@@ -84,29 +84,16 @@ impl Default for Barrier {
 
 /// How a thread passes the time in a wait. `poll` is called at every turn of the wait;
 /// `asleep(flag, true)` before the thread sleeps on `flag`, so that others know whom to nudge.
-pub trait Pastime {
+pub(crate) trait Pastime {
     /// Does something useful if there is something to do.
     fn poll(&mut self) -> Poll;
     /// Announces a sleep on `flag`, or its end.
     fn asleep(&mut self, flag: &Flag, yes: bool);
 }
 
-/// Just waits.
-#[derive(Debug)]
-pub struct Idle;
-
-impl Pastime for Idle {
-    #[inline(always)]
-    fn poll(&mut self) -> Poll {
-        Poll::Idle
-    }
-    #[inline(always)]
-    fn asleep(&mut self, _: &Flag, _: bool) {}
-}
-
 /// Waits for a flag, passing the time.
 #[inline]
-pub fn wait_on(flag: &Flag, epoch: u32, with: &mut dyn Pastime) {
+pub(crate) fn wait_on(flag: &Flag, epoch: u32, with: &mut dyn Pastime) {
     if flag.reached(epoch) {
         return;
     }
@@ -119,7 +106,7 @@ pub fn wait_on(flag: &Flag, epoch: u32, with: &mut dyn Pastime) {
 
 impl Barrier {
     /// A barrier whose epoch is 0.
-    pub fn new() -> Barrier {
+    pub(crate) fn new() -> Barrier {
         Barrier {
             arrived: CacheLine(AtomicU32::new(0)),
             gone: CacheLine(Flag::new()),
@@ -129,7 +116,7 @@ impl Barrier {
     }
 
     /// Forgets everything: the last barrier was number `epoch`, the last join `join`. Only while no other thread uses the team.
-    pub fn reset<'a>(&self, epoch: u32, join: u32, seats: impl Iterator<Item = &'a Seat>) {
+    pub(crate) fn reset<'a>(&self, epoch: u32, join: u32, seats: impl Iterator<Item = &'a Seat>) {
         self.arrived.store(0, Ordering::Relaxed);
         self.gone.reset(epoch);
         self.joined.reset(join);
@@ -140,13 +127,13 @@ impl Barrier {
 
     /// Expects `workers` reports at the next central join. Before the workers are started.
     #[inline]
-    pub fn expect(&self, workers: u32) {
+    pub(crate) fn expect(&self, workers: u32) {
         self.missing.store(workers, Ordering::Relaxed);
     }
 
     /// Dissemination barrier number `epoch` for thread `tid` of `n`.
     #[inline]
-    pub fn spread<'a>(
+    pub(crate) fn spread<'a>(
         &self,
         epoch: u32,
         tid: u32,
@@ -170,13 +157,13 @@ impl Barrier {
     /// Central barrier number `epoch` of `n` threads. The pastime may end the wait
     /// ([`Poll::Leave`]); then the barrier is abandoned and must be reset before its next use.
     #[inline]
-    pub fn central(&self, epoch: u32, n: u32, with: &mut dyn Pastime) {
+    pub(crate) fn central(&self, epoch: u32, n: u32, with: &mut dyn Pastime) {
         self.central_batch(epoch, 1, n, with);
     }
 
     /// The same for a thread that arrives on behalf of `count` members at once.
     #[inline]
-    pub fn central_batch(&self, epoch: u32, count: u32, n: u32, with: &mut dyn Pastime) {
+    pub(crate) fn central_batch(&self, epoch: u32, count: u32, n: u32, with: &mut dyn Pastime) {
         // AcqRel: the last arrival sees what everybody wrote before, and passes it on by `signal`.
         if self.arrived.fetch_add(count, Ordering::AcqRel) + count == n {
             // Before the signal: a released thread may arrive at the next barrier at once.
@@ -189,7 +176,7 @@ impl Barrier {
 
     /// Spread join number `number`: collects the subtree of `tid`; a worker then reports upwards.
     #[inline]
-    pub fn join_spread<'a>(
+    pub(crate) fn join_spread<'a>(
         &self,
         number: u32,
         tid: u32,
@@ -212,7 +199,7 @@ impl Barrier {
 
     /// Central join number `number`, a worker's part. The worker does not touch the team after.
     #[inline]
-    pub fn report(&self, number: u32) {
+    pub(crate) fn report(&self, number: u32) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.joined.signal(number);
         }
@@ -220,14 +207,14 @@ impl Barrier {
 
     /// Central join number `number`, the primary thread's part.
     #[inline]
-    pub fn collect(&self, number: u32, n: u32, with: &mut dyn Pastime) {
+    pub(crate) fn collect(&self, number: u32, n: u32, with: &mut dyn Pastime) {
         if n > 1 {
             wait_on(&self.joined, number, with);
         }
     }
 
     /// The flag that waiters of the central barrier sleep on, for cancellation to nudge.
-    pub fn gone_flag(&self) -> &Flag {
+    pub(crate) fn gone_flag(&self) -> &Flag {
         &self.gone
     }
 }

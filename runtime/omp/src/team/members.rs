@@ -222,19 +222,19 @@ impl Team {
 
     /// Size of the team.
     #[inline(always)]
-    pub fn nthreads(&self) -> u32 {
+    pub(crate) fn nthreads(&self) -> u32 {
         self.shared.nthreads.get()
     }
 
     /// Nesting level (`omp_get_level`).
     #[inline(always)]
-    pub fn level(&self) -> u32 {
+    pub(crate) fn level(&self) -> u32 {
         self.shared.level.get()
     }
 
     /// Nesting level of active regions (`omp_get_active_level`).
     #[inline(always)]
-    pub fn active_level(&self) -> u32 {
+    pub(crate) fn active_level(&self) -> u32 {
         self.shared.active_level.get()
     }
 
@@ -251,7 +251,7 @@ impl Team {
     }
 
     /// The team around this one and the number there of the thread that opened this one.
-    pub fn parent(&self) -> Option<(&Team, u32)> {
+    pub(crate) fn parent(&self) -> Option<(&Team, u32)> {
         // SAFETY: the enclosing team is in use as long as this one is.
         unsafe { self.shared.parent.get().as_ref() }.map(|t| (t, self.shared.parent_tid.get()))
     }

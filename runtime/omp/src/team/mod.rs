@@ -5,11 +5,11 @@
 //! * `members`: what a team is; `pool` the workers it is made of.
 //! * [`barrier`]: the protocol of barriers. `suspend`: what virtual threads do there instead.
 
-pub mod barrier;
+pub(crate) mod barrier;
 pub(crate) mod members;
-pub mod placement;
+pub(crate) mod placement;
 pub(crate) mod pool;
-pub mod region;
+pub(crate) mod region;
 pub(crate) mod suspend;
 mod worker;
 

@@ -167,7 +167,7 @@ const VALID: u32 = 1 << 31;
 /// The construct is known by the number of the last barrier: a construct that can be cancelled ends
 /// with a barrier, so the mark expires by itself. It need not have a node: static loops do
 /// not call the runtime.
-pub fn cancel(th: &Thread) {
+pub(crate) fn cancel(th: &Thread) {
     // A thread alone has left the construct when it asks again.
     if th.nthreads() > 1 {
         let mark = th.member().epoch.get() | VALID;
@@ -176,7 +176,7 @@ pub fn cancel(th: &Thread) {
 }
 
 /// Was the worksharing construct that the calling thread is in cancelled?
-pub fn is_cancelled(th: &Thread) -> bool {
+pub(crate) fn is_cancelled(th: &Thread) -> bool {
     th.nthreads() > 1
         && th.team().works.cancelled.load(Ordering::Acquire) == th.member().epoch.get() | VALID
 }

@@ -8,7 +8,7 @@ use crate::thread::Thread;
 use crate::worksharing::construct::{self, Extras};
 use crate::worksharing::kinds::{Clause, Handing, Loop, LoopBounds, Order};
 use crate::worksharing::loops;
-pub use crate::worksharing::posts::Announced;
+pub(crate) use crate::worksharing::posts::Announced;
 use crate::worksharing::posts::Doacross;
 use crate::worksharing::work::Work;
 use core::any::Any;

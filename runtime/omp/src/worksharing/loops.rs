@@ -24,7 +24,7 @@ use hetmp_sched::plain::{static_chunk, static_piece};
 use hetmp_sched::ranges::Range;
 
 /// Fills in the node of a loop of the calling thread's team. The node is the caller's alone.
-pub fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
+pub(crate) fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
     prepare_in(work, th, th.team(), nthreads, l);
 }
 

@@ -16,5 +16,3 @@ pub(crate) mod posts;
 pub mod sections;
 pub mod single;
 pub(crate) mod work;
-
-pub use work::Work;

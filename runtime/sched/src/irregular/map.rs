@@ -106,7 +106,7 @@ impl CostMap {
 
     /// Number of nodes.
     #[must_use]
-    pub fn nodes(&self) -> usize {
+    pub(crate) fn nodes(&self) -> usize {
         self.ns.len() / self.starts.len()
     }
 
@@ -114,7 +114,7 @@ impl CostMap {
     /// nanoseconds.
     #[inline]
     #[must_use]
-    pub fn ns_per_iteration(&self, node: usize, iteration: u64) -> f64 {
+    pub(crate) fn ns_per_iteration(&self, node: usize, iteration: u64) -> f64 {
         self.at(node, stratum(&self.starts, iteration))
     }
 

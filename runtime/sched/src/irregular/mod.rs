@@ -63,7 +63,7 @@ use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
 use crate::watch::{self, Faults, NodeWatch, Sensitivity};
 use jumps::Jumps;
-pub use map::CostMap;
+pub(crate) use map::CostMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -398,12 +398,6 @@ impl Irregular {
             }
             self.begin_probing(c, probe::chunk(n, self.team.threads(), probe));
         }
-    }
-
-    /// The team this state was made for.
-    #[must_use]
-    pub fn team(&self) -> &Arc<Placement> {
-        &self.team
     }
 
     /// First call of thread `tid`.

@@ -50,7 +50,7 @@ pub struct Node {
 impl Node {
     /// How the kernel `name` runs here.
     #[must_use]
-    pub fn kernel(&self, name: &str) -> KernelOnNode {
+    pub(crate) fn kernel(&self, name: &str) -> KernelOnNode {
         self.kernels.get(name).copied().unwrap_or(self.default)
     }
 }
@@ -102,7 +102,7 @@ pub struct Platform {
 impl Platform {
     /// The link between two memories; one that costs nothing within one.
     #[must_use]
-    pub fn link(&self, a: usize, b: usize) -> LinkModel {
+    pub(crate) fn link(&self, a: usize, b: usize) -> LinkModel {
         if a == b {
             return LinkModel::default();
         }
@@ -121,7 +121,7 @@ impl Platform {
 
     /// The highest of something over all links.
     #[must_use]
-    pub fn worst(&self, of: impl Fn(LinkModel) -> f64) -> Option<f64> {
+    pub(crate) fn worst(&self, of: impl Fn(LinkModel) -> f64) -> Option<f64> {
         (0..self.memories)
             .flat_map(|a| (0..a).map(move |b| (a, b)))
             .map(|(a, b)| of(self.link(a, b)))

@@ -62,7 +62,7 @@ pub struct LoopOutcome {
     /// nodes or the node.
     pub changes: u64,
     /// What probing measured on each node, the last time it did.
-    pub probe: Vec<Option<NodeRate>>,
+    pub(crate) probe: Vec<Option<NodeRate>>,
 }
 
 /// What a program came to.

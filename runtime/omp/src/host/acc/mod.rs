@@ -27,11 +27,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// `acc_device_t`: the device of the calling thread.
 const CURRENT: i32 = -1;
 /// `acc_device_t`: none.
-pub const NONE: i32 = 0;
+pub(crate) const NONE: i32 = 0;
 /// `acc_device_t`: what `ACC_DEVICE_TYPE` says, or whatever there is.
 const DEFAULT: i32 = 1;
 /// `acc_device_t`: the host.
-pub const HOST: i32 = 2;
+pub(crate) const HOST: i32 = 2;
 /// `acc_device_t`: whatever there is, but not the host.
 const NOT_HOST: i32 = 4;
 /// The first number that is no `acc_device_t`.

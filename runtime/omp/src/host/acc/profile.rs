@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are the specification's")]
-pub enum Event {
+pub(crate) enum Event {
     DeviceInitStart = 1,
     DeviceInitEnd = 2,
     EnterDataStart = 10,
@@ -35,7 +35,7 @@ const ALL: usize = 0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are the specification's")]
-pub enum Construct {
+pub(crate) enum Construct {
     Parallel = 0,
     Data = 3,
     EnterData = 4,
@@ -236,7 +236,7 @@ pub unsafe fn dispatch(info: *mut Info, event: *mut EventInfo, api: *mut ApiInfo
 
 /// The structures that the callbacks of one construct's events get.
 #[derive(Debug)]
-pub struct Record {
+pub(crate) struct Record {
     info: Info,
     event: EventInfo,
     api: ApiInfo,
@@ -245,7 +245,7 @@ pub struct Record {
 impl Record {
     /// A record for the events of a construct; `None` if nobody wants them.
     #[must_use]
-    pub fn begin(
+    pub(crate) fn begin(
         event: Event,
         construct: Construct,
         implicit: bool,
@@ -286,20 +286,20 @@ impl Record {
     }
 
     /// The device of events that come before there is one.
-    pub fn set_device(&mut self, kind: i32, number: i32) {
+    pub(crate) fn set_device(&mut self, kind: i32, number: i32) {
         self.info.device_type = kind;
         self.info.device_number = number;
         self.api.device_type = kind;
     }
 
     /// Calls the callbacks.
-    pub fn dispatch(&mut self) {
+    pub(crate) fn dispatch(&mut self) {
         // SAFETY: the structures are this record's.
         unsafe { dispatch(&mut self.info, &mut self.event, &mut self.api) };
     }
 
     /// Goes on to `event`, and calls its callbacks. What a tool stored stays.
-    pub fn turn(&mut self, event: Event) {
+    pub(crate) fn turn(&mut self, event: Event) {
         self.info.event = event as i32;
         self.event.event = event as i32;
         self.dispatch();
@@ -327,7 +327,7 @@ unsafe extern "C" fn lookup(_name: *const libc::c_char) -> *const libc::c_void {
 
 /// Loads the libraries that `ACC_PROFLIB` names, separated by semicolons, once; before the first
 /// thing they could be told about.
-pub fn load_libraries() {
+pub(crate) fn load_libraries() {
     // Not a `Once`: a library may call back in here while it is loaded.
     static LOADED: AtomicBool = AtomicBool::new(false);
     if LOADED.swap(true, Ordering::Relaxed) {
