@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
 use crate::carried::{self, Interface};
-use crate::entry::{self, Entry};
+use crate::entry::Entry;
 use crate::findings::{Findings, Frame};
 use crate::graph::{Graph, Next};
+use crate::library;
 use crate::state::{
     Flags, Source, State, ARGUMENTS, CALLER_SAVED, GENERAL, RAX, RBP, RDX, RSP, VECTOR,
 };
@@ -437,13 +438,13 @@ impl Analysis<'_> {
             }
             Callee::Named(name) => {
                 self.calls.foreign = true;
-                self.calls.thread_local |= entry::tells_thread_local(name);
-                if !entry::stays_within_itself(name) && !entry::never_returns(name) {
+                self.calls.thread_local |= library::tells_thread_local(name);
+                if !library::stays_within_itself(name) && !library::never_returns(name) {
                     self.unknown(at);
                 }
-                self.hand_over(at, entry::integers(name), state, frame);
+                self.hand_over(at, library::integers(name), state, frame);
                 clobber(state);
-                Ok(!entry::never_returns(name))
+                Ok(!library::never_returns(name))
             }
             Callee::Unknown => {
                 self.calls.foreign = true;

@@ -7,7 +7,7 @@ use iced_x86::{
     OpAccess, OpKind, Register,
 };
 
-use crate::entry;
+use crate::library;
 use crate::state::{ARGUMENTS, CALLER_SAVED};
 use crate::step::{is_read, is_write};
 use crate::{Callee, Image, Why};
@@ -124,7 +124,8 @@ impl Graph {
                     }
                     Next::Call { callee, pad } => {
                         open.extend(pad.map(|pad| pad.address));
-                        ends = matches!(callee, Callee::Named(name) if entry::never_returns(name));
+                        ends =
+                            matches!(callee, Callee::Named(name) if library::never_returns(name));
                     }
                     Next::TailCall(_) | Next::Return | Next::Stop => {}
                 }
@@ -149,7 +150,7 @@ impl Graph {
             Next::Branch(target) => vec![*target, behind],
             Next::Call { callee, pad } => {
                 let mut all: Vec<u64> = pad.iter().map(|pad| pad.address).collect();
-                if !matches!(callee, Callee::Named(name) if entry::never_returns(name)) {
+                if !matches!(callee, Callee::Named(name) if library::never_returns(name)) {
                     all.push(behind);
                 }
                 all
@@ -249,7 +250,7 @@ impl Graph {
                 Next::Call { callee, .. } | Next::TailCall(callee) => {
                     let arguments = match callee {
                         Callee::Runtime(entry) => entry.arguments(),
-                        Callee::Named(name) => entry::integers(name),
+                        Callee::Named(name) => library::integers(name),
                         Callee::Inside(_) | Callee::Unknown => ARGUMENTS.len(),
                     };
                     let read = ARGUMENTS

@@ -49,6 +49,7 @@ mod flow;
 #[cfg(target_arch = "x86_64")]
 mod graph;
 mod kmpc;
+pub mod library;
 pub mod loaded;
 #[cfg(target_arch = "x86_64")]
 mod operand;

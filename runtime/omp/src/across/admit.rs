@@ -232,7 +232,7 @@ fn may_work(entry: Entry) -> bool {
 }
 
 fn is_harmless(name: &str) -> bool {
-    hetmp_scan::entry::is_mathematics(name)
+    hetmp_scan::library::is_mathematics(name)
         || HARMLESS.contains(&name)
         || HARMLESS_BEGINNINGS.iter().any(|b| name.starts_with(b))
 }

@@ -8,7 +8,8 @@ use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, 
 use super::interface::{caller_saved, Interface};
 use super::steps::{Moves, Operand};
 use super::{Function, Location, Mark, BOUND, FLAGS, FLOATS, MASKS, OWN, POINTED, SOME, VECTORS};
-use crate::entry::{self, Entry};
+use crate::entry::Entry;
+use crate::library;
 use crate::operand::Memory;
 use crate::state::ARGUMENTS;
 use crate::step::{is_read, is_write, Step};
@@ -124,10 +125,12 @@ impl Function<'_> {
                 sees_frame &= *entry == Entry::CopyPrivate;
             }
             Callee::Named(name) => {
-                effect.reads.extend(&ARGUMENTS[..entry::integers(name)]);
-                effect.reads.extend(VECTORS..VECTORS + entry::vectors(name));
+                effect.reads.extend(&ARGUMENTS[..library::integers(name)]);
+                effect
+                    .reads
+                    .extend(VECTORS..VECTORS + library::vectors(name));
                 effect.returns();
-                sees_frame &= !entry::takes_no_integers(name) && !entry::never_returns(name);
+                sees_frame &= !library::takes_no_integers(name) && !library::never_returns(name);
             }
             Callee::Inside(target) => {
                 let any = Interface::any();

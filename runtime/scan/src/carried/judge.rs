@@ -7,8 +7,9 @@ use super::{Function, Location, Mark};
 use super::{BOUND, COUNTER, INDEX, LAST, OWN, SET, SOME, STRIDE, SUM, VECTORS};
 use iced_x86::Mnemonic;
 
-use crate::entry::{self, Entry};
+use crate::entry::Entry;
 use crate::graph::Next;
+use crate::library;
 use crate::Callee;
 
 impl Function<'_> {
@@ -130,7 +131,7 @@ fn may_be_done_by_each(callee: &Callee) -> bool {
                 | Entry::ProcessNumber
                 | Entry::Mark
         ),
-        Callee::Named(name) => entry::takes_no_integers(name) || entry::never_returns(name),
+        Callee::Named(name) => library::takes_no_integers(name) || library::never_returns(name),
         Callee::Inside(_) | Callee::Unknown => false,
     }
 }

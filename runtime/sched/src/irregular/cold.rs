@@ -1,7 +1,8 @@
 //! What a thread of [`Irregular`] gets when its node's share is empty, or while
 //! the loop is probed. Under the center's lock.
 
-use super::{lock, Center, Hands, Irregular, Step};
+use super::state::{lock, Center, Hands};
+use super::{Irregular, Step};
 use crate::primitive::Ordering;
 use crate::ranges::Range;
 

@@ -51,20 +51,21 @@
 mod cold;
 mod jumps;
 mod map;
+mod measured;
 mod period;
+mod state;
 
 use crate::cache::Known;
 use crate::decide::{decide_seen, Decision, NodeInput, Rules, Seen};
 use crate::placement::Placement;
-use crate::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, Padded};
+use crate::primitive::{AtomicBool, AtomicU64, Mutex, Ordering, Padded};
 use crate::probe::{self, Measurement, NodeTotal};
 use crate::ranges::Range;
 use crate::record::{Learning, LoopRecord, Tally};
 use crate::schedule::{Kind, DEFAULT_FRACTION};
-use crate::watch::{self, Faults, NodeWatch, Sensitivity};
-use jumps::Jumps;
+use crate::watch::Sensitivity;
 pub(crate) use map::CostMap;
-use std::collections::VecDeque;
+use state::{lock, Center, Hands, Node};
 use std::sync::Arc;
 
 /// What a thread does next.
@@ -127,8 +128,6 @@ impl Default for Settings {
     }
 }
 
-/// The last chunks are not smaller than this part of the others' least size.
-const LAST: u64 = 4;
 /// A first probing takes this part of the iterations only where nodes are coupled
 /// by a known link: what it moves there and back may cost more than the loop.
 const LESS_OVER_A_LINK: f64 = 4.0;
@@ -136,139 +135,6 @@ const LESS_OVER_A_LINK: f64 = 4.0;
 /// driver's patience.
 const WAITS_OVER_A_LINK: u32 = 20;
 const NO_TRIGGER: u64 = u64::MAX;
-
-/// Why a period begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Cause {
-    Jump,
-    Change,
-    TooManyFaults,
-    FewFaults,
-}
-
-/// A node's share.
-#[derive(Debug, Default)]
-struct Share {
-    ranges: Jumps,
-    /// The period this share belongs to; measurements of others say nothing.
-    period: u64,
-    /// What the division rests on, where iterations differ.
-    map: Option<Arc<CostMap>>,
-    parts: u64,
-    least: u64,
-    most: u64,
-    watch: NodeWatch,
-    /// This node runs the loop alone because of its faults.
-    alone: bool,
-    /// It had many faults while alone, for long: that they end means something.
-    armed: bool,
-    /// Other nodes' threads may sleep until this share is empty.
-    watched: bool,
-    fault_threshold_us: f64,
-    /// Windows in a row that showed a change, and how many are needed.
-    strikes: u32,
-    /// Windows with many faults while alone.
-    bad: u32,
-    patience: u32,
-    fault_patience: u32,
-}
-
-impl Share {
-    /// A chunk; `rest` gets what lies behind jumps.
-    #[inline]
-    fn take(&mut self, rest: &mut VecDeque<Range>) -> Option<Range> {
-        let left = self.ranges.len();
-        if left == 0 {
-            return None;
-        }
-        // The last chunks are smaller than is good for the others: the node's
-        // threads shall end together.
-        let least = (left / (self.parts / 2).max(1))
-            .clamp(self.least / LAST, self.least)
-            .max(1);
-        let size = (left / self.parts).clamp(least, self.most);
-        self.ranges.take(size, rest)
-    }
-}
-
-/// One node.
-#[derive(Debug)]
-struct Node {
-    share: Padded<Mutex<Share>>,
-    /// A thread of it is or was in the loop.
-    arrived: AtomicBool,
-    /// Bits of its last window's factor; a NaN where there is none.
-    factor: Padded<AtomicU64>,
-}
-
-/// What a thread holds. Touched by that thread only.
-#[derive(Debug, Default)]
-struct Hands {
-    /// The pieces of the allotment that it has not got yet.
-    rest: VecDeque<Range>,
-    /// Empty; keeps its memory.
-    more: VecDeque<Range>,
-    /// What it has measured of the allotment.
-    sum: Measurement,
-    /// The same by piece, of a probe: its first iteration, and the measurement.
-    samples: Vec<(u64, Measurement)>,
-    /// First iteration of the piece, and of the allotment.
-    piece: u64,
-    start: u64,
-    /// The allotment is a probe.
-    probing: bool,
-    /// Period of the allotment.
-    period: u64,
-    /// The last period it probed in.
-    probed: u64,
-    waiting: bool,
-    /// How often the driver lost patience with this thread's wait.
-    waits: u32,
-    impatient: bool,
-}
-
-/// What only the rare calls touch.
-#[derive(Debug, Default)]
-struct Center {
-    /// What is to be divided.
-    queue: Jumps,
-    loose: Vec<Range>,
-    /// Probes that wait for their threads, by thread, where each has a place
-    /// of its own.
-    own: Vec<Range>,
-    /// While probing: all that was not handed out, in the parts that are probed
-    /// one by one, and where these begin.
-    strata: Vec<Jumps>,
-    starts: Vec<u64>,
-    /// What was measured there, by node.
-    samples: Vec<Vec<NodeTotal>>,
-    /// What the first probing of this execution found.
-    map: Option<Arc<CostMap>>,
-    probing: bool,
-    /// Counts probing periods and splits.
-    period: u64,
-    periods: u32,
-    totals: Vec<NodeTotal>,
-    returned: Vec<u32>,
-    outstanding: u32,
-    chunk: u64,
-    meanwhile: u64,
-    alone: Option<usize>,
-    /// Because of remote faults.
-    confined: bool,
-    /// This is an early execution, in which pages are on their way for the first
-    /// time: what was probed holds for long before faults overrule it.
-    patient: bool,
-    /// This period begins because one node alone has few faults now.
-    expanding: bool,
-    decision: Option<Arc<Decision>>,
-    learning: Learning,
-    /// Periods in a row that changed nothing.
-    wasted: u32,
-    /// How often faults sent the loop back to one node, in earlier executions
-    /// too.
-    contracted: u32,
-}
 
 /// One execution of one loop under HetProbe-I. Recycle it with
 /// [`restart`](Self::restart) to spare allocations.
@@ -569,114 +435,6 @@ impl Irregular {
         Step::Run { range, probe }
     }
 
-    /// Adds the measurement of a chunk of the running period to the watch of
-    /// its node. What follows from it, if something does.
-    #[inline]
-    fn count(&self, node: usize, share: &mut Share, m: &Measurement, start: u64) -> Option<Cause> {
-        let expected = share
-            .map
-            .as_ref()
-            .map(|map| map.ns_per_iteration(node, start));
-        let window = share.watch.add(m, expected, &self.settings.sensitivity);
-        if let Trigger::Jump(_) = self.settings.trigger {
-            let jump_at = self.jump_at.load(Ordering::Relaxed);
-            if jump_at != NO_TRIGGER {
-                let before = self.completed.0.fetch_add(m.iterations, Ordering::Relaxed);
-                if before.saturating_add(m.iterations) >= jump_at {
-                    return Some(Cause::Jump);
-                }
-            }
-        }
-        self.judge(node, share, &window?)
-    }
-
-    /// What a full window says.
-    #[cold]
-    fn judge(&self, node: usize, share: &mut Share, window: &watch::Window) -> Option<Cause> {
-        if let Some(factor) = window.factor {
-            self.nodes[node]
-                .factor
-                .0
-                .store(factor.to_bits(), Ordering::Relaxed);
-        }
-        match window.faults(share.fault_threshold_us, share.alone) {
-            Faults::AsBefore => {}
-            // Where one node works, its own pages are at hand: that tells
-            // nothing about several. That its faults *end* does.
-            Faults::Few if !share.armed => return None,
-            Faults::TooMany if share.alone => {
-                share.bad = share.bad.saturating_add(1);
-                share.armed |= share.bad >= share.fault_patience;
-                share.strikes = 0;
-                return None;
-            }
-            changed => {
-                share.strikes += 1;
-                let cause = match changed {
-                    Faults::TooMany => Cause::TooManyFaults,
-                    _ => Cause::FewFaults,
-                };
-                return (share.strikes >= share.fault_patience).then_some(cause);
-            }
-        }
-        let factors = self
-            .nodes
-            .iter()
-            .map(|n| f64::from_bits(n.factor.0.load(Ordering::Relaxed)))
-            .filter(|f| !f.is_nan());
-        let changed = self.settings.trigger == Trigger::Change
-            && watch::spread(factors) > self.settings.sensitivity.spread;
-        share.strikes = if changed { share.strikes + 1 } else { 0 };
-        (share.strikes >= share.patience).then_some(Cause::Change)
-    }
-
-    /// A probe came back.
-    #[cold]
-    fn report(&self, tid: usize, hands: &mut Hands, m: &Measurement) -> Step {
-        let mut guard = lock(&self.center.0);
-        let c = &mut *guard;
-        if c.probing && c.period == hands.period {
-            let node = self.team.node_of(tid);
-            c.outstanding -= 1;
-            c.returned[node] += 1;
-            c.totals[node].add(m);
-            for (start, m) in hands.samples.drain(..) {
-                c.samples[node][map::stratum(&c.starts, start)].add(&m);
-            }
-            let complete = c.outstanding == 0
-                && (0..self.nodes.len()).all(|i| c.returned[i] > 0 || !self.expected(c, i));
-            if complete {
-                let inputs = self.inputs(c);
-                c.learning = Learning::Probed;
-                let map = self.costs(c).map(Arc::new);
-                if c.decision.is_none() {
-                    c.map.clone_from(&map);
-                }
-                // Probes that nobody came for lie between the strata.
-                if c.own.iter().any(|r| !r.is_empty()) {
-                    let mut loose = core::mem::take(&mut c.loose);
-                    for stratum in &mut c.strata {
-                        stratum.drain_to(&mut loose);
-                    }
-                    loose.extend(c.own.drain(..).filter(|r| !r.is_empty()));
-                    c.queue.gather(&mut loose);
-                    c.loose = loose;
-                }
-                for stratum in &mut c.strata {
-                    c.queue.append(stratum);
-                }
-                let decision = self.decide(&inputs, false);
-                self.carry_out(c, decision.into(), map);
-            }
-        }
-        if c.probing && c.outstanding == 0 {
-            // Nobody probes any more, and some node has not come: who waited goes on.
-            self.tell();
-        }
-        hands.samples.clear();
-        self.take_cold(c, tid, hands)
-    }
-
     fn decide(&self, inputs: &[NodeInput], split: bool) -> Decision {
         let seen = Seen {
             iterations: self.n,
@@ -694,10 +452,4 @@ impl Irregular {
             self.ring.store(true, Ordering::Release);
         }
     }
-}
-
-/// The crate is built with `panic = "abort"`, and no user code runs under the
-/// locks, so that they cannot be poisoned.
-fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().expect("no panic under this lock")
 }

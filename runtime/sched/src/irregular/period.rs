@@ -3,7 +3,8 @@
 
 use super::jumps::Jumps;
 use super::map::{self, CostMap};
-use super::{lock, Cause, Center, Irregular, Share, Trigger, NO_TRIGGER};
+use super::state::{lock, Cause, Center, Share};
+use super::{Irregular, Trigger, NO_TRIGGER};
 use crate::decide::{Choice, Decision, NodeInput, Why};
 use crate::primitive::Ordering;
 use crate::probe::{self, NodeRate, NodeTotal};
@@ -97,7 +98,7 @@ impl Irregular {
         }
         // To several nodes only if several are there.
         let expands = cause == Cause::FewFaults;
-        let come = |n: &&super::Node| n.arrived.load(Ordering::Acquire);
+        let come = |n: &&super::state::Node| n.arrived.load(Ordering::Acquire);
         if expands && self.nodes.iter().filter(come).count() < 2 {
             return;
         }

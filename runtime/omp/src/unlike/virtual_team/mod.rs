@@ -12,7 +12,7 @@
 //!   ([`hetmp_sched::gain`]); [`disturbance`]: which measurements are none; [`unasked`]: regions of which
 //!   enough is known.
 //! * [`even`]: regions that nobody looks at, as their threads take equally long.
-//! * [`parallel`]: which of these ways a region takes.
+//! * [`plan`]: which of these ways a region takes; [`parallel`]: takes it there.
 //! * [`run`]: the team, and how it runs a region; [`job`]: what it is told and what it has measured.
 //! * [`fiber`]: its real threads (*runners*), and stacks that they can leave; [`stacks`]: how they leave them and take
 //!   them up; [`waiting`]: where they do; [`switch`] and [`exceptions`]: what that takes. [`join`]: threads that
@@ -38,6 +38,7 @@ mod job;
 mod join;
 pub(crate) mod lever;
 pub(crate) mod parallel;
+mod plan;
 mod regions;
 mod run;
 mod stacks;

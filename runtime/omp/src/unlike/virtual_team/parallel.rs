@@ -1,20 +1,20 @@
-//! How each region is run: as a virtual team, as an ordinary one, or by its primary thread alone.
+//! Runs each region as [`plan`](super::plan) says: as a virtual team, as an ordinary one, or by its primary thread alone.
 
 use super::disturbance::Begun;
-use super::job::{How, MOST_PIECES};
+use super::job::How;
 use super::lever::{Construct, Guard, Lever, Opened};
-use super::regions::{Must, Trial, Turn};
+use super::plan::{announced, is_left_to_itself, left_alone, plan, Plan};
 use super::run::VirtualTeam;
 use super::unasked::Pass;
 use super::{announce, even, regions, watchdog};
-use crate::icv::{Icv, ProcBind, SchedKind, StaticLoops, UNLIMITED_THREADS};
+use crate::icv::{Icv, SchedKind};
 use crate::init;
 use crate::team::members::Team;
 use crate::team::region::{self as team, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::het::known;
 use crate::unlike::het::report::{self, RegionRun};
-use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, REPORT, WIDE};
+use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, REPORT};
 use crate::unlike::nodes;
 use crate::worksharing::kinds::Handing;
 use crate::worksharing::work::Work;
@@ -22,7 +22,6 @@ use core::sync::atomic::Ordering;
 use hetmp_core::sys::{monotonic_ns, ticks};
 use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
-use hetmp_sched::virtual_team::pieces;
 use std::sync::OnceLock;
 
 /// The number of threads to tell the program (`omp_get_max_threads`), whose
@@ -70,32 +69,6 @@ pub(crate) fn after_fork(th: &Thread) {
 /// looked at again: another object's code may have come to its address.
 const LOOK_AGAIN: u32 = 1000;
 
-/// How a region is to run.
-enum Plan {
-    Ordinary {
-        lever: Lever,
-        /// Its time is wanted for comparison.
-        compare: Option<bool>,
-        /// A team smaller than the program was told is right for it, too.
-        smaller_fits: bool,
-    },
-    /// By the calling thread, as a team of one.
-    TeamOfOne {
-        /// Its time is compared with another way's.
-        trial: bool,
-    },
-    Virtual {
-        fibers: bool,
-        suspends: bool,
-        /// Its time is compared with another way's.
-        trial: bool,
-        /// By the calling thread alone.
-        alone: bool,
-        runners: u32,
-        pieces: u32,
-    },
-}
-
 /// Runs `region` one way or the other. The way of [`crate::team::placement::parallel`] where [`modes::watches`] is true.
 ///
 /// # Safety
@@ -104,12 +77,12 @@ enum Plan {
 pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     // A target region begins at level 0 again, wherever it is.
     if th.team().level() == 0 && !th.is_runner() {
-        // SAFETY: the caller of `parallel` makes the promise that `outermost` asks for.
+        // SAFETY: `placement` passes a region that compiled code made for all threads.
         unsafe { outermost(th, region, first) }
     } else {
         // A region inside of others stays as it is. It is opened from here, because thousands of them
         // may lie on the stack at once: `outermost` takes more room there than all the rest.
-        // SAFETY: the caller of `parallel` makes the promise that `ordinary` asks for.
+        // SAFETY: `placement` passes a region that compiled code made for all threads.
         unsafe { team::ordinary(th, region, first) }
     }
 }
@@ -273,18 +246,6 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
     size
 }
 
-/// Is `region` one that nobody is to look at, since nothing tells the nodes apart and its threads were
-/// not seen to take unlike times?
-fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
-    modes::regions() & EVEN != 0
-        && left_alone(region.nthreads).is_none()
-        // The others are refused for what they are.
-        && region.group.is_null()
-        && th.task().icv().thread_limit == UNLIMITED_THREADS
-        && !init::globals().cancellation
-        && !even::is_to_be_looked_at(region.code, region.nthreads)
-}
-
 /// Runs `region` as an ordinary team whose threads are timed.
 ///
 /// # Safety
@@ -384,7 +345,7 @@ pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_
     let mut construct = Construct::None;
     let mut prepare = first.map(|prepare| construct.watch(prepare));
     let first = prepare.as_mut().map(|p| p as Prepare<'_>);
-    // SAFETY: the caller of `open` makes the promise that `fork` asks for.
+    // SAFETY: `placement` passes a region that compiled code made for all threads.
     let threads = unsafe { team::fork(th, region, first) };
     drop(prepare);
     if outermost && mode & REPORT != 0 {
@@ -419,17 +380,6 @@ pub(crate) fn close(th: &Thread) {
     }
 }
 
-/// Why regions of this size are left alone, whatever they are.
-fn left_alone(threads: u32) -> Option<Guard> {
-    let globals = init::globals();
-    if modes::regions() & LEVERS == 0 {
-        let ours = globals.icv.run_sched.kind.is_ours();
-        let off = !ours || globals.ours.static_loops == StaticLoops::Off;
-        return Some(if off { Guard::Off } else { Guard::AlikeNodes });
-    }
-    (threads == 1).then_some(Guard::OneThread)
-}
-
 impl Construct {
     /// Does what `prepare` does, and notes what the construct is.
     fn watch<'a>(&'a mut self, prepare: Prepare<'a>) -> impl FnMut(&Team, &Work) + 'a {
@@ -461,123 +411,6 @@ impl Construct {
     }
 }
 
-/// The size of an outermost region without a `num_threads` clause, if the program was told one.
-fn announced(th: &Thread, region: &Region) -> Option<u32> {
-    if modes::regions() & LEVERS == 0 {
-        return None;
-    }
-    let told = announce::told();
-    if told.is_none() {
-        announce::bound();
-    }
-    let icv = th.task().icv();
-    told.filter(|_| {
-        // What compiled code has prepared for a number of threads stays so.
-        region.group.is_null()
-            && !icv.nthreads_set
-            && !icv.dynamic
-            && icv.thread_limit == UNLIMITED_THREADS
-    })
-}
-
-fn plan(th: &Thread, region: &Region) -> Plan {
-    match judge(th, region) {
-        Ok(plan) => plan,
-        Err(lever) => Plan::Ordinary {
-            lever,
-            compare: None,
-            smaller_fits: regions::smaller_fits(region.code, region.nthreads),
-        },
-    }
-}
-
-fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
-    let no = |guard| Err(Lever::Plain(guard));
-    let mode = modes::regions();
-    let globals = init::globals();
-    if let Some(guard) = left_alone(region.nthreads) {
-        return no(guard);
-    }
-    if th.team().level() > 0 || th.is_runner() {
-        return no(Guard::Nested);
-    }
-    if globals.cancellation {
-        return no(Guard::Cancellation);
-    }
-    if !region.group.is_null() {
-        return no(Guard::Tasks);
-    }
-    let icv = th.task().icv();
-    if icv.thread_limit != UNLIMITED_THREADS {
-        return no(Guard::ThreadLimit);
-    }
-    let bound = icv.bind != ProcBind::False || !globals.places.is_empty();
-    if bound || region.bind.is_some() && announce::told() != Some(region.nthreads) {
-        return no(Guard::Bound);
-    }
-    let address = region.code;
-    // Does the program count on that number of threads?
-    let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
-    let known = regions::of(region, asked);
-    let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
-    match known.fit.never {
-        // A virtual team is no use to it, but no harm either.
-        Some(Lever::Dispatched) if must_be_virtual => {}
-        Some(lever) => return Err(lever),
-        None => {}
-    }
-    let runners = region.nthreads.min(globals.available_cpus.max(2));
-    let pieces = match known.fit.any_size {
-        Ok(()) if announce::told() != Some(region.nthreads) => {
-            if asked && region.nthreads > runners {
-                region.nthreads
-            } else if asked && known.fit.divides_freely != Some(true) {
-                return no(Guard::Asked);
-            } else {
-                pieces(runners, MOST_PIECES)
-            }
-        }
-        // Of the size that the program asked for or was told, a virtual team fits anything.
-        _ if region.nthreads > runners => region.nthreads,
-        Ok(()) => pieces(runners, MOST_PIECES),
-        Err(guard) => return no(guard),
-    };
-    let must = if must_be_virtual {
-        Must::BeVirtual
-    } else if mode & FORCE != 0 {
-        Must::BeTested
-    } else {
-        Must::Gain
-    };
-    // What was read must still be what is there when it runs unasked.
-    let may_be_one = must == Must::Gain
-        && known.fit.any_size.is_ok()
-        && (!asked || known.fit.divides_freely == Some(true))
-        && announce::is_in_program(address);
-    let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
-    let haste = trial == Trial::InHaste;
-    let (alone, trial) = match turn {
-        Turn::Alone { measure } => (true, measure),
-        _ => (false, trial == Trial::Careful && must != Must::BeTested),
-    };
-    match turn {
-        Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
-            fibers: !known.fit.waits_for_nobody,
-            suspends: known.suspends,
-            trial,
-            alone,
-            runners,
-            pieces,
-        }),
-        Turn::Ordinary(guard) => Ok(Plan::Ordinary {
-            lever: Lever::Plain(guard),
-            compare: (must == Must::Gain).then_some(haste),
-            smaller_fits: !must_be_virtual,
-        }),
-        Turn::TeamOfOne => Ok(Plan::TeamOfOne { trial }),
-    }
-}
-
 /// The calling thread's team of `pieces` virtual threads on `runners` real ones, which stays until
 /// another one is asked for. `None`: the thread is in the middle of that.
 fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam> {
@@ -602,7 +435,8 @@ unsafe fn run_alone(
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
-    // SAFETY: as in `run_virtual`.
+    // SAFETY: only this thread replaces its team, and not while it is in this region: a region
+    // inside of this one is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team_for(th, pieces, runners)? };
     if fibers && !team.reserve_stacks() {
         return None;
@@ -624,8 +458,8 @@ unsafe fn run_alone(
     );
     let watch = watchdog::watch(team)?;
     let begun = measure.then(|| (Begun::now(), monotonic_ns()));
-    // SAFETY: prepared above. The calling thread stands for a team of one, as it is in one. The
-    // caller's promise for what the program does.
+    // SAFETY: the team is prepared for one runner, and the calling thread is in a team of one. The region's function
+    // may be called for every piece: compiled code made it for all threads.
     unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
     drop(watch);
     let lever = team.lever();

@@ -1,0 +1,180 @@
+//! Which way a region is to run: what the user, the clauses, its code and its earlier executions say.
+
+use super::job::MOST_PIECES;
+use super::lever::{Guard, Lever};
+use super::regions::{self, Must, Trial, Turn};
+use super::{announce, even};
+use crate::icv::{ProcBind, StaticLoops, UNLIMITED_THREADS};
+use crate::init;
+use crate::team::region::Region;
+use crate::thread::Thread;
+use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, WIDE};
+use hetmp_sched::virtual_team::pieces;
+
+/// How a region is to run.
+pub(super) enum Plan {
+    Ordinary {
+        lever: Lever,
+        /// Its time is wanted for comparison.
+        compare: Option<bool>,
+        /// A team smaller than the program was told is right for it, too.
+        smaller_fits: bool,
+    },
+    /// By the calling thread, as a team of one.
+    TeamOfOne {
+        /// Its time is compared with another way's.
+        trial: bool,
+    },
+    Virtual {
+        fibers: bool,
+        suspends: bool,
+        /// Its time is compared with another way's.
+        trial: bool,
+        /// By the calling thread alone.
+        alone: bool,
+        runners: u32,
+        pieces: u32,
+    },
+}
+
+/// Why regions of this size are left alone, whatever they are.
+pub(super) fn left_alone(threads: u32) -> Option<Guard> {
+    let globals = init::globals();
+    if modes::regions() & LEVERS == 0 {
+        let ours = globals.icv.run_sched.kind.is_ours();
+        let off = !ours || globals.ours.static_loops == StaticLoops::Off;
+        return Some(if off { Guard::Off } else { Guard::AlikeNodes });
+    }
+    (threads == 1).then_some(Guard::OneThread)
+}
+
+/// Is `region` one that nobody is to look at, since nothing tells the nodes apart and its threads were
+/// not seen to take unlike times?
+pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
+    modes::regions() & EVEN != 0
+        && left_alone(region.nthreads).is_none()
+        // The others are refused for what they are.
+        && region.group.is_null()
+        && th.task().icv().thread_limit == UNLIMITED_THREADS
+        && !init::globals().cancellation
+        && !even::is_to_be_looked_at(region.code, region.nthreads)
+}
+
+/// The size of an outermost region without a `num_threads` clause, if the program was told one.
+pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
+    if modes::regions() & LEVERS == 0 {
+        return None;
+    }
+    let told = announce::told();
+    if told.is_none() {
+        announce::bound();
+    }
+    let icv = th.task().icv();
+    told.filter(|_| {
+        // What compiled code has prepared for a number of threads stays so.
+        region.group.is_null()
+            && !icv.nthreads_set
+            && !icv.dynamic
+            && icv.thread_limit == UNLIMITED_THREADS
+    })
+}
+
+/// How `region` is to run: as [`judge`] says, with the sizes that an ordinary team may have.
+pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
+    match judge(th, region) {
+        Ok(plan) => plan,
+        Err(lever) => Plan::Ordinary {
+            lever,
+            compare: None,
+            smaller_fits: regions::smaller_fits(region.code, region.nthreads),
+        },
+    }
+}
+
+/// How `region` is to run. The error says what keeps it from being a virtual team.
+fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
+    let no = |guard| Err(Lever::Plain(guard));
+    let mode = modes::regions();
+    let globals = init::globals();
+    if let Some(guard) = left_alone(region.nthreads) {
+        return no(guard);
+    }
+    if th.team().level() > 0 || th.is_runner() {
+        return no(Guard::Nested);
+    }
+    if globals.cancellation {
+        return no(Guard::Cancellation);
+    }
+    if !region.group.is_null() {
+        return no(Guard::Tasks);
+    }
+    let icv = th.task().icv();
+    if icv.thread_limit != UNLIMITED_THREADS {
+        return no(Guard::ThreadLimit);
+    }
+    let bound = icv.bind != ProcBind::False || !globals.places.is_empty();
+    if bound || region.bind.is_some() && announce::told() != Some(region.nthreads) {
+        return no(Guard::Bound);
+    }
+    let address = region.code;
+    // Does the program count on that number of threads?
+    let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
+    let known = regions::of(region, asked);
+    let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
+    match known.fit.never {
+        // A virtual team is no use to it, but no harm either.
+        Some(Lever::Dispatched) if must_be_virtual => {}
+        Some(lever) => return Err(lever),
+        None => {}
+    }
+    let runners = region.nthreads.min(globals.available_cpus.max(2));
+    let pieces = match known.fit.any_size {
+        Ok(()) if announce::told() != Some(region.nthreads) => {
+            if asked && region.nthreads > runners {
+                region.nthreads
+            } else if asked && known.fit.divides_freely != Some(true) {
+                return no(Guard::Asked);
+            } else {
+                pieces(runners, MOST_PIECES)
+            }
+        }
+        // Of the size that the program asked for or was told, a virtual team fits anything.
+        _ if region.nthreads > runners => region.nthreads,
+        Ok(()) => pieces(runners, MOST_PIECES),
+        Err(guard) => return no(guard),
+    };
+    let must = if must_be_virtual {
+        Must::BeVirtual
+    } else if mode & FORCE != 0 {
+        Must::BeTested
+    } else {
+        Must::Gain
+    };
+    // What was read must still be what is there when it runs unasked.
+    let may_be_one = must == Must::Gain
+        && known.fit.any_size.is_ok()
+        && (!asked || known.fit.divides_freely == Some(true))
+        && announce::is_in_program(address);
+    let (turn, trial) = regions::turn(address, region.nthreads, must, may_be_one);
+    let haste = trial == Trial::InHaste;
+    let (alone, trial) = match turn {
+        Turn::Alone { measure } => (true, measure),
+        _ => (false, trial == Trial::Careful && must != Must::BeTested),
+    };
+    match turn {
+        Turn::Virtual | Turn::Alone { .. } => Ok(Plan::Virtual {
+            fibers: !known.fit.waits_for_nobody,
+            suspends: known.suspends,
+            trial,
+            alone,
+            runners,
+            pieces,
+        }),
+        Turn::Ordinary(guard) => Ok(Plan::Ordinary {
+            lever: Lever::Plain(guard),
+            compare: (must == Must::Gain).then_some(haste),
+            smaller_fits: !must_be_virtual,
+        }),
+        Turn::TeamOfOne => Ok(Plan::TeamOfOne { trial }),
+    }
+}

@@ -1,0 +1,529 @@
+//! One region's entry: averages of what its executions measured, and the plan that follows from them.
+//!
+//! Averages are weighted exponentially, so that first-touch traffic is forgotten and outliers decay. When
+//! successive executions agree, the entry is *settled*: it holds a plan, and the region is not probed again until
+//! [`drift`](super::drift) sees the nodes' times move.
+
+use super::drift::{factor, moved, DriftWatch, DRIFT, DRIFTS_IN_A_ROW};
+use super::Known;
+use crate::arms::{self, Arms};
+use crate::decide::{decide, Choice, Decision, NodeInput, Rules, Why};
+use crate::fixed::Form;
+use crate::placement::Placement;
+use crate::probe::NodeRate;
+use crate::record::{Learning, LoopRecord};
+use std::sync::Arc;
+
+/// Weight of a new measurement in the averages; the old average keeps the
+/// rest.
+pub(crate) const NEW_WEIGHT: f64 = 0.75;
+/// Executions agree if the nodes' times per iteration have not moved against
+/// each other by more than this factor.
+const AGREEMENT: f64 = 1.25;
+/// A region that never agrees with itself is settled after so many probed
+/// executions: probing on would not make it more regular.
+const MOST_PROBES: u32 = 4;
+/// A loop that was over before threads of some node came, in so many probed
+/// executions, and that took no longer than so many nanoseconds from its first
+/// thread's arrival to its last one's leaving, is brief.
+const BRIEF_PROBES: u32 = 8;
+const BRIEF_NS: u64 = 20_000;
+/// Settled executions shorter than a time slice, in nanoseconds, count for
+/// less in the averages: a lost slice makes one many times slower.
+const FULL_WEIGHT_NS: f64 = 4e6;
+/// The least weight of one.
+const LEAST_WEIGHT: f64 = 0.05;
+/// More than this changes nothing any more.
+const MOST_TURNED_DOWN: u32 = 8;
+/// A plan is renewed when a core speed ratio has moved by more than this
+/// factor; smaller moves make a loop in fixed pieces less than 1 % longer, and
+/// are balanced at the end of others anyway.
+const RENEWAL: f64 = 1.01;
+/// A plan by which fixed pieces are cut holds for so many measured executions:
+/// the times of loops that take a microsecond move by more than that from one
+/// to the next.
+const PLAN_HOLDS: u32 = 32;
+
+/// Sum of the times of several executions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timing {
+    /// How many.
+    pub executions: u64,
+    /// Sum of their iterations.
+    pub(crate) iterations: u64,
+    /// Sum of their elapsed times in nanoseconds.
+    pub(crate) elapsed_ns: u64,
+}
+
+impl Timing {
+    fn add(&mut self, r: &LoopRecord) {
+        self.executions += 1;
+        self.iterations = self.iterations.saturating_add(r.iterations);
+        self.elapsed_ns = self.elapsed_ns.saturating_add(r.elapsed_ns);
+    }
+
+    /// Nanoseconds per iteration of the loop.
+    #[must_use]
+    pub(crate) fn ns_per_iteration(&self) -> Option<f64> {
+        (self.iterations > 0).then(|| self.elapsed_ns as f64 / self.iterations as f64)
+    }
+}
+
+/// One region's entry.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    pub(super) known: Arc<Known>,
+    probes: u32,
+    drifts: u32,
+    watch: DriftWatch,
+    form: Form,
+    pub(super) arms: Arms,
+    /// Executions since the plan was made.
+    since_plan: u32,
+    first: Timing,
+    settled: Timing,
+}
+
+/// What of an entry outlives the process (see [`crate::profile`]).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saved {
+    /// Averages per node.
+    pub(crate) rates: Vec<Option<NodeRate>>,
+    /// [`Known::alone_ns`].
+    pub(crate) alone_ns: Vec<Option<f64>>,
+    /// Executions that were probed since the region was last settled.
+    pub(crate) probes: u32,
+    /// The first execution of all.
+    pub(crate) first: Timing,
+    /// All executions that ran by a plan.
+    pub(crate) settled: Timing,
+}
+
+impl Entry {
+    /// What is worth keeping for the next process; `None` if nothing was measured.
+    #[must_use]
+    pub fn saved(&self) -> Option<Saved> {
+        self.known.rates.iter().any(Option::is_some).then(|| Saved {
+            rates: self.known.rates.to_vec(),
+            alone_ns: self.known.alone_ns.to_vec(),
+            probes: self.probes,
+            first: self.first,
+            settled: self.settled,
+        })
+    }
+
+    /// The entry that another process has left, for use on `team`. Where every node with threads
+    /// was measured it is settled, even after a single execution: a region that runs once in a
+    /// process must gain by it too, and what is wrong shows as drift. `None` if it is of another
+    /// number of nodes.
+    #[must_use]
+    pub(crate) fn restored(saved: &Saved, team: &Placement, rules: &Rules) -> Option<Entry> {
+        let nodes = team.nodes().len();
+        if saved.rates.len() != nodes || saved.alone_ns.len() != nodes {
+            return None;
+        }
+        let inputs: Vec<NodeInput> = team
+            .nodes()
+            .iter()
+            .enumerate()
+            .map(|(i, shape)| NodeInput {
+                threads: shape.threads,
+                rate: saved.rates[i],
+                alone_ns: saved.alone_ns[i],
+                power: team.power(i),
+            })
+            .collect();
+        let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
+        Some(Entry {
+            known: Arc::new(Known {
+                rates: saved.rates.as_slice().into(),
+                alone_ns: saved.alone_ns.as_slice().into(),
+                plan: complete.then(|| Arc::new(decide(&inputs, rules))),
+                map: None,
+                turned_down: 0,
+                fixed: false,
+                brief: false,
+                moving: false,
+            }),
+            probes: saved.probes,
+            drifts: 0,
+            watch: DriftWatch::default(),
+            form: Form::default(),
+            arms: Arms::default(),
+            since_plan: 0,
+            first: saved.first,
+            settled: saved.settled,
+        })
+    }
+
+    /// Whether the next execution runs without probing.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.known.plan.is_some()
+    }
+
+    /// The first execution of all.
+    #[must_use]
+    pub fn first(&self) -> Timing {
+        self.first
+    }
+
+    /// All executions that ran by a plan.
+    #[must_use]
+    pub fn settled(&self) -> Timing {
+        self.settled
+    }
+
+    /// By what part the first execution took longer per iteration than the
+    /// settled ones: first touch of memory, probing and a wrong first split
+    /// together.
+    #[must_use]
+    pub fn first_overhead(&self) -> Option<f64> {
+        let settled = self.settled.ns_per_iteration().filter(|&s| s > 0.0)?;
+        Some(self.first.ns_per_iteration()? / settled - 1.0)
+    }
+
+    /// Learns from one execution.
+    pub(crate) fn update(&mut self, record: &LoopRecord, rules: &Rules) {
+        if record.learning == Learning::None {
+            return;
+        }
+        if self.first.executions == 0 {
+            self.first.add(record);
+        }
+        let nodes = record.nodes.len();
+        let mut known = Known::clone(&self.known);
+        if known.rates.len() != nodes {
+            known.rates = vec![None; nodes].into();
+            known.alone_ns = vec![None; nodes].into();
+        }
+
+        let settled = record.learning == Learning::Settled;
+        if Arms::apply(record, rules) {
+            self.update_linked(record, rules, &mut known);
+            self.known = Arc::new(known);
+            return;
+        }
+        // Compare with what was expected before blending it in.
+        let drift = if settled {
+            self.watch.add(record, &known)
+        } else {
+            self.watch = DriftWatch::default();
+            None
+        };
+        let weight = if settled {
+            NEW_WEIGHT * (record.elapsed_ns as f64 / FULL_WEIGHT_NS).clamp(LEAST_WEIGHT, 1.0)
+        } else {
+            NEW_WEIGHT
+        };
+        let mut factors = Vec::with_capacity(nodes);
+        for i in 0..nodes {
+            let Some(fresh) = fresh_rate(record, i) else {
+                continue;
+            };
+            if let Some(old) = known.rates[i] {
+                factors.push(fresh.ns_per_iteration / old.ns_per_iteration);
+            }
+            known.rates[i] = Some(match known.rates[i] {
+                Some(old) => old.blend(&fresh, weight),
+                None => fresh,
+            });
+        }
+
+        known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
+        let confined = record
+            .decision
+            .as_ref()
+            .filter(|d| d.is_confined())
+            .and_then(|d| d.one_node());
+        let ran_alone = record
+            .decision
+            .as_ref()
+            .and_then(|d| match d.choice {
+                Choice::OneNode { node, why } => Some((node, why)),
+                Choice::Split { .. } => None,
+            })
+            .filter(|&(_, why)| {
+                matches!(why, Why::Origin | Why::Trial | Why::FastestAlone)
+                    || (why == Why::LeastCost
+                        && record
+                            .decision
+                            .as_ref()
+                            .is_some_and(|d| d.modelled.is_none()))
+            });
+        let plans = if settled {
+            self.settled.add(record);
+            if let Some(node) = ran_alone.map(|(node, _)| node).or(confined) {
+                // Only an execution by plan had no other node in it.
+                known.alone_ns[node] =
+                    Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
+            }
+            match drift {
+                Some(moved) if moved > DRIFT => self.drifts += 1,
+                Some(_) => self.drifts = 0,
+                None => {}
+            }
+            self.drifts < DRIFTS_IN_A_ROW
+        } else {
+            self.probes += 1;
+            known.map.clone_from(&record.map);
+            let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= AGREEMENT;
+            // A loop that gave several nodes up while it ran has not shown what comes
+            // after the first traffic.
+            let gave_up = confined.is_some() && record.renewals > 0;
+            // Turns of single nodes start at once: nothing is learned from
+            // probing again.
+            let enough = agreed || ran_alone.is_some();
+            (enough && !gave_up) || self.probes >= MOST_PROBES
+        };
+        if plans {
+            let inputs: Vec<NodeInput> = record
+                .nodes
+                .iter()
+                .enumerate()
+                .map(|(i, x)| NodeInput {
+                    threads: x.threads,
+                    rate: known.rates[i],
+                    alone_ns: known.alone_ns[i],
+                    power: x.power,
+                })
+                .collect();
+            let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
+            // Nobody may wait for a thread that does not come, so that fixed
+            // pieces are no answer here.
+            known.brief = !complete && self.probes >= BRIEF_PROBES && record.span_ns <= BRIEF_NS;
+            self.since_plan = self.since_plan.saturating_add(1);
+            if complete && (!record.fixed || self.since_plan >= PLAN_HOLDS) {
+                let new = decide(&inputs, rules);
+                if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
+                    known.plan = Some(Arc::new(new));
+                    self.since_plan = 0;
+                }
+            }
+            if settled {
+                let fixed = self
+                    .form
+                    .update(record.fixed, record.span_ns, record.iterations);
+                // Where pages move, and where iterations differ, chunks find out.
+                known.fixed = fixed && known.map.is_none() && counted_no_faults(record);
+            }
+        } else if known.plan.is_some() {
+            known.plan = None;
+            known.alone_ns.fill(None);
+            known.fixed = false;
+            self.form = Form::default();
+            self.probes = 0;
+            self.drifts = 0;
+        }
+        self.known = Arc::new(known);
+    }
+}
+
+impl Entry {
+    /// As [`update`](Self::update) for nodes coupled by a link that is known.
+    fn update_linked(&mut self, record: &LoopRecord, rules: &Rules, known: &mut Known) {
+        let settled = record.learning == Learning::Settled;
+        if settled {
+            self.settled.add(record);
+        } else {
+            self.probes += 1;
+            known.map.clone_from(&record.map);
+        }
+        known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
+        for i in 0..record.nodes.len() {
+            // The newest probe and nothing before: what came for the first time
+            // has come.
+            let fresh = match settled {
+                true => fresh_rate(record, i),
+                false => record.nodes[i].probe,
+            };
+            known.rates[i] = match (known.rates[i], fresh) {
+                (Some(old), Some(fresh)) if settled => Some(old.blend(&fresh, NEW_WEIGHT)),
+                (old, fresh) => fresh.or(old),
+            };
+        }
+        let rates = &known.rates;
+        let inputs = |alone: &[Option<f64>]| -> Vec<NodeInput> {
+            (record.nodes.iter().enumerate())
+                .map(|(i, x)| NodeInput {
+                    threads: x.threads,
+                    rate: rates[i],
+                    alone_ns: alone[i],
+                    power: x.power,
+                })
+                .collect()
+        };
+        let next = (self.arms).learn(record, rules, &mut known.alone_ns, inputs);
+        match next {
+            arms::Next::Probe => known.plan = None,
+            arms::Next::Plan(new) => {
+                if !known.plan.as_ref().is_some_and(|p| close(p, &new)) {
+                    known.plan = Some(Arc::new(new));
+                }
+            }
+        }
+        known.moving = known.plan.as_ref().is_some_and(|p| self.arms.moves(p));
+    }
+}
+
+fn counted_no_faults(record: &LoopRecord) -> bool {
+    record
+        .decision
+        .as_ref()
+        .is_none_or(|d| d.fault_period_us.is_none())
+}
+
+/// What an execution says about node `i` of several. Times and counters of
+/// coherent nodes: the time over the whole execution, which covers more than
+/// the probe did, and the counters of the probe.
+///
+/// Where remote faults are counted, time and faults come from the same piece of
+/// work. A whole execution's time with the probe's faults would make the fault
+/// period too low once page traffic has ended, and for ever. And what one node
+/// measures alone says nothing about several.
+fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
+    let node = &record.nodes[i];
+    let whole_ns = node.ns_per_iteration.filter(|&t| t > 0.0);
+    let probe = node.probe;
+    let counted = node.faults.or(probe.and_then(|p| p.faults));
+    if record.is_confined() || (counted.is_some() && record.renewals > 0) {
+        return match record.learning {
+            // Not what came of it: in an early execution every page is on its way for
+            // the first time, and that traffic may end.
+            Learning::Probed => probe,
+            _ if record.renewals == 0 => None,
+            _ => record.decision.as_ref().and_then(|d| d.nodes[i].rate),
+        };
+    }
+    let (ns_per_iteration, faults) = match (whole_ns, node.faults, probe) {
+        (Some(ns), Some(faults), _) => (ns, Some(faults)),
+        (_, _, Some(p)) if p.faults.is_some() => (p.ns_per_iteration, p.faults),
+        (whole, _, p) => (whole.or(p.map(|p| p.ns_per_iteration))?, None),
+    };
+    Some(NodeRate {
+        ns_per_iteration,
+        faults,
+        instructions: probe.and_then(|p| p.instructions),
+        cache_misses: probe.and_then(|p| p.cache_misses),
+    })
+}
+
+/// Whether two decisions are the same for all that matters.
+fn close(a: &Decision, b: &Decision) -> bool {
+    let kind = match (&a.choice, &b.choice) {
+        (Choice::Split { .. }, Choice::Split { .. }) => true,
+        (x, y) => x == y,
+    };
+    kind && a.csr.len() == b.csr.len()
+        && a.csr.iter().zip(&*b.csr).all(|(x, y)| match (x, y) {
+            (Some(x), Some(y)) => factor(*x, *y) <= RENEWAL,
+            (x, y) => x.is_some() == y.is_some(),
+        })
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::cache::{Key, ProbeCache};
+
+    fn saved(ns: &[Option<f64>]) -> Saved {
+        let rate = |ns: &Option<f64>| {
+            ns.map(|ns_per_iteration| NodeRate {
+                ns_per_iteration,
+                faults: None,
+                instructions: None,
+                cache_misses: None,
+            })
+        };
+        Saved {
+            rates: ns.iter().map(rate).collect(),
+            alone_ns: vec![None; ns.len()],
+            probes: 1,
+            ..Saved::default()
+        }
+    }
+
+    #[test]
+    fn what_another_process_left_is_a_plan() {
+        let team = Placement::placed(&[0, 1], 2);
+        let rules = Rules::default();
+        let entry = Entry::restored(&saved(&[Some(10.0), Some(30.0)]), &team, &rules);
+        let entry = entry.expect("as many nodes");
+        assert!(entry.is_settled());
+        let plan = entry.known.plan.clone().expect("settled");
+        assert_eq!(plan.shares().collect::<Vec<_>>(), [0.75, 0.25]);
+        assert_eq!(entry.saved(), Some(saved(&[Some(10.0), Some(30.0)])));
+        // What was never measured is probed; of other nodes nothing holds.
+        let entry = Entry::restored(&saved(&[Some(10.0), None]), &team, &rules);
+        assert!(!entry.expect("as many nodes").is_settled());
+        assert!(Entry::restored(&saved(&[Some(10.0)]), &team, &rules).is_none());
+        // A node without threads need not have been measured.
+        let narrow = Placement::placed(&[0, 0], 2);
+        let entry = Entry::restored(&saved(&[Some(10.0), None]), &narrow, &rules);
+        assert!(entry.expect("as many nodes").is_settled());
+        assert_eq!(Entry::default().saved(), None);
+    }
+
+    #[test]
+    fn what_this_process_learned_wins() {
+        let team = Placement::placed(&[0, 1], 2);
+        let key = Key::new(1, 100, &team);
+        let mut cache = ProbeCache::new();
+        let rules = Rules::default();
+        cache.restore(key, &saved(&[Some(10.0), Some(30.0)]), &team, &rules);
+        cache.restore(key, &saved(&[Some(99.0), Some(99.0)]), &team, &rules);
+        let known = cache.known(&key).expect("there");
+        assert_eq!(known.rates[0].map(|r| r.ns_per_iteration), Some(10.0));
+    }
+
+    /// A loop of 10 iterations that thread 0 has run before thread 1 comes.
+    fn one_sided(team: &Placement, span_ns: u64) -> LoopRecord {
+        let tally = crate::record::Tally::new(2);
+        for (tid, iterations) in [(0, 10), (1, 0)] {
+            tally.arrive(tid);
+            tally.add(tid, iterations);
+            tally.leave(tid, 400);
+        }
+        let kind = crate::schedule::Kind::HetProbe { probe: 0.1 };
+        let mut record = LoopRecord::new(kind, 10, team, &tally);
+        record.learning = Learning::Undecided;
+        record.span_ns = span_ns;
+        record
+    }
+
+    /// Probing such a loop costs more than it takes, each time.
+    #[test]
+    fn a_loop_that_is_over_before_others_come_is_brief() {
+        let team = Placement::placed(&[0, 1], 2);
+        let rules = Rules::default();
+        let play = |spans: &[u64]| {
+            let mut entry = Entry::default();
+            for &span in spans {
+                entry.update(&one_sided(&team, span), &rules);
+            }
+            assert!(!entry.is_settled(), "nothing is known of node 1");
+            entry.known.brief
+        };
+        assert!(!play(&[1_000; 3]), "it may have been chance");
+        assert!(play(&[1_000; 20]));
+        // The other node's thread was kept elsewhere for long: that says nothing about the loop.
+        assert!(!play(&[5_000_000; 20]));
+        // And when it comes to be shared, it is no more.
+        let mut entry = Entry::default();
+        for _ in 0..20 {
+            entry.update(&one_sided(&team, 1_000), &rules);
+        }
+        let tally = crate::record::Tally::new(2);
+        for tid in 0..2 {
+            tally.arrive(tid);
+            tally.add(tid, 5);
+            tally.leave(tid, 200);
+        }
+        let kind = crate::schedule::Kind::HetProbe { probe: 0.1 };
+        let mut both = LoopRecord::new(kind, 10, &team, &tally);
+        both.learning = Learning::Probed;
+        both.span_ns = 1_000;
+        entry.update(&both, &rules);
+        assert!(!entry.known.brief && entry.is_settled());
+    }
+}

@@ -1,0 +1,125 @@
+//! What follows from a measurement: a chunk's is watched for change, a probe's is counted until all are in.
+
+use super::state::{lock, Cause, Hands, Share};
+use super::{map, Irregular, Step, Trigger, NO_TRIGGER};
+use crate::primitive::Ordering;
+use crate::probe::Measurement;
+use crate::record::Learning;
+use crate::watch::{self, Faults};
+use std::sync::Arc;
+
+impl Irregular {
+    /// Adds the measurement of a chunk of the running period to the watch of
+    /// its node. What follows from it, if something does.
+    #[inline]
+    pub(super) fn count(
+        &self,
+        node: usize,
+        share: &mut Share,
+        m: &Measurement,
+        start: u64,
+    ) -> Option<Cause> {
+        let expected = share
+            .map
+            .as_ref()
+            .map(|map| map.ns_per_iteration(node, start));
+        let window = share.watch.add(m, expected, &self.settings.sensitivity);
+        if let Trigger::Jump(_) = self.settings.trigger {
+            let jump_at = self.jump_at.load(Ordering::Relaxed);
+            if jump_at != NO_TRIGGER {
+                let before = self.completed.0.fetch_add(m.iterations, Ordering::Relaxed);
+                if before.saturating_add(m.iterations) >= jump_at {
+                    return Some(Cause::Jump);
+                }
+            }
+        }
+        self.judge(node, share, &window?)
+    }
+
+    /// What a full window says.
+    #[cold]
+    fn judge(&self, node: usize, share: &mut Share, window: &watch::Window) -> Option<Cause> {
+        if let Some(factor) = window.factor {
+            self.nodes[node]
+                .factor
+                .0
+                .store(factor.to_bits(), Ordering::Relaxed);
+        }
+        match window.faults(share.fault_threshold_us, share.alone) {
+            Faults::AsBefore => {}
+            // Where one node works, its own pages are at hand: that tells
+            // nothing about several. That its faults *end* does.
+            Faults::Few if !share.armed => return None,
+            Faults::TooMany if share.alone => {
+                share.bad = share.bad.saturating_add(1);
+                share.armed |= share.bad >= share.fault_patience;
+                share.strikes = 0;
+                return None;
+            }
+            changed => {
+                share.strikes += 1;
+                let cause = match changed {
+                    Faults::TooMany => Cause::TooManyFaults,
+                    _ => Cause::FewFaults,
+                };
+                return (share.strikes >= share.fault_patience).then_some(cause);
+            }
+        }
+        let factors = self
+            .nodes
+            .iter()
+            .map(|n| f64::from_bits(n.factor.0.load(Ordering::Relaxed)))
+            .filter(|f| !f.is_nan());
+        let changed = self.settings.trigger == Trigger::Change
+            && watch::spread(factors) > self.settings.sensitivity.spread;
+        share.strikes = if changed { share.strikes + 1 } else { 0 };
+        (share.strikes >= share.patience).then_some(Cause::Change)
+    }
+
+    /// A probe came back.
+    #[cold]
+    pub(super) fn report(&self, tid: usize, hands: &mut Hands, m: &Measurement) -> Step {
+        let mut guard = lock(&self.center.0);
+        let c = &mut *guard;
+        if c.probing && c.period == hands.period {
+            let node = self.team.node_of(tid);
+            c.outstanding -= 1;
+            c.returned[node] += 1;
+            c.totals[node].add(m);
+            for (start, m) in hands.samples.drain(..) {
+                c.samples[node][map::stratum(&c.starts, start)].add(&m);
+            }
+            let complete = c.outstanding == 0
+                && (0..self.nodes.len()).all(|i| c.returned[i] > 0 || !self.expected(c, i));
+            if complete {
+                let inputs = self.inputs(c);
+                c.learning = Learning::Probed;
+                let map = self.costs(c).map(Arc::new);
+                if c.decision.is_none() {
+                    c.map.clone_from(&map);
+                }
+                // Probes that nobody came for lie between the strata.
+                if c.own.iter().any(|r| !r.is_empty()) {
+                    let mut loose = core::mem::take(&mut c.loose);
+                    for stratum in &mut c.strata {
+                        stratum.drain_to(&mut loose);
+                    }
+                    loose.extend(c.own.drain(..).filter(|r| !r.is_empty()));
+                    c.queue.gather(&mut loose);
+                    c.loose = loose;
+                }
+                for stratum in &mut c.strata {
+                    c.queue.append(stratum);
+                }
+                let decision = self.decide(&inputs, false);
+                self.carry_out(c, decision.into(), map);
+            }
+        }
+        if c.probing && c.outstanding == 0 {
+            // Nobody probes any more, and some node has not come: who waited goes on.
+            self.tell();
+        }
+        hands.samples.clear();
+        self.take_cold(c, tid, hands)
+    }
+}

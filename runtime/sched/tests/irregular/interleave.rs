@@ -1,0 +1,252 @@
+//! Every iteration exactly once under any interleaving, and nobody waits for a thread that has not come.
+//!
+//! The driver plays all threads of a team on one: a seed decides whose call is next.
+
+use hetmp_sched::cache::Known;
+use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
+use hetmp_sched::irregular::{Irregular, Settings, Step, Trigger};
+use hetmp_sched::placement::{NodeShape, Placement};
+use hetmp_sched::probe::{Counters, Measurement, NodeRate};
+use hetmp_sched::ranges::Range;
+use hetmp_sched::watch::Sensitivity;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A small generator, so that a failing case is one number.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum At {
+    Outside(u64),
+    Running(Range),
+    Waiting(u64),
+    Left,
+}
+
+/// What happened in a loop.
+struct Played {
+    ranges: Vec<Range>,
+    /// Waits that ended because of news.
+    woken: u32,
+}
+
+/// Plays a whole loop. Threads in `never` stay away, the others arrive after
+/// a random number of steps; those in `vanish` do not come back from some
+/// chunk, as after a cancellation.
+fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut Chance) -> Played {
+    let horizon = [1, 8, 60, 400][chance.below(4) as usize];
+    let mut at: Vec<At> = (0..threads)
+        .map(|t| match never >> (t % 64) & 1 {
+            1 => At::Left,
+            _ => At::Outside(chance.below(horizon)),
+        })
+        .collect();
+    let mut out = Played {
+        ranges: Vec::new(),
+        woken: 0,
+    };
+    let mut gone = false;
+    let mut step = 0;
+    while at.iter().any(|a| *a != At::Left) {
+        step += 1;
+        assert!(step < 3_000_000, "the loop does not end");
+        let t = chance.below(threads as u64) as usize;
+        let answer = match at[t] {
+            At::Left => continue,
+            At::Outside(when) if when > step => continue,
+            At::Outside(_) => state.first(t),
+            At::Waiting(ticket) if state.changed(ticket) => {
+                out.woken += 1;
+                state.next(t, None)
+            }
+            At::Waiting(_) => {
+                // Only a thread that runs, or is about to, may be waited for.
+                let busy = at.iter().any(|a| match a {
+                    At::Running(_) => true,
+                    At::Waiting(ticket) => state.changed(*ticket),
+                    _ => false,
+                });
+                // Or, for the driver's patience, one that faults have chosen.
+                let confined = state.record().is_confined();
+                assert!(
+                    busy || gone || confined,
+                    "threads wait for one that is not there"
+                );
+                if chance.below(1000) > 0 && busy {
+                    continue;
+                }
+                state.lose_patience(t);
+                state.next(t, None)
+            }
+            At::Running(_) if vanish >> (t % 64) & 1 == 1 && chance.below(20) == 0 => {
+                at[t] = At::Left;
+                gone = true;
+                continue;
+            }
+            At::Running(r) => {
+                let m = Measurement {
+                    elapsed_ns: chance.below(100_000),
+                    iterations: r.len(),
+                    faults: (chance.below(3) == 0).then(|| chance.below(9)),
+                    counters: (chance.below(2) == 0).then(|| Counters {
+                        instructions: 1 + chance.below(1000),
+                        cache_misses: chance.below(20),
+                    }),
+                };
+                state.next(t, (chance.below(50) > 0).then_some(m))
+            }
+        };
+        let _ = state.must_wake();
+        at[t] = match answer {
+            Step::Done => At::Left,
+            Step::Wait(ticket) => At::Waiting(ticket),
+            Step::Run { range, .. } => {
+                assert!(!range.is_empty());
+                out.ranges.push(range);
+                At::Running(range)
+            }
+        };
+    }
+    out.ranges.sort_by_key(|r| r.start);
+    out
+}
+
+fn check_tiles(got: &[Range], n: u64) {
+    let mut at = 0;
+    for r in got {
+        assert_eq!(r.start, at, "lost or repeated near {at} of {n}: {got:?}");
+        at = r.end;
+    }
+    assert_eq!(at, n, "lost at the end of {n}");
+}
+
+fn iterations() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        Just(0u64),
+        1u64..12,
+        1u64..2000,
+        2000u64..100_000,
+        Just(1u64 << 33),
+        (u64::MAX - 20)..=u64::MAX
+    ]
+}
+
+fn team() -> impl Strategy<Value = Arc<Placement>> {
+    prop_oneof![
+        prop::collection::vec(0u32..4, 1..9).prop_map(|c| {
+            let shapes: Vec<NodeShape> =
+                c.into_iter().map(|threads| NodeShape { threads }).collect();
+            Placement::contiguous(&shapes)
+        }),
+        prop::collection::vec(0u32..3, 1..9).prop_map(|on| Placement::placed(&on, 3)),
+    ]
+    .prop_filter("a team has threads", |t| t.threads() > 0)
+    .prop_map(Arc::new)
+}
+
+fn settings(chance: &mut Chance) -> Settings {
+    Settings {
+        probe: [0.001, 0.1, 0.5, 1.0][chance.below(4) as usize],
+        rules: Rules {
+            link: (chance.below(2) == 0).then(|| Link {
+                fault_period_us: chance.below(200) as f64,
+                fault_us: (chance.below(2) == 0).then(|| chance.below(50) as f64),
+                region_us: (chance.below(2) == 0).then(|| chance.below(3000) as f64),
+            }),
+            origin: chance.below(9) as usize,
+            ..Rules::default()
+        },
+        chunk_ns: [0.0, 0.0, 10_000.0][chance.below(3) as usize],
+        trigger: match chance.below(4) {
+            0 => Trigger::Change,
+            1 => Trigger::Faults,
+            2 => Trigger::Jump(0.1),
+            _ => Trigger::Jump([0.02, 0.5, 1.0][chance.below(3) as usize]),
+        },
+        sensitivity: Sensitivity {
+            chunks: 1 + chance.below(4) as u32,
+            window_ns: 1000,
+            windows: 1,
+            ..Sensitivity::default()
+        },
+    }
+}
+
+fn known(team: &Placement, rules: &Rules, chance: &mut Chance) -> Option<Arc<Known>> {
+    let inputs: Vec<NodeInput> = team
+        .nodes()
+        .iter()
+        .map(|s| NodeInput {
+            threads: s.threads,
+            rate: (chance.below(8) > 0).then(|| NodeRate {
+                ns_per_iteration: 1.0 + chance.below(1000) as f64,
+                faults: (chance.below(2) == 0).then(|| chance.below(100) as f64 / 1e4),
+                instructions: (chance.below(2) == 0).then_some(50.0),
+                cache_misses: (chance.below(2) == 0).then(|| chance.below(9) as f64 / 30.0),
+            }),
+            alone_ns: (chance.below(2) == 0).then(|| 1.0 + chance.below(100) as f64),
+            ..NodeInput::default()
+        })
+        .collect();
+    (chance.below(3) > 0).then(|| {
+        Arc::new(Known {
+            rates: inputs.iter().map(|i| i.rate).collect(),
+            alone_ns: inputs.iter().map(|i| i.alone_ns).collect(),
+            plan: (chance.below(3) > 0).then(|| Arc::new(decide(&inputs, rules))),
+            map: None,
+            turned_down: 0,
+            fixed: false,
+            brief: false,
+            moving: false,
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn exactly_once(n in iterations(), team in team(), never: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let threads = team.threads();
+        let never = match chance.below(2) {
+            0 => 0,
+            _ => never & !(1 << chance.below(threads.min(64) as u64)),
+        };
+        let settings = settings(&mut chance);
+        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        for n in [n, n / 3, n / 7] {
+            state.restart(n, known(&team, &settings.rules, &mut chance));
+            check_tiles(&play(&state, threads, never, 0, &mut chance).ranges, n);
+            let record = state.record();
+            prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
+            prop_assert!(!record.reason().is_empty());
+            prop_assert_eq!(state.handed_out(), n);
+        }
+    }
+
+    /// A cancelled loop: threads that never come back are not waited for (but
+    /// by those that wait at all, which the driver ends), nothing runs twice,
+    /// and the state is good for the next loop.
+    #[test]
+    fn threads_that_vanish(n in iterations(), team in team(), vanish: u64, seed: u64) {
+        let mut chance = Chance(seed);
+        let threads = team.threads();
+        let settings = settings(&mut chance);
+        let mut state = Irregular::new(n, Arc::clone(&team), settings, known(&team, &settings.rules, &mut chance));
+        let played = play(&state, threads, 0, vanish, &mut chance);
+        prop_assert!(played.ranges.windows(2).all(|w| w[0].end <= w[1].start));
+        state.restart(n / 2, known(&team, &settings.rules, &mut chance));
+        check_tiles(&play(&state, threads, 0, 0, &mut chance).ranges, n / 2);
+    }
+}

@@ -1,0 +1,5 @@
+//! HetProbe-I.
+#![cfg(not(loom))]
+
+mod interleave;
+mod worth;
