@@ -43,7 +43,7 @@ unsafe fn put<T>(at: *mut T, value: Result<T>) -> Result<()> {
     if at.is_null() {
         return Err(null("result"));
     }
-    // SAFETY: valid by the caller's promise, and not null.
+    // SAFETY: not null, hence a variable of the program (`goal.h` asks for one).
     unsafe { *at = value? };
     Ok(())
 }
@@ -56,7 +56,7 @@ unsafe fn make(at: *mut Key, make: impl FnOnce() -> Result<Key>) -> c_int {
     if at.is_null() {
         return code(Err(null("handle")));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, hence the program's variable for the handle (`goal.h` asks for one).
     code(unsafe { put(at, make()) })
 }
 
@@ -68,7 +68,7 @@ unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
     if at.is_null() {
         return code(Err(null("handle")));
     }
-    // SAFETY: valid by the caller's promise, and not null.
+    // SAFETY: not null, hence the program's variable that holds the handle (`goal.h` asks for one).
     let key = unsafe { core::mem::take(&mut *at) };
     code(free(key))
 }
@@ -80,7 +80,7 @@ unsafe fn free(at: *mut Key, free: impl FnOnce(Key) -> Result<()>) -> c_int {
 unsafe fn add(graph: Key, work: Result<Work>, op: *mut c_int) -> c_int {
     code(work.and_then(|work| api::add(graph, work)).map(|number| {
         if !op.is_null() {
-            // SAFETY: valid by the caller's promise.
+            // SAFETY: not null, hence a variable of the program (`goal.h` asks for one).
             unsafe { *op = number };
         }
     }))
@@ -171,7 +171,7 @@ unsafe fn pieces(pieces: *const Piece, n: c_int) -> Result<Vec<Buffer>> {
     if pieces.is_null() {
         return Err(null("pieces"));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, hence the program's array of `n` pieces (`goal.h` asks for that many).
     let pieces = unsafe { core::slice::from_raw_parts(pieces, n) };
     pieces
         .iter()
@@ -612,7 +612,7 @@ unsafe fn ranks(list: *const c_int, n: c_int) -> Result<Box<[u32]>> {
     if list.is_null() {
         return Err(null("neighbours"));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, hence the program's array of `n` ranks (`goal.h` asks for that many).
     let list = unsafe { core::slice::from_raw_parts(list, n) };
     list.iter().map(|r| rank(*r)).collect()
 }
@@ -655,8 +655,8 @@ macro_rules! neighbours {
             bytes: usize,
             handle: *mut Key,
         ) -> c_int {
-            // SAFETY: as for the blocking form; the program keeps the buffers until the run has ended, and passes null or
-            // a handle.
+            // SAFETY: the program passes lists of `n_sources` and `n_destinations` ranks, null or a variable for the
+            // handle, and keeps the buffers until the run has ended.
             unsafe {
                 make(handle, || {
                     let what = Collective::$what {

@@ -40,7 +40,8 @@ extern "C" fn at_load(_count: c_int, arguments: *const *const c_char) {
     if !unsafe { libc::getenv(c"OMP_DISPLAY_ENV".as_ptr()) }.is_null() {
         hetmp_omp::init::once();
     }
-    // SAFETY: as above; the value is a C string, and the loader passes the program's arguments to constructors.
+    // SAFETY: nobody changes the environment while constructors run, for the reasons given at the call of `getenv` before
+    // this one. The value is a C string, and the loader passes the program's arguments to constructors.
     unsafe {
         let nodes = libc::getenv(c"HETMP_NODES".as_ptr());
         if !nodes.is_null() && libc::strncmp(nodes, c"dsm:".as_ptr(), 4) == 0 {

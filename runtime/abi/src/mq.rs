@@ -25,7 +25,7 @@ const _: () = assert!(size_of::<ThreadId>() == 16 && align_of::<ThreadId>() == 8
 /// place that a program passes for an answer is a variable of its own.
 #[inline(always)]
 unsafe fn place<'a, T>(p: *mut T) -> Option<&'a mut T> {
-    // SAFETY: this function's contract.
+    // SAFETY: null, or the program's own variable for an answer, as `hetmp/mq.h` asks.
     unsafe { p.as_mut() }
 }
 

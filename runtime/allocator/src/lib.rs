@@ -81,7 +81,8 @@ impl List {
     /// # Safety
     /// The block is nobody's, and large enough for [`Free`], which every class is.
     unsafe fn push(&mut self, block: *mut Free) {
-        // SAFETY: this function's contract.
+        // SAFETY: the pusher owns the block: `put` got it back, `refill` cut it from new pages, and between a shard and
+        // the depot blocks move under the lock. Every class has room for a `Free`.
         unsafe { (*block).next = self.head };
         self.head = block;
         self.len += 1;
@@ -298,7 +299,7 @@ impl Allocator {
     unsafe fn put(&self, at: *mut u8, class: Class) {
         let block: *mut Free = at.cast();
         if class.bytes() > SHARDED {
-            // SAFETY: this function's contract.
+            // SAFETY: `dealloc` and `realloc` pass a block of this allocator and class, which its owner has given up.
             unsafe { self.put_large(block, class) };
             return;
         }
@@ -308,7 +309,7 @@ impl Allocator {
                 let shard = &self.shards[(own + i) % SHARDS];
                 let done = shard.0.with(|lists| {
                     let list = &mut lists[class.index()];
-                    // SAFETY: this function's contract.
+                    // SAFETY: `dealloc` and `realloc` pass a block of this class, which its owner has given up.
                     unsafe { list.push(block) };
                     if list.len > 2 * batch(class) {
                         self.hand_over(list, class);
@@ -470,13 +471,14 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: `GlobalAlloc`'s contract, which the compiler's and the library's code keeps: a block of `alloc` with
             // this layout, which nobody uses any more.
             Some(class) => unsafe { self.put(at, class) },
-            // SAFETY: the same contract: a mapping that `alloc` made for this layout.
+            // SAFETY: `GlobalAlloc`'s contract: `alloc` made this mapping for this layout, and nobody uses it any more.
             None => unsafe { pages::unmap(at, layout.size()) },
         }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: `GlobalAlloc`'s contract is the same for both.
+        // SAFETY: `GlobalAlloc` asks for a layout that is not empty, here as in `alloc`; whoever calls `alloc_zeroed`
+        // upholds that.
         let at = unsafe { self.alloc(layout) };
         // The kernel's pages are zero.
         let is_new = self.is_own() && Class::of(layout).is_none();

@@ -71,7 +71,7 @@ pub(super) fn map(len: usize, align: usize) -> *mut u8 {
 #[cold]
 pub(super) unsafe fn unmap(at: *mut u8, len: usize) {
     if len > 0 {
-        // SAFETY: this function's contract.
+        // SAFETY: the pages are whole pages of a mapping of `map`, which the allocator gives up with this call.
         unsafe {
             call(
                 libc::SYS_munmap,
@@ -93,7 +93,7 @@ pub(super) unsafe fn remap(at: *mut u8, len: usize, new: usize) -> *mut u8 {
     };
     let may = libc::MREMAP_MAYMOVE as usize;
     let a = [at as usize, len.next_multiple_of(PAGE), new, may];
-    // SAFETY: this function's contract.
+    // SAFETY: the mapping is one of `map`; `realloc`, whose block it is, goes on with the address that is returned.
     match unsafe { call(libc::SYS_mremap, a, 0) } {
         -1 => null_mut(),
         at => core::ptr::with_exposed_provenance_mut(at as usize),

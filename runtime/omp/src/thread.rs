@@ -166,7 +166,8 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn try_current() -> Option<&'static Thread> {
         let p: *const Thread = tls::get().cast();
-        // SAFETY: as in `current`.
+        // SAFETY: the word holds null or the thread's own record, which lives until the thread has ended; the
+        // reference does not leave the thread (`Thread` is not Send).
         unsafe { p.as_ref() }
     }
 
@@ -221,7 +222,8 @@ impl Thread {
     /// The thread's part of its team.
     #[inline(always)]
     pub(crate) fn member(&self) -> &Member {
-        // SAFETY: as for `team`; members live as long as their team.
+        // SAFETY: set together with `team`, to a member of that team; members live as long as their team, and a team
+        // until the context has left it.
         unsafe { &*self.ctx.member.get() }
     }
 

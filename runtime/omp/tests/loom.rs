@@ -43,7 +43,7 @@ impl Pastime for Idle {
 struct Data(UnsafeCell<u32>);
 // SAFETY: loom's cell finds unordered accesses; that is what is tested.
 unsafe impl Sync for Data {}
-// SAFETY: as above.
+// SAFETY: loom's cell finds accesses of two threads that are not ordered; that is what is tested.
 unsafe impl Send for Data {}
 
 impl Data {

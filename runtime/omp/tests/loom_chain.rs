@@ -45,7 +45,7 @@ impl Node for Plain {
 struct Team<const B: usize>(Chain<Plain, B>);
 // SAFETY: what the chain is for; its exclusive functions are called outside the threads.
 unsafe impl<const B: usize> Sync for Team<B> {}
-// SAFETY: as above.
+// SAFETY: the exclusive functions of the chain are called outside the threads, by whoever holds the team then.
 unsafe impl<const B: usize> Send for Team<B> {}
 
 struct Start<const B: usize>(Pos<Plain, B>);

@@ -18,7 +18,7 @@ entries! {
 
     /// The same for `unsigned long long`.
     fn GOMP_doacross_ull_post(at: *const u64) {
-        // SAFETY: as in GOMP_doacross_post.
+        // SAFETY: the compiled code passes an array of one number for each nested loop.
         doacross::post(Thread::current(), |i| unsafe { *at.add(i) });
     }
 }

@@ -128,7 +128,7 @@ pub(super) unsafe fn register(th: &Thread, data: *mut usize) {
 /// # Safety
 /// Compiled code's descriptor.
 pub(super) unsafe fn register_none(data: *mut usize) {
-    // SAFETY: this function's contract.
+    // SAFETY: `data` is compiled code's descriptor, which has this word.
     unsafe { *data.add(MEMORY) = 0 };
 }
 
@@ -229,7 +229,7 @@ pub(super) unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
 /// Compiled code's descriptor.
 pub(super) unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
     let group = group::of_region();
-    // SAFETY: this function's contract.
+    // SAFETY: `data` is compiled code's descriptor; there is no description around the first one of a region.
     unsafe { link(data, null_mut(), null_mut(), nthreads) };
     group.describe(data);
     group

@@ -38,7 +38,7 @@ entries! {
         dst: *mut c_void, src: *const c_void, length: size_t, dst_offset: size_t,
         src_offset: size_t, dst_device: c_int, src_device: c_int,
     ) -> c_int {
-        // SAFETY: the program promises so many bytes at both places.
+        // SAFETY: the specification has the program pass addresses of `length` bytes behind both offsets (5.1, 3.8.5).
         unsafe { copy(dst, src, length, dst_offset, src_offset, dst_device, src_device) }
     }
 

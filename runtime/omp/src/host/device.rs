@@ -260,8 +260,8 @@ impl Packed {
         if block.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: everything written lies within `layout`, by the sums above; what is copied is
-        // valid by the caller's promise.
+        // SAFETY: everything written lies within `layout`, by the sums above; what is copied
+        // lies at addresses that compiled code passed for items of these sizes.
         unsafe {
             block.cast::<Head>().write(Head {
                 f: target.f,

@@ -44,7 +44,8 @@ impl Drop for Copy {
         if !self.own {
             return;
         }
-        // SAFETY: the promise made to `register`; the memory was allocated with this layout.
+        // SAFETY: compiled code registered the function with the variable that this is a copy of; the memory was
+        // allocated with this layout.
         unsafe {
             match self.kind {
                 Some(Kind::Object {

@@ -88,7 +88,7 @@ unsafe fn make(th: &Thread, address: *mut c_void, size: usize) -> Copy {
             "out of memory for a threadprivate variable of {size} bytes"
         ));
     }
-    // SAFETY: the promise made to `register`: the functions fit a variable of this size.
+    // SAFETY: compiled code registered the functions with the variable, whose size this is.
     unsafe {
         match kind {
             Some(Kind::Object {

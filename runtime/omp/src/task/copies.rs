@@ -106,7 +106,7 @@ impl Reductions {
             ));
         }
         if let Some(init) = v.init {
-            // SAFETY: the promise made to `attach`: the program's function for a copy of this size.
+            // SAFETY: compiled code made the function for copies of this size, and handed both over in one descriptor.
             unsafe { init(copy.cast(), v.original) };
         }
         slot.store(copy, Ordering::Release);
@@ -124,8 +124,8 @@ impl Reductions {
                 if copy.is_null() {
                     continue;
                 }
-                // SAFETY: the promise made to `attach`; all tasks that used the copy have ended, and
-                // the layout is that of its allocation.
+                // SAFETY: compiled code made the functions for copies of this size. All tasks that used the copy have
+                // ended, and the layout is that of its allocation.
                 unsafe {
                     (v.combine)(v.shared, copy.cast());
                     if let Some(fini) = v.fini {

@@ -119,7 +119,7 @@ impl<T: Record> Recycler<T> {
         if magazine.is_null() {
             magazine = T::depot().take()?;
         }
-        // SAFETY: as in `take`.
+        // SAFETY: the magazine is this thread's spare one or came whole from the depot; its records are free, hence live.
         self.loaded.set(unsafe { (*magazine).next().get() });
         self.count.set(ROUNDS - 1);
         Some(magazine)

@@ -124,7 +124,7 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     if cancelled(th) {
         if let Some(event) = new.event {
             // The program may fulfill it nevertheless.
-            // SAFETY: see `NewTask::event`.
+            // SAFETY: compiled code passes the address of the variable in its `detach` clause, in its own frame.
             unsafe { event.write_unaligned(Handle::DISCARDED.to_program()) };
         }
         return;
@@ -335,7 +335,7 @@ unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>, crow
     }
     if let Some(event) = new.event {
         flags |= DETACHED;
-        // SAFETY: see `NewTask::event`.
+        // SAFETY: compiled code passes the address of the variable in its `detach` clause, in its own frame.
         unsafe { publish_event(t, event, new.data) };
     }
     if let Some(copier) = new.copy {
@@ -428,7 +428,7 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     if !skip {
         if let Some(f) = task.f.get() {
             th.enter_program(Reason::Tasks);
-            // SAFETY: the promise made when the task was created.
+            // SAFETY: compiled code made the function for this data (`create`, `submit`), and a task runs once.
             unsafe { f(task.data.get()) };
             th.leave_program(Reason::Tasks);
         }

@@ -155,7 +155,8 @@ impl Pool {
     /// Ends the workers and waits until they are gone.
     pub(crate) fn shut_down(mut self: Box<Self>) {
         for &slot in &self.workers {
-            // SAFETY: as in `start`.
+            // SAFETY: slots live until their worker was joined, below, and the worker waits: its last region was
+            // joined before the pool could end.
             unsafe {
                 (*slot).exit.store(true, Ordering::Relaxed);
                 let sent = &mut *(*slot).sent.get();

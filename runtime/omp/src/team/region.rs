@@ -339,7 +339,7 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     team.members[0].implicit.set_group(region.group);
     th.depth.set(th.depth.get() + 1);
     th.begin_part(1);
-    // SAFETY: the caller of `of_one` makes the promise that `fork` asks for.
+    // SAFETY: compiled code made the function for all threads of a region, and a team of one is one of them.
     unsafe { (region.entry)(region.data) };
     join(th);
 }

@@ -36,7 +36,8 @@ unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
         shown::display_affinity(b"");
     }
     th.begin_part(call.nthreads);
-    // SAFETY: the promise made to `fork`.
+    // SAFETY: compiled code made the function for all threads of the region, with this data; the primary thread keeps
+    // the data until the join.
     unsafe { (call.entry)(call.data) };
     th.leave_program(Reason::Join);
     if team.tasks.active() {

@@ -337,7 +337,8 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
     /// Forgets where the threads were: they may have been at different nodes when the region was
     /// cancelled. Only while no other thread is in the team.
     pub(crate) fn restart(&self) {
-        // SAFETY: as in `lighten`.
+        // SAFETY: no other thread is in the team, so neither list is in use: a region is restarted by its primary
+        // thread, after the join.
         unsafe {
             let free = &mut *self.free.get();
             free.clear();

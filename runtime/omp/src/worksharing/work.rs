@@ -165,7 +165,7 @@ impl Node for Work {
 impl Work {
     #[cold]
     fn clean_heap(&self) {
-        // SAFETY: as in `clean`.
+        // SAFETY: `clean` calls this, and the chain and the claimer call `clean` while the node is theirs alone.
         unsafe {
             *self.shared.get() = None;
             *self.doacross.get() = None;
