@@ -317,7 +317,7 @@ unsafe extern "C" fn GOAL_Sendv(
     tag: c_int,
     op: *mut c_int,
 ) -> c_int {
-    // SAFETY: the program passes null or so many pieces, and null or an operation's place.
+    // SAFETY: the program passes null or `n` pieces, and null or a variable for the operation's number.
     unsafe { add(graph, send(to, tag, pieces(list, n)), op) }
 }
 
@@ -331,7 +331,7 @@ unsafe extern "C" fn GOAL_Recvv(
     tag: c_int,
     op: *mut c_int,
 ) -> c_int {
-    // SAFETY: the program passes null or so many pieces, and null or an operation's place.
+    // SAFETY: the program passes null or `n` pieces, and null or a variable for the operation's number.
     unsafe { add(graph, recv(from, tag, pieces(list, n)), op) }
 }
 
@@ -422,7 +422,7 @@ unsafe extern "C" fn GOAL_Load(bytes: *const c_void, n: usize, schedule: *mut Ke
         if bytes.is_null() {
             return Err(null("bytes"));
         }
-        // SAFETY: the program passes so many bytes.
+        // SAFETY: the program passes `n` bytes.
         api::load(unsafe { core::slice::from_raw_parts(bytes.cast(), n) })
     };
     // SAFETY: the program passes null or a handle.
@@ -461,7 +461,7 @@ unsafe extern "C" fn GOAL_Run_bound(
         }
         let mut bound = Vec::new();
         for i in 0..count {
-            // SAFETY: the program passes so many addresses and lengths.
+            // SAFETY: the program passes as many addresses and lengths as it says.
             let (start, bytes) = unsafe { (*segments.add(i), *bytes.add(i)) };
             if start.is_null() && bytes > 0 {
                 return Err(null("segment"));

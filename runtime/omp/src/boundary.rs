@@ -1,9 +1,9 @@
 //! The boundary between the program's code and the runtime's.
 //!
 //! A thread that stops running the program's code calls [`Thread::leave_program`], and
-//! [`Thread::enter_program`] before it goes on, with the same reason. Whoever wants to know what threads do
-//! hangs here: emulated slowness (waiting is not work, and takes the same time on a slow core), whether
-//! threads take equally long, traces, and, in time, tools and memory across processes. Where nobody does, each call is a test or two.
+//! [`Thread::enter_program`] with the same reason before it goes on. Everything that follows what threads do is
+//! called from here: emulated slowness (waiting is not work, and takes the same time on a slow core), whether
+//! threads take equally long, traces, and, in time, tools. Where none of these is on, each call is a test or two.
 //!
 //! Short calls that never wait (a chunk of a dynamic loop, a free lock) do not cross the boundary.
 
@@ -14,21 +14,21 @@ use hetmp_core::trace::{self, Kind as Traced};
 /// Why a thread is in the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// It opens a region. It comes back by [`Thread::begin_part`].
+    /// The thread opens a region. [`Thread::begin_part`] is the way back.
     Fork,
-    /// It has done its part of a region, and waits for the others'.
+    /// The thread has done its part of a region, and waits for the other threads.
     Join,
-    /// It is at a barrier.
+    /// The thread is at a barrier.
     Barrier,
-    /// It waits for a lock.
+    /// The thread waits for a lock.
     Lock,
-    /// It waits for its turn, or for a post of an earlier iteration.
+    /// The thread waits for its turn in an `ordered` loop, or for the post of an earlier iteration (doacross).
     Order,
-    /// It waits for tasks, or runs others meanwhile.
+    /// The thread waits for tasks, and may run other tasks meanwhile.
     Tasks,
-    /// It asks a schedule that knows of nodes for iterations.
+    /// The thread asks a schedule that knows of nodes for iterations.
     Pieces,
-    /// It goes from one virtual thread to another.
+    /// The thread goes from one virtual thread to another.
     Switch,
     /// The program tells which kernel it runs.
     Told,
@@ -50,7 +50,7 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn enter_program(&self, why: Reason) {
         match why {
-            // With all that is open inside of it.
+            // Closes the join, too, and whatever else is open inside the region.
             Reason::Join => trace::close(Traced::Region),
             Reason::Barrier => trace::close(Traced::Barrier),
             _ => {}
@@ -84,7 +84,8 @@ impl Thread {
         }
     }
 
-    /// The thread is inside the loop whose key is `key`, or in none (0). While it is in the runtime.
+    /// Notes that the thread is inside the loop with this `key`, or inside none (0). To be called between
+    /// [`leave_program`](Self::leave_program) and [`enter_program`](Self::enter_program).
     #[inline(always)]
     pub(crate) fn is_in_loop(&self, key: usize) {
         if self.slow.is_slowed() {

@@ -31,7 +31,10 @@ use hetmp_core::tls;
 /// worksharing construct.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Number in the team, 0 for the primary thread.
+    /// Number in the team, 0 for the primary thread: what the program is told. In a team of this process that is also
+    /// the thread's *seat*, the index of its member, deque and place in schedules. Where a region's threads are in
+    /// several processes the two differ ([`crate::across`]): `member` is then the seat, and constructs that go by
+    /// seats do not cross.
     pub(crate) tid: Cell<u32>,
     /// Size of the team; a copy of what the team says, for the hot queries.
     pub(crate) nthreads: Cell<u32>,
@@ -134,10 +137,10 @@ pub struct Thread {
     pub(crate) privates: Copies,
     /// Pieces of settled loops.
     pub(crate) settled: RefCell<Settled>,
-    /// What this thread does where its virtual threads wait, if it runs some. Set while it does, to
-    /// something that lives until it is cleared.
+    /// How this thread suspends its virtual threads where they wait; `None` where the thread runs none. Set by
+    /// `VirtualTeam` to a runner of the team, and cleared before the region ends, which the team outlives.
     pub(crate) runner: Cell<Option<NonNull<dyn Suspend>>>,
-    /// Regions that this thread opens as ordinary teams without asking.
+    /// Regions that this thread opens without asking what is known of them.
     pub(crate) unasked: Unasked,
     /// The team of virtual threads for regions that this thread opens: a `VirtualTeam`.
     pub(crate) virtual_team: RefCell<Option<Box<dyn Any>>>,
@@ -269,7 +272,7 @@ impl Thread {
         c.singles.set(0);
     }
 
-    /// Does the thread run virtual ones?
+    /// Does the thread run virtual threads?
     #[inline(always)]
     pub(crate) fn is_runner(&self) -> bool {
         self.runner.get().is_some()
@@ -277,7 +280,7 @@ impl Thread {
 
     #[inline(always)]
     fn suspends(&self) -> Option<&dyn Suspend> {
-        // SAFETY: the field says that what it holds is alive.
+        // SAFETY: `VirtualTeam` sets the field to a runner of its own and clears it before the team can go.
         self.runner.get().map(|p| unsafe { p.as_ref() })
     }
 

@@ -18,21 +18,21 @@ const RUNS: u32 = 22;
 const ENOUGH_NS: f64 = 30_000.0;
 /// ...but no more than this.
 const MOST_RUNS: u32 = 44;
-/// After so many executions each way, one thread that takes `HOPELESS` times as long is given up.
+/// Executions each way after which a team of one is given up if it takes `HOPELESS` times as long.
 const FEW: u32 = 3;
 const HOPELESS: f64 = 2.0;
-/// After so many, one that takes longer at all.
+/// Executions each way after which a team of one is given up if it takes longer at all.
 const SOME: u32 = 8;
-/// An execution that takes so many nanoseconds was interrupted, or is of another size than the region
+/// Nanoseconds. An execution that takes this long was interrupted, or is of another size than the region
 /// usually has.
 const INTERRUPTED_NS: f64 = 5.0 * SHORT_NS;
 /// One thread must be better by this factor.
 const MARGIN: f64 = 1.08;
 /// An execution is too long if it takes this many times as long as the longest of the comparison, and
-/// at least so many nanoseconds.
+/// at least this number of nanoseconds.
 const FAR: f64 = 3.0;
 const LEAST_LONG_NS: f64 = 1_500.0;
-/// Two that are too long within about so many executions are a reason to compare anew.
+/// Executions. Two that take too long within about this number are a reason to compare anew.
 const MEMORY: f64 = 64.0;
 
 /// Times of one way, added up.
@@ -84,14 +84,14 @@ impl Comparison {
         }
     }
 
-    /// Is a region that takes so many nanoseconds short enough?
+    /// Is a region that usually takes `usual_ns` nanoseconds short enough for a team of one?
     #[must_use]
     pub(crate) fn is_for(usual_ns: f64) -> bool {
         usual_ns <= SHORT_NS
     }
 
-    /// Does an execution of so many nanoseconds say something about short ones? To ask the system whether
-    /// each was disturbed would take longer than they do.
+    /// Does an execution of `ns` nanoseconds say something about short regions? To ask the system whether each
+    /// execution was disturbed would take longer than the execution.
     #[must_use]
     pub(crate) fn counts(ns: f64) -> bool {
         ns <= INTERRUPTED_NS

@@ -35,7 +35,7 @@ const PROBINGS: u32 = 2;
 const FAR_BETTER: f64 = 0.7;
 /// A loop at home is harmed when this part of its time goes into faults...
 const HARMED: f64 = 0.2;
-/// ...in so many executions in a row; the first brings its pages back.
+/// ...in this number of executions in a row; the first brings its pages back.
 const HARMED_IN_A_ROW: u32 = 2;
 /// A loop that is away does not rest when this part of its time goes into faults.
 const RESTLESS: f64 = 0.3;

@@ -110,7 +110,7 @@ impl CrossDynamic {
         Some(r)
     }
 
-    /// The same where every thread's iterations must ascend: a chunk that begins
+    /// [`next`](Self::next) where every thread's iterations must ascend: a chunk that begins
     /// at iteration `after` or later, which is the end of the thread's last
     /// chunk (0 at first). Not to be mixed with [`next`](Self::next) in one
     /// execution.

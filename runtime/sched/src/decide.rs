@@ -51,7 +51,7 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
     decide_seen(nodes, rules, &Seen::default())
 }
 
-/// The same with what earlier executions have shown. Where the link is known
+/// [`decide`], with what earlier executions have shown. Where the link is known
 /// ([`Rules::knows_link`]) and faults are counted, expected times answer the
 /// first and the third question.
 #[must_use]

@@ -64,13 +64,13 @@ const WEIGHT: f64 = 0.2;
 /// A time counts as this many times the average at most: a lost time slice says
 /// nothing about a form.
 const BOUND: f64 = 1.5;
-/// The other form is tried again after so many measured executions, and after
-/// twice as many each time it has lost, up to `RARELY`.
+/// Measured executions after which the other form is tried again; twice as many
+/// each time that form has lost, up to `RARELY`.
 const AGAIN: u32 = 64;
 const RARELY: u32 = 4096;
 /// Fixed pieces are kept while they are not slower than by this factor...
 const TOLERANCE: f64 = 1.02;
-/// ...or by so many nanoseconds an execution: what they save is for the greater
+/// ...or by this number of nanoseconds an execution: what fixed pieces save is for the greater
 /// part outside of what is measured, the locks before and after it.
 const OUTSIDE_NS: f64 = 500.0;
 
@@ -129,7 +129,7 @@ impl Form {
         self.ns[usize::from(fixed)] = None;
     }
 
-    /// Decides between the two, for executions of about so many iterations.
+    /// Decides between the two forms, for executions of about `iterations` iterations.
     fn judge(&mut self, iterations: u64) {
         let [Some(chunks), Some(pieces)] = self.ns else {
             return;

@@ -85,7 +85,7 @@ const RAREST_AFTER_HARM: f64 = 1e9;
 /// An ordinary team that takes this many times as long as any virtual one that
 /// was tried is of a size that says something new...
 const NEW_SIZE: f64 = 2.0;
-/// ...if it takes so many nanoseconds at least.
+/// ...if it takes at least this number of nanoseconds.
 const WORTH_A_TRIAL_NS: f64 = 20_000.0;
 /// Virtual teams of such a trial that may miss the new size, at most.
 const MISSES: u32 = 10;
@@ -109,7 +109,7 @@ enum State {
         lost_ns: f64,
         so_far: Comparison,
     },
-    /// One way is kept for so many executions more.
+    /// One way is kept for a number of further executions.
     Settled {
         way: Way,
         left: u32,

@@ -56,7 +56,7 @@ impl Placement {
         }
     }
 
-    /// The same team on nodes that draw `power`, by node; what is missing is
+    /// This team on nodes that draw `power`, by node; what is missing is
     /// not known.
     #[must_use]
     pub fn with_power(mut self, power: &[Option<Power>]) -> Self {

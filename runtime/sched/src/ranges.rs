@@ -81,7 +81,7 @@ impl LoopBounds {
         }
     }
 
-    /// The same for `unsigned long long` loops.
+    /// The bounds of an `unsigned long long` loop.
     ///
     /// `up` tells the direction. `incr` is what is added each time, modulo
     /// 2^64: a loop that counts down by 2 has `up == false` and

@@ -48,12 +48,12 @@ pub enum Kind {
     CrossDynamic,
     /// Asymmetric iteration distribution: sample, then everything at once (see [`crate::aid`]).
     AidStatic,
-    /// The same for a part of the loop; the rest in chunks on demand.
+    /// [`Kind::AidStatic`] for a part of the loop; the rest in chunks on demand.
     AidHybrid {
         /// The part, in `(0, 1]`.
         part: f64,
     },
-    /// The same in phases, sampled again in each.
+    /// [`Kind::AidStatic`] in phases, sampled again in each.
     AidDynamic {
         /// Iterations of a thread of the slowest node in a phase; `None`: by the chunk.
         major: Option<u64>,

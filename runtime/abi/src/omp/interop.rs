@@ -96,7 +96,7 @@ entries! {
         destroy: *const *mut *mut c_void, flags: libc::c_uint, depend: *const *mut c_void,
     ) {
         hetmp_omp::device::settle_for_host(device);
-        // SAFETY: the compiled code gives arrays of so many addresses of objects, and such a list.
+        // SAFETY: the compiled code gives arrays with the stated number of addresses of objects, and such a list.
         unsafe {
             crate::gomp::target::take_turn(depend, flags);
             for (count, objects) in [(inits, init), (destroys, destroy)] {

@@ -96,7 +96,7 @@ entries! {
         src_offset: size_t, dst_device: c_int, src_device: c_int, count: c_int,
         objects: *const [usize; 2],
     ) -> c_int {
-        // SAFETY: the program passes such objects, and so many bytes at both places.
+        // SAFETY: the program passes the stated number of dependence objects, and `length` bytes at both places.
         unsafe {
             wait(count, objects);
             copy(dst, src, length, dst_offset, src_offset, dst_device, src_device)
@@ -136,7 +136,7 @@ entries! {
         if uid.is_null() {
             return INVALID_DEVICE;
         }
-        // SAFETY: the compiled code passes so many characters.
+        // SAFETY: the compiled code passes `length` characters.
         device_of(unsafe { core::slice::from_raw_parts(uid.cast(), length) })
     }
 
@@ -166,7 +166,7 @@ entries! {
     fn omp_target_memset(
         memory: *mut c_void, value: c_int, size: size_t, device: c_int,
     ) -> *mut c_void {
-        // SAFETY: the program passes so many bytes.
+        // SAFETY: the program passes `size` bytes.
         unsafe { fill(memory, value, size, device) }
     }
 
@@ -175,7 +175,7 @@ entries! {
         memory: *mut c_void, value: c_int, size: size_t, device: c_int, count: c_int,
         objects: *const [usize; 2],
     ) -> *mut c_void {
-        // SAFETY: the program passes such objects, and so many bytes.
+        // SAFETY: the program passes the stated number of dependence objects, and `size` bytes.
         unsafe {
             wait(count, objects);
             fill(memory, value, size, device)
@@ -218,7 +218,7 @@ unsafe fn fill(memory: *mut c_void, value: c_int, size: usize, device: c_int) ->
 /// Waits for the tasks that `count` depend objects name.
 ///
 /// # Safety
-/// `objects` has so many initialised elements.
+/// `objects` has `count` initialised elements.
 unsafe fn wait(count: c_int, objects: *const [usize; 2]) {
     let list: Vec<Dependence> = (0..usize::try_from(count).unwrap_or(0))
         .map(|i| {

@@ -2,7 +2,7 @@
 //! `%0.5{native_thread_id}`, as libgomp 12 expands it.
 //!
 //! ```text
-//! field := % [ [0]. ] [size] type        size: at least so many characters
+//! field := % [ [0]. ] [size] type        size: the least number of characters
 //! type  := letter | {long_name}          .: right-justified   0.: filled with zeros
 //! ```
 

@@ -195,7 +195,7 @@ fn count_and_stride(at: &mut Cursor<'_>) -> Option<(u64, i64)> {
 
 impl Spec {
     /// The places on a machine whose processes may run on `allowed`. `of_kind` lists the places of
-    /// a kind, at most so many; `warn` gets a line where some places are left out.
+    /// a kind, at most as many as asked for; `warn` gets a line where some places are left out.
     ///
     /// # Errors
     /// The reason why there are no places.

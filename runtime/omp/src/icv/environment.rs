@@ -18,7 +18,7 @@ pub struct Machine<'a> {
     pub default_threads: u32,
     /// The affinity mask of the process at its start.
     pub allowed: &'a CpuSet,
-    /// The places of one kind, in libgomp's order, at most so many of them.
+    /// The places of one kind, in libgomp's order; not more than the second argument.
     pub places: &'a dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
     /// The smallest stack size that the thread library accepts, in bytes.
     pub min_stack: u64,

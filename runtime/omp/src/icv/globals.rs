@@ -66,7 +66,7 @@ pub struct Globals {
     pub(crate) wait_policy: WaitPolicy,
     /// Turns that a waiting thread spins, as libgomp counts them.
     pub(crate) spin_count: u64,
-    /// The same while there are more threads than CPUs.
+    /// [`spin_count`](Self::spin_count) while there are more threads than CPUs.
     pub(crate) throttled_spin_count: u64,
     /// Was `GOMP_SPINCOUNT` given? Otherwise the waiting code may adapt.
     pub(crate) spin_count_given: bool,

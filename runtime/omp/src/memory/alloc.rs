@@ -419,7 +419,7 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
                     let new = unsafe { dress(start, total, align, handle) };
                     if !in_place {
                         let usable = old.size - before;
-                        // SAFETY: both blocks have so many bytes, and are different blocks.
+                        // SAFETY: both blocks have at least this number of bytes, and are different blocks.
                         unsafe {
                             ptr::copy_nonoverlapping(
                                 block.cast::<u8>(),

@@ -31,7 +31,7 @@ pub fn take(lock: &Lock) {
 fn contended(lock: &Lock) {
     let th = Thread::try_current();
     if let Some(th) = th {
-        // A virtual thread of this one may hold it.
+        // Another virtual thread of this real thread may hold the lock: waiting would be for ever.
         if th.suspend_for_lock(&mut || lock.try_lock()) {
             return;
         }

@@ -11,10 +11,10 @@ use crate::team::region::{fork, join, ordinary, Form, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::{modes, ways};
 
-/// How a region is placed that begins now.
+/// How a region that begins now is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placement {
-    /// As a team of as many real threads as it says.
+    /// As a team of as many real threads as the region says.
     Ordinary,
     /// As [`ways`] says: as a virtual team, perhaps, or timed for the report.
     Watched,
@@ -35,7 +35,7 @@ impl Placement {
 }
 
 /// Runs `region` from fork to join on the calling thread. `first` as for [`fork`]. Returns the number of
-/// threads that the program's code was run by.
+/// threads that ran the program's code.
 ///
 /// # Safety
 /// As for [`fork`].
@@ -74,8 +74,8 @@ pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     }
 }
 
-/// Opens a region of one thread, whose body the caller runs itself until [`close_alone`]. There is nothing to place or to
-/// compare, so that neither virtual teams nor the report hear of it.
+/// Opens a region of one thread, whose body the caller runs itself until [`close_alone`]. Such a region has nothing to
+/// place or to compare: virtual teams and the report are not told.
 pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
     unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
     Placement::now(th);

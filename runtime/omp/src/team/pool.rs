@@ -18,7 +18,7 @@ use core::mem::MaybeUninit;
 use hetmp_core::park::{Flag, Policy};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 
-/// From so many workers on the kernel is told how many may sleep.
+/// With this number of workers or more, the kernel is told how many may sleep.
 const MANY_WORKERS: u32 = 256;
 
 /// What a worker is started with.

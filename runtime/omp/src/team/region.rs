@@ -34,10 +34,10 @@ pub struct Region {
     pub entry: Outlined,
     /// The argument of `entry`.
     pub data: *mut libc::c_void,
-    /// Address of the function that the compiler outlined: tells this region of the program from
-    /// others, in reports, profiles and traces, and is what is read to find out what the region does.
+    /// Address of the function that the compiler outlined. Reports, profiles and traces know the region by this
+    /// address, and `hetmp-scan` reads the code there.
     pub code: usize,
-    /// What that function is called with.
+    /// What the outlined function is called with.
     pub form: Form,
     /// Number of threads, resolved.
     pub nthreads: u32,
@@ -294,7 +294,7 @@ pub fn barrier(th: &Thread) -> bool {
     false
 }
 
-/// The same as a team of as many real threads as the region says.
+/// Runs `region` as a team of as many real threads as the region says.
 ///
 /// # Safety
 /// As for [`fork`].

@@ -90,7 +90,7 @@ pub fn start(th: &Thread, clause: Clause, chunk: u64, counts: &[u64]) -> Option<
     loops::next(th)
 }
 
-/// The same for a loop that has further clauses.
+/// [`start`] for a loop that has further clauses.
 ///
 /// # Safety
 /// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.

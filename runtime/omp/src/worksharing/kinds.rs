@@ -15,7 +15,7 @@ pub(crate) enum Handing {
     Guided,
     /// By a schedule that knows of nodes.
     Ours,
-    /// One piece a thread, by such a schedule's settled plan.
+    /// One piece a thread, by the settled plan of a schedule that knows of nodes.
     Fixed,
     /// Numbers of sections, one by one: not a loop's iterations.
     Sections,
@@ -67,11 +67,11 @@ pub struct Loop {
 
 /// One execution of a loop under a schedule that knows of nodes.
 pub(crate) trait NodeSchedule: Debug + Send + Sync {
-    /// The next chunk of normalised iterations for the thread in `seat`, which runs on this thread. Waits where
-    /// the schedule has it wait, until `gone` says that the loop was cancelled.
+    /// The next chunk of normalised iterations for the thread in `seat`, which is the calling thread. The call
+    /// waits where the schedule says so, at most until `gone` says that the loop was cancelled.
     fn next(&self, seat: usize, gone: &dyn Fn() -> bool) -> Next;
 
-    /// What tells the loop from others of the program, or 0.
+    /// The number that tells this loop of the program from others, or 0.
     fn key(&self) -> usize;
 }
 
@@ -82,7 +82,7 @@ pub(crate) enum Next {
     Range(Range),
     /// It is done with the loop, and will not ask again.
     Done,
-    /// So it is, and it is the last of the team. The loop took so many nanoseconds, where a report wants to
-    /// know; else 0.
+    /// Nothing is left for the thread, and it is the last one of the team. The loop took this number of nanoseconds
+    /// where a report wants to know; else 0.
     Last(u64),
 }

@@ -9,10 +9,17 @@
 //! iteration, when its ordered region ends: there cannot be a second one in the iteration.
 //!
 //! # Waiting
-//! Spinning threads look at the turn itself. Threads that sleep do so at a place that both they and
-//! whoever passes the turn compute from its number, so that few others are woken along.
-//! The sleeper counts itself and then looks at the turn; the passer stores the turn and then looks
-//! at the count, both sequentially consistent. So at least one of them sees the other.
+//! A thread that waits for its turn has left the program ([`Reason::Order`]): the clock of an emulated slow core stands.
+//!
+//! Spinning threads look at the turn itself. For sleeping threads this file has code of its own, because no word of
+//! `hetmp-core` fits. A `Lock` wakes any one of its waiters, but each turn is one certain thread's. A `Flag` has 30 bits;
+//! a turn is the 64-bit number of an iteration, and the kernel sleeps on 32 bits. So threads sleep at one of a few
+//! places. Sleeper and passer both compute the place from the number of the iteration, so that few others are woken
+//! along.
+//!
+//! Without care a sleeper could miss the store of its turn. The sleeper counts itself and then looks at the turn; the
+//! passer stores the turn and then looks at the count, both sequentially consistent. So at least one of the two sees
+//! what the other did.
 
 use crate::boundary::Reason;
 use crate::thread::Thread;
@@ -33,7 +40,7 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
     take(th, work)
 }
 
-/// The same for a loop that has further clauses.
+/// [`start`] for a loop that has further clauses.
 ///
 /// # Safety
 /// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
@@ -50,7 +57,7 @@ pub fn next(th: &Thread) -> Option<(u64, u64)> {
     Some(work.bounds.get().to_user(next_range(th, work)?))
 }
 
-/// The same, normalised.
+/// [`next`], in normalised iterations.
 pub(crate) fn next_range(th: &Thread, work: &Work) -> Option<Range> {
     let chunk = th.ctx.cursor.get().chunk;
     if !chunk.is_empty() {

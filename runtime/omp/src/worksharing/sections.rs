@@ -42,7 +42,7 @@ pub fn enter_unbounded(th: &Thread) {
     construct::enter(th, |w| prepare(w, u32::MAX));
 }
 
-/// The same as [`start`] with further clauses.
+/// [`start`] for a construct that has further clauses.
 ///
 /// # Safety
 /// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.

@@ -4,12 +4,12 @@ use super::Known;
 use crate::record::LoopRecord;
 
 /// Settled executions drift if the nodes' times per iteration have moved
-/// against each other by more than this factor...
+/// against each other by more than this factor over [`DRIFT_NS`].
 pub(super) const DRIFT: f64 = 1.5;
-/// ...over so many nanoseconds, some time slices of the system: a single one
-/// that another program got says nothing...
+/// Nanoseconds of executions that are judged together: some time slices of the system. A single slice that another
+/// program got says nothing.
 const DRIFT_NS: u64 = 12_000_000;
-/// ...and are probed again when that was seen so many times in a row.
+/// Drifts in a row after which the region is probed again.
 pub(super) const DRIFTS_IN_A_ROW: u32 = 2;
 
 /// Settled executions that have not been judged yet.

@@ -20,26 +20,26 @@ pub(crate) const NEW_WEIGHT: f64 = 0.75;
 /// Executions agree if the nodes' times per iteration have not moved against
 /// each other by more than this factor.
 const AGREEMENT: f64 = 1.25;
-/// A region that never agrees with itself is settled after so many probed
-/// executions: probing on would not make it more regular.
+/// Probed executions after which a region is settled even if they never agree: probing on would not make the
+/// region more regular.
 const MOST_PROBES: u32 = 4;
-/// A loop that was over before threads of some node came, in so many probed
-/// executions, and that took no longer than so many nanoseconds from its first
-/// thread's arrival to its last one's leaving, is brief.
+/// A loop is *brief* if it was over before threads of some node came in this number of probed executions, and took
+/// no longer than [`BRIEF_NS`].
 const BRIEF_PROBES: u32 = 8;
+/// Nanoseconds from the first thread's arrival to the last thread's leaving.
 const BRIEF_NS: u64 = 20_000;
 /// Settled executions shorter than a time slice, in nanoseconds, count for
 /// less in the averages: a lost slice makes one many times slower.
 const FULL_WEIGHT_NS: f64 = 4e6;
-/// The least weight of one.
+/// The least weight of a settled execution in the averages.
 const LEAST_WEIGHT: f64 = 0.05;
-/// More than this changes nothing any more.
+/// The number in [`Known::turned_down`] beyond which nothing changes any more.
 const MOST_TURNED_DOWN: u32 = 8;
 /// A plan is renewed when a core speed ratio has moved by more than this
 /// factor; smaller moves make a loop in fixed pieces less than 1 % longer, and
 /// are balanced at the end of others anyway.
 const RENEWAL: f64 = 1.01;
-/// A plan by which fixed pieces are cut holds for so many measured executions:
+/// Measured executions for which a plan holds by which fixed pieces are cut:
 /// the times of loops that take a microsecond move by more than that from one
 /// to the next.
 const PLAN_HOLDS: u32 = 32;

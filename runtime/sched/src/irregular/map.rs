@@ -23,7 +23,7 @@ pub struct CostMap {
 
 /// Costs are alike if they differ by this factor at most from the middle...
 const ALIKE: f64 = 1.25;
-/// ...in all but one in so many strata: one sample may have been disturbed.
+/// ...in all strata but one in this number: one sample may have been disturbed.
 const ODD_ONES: usize = 5;
 /// So many times longer than in both neighbours is no property of a place.
 const DISTURBED: f64 = 6.0;
@@ -35,7 +35,7 @@ const STEP: f64 = 1.5;
 const GAIN: f64 = 0.97;
 /// The division must take this part of the time that contiguous parts take.
 const WORTH: f64 = 0.95;
-/// Beyond so many nodes none is tried: it would take longer than it gains.
+/// With more nodes than this no map is tried: making the map would take longer than it gains.
 const MOST_NODES: usize = 16;
 const ROUNDS: usize = 2;
 
@@ -90,7 +90,7 @@ impl CostMap {
         })
     }
 
-    /// The same for a loop of `n` iterations.
+    /// This map, stretched or compressed to a loop of `n` iterations.
     pub(crate) fn scaled(&self, n: u64) -> CostMap {
         let factor = n as f64 / self.n.max(1) as f64;
         CostMap {

@@ -128,11 +128,10 @@ impl Default for Settings {
     }
 }
 
-/// A first probing takes this part of the iterations only where nodes are coupled
-/// by a known link: what it moves there and back may cost more than the loop.
+/// Where nodes are coupled by a known link, a first probing takes the part of the iterations divided by this number:
+/// what a probing moves over the link and back may cost more than the loop.
 const LESS_OVER_A_LINK: f64 = 4.0;
-/// There a thread that waits takes what it can get after so many times the
-/// driver's patience.
+/// Over a link: how often the driver must lose patience before a waiting thread takes what it can get.
 const WAITS_OVER_A_LINK: u32 = 20;
 const NO_TRIGGER: u64 = u64::MAX;
 

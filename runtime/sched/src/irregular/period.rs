@@ -24,9 +24,9 @@ const TAPER: u64 = 4;
 const FINEST: u64 = 512;
 /// nor than this part of an even part of all that is split.
 const FINEST_OF_ALL: u64 = 4096;
-/// A period must have so many iterations for each thread,
+/// The least iterations of a period for each thread.
 const LEAST_ITERATIONS: u64 = 8;
-/// and take so many times the least work of a chunk.
+/// The least work of a period, in multiples of the least work of a chunk.
 const LEAST_CHUNKS: f64 = 8.0;
 /// Periods of an execution at most: the ranges' number grows with each.
 const MOST_PERIODS: u32 = 400;

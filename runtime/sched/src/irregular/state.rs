@@ -87,7 +87,7 @@ pub(super) struct Hands {
     pub(super) more: VecDeque<Range>,
     /// What it has measured of the allotment.
     pub(super) sum: Measurement,
-    /// The same by piece, of a probe: its first iteration, and the measurement.
+    /// The measurements of a probe by piece: the piece's first iteration, and the measurement.
     pub(super) samples: Vec<(u64, Measurement)>,
     /// First iteration of the piece, and of the allotment.
     pub(super) piece: u64,

@@ -24,7 +24,7 @@ struct Model {
     /// Remote faults of iteration `i` on a node while `several` nodes work.
     faults: Option<Faults>,
     late_ns: Vec<u64>,
-    /// From a time on a node is so many times slower.
+    /// A node, the time from which on it is slower, and the factor.
     slower: Option<(usize, u64, f64)>,
 }
 

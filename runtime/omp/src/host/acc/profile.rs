@@ -100,7 +100,7 @@ pub type Callback = unsafe extern "C" fn(*mut Info, *mut EventInfo, *mut ApiInfo
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     callback: Callback,
-    /// Registered so many times.
+    /// How often the callback is registered.
     times: u32,
     enabled: bool,
 }

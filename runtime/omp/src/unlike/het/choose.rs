@@ -74,7 +74,7 @@ pub(crate) fn settled(
 pub(crate) enum Settled {
     /// In one piece a thread.
     Pieces,
-    /// From one cursor, in chunks of so many iterations.
+    /// From one cursor, in chunks of one size in iterations.
     Cursor {
         /// At least one.
         chunk: u64,

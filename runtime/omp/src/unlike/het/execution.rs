@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Sleeping threads look around after so long, in ns: a cancellation does not wake them.
 const NAP: u64 = 10_000_000;
-/// They help if nothing has moved for so many naps.
+/// Naps without any progress of the loop, after which a waiting thread helps.
 const PATIENCE: u32 = 5;
 
 impl Parts {

@@ -28,7 +28,7 @@ use hetmp_sched::placement::Placement;
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
-/// One execution in so many is measured.
+/// Of this number of executions one is measured.
 const EVERY: u32 = 32;
 /// Places where a thread looks for a loop, and how many loops find room at each.
 const SETS: usize = 64;

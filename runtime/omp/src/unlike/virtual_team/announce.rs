@@ -4,7 +4,7 @@
 //! one: then arrays with a place for each thread are large enough, and loops that the program divides
 //! itself are divided by the right number. So where nobody else decides, the first query that tells
 //! a number of threads (`omp_get_max_threads`) tells the number of virtual ones, and from then
-//! on every outermost region without a `num_threads` clause has exactly so many: virtual where
+//! on every outermost region without a `num_threads` clause has exactly that number of threads: virtual where
 //! possible, real ones otherwise.
 //!
 //! **Never more real threads than cores.** Who was told 16 on 2 cores, because we prefer it so, must not

@@ -4,7 +4,7 @@
 //! milliseconds. A measurement that contains one says nothing about the region. The kernel counts
 //! how often that happens to the threads of a process.
 
-/// A thread that loses its core gets it back after about so many nanoseconds.
+/// Nanoseconds after which a thread that loses its core usually gets the core back.
 const SLICE_NS: u64 = 3_000_000;
 /// A measurement is disturbed if it may have lost this part of its time.
 const PART: u64 = 16;

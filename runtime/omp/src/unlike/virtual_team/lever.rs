@@ -43,7 +43,7 @@ pub(crate) enum Guard {
     Unscanned,
     /// The number of threads of the contention group is limited.
     ThreadLimit,
-    /// The program asks for so many threads, and its results may depend on that number.
+    /// The program asks for a number of threads, and its results may depend on that number.
     Asked,
     /// Its threads are to be on certain places (`proc_bind`, `OMP_PLACES`), and may ask where.
     Bound,

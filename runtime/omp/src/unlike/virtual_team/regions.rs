@@ -12,8 +12,8 @@ use hetmp_sched::gain::{Gain, Run, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// A region whose threads together spend less than so many nanoseconds in the program's code is called
-/// short where it gains nothing.
+/// Nanoseconds in the program's code, of all threads together. A region that gains nothing is called short where its
+/// threads spend less than this.
 const SHORT_NS: u64 = 30_000;
 
 /// One region, at one team size.

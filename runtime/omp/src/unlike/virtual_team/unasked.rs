@@ -73,12 +73,12 @@ impl Unasked {
         entry.longest.set(longest);
     }
 
-    /// It may be opened as an ordinary team, so many times.
+    /// The region may be opened as an ordinary team `times` times.
     pub(super) fn let_pass(&self, code: usize, threads: u32, times: u32) {
         self.pass(code, threads, times, 0);
     }
 
-    /// It may be run as a team of one, so many times, as long as that takes no more than `longest` ticks.
+    /// The region may be run as a team of one `times` times, as long as each takes no more than `longest` ticks.
     pub(super) fn let_pass_alone(&self, code: usize, threads: u32, times: u32, longest: u64) {
         self.pass(code, threads, times, longest.max(1));
     }

@@ -32,11 +32,11 @@ const FAR: u64 = 20;
 const LEAST_MS: u64 = 100;
 /// One that takes so long is, in any case.
 const ALONE_MS: u64 = 1000;
-/// A thread that uses so many hundredths of the time, at least, has a core...
+/// Hundredths of the time. A thread that computes for at least this part has a core.
 const SPINS: u64 = 70;
-/// ...and one that uses fewer than so many wants none.
+/// Hundredths of the time. A thread that computes for less than this part sleeps, and wants no core.
 const SLEEPS: u64 = 1;
-/// Without a team for so many looks, the watchdog ends.
+/// The watchdog ends after this number of looks without a team.
 const QUIET_LOOKS: u32 = 100;
 
 /// A team that exists, and takes itself out of the list before it is freed.
