@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, OpKind};
 
-use crate::carried::{self, Interface};
+use crate::carried::{self, Interface, Strided};
 use crate::entry::Entry;
 use crate::findings::{Findings, Frame};
 use crate::graph::{Graph, Next};
@@ -162,28 +162,61 @@ impl Analysis<'_> {
     }
 
     fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
-        let graph = Graph::read(self.image, entry, &mut self.decoded)?;
+        let mut graph = Graph::read(self.image, entry, &mut self.decoded)?;
         self.calls.thread_local |= graph.thread_local;
         self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
         let mut frame = Frame::default();
-        let states = loop {
+        let states = self.settle_frame(&graph, entry, state, &mut frame)?;
+        let mut exit = self.judge(&graph, &states, &mut frame)?;
+        if self.findings.id.is_some() && self.finds_strided(&mut graph, &states, &frame) {
+            frame = Frame::default();
+            let states = self.settle_frame(&graph, entry, state, &mut frame)?;
+            exit = self.judge(&graph, &states, &mut frame)?;
+            let headers = graph.strided.iter().map(|strided| strided.header);
+            self.findings.splits.extend(headers);
+            if let Some(divided @ Ok(())) = &mut self.divided {
+                // What such a loop carries from one iteration to the next is not looked at.
+                *divided = Err(entry);
+            }
+        }
+        self.judge_division(&graph, &frame, entry);
+        Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
+    }
+
+    /// The settled states of the function's blocks.
+    fn settle_frame(
+        &mut self,
+        graph: &Graph,
+        entry: u64,
+        state: &State,
+        frame: &mut Frame,
+    ) -> Result<BTreeMap<u64, State>, (Why, u64)> {
+        loop {
             let before = (frame.exposed, frame.taken);
-            let states = self.settle(&graph, entry, state, &mut frame)?;
+            let states = self.settle(graph, entry, state, frame)?;
             // What others may see changes what loads give: start again.
             if (frame.exposed, frame.taken) == before {
-                break states;
+                return Ok(states);
             }
-        };
-        // Only the settled states are judged: what a path brings before the
-        // others have joined it may look worse than it is.
+        }
+    }
+
+    /// Only the settled states are judged: what a path brings before the others have joined it may look worse than it
+    /// is.
+    fn judge(
+        &mut self,
+        graph: &Graph,
+        states: &BTreeMap<u64, State>,
+        frame: &mut Frame,
+    ) -> Result<Option<State>, (Why, u64)> {
         self.findings = Findings::default();
         let mut exit = None;
-        for (&leader, state) in &states {
+        for (&leader, state) in states {
             self.block(
-                &graph,
+                graph,
                 leader,
                 state.clone(),
-                &mut frame,
+                frame,
                 &mut |_, _| {},
                 &mut exit,
             )?;
@@ -198,10 +231,106 @@ impl Analysis<'_> {
                 .range(..=at)
                 .next_back()
                 .is_some_and(|(_, state)| state.general[RBP].is_pointer());
-            self.check_zero_branch(&graph, at, has_frame_pointer);
+            self.check_zero_branch(graph, at, has_frame_pointer);
         }
-        self.judge_division(&graph, &frame, entry);
-        Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
+        Ok(exit)
+    }
+
+    /// Looks for loops of single iterations, which threads take in turn, and remembers them in the graph.
+    fn finds_strided(
+        &mut self,
+        graph: &mut Graph,
+        states: &BTreeMap<u64, State>,
+        frame: &Frame,
+    ) -> bool {
+        // The bounds of chunks pass for plain numbers, and yet each thread has its own: where a loop of single
+        // iterations began or ended there, its iterations would be no longer the same in a team of any size.
+        let divides = !self.findings.splits.is_empty();
+        if self.asked != (true, true) || divides {
+            return false;
+        }
+        let mut known = self.interfaces.clone();
+        self.written_by_callees(graph, &mut known, 0);
+        let findings = self.findings.clone();
+        let mut before = |header: u64, from: u64| {
+            let (&leader, state) = states.range(..=from).next_back()?;
+            let mut reached = None;
+            let mut send = |to: u64, state: &State| {
+                if to == header {
+                    reached = Some(state.clone());
+                }
+            };
+            let mut frame = frame.clone();
+            self.block(
+                graph,
+                leader,
+                state.clone(),
+                &mut frame,
+                &mut send,
+                &mut None,
+            )
+            .ok()?;
+            reached
+        };
+        let mut factory = InstructionInfoFactory::new();
+        let mut found = carried::strided(graph, frame, &known, &mut factory, &mut before);
+        self.findings = findings;
+        found.retain(|strided: &Strided| {
+            strided
+                .callees
+                .iter()
+                .all(|&callee| self.waits_for_no_team(callee, &mut BTreeSet::new()))
+        });
+        graph.strided = found;
+        !graph.strided.is_empty()
+    }
+
+    /// Finds out which registers the functions of the object that a function calls change: compilers know that, too.
+    fn written_by_callees(
+        &mut self,
+        graph: &Graph,
+        known: &mut BTreeMap<u64, Interface>,
+        depth: usize,
+    ) {
+        let callees = graph.nodes.values().filter_map(|node| match &node.next {
+            Next::Call { callee, .. } | Next::TailCall(callee) => match callee {
+                Callee::Inside(target) => Some(*target),
+                _ => None,
+            },
+            _ => None,
+        });
+        for target in callees {
+            if depth >= DEPTH || known.contains_key(&target) {
+                continue;
+            }
+            // A function that calls itself may change anything there.
+            known.insert(target, Interface::any());
+            let Ok(graph) = Graph::read(self.image, target, &mut self.decoded) else {
+                continue;
+            };
+            self.written_by_callees(&graph, known, depth + 1);
+            let written = Interface::written(&graph, known, &mut self.factory);
+            known.insert(target, written);
+        }
+    }
+
+    /// Whether neither the function at `entry` nor those of the object that it calls call what all threads of a team
+    /// must call equally often.
+    fn waits_for_no_team(&mut self, entry: u64, seen: &mut BTreeSet<u64>) -> bool {
+        if !seen.insert(entry) {
+            return true;
+        }
+        let Ok(graph) = Graph::read(self.image, entry, &mut self.decoded) else {
+            return false;
+        };
+        graph.nodes.values().all(|node| match &node.next {
+            Next::Call { callee, .. } | Next::TailCall(callee) => match callee {
+                Callee::Runtime(entry) => carried::is_alone(*entry),
+                Callee::Inside(target) => self.waits_for_no_team(*target, seen),
+                Callee::Named(_) | Callee::Unknown => true,
+            },
+            _ => true,
+        })
     }
 
     /// Where it was asked for: do the results depend on the division?
@@ -277,14 +406,25 @@ impl Analysis<'_> {
                 continue;
             };
             let state = state.clone();
-            let mut send = |to: u64, state: &State| match states.get_mut(&to) {
-                None => {
-                    states.insert(to, state.clone());
-                    open.insert(to);
-                }
-                Some(old) => {
-                    if old.join(state) {
+            let mut send = |to: u64, state: &State| {
+                let mut entered;
+                let state = match graph.strided.iter().find(|s| s.header == to) {
+                    Some(strided) => {
+                        entered = state.clone();
+                        strided.enter(&mut entered);
+                        &entered
+                    }
+                    None => state,
+                };
+                match states.get_mut(&to) {
+                    None => {
+                        states.insert(to, state.clone());
                         open.insert(to);
+                    }
+                    Some(old) => {
+                        if old.join(state) {
+                            open.insert(to);
+                        }
                     }
                 }
             };
@@ -335,7 +475,11 @@ impl Analysis<'_> {
                         findings: &mut self.findings,
                         frame,
                     };
-                    let (taken, fallen) = step.branch(i);
+                    let (taken, fallen) = if graph.limits_strided(at) {
+                        (step.state.order, step.state.order)
+                    } else {
+                        step.branch(i)
+                    };
                     let mut other = state.clone();
                     other.order = taken;
                     state.order = fallen;

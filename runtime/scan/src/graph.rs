@@ -7,6 +7,7 @@ use iced_x86::{
     OpAccess, OpKind, Register,
 };
 
+use crate::carried::Strided;
 use crate::library;
 use crate::state::{ARGUMENTS, CALLER_SAVED};
 use crate::step::{is_read, is_write};
@@ -67,6 +68,8 @@ pub(crate) struct Graph {
     pub(crate) leaders: BTreeSet<u64>,
     /// Some instruction reaches thread-local variables.
     pub(crate) thread_local: bool,
+    /// The loops of single iterations that were found in it.
+    pub(crate) strided: Vec<Strided>,
 }
 
 /// The longest function that is followed, in instructions.
@@ -157,6 +160,13 @@ impl Graph {
             }
             Next::TailCall(_) | Next::Return | Next::Stop => Vec::new(),
         }
+    }
+
+    /// Whether the branch at `branch` compares the index of a loop of single iterations with its bound.
+    pub(crate) fn limits_strided(&self, branch: u64) -> bool {
+        self.strided
+            .iter()
+            .any(|strided| strided.branches.contains(&branch))
     }
 
     /// Whether the branch at `branch` only adds something for one thread: every

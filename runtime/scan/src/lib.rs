@@ -33,8 +33,8 @@
 //! asking somebody else than the runtime; and what a function that was not followed does ([`Calls::unknown`]). Two ways
 //! chosen by `id < n % threads` may both do anything that does not name a
 //! thread. A program that makes the compiler's split by hand is not told apart from the compiler, where
-//! it asks whether its chunk ends at a place of its choice. gcc's static loop with a chunk size is refused: its
-//! bounds are not limited by arithmetic but by comparisons. The pointers by which clang's functions are told
+//! it asks whether its chunk ends at a place of its choice. Of gcc's static loops with a chunk size those whose chunks are
+//! single iterations are known (a loop's index is then limited by comparisons alone), others are refused. The pointers by which clang's functions are told
 //! their numbers are followed as the numbers are: only the runtime may be handed what is there.
 
 #[cfg(target_arch = "x86_64")]

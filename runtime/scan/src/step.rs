@@ -91,6 +91,7 @@ impl Step<'_> {
             }
             M::Xadd if i.has_lock_prefix() => self.count(i),
             M::Imul if width >= 4 && i.op_count() >= 2 => self.multiply(i),
+            M::Shl if width >= 4 && self.is_multiple(i) => self.shift(i),
             M::Idiv | M::Div if width >= 4 => self.divide(i),
             M::Push => self.push(i)?,
             M::Pop if width == 8 => {

@@ -129,6 +129,10 @@ pub(crate) enum Value {
     Less(Split),
     /// The first iteration of the thread's chunk: a number of the program as good as any other.
     First(Split),
+    /// So many times the thread number, plus a plain number: where a loop of chunks of one iteration begins.
+    Spread(i32),
+    /// So many times the number of threads: what such a loop goes on by.
+    Laps(i32),
     /// Anything else that stems from the two numbers.
     Taint(Origin),
 }
@@ -150,8 +154,8 @@ impl Value {
             Plain | Dead | Zero | Frame(_) | FrameFrom(_) | InFrame | StaleFrame => Origin::NONE,
             Quotient(_) | QuotientPlus(_) | QuotientPick(_) => Origin::NONE,
             Product(_) | ProductPick(_) | Shifted(_) | ShiftedPick(_) | First(_) => Origin::NONE,
-            Id | Told | Teller => Origin::ID,
-            Team => Origin::TEAM,
+            Id | Told | Teller | Spread(_) => Origin::ID,
+            Team | Laps(_) => Origin::TEAM,
             Remainder(_) | RemainderPick(_) | Tail(_) | TailPick(_) => Origin::TEAM,
             Less(_) | ProductTail(_) => Origin::ID.with(Origin::TEAM),
             Taint(origin) | Stale(origin) | LowPlain(origin) => origin,
@@ -187,7 +191,7 @@ impl Value {
             | Tail(s) | TailPick(s) | Product(s) | ProductPick(s) | ProductTail(s) | Less(s)
             | Shifted(s) | ShiftedPick(s) | First(s) => Some(s),
             Plain | Dead | Stale(_) | LowPlain(_) | Zero | Frame(_) | FrameFrom(_) | InFrame
-            | StaleFrame | Id | Team | Told | Teller | Taint(_) => None,
+            | StaleFrame | Id | Team | Told | Teller | Spread(_) | Laps(_) | Taint(_) => None,
         }
     }
 
@@ -248,6 +252,53 @@ impl Value {
             (First(a), Quotient(b) | QuotientPick(b)) | (Quotient(b) | QuotientPick(b), First(a))
                 if a == b
         )
+    }
+
+    /// How many times the thread number it is, beside a plain number.
+    pub(crate) fn threads_before(self) -> Option<i32> {
+        match self {
+            Id => Some(1),
+            Spread(times) => Some(times),
+            _ => None,
+        }
+    }
+
+    /// How many times the number of threads it is.
+    pub(crate) fn laps(self) -> Option<i32> {
+        match self {
+            Team => Some(1),
+            Laps(times) => Some(times),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a multiple of one of the two numbers, or has one in it.
+    pub(crate) fn is_multiple(self) -> bool {
+        self.threads_before().is_some() || self.laps().is_some()
+    }
+
+    /// The value multiplied by a number that the program's code has in it.
+    pub(crate) fn times(self, factor: i64) -> Value {
+        let times = |old: i32| i32::try_from(i64::from(old).checked_mul(factor)?).ok();
+        match (self.threads_before(), self.laps()) {
+            _ if factor == 1 => self,
+            (Some(old), _) => times(old).map_or(Taint(Origin::ID), Spread),
+            (_, Some(old)) => times(old).map_or(Taint(Origin::TEAM), Laps),
+            _ => self.mixed(Plain),
+        }
+    }
+
+    /// The sum of two values that are multiples of one of the two numbers, or of one that is and a plain one.
+    fn add_multiples(self, other: Value) -> Option<Value> {
+        let is_plain = |value: Value| value == Plain;
+        match (self.threads_before(), other.threads_before()) {
+            (Some(a), Some(b)) => return Some(a.checked_add(b).map_or(Taint(Origin::ID), Spread)),
+            (Some(a), None) if is_plain(other) => return Some(Spread(a)),
+            (None, Some(b)) if is_plain(self) => return Some(Spread(b)),
+            _ => {}
+        }
+        let (a, b) = (self.laps()?, other.laps()?);
+        Some(a.checked_add(b).map_or(Taint(Origin::TEAM), Laps))
     }
 
     /// The value, where what is made of it is no chunk's bound any more.
@@ -311,7 +362,7 @@ impl Value {
             {
                 TailPick(s)
             }
-            (a, b) => a.mixed(b),
+            (a, b) => a.add_multiples(b).unwrap_or_else(|| a.mixed(b)),
         }
     }
 
@@ -494,6 +545,9 @@ mod tests {
             ProductTail(S),
             Less(S),
             First(S),
+            Spread(1),
+            Spread(3),
+            Laps(3),
             Taint(Origin::ID),
             Quotient(S + 1),
             Remainder(S + 1),
@@ -516,6 +570,19 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn multiples_stay_tainted() {
+        assert_eq!(Id.times(8).add(Plain), Spread(8));
+        assert_eq!(Id.add(Id.times(2)), Spread(3));
+        assert_eq!(Team.add(Team.times(4)), Laps(5));
+        for value in [Id.times(8), Team.times(8), Id.add(Team), Team.add(Plain)] {
+            assert!(!value.is_free(), "{value:?}");
+        }
+        // The next iteration is none before it was compared with the last one.
+        assert_eq!(Plain.add(Team), Taint(Origin::TEAM));
+        assert!(!Id.times(i64::MAX).is_free());
     }
 
     #[test]

@@ -155,6 +155,42 @@ fn thread_local_variables() {
     }
 }
 
+/// Loops of single iterations, as gcc makes them. Unoptimised ones and those of `-Os` have another form: there
+/// nothing may be taken for one of them that is none.
+#[test]
+fn chunks_of_one_iteration() {
+    let mut wrong = Vec::new();
+    for (options, known) in [
+        (&["-O0"][..], false),
+        (&["-Os"], false),
+        (&["-Ofast"], true),
+        (&["-O1"], true),
+        (&["-O2"], true),
+        (&["-O3"], true),
+        (&["-O2", "-shared", "-fPIC"], true),
+        (&["-O2", "-fno-omit-frame-pointer"], true),
+        (&["-O3", "-march=x86-64-v3"], false),
+        (&["-O3", "-funroll-loops", "-fpeel-loops"], false),
+    ] {
+        let mut all = vec![(known, outlined("strided.c", options))];
+        if compilers().contains(&"clang-19") {
+            let file = compile_by("clang-19", "strided.c", options);
+            all.push((false, scans("strided.c", &file)));
+        }
+        for (known, (name, scan)) in all
+            .into_iter()
+            .flat_map(|(known, scans)| scans.into_iter().map(move |scan| (known, scan)))
+        {
+            let fits = scan.fits();
+            let must = known && !name.contains("refused_") && !name.contains("either_");
+            if name.contains("refused_") && fits.is_ok() || must && fits.is_err() {
+                wrong.push(format!("{options:?} {name}: {fits:x?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn divisions_that_are_noticed() {
     let mut wrong = Vec::new();

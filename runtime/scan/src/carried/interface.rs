@@ -20,10 +20,32 @@ pub(crate) struct Interface {
 }
 
 impl Interface {
-    pub(super) fn any() -> Interface {
+    /// It reads and writes whatever a call may.
+    pub(crate) fn any() -> Interface {
         Interface {
             takes: caller_saved().collect(),
             changes: caller_saved().collect(),
+        }
+    }
+
+    /// What a function writes, where it has not been followed: it may read anything.
+    pub(crate) fn written(
+        graph: &Graph,
+        known: &BTreeMap<u64, Interface>,
+        factory: &mut InstructionInfoFactory,
+    ) -> Interface {
+        let frame = Frame::default();
+        let Some(function) = Function::read(graph, &frame, known, false, factory) else {
+            return Interface::any();
+        };
+        let written: BTreeSet<Location> = function
+            .effects
+            .iter()
+            .flat_map(|effect| effect.writes())
+            .collect();
+        Interface {
+            takes: caller_saved().collect(),
+            changes: caller_saved().filter(|l| written.contains(l)).collect(),
         }
     }
 

@@ -104,7 +104,7 @@ impl Function<'_> {
 }
 
 /// The maximal sets of nodes in which each can reach each other.
-fn cycles(
+pub(super) fn cycles(
     nodes: &BTreeSet<usize>,
     successors: &[Vec<usize>],
     predecessors: &[Vec<usize>],

@@ -39,12 +39,14 @@ mod judge;
 mod levels;
 mod same;
 mod steps;
+mod strided;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 pub(crate) use interface::Interface;
+pub(crate) use strided::{is_alone, strided, Strided};
 
 use crate::entry::Entry;
 use crate::findings::Frame;

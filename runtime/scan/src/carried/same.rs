@@ -22,9 +22,35 @@ pub(super) struct Same {
     before: Vec<Option<Classes>>,
 }
 
+impl Same {
+    /// Whether both locations hold the same before the instruction.
+    pub(super) fn is_equal(&self, index: usize, a: Location, b: Location) -> bool {
+        let classes = self.before[index].as_ref();
+        a == b || classes.is_some_and(|classes| classes[a] == classes[b])
+    }
+}
+
 impl Function<'_> {
     /// The classes everywhere.
     pub(super) fn same(&self) -> Same {
+        self.same_where(|_| true)
+    }
+
+    /// The classes before the instruction `index`, and on the ways to it.
+    pub(super) fn same_until(&self, index: usize) -> Same {
+        let mut before = BTreeSet::from([index]);
+        let mut open = vec![index];
+        while let Some(node) = open.pop() {
+            for &from in &self.predecessors[node] {
+                if before.insert(from) {
+                    open.push(from);
+                }
+            }
+        }
+        self.same_where(|node| before.contains(&node))
+    }
+
+    fn same_where(&self, is_wanted: impl Fn(usize) -> bool) -> Same {
         let mut before: Vec<Option<Classes>> = vec![None; self.at.len()];
         let Some(first) = self.entry() else {
             return Same { before };
@@ -36,7 +62,7 @@ impl Function<'_> {
                 continue;
             };
             self.copy(index, &mut classes);
-            for &to in &self.successors[index] {
+            for &to in self.successors[index].iter().filter(|&&to| is_wanted(to)) {
                 let changed = match &mut before[to] {
                     None => {
                         before[to] = Some(classes.clone());

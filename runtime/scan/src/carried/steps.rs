@@ -34,7 +34,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    fn of(part: Part) -> Sum {
+    pub(super) fn of(part: Part) -> Sum {
         Sum {
             constant: 0,
             terms: vec![(part, 1)],
@@ -64,12 +64,27 @@ impl Sum {
     }
 
     /// Whether it is what `location` held, and nothing else.
-    fn is(&self, location: Location) -> bool {
+    pub(super) fn is(&self, location: Location) -> bool {
         self.constant == 0 && self.terms == [(Part::Location(location), 1)]
     }
 
+    /// How many times `location` is in it, and what else how many times; `None` where it has a number or a constant of
+    /// the program in it.
+    pub(super) fn split(&self, location: Location) -> Option<(i64, Vec<(Location, i64)>)> {
+        let mut own = 0;
+        let mut others = Vec::new();
+        for &(part, times) in &self.terms {
+            match part {
+                Part::Location(l) if l == location => own += times,
+                Part::Location(l) => others.push((l, times)),
+                Part::Constant(_) => return None,
+            }
+        }
+        (self.constant == 0).then_some((own, others))
+    }
+
     /// The location that it is a copy of.
-    fn copy(&self) -> Option<Location> {
+    pub(super) fn copy(&self) -> Option<Location> {
         match self.terms[..] {
             [(Part::Location(location), 1)] if self.constant == 0 => Some(location),
             _ => None,
@@ -79,7 +94,7 @@ impl Sum {
 
 /// What a location holds at one point of a loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Held {
+pub(super) enum Held {
     Sum(Sum),
     /// It was cleared.
     Zero,
@@ -90,7 +105,7 @@ enum Held {
 }
 
 /// What the written locations hold at one point of a loop.
-type All = BTreeMap<Location, Held>;
+pub(super) type All = BTreeMap<Location, Held>;
 
 /// How something lives from one iteration to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,14 +275,21 @@ impl Function<'_> {
         // What is taken to be what it was a copy of before, as long as it comes
         // around as that.
         let mut copies = self.copies_at(header, cycle, written, same);
-        let (mut back, mut inside) = self.around(header, cycle, written, &copies);
+        let start = |copies: &BTreeMap<Location, Part>| {
+            written
+                .iter()
+                .map(|&l| (l, copies.get(&l).copied().unwrap_or(Part::Location(l))))
+                .map(|(l, part)| (l, Held::Sum(Sum::of(part))))
+                .collect()
+        };
+        let (mut back, mut inside) = self.around(header, cycle, written, start(&copies));
         loop {
             let before = copies.len();
             copies.retain(|l, part| back.get(l) == Some(&Held::Sum(Sum::of(*part))));
             if copies.len() == before {
                 break;
             }
-            (back, inside) = self.around(header, cycle, written, &copies);
+            (back, inside) = self.around(header, cycle, written, start(&copies));
         }
         let sum = |l: Location| match back.get(&l) {
             Some(Held::Sum(sum)) => Some(sum),
@@ -410,19 +432,15 @@ impl Function<'_> {
         })
     }
 
-    /// What the written locations hold when the loop comes around, and before each of its instructions.
-    fn around(
+    /// What the written locations hold when the loop comes around, and before each of its instructions. `start` is what they
+    /// hold at its header.
+    pub(super) fn around(
         &self,
         header: usize,
         cycle: &BTreeSet<usize>,
         written: &BTreeSet<Location>,
-        copies: &BTreeMap<Location, Part>,
+        start: All,
     ) -> (All, BTreeMap<usize, All>) {
-        let start: All = written
-            .iter()
-            .map(|&l| (l, copies.get(&l).copied().unwrap_or(Part::Location(l))))
-            .map(|(l, part)| (l, Held::Sum(Sum::of(part))))
-            .collect();
         let meet = |old: &mut All, new: &All| {
             let before = old.len();
             let mut changed = false;
@@ -484,7 +502,7 @@ impl Function<'_> {
     }
 
     /// One instruction.
-    fn follow(
+    pub(super) fn follow(
         &self,
         index: usize,
         all: &mut BTreeMap<Location, Held>,

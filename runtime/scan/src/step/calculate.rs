@@ -22,7 +22,7 @@ impl Step<'_> {
             (None, None) => Value::Plain,
             (Some(a), None) => a.add_constant(displacement),
             (base, Some(b)) => {
-                let scaled = if scale == 1 { b } else { b.mixed(Value::Plain) };
+                let scaled = b.times(i64::from(scale));
                 let base = base.unwrap_or(Value::Zero);
                 self.note_end(base, scaled, i);
                 let sum = base.add(scaled);
@@ -161,12 +161,28 @@ impl Step<'_> {
             (self.read(i, 0), self.read(i, 1))
         };
         let order = self.state.order;
-        let result = a.multiply(b, order);
+        let result = match Self::constant(i, i.op_count() - 1) {
+            Some(factor) if a.is_multiple() => a.times(factor),
+            _ => a.multiply(b, order),
+        };
         if let Value::Product(split) | Value::ProductPick(split) = result {
             self.findings.splits.insert(split);
         }
         self.set_flags(a.origin().with(b.origin()));
         self.write(i, 0, result);
+    }
+
+    /// Whether it shifts a multiple of one of the numbers by a constant.
+    pub(super) fn is_multiple(&self, i: &Instruction) -> bool {
+        self.peek(i, 0).is_some_and(Value::is_multiple)
+            && matches!(Self::constant(i, 1), Some(0..=30))
+    }
+
+    pub(super) fn shift(&mut self, i: &Instruction) {
+        let value = self.read(i, 0);
+        let by = Self::constant(i, 1).unwrap_or(0);
+        self.set_flags(value.origin());
+        self.write(i, 0, value.times(1 << by));
     }
 
     pub(super) fn divide(&mut self, i: &Instruction) {
