@@ -111,7 +111,9 @@ pub(crate) fn providers() -> &'static [&'static str] {
     FOUND.get_or_init(|| {
         let memory = vec![0u64; 512].leak();
         let memory = Memory::here(core::ptr::from_mut(&mut memory[0]).cast(), 4096);
-        ["tcp", "shm", "sockets"]
+        // Not `sockets`, which libfabric has given up for `tcp`: large puts and gets never ended in one run of it, with two
+        // of its threads (libfabric 1.17) looking at the head of a message again and again.
+        ["tcp", "shm"]
             .into_iter()
             .filter(|p| {
                 let here = Some(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
