@@ -2,7 +2,7 @@
 //!
 //! * **What it is**: one subcommand a module. `info` shows the machine as the runtime sees it.
 //! * **What it owns**: the command line and the layout of what is printed; every fact and every
-//!   format comes from `hetmp-core`, so that the command and the library cannot disagree.
+//!   format comes from the library's own crates (`hetmp-core` for most), so that command and library cannot disagree.
 //! * **Data in**: arguments, the environment, sysfs and cgroup files. **Data out**: text or JSON on
 //!   standard output, one-line errors on standard error.
 //!
