@@ -95,6 +95,10 @@ pub struct OmpArgs {
     /// Given the path of the system's libgomp.so.1, the tool compares libgomp with itself
     #[arg(long, value_name = "PATH")]
     lib: Option<PathBuf>,
+    /// What to compare with, in place of the system's library: the libhetmp.so of an earlier build
+    /// shows what a change costs
+    #[arg(long, value_name = "PATH")]
+    against: Option<PathBuf>,
     /// Write everything that was measured to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -135,15 +139,23 @@ impl OmpArgs {
 pub fn omp(args: &OmpArgs) -> Result<ExitCode> {
     let library = find_library(args.lib.as_deref())?;
     let programs = Programs::build(args.compiler)?;
+    let base = match &args.against {
+        Some(earlier) => Runtime::preloaded(find_library(Some(earlier))?),
+        None => Runtime::system(&programs)?,
+    };
     let system = System {
-        base: Runtime::system(&programs)?,
+        base,
         ours: Runtime::preloaded(library),
     };
+    system.base.check(&programs)?;
     system.ours.check(&programs)?;
 
     let mut report = report::Report {
         machine: machine::Machine::look(args.compiler),
-        peer: args.compiler.runtime(),
+        peer: match args.against {
+            Some(_) => "the other",
+            None => args.compiler.runtime(),
+        },
         base: system.base.file.display().to_string(),
         library: system.ours.file.display().to_string(),
         self_check: system.base.file == system.ours.file,
