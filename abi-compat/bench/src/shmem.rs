@@ -41,7 +41,8 @@ pub struct ShmemArgs {
     /// Folder of our installation (scripts/install --prefix) [default: $HETMP_PREFIX]
     #[arg(long, value_name = "DIR")]
     prefix: Option<PathBuf>,
-    /// The peer's folder of commands, with oshcc and oshrun
+    /// The peer's folder of commands, with oshcc and oshrun; that of an earlier installation of
+    /// ours shows what a change costs
     #[arg(long, value_name = "DIR", default_value = "/usr/bin")]
     peer: PathBuf,
     /// Write everything that was measured to this file
@@ -92,11 +93,7 @@ pub fn shmem(args: &ShmemArgs) -> Result<ExitCode> {
         .or_else(|| std::env::var_os("HETMP_PREFIX").map(PathBuf::from))
         .context("--prefix: missing: the folder of an installation is accepted")?;
     let ours = compile("hetmp", &prefix.join("bin"), &[])?;
-    let peer = match compile(
-        "peer",
-        &args.peer,
-        &["--allow-run-as-root", "--oversubscribe"],
-    ) {
+    let peer = match compile("peer", &args.peer, launcher_of(&args.peer)) {
         Ok(peer) => Some(peer),
         Err(e) => {
             println!("No peer: {e:#}\n");
@@ -141,6 +138,16 @@ impl ShmemArgs {
 
     fn ms(&self) -> u32 {
         self.ms.unwrap_or(if self.quick { 5 } else { 20 })
+    }
+}
+
+/// What the `oshrun` in `bin` needs to be told so that it starts jobs here. Open MPI's refuses the
+/// superuser and more PEs than cores; another installation of ours, an earlier one, needs nothing.
+fn launcher_of(bin: &Path) -> &'static [&'static str] {
+    let version = Command::new(bin.join("oshrun")).arg("--version").output();
+    match version {
+        Ok(out) if out.stdout.starts_with(b"hetrun") => &[],
+        _ => &["--allow-run-as-root", "--oversubscribe"],
     }
 }
 

@@ -145,7 +145,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
         verdict(&output),
         ["hetmp: rank 3: ended by signal 6 (SIGABRT)"]
     );
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
     let output = quick(role(&mut network.hetrun(), "abort"));
     assert_eq!(
         verdict(&output),
@@ -158,7 +158,7 @@ fn a_death_on_one_host_ends_the_job_on_all() {
     let lines = verdict(&output);
     assert_eq!(lines.len(), 1, "{lines:?}");
     assert!(lines[0].starts_with("hetmp: host 10.213.7.2: its connection is needed"));
-    assert!(took < Duration::from_secs(2), "{took:?}");
+    assert!(took < Duration::from_secs(15), "{took:?}");
     // No agent there, or another program that talks.
     for (path, line) in [
         ("/no/hetrun", "hetmp: host 10.213.7.1: one that ssh reaches"),

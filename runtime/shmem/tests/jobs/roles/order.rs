@@ -151,7 +151,7 @@ pub(super) fn progress(job: &Job) {
     // SAFETY: in bounds and aligned.
     unsafe {
         if job.me == 0 {
-            let until = Instant::now() + Duration::from_secs(2);
+            let until = Instant::now() + Duration::from_secs(4);
             let mut x = 1u64;
             while Instant::now() < until {
                 for _ in 0..10_000 {
@@ -167,7 +167,7 @@ pub(super) fn progress(job: &Job) {
                 assert_eq!(amo::fetching(F, DEFAULT, Op::Add, words.add(1), 1, 0, 0), i);
             }
             let took = began.elapsed();
-            assert!(took < Duration::from_millis(1500), "{took:?}");
+            assert!(took < Duration::from_millis(3500), "{took:?}");
         }
     }
 }
