@@ -9,29 +9,25 @@
 //! * `aid-static` gives each thread one allotment, so that all end together;
 //! * `aid-hybrid` does that with a part of the loop, and hands out the rest in
 //!   chunks on demand;
-//! * `aid-dynamic` gives each thread an allotment of `major` iterations times
-//!   its node's factor, measures again while they run, and so on; towards the
-//!   end it hands out chunks on demand.
+//! * `aid-dynamic` works in phases. In each, a thread gets an allotment of `major` iterations times its
+//!   node's factor, and is measured while it runs it. Towards the end threads take chunks on demand.
 //!
-//! Where the paper has two types of cores, any number of nodes is served here.
-//! A thread that has brought its time before the others takes chunks on demand
-//! meanwhile, as in the paper. Nobody waits for a thread that has not arrived:
-//! if a node never brings a time, the loop ends with chunks on demand, and a
-//! thread that comes after the sampling gets its allotment at once.
+//! The paper has two types of cores; here any number of nodes is served. A thread that has brought its time
+//! before the others takes chunks on demand meanwhile, as in the paper. Nobody waits for a thread that has
+//! not arrived: if a node never brings a time, the loop ends with chunks on demand, and a thread that comes
+//! after the sampling gets its allotment at once.
 //!
-//! Nothing is remembered from one execution to the next, and nothing is taken
-//! back from a thread: these are the schedules as published, to be compared
-//! with.
+//! Nothing is remembered from one execution to the next, and no iteration is taken back from a thread: these
+//! are the schedules as published, for comparison.
 //!
 //! **No iteration is lost**, and every thread's pieces come in increasing
 //! order: all pieces are taken from one cursor.
 //!
 //! # Memory ordering
-//! The cursor is relaxed: a range is the whole message (see [`crate::plain`]).
-//! Allotments are written before `phase` is stored with release and read after
-//! `phase` was loaded with acquire. Without that pair a thread could take part
-//! in a phase with an allotment of the one before; it would lose no iteration,
-//! but measure the wrong phase's share.
+//! The cursor is relaxed, because a taken range carries no other data (see [`crate::plain`]). Allotments are
+//! written before `phase` is stored with release, and read after `phase` was loaded with acquire. Without
+//! that pair a thread could take part in a phase with the allotment of the phase before. No iteration would
+//! be lost, but the measurement would be of the wrong phase.
 
 use crate::placement::Placement;
 use crate::plain::take_up_to;
@@ -43,20 +39,20 @@ use std::sync::Arc;
 
 pub(crate) use crate::hetprobe::Next;
 
-/// Part of the loop that `aid-hybrid` distributes at once where none is given.
+/// The part of the loop that `aid-hybrid` distributes at once, where the user gives none.
 pub const DEFAULT_PART: f64 = 0.8;
-/// Iterations of a thread of the slowest node in a phase of `aid-dynamic`, as a
-/// multiple of the chunk, where none are given.
+/// Chunks in the allotment of a thread of the slowest node in a phase of `aid-dynamic`, where the user gives
+/// no `major`.
 pub(crate) const DEFAULT_MAJOR: u64 = 5;
 
-/// Which of the three.
+/// Which of the three schedules.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     /// One allotment of everything.
     Static,
     /// One allotment of the part `part`, in `(0, 1]`, then chunks.
     Hybrid {
-        /// The part.
+        /// The part of the loop that is allotted.
         part: f64,
     },
     /// An allotment in each phase, chunks at the end.
@@ -67,7 +63,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// What `kind` says, with `chunk` for what depends on it; `None` for other schedules.
+    /// The shape of `kind`, or `None` for other schedules. `chunk` is the base of `aid-dynamic`'s default.
     #[must_use]
     pub fn of(kind: &Kind, chunk: u64) -> Option<Shape> {
         Some(match kind {
@@ -80,7 +76,7 @@ impl Shape {
         })
     }
 
-    /// The schedule by its name.
+    /// The schedule's kind.
     #[must_use]
     pub fn kind(self) -> Kind {
         match self {
@@ -92,19 +88,19 @@ impl Shape {
 }
 
 const SAMPLING: u64 = 0;
-/// No further phases: chunks on demand.
+/// The last phase: chunks on demand.
 const ENDING: u64 = u64::MAX;
 
-/// What a thread remembers. Only that thread touches it.
+/// State of one thread. Only that thread touches it.
 #[derive(Debug, Default)]
 struct Mine {
-    /// The last phase it had an allotment of.
+    /// The last phase in which the thread got an allotment.
     phase: AtomicU64,
-    /// The chunk that it runs is timed.
+    /// The chunk that the thread runs is timed.
     timed: AtomicBool,
 }
 
-/// What only the rare calls touch.
+/// State that only rare calls touch, under a lock.
 #[derive(Debug, Default)]
 struct Picture {
     /// Times of the running phase, by node.
@@ -124,8 +120,8 @@ pub struct Aid {
     chunk: u64,
     phase: Padded<AtomicU64>,
     next: Padded<AtomicU64>,
-    /// Iterations of a thread in the running phase, by node; with what it has
-    /// had before in it, but for `aid-dynamic`.
+    /// Iterations that a thread gets, by node: in the running phase for `aid-dynamic`, otherwise in the whole
+    /// loop, where those that the thread has had before count.
     allotment: Box<[AtomicU64]>,
     mine: Box<[Padded<Mine>]>,
     tally: Tally,
@@ -196,13 +192,12 @@ impl Aid {
         self.take(tid, phase)
     }
 
-    /// Thread `tid` has left the loop after `elapsed_ns` nanoseconds; for the
-    /// record.
+    /// Thread `tid` has left the loop after `elapsed_ns` nanoseconds. Only the record needs this.
     pub fn finish(&self, tid: usize, elapsed_ns: u64) {
         self.tally.leave(tid, elapsed_ns);
     }
 
-    /// The record of this execution; after all threads have left.
+    /// The record of this execution. Call it after all threads have left.
     #[must_use]
     pub fn record(&self) -> LoopRecord {
         let mut record = LoopRecord::new(self.shape.kind(), self.n, &self.team, &self.tally);
@@ -221,7 +216,7 @@ impl Aid {
         self.mine[tid].0.phase.store(phase, Ordering::Relaxed);
         match self.shape {
             Shape::Dynamic { .. } => self.take_timed(tid, phase),
-            // What the thread has had already is part of its allotment.
+            // Iterations that the thread has had already are part of its allotment.
             _ => {
                 let all = self.allotment[self.team.node_of(tid)].load(Ordering::Relaxed);
                 match all.saturating_sub(self.tally.iterations(tid)) {
@@ -242,7 +237,7 @@ impl Aid {
         }
     }
 
-    /// A chunk, or an allotment of `phase`, that is timed.
+    /// Takes a timed chunk: in the sampling phase a plain one, later the allotment of `phase`.
     #[cold]
     fn take_timed(&self, tid: usize, phase: u64) -> Next {
         let mut picture = lock(&self.picture);
@@ -266,7 +261,7 @@ impl Aid {
         }
     }
 
-    /// A timed chunk came back; the last one of a phase begins the next.
+    /// Thread `tid` has run its timed chunk. The last report of a phase begins the next phase.
     #[cold]
     fn report(&self, tid: usize, m: Option<&Measurement>) {
         let mut guard = lock(&self.picture);
@@ -294,14 +289,15 @@ impl Aid {
         self.phase.0.store(next, Ordering::Release);
     }
 
-    /// Writes the allotments of `phase` by the times of the one before.
+    /// Writes the allotments of `phase`, by the times of the phase before. Returns `phase`, or [`ENDING`]
+    /// where the rest is too short for another one.
     fn allot(&self, totals: &[NodeTotal], phase: u64) -> u64 {
         let ns: Vec<f64> = totals
             .iter()
             .map(|t| t.rate().map_or(0.0, |r| r.ns_per_iteration))
             .collect();
         let slowest = ns.iter().copied().fold(0.0, f64::max);
-        // A node without threads has no time, and no part.
+        // A node without threads has no time, and gets nothing.
         let factor = |i: usize| if ns[i] > 0.0 { slowest / ns[i] } else { 0.0 };
         let threads = |i: usize| f64::from(self.team.nodes()[i].threads);
         let all: f64 = (0..ns.len()).map(|i| threads(i) * factor(i)).sum();
@@ -330,8 +326,7 @@ impl Aid {
     }
 }
 
-/// The crate is built with `panic = "abort"`, and no user code runs under the
-/// lock, so that it cannot be poisoned.
+/// No code that can panic runs under the crate's locks, so they are never poisoned.
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().expect("no panic under this lock")
 }
@@ -368,7 +363,7 @@ mod tests {
         let aid = Aid::new(400, shape, 4, Arc::new(Placement::placed(&[0, 1], 2)));
         let (a, b) = (probe(aid.first(0)), probe(aid.first(1)));
         assert_eq!((a.len(), b.len()), (4, 4));
-        // Back before the other: a chunk on demand.
+        // The thread of node 0 is back before the other: it gets a chunk on demand.
         let meanwhile = aid.next(0, measured(a, 10));
         assert_eq!(len(meanwhile), 4);
         let slow = aid.next(1, measured(b, 30));
@@ -379,7 +374,7 @@ mod tests {
     #[test]
     fn static_gives_everything_at_once() {
         let (aid, fast, slow) = sampled(Shape::Static);
-        // 300 and 100, less the 8 and 4 they have had.
+        // Allotments of 300 and 100, less the 8 and 4 iterations that the threads have had.
         assert_eq!((len(fast), len(slow)), (292, 96));
         assert_eq!(
             (aid.next(0, None), aid.next(1, None)),

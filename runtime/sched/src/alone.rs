@@ -1,22 +1,22 @@
 //! Is a short region faster on one thread?
 //!
-//! Executions by one thread and executions the other way take turns, and their times are added up:
-//! regions that are this short often have another size each time (a loop over the elements of one material,
-//! of one diagonal), so that single executions do not compare.
+//! Executions by one thread alternate with executions the other way, and the times of each are added up.
+//! Single executions do not compare: regions as short as these often have another size each time (a loop over
+//! the elements of one material, or of one diagonal).
 //!
-//! **The danger** is a region that is short for a while and then long: on one thread it takes as many
-//! times as long as there are threads. So each execution by one thread is timed, and [`Watch`] says when
-//! to compare anew. A single long one is no reason: a timer's interrupt takes some microseconds.
+//! **The danger** is a region that is short for a while and then long: one thread needs many times as long
+//! for it as a team. So each execution by one thread is timed, and [`Watch`] says when to compare anew. A
+//! single long execution is no reason: a timer interrupt takes some microseconds.
 //!
 //! Pure: no clock.
 
-/// Ways that take longer, in nanoseconds, are not compared with one thread.
+/// Regions that take longer than this, in nanoseconds, are not compared with one thread.
 const SHORT_NS: f64 = 10_000.0;
-/// Executions each way before one is believed to be better...
+/// Executions of each way before one of the two is believed to be better...
 const RUNS: u32 = 22;
-/// ...or more, until the other way's together have taken so long, in nanoseconds...
+/// ...continued until the executions the other way add up to this many nanoseconds...
 const ENOUGH_NS: f64 = 30_000.0;
-/// ...but no more than this.
+/// ...but no further than this number of executions.
 const MOST_RUNS: u32 = 44;
 /// Executions each way after which a team of one is given up if it takes `HOPELESS` times as long.
 const FEW: u32 = 3;
@@ -32,10 +32,10 @@ const MARGIN: f64 = 1.08;
 /// at least this number of nanoseconds.
 const FAR: f64 = 3.0;
 const LEAST_LONG_NS: f64 = 1_500.0;
-/// Executions. Two that take too long within about this number are a reason to compare anew.
+/// Executions. Two overlong executions within about this number are a reason to compare anew.
 const MEMORY: f64 = 64.0;
 
-/// Times of one way, added up.
+/// Times of one way, added up: nanoseconds, number of executions, longest execution.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     ns: f64,
@@ -51,18 +51,18 @@ impl Sum {
     }
 }
 
-/// What a comparison has come to.
+/// The result of a comparison so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It goes on.
+    /// More executions are needed.
     Open,
     /// One thread is faster.
     Alone,
-    /// The other way is as fast.
+    /// One thread is not clearly faster: the other way is kept.
     Rival,
 }
 
-/// One thread, and the other way so far.
+/// The executions of one thread and of the other way (the rival) so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Comparison {
     alone: Sum,
@@ -84,48 +84,48 @@ impl Comparison {
         }
     }
 
-    /// Is a region that usually takes `usual_ns` nanoseconds short enough for a team of one?
+    /// Is a region that usually takes `usual_ns` nanoseconds short enough to be compared with one thread?
     #[must_use]
     pub(crate) fn is_for(usual_ns: f64) -> bool {
         usual_ns <= SHORT_NS
     }
 
-    /// Does an execution of `ns` nanoseconds say something about short regions? To ask the system whether each
-    /// execution was disturbed would take longer than the execution.
+    /// Does an execution of `ns` nanoseconds count for a short region? Length is the only test for a
+    /// disturbance here: asking the system each time would take longer than the execution.
     #[must_use]
     pub(crate) fn counts(ns: f64) -> bool {
         ns <= INTERRUPTED_NS
     }
 
-    /// Is the next execution for one thread? Otherwise it is the other way's.
+    /// Does the next execution run on one thread? Otherwise it runs the other way.
     #[must_use]
     pub(crate) fn wants_alone(&self) -> bool {
         self.alone.runs <= self.rival.runs
     }
 
-    /// One thread has taken `ns`.
+    /// An execution by one thread took `ns` nanoseconds.
     pub(crate) fn add_alone(&mut self, ns: f64) {
         self.alone.add(ns);
     }
 
-    /// The other way has taken `ns`.
+    /// An execution the other way took `ns` nanoseconds.
     pub(crate) fn add_rival(&mut self, ns: f64) {
         self.rival.add(ns);
     }
 
-    /// Mean nanoseconds of one thread.
+    /// Mean nanoseconds of an execution by one thread.
     #[must_use]
     pub(crate) fn alone_ns(&self) -> f64 {
         self.alone.ns / f64::from(self.alone.runs.max(1))
     }
 
-    /// What the worse way has cost more than the better one, in nanoseconds.
+    /// Nanoseconds that the executions of the worse way took more than the executions of the better way.
     #[must_use]
     pub(crate) fn lost_ns(&self) -> f64 {
         (self.alone.ns - self.rival.ns).abs()
     }
 
-    /// Which is better? While both have run as often as each other.
+    /// The verdict; open unless both ways have run equally often.
     #[must_use]
     pub(crate) fn verdict(&self) -> Verdict {
         let (alone, rival) = (&self.alone, &self.rival);
@@ -148,18 +148,18 @@ impl Comparison {
     }
 }
 
-/// Looks at the executions of a region that is run by one thread.
+/// Watches the executions of a region that one thread runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watch {
     longest_ns: f64,
-    /// Executions too long of late; old ones count less.
+    /// Number of overlong executions, where old ones count less and less.
     recent: f64,
-    /// Executions until the next trial when that was last looked at.
+    /// Executions until the next trial, at the time of the last overlong execution.
     left: u32,
 }
 
 impl Watch {
-    /// Of a region that is not run by one thread.
+    /// The watch of a region that is not run by one thread.
     #[must_use]
     pub(crate) const fn new() -> Self {
         Watch {
@@ -169,7 +169,7 @@ impl Watch {
         }
     }
 
-    /// Of a region for which one thread won.
+    /// The watch of a region for which one thread has won.
     #[must_use]
     pub(crate) fn over(compared: &Comparison) -> Self {
         Watch {
@@ -178,13 +178,14 @@ impl Watch {
         }
     }
 
-    /// Longer than this, in nanoseconds, is too long.
+    /// Nanoseconds above which an execution is overlong.
     #[must_use]
     pub(crate) fn longest_ns(&self) -> f64 {
         self.longest_ns
     }
 
-    /// An execution took `ns`, and `left` are left until the next trial: is it to be tried anew?
+    /// An execution took `ns` nanoseconds, and `left` executions are left until the next trial: should the
+    /// ways be compared anew now?
     pub(crate) fn is_too_long(&mut self, ns: f64, left: u32) -> bool {
         if ns <= self.longest_ns {
             return false;
@@ -220,7 +221,7 @@ mod tests {
         assert_eq!(compare(|_| 60.0, |_| 280.0).0, Verdict::Alone);
         // Within the margin.
         assert_eq!(compare(|_| 270.0, |_| 280.0).0, Verdict::Rival);
-        // Much work: given up at once.
+        // Much work: one thread is given up at once.
         assert_eq!(compare(|_| 8000.0, |_| 3900.0), (Verdict::Rival, 6));
     }
 

@@ -1,24 +1,22 @@
-//! Where a loop runs whose nodes are coupled by page traffic, over its
-//! executions: what was tried, what it took, and when to try something else.
+//! Where a loop runs when its nodes are coupled by page traffic: which places were tried, how long each took,
+//! and when another place is tried.
 //!
-//! **Cold faults are not steady faults.** The first execution on a node moves
-//! its input there, once. A decision that counts that traffic keeps profitable
-//! loops at home for ever; one that does not may divide a loop that runs once.
-//! So there are two probings:
+//! **Cold faults are not steady faults.** The first execution on a node moves the loop's input there, once. A
+//! decision that counts this traffic keeps profitable loops at home (on the origin) for ever; a decision that
+//! ignores it may divide a loop that runs only once. So there are two probings:
 //!
-//! 1. The first execution decides with all it sees: for itself that is right.
+//! 1. The first execution decides by everything it sees, which is right for that execution.
 //! 2. If that says one node, and the loop comes again, it is probed a second
 //!    time, with every thread in the same place as before
 //!    ([`crate::irregular`]). The pages are there now, unless something else
 //!    touched them in between: what faults are left are those that remain.
 //!
-//! After that the choices compete by measured times of whole executions. The
-//! first execution in a new place is not counted: it moves the data.
+//! After that, places compete by the measured times of whole executions. The first execution in a new place
+//! is not counted, because it moves the data.
 //!
-//! **What trying may cost.** The second probing waits until what the first one
-//! cost more than it should is less than [`BUDGET`] of all the time spent in
-//! the loop so far. So a loop that is not worth dividing loses no more than
-//! that part after its first execution, on any link and with any program.
+//! **What trying may cost.** The second probing waits until the excess cost of the first is less than
+//! [`BUDGET`] of all the time spent in the loop so far. A loop that is not worth dividing therefore loses at
+//! most this part after its first execution, on any link and in any program.
 //!
 //! Pure: records go in, a decision comes out.
 
@@ -28,21 +26,21 @@ use crate::record::{Learning, LoopRecord};
 
 /// Part of the time spent in a loop that looking for a better place may cost.
 const BUDGET: f64 = 0.04;
-/// Probings of a loop; a third one would see what the second did.
+/// Probings of a loop. A third would see what the second has seen.
 const PROBINGS: u32 = 2;
-/// A first execution that expects no more than this part of the time at home when
-/// divided, all first traffic included, is followed by divided ones at once.
+/// If the first execution expects that dividing the loop takes at most this part of the time at home, with
+/// all first traffic included, the next executions are divided at once.
 const FAR_BETTER: f64 = 0.7;
 /// A loop at home is harmed when this part of its time goes into faults...
 const HARMED: f64 = 0.2;
-/// ...in this number of executions in a row; the first brings its pages back.
+/// ...in this number of executions in a row. A single one may only be bringing the loop's pages back.
 const HARMED_IN_A_ROW: u32 = 2;
-/// A loop that is away does not rest when this part of its time goes into faults.
+/// A loop that runs away from home does not rest when this part of its time goes into faults.
 const RESTLESS: f64 = 0.3;
 /// Weight of a new time in the average of a place.
 const WEIGHT: f64 = 0.5;
 
-/// Where an execution ran.
+/// Where an execution ran: divided over the nodes, or on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Split,
@@ -63,19 +61,18 @@ pub(crate) struct Arms {
     last: Option<Place>,
     /// Nanoseconds per iteration of the loop when divided, steady.
     split_ns: Option<f64>,
-    /// Places that were tried and left. Where other loops of the program run
-    /// changes what a place takes; without an end the loops would follow each
-    /// other around.
+    /// Places that were tried and left for good. What a place costs depends on where the program's other
+    /// loops run; if loops could return to such places, they would follow each other around without end.
     left: Vec<Place>,
-    /// Executions at home in a row that spent a part of their time in faults.
+    /// Executions at home in a row that lost a large part of their time to faults.
     harmed: u32,
     /// Time spent so far, in nanoseconds.
     spent_ns: f64,
-    /// What the last probing cost more than an execution should.
+    /// Nanoseconds that the last probing took more than an execution at home.
     debt_ns: f64,
 }
 
-/// What is to be done next.
+/// How the next execution runs.
 #[derive(Clone, Debug)]
 #[allow(
     clippy::large_enum_variant,
@@ -89,24 +86,25 @@ pub(crate) enum Next {
 }
 
 impl Arms {
-    /// Are these rules of such a link? The others are [`crate::cache`]'s own.
+    /// Do the rules of this module hold for the execution `record`? They do where remote faults were counted
+    /// over a calibrated link. Elsewhere the rules of [`crate::cache`] hold.
     pub(crate) fn apply(record: &LoopRecord, rules: &Rules) -> bool {
         record.decision.as_ref().is_some_and(|d| d.linked) && rules.knows_link()
     }
 
-    /// The next execution is the first in a new place.
+    /// Is an execution by `plan` the first in its place?
     pub(crate) fn moves(&self, plan: &Decision) -> bool {
         self.last != Some(Place::of(plan))
     }
 
-    /// Has this loop, which runs at home, lost time to faults again and again?
-    /// Then loops that are away take its pages each time.
+    /// Has this loop, which runs at home, lost time to faults again and again? Then loops that run away from
+    /// home take its pages each time.
     pub(crate) fn is_harmed(&self) -> bool {
         self.harmed >= HARMED_IN_A_ROW
     }
 
-    /// Sends the loop home if it is away and its own pages do not rest there:
-    /// others are harmed by that. Returns the plan for it.
+    /// Sends this loop home if it runs elsewhere and its own pages do not rest there, because then it takes
+    /// pages from other loops. Returns the plan that sends it home.
     pub(crate) fn recall(
         &mut self,
         plan: &Decision,
@@ -127,9 +125,9 @@ impl Arms {
         Some(back)
     }
 
-    /// Learns from `record`. `alone` are the times of single nodes per iteration
-    /// of the loop, which it keeps up to date; `inputs` makes the nodes' inputs
-    /// with them.
+    /// Learns from `record` and answers how the next execution runs. `alone` holds the nanoseconds per
+    /// iteration of the whole loop on each node alone, and is updated; `inputs` makes the nodes' inputs from
+    /// such times.
     pub(crate) fn learn(
         &mut self,
         record: &LoopRecord,
@@ -152,8 +150,7 @@ impl Arms {
                 Place::Split => &mut self.split_ns,
                 Place::Node(i) => &mut alone[i],
             };
-            // At home the least time counts: what it takes more is the doing of
-            // loops that are away.
+            // At home the least time counts: anything above it is caused by loops that run elsewhere.
             *of = Some(match *of {
                 None => now,
                 Some(old) if place == home => old.min(now),
@@ -162,7 +159,8 @@ impl Arms {
         } else if settled && place == home {
             alone[rules.origin] = Some(alone[rules.origin].map_or(now, |old| old.min(now)));
         } else if settled && record.renewals > 0 {
-            // Given up while it ran: so bad is it to be divided, and no better.
+            // The division was given up while the loop ran. A division takes at least as long as this
+            // execution did.
             let known = self.split_ns.unwrap_or(now);
             self.split_ns = Some(known.max(now));
         }
@@ -196,8 +194,7 @@ impl Arms {
             self.probings += 1;
             let at_home = decision.expected_ns(rules.origin).unwrap_or(now);
             self.debt_ns = (elapsed - at_home * n).max(0.0);
-            // What it takes at home is to be known first, unless a division is far better
-            // even with all its pages on their way.
+            // Measure the time at home first, unless a division is far better even with all first traffic.
             let far_better = decision
                 .expected
                 .as_ref()
@@ -222,7 +219,7 @@ impl Arms {
     }
 }
 
-/// Does this part of the time go into faults?
+/// Does at least `part` of the rate's time go into faults?
 fn faulty(rate: &NodeRate, rules: &Rules, part: f64) -> bool {
     let fault_us = rules.link.and_then(|l| l.fault_us).unwrap_or(0.0);
     rate.faults.unwrap_or(0.0) * fault_us * 1000.0 > part * rate.ns_per_iteration

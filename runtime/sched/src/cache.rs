@@ -1,10 +1,10 @@
 //! What is known about regions from their earlier executions.
 //!
-//! One entry for each region, trip count (in powers of two) and team shape. [`entry`] says what an entry holds
-//! and how it learns, [`drift`] when what it holds is no longer true.
+//! There is one entry for each region, order of magnitude of the trip count, and shape of the team. [`entry`]
+//! says what an entry holds and how it learns; [`drift`] says when an entry's plan no longer fits.
 //!
-//! A data structure only: the runtime keeps it under a lock of its own, takes
-//! an [`Arc<Known>`](Known) out for an execution, and brings the record back.
+//! Data only: the runtime keeps the cache under its own lock, takes an [`Arc<Known>`](Known) out before an
+//! execution, and brings the record back after it.
 
 mod drift;
 mod entry;
@@ -25,7 +25,7 @@ pub fn magnitude(n: u64) -> u8 {
     (u64::BITS - n.leading_zeros()) as u8
 }
 
-/// What tells regions apart.
+/// The key of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The region's identity, never its data: an address in the program text
@@ -49,29 +49,27 @@ impl Key {
     }
 }
 
-/// What an execution may know about its region. A snapshot.
+/// What an execution may know about its region: a snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Known {
     /// Averages per node.
     pub rates: Box<[Option<NodeRate>]>,
-    /// Nanoseconds per iteration of the loop with each node alone, where
-    /// tried.
+    /// Nanoseconds per iteration of the loop with each node alone, where that was tried.
     pub alone_ns: Box<[Option<f64>]>,
-    /// How to run without probing, if that is known.
+    /// The decision to run by without probing; `None`: the next execution probes.
     pub plan: Option<Arc<Decision>>,
-    /// Where iterations of different kinds are, if they are: from the last
+    /// Which parts of the loop have cheap and which have dear iterations, where these differ: from the last
     /// probing that looked for it.
     pub map: Option<Arc<CostMap>>,
-    /// How often faults have sent the region back to one node while it ran:
-    /// each time the next try for several takes twice as long to come.
+    /// How often faults have sent the region back to one node while it ran. Each time doubles the wait until
+    /// several nodes are tried again.
     pub turned_down: u32,
-    /// The next execution by plan runs in fixed pieces (see [`crate::fixed`]).
+    /// The next execution by the plan runs in fixed pieces (see [`crate::fixed`]).
     pub fixed: bool,
-    /// The loop was probed again and again and is over before the threads of
-    /// some node come: there is nothing to divide, and probing only costs.
+    /// Several probings have shown that the loop is over before the threads of some node arrive: there is
+    /// nothing to divide, and probing only costs.
     pub brief: bool,
-    /// The plan sends the loop to where it has not run before: its pages come
-    /// in the next execution.
+    /// The plan sends the loop to a place where it has not run before: the next execution moves its pages.
     pub moving: bool,
 }
 
@@ -94,10 +92,9 @@ impl ProbeCache {
         self.entries.get(key).map(|e| Arc::clone(&e.known))
     }
 
-    /// Learns from an execution of `key`.
+    /// Learns from an execution of `key`, whose record is `record`.
     ///
-    /// Returns whether the next execution runs by another plan, or in another
-    /// form.
+    /// Returns whether the next execution runs by another plan, or in another form.
     pub fn update(&mut self, key: Key, record: &LoopRecord, rules: &Rules) -> bool {
         let entry = self.entries.entry(key).or_default();
         let before = Arc::clone(&entry.known);
@@ -114,8 +111,8 @@ impl ProbeCache {
         !same || (before.fixed, before.brief) != (now.fixed, now.brief)
     }
 
-    /// Sends home what harms the loop `key`: of those that are away, the ones whose own pages do
-    /// not rest. Which of them shares data with it is not known.
+    /// Loop `key` runs at home and is harmed by loops that run elsewhere. Sends home those of them whose own
+    /// pages do not rest; which of them share data with `key` is not known.
     fn recall(&mut self, key: &Key, rules: &Rules) {
         for (_, entry) in self.entries.iter_mut().filter(|(other, _)| *other != key) {
             let Some(plan) = entry.known.plan.clone() else {
@@ -130,8 +127,7 @@ impl ProbeCache {
         }
     }
 
-    /// Takes over what another process has learned about `key`, unless this one has learned
-    /// something already.
+    /// Takes over what another process has learned about `key`, unless this process knows something already.
     pub fn restore(&mut self, key: Key, saved: &Saved, team: &Placement, rules: &Rules) {
         if let Some(entry) = Entry::restored(saved, team, rules) {
             self.entries.entry(key).or_insert(entry);

@@ -1,21 +1,19 @@
 //! `cross-dynamic`: two-level dynamic scheduling.
 //!
-//! Threads take chunks from their node's pool. The thread that finds it empty
-//! becomes the node's leader and refills it in bulk from the global pool, so
-//! that the global cursor's cache line crosses nodes once per refill and not
-//! once per chunk. Nobody waits for a leader: a thread that finds the pool
-//! empty while another refills takes a single chunk from the global pool.
+//! Threads take chunks from their node's pool. A thread that finds the pool empty becomes the node's leader
+//! and refills it in bulk from the global pool. The global cursor's cache line then crosses nodes once per
+//! refill and not once per chunk. Nobody waits for a leader: a thread that finds the pool empty while another
+//! thread refills it takes a single chunk from the global pool.
 //!
-//! A node's pool is one word: the number of its first chunk, and how many have
-//! been taken since. One add on it tells a thread which chunk it got, or that
-//! the pool was empty, whatever refills happened in between.
+//! A node's pool is one word: the number of its first chunk, and how many chunks have been taken since. One
+//! addition to the word tells a thread which chunk it got, or that the pool was empty, whatever refills
+//! happened in between.
 //!
 //! # Memory ordering
-//! Everything about ranges is relaxed: a range is the whole message (see
-//! [`crate::plain`]), and every word describes itself. The leader's flag is
-//! taken with acquire and given back with release, so that the next leader sees
-//! the last refill. Without that it could believe a freshly filled pool empty
-//! and overwrite it, and those iterations would be lost.
+//! Everything about ranges is relaxed: a taken range carries no other data (see [`crate::plain`]), and every
+//! word describes itself. The leader's flag is taken with acquire and given back with release, so that the
+//! next leader sees the last refill. Without that, the next leader could believe a freshly filled pool empty
+//! and overwrite it, and its iterations would be lost.
 
 use crate::placement::Placement;
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
@@ -24,24 +22,24 @@ use crate::record::{LoopRecord, Tally};
 use crate::schedule::Kind;
 use std::sync::Arc;
 
-/// Bits of a pool word that count what was taken.
+/// Bits of a pool word that count the chunks taken.
 const TAKEN_BITS: u32 = 24;
 const TAKEN_MASK: u64 = (1 << TAKEN_BITS) - 1;
-/// Chunks of a loop, so that a chunk's number fits the other bits of a word.
-/// Longer loops get larger chunks than asked for.
+/// Most chunks of a loop, so that a chunk's number fits the other bits of a word. Longer loops get larger
+/// chunks than asked for.
 const MOST_CHUNKS: u64 = 1 << 39;
 /// Chunks per thread in one refill.
 const REFILL_PER_THREAD: u64 = 8;
 /// A refill is at most this part of a node's even share, so that a loop with
 /// few chunks is not given away in one refill.
 ///
-/// Small under loom, where the interesting refills must fit in few chunks.
+/// Smaller under loom, so that the interesting refills happen with few chunks.
 const REFILLS_PER_NODE: u64 = if cfg!(loom) { 2 } else { 8 };
 
 #[derive(Debug, Default)]
 struct NodePool {
     word: Padded<AtomicU64>,
-    /// A leader is at work.
+    /// A thread refills this pool.
     leading: Padded<AtomicBool>,
     /// Chunks per refill; constant while the loop runs.
     refill: u64,
@@ -61,8 +59,8 @@ pub struct CrossDynamic {
 }
 
 impl CrossDynamic {
-    /// State for a loop of `n` iterations in chunks of `chunk` (0 counts as
-    /// 1). Beyond 2^39 chunks they are made larger.
+    /// State for a loop of `n` iterations in chunks of `chunk` (0 counts as 1). A loop of more than 2^39
+    /// chunks gets larger chunks.
     #[must_use]
     pub fn new(n: u64, chunk: u64, team: Arc<Placement>) -> Self {
         let mut state = CrossDynamic {
@@ -92,7 +90,7 @@ impl CrossDynamic {
             node.refill = (u64::from(shape.threads) * REFILL_PER_THREAD)
                 .min(few)
                 .clamp(1, TAKEN_MASK / 2);
-            // Empty: everything of a refill at chunk 0 is taken.
+            // Empty: all chunks of a refill that began at chunk 0 count as taken.
             node.word.0.store(node.refill, Ordering::Relaxed);
             node.leading.0.store(false, Ordering::Relaxed);
         }
@@ -110,15 +108,13 @@ impl CrossDynamic {
         Some(r)
     }
 
-    /// [`next`](Self::next) where every thread's iterations must ascend: a chunk that begins
-    /// at iteration `after` or later, which is the end of the thread's last
-    /// chunk (0 at first). Not to be mixed with [`next`](Self::next) in one
-    /// execution.
+    /// [`next`](Self::next) for loops in which every thread's iterations must ascend: takes a chunk that
+    /// begins at iteration `after` or later. `after` is the end of the thread's last chunk, and 0 at first.
+    /// Not to be mixed with [`next`](Self::next) in one execution.
     ///
-    /// A thread that took a chunk past its node's pool, because another thread
-    /// was about to refill it, leaves the pool's lower chunks alone. They are
-    /// not lost: the leader that brought them has had only the first one, so
-    /// it may take all of them, and leaves the loop when there are none.
+    /// A thread that took a chunk past its node's pool, because another thread was about to refill it, leaves
+    /// the pool's lower chunks alone. These are not lost: the leader that brought them has had only the first
+    /// of them, so it may take all others, and leaves the loop only when there are none.
     pub fn next_after(&self, tid: usize, after: u64) -> Option<Range> {
         let node = self.team.node_of(tid);
         let least = after.div_ceil(self.chunk);
@@ -140,29 +136,28 @@ impl CrossDynamic {
         }
     }
 
-    /// Thread `tid` has entered the loop; for the record.
+    /// Thread `tid` has entered the loop. Only the record needs this.
     pub fn arrive(&self, tid: usize) {
         self.tally.arrive(tid);
     }
 
-    /// Thread `tid` has left the loop after `elapsed_ns` nanoseconds; for the
-    /// record.
+    /// Thread `tid` has left the loop after `elapsed_ns` nanoseconds. Only the record needs this.
     pub fn finish(&self, tid: usize, elapsed_ns: u64) {
         self.tally.leave(tid, elapsed_ns);
     }
 
-    /// The record of this execution; after all threads have left.
+    /// The record of this execution. Call it after all threads have left.
     #[must_use]
     pub fn record(&self) -> LoopRecord {
         LoopRecord::new(Kind::CrossDynamic, self.n, &self.team, &self.tally)
     }
 
-    /// Number of a chunk from the pool of `node`.
+    /// Takes a chunk from the pool of `node` and returns its number.
     #[inline]
     fn take_pooled(&self, node: usize) -> Option<u64> {
         let pool = &self.nodes[node];
-        // Looked at first, so that threads that try again and again while a
-        // leader works cannot count the low bits into the high ones.
+        // Look before adding: otherwise threads that try again and again while a leader works could carry the
+        // low bits into the high ones.
         if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
             return None;
         }
@@ -179,9 +174,9 @@ impl CrossDynamic {
         taken >= pool.refill || (word >> TAKEN_BITS) + taken >= self.chunks
     }
 
-    /// The same for a thread that may have chunk `least` at the earliest. A
-    /// word never comes back, because refills begin at ever higher chunks: so
-    /// what the exchange finds unchanged is what was looked at.
+    /// [`take_pooled`](Self::take_pooled) for a thread that may take chunk `least` or a later one. A word
+    /// never takes an old value again, because refills begin at ever higher chunks. So the exchange succeeds
+    /// only on the word that was examined.
     fn take_pooled_from(&self, node: usize, least: u64) -> Option<u64> {
         let pool = &self.nodes[node];
         let mut word = pool.word.0.load(Ordering::Relaxed);
@@ -209,8 +204,8 @@ impl CrossDynamic {
         }
     }
 
-    /// A chunk for a thread that found none in its node's pool; `least` where
-    /// its chunks must ascend.
+    /// Takes a chunk for a thread that found none in its node's pool. `least`: the first chunk it may have,
+    /// where its chunks must ascend.
     #[cold]
     fn take_cold(&self, node: usize, least: Option<u64>) -> Option<u64> {
         let pool = &self.nodes[node];
@@ -221,19 +216,18 @@ impl CrossDynamic {
                 .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed)
                 .is_err()
             {
-                // Someone refills: do not wait, take one chunk past the pool.
+                // Another thread refills: do not wait, take one chunk past the pool.
                 return self
                     .take_global(1)
                     .or_else(|| self.take_elsewhere(node, least));
             }
-            // Refilled by the leader before?
+            // Look again: the last leader may have refilled the pool already.
             if self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
                 let first = self.take_global(pool.refill);
                 if let Some(first) = first {
-                    // The leader keeps the first chunk. An exchange and not a
-                    // store: it orders the refill after every late add to the
-                    // old word in any model of memory, loom's included, which
-                    // does not know that adds leave no gap before a store.
+                    // The leader keeps the first chunk. The word is exchanged and not stored: an exchange
+                    // orders the refill after every late addition to the old word in any model of memory.
+                    // Loom's model does not know that no addition can slip in before a plain store.
                     pool.word.0.swap(first << TAKEN_BITS | 1, Ordering::Relaxed);
                 }
                 pool.leading.0.store(false, Ordering::Release);
@@ -244,7 +238,7 @@ impl CrossDynamic {
                 return Some(chunk);
             }
             if least.is_some() && !self.is_empty(pool, pool.word.0.load(Ordering::Relaxed)) {
-                // What is there comes before what this thread has had.
+                // The pool's chunks come before those that this thread has had: leave them to others.
                 return self
                     .take_global(1)
                     .or_else(|| self.take_elsewhere(node, least));
@@ -252,10 +246,10 @@ impl CrossDynamic {
         }
     }
 
-    /// Claims `count` chunks of the global pool; the number of the first. The
-    /// last claim may reach past the end.
+    /// Claims `count` chunks of the global pool and returns the number of the first. The last claim may reach
+    /// past the end.
     fn take_global(&self, count: u64) -> Option<u64> {
-        // Looked at first: bounds how far the cursor can pass the end.
+        // Look first: this bounds how far the cursor can pass the end.
         if self.global.0.load(Ordering::Relaxed) >= self.chunks {
             return None;
         }
@@ -263,9 +257,8 @@ impl CrossDynamic {
         (first < self.chunks).then_some(first)
     }
 
-    /// At the end: what other nodes have in their pools. They would run it
-    /// themselves, since the leader that filled the pool is in the loop, but
-    /// later.
+    /// At the end of the loop: takes a chunk from another node's pool. That node's threads would also run it
+    /// (the leader that filled the pool is in the loop), but later.
     fn take_elsewhere(&self, node: usize, least: Option<u64>) -> Option<u64> {
         (1..self.nodes.len())
             .map(|k| (node + k) % self.nodes.len())

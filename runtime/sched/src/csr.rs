@@ -1,8 +1,8 @@
-//! `static-csr`: a static split by ratios the user gives, one per node.
+//! `static-csr`: a static split by ratios that the user gives, one per node.
 //!
-//! The paper's "ideal CSR" baseline: no probing, no shared state, nothing
-//! moves while the loop runs. A node's share is its ratio times its threads,
-//! one contiguous range; inside the node every thread gets an equal piece.
+//! This is the paper's "ideal CSR" baseline: no probing, no shared state, and no iteration moves while the
+//! loop runs. A node's share is its ratio times its threads, as one contiguous range; inside the node every
+//! thread gets an equal piece.
 
 use crate::placement::Placement;
 use crate::plain::static_piece;
@@ -10,16 +10,15 @@ use crate::ranges::Range;
 
 /// Cuts `range` into contiguous parts proportional to `weights`, in order.
 ///
-/// Every iteration is in exactly one part, whatever the weights are: those
-/// that are not positive and finite count as zero, and if nothing is left, all
-/// count as one. A part of weight zero is empty. Beyond 2^53 iterations the
-/// cuts are as exact as an `f64`.
+/// Every iteration is in exactly one part, whatever the weights are. A weight that is not positive and finite
+/// counts as zero; if all are zero, all count as one. A part of weight zero is empty. Beyond 2^53 iterations
+/// the cuts are as exact as an `f64`.
 pub(crate) fn split<W>(range: Range, weights: W) -> impl Iterator<Item = Range>
 where
     W: Iterator<Item = f64> + Clone,
 {
     let useful = |w: f64| w.is_finite() && w > 0.0;
-    // Relative to the largest, so that no sum can overflow.
+    // Weights are taken relative to the largest, so that no sum can overflow.
     let largest = weights.clone().filter(|&w| useful(w)).fold(0.0, f64::max);
     let even = largest == 0.0;
     let scaled = move |w: f64| match w {
@@ -55,8 +54,10 @@ where
     })
 }
 
-/// Checks user-given ratios against the number of nodes there are. The error
-/// says what is accepted, without a prefix.
+/// Checks that the user gave one ratio per node.
+///
+/// # Errors
+/// The accepted form, without a message's prefix.
 pub fn check(ratios: &[f64], nodes: usize) -> Result<(), String> {
     if ratios.len() == nodes {
         return Ok(());
@@ -70,15 +71,14 @@ pub fn check(ratios: &[f64], nodes: usize) -> Result<(), String> {
 
 /// The one piece of thread `tid`; may be empty.
 ///
-/// `ratios` are core speed ratios per node; a missing one counts as zero (see
-/// [`check`]). If no node with threads has a usable ratio, all threads get
-/// equal pieces.
+/// `ratios` are core speed ratios per node. A missing ratio counts as zero (see [`check`]). If no node with
+/// threads has a usable ratio, all threads get equal pieces.
 #[must_use]
 pub fn piece(n: u64, ratios: &[f64], team: &Placement, tid: usize) -> Range {
     let usable = |r: f64| r.is_finite() && r > 0.0;
     let weights = team.nodes().iter().enumerate().map(|(i, s)| {
         let r = ratios.get(i).copied().filter(|&r| usable(r)).unwrap_or(0.0);
-        // The bound keeps the product finite; no machine is that unlike.
+        // The bound keeps the product finite. No two real nodes differ by this factor.
         r.min(1e100) * f64::from(s.threads)
     });
     if !weights.clone().any(usable) {

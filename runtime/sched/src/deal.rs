@@ -1,8 +1,9 @@
-//! How the pieces of a region are dealt to its runners, and what its execution leaves to be learned.
+//! How the pieces of a region are dealt to its runners, and the record of its execution.
 //!
-//! To the scheduler a region that is run as virtual threads is a loop whose iterations are its pieces
-//! ([`crate::virtual_team`]). What is known of such a loop says who gets how many of them; what each runner
-//! took says, by the same rules as for any other loop, how to go on.
+//! To the scheduler, a region that runs as virtual threads is a loop whose iterations are its pieces
+//! ([`crate::virtual_team`]). Its runners are the loop's threads. [`Deal`] gives each runner a share by what
+//! is known of that loop; [`record`] turns the runners' times into a record, from which the cache learns by
+//! the same rules as for any loop.
 
 use crate::cache::Known;
 use crate::decide::{decide, NodeInput, Rules};
@@ -14,17 +15,18 @@ use std::sync::Arc;
 /// How pieces are dealt to runners.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deal {
-    /// What each runner gets, in proportion.
+    /// Each runner's share of the pieces, in any unit.
     pub weights: Vec<f64>,
-    /// Runners keep to their blocks: nothing is stolen.
+    /// Runners keep to their own blocks of pieces: none is stolen.
     pub keep: bool,
     /// Nanoseconds that each runner needs for a piece; 0: not known.
     pub paces: Vec<f64>,
 }
 
 impl Deal {
-    /// For the runners of `team` under `schedule`, by what is `known` of the region. `suspends`: its virtual
-    /// threads wait for each other, so that shares were learned for stretches in which nobody can steal.
+    /// The deal for the runners of `team` under `schedule`, by what is `known` of the region. `suspends`: the
+    /// region's virtual threads wait for each other. Then shares were learned for stretches in which nobody
+    /// can steal.
     #[must_use]
     pub fn new(schedule: &Kind, team: &Placement, known: Option<&Known>, suspends: bool) -> Deal {
         let threads = team.threads();
@@ -46,11 +48,12 @@ impl Deal {
                     let here = team.nodes()[node].threads;
                     shares.get(node).copied().unwrap_or(0.0) / f64::from(here.max(1))
                 };
-                // One node alone is not helped by the others.
+                // One node alone was chosen: the others would not help it by stealing.
                 (each(&share), suspends || plan.one_node().is_some())
             }
             (Kind::HetProbe { .. } | Kind::HetProbeI { .. }, None) => {
-                // By what earlier executions measured, if they did.
+                // No plan yet: in proportion to the rates that earlier executions measured, if all were
+                // measured.
                 let all = (0..threads).all(|t| rate(t).is_some());
                 let speed = |t| rate(t).filter(|_| all).map_or(1.0, |ns| 1.0 / ns);
                 (each(&speed), false)
@@ -65,9 +68,9 @@ impl Deal {
     }
 }
 
-/// The record of one execution of a region in `pieces` on `team`, in `elapsed_ns` nanoseconds. `runners`: for
-/// each, nanoseconds in the program's code, and pieces begun. `known` is what the execution was
-/// [dealt](Deal::new) by.
+/// The record of one execution of a region in `pieces` pieces on `team`, which took `elapsed_ns` nanoseconds.
+/// `runners`: for each, nanoseconds in the program's code, and pieces begun. `known`: what the execution's
+/// [`Deal::new`] was given.
 #[must_use]
 pub fn record(
     schedule: &Kind,

@@ -1,23 +1,20 @@
 //! Where a loop runs: three questions, in this order.
 //!
-//! 1. *Several nodes at all?* Only if computation pays for the page traffic:
-//!    the fault period must exceed the link's threshold. Nodes that share
-//!    memory coherently have no remote faults, so the answer there is yes.
+//! 1. *Several nodes at all?* Only if computation pays for the page traffic: the fault period must exceed the
+//!    link's threshold. Nodes that share memory coherently have no remote faults; for them the answer is yes.
 //! 2. *If several, how much each?* Shares proportional to core speed ratio
 //!    times cores.
-//! 3. *If one, which?* Many cache misses per instruction: the node with the
-//!    most cores (and with them bandwidth). Few: the one with the fastest
-//!    cores. Without counters probe times cannot tell, since they contain page
-//!    traffic that a single node would not pay: each node runs the region
-//!    alone once, on later executions, and the fastest is kept.
+//! 3. *If one, which?* With many cache misses per instruction: the node with the most cores (and so the most
+//!    bandwidth). With few: the node with the fastest cores. Without counters the probe times cannot tell,
+//!    since they contain page traffic that a single node would not have. Then each node runs the region alone
+//!    once, in later executions, and the fastest is kept.
 //!
-//! Where the cost of a fault and of a region beyond the link are known, the first
-//! and the third question are answered by expected times instead: thresholds
-//! know nothing of how long a loop is, nor of what a node alone would take.
+//! Where the cost of a fault and of a region beyond the link are known, expected times answer the first and
+//! the third question instead. Thresholds know neither the length of a loop nor the time that a node alone
+//! would take.
 //!
-//! With an [`Objective`] other than time, the second and third question are
-//! answered by what the division or the node costs in energy, modelled from
-//! the nodes' watts (see [`crate::energy`]).
+//! With an [`Objective`] other than time, the second and the third question are answered by the energy that a
+//! division or a node costs, modelled from the nodes' watts (see [`crate::energy`]).
 //!
 //! A pure function; the [`Decision`] keeps every number that led to it.
 
@@ -28,18 +25,15 @@ pub use crate::decision::{
 use crate::decision::NEGLIGIBLE;
 use crate::energy::{self, Estimate, Part};
 
-/// A node beyond the link that never ran the loop alone must promise to take no
-/// more than this part of what the origin takes: data that other loops and the
-/// program itself use at the origin would go there and back.
+/// A node beyond the link that never ran the loop alone must promise at most this part of the origin's time:
+/// data that other loops and the program itself use at the origin would travel there and back.
 const UNTRIED: f64 = 0.6;
-/// The part of a time that must be free of faults for what is left to mean
-/// something.
+/// The part of a measured time that must be free of faults before the rest of it means something.
 const CLEAN: f64 = 0.8;
-/// Of a time that was measured with faults, this part is taken for computation
-/// at the least, where a node alone is judged by it.
+/// When a node alone is judged by a time that was measured with faults, at least this part of the time counts
+/// as computation.
 const AT_LEAST: f64 = 0.5;
-/// A choice by expected times must be better by this part than what there is:
-/// going there moves the data.
+/// Another choice must be better than the present one by this part in expected time: changing moves the data.
 const WORTH_MOVING: f64 = 0.03;
 
 /// Answers the three questions.
@@ -51,9 +45,8 @@ pub fn decide(nodes: &[NodeInput], rules: &Rules) -> Decision {
     decide_seen(nodes, rules, &Seen::default())
 }
 
-/// [`decide`], with what earlier executions have shown. Where the link is known
-/// ([`Rules::knows_link`]) and faults are counted, expected times answer the
-/// first and the third question.
+/// [`decide`], with what earlier executions have shown. Where the link is known ([`Rules::knows_link`]) and
+/// faults are counted, expected times answer the first and the third question.
 #[must_use]
 pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Decision {
     let measured = || {
@@ -147,11 +140,11 @@ pub(crate) fn decide_seen(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> De
     }
 }
 
-/// What an iteration of the loop takes, divided and on each node alone; `None`
-/// where a node with threads was not measured.
+/// Expected time of one iteration of the whole loop, divided and on each node alone; `None` where a node with
+/// threads was not measured.
 ///
-/// A node alone takes what was measured, or computes without the time of its
-/// faults: its pages will be there. A division keeps its faults.
+/// The time of a node alone is the measured one, or its computation without the time of its faults: its pages
+/// will be there. A division keeps its faults.
 fn expected(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Option<Expected> {
     let link = rules.link?;
     let (fault_ns, region_ns) = (link.fault_us? * 1000.0, link.region_us? * 1000.0);
@@ -168,8 +161,8 @@ fn expected(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Option<Expected>
         per_ns += threads / rate.ns_per_iteration;
         let ns = rate.without_faults(fault_ns);
         if i == rules.origin {
-            // Faults at home are the doing of others that were tried: then
-            // nothing is known of it but that its pages were there before.
+            // Faults at home are caused by the other nodes that were tried. A time that is mostly faults then
+            // only says that home needs no page traffic: count it as the best.
             let clean = ns >= CLEAN * rate.ns_per_iteration;
             let alone_ns = if clean { ns / threads } else { 0.0 };
             alone.push(node.alone_ns.unwrap_or(alone_ns));
@@ -184,7 +177,7 @@ fn expected(nodes: &[NodeInput], rules: &Rules, seen: &Seen) -> Option<Expected>
     })
 }
 
-/// The least of the expected times. Ties stay where they are, or at the origin.
+/// Chooses the least of the expected times. Between equal times the loop stays where it is, or at the origin.
 fn by_time(e: &Expected, rules: &Rules, seen: &Seen, by_speed: Box<[f64]>) -> Choice {
     let node = (0..e.alone.len())
         .reduce(|a, b| {
@@ -218,11 +211,11 @@ fn by_time(e: &Expected, rules: &Rules, seen: &Seen, by_speed: Box<[f64]>) -> Ch
     }
 }
 
-/// A split by `shares` of the nodes that have more than [`NEGLIGIBLE`] ones.
+/// A split by `shares`, without the nodes whose share is below [`NEGLIGIBLE`].
 fn without_negligible(mut shares: Box<[f64]>) -> Choice {
     let kept = |s: f64| if s < NEGLIGIBLE { 0.0 } else { s };
     let total: f64 = shares.iter().map(|&s| kept(s)).sum();
-    // So many nodes that each has little: all of them.
+    // There are so many nodes that every share is small: keep all of them.
     if total == 0.0 {
         return Choice::Split { shares };
     }
@@ -238,9 +231,8 @@ fn without_negligible(mut shares: Box<[f64]>) -> Choice {
     }
 }
 
-/// The nodes as the model of energy sees them; `None` where something is not
-/// known of a node with threads, or nothing was measured at all. As in
-/// [`decide`], an unmeasured node counts as the slowest.
+/// The nodes as the model of energy sees them. `None` where the watts of a node with threads are not known,
+/// or nothing was measured at all. A node that was not measured counts as the slowest one, as in [`decide`].
 fn parts(nodes: &[NodeInput], slowest: f64) -> Option<Vec<Part>> {
     let known = |n: &NodeInput| {
         let power = if n.threads > 0 {
@@ -261,7 +253,7 @@ fn parts(nodes: &[NodeInput], slowest: f64) -> Option<Vec<Part>> {
         .filter(|_| slowest > 0.0)
 }
 
-/// The third question.
+/// Answers the third question: which node alone.
 fn which(
     nodes: &[NodeInput],
     csr: &[Option<f64>],
@@ -276,21 +268,22 @@ fn which(
             .filter(|(_, n)| n.threads > 0)
             .map(|(i, _)| i)
     };
-    // The first of equals, so that the outcome does not depend on chance.
+    // Of equal nodes the first is taken, so that the outcome does not depend on chance.
     let best = |score: &dyn Fn(usize) -> (f64, f64)| {
         candidates()
             .reduce(|a, b| if score(b) > score(a) { b } else { a })
             .unwrap_or(0)
     };
-    // How fast cores compute: what the probe waited for pages, one node alone
-    // would not.
+    // How fast cores compute: without the time that the probe waited for pages, which one node alone would
+    // not wait.
     let fault_us = rules.link.and_then(|l| l.fault_us).unwrap_or(0.0);
     let speed = |i: usize| match (nodes[i].rate, csr[i]) {
         (Some(r), Some(_)) => r.without_faults(fault_us * 1000.0).recip(),
         _ => 0.0,
     };
     let cores = |i: usize| f64::from(nodes[i].threads);
-    // What a node alone costs: it computes for `t`, the others only draw.
+    // The cost of running on node `i` alone: it computes for `seconds`, while the other nodes draw their idle
+    // watts.
     let cost = |i: usize| {
         let power = |k: usize| nodes[k].power.unwrap_or_default();
         let seconds = nodes[i].alone_ns.unwrap_or(f64::INFINITY) * 1e-9;
@@ -300,15 +293,14 @@ fn which(
             joules: seconds * (idle + cores(i) * power(i).core_watts),
         })
     };
-    // Counters tell which node is fastest, not which costs least.
+    // Counters tell which node is fastest, not which node costs least.
     let (node, why) = match misses_per_kilo.filter(|_| !priced) {
         Some(m) if m > rules.thresholds.misses_per_kilo => {
             (best(&|i| (cores(i), speed(i))), Why::MostCores)
         }
         Some(_) => (best(&|i| (speed(i), cores(i))), Why::FastestCores),
         None => {
-            // The origin's turn is the first: it comes with the first
-            // execution, which must run somewhere anyway.
+            // The origin comes first: the first execution must run somewhere anyway, and the data is there.
             let origin = candidates()
                 .find(|&i| i == rules.origin)
                 .or_else(|| candidates().next())

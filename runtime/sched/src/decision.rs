@@ -1,11 +1,10 @@
-//! The words of a [decision](crate::decide): what it rests on, what came out,
-//! and the reason in plain language.
+//! The parts of a [decision](crate::decide): its inputs, its outcome, and its reason in plain language.
 
 use crate::energy::{Estimate, Power};
 use crate::probe::NodeRate;
 use core::fmt;
 
-/// Thresholds of the questions. The defaults are the paper's.
+/// Thresholds of the three questions. The defaults are the paper's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// Fault period in microseconds that must be exceeded to use several
@@ -30,12 +29,11 @@ impl Default for Thresholds {
 pub struct Link {
     /// Calibrated fault period threshold in microseconds.
     pub fault_period_us: f64,
-    /// What a thread waits for a page at the least, in microseconds, where that
-    /// was measured. Core speeds are then compared without that time.
+    /// The least time that a thread waits for a page, in microseconds, where it was measured. Core speeds are
+    /// then compared without that time.
     pub fault_us: Option<f64>,
-    /// What a parallel region costs more, in microseconds, when a node beyond
-    /// the link has a part in it, where that was measured. Together with
-    /// `fault_us` it makes decisions by expected times instead of the threshold.
+    /// Microseconds that a parallel region takes longer when a node beyond the link has a part in it, where
+    /// this was measured. With `fault_us` and `region_us`, expected times decide instead of the threshold.
     pub region_us: Option<f64>,
 }
 
@@ -47,12 +45,12 @@ pub struct Seen {
     /// Nanoseconds per iteration of the whole loop when it was divided and its
     /// pages had come to rest, where that was measured.
     pub(crate) split_ns: Option<f64>,
-    /// It is divided now.
+    /// The loop runs divided now.
     pub(crate) split: bool,
 }
 
-/// What the user wants least of. Energy is modelled from the nodes' watts;
-/// while those of a node with threads are not known, time decides.
+/// What the user wants to be least. Energy is modelled from the nodes' watts; while the watts of a node with
+/// threads are not known, time decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Objective {
@@ -66,10 +64,10 @@ pub enum Objective {
 }
 
 impl Objective {
-    /// All of them.
+    /// All objectives.
     pub const ALL: [Objective; 3] = [Objective::Time, Objective::Energy, Objective::Edp];
 
-    /// The word for it.
+    /// The objective's word in `HETMP_OBJECTIVE` and in reports.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +77,7 @@ impl Objective {
         }
     }
 
-    /// What is to be least of an estimate: seconds, joules, joule seconds.
+    /// The number that is to be least: seconds, joules, or joule seconds.
     #[must_use]
     pub fn score(self, e: &Estimate) -> f64 {
         match self {
@@ -90,20 +88,19 @@ impl Objective {
     }
 }
 
-/// A node whose share is smaller than this takes none where nodes are coupled
-/// by page traffic: even without any of that traffic the loop would gain no
-/// more by it.
+/// The least share of a node where nodes are coupled by page traffic. A node with less gets nothing: even
+/// without any traffic the loop would gain no more than this part.
 pub(crate) const NEGLIGIBLE: f64 = 0.02;
 /// Everything about the machine and the user that a decision depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// The thresholds.
+    /// The thresholds of the three questions.
     pub thresholds: Thresholds,
-    /// The link, where nodes are coupled by one and it was calibrated.
+    /// The link, where nodes are coupled by a calibrated one.
     pub link: Option<Link>,
-    /// The objective.
+    /// What is to be least.
     pub objective: Objective,
-    /// Node that holds the data at first, and runs what cannot be decided.
+    /// The node that holds the data at first, and runs whatever cannot be decided.
     pub origin: usize,
 }
 
@@ -121,14 +118,14 @@ impl Rules {
 /// One node as the decision sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NodeInput {
-    /// Cores, i.e. threads of the team, on it.
+    /// Threads of the team on this node, one per core.
     pub threads: u32,
-    /// Its measured averages.
+    /// The node's measured averages.
     pub rate: Option<NodeRate>,
     /// Nanoseconds per iteration of the whole loop when this node ran the
     /// region alone.
     pub alone_ns: Option<f64>,
-    /// What it draws, where that is known.
+    /// The node's watts, where these are known.
     pub power: Option<Power>,
 }
 
@@ -144,7 +141,7 @@ pub enum Why {
     MostCores,
     /// Bound by computation: fastest cores.
     FastestCores,
-    /// Nothing tells which, and no execution is left to try: the origin.
+    /// Nothing says which node is best: the origin's turn to run the region alone.
     Origin,
     /// This node's turn to run the region alone.
     Trial,
@@ -152,12 +149,11 @@ pub enum Why {
     FastestAlone,
     /// Takes the least time, by what was measured and what is known of the link.
     LeastTime,
-    /// Costs least of what the [`Objective`] names: alone of all divisions, or
-    /// of all nodes that had their turn.
+    /// Costs least by the [`Objective`]: among all divisions, or among the nodes that had their turn.
     LeastCost,
 }
 
-/// The outcome.
+/// Where the loop runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     /// All nodes with a share above zero; shares add up to 1.
@@ -167,9 +163,9 @@ pub enum Choice {
     },
     /// One node runs everything.
     OneNode {
-        /// Which.
+        /// The node's number.
         node: usize,
-        /// Why that one.
+        /// Why this node.
         why: Why,
     },
 }
@@ -192,24 +188,24 @@ pub struct Decision {
     /// Core speed ratio per node, slowest measured node 1; `None` where
     /// nothing was measured.
     pub csr: Box<[Option<f64>]>,
-    /// The inputs.
+    /// The inputs of the decision, by node.
     pub(crate) nodes: Box<[NodeInput]>,
     /// Lowest fault period of the nodes in microseconds, where there were
     /// remote faults.
     pub fault_period_us: Option<f64>,
-    /// Remote faults were counted, whether there were any or not.
+    /// Remote faults were counted, even if there were none.
     pub(crate) linked: bool,
     /// Expected nanoseconds per iteration of the whole loop: divided, and with
     /// each node alone. Only where expected times decided.
     pub(crate) expected: Option<Expected>,
-    /// The threshold it was compared with.
+    /// The threshold that `fault_period_us` was compared with, in microseconds.
     pub fault_threshold_us: f64,
     /// Cache misses per 1000 instructions over all nodes, where counted.
     pub misses_per_kilo: Option<f64>,
-    /// Modelled time and energy of one iteration as decided, and of the
-    /// division that would take least time. Only where energy decided.
+    /// Modelled time and energy of one iteration: as decided, and with the division that would take the least
+    /// time. Only where energy decided.
     pub(crate) modelled: Option<[Estimate; 2]>,
-    /// The rules it was decided by.
+    /// The rules of the decision.
     pub(crate) rules: Rules,
 }
 
@@ -222,7 +218,7 @@ impl Decision {
         })
     }
 
-    /// One node was chosen because of remote faults.
+    /// Whether one node was chosen because of remote faults.
     #[must_use]
     pub(crate) fn is_confined(&self) -> bool {
         (self.fault_period_us.is_some() || self.expected.is_some()) && self.one_node().is_some()
@@ -237,7 +233,7 @@ impl Decision {
             .filter(|ns| ns.is_finite())
     }
 
-    /// The one node that was chosen, if it is one.
+    /// The chosen node, where one node runs everything.
     #[must_use]
     pub fn one_node(&self) -> Option<usize> {
         match self.choice {

@@ -1,11 +1,9 @@
-//! Energy of a split: what a division of a loop over nodes costs in time and in
-//! joules, and which division costs least.
+//! Energy of a split: the time and the joules that a division of a loop over nodes costs, and which division
+//! costs least.
 //!
-//! A model, not a measurement: a node draws `idle_watts` as long as the loop
-//! runs anywhere, and `core_watts` more for every core that computes. Threads
-//! that wait are parked and draw nothing extra. Page traffic, memory and the
-//! link are not in it. What is derived from this is *modelled* and callers
-//! label it so.
+//! This is a model, not a measurement: a node draws `idle_watts` as long as the loop runs anywhere, and
+//! `core_watts` more for every core that computes. Threads that wait are parked and draw nothing extra. The
+//! model leaves out page traffic, memory and the link. Its results are *modelled*, and callers label them so.
 //!
 //! # Which divisions are worth looking at
 //! Let node `i` run `x_i` of `n` iterations in a loop that takes the time `t`.
@@ -21,7 +19,7 @@
 //! tries the prefixes of that order, each divided so that its nodes end
 //! together, and nothing else.
 
-/// What a node draws.
+/// The watts of a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Power {
     /// Watts of the whole node when nothing runs on it.
@@ -30,15 +28,15 @@ pub struct Power {
     pub core_watts: f64,
 }
 
-/// One node as the model sees it.
+/// A node's input to the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Part {
     /// Cores that take part, i.e. threads of the team.
     pub(crate) threads: u32,
-    /// Nanoseconds that one core spends on an iteration; a node whose value is
-    /// not positive and finite cannot run any.
+    /// Nanoseconds that one core spends on an iteration. A node whose value is not positive and finite cannot
+    /// run iterations.
     pub ns_per_iteration: f64,
-    /// What it draws.
+    /// The node's watts.
     pub(crate) power: Power,
 }
 
@@ -97,10 +95,9 @@ pub(crate) fn of_split(n: u64, parts: &[Part], shares: &[f64]) -> Estimate {
     }
 }
 
-/// The division with the least `score`, which is the time, the energy or the
-/// energy-delay product of an [`Estimate`], or anything else that is monotonic
-/// in both and concave along a line of constant slope. Shares add up to 1, or
-/// are all zero if no node can run anything. Of equals the one with more nodes.
+/// The division with the least `score`: the time, the energy or the energy-delay product of an [`Estimate`],
+/// or another score that is monotonic in both and concave along a line of constant slope. Shares add up to 1,
+/// or are all zero if no node can run iterations. Of two equal divisions the one over more nodes is taken.
 #[must_use]
 pub(crate) fn best(parts: &[Part], score: impl Fn(&Estimate) -> f64) -> Vec<f64> {
     let marginal = |i: usize| parts[i].power.core_watts * parts[i].ns_per_iteration;
@@ -116,7 +113,7 @@ pub(crate) fn best(parts: &[Part], score: impl Fn(&Estimate) -> f64) -> Vec<f64>
         for &i in &order[..k] {
             shares[i] = parts[i].rate() / total;
         }
-        // Any number of iterations will do: both grow in proportion.
+        // Any number of iterations will do: time and energy grow in proportion to it.
         let s = score(&of_split(1_000_000, parts, &shares));
         if s <= least {
             (least, best) = (s, shares);

@@ -1,56 +1,60 @@
-//! Do the threads of a region take equally long, as an ordinary team?
+//! Do the threads of a region take equally long in an ordinary team?
 //!
-//! To find out whether a region may be run as a virtual team its code is read, and both ways are tried. That takes
-//! milliseconds, and is lost where nodes are alike and loops regular: then equal shares are the best ones. So
-//! where nothing tells the nodes apart, a region keeps its ordinary team until its threads have waited for
-//! each other about as long as the looking takes: what it costs is then at most as much as what was lost before.
+//! Whether a region may run as a virtual team is found out by reading its code and trying both ways. This
+//! takes milliseconds. Where nodes are alike and loops are regular, equal shares are best, and these
+//! milliseconds are lost. So where no node differs from another, a region keeps its ordinary team until its
+//! threads have waited for each other about as long as reading and trying take. The look then costs at most
+//! as much time as the region has already lost by waiting.
 //!
-//! Executions are looked at one by one while they are uneven, and ever more seldom while they are even.
+//! While a region's executions are uneven, each is observed; while they are even, ever fewer are.
 //!
-//! **A region that is short** has another reason to be looked at, a team of one
-//! ([`crate::alone`]), which saves some tenths of a microsecond each time.
+//! **A short region** has another reason to be looked at: a team of one thread ([`crate::alone`]) saves some
+//! tenths of a microsecond in each execution.
 //!
 //! Pure: no clock.
 
-/// Nanoseconds that it takes to read a region's code and to try both ways.
+/// Nanoseconds for reading a region's code and trying both ways.
 const LOOK_NS: f64 = 2e6;
-/// Threads that wait for this part of an execution, or for fewer nanoseconds, take equally long.
+/// Threads count as equally long if they wait for no more than this part of an execution, or for fewer
+/// nanoseconds than `LEAST_NS`.
 const PART: f64 = 0.05;
 const LEAST_NS: f64 = 300.0;
-/// One in so many executions that were looked at must be uneven, and two at least; fewer are other processes' doing...
+/// At least two of the observed executions, and one in this many, must be uneven. Rarer ones are the doing of
+/// other processes...
 const ONE_IN: u32 = 3;
-/// ...unless one alone has lost so much.
+/// ...unless the region has lost this many nanoseconds.
 const MUCH_NS: f64 = 20.0 * LOOK_NS;
-/// What is lost by one counts for no more than this many times the shortest: a thread that lost its core
-/// is behind by milliseconds, however short the region is.
+/// The loss of one execution counts for at most this many times the shortest execution: a thread that lost
+/// its core is behind by milliseconds, however short the region is.
 const MOST_LOST: f64 = 2.0;
-/// A region that takes less, in nanoseconds, may be faster as a team of one, which then saves so much.
+/// A region that takes less than this, in nanoseconds, may be faster as a team of one, which would save
+/// `SAVED_NS` each time.
 const SHORT_NS: f64 = 10_000.0;
 const SAVED_NS: f64 = 150.0;
-/// Executions between two that are looked at, at most.
+/// The most executions that pass unobserved between two observed ones.
 const LONGEST_REST: u32 = 127;
 
-/// What one execution of an ordinary team has shown, in nanoseconds.
+/// The times of one observed execution of an ordinary team, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// From its beginning to its end.
+    /// From the execution's beginning to its end.
     pub elapsed_ns: f64,
-    /// What the thread that was longest in the program's code spent there.
+    /// Time in the program's code of the thread that was there longest.
     pub most_ns: f64,
-    /// What the threads spent there in the mean.
+    /// Mean time in the program's code over all threads.
     pub mean_ns: f64,
 }
 
-/// One region while nothing tells the nodes apart.
+/// What is known of one region while no node differs from another.
 #[derive(Clone, Copy, Debug)]
 pub struct Even {
     runs: u32,
     uneven: u32,
-    /// What the shortest execution took in the longest thread.
+    /// The least `most_ns` of all observed executions.
     shortest_ns: f64,
     lost_ns: f64,
     short_ns: f64,
-    /// Executions that were let pass before this one.
+    /// Executions that passed unobserved before the next observed one.
     rest: u32,
     looked_at: bool,
 }
@@ -62,7 +66,7 @@ impl Default for Even {
 }
 
 impl Even {
-    /// Nothing is known.
+    /// Nothing is known of the region.
     #[must_use]
     pub const fn new() -> Self {
         Even {
@@ -76,13 +80,14 @@ impl Even {
         }
     }
 
-    /// Is it worth while to look at the region? Once it is, it stays so.
+    /// Should the region be looked at (its code read, both ways tried)? Once true, this stays true.
     #[must_use]
     pub fn is_to_be_looked_at(&self) -> bool {
         self.looked_at
     }
 
-    /// Takes what an execution has shown. Returns how many may pass unseen, where any `may_pass`; they count as run.
+    /// Learns from one observed execution. Returns the number of executions that may pass unobserved, 0
+    /// unless any `may_pass`; these count as run.
     pub fn see(&mut self, seen: &Seen, may_pass: bool) -> u32 {
         let waited = seen.most_ns - seen.mean_ns;
         let uneven = waited > seen.most_ns * PART && waited > LEAST_NS;
@@ -90,7 +95,8 @@ impl Even {
         self.shortest_ns = self.shortest_ns.min(seen.most_ns);
         if uneven {
             self.uneven = self.uneven.saturating_add(1);
-            // The first is the shortest so far, whatever has befallen it.
+            // Whatever disturbed the first execution, `shortest_ns` is its own time: its loss has no bound
+            // yet.
             if self.runs > 1 || waited >= MUCH_NS {
                 self.lost_ns += waited.min(self.shortest_ns * MOST_LOST);
             }

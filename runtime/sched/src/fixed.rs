@@ -1,18 +1,15 @@
 //! Fixed pieces: how a settled loop that is short is handed out.
 //!
-//! A split into ranges from which threads take chunks evens out what the plan
-//! did not know, at the price of a cache line that moves between cores for each
-//! chunk, of a chunk's length at the end, and of a clock and a lock for each
-//! execution. In a loop of some 10 us that price is larger than what it evens
-//! out. Such a loop is cut by the plan into one piece a thread, as a static
-//! schedule would, and only some of its executions are measured.
+//! A split into ranges from which threads take chunks evens out whatever the plan did not know. Three costs
+//! come with it: a cache line moves between cores for each chunk, threads end up to one chunk apart, and each
+//! execution reads clocks and takes a lock. In a loop of some 10 us these costs are larger than the gain.
+//! Such a loop is cut by the plan into one piece per thread, as a static schedule would do, and only some of
+//! its executions are measured.
 //!
-//! [`pieces`] makes the cut. [`Form`] decides between the two forms by what
-//! both have measured: the executions of a loop are tried in fixed pieces once
-//! its time is known, and stay so while that is not slower.
+//! [`pieces`] makes the cut. [`Form`] chooses between chunks and fixed pieces by the measured times of both:
+//! once a loop's time in chunks is known, fixed pieces are tried, and kept while they are not slower.
 //!
-//! Pure, like all of this crate: the driver skips measurements, and brings the
-//! others.
+//! Pure, like the whole crate: the driver decides which executions are measured, and brings the measurements.
 
 use crate::csr;
 use crate::decide::Decision;
@@ -20,9 +17,8 @@ use crate::placement::Placement;
 use crate::plain::static_piece;
 use crate::ranges::Range;
 
-/// One piece for each thread, in the order of their numbers: a node's share is
-/// one contiguous range, of which its threads get equal parts. Empty pieces for
-/// those that get nothing. `out` is overwritten.
+/// One piece for each thread, by thread number: a node's share is one contiguous range, of which its threads
+/// get equal parts. A thread of a node without a share gets an empty piece. `out` is overwritten.
 pub fn pieces(n: u64, decision: &Decision, team: &Placement, out: &mut Vec<Range>) {
     out.clear();
     out.resize(team.threads(), Range::default());
@@ -31,7 +27,7 @@ pub fn pieces(n: u64, decision: &Decision, team: &Placement, out: &mut Vec<Range
     let known = decision.shares().count() == team.nodes().len()
         && (of_nodes().zip(team.nodes())).all(|(r, s)| r.is_empty() || s.threads > 0);
     if !known {
-        // A plan for other nodes, or with a share for one without threads.
+        // The plan is for other nodes, or gives a share to a node without threads: use equal pieces.
         for (tid, piece) in out.iter_mut().enumerate() {
             *piece = static_piece(n, team.threads() as u64, tid as u64);
         }
@@ -54,27 +50,27 @@ pub fn pieces(n: u64, decision: &Decision, team: &Placement, out: &mut Vec<Range
     }
 }
 
-/// Loops that take longer than this, in nanoseconds, are always handed out in
-/// chunks: there measuring costs nothing, and evening out may gain much.
+/// Loops that take longer than this, in nanoseconds, are always handed out in chunks: there the clocks and
+/// the lock cost next to nothing, and evening out may gain much.
 const SHORT_NS: f64 = 200_000.0;
-/// Executions in a form before it is judged.
+/// Executions in a form before the form is judged.
 const TRIAL: u32 = 6;
 /// Weight of a new time in a form's average.
 const WEIGHT: f64 = 0.2;
-/// A time counts as this many times the average at most: a lost time slice says
-/// nothing about a form.
+/// A time counts as at most this many times the form's average: an execution that lost a time slice says
+/// nothing about its form.
 const BOUND: f64 = 1.5;
-/// Measured executions after which the other form is tried again; twice as many
-/// each time that form has lost, up to `RARELY`.
+/// Measured executions after which the losing form is tried again. The number doubles each time the same form
+/// has lost, up to `RARELY`.
 const AGAIN: u32 = 64;
 const RARELY: u32 = 4096;
 /// Fixed pieces are kept while they are not slower than by this factor...
 const TOLERANCE: f64 = 1.02;
-/// ...or by this number of nanoseconds an execution: what fixed pieces save is for the greater
-/// part outside of what is measured, the locks before and after it.
+/// ...or by this number of nanoseconds per execution. Most of what fixed pieces save lies outside of the
+/// measured span: the locks before and after the loop.
 const OUTSIDE_NS: f64 = 500.0;
 
-/// Which form suits one settled loop, by measured times.
+/// Which form suits one settled loop, by its measured times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Form {
     /// Average nanoseconds per iteration in chunks, and in fixed pieces.
@@ -83,16 +79,16 @@ pub(crate) struct Form {
     left: u32,
     /// In which form the next execution runs.
     fixed: bool,
-    /// The form that won the last time both were known.
+    /// The form that won the last judgement.
     winner: Option<bool>,
-    /// How long the winner keeps the field.
+    /// Executions for which the winner is kept before the loser is tried again.
     rest: u32,
 }
 
 impl Form {
-    /// Learns from a settled execution of `iterations` that took `span_ns` from
-    /// its first thread's arrival to its last one's leaving, `fixed` or not.
-    /// Returns whether the next one runs in fixed pieces.
+    /// Learns from a settled execution of `iterations` iterations, `fixed` or in chunks, that took `span_ns`
+    /// nanoseconds from the first thread's arrival to the last thread's leaving. Returns whether the next
+    /// execution runs in fixed pieces.
     pub(crate) fn update(&mut self, fixed: bool, span_ns: u64, iterations: u64) -> bool {
         let span = span_ns as f64;
         let now = span / iterations.max(1) as f64;
@@ -102,17 +98,17 @@ impl Form {
             None => now,
         });
         if span > SHORT_NS && !fixed && self.winner.is_none() {
-            // Not a short one, as far as is known.
+            // The loop is not short, as far as is known.
             self.left = 0;
             return self.fixed;
         }
         if fixed != self.fixed {
-            // Began before the form changed.
+            // This execution began before the form changed.
             return self.fixed;
         }
         self.left += 1;
         match self.winner {
-            // Chunks first, then pieces, then the judgement.
+            // The first judgement: chunks run first, then fixed pieces.
             None if self.left >= TRIAL && !fixed => self.turn(true),
             None if self.left >= TRIAL => self.judge(iterations),
             Some(winner) if fixed != winner && self.left >= TRIAL => self.judge(iterations),
@@ -125,7 +121,7 @@ impl Form {
     fn turn(&mut self, fixed: bool) {
         self.fixed = fixed;
         self.left = 0;
-        // What it took long ago says little; it is measured anew.
+        // The old times of this form say little by now: measure anew.
         self.ns[usize::from(fixed)] = None;
     }
 

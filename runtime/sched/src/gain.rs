@@ -1,37 +1,33 @@
 //! Is a region faster as a virtual team or as an ordinary one?
 //!
-//! A virtual team (see [`crate::virtual_team`]) reaches loops that nothing else
-//! reaches, and costs something: more calls, more borders between threads,
-//! stacks that are switched. Where nodes are unlike the gain is mostly far
-//! above the cost; in a region of some microseconds, in one that has no more
-//! pieces than threads, or where all nodes are alike, there is only the cost.
-//! So both ways are tried, and the better one is kept until the next trial.
+//! A virtual team (see [`crate::virtual_team`]) reaches loops that no schedule reaches otherwise. It also
+//! costs something: more calls, more borders between threads, switches of stacks. Where nodes are unlike, the
+//! gain is mostly far above the cost. In a region of some microseconds, in a region with no more pieces than
+//! threads, or where all nodes are alike, there is only the cost. So both ways are tried, and the better one
+//! is kept until the next trial.
 //!
-//! **What counts is time**, of two kinds:
-//! * An execution as a virtual team says by itself what an ordinary team would
-//!   have taken: equal shares end with the slowest thread ([`Run::equal_ns`]).
-//!   That compares the two in one and the same execution, whatever its size,
-//!   but knows nothing of what an ordinary team saves.
-//! * Executions one way and the other, measured from outside. They decide
-//!   where they agree among themselves, which they do not where the region has
-//!   another size each time.
+//! **Times decide**, of two kinds:
+//! - An execution as a virtual team tells what an ordinary team would have taken: with equal shares it ends
+//!   with the slowest thread ([`Run::equal_ns`]). This compares both ways in one execution, whatever its
+//!   size, but misses what an ordinary team saves.
+//! - Executions one way and the other are measured from outside. These decide where they agree among
+//!   themselves. They do not agree where the region has another size each time.
 //!
-//! A region that has settled for ordinary teams and is later met at a size for
-//! which a virtual team was never tried, is tried again at once.
+//! A region may settle for ordinary teams and later run at a size for which a virtual team was never tried.
+//! It is then tried again at once.
 //!
-//! **A third way** for short regions: all of it by the thread that opens it. To start
-//! threads and to wait for them takes some tenths of a microsecond where they are awake, and some ten
-//! where they sleep; many regions have less work than that. Once the two ways above are compared, the
-//! better one is compared with this one, if it was short ([`crate::alone`]).
+//! **A third way** for short regions is to run all of the region on the thread that opens it. Starting
+//! threads and waiting for them takes some tenths of a microsecond where they are awake, and some ten
+//! microseconds where they sleep; many regions have less work than that. Once the two ways above are
+//! compared, the better one is compared with one thread, if the region was short ([`crate::alone`]).
 //!
-//! **Noise is no fact.** An execution during which a thread lost its core
-//! ([`Run::disturbed`]) is left out, unless nothing else comes. Nothing that
-//! was found is final: the way not taken is tried again after a number of
-//! executions that doubles each time the trial says the same, and so seldom
-//! that a trial which loses costs no more than a hundredth of the time.
+//! **Noise is no fact.** An execution during which a thread lost its core ([`Run::disturbed`]) is left out,
+//! unless many in a row are disturbed. No verdict is final: the losing way is tried again after a number of
+//! executions. This number doubles each time the trial says the same, and is large enough that a trial which
+//! loses costs no more than a hundredth of the time.
 //!
-//! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution
-//! and brings what it measured.
+//! Pure: no clock, no lock. The driver asks [`Gain::turn`] before an execution and brings the measurement
+//! after it.
 
 mod trial;
 
@@ -43,77 +39,76 @@ use trial::{better, Promise, Samples, MOST_SAMPLES, SAMPLES};
 pub enum Way {
     /// As a team of virtual threads.
     Virtual,
-    /// As a team of real ones, with equal shares.
+    /// As a team of real threads, with equal shares.
     Ordinary,
     /// As a team of one.
     Alone,
 }
 
-/// What one execution measured.
+/// The measurement of one execution.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Run {
     /// Nanoseconds from its beginning to its end.
     pub elapsed_ns: f64,
-    /// Nanoseconds that equal shares would have taken on the same threads;
-    /// 0 where nothing tells. Of a virtual team only.
+    /// Nanoseconds that equal shares would have taken on the same threads; 0 where this is not known. Only
+    /// for virtual teams.
     pub equal_ns: f64,
-    /// Nanoseconds that shares in proportion to what the threads were seen to
-    /// do would have taken.
+    /// Nanoseconds that ideal shares, in proportion to the observed speeds of the threads, would have taken.
     pub best_ns: f64,
-    /// A thread lost its core for a part of it that matters.
+    /// A thread lost its core for a part of the execution that matters.
     pub disturbed: bool,
 }
 
-/// A virtual team whose threads would have needed this much longer with equal
-/// shares is taken to win until a trial says otherwise.
+/// If equal shares would have taken this many times as long as the virtual team did, the virtual team is
+/// taken to win until a trial says otherwise.
 const EVIDENT: f64 = 1.15;
-/// Where equal shares take no longer than this, compared with the best ones
-/// and with the virtual team, nothing is to be gained.
+/// If equal shares take at most this many times as long as ideal shares and as the virtual team, a virtual
+/// team gains nothing.
 const NOTHING: f64 = 1.05;
-/// Disturbed executions that a trial leaves out; then they count as well.
+/// Disturbed executions that a trial leaves out; further ones count.
 const PATIENCE: u32 = 12;
 /// Executions between the first two trials.
 const FIRST_PERIOD: u32 = 32;
-/// Executions between two trials, at most, as long as trials are cheap.
+/// Most executions between two trials, as long as trials are cheap.
 const LONGEST_PERIOD: u32 = 8192;
 /// A trial may cost this part of the time until the next one.
 const TRIAL_COST: f64 = 0.01;
-/// Executions between two trials, whatever they cost...
+/// Most executions between two trials, whatever a trial costs...
 const RAREST: f64 = 2e5;
-/// ...and where a virtual team came to harm.
+/// ...and after a virtual team came to harm.
 const RAREST_AFTER_HARM: f64 = 1e9;
-/// An ordinary team that takes this many times as long as any virtual one that
-/// was tried is of a size that says something new...
+/// An ordinary team that takes this many times as long as the longest virtual team that was tried has a new
+/// size...
 const NEW_SIZE: f64 = 2.0;
 /// ...if it takes at least this number of nanoseconds.
 const WORTH_A_TRIAL_NS: f64 = 20_000.0;
-/// Virtual teams of such a trial that may miss the new size, at most.
+/// Virtual teams that a trial for a new size may run without meeting that size.
 const MISSES: u32 = 10;
-/// Executions between two looks at a settled region: at first, and at most.
+/// Executions of a settled region that may pass unmeasured: at first, and at most.
 const FIRST_REST: u32 = 5;
 const LONGEST_REST: u32 = 127;
-/// A settled virtual team is tried again when its estimate has fallen to this
-/// part of what it was.
+/// A settled virtual team is tried again when its estimated gain has fallen to this part of the gain at the
+/// last trial.
 const FALLEN: f64 = 0.8;
-/// Weight of what was estimated before in a settled region.
+/// Weight of the older estimates in a settled region.
 const MEMORY: f64 = 0.9;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
     /// Both ways are tried.
     Trial,
-    /// The better one of them, `rival`, is compared with one thread alone. `lost_ns`: what the
-    /// comparison of the two has cost.
+    /// The better of both ways, `rival`, is compared with one thread alone. `lost_ns`: nanoseconds that the
+    /// comparison of the two ways has lost.
     Alone {
         rival: Way,
         lost_ns: f64,
         so_far: Comparison,
     },
-    /// One way is kept for a number of further executions.
+    /// One way is kept for `left` further executions.
     Settled {
         way: Way,
         left: u32,
-        /// How many of them may go unseen.
+        /// How many of them may pass unmeasured.
         rest: u32,
     },
 }
@@ -122,34 +117,34 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 pub struct Gain {
     state: State,
-    /// A virtual team has run in this trial. The first execution touches memory
-    /// for the first time, or goes by shares that were learned long ago.
+    /// A virtual team has run in this trial. Its first execution does not count: it touches memory for the
+    /// first time, or goes by shares that were learned long ago.
     warm: bool,
-    /// Its threads were alike, and nothing was to be gained: nanoseconds that it
-    /// took.
+    /// In the trial's first virtual team the threads were alike and nothing was to be gained: the nanoseconds
+    /// that it took.
     hopeless: Option<f64>,
     virtuals: Samples,
     ordinaries: Samples,
-    /// Times of virtual teams of late, and what equal shares would have taken in
-    /// the same executions.
+    /// Sums over recent virtual teams: nanoseconds taken, and nanoseconds that equal shares would have taken
+    /// in the same executions.
     estimate: (f64, f64),
-    /// Their quotient when the last trial ended.
+    /// The quotient of the estimate (equal shares over taken) when the last trial ended.
     promised: f64,
-    /// The largest execution, by what equal shares take, that a virtual team was
-    /// tried for; and the one that the trial is for.
+    /// The largest execution that a virtual team was tried for, by its `equal_ns`; and the size that the
+    /// running trial is for.
     tried_ns: f64,
     wanted_ns: f64,
     misses: u32,
     patience: u32,
-    /// What the last trial found.
+    /// The way that the last trial found to be better.
     verdict: Option<Way>,
     /// Executions until the next trial.
     period: u32,
-    /// A virtual team came to harm: what one execution then loses.
+    /// A virtual team came to harm: the nanoseconds that it lost.
     harm_ns: Option<f64>,
-    /// A team of one is right for it.
+    /// The caller allows a team of one for this region.
     may_be_alone: bool,
-    /// While it is run by one thread: was it ever too long for that?
+    /// Watches for overlong executions while one thread runs the region.
     watch: Watch,
 }
 
@@ -160,7 +155,7 @@ impl Default for Gain {
 }
 
 impl Gain {
-    /// Nothing is known: the region begins as a virtual team.
+    /// Nothing is known: the region's first execution is a virtual team.
     #[must_use]
     pub const fn new() -> Self {
         Gain {
@@ -183,7 +178,7 @@ impl Gain {
         }
     }
 
-    /// How the next execution is to run. `may_be_alone`: a team of one is right for it.
+    /// The way of the next execution. `may_be_alone`: the caller allows a team of one for this region.
     pub fn turn(&mut self, may_be_alone: bool) -> Way {
         self.may_be_alone = may_be_alone;
         match &mut self.state {
@@ -207,11 +202,11 @@ impl Gain {
         self.next_in_trial()
     }
 
-    /// How many executions may run `this` way without another [`Gain::turn`].
+    /// Takes the executions that may run `this` way without another [`Gain::turn`], and returns their number.
     /// They count as run.
     pub fn take_rest(&mut self, this: Way) -> u32 {
         match &mut self.state {
-            // The driver looks at each of them: see `longest_alone_ns`.
+            // All of them: the driver times each execution of a team of one (see `longest_alone_ns`).
             State::Settled { way, left, .. } if *way == this && this == Way::Alone => {
                 core::mem::take(left)
             }
@@ -231,21 +226,22 @@ impl Gain {
         !matches!(self.state, State::Settled { .. })
     }
 
-    /// Are the executions that follow too short to ask each time whether they are disturbed?
+    /// Are the next executions so short that asking the system each time for a disturbance would cost too
+    /// much?
     #[must_use]
     pub fn is_in_haste(&self) -> bool {
         matches!(self.state, State::Alone { .. })
     }
 
-    /// An execution by one thread that takes longer is to be told by [`Gain::learn_alone`], even if it
-    /// was one of those that [`Gain::take_rest`] gave away. In nanoseconds.
+    /// Nanoseconds. An execution by one thread that takes longer must be brought to [`Gain::learn_alone`],
+    /// even if it is among the executions that [`Gain::take_rest`] gave away.
     #[must_use]
     pub fn longest_alone_ns(&self) -> f64 {
         self.watch.longest_ns()
     }
 
-    /// Learns from an execution by one thread. `unused`: of the executions that [`Gain::take_rest`]
-    /// gave away, so many have not taken place and are given back.
+    /// Learns from an execution by one thread. `unused`: how many of the executions that [`Gain::take_rest`]
+    /// gave away have not taken place; these are given back.
     pub fn learn_alone(&mut self, run: &Run, unused: u32) {
         if !self.counts(run) {
             if let State::Settled { left, .. } = &mut self.state {
@@ -293,7 +289,7 @@ impl Gain {
         }
     }
 
-    /// The usual time of the way.
+    /// Median nanoseconds of an execution of `way`.
     fn usual_ns(&self, way: Way) -> f64 {
         match way {
             Way::Virtual => self.virtuals.middle(),
@@ -301,7 +297,7 @@ impl Gain {
         }
     }
 
-    /// `way` is the better one of the two, and to find that out has cost `lost_ns`.
+    /// `way` is the better of virtual and ordinary team, and finding this out has lost `lost_ns` nanoseconds.
     fn prefer(&mut self, way: Way, lost_ns: f64) {
         let usual = self.usual_ns(way);
         if self.may_be_alone && Comparison::is_for(usual) {
@@ -321,7 +317,7 @@ impl Gain {
         self.hopeless = None;
         self.virtuals.len = 0;
         self.ordinaries.len = 0;
-        // Not forgotten: where sizes differ, a trial may meet small ones only.
+        // Halved but not forgotten: where sizes differ, a trial may meet only small ones.
         self.estimate.0 *= 0.5;
         self.estimate.1 *= 0.5;
         self.wanted_ns = 0.0;
@@ -331,7 +327,7 @@ impl Gain {
 
     fn next_in_trial(&self) -> Way {
         if self.harm_ns.is_some() {
-            // What the trial may cost is to be known before it is made.
+            // Measure an ordinary execution first: the cost of a trial is a multiple of its time.
             return Way::Ordinary;
         }
         if !self.warm {
@@ -345,7 +341,7 @@ impl Gain {
             return Way::Virtual;
         }
         if self.promises(EVIDENT) {
-            // The less the other one runs, the better.
+            // The estimate already speaks for the virtual team: run as few ordinary teams as possible.
             if v < MOST_SAMPLES {
                 Way::Virtual
             } else {
@@ -358,13 +354,12 @@ impl Gain {
         }
     }
 
-    /// Is the trial for a size that no virtual team has met yet?
+    /// Is the trial for a size that no virtual team has run yet?
     fn misses_size(&self) -> bool {
         self.wanted_ns > self.tried_ns * NEW_SIZE
     }
 
-    /// Does the estimate say that equal shares would take `factor` times as
-    /// long?
+    /// Does the estimate say that equal shares would take at least `factor` times as long?
     fn promises(&self, factor: f64) -> bool {
         let (took, equal) = self.estimate;
         equal > 0.0 && equal >= took * factor
@@ -437,7 +432,7 @@ impl Gain {
             if run.elapsed_ns <= took {
                 self.prefer(Way::Ordinary, took - run.elapsed_ns);
             } else {
-                // Faster all the same: try in earnest.
+                // The ordinary team was slower after all: try in earnest.
                 self.hopeless = None;
             }
         } else {
@@ -445,7 +440,7 @@ impl Gain {
         }
     }
 
-    /// Is it an execution that one thread alone is compared with?
+    /// Takes an execution for the comparison with one thread, if that is going on. Returns whether it is.
     fn learn_rival(&mut self, this: Way, run: &Run) -> bool {
         let State::Alone { rival, so_far, .. } = &mut self.state else {
             return false;
@@ -457,14 +452,14 @@ impl Gain {
         true
     }
 
-    /// A virtual team came to harm and lost about `ns` by it (its threads
-    /// waited for each other unseen).
+    /// A virtual team came to harm and lost about `ns` nanoseconds (its threads waited for each other in a
+    /// way that the runtime does not see).
     pub fn learn_harm(&mut self, ns: f64) {
         self.begin_trial();
         self.harm_ns = Some(ns);
     }
 
-    /// Is it a measurement, and no accident?
+    /// Does this execution count? A disturbed one does not, until a trial has run out of patience.
     fn counts(&mut self, run: &Run) -> bool {
         let disturbed = run.disturbed || self.is_in_haste() && !Comparison::counts(run.elapsed_ns);
         if disturbed && (!self.is_in_trial() || self.patience > 0) {
@@ -497,8 +492,8 @@ impl Gain {
         self.prefer(way, lost);
     }
 
-    /// The trial is over, has cost about `lost_ns`, and found `way` to be better, which usually takes
-    /// `usual_ns`.
+    /// Ends the trial. `way` was found to be better; the trial has lost about `lost_ns` nanoseconds, and an
+    /// execution of `way` usually takes `usual_ns`.
     fn settle(&mut self, way: Way, lost_ns: f64, usual_ns: f64, rarest: f64) {
         if self.verdict == Some(way) {
             self.period = (self.period * 2).min(LONGEST_PERIOD);

@@ -1,52 +1,45 @@
-//! HetProbe: probe a part of the loop on every node, decide once, then one
-//! contiguous range per node, taken dynamically inside it.
+//! HetProbe: probe a part of the loop on every node, decide once, then give each node one contiguous range,
+//! from which its threads take chunks.
 //!
-//! A thread meets this state in three kinds of call: its first, which hands it
-//! a probe chunk; the next, which brings the measurement and may complete the
-//! picture; all later ones, which take chunks of the decided split.
+//! A thread makes three kinds of calls. Its first call hands it a probe chunk. The next call brings the
+//! measurement, which may be the last one that the decision needs. All later calls take chunks of the decided
+//! split.
 //!
-//! **Nobody waits for a thread that has not arrived.** A loop has no entry
-//! barrier, so a thread may legally wait elsewhere until others have finished
-//! this one. The split is decided by whoever brings the last measurement that
-//! exists: every probe chunk handed out has been reported, and every node has
-//! at least one report. Threads that come back earlier take ordinary chunks
-//! from the same pool as the probe chunks, and if a node never shows up, the
-//! loop simply ends that way. A thread that arrives after the decision joins
-//! its node's range.
+//! **Nobody waits for a thread that has not arrived.** A loop has no entry barrier, so a thread may legally
+//! wait elsewhere until others have finished this loop. The thread that brings the last measurement decides
+//! the split: at that moment every probe chunk that was handed out has been reported, and every node has at
+//! least one report. Threads that come back earlier take ordinary chunks from the pool that the probe chunks
+//! come from. If a node never shows up, the loop ends with such chunks. A thread that arrives after the
+//! decision joins its node's range.
 //!
-//! **No iteration is lost.** Iterations are at any moment either in the pool,
-//! or in a node's range, or handed to a thread that runs them. A thread is told
-//! `Done` only if it sees the pool empty and
-//! - while probing: nothing was decided (checked under the lock that a
-//!   decision holds while it moves the pool's rest into ranges); or
-//! - after a split: every node's range and loot empty, checked under the lock
-//!   that whoever moves iterations between them holds; or
-//! - where iterations ascend: nothing else holds any; or
-//! - if one node runs alone: its range empty, or a thread of that node inside
-//!   the loop, which will not leave before the range is empty.
+//! **No iteration is lost.** At any moment an iteration is in the pool, or in a node's range or loot, or
+//! handed to a thread that runs it. A thread is told `Done` only if it sees the pool empty and
+//! - while probing: nothing was decided (checked under the lock that a decision holds while it moves the rest
+//!   of the pool into ranges); or
+//! - after a split: every node's range and loot empty (checked under the lock `moving`, which every thread
+//!   that moves iterations between nodes holds); or
+//! - where iterations ascend: no range holds any, since all of them stay in the pool; or
+//! - if one node runs alone: that node's range empty, or a thread of that node inside the loop, which will
+//!   not leave before the range is empty.
 //!
 //! So the threads that did arrive finish the loop, whichever they are.
 //!
-//! **Nodes help each other at the end**, which corrects a split whose estimate
-//! was wrong. The thread that finds its node's range empty leads: it takes a
-//! bulk of what another node has left, by the nodes' weights, and its node's
-//! threads share it (the *loot*). So few iterations move between nodes, and
-//! those that do are contiguous.
+//! **Nodes help each other at the end**, which corrects a split whose estimate was wrong. A thread that finds
+//! its node's range empty leads: it takes a bulk of the iterations that another node has left, in proportion
+//! to the two nodes' weights, and all threads of its node share the bulk (the *loot*). So few iterations move
+//! between nodes, and those that do are contiguous.
 //!
-//! **Where every thread's iterations must ascend** ([`Settings::ascending`], for
-//! loops whose schedule is `monotonic`), a thread of the last node could not
-//! help the first one: those iterations lie before the ones it has run. So the
-//! rest stays in the pool, whose cursor only grows, and threads take chunks of
-//! it in proportion to their node's share.
+//! **Where every thread's iterations must ascend** ([`Settings::ascending`], for loops whose schedule is
+//! `monotonic`), a thread of the last node could not help the first node: the first node's iterations come
+//! before those that the thread has run. So the rest stays in the pool, whose cursor only grows, and each
+//! thread takes chunks in proportion to its node's share.
 //!
 //! # Memory ordering
-//! Cursors are relaxed: a range is the whole message (see [`crate::plain`]).
-//! A node's range is written before `phase` is stored with release and read
-//! after `phase` was loaded with acquire; without that pair a thread could see
-//! "decided" and take from a range that is still empty, and leave early. A
-//! node's `arrived` flag is stored with release before its thread reads
-//! anything else, and what follows for a thread of another node is only that
-//! it may leave.
+//! Cursors are relaxed, because a taken range carries no other data (see [`crate::plain`]). A node's range is
+//! written before `phase` is stored with release, and read after `phase` was loaded with acquire. Without
+//! that pair a thread could see "decided", take from a range that is still empty, and leave early. A node's
+//! `arrived` flag is stored with release before its thread reads anything else. A thread of another node
+//! concludes no more from the flag than that it may leave.
 
 use crate::cache::Known;
 use crate::csr;
@@ -72,15 +65,15 @@ pub enum Next {
     Done,
 }
 
-/// What the user and the machine say about HetProbe.
+/// HetProbe's settings from the user and the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Part of the iterations used for probing, in `(0, 1]`.
     pub probe: f64,
     /// Thresholds and link for the decision.
     pub rules: Rules,
-    /// Least work in a chunk of a decided split, in nanoseconds, so that
-    /// taking chunks stays cheap against running them.
+    /// Least work in a chunk of a decided split, in nanoseconds: taking a chunk must be cheap compared with
+    /// running it.
     pub chunk_ns: f64,
     /// Every thread gets its iterations in increasing order.
     pub ascending: bool,
@@ -99,37 +92,36 @@ impl Default for Settings {
     }
 }
 
-/// Chunks that a thread takes of its node's range at the least.
+/// Least number of chunks into which a thread divides its share of its node's range.
 const CHUNKS_PER_THREAD: u64 = 16;
-/// The end of a range is taken in chunks of this part of a thread's share of
-/// what is left, so that the threads of a node end together.
+/// Divides a thread's share of what is left into this many chunks at the end of a range, so that the threads
+/// of a node end together.
 const TAPER: u64 = 4;
 /// No chunk is smaller than this part of a thread's share of its node's range.
 const FINEST: u64 = 256;
-/// Nor smaller than this part of an even share of all that is split: bounds the
-/// number of takes when a node with a small share has to do another's work.
+/// Nor is it smaller than this part of an even share of the whole rest. This bounds the number of takes when
+/// a node with a small share does another node's work.
 const FINEST_OF_ALL: u64 = 4096;
 
 const PROBING: u64 = 0;
 const SPLIT: u64 = 1;
-/// Plus the node's number: that node alone.
+/// `ALONE + i`: node `i` runs the rest alone.
 const ALONE: u64 = 2;
-/// The pool, by the nodes' weights. No node has this number.
+/// The rest stays in the pool, and threads take it by their nodes' weights. No node number is this large.
 const ASCENDING: u64 = u64::MAX;
 
-/// Limits on what a node's range holds and its threads take; constant once
-/// decided.
+/// Bounds of a node's range and of the chunks that its threads take; constant once decided.
 #[derive(Debug, Default)]
 struct Share {
     end: AtomicU64,
-    /// What is left is divided by this for the next chunk.
+    /// The next chunk is what is left divided by this number.
     parts: AtomicU64,
     /// Bounds of the chunks that threads of this node take, anywhere.
     least: AtomicU64,
     most: AtomicU64,
     /// Share of the loop, as the bits of an `f64`.
     weight: AtomicU64,
-    /// A thread of the node is or was in the loop.
+    /// A thread of the node is or was in this execution.
     arrived: AtomicBool,
 }
 
@@ -137,11 +129,11 @@ struct Share {
 struct NodeState {
     next: Padded<AtomicU64>,
     share: Padded<Share>,
-    /// What was taken from other nodes for all threads of this one.
+    /// Iterations taken from other nodes, for all threads of this node.
     loot: Padded<Mutex<Range>>,
 }
 
-/// What only the rare calls touch.
+/// State that only rare calls touch, under a lock.
 #[derive(Debug, Default)]
 struct Picture {
     totals: Vec<NodeTotal>,
@@ -168,7 +160,7 @@ pub struct HetProbe {
     nodes: Box<[NodeState]>,
     tally: Tally,
     picture: Mutex<Picture>,
-    /// Held by whoever moves iterations from one node to another.
+    /// Held by every thread that moves iterations from one node to another.
     moving: Padded<Mutex<()>>,
 }
 
@@ -220,7 +212,7 @@ impl HetProbe {
         self.phase.0.store(PROBING, Ordering::Relaxed);
         for node in &*self.nodes {
             node.share.0.arrived.store(false, Ordering::Relaxed);
-            // A cancelled execution leaves something behind.
+            // A cancelled execution may have left iterations here.
             *lock(&node.loot.0) = Range::default();
         }
         let mut picture = lock(&self.picture);
@@ -257,9 +249,8 @@ impl HetProbe {
         }
     }
 
-    /// Every further call of thread `tid`, with the measurement if the last
-    /// answer was [`Next::Probe`]. If that one is left out, the loop is run to
-    /// its end without a decision.
+    /// Every further call of thread `tid`. If the last answer was [`Next::Probe`], `measured` is the chunk's
+    /// measurement. Without that measurement the loop runs to its end without a decision.
     #[inline]
     pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Next {
         if let Some(m) = measured {
@@ -297,7 +288,7 @@ impl HetProbe {
     #[cold]
     fn first_probe(&self, tid: usize) -> Next {
         let mut picture = lock(&self.picture);
-        // Decided while this thread came for the lock?
+        // Another thread may have decided while this thread waited for the lock.
         let phase = self.phase.0.load(Ordering::Acquire);
         if phase != PROBING {
             drop(picture);
@@ -340,8 +331,7 @@ impl HetProbe {
         }
     }
 
-    /// What is known about the nodes: fresh measurements, blended with earlier
-    /// executions.
+    /// The nodes' inputs for a decision: fresh measurements, blended with those of earlier executions.
     fn inputs(&self, picture: &Picture) -> Vec<NodeInput> {
         self.team
             .nodes()
@@ -369,7 +359,7 @@ impl HetProbe {
         if self.settings.ascending && decision.one_node().is_none() {
             return self.share_pool(picture, decision);
         }
-        // Takes of the pool from here on find it empty, and look for the lock.
+        // From here on, threads that take from the pool find it empty, and then wait for the lock.
         let start = self.pool.0.swap(self.n, Ordering::Relaxed);
         let rest = Range { start, end: self.n };
         let weights: Vec<f64> = decision.shares().collect();
@@ -399,7 +389,7 @@ impl HetProbe {
         self.phase.0.store(phase, Ordering::Release);
     }
 
-    /// Leaves the rest in the pool, for chunks in proportion to the nodes' shares.
+    /// Leaves the rest in the pool, from which threads take chunks in proportion to their nodes' shares.
     fn share_pool(&self, picture: &mut Picture, decision: Arc<Decision>) {
         let left = self.n - self.pool.0.load(Ordering::Relaxed);
         let finest = left / (self.team.threads().max(1) as u64 * FINEST_OF_ALL);
@@ -411,7 +401,8 @@ impl HetProbe {
             // An earlier execution may have left a range.
             self.nodes[i].next.0.store(self.n, Ordering::Relaxed);
             share.end.store(self.n, Ordering::Relaxed);
-            // A share of 0 gives infinity, which becomes the largest number: the least chunk.
+            // A share of 0 gives infinity, which the cast turns into `u64::MAX`: threads of that node take
+            // the least chunk.
             let parts = (TAPER as f64 / each) as u64;
             share.parts.store(parts.max(1), Ordering::Relaxed);
             share.least.store(least, Ordering::Relaxed);
@@ -422,7 +413,7 @@ impl HetProbe {
         self.phase.0.store(ASCENDING, Ordering::Release);
     }
 
-    /// Iterations that node `i` needs long enough for to be taken at once.
+    /// The number of iterations that keeps a thread of node `i` busy for `chunk_ns`.
     fn worthwhile(&self, decision: &Decision, i: usize) -> u64 {
         let rate = decision.nodes.get(i).and_then(|n| n.rate);
         rate.map_or(0, |r| (self.settings.chunk_ns / r.ns_per_iteration) as u64)
@@ -434,8 +425,8 @@ impl HetProbe {
             self.tally.add(tid, r.len());
             return Next::Range(r);
         }
-        // Empty because all is handed out, or because a decision has just
-        // claimed the rest? The decider holds the lock until that is visible.
+        // The pool is empty: either all iterations were handed out, or a decision has just claimed the rest.
+        // In the second case the deciding thread holds the lock until the ranges are visible.
         drop(lock(&self.picture));
         match self.phase.0.load(Ordering::Acquire) {
             PROBING => Next::Done,
@@ -443,8 +434,7 @@ impl HetProbe {
         }
     }
 
-    /// A chunk of the decided split: of the thread's own node, or of what
-    /// another node has left.
+    /// A chunk of the decided split: from the thread's own node, or from another node's rest.
     #[inline]
     fn take(&self, tid: usize, phase: u64) -> Next {
         let mine = self.team.node_of(tid);
@@ -489,9 +479,8 @@ impl HetProbe {
         }
         if phase >= ALONE {
             let chosen = (phase - ALONE) as usize;
-            // A thread of the chosen node that is inside leaves nothing
-            // behind. Until there is one, the others do the work: it might
-            // never come.
+            // A thread of the chosen node that is inside the loop leaves nothing behind. Until one is inside,
+            // threads of other nodes do the work: the chosen node's threads might never come.
             let share = &self.nodes[chosen].share.0;
             if mine == chosen || share.arrived.load(Ordering::Acquire) {
                 return None;
@@ -503,7 +492,7 @@ impl HetProbe {
         }
         let _moving = lock(&self.moving.0);
         loop {
-            // Another thread of the node may have been faster.
+            // Another thread of the node may have brought loot meanwhile.
             if let Some(r) = self.take_loot(mine) {
                 return Some(r);
             }
@@ -512,7 +501,7 @@ impl HetProbe {
         }
     }
 
-    /// A chunk of what was taken from other nodes for `node`.
+    /// A chunk of the loot of `node`.
     fn take_loot(&self, node: usize) -> Option<Range> {
         let state = &self.nodes[node];
         let mut loot = lock(&state.loot.0);
@@ -533,8 +522,7 @@ impl HetProbe {
         })
     }
 
-    /// A bulk for `node`, from the node that has most left. The caller holds
-    /// `moving`.
+    /// Takes a bulk for `node` from the node that has most left. The caller holds `moving`.
     fn seize(&self, node: usize) -> Option<Range> {
         let own = &self.nodes[node].share.0;
         let weight = |share: &Share| f64::from_bits(share.weight.load(Ordering::Relaxed));
@@ -561,7 +549,7 @@ impl HetProbe {
             if let Some(r) = take_up_to(&self.nodes[victim].next.0, end, bulk) {
                 return Some(r);
             }
-            // Its range is done; what it took elsewhere, from the far end.
+            // The victim's range is empty: take from the far end of its loot.
             let mut loot = lock(&self.nodes[victim].loot.0);
             let size = bulk(loot.len()).min(loot.len());
             if size > 0 {
@@ -575,8 +563,7 @@ impl HetProbe {
     }
 }
 
-/// The crate is built with `panic = "abort"`, and no user code runs under the
-/// lock, so that it cannot be poisoned.
+/// No code that can panic runs under the crate's locks, so they are never poisoned.
 fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().expect("no panic under this lock")
 }

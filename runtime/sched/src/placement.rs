@@ -18,7 +18,7 @@ pub struct Placement {
     node_of: Box<[u32]>,
     rank: Box<[u32]>,
     nodes: Box<[NodeShape]>,
-    /// Empty, or what is known of each node.
+    /// Empty, or each node's watts, where known.
     power: Box<[Option<Power>]>,
 }
 
@@ -56,15 +56,15 @@ impl Placement {
         }
     }
 
-    /// This team on nodes that draw `power`, by node; what is missing is
-    /// not known.
+    /// This team on nodes that draw `power`, by node. Nodes for which the list says nothing draw an unknown
+    /// power.
     #[must_use]
     pub fn with_power(mut self, power: &[Option<Power>]) -> Self {
         self.power = power.into();
         self
     }
 
-    /// What node `node` draws, where it is known.
+    /// The watts of node `node`, where known.
     #[must_use]
     pub(crate) fn power(&self, node: usize) -> Option<Power> {
         self.power.get(node).copied().flatten()
@@ -82,7 +82,7 @@ impl Placement {
         &self.nodes
     }
 
-    /// Number of nodes that have threads here.
+    /// Number of nodes on which the team has threads.
     #[must_use]
     pub(crate) fn inhabited(&self) -> usize {
         self.nodes.iter().filter(|s| s.threads > 0).count()

@@ -1,24 +1,24 @@
 //! The schedules of the OpenMP specification: static, dynamic and guided
 //! (OpenMP 5.0, 2.9.2, table 2.5).
 //!
-//! These are the hottest functions of the crate: one call per chunk. Static
-//! needs no shared state and is two pure functions. [`Dynamic`] and [`Guided`]
-//! are a cursor on a cache line of its own next to a line that is only read
-//! while the loop runs, so that a take moves exactly one line between cores.
+//! These are the hottest functions of the crate: threads call one of them for each chunk. Static needs no
+//! shared state and is two pure functions. [`Dynamic`] and [`Guided`] consist of two cache lines: one with
+//! the cursor, and one that is only read while the loop runs. A thread that takes a chunk therefore moves
+//! exactly one line between cores.
 //!
 //! # Memory ordering
-//! All accesses are relaxed. A range is the whole message: it is computed from
-//! the cursor's modification order, which is total, and from the shape, which
-//! is constant between `reset` and the end of the loop. Making `reset` visible
-//! before the first take, and the loop's results visible after it, is the
-//! business of whoever publishes the work share and of the barrier at its end.
+//! All accesses are relaxed, because a taken range carries no other data. The range is computed from the
+//! cursor, whose modification order is total, and from the shape, which is constant between `reset` and the
+//! end of the loop. Two others provide the ordering around the loop: the code that publishes the work share
+//! makes `reset` visible before the first take, and the barrier at the end of the loop makes the loop's
+//! results visible.
 
 use crate::primitive::{AtomicBool, AtomicU64, Ordering, Padded};
 use crate::ranges::Range;
 
-/// The single piece of thread `tid` under `schedule(static)`: contiguous, the
-/// remainder spread over the first threads, exactly as gcc computes it inline,
-/// because loops of one region may rely on equal pieces.
+/// The single piece of thread `tid` under `schedule(static)`: contiguous, the remainder spread over the first
+/// threads. The pieces are exactly those that gcc computes inline, because two static loops of one region may
+/// rely on equal pieces.
 #[inline]
 #[must_use]
 pub fn static_piece(n: u64, nthreads: u64, tid: u64) -> Range {
@@ -44,8 +44,8 @@ pub fn static_piece(n: u64, nthreads: u64, tid: u64) -> Range {
 pub fn static_chunk(n: u64, chunk: u64, nthreads: u64, tid: u64, k: u64) -> Option<Range> {
     let chunk = chunk.max(1);
     if n <= FAST_ITERATIONS && chunk <= FAST_CHUNK && nthreads <= FAST_CHUNK && k <= n {
-        // The caller stops at the first chunk behind the end, which is less than a round of chunks
-        // behind it: nothing here can wrap.
+        // Nothing here can wrap: callers count `k` up from 0 and stop at the first `None`, so `start` lies at
+        // most one round of chunks behind `n`.
         let start = (k * nthreads + tid) * chunk;
         return (start < n).then(|| Range {
             start,
@@ -66,22 +66,22 @@ pub fn static_chunk(n: u64, chunk: u64, nthreads: u64, tid: u64, k: u64) -> Opti
     })
 }
 
-/// Cursor headroom: with at most this chunk and `FAST_ITERATIONS` iterations,
-/// 2^32 takes after the end still do not wrap the cursor.
+/// Largest chunk and largest trip count of the fast way, which adds to the cursor without a check. With these
+/// bounds even 2^32 takes after the last iteration do not wrap the cursor.
 const FAST_CHUNK: u64 = 1 << 31;
 const FAST_ITERATIONS: u64 = 1 << 62;
 
-/// Read-only part of a dynamic loop. Atomics only so that a recycled slot can
-/// be rewritten through a shared reference.
+/// The read-only part of a dynamic loop. The fields are atomic only because a recycled state is rewritten
+/// through a shared reference.
 #[derive(Debug, Default)]
 struct DynamicShape {
     n: AtomicU64,
     chunk: AtomicU64,
-    /// A plain add cannot wrap, so no compare-and-swap is needed.
+    /// Plain additions cannot wrap the cursor, so no compare-and-swap is needed.
     fast: AtomicBool,
 }
 
-/// [`Dynamic::next_fast`] did nothing: call [`Dynamic::next`].
+/// [`Dynamic::next_fast`] took nothing, because its plain addition could overflow: call [`Dynamic::next`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slow;
 
@@ -106,7 +106,7 @@ impl Dynamic {
     /// 1). The caller makes this visible to the team, and knows that no thread
     /// is still inside the loop that used this state before.
     pub fn reset(&self, n: u64, chunk: u64) {
-        // A chunk beyond the loop is the loop: keeps the cursor small.
+        // A chunk larger than the loop is cut to the loop, which keeps the cursor small.
         let chunk = chunk.clamp(1, n.max(1));
         self.shape.0.n.store(n, Ordering::Relaxed);
         self.shape.0.chunk.store(chunk, Ordering::Relaxed);
@@ -135,8 +135,10 @@ impl Dynamic {
         self.next_near_overflow(n, chunk)
     }
 
-    /// As [`next`](Self::next), for a caller that keeps the way of the numbers that could overflow
-    /// apart: `Err` when this loop's could, and nothing was taken.
+    /// [`next`](Self::next) for callers that keep the slow way in another function.
+    ///
+    /// # Errors
+    /// [`Slow`] when the cursor of this loop could overflow; nothing was taken.
     #[inline(always)]
     pub fn next_fast(&self) -> Result<Option<Range>, Slow> {
         if !self.shape.0.fast.load(Ordering::Relaxed) {
@@ -178,7 +180,7 @@ struct GuidedShape {
     n: AtomicU64,
     chunk: AtomicU64,
     nthreads: AtomicU64,
-    /// Every part but the last is a multiple of this.
+    /// Every take but the last is a multiple of this number of iterations.
     unit: AtomicU64,
 }
 
@@ -197,8 +199,8 @@ impl Guided {
         Self::default()
     }
 
-    /// Prepares for a loop of `n` iterations; `chunk` and `nthreads` of 0
-    /// count as 1. Same duties of the caller as [`Dynamic::reset`].
+    /// Prepares for a loop of `n` iterations; `chunk` and `nthreads` of 0 count as 1. The caller has the same
+    /// duties as for [`Dynamic::reset`].
     pub fn reset(&self, n: u64, chunk: u64, nthreads: u64) {
         self.shape.0.n.store(n, Ordering::Relaxed);
         self.shape.0.chunk.store(chunk.max(1), Ordering::Relaxed);
@@ -210,8 +212,8 @@ impl Guided {
         self.next.0.store(0, Ordering::Relaxed);
     }
 
-    /// [`reset`](Self::reset), with takes that are multiples of `chunk` but at the end
-    /// (`schedule(simd: guided, chunk)`).
+    /// [`reset`](Self::reset), but every take except the last is a multiple of `chunk` (`schedule(simd:
+    /// guided, chunk)`).
     pub fn reset_whole(&self, n: u64, chunk: u64, nthreads: u64) {
         self.reset(n, chunk, nthreads);
         self.shape.0.unit.store(chunk.max(1), Ordering::Relaxed);
@@ -251,8 +253,8 @@ impl Guided {
 /// `ceil(left / nthreads)` for `left > 0`.
 #[inline]
 fn guided_part(left: u64, nthreads: u64) -> u64 {
-    // A 64-bit division is the slowest instruction here, and most loops and
-    // teams fit in 32 bits, where it is several times faster.
+    // The 64-bit division is the slowest instruction here. Most loops and teams fit in 32 bits, where a
+    // division is several times faster.
     if (left | nthreads) >> 32 == 0 {
         return u64::from((left as u32 - 1) / nthreads as u32 + 1);
     }
@@ -269,7 +271,7 @@ pub(crate) fn take_up_to(cursor: &AtomicU64, end: u64, size: impl Fn(u64) -> u64
         }
         let left = end - start;
         let stop = start + size(left).min(left);
-        // Never an add: the size depends on what is left, and the cursor must
+        // A compare-and-swap and never an addition: the size depends on the rest, and the cursor must
         // neither pass the end nor wrap in a loop of 2^64 - 1 iterations.
         match cursor.compare_exchange_weak(start, stop, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => return Some(Range { start, end: stop }),

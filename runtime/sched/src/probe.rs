@@ -1,8 +1,7 @@
-//! Measurements: what a thread reports after a piece of the loop, and what a
-//! node's threads amount to together.
+//! Measurements: a thread's report about a piece of the loop, and the sums over a node's threads.
 //!
-//! Times are *elapsed* times from a monotonic clock. A CPU-time clock would
-//! hide throttling, sleeping and page traffic, and show all nodes alike.
+//! Times are *elapsed* times from a monotonic clock. A CPU-time clock would hide throttling, sleeping and
+//! page traffic, and show all nodes alike.
 
 /// Hardware counters of one thread over one piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +12,7 @@ pub struct Counters {
     pub cache_misses: u64,
 }
 
-/// What one thread measured over one piece of work.
+/// One thread's measurement of one piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Measurement {
     /// Elapsed time in nanoseconds.
@@ -48,7 +47,7 @@ impl Measurement {
     }
 }
 
-/// A measured time does not shrink below this part when faults are subtracted.
+/// Subtracting faults leaves at least this part of a measured time.
 const LEAST_OF_TIME: f64 = 0.05;
 
 /// Averages of one node for one loop, per iteration and core.
@@ -74,17 +73,16 @@ impl NodeRate {
             .map(|f| self.ns_per_iteration / f / 1000.0)
     }
 
-    /// Nanoseconds per iteration without the time that its faults take, of which
-    /// one takes `fault_ns`. Not below a part of it: faults overlap, and then
-    /// cost less than one alone.
+    /// Nanoseconds per iteration without the time of its faults, where one fault takes `fault_ns`. At least a
+    /// part of the time remains: faults overlap, and then each costs less than a single fault.
     #[must_use]
     pub(crate) fn without_faults(&self, fault_ns: f64) -> f64 {
         let waited = self.faults.unwrap_or(0.0) * fault_ns;
         (self.ns_per_iteration - waited).max(self.ns_per_iteration * LEAST_OF_TIME)
     }
 
-    /// `weight` parts of `new` and the rest of `self`. A field that only one
-    /// of them has is taken from that one.
+    /// `weight` parts of `new` and the rest of `self`. A field that only one of the two has is taken from
+    /// that one.
     #[must_use]
     pub(crate) fn blend(&self, new: &NodeRate, weight: f64) -> NodeRate {
         let mix = |old: f64, new: f64| weight * new + (1.0 - weight) * old;
@@ -112,8 +110,8 @@ pub(crate) struct NodeTotal {
 }
 
 impl NodeTotal {
-    /// Adds one thread's measurement. One without iterations says nothing
-    /// about their speed and is ignored.
+    /// Adds one thread's measurement. A measurement without iterations says nothing about their speed and is
+    /// ignored.
     pub(crate) fn add(&mut self, m: &Measurement) {
         if m.iterations == 0 {
             return;
@@ -168,8 +166,7 @@ impl NodeTotal {
         }
         let n = self.iterations as f64;
         Some(NodeRate {
-            // A clock too coarse for the piece reads zero, and a speed must
-            // stay finite.
+            // A coarse clock may read zero for a short piece, and a speed must stay finite.
             ns_per_iteration: self.elapsed_ns.max(1) as f64 / n,
             faults: self.faults.map(|f| f as f64 / n),
             instructions: self.counters.map(|c| c.instructions as f64 / n),

@@ -1,4 +1,4 @@
-//! The text in which a probe cache outlives the process.
+//! The text that keeps a probe cache from one process to the next.
 //!
 //! One item a line, words separated by single blanks, `-` for what is not known, no comments:
 //!
@@ -27,12 +27,12 @@ use std::collections::BTreeMap;
 
 /// The first line.
 const HEADER: &str = "hetmp-profile 1";
-/// Regions that are kept. Of more, those of objects not used for longest go.
+/// Most regions that are kept. Beyond it, the objects that were not used for longest are forgotten.
 pub(crate) const MOST_REGIONS: usize = 4096;
-/// Nodes of one region at most, against damaged files.
+/// Most nodes of one region; a bound against damaged files.
 const MOST_NODES: usize = 4096;
 
-/// Under what circumstances a region was measured.
+/// The machine and the object for which a region was measured.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setting {
     /// The nodes, in the syntax of `HETMP_NODES`.
@@ -52,22 +52,22 @@ pub struct Place {
     pub shape: u64,
 }
 
-/// What is known of an object's regions.
+/// What is known of one object's regions.
 pub type Regions = BTreeMap<Place, Saved>;
 
 /// A whole profile. Its [`Display`](fmt::Display) is the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// Last used first.
+    /// The most recently used setting first.
     sections: Vec<(Setting, Regions)>,
 }
 
 /// Why a text is no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Whether it is a profile of this version all the same, only a damaged one.
+    /// True for a damaged profile of this version; false for any other text.
     pub ours: bool,
-    /// What is accepted, and what was found.
+    /// What is accepted, and what was found instead.
     pub why: String,
 }
 
@@ -119,13 +119,13 @@ impl Profile {
             .map(|(_, r)| r)
     }
 
-    /// Whether nothing is in it.
+    /// Whether the profile holds no region.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sections.iter().all(|(_, r)| r.is_empty())
     }
 
-    /// Puts a region in, in place of what was there, and makes its setting the last used one.
+    /// Puts a region in, replacing an older entry, and makes its setting the most recently used one.
     pub(crate) fn insert(&mut self, setting: &Setting, place: Place, saved: Saved) {
         let at = match self.sections.iter().position(|(s, _)| s == setting) {
             Some(at) => at,
@@ -138,8 +138,8 @@ impl Profile {
         self.sections[0].1.insert(place, saved);
     }
 
-    /// Adds what this process has learned, `news`, where it had begun with what `before` says. What
-    /// another process has written meanwhile is kept, and averaged where both know the region.
+    /// Adds `news`, which this process has learned after it began with `before`. Regions that another process
+    /// has written meanwhile are kept, and averaged where both processes know the region.
     pub fn merge(&mut self, setting: &Setting, before: Option<&Regions>, news: Regions) {
         for (place, fresh) in news {
             let other = self.regions(setting).and_then(|r| r.get(&place));
@@ -152,7 +152,7 @@ impl Profile {
         }
     }
 
-    /// Forgets the objects not used for longest, beyond [`MOST_REGIONS`].
+    /// Forgets the objects that were not used for longest, beyond [`MOST_REGIONS`].
     pub fn trim(&mut self) {
         let mut room = MOST_REGIONS;
         self.sections.retain(|(_, r)| {
@@ -164,7 +164,7 @@ impl Profile {
 }
 
 impl Saved {
-    /// What two processes have learned, the newer one counting for more, as in the cache.
+    /// Blends what two processes have learned; `newer` counts for more, with the cache's weights.
     #[must_use]
     pub(crate) fn blend(&self, newer: &Saved) -> Saved {
         if self.rates.len() != newer.rates.len() {
@@ -365,7 +365,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// What may be shown of a text that somebody else wrote.
+/// The part of a foreign text that may be shown to the user.
 fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(40).collect()
 }

@@ -25,7 +25,7 @@ impl Range {
         self.end - self.start
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the range holds no iteration.
     #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -102,10 +102,12 @@ impl LoopBounds {
         }
     }
 
-    /// `for (i = first; i <= last; i += incr)`, or `i >= last` where `incr` is negative: for compilers
-    /// that pass the last value instead of the one behind it, which may lie outside the type.
+    /// `for (i = first; i <= last; i += incr)`, or `i >= last` where `incr` is negative. Some compilers
+    /// (clang) pass the last value rather than the value behind it, because the latter may not fit the
+    /// variable's type.
     ///
-    /// All 2^64 iterations of the widest type count as one less.
+    /// A loop over all 2^64 values of the widest type would have a trip count of 2^64, which does not fit.
+    /// Its trip count is 2^64 - 1 here.
     #[inline]
     #[must_use]
     pub fn signed_to(first: i64, last: i64, incr: i64) -> Self {
@@ -122,7 +124,7 @@ impl LoopBounds {
         }
     }
 
-    /// The same for unsigned loops; the step is signed, and tells the direction.
+    /// [`signed_to`](Self::signed_to) for unsigned loops. The step is signed and tells the direction.
     #[inline]
     #[must_use]
     pub fn unsigned_to(first: u64, last: u64, incr: i64) -> Self {
@@ -183,7 +185,8 @@ impl LoopBounds {
     #[must_use]
     pub fn to_user(&self, range: Range) -> (u64, u64) {
         debug_assert!(!range.is_empty() && range.end <= self.n);
-        // Two multiplications are a good part of what a chunk of one iteration costs.
+        // Loops with a step of one skip both multiplications: these would take a good part of the time of a
+        // chunk of one iteration.
         let value = |k: u64| {
             if self.incr == 1 {
                 self.start.wrapping_add(k)
@@ -302,7 +305,7 @@ mod tests {
                 let last = i128::from(b.value(b.trip_count() - 1) as i64);
                 prop_assert_eq!(last, i128::from(s) + (n - 1) * i128::from(incr));
             }
-            // The order of unsigned values is that of signed ones with the top bit flipped.
+            // Unsigned values compare like signed values whose top bit is flipped.
             let flip = |v: i64| (v as u64) ^ (1 << 63);
             let u = LoopBounds::unsigned_to(flip(s), flip(e), incr);
             prop_assert_eq!(u.trip_count(), b.trip_count());

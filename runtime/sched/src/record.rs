@@ -1,10 +1,9 @@
-//! Who ran how much: per-thread tallies while a loop runs, and the record of
-//! one execution for the report and the probe cache.
+//! Which thread ran how much: per-thread tallies while a loop runs, and the record of one execution for the
+//! report and the probe cache.
 //!
 //! # Memory ordering
-//! A tally's slot is written by its own thread only, and read after the loop;
-//! all accesses are relaxed. The barrier or the work share's release at the end
-//! of the loop, which the caller has anyway, makes the counts visible. A read
+//! A tally's slot is written by its own thread only, and read after the loop; all accesses are relaxed. The
+//! barrier or the release of the work share, which ends every loop anyway, makes the counts visible. A read
 //! before that sees each count as it was at some moment.
 
 use crate::decide::Decision;
@@ -50,13 +49,13 @@ impl Tally {
         }
     }
 
-    /// Thread `tid` is in the loop. By that thread.
+    /// Thread `tid` is in the loop. Called by that thread.
     #[inline]
     pub fn arrive(&self, tid: usize) {
         self.slots[tid].0.time.store(1, Ordering::Relaxed);
     }
 
-    /// Thread `tid` was given `iterations` more. By that thread.
+    /// Thread `tid` was given `iterations` more. Called by that thread.
     #[inline]
     pub fn add(&self, tid: usize, iterations: u64) {
         let c = &self.slots[tid].0.iterations;
@@ -64,7 +63,7 @@ impl Tally {
         c.store(c.load(Ordering::Relaxed) + iterations, Ordering::Relaxed);
     }
 
-    /// Thread `tid` had `faults` more remote faults. By that thread.
+    /// Thread `tid` had `faults` more remote faults. Called by that thread.
     #[inline]
     pub(crate) fn add_faults(&self, tid: usize, faults: u64) {
         let c = &self.slots[tid].0.faults;
@@ -72,7 +71,7 @@ impl Tally {
         c.store(so_far.saturating_add(faults), Ordering::Relaxed);
     }
 
-    /// Thread `tid` left after `elapsed_ns`. By that thread.
+    /// Thread `tid` left after `elapsed_ns` nanoseconds. Called by that thread.
     #[inline]
     pub fn leave(&self, tid: usize, elapsed_ns: u64) {
         self.slots[tid]
@@ -109,9 +108,9 @@ impl Tally {
 pub struct NodeRecord {
     /// Threads of the team on the node.
     pub threads: u32,
-    /// Those that came.
+    /// Threads that came to the loop.
     pub(crate) arrived: u32,
-    /// Iterations they ran.
+    /// Iterations that these threads ran.
     pub iterations: u64,
     /// Sum of their times in the loop, in nanoseconds.
     pub busy_ns: u64,
@@ -127,9 +126,9 @@ pub struct NodeRecord {
     pub(crate) faults: Option<f64>,
     /// Share of the loop's iterations, in `[0, 1]`.
     pub share: f64,
-    /// What probing measured in this execution.
+    /// The rate that probing measured in this execution.
     pub probe: Option<NodeRate>,
-    /// What the node draws, where it is known.
+    /// The node's watts, where known.
     pub(crate) power: Option<Power>,
 }
 
@@ -141,7 +140,7 @@ impl NodeRecord {
         self.rate().map(|r| NodeRate { faults, ..r })
     }
 
-    /// What the whole execution says about the node's speed.
+    /// The node's speed over the whole execution.
     #[must_use]
     pub(crate) fn rate(&self) -> Option<NodeRate> {
         self.ns_per_iteration
@@ -155,7 +154,7 @@ impl NodeRecord {
     }
 }
 
-/// How an execution came by its split.
+/// How an execution got its split.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Learning {
     /// The schedule does not learn.
@@ -178,23 +177,23 @@ pub struct LoopRecord {
     pub iterations: u64,
     /// Longest time of any thread in the loop, in nanoseconds.
     pub elapsed_ns: u64,
-    /// From the first thread's arrival to the last one's leaving, in
-    /// nanoseconds, where the driver knows; otherwise as `elapsed_ns`.
+    /// Nanoseconds from the first thread's arrival to the last thread's leaving, where the driver knows them;
+    /// otherwise `elapsed_ns`.
     pub span_ns: u64,
-    /// It ran in fixed pieces (see [`crate::fixed`]).
+    /// The execution ran in fixed pieces (see [`crate::fixed`]).
     pub fixed: bool,
-    /// Per node.
+    /// The nodes' parts, by node.
     pub nodes: Box<[NodeRecord]>,
-    /// How it came by its split.
+    /// How this execution got its split.
     pub learning: Learning,
-    /// The decision it ran by, whose `Display` is the reason.
+    /// The decision that the execution ran by; its `Display` is the reason.
     pub decision: Option<Arc<Decision>>,
-    /// How often the division was looked at again while the loop ran.
+    /// How often the division was renewed while the loop ran.
     pub(crate) renewals: u32,
-    /// How often several nodes turned out not to pay while the loop ran, earlier
-    /// executions included: see [`Known::turned_down`](crate::cache::Known).
+    /// How often several nodes turned out not to pay while the loop ran, including earlier executions: see
+    /// [`Known::turned_down`](crate::cache::Known).
     pub turned_down: u32,
-    /// Where probing found iterations of different kinds, if it did.
+    /// The map of costs, if probing found iterations of different kinds.
     pub(crate) map: Option<Arc<CostMap>>,
 }
 
@@ -263,8 +262,8 @@ impl LoopRecord {
         }
     }
 
-    /// One node ran it because of remote faults: what that node measured says
-    /// nothing about several nodes.
+    /// Whether one node ran the loop because of remote faults. That node's measurements then say nothing
+    /// about several nodes.
     #[must_use]
     pub fn is_confined(&self) -> bool {
         self.decision.as_ref().is_some_and(|d| d.is_confined())

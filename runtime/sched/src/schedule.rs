@@ -6,7 +6,7 @@ use core::fmt;
 /// Ordering modifier (OpenMP 5.0, 2.9.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Modifier {
-    /// None written.
+    /// The text had no modifier.
     #[default]
     None,
     /// Every thread gets its chunks in increasing order of iterations.
@@ -15,7 +15,7 @@ pub enum Modifier {
     Nonmonotonic,
 }
 
-/// A kind of schedule.
+/// The kind of a schedule: how iterations are divided, with the kind's own parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
     /// Equal contiguous pieces, or round-robin chunks.
@@ -24,19 +24,19 @@ pub enum Kind {
     Dynamic,
     /// Shrinking chunks on demand.
     Guided,
-    /// The runtime's choice.
+    /// The runtime chooses. hetmp runs `static`.
     Auto,
     /// Probe, then a split by core speed.
     HetProbe {
-        /// Part of the iterations used for probing, in `(0, 1]`.
+        /// Part of the iterations that probing uses, in `(0, 1]`.
         probe: f64,
     },
     /// HetProbe with repeated probing, for irregular loops.
     HetProbeI {
-        /// Part of the iterations used for the first probing, in `(0, 1]`.
+        /// Part of the iterations that the first probing uses, in `(0, 1]`.
         probe: f64,
-        /// Part of the distributed iterations after which probing starts
-        /// again, in `(0, 1]`; `None`: when the nodes' speeds have changed.
+        /// Part of the distributed iterations after which probing starts again, in `(0, 1]`. With `None`,
+        /// probing starts again when the nodes' speeds have changed.
         jump: Option<f64>,
     },
     /// Static split by given core speed ratios, one per node.
@@ -50,12 +50,12 @@ pub enum Kind {
     AidStatic,
     /// [`Kind::AidStatic`] for a part of the loop; the rest in chunks on demand.
     AidHybrid {
-        /// The part, in `(0, 1]`.
+        /// The part that is distributed at once, in `(0, 1]`.
         part: f64,
     },
     /// [`Kind::AidStatic`] in phases, sampled again in each.
     AidDynamic {
-        /// Iterations of a thread of the slowest node in a phase; `None`: by the chunk.
+        /// Iterations that one thread of the slowest node gets in a phase; `None`: computed from the chunk.
         major: Option<u64>,
     },
 }
@@ -63,29 +63,29 @@ pub enum Kind {
 /// A schedule as chosen by the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    /// What kind.
+    /// The kind, with its parameters.
     pub kind: Kind,
     /// Ordering modifier as written.
     pub modifier: Modifier,
-    /// Chunk size in iterations as written, at least 1; `None` where none was
-    /// given. (`static,0` counts as none given.)
+    /// Chunk size in iterations as written, at least 1; `None` where the text gives none. `static,0` counts
+    /// as no chunk size.
     pub chunk: Option<u64>,
 }
 
-/// Default for `probe%`.
+/// The `probe%` of a text that gives none, as a fraction.
 pub const DEFAULT_FRACTION: f64 = 0.1;
 
 /// Largest chunk that the text may ask for. `omp_get_schedule` returns it as a
 /// C `int`.
 pub(crate) const MAX_CHUNK: u64 = i32::MAX as u64;
 
-/// Why a text is no schedule, and what holds instead.
+/// The error of a text that is no schedule, with the schedule that is used instead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BadSchedule {
-    /// What is accepted, one line without prefix or the value itself.
+    /// The accepted syntax: one line, without the message's prefix and without the bad value.
     pub accepted: String,
-    /// The schedule in effect nevertheless. As in libgomp, a bad chunk leaves
-    /// the kind in place with a chunk of 1, and anything else the default.
+    /// The schedule that is used nevertheless. As in libgomp, a bad chunk keeps the kind, with a chunk of 1;
+    /// any other error selects the default schedule.
     pub effective: Schedule,
 }
 
@@ -98,8 +98,7 @@ impl fmt::Display for BadSchedule {
 impl std::error::Error for BadSchedule {}
 
 impl Default for Schedule {
-    /// `dynamic,1`, which is what libgomp uses for `schedule(runtime)` when
-    /// nothing was said.
+    /// `dynamic,1`: what libgomp uses for `schedule(runtime)` where `OMP_SCHEDULE` is not set.
     fn default() -> Self {
         Schedule {
             kind: Kind::Dynamic,
@@ -114,7 +113,7 @@ const NAMES: &str = "static, dynamic, guided, auto [,chunk], \
     aid-static[,chunk], aid-hybrid[,part%[,chunk]], aid-dynamic[,major[,chunk]]";
 
 impl Schedule {
-    /// Schedule `kind` with nothing else said.
+    /// The schedule `kind` without modifier and without chunk size.
     #[must_use]
     pub fn plain(kind: Kind) -> Self {
         Schedule {
@@ -124,8 +123,8 @@ impl Schedule {
         }
     }
 
-    /// Reads the value of `OMP_SCHEDULE`. Case and blanks do not matter where
-    /// libgomp does not mind them.
+    /// Reads the value of `OMP_SCHEDULE`. Upper and lower case are alike, and blanks are skipped wherever
+    /// libgomp skips them.
     pub fn parse(text: &str) -> Result<Self, BadSchedule> {
         let bad = |accepted: String| BadSchedule {
             accepted,

@@ -1,30 +1,29 @@
 //! Placing the pieces of a virtual team: blocks of neighbours, stolen from the far end.
 //!
-//! A region whose loops the compiler divided itself, by thread number, is run as a team of more
-//! virtual threads than real ones. To the scheduler that is a loop of as many *pieces* as there are
-//! virtual threads. Each real thread, here a *runner*, gets a contiguous block of pieces, in
-//! proportion to the speed of its node, and takes them from the front; a runner that has none
-//! left steals from the back of another's block. Neighbouring pieces touch neighbouring memory,
-//! so a shared counter, which would deal them out like cards, loses what caches hold.
+//! A region whose loops the compiler divided itself, by thread number, is run as a team of more virtual
+//! threads than real ones. To the scheduler that is a loop with one *piece* for each virtual thread. Each
+//! real thread, here a *runner*, gets a contiguous block of pieces, in proportion to the speed of its node,
+//! and takes them from the front. A runner that has none left steals from the back of another runner's block.
+//! Neighbouring pieces touch neighbouring memory. A shared counter would deal neighbours to different
+//! runners, and lose what their caches hold.
 //!
 //! **Every piece exactly once.** A block is one word, `from` and `to`; both ends move only by
 //! compare-exchange on the whole word.
 //!
-//! **When stealing does not pay.** A slow runner that takes the last piece of a fast one finishes
-//! it when the fast one would have been done long ago. So a runner steals only if the
-//! victim needs at least as long for all that is left in its block as the thief needs for
-//! one piece. What a piece costs is measured while the region runs, or known from earlier
-//! executions; while nothing is known, everybody steals.
+//! **When stealing does not pay.** A slow runner that takes the last piece of a fast runner finishes it when
+//! the fast runner would have been done long ago. So a runner steals only if the victim needs at least as
+//! long for all that is left in its block as the thief needs for one piece. The time of a piece is measured
+//! while the region runs, or known from earlier executions. While it is not known, every runner steals.
 //!
 //! # Memory ordering
-//! Relaxed throughout: a piece's number is the whole message. What the pieces read was there before
-//! the region began, and the start of the region orders that.
+//! All accesses are relaxed, because a piece's number carries no other data. The start of the region orders
+//! everything that the pieces read.
 
 use crate::csr;
 use crate::primitive::{AtomicU64, Ordering, Padded};
 use crate::ranges::Range;
 
-/// One runner's block, and what it is known to need for a piece.
+/// One runner's block, and the time it needs for a piece.
 #[derive(Debug, Default)]
 struct Block {
     /// Pieces left: first in the upper half, one past the last in the lower half.
@@ -47,14 +46,14 @@ fn unpack(pieces: u64) -> (u32, u32) {
     ((pieces >> 32) as u32, pieces as u32)
 }
 
-/// What a runner without pieces of its own is to do.
+/// The answer to a runner without pieces of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steal {
     /// Run this piece.
     Piece(u32),
-    /// There are pieces, but their owner will be done with them sooner: look again a little later.
+    /// There are pieces, but their owner will have run them sooner: look again a little later.
     NotWorth,
-    /// There are none left.
+    /// There are no pieces left.
     Nothing,
 }
 
@@ -67,10 +66,11 @@ impl Blocks {
         }
     }
 
-    /// Deals out pieces `0..pieces` in proportion to `weights`, one a runner, in order. While no
-    /// runner takes any.
+    /// Deals out pieces `0..pieces` in proportion to `weights`, which has one entry for each runner, in
+    /// order. No runner may be taking pieces meanwhile.
     ///
-    /// A weight that is not positive and finite counts as zero; if all do, all get equal blocks.
+    /// A weight that is not positive and finite counts as zero; if all are zero, all runners get equal
+    /// blocks.
     pub fn deal(&self, pieces: u32, weights: &[f64]) {
         let all = Range {
             start: 0,
@@ -84,9 +84,9 @@ impl Blocks {
         }
     }
 
-    /// Says what `runner` needs for a piece, in nanoseconds.
+    /// Sets the nanoseconds that `runner` needs for a piece.
     pub fn set_pace(&self, runner: usize, ns: f64) {
-        // Zero would mean that nothing is known.
+        // Zero would mean "not known".
         let ns = (ns as u64).max(1);
         self.blocks[runner].0.pace.store(ns, Ordering::Relaxed);
     }
@@ -113,7 +113,7 @@ impl Blocks {
         }
     }
 
-    /// Piece 0, for a runner that must run it itself. Before anybody else takes any.
+    /// Takes piece 0, for a runner that must run it itself. Call it before any runner takes pieces.
     pub fn take_first(&self) -> Option<u32> {
         (0..self.blocks.len())
             .find(|&i| {
@@ -123,8 +123,8 @@ impl Blocks {
             .and_then(|i| self.take(i))
     }
 
-    /// A piece from the far end of another block, for `thief`: of those worth it, from the runner
-    /// with the most work left.
+    /// Takes a piece for `thief` from the far end of another block: of the blocks worth stealing from, the
+    /// one with the most work left.
     pub fn steal(&self, thief: usize) -> Steal {
         let mine = self.blocks[thief].0.pace.load(Ordering::Relaxed);
         loop {
@@ -139,7 +139,7 @@ impl Blocks {
                 any = true;
                 let pace = block.0.pace.load(Ordering::Relaxed);
                 let left = u128::from(to - from);
-                // With one pace unknown, as if both were equal.
+                // If either pace is unknown, count pieces as if both runners were equally fast.
                 let known = mine != 0 && pace != 0;
                 let needs = left * u128::from(if known { pace } else { 1 });
                 if known && needs < u128::from(mine) {
@@ -158,8 +158,8 @@ impl Blocks {
         }
     }
 
-    /// Any piece that nobody has begun, whatever it costs: for a thread that joins because another
-    /// one may be waiting for just that piece.
+    /// Takes any piece that nobody has begun, whatever it costs: for a thread that joins because another
+    /// thread may be waiting for that piece.
     pub fn take_any(&self) -> Option<u32> {
         self.blocks.iter().enumerate().find_map(|(i, block)| loop {
             let seen = block.0.pieces.load(Ordering::Relaxed);
@@ -173,7 +173,7 @@ impl Blocks {
         })
     }
 
-    /// Tries to take the last piece of `victim`'s block as it was `seen`, which is not empty.
+    /// Tries to take the last piece of `victim`'s block, whose word was `seen` and is not empty.
     fn take_last(&self, victim: usize, seen: u64) -> Option<u32> {
         let (from, to) = unpack(seen);
         self.blocks[victim]
@@ -202,14 +202,14 @@ impl Blocks {
     }
 }
 
-/// How many pieces a team of `runners` real threads is divided into: enough for shares of an
-/// eighth of a thread, and never more than `most`.
+/// The number of pieces for a team of `runners` real threads: enough for shares in steps of an eighth of a
+/// thread, and never more than `most`.
 #[must_use]
 pub fn pieces(runners: u32, most: u32) -> u32 {
     runners.saturating_mul(PIECES_PER_RUNNER).min(most)
 }
 
-/// Pieces for each real thread. Measured on lud, lavaMD and cfd: eight cost nothing.
+/// Pieces for each real thread. In lud, lavaMD and cfd eight cost nothing measurable.
 pub(crate) const PIECES_PER_RUNNER: u32 = 8;
 
 #[cfg(all(test, not(loom)))]

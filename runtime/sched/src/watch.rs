@@ -1,16 +1,12 @@
-//! Watching a loop while it runs: do the numbers that its division over the
-//! nodes rests on still hold?
+//! Watches a loop while it runs: do the numbers by which it was divided over the nodes still hold?
 //!
-//! Pure: measurements of chunks go in, a verdict comes out. [`crate::irregular`]
-//! acts on it.
+//! Pure: measurements of chunks go in, a verdict comes out. [`crate::irregular`] acts on the verdict.
 //!
-//! **Rates.** What a split needs is not that iterations take as long as
-//! expected, but that the nodes keep their proportions. So a node compares
-//! each chunk with what was expected of it, and the nodes compare their
-//! factors with each other: if everything gets slower alike, the shares stay
-//! right, and nothing happens. A chunk during which the thread lost its core
-//! to another program looks a hundred times slower; its weight is bounded, and
-//! what happens to most chunks counts.
+//! **Rates.** A split stays right as long as the nodes keep their proportions, even if iterations take longer
+//! than expected. So a node compares each chunk with its expected time, and the nodes compare their factors
+//! with each other: if everything gets slower alike, nothing happens. A chunk during which the thread lost
+//! its core to another program looks a hundred times slower. Its weight is bounded, so that the bulk of the
+//! chunks decides.
 //!
 //! **Faults.** Where nodes are coupled by page traffic, the fault period (core
 //! time per remote fault) is watched in both directions, with a gap between
@@ -18,16 +14,16 @@
 
 use crate::probe::{Measurement, NodeTotal};
 
-/// What the detectors are set to.
+/// The settings of the detectors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// The nodes' factors may differ by this factor.
+    /// The nodes' factors may differ from each other by this factor.
     pub spread: f64,
     /// Least number of chunks in a window.
     pub chunks: u32,
     /// Least core time in a window, in nanoseconds.
     pub window_ns: u64,
-    /// So many windows of a node in a row must say the same.
+    /// This many windows of a node in a row must say the same.
     pub windows: u32,
 }
 
@@ -42,32 +38,31 @@ impl Default for Sensitivity {
     }
 }
 
-/// A chunk counts as this many times faster or slower than expected at most.
+/// A chunk counts as at most this many times faster or slower than expected.
 const BOUND: f64 = 4.0;
-/// Faults that a window must have for its fault period to mean something.
+/// Least number of faults in a window for its fault period to mean something.
 const FEW_FAULTS: u64 = 8;
-/// Contract below this part of the threshold.
+/// Several nodes no longer pay below this part of the threshold.
 const CONTRACT: f64 = 0.8;
-/// Expand above this multiple of it.
+/// Several nodes pay again above this multiple of the threshold.
 const EXPAND: f64 = 2.0;
 
-/// What a window showed about faults.
+/// What a window says about faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Faults {
-    /// Nothing, or nothing new.
+    /// Nothing has changed, or too little was seen.
     AsBefore,
-    /// They come so often that several nodes do not pay; or that one alone has
-    /// many.
+    /// Faults come so often that several nodes do not pay; or a node that runs alone has many.
     TooMany,
-    /// They have become rare enough for several nodes.
+    /// Faults have become rare enough for several nodes.
     Few,
 }
 
 /// A finished window of one node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Window {
-    /// How many times slower than expected the node's chunks were, in the
-    /// middle; `None` where nothing was expected.
+    /// How many times slower than expected the node's chunks were, as a geometric mean; `None` where nothing
+    /// was expected.
     pub(crate) factor: Option<f64>,
     /// Core time per remote fault in microseconds; infinite without faults,
     /// `None` where faults are not counted.
@@ -76,8 +71,8 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Compares with the threshold of the link. `alone`: one node runs the
-    /// loop, because of its faults.
+    /// Compares with the threshold of the link, in microseconds. `alone`: one node runs the loop because of
+    /// its faults.
     #[must_use]
     pub(crate) fn faults(&self, threshold_us: f64, alone: bool) -> Faults {
         match self.fault_period_us {
@@ -112,13 +107,13 @@ impl NodeWatch {
         };
     }
 
-    /// All measurements since the decision.
+    /// Sum of all measurements since the last decision.
     #[must_use]
     pub(crate) fn total(&self) -> &NodeTotal {
         &self.total
     }
 
-    /// Nanoseconds per iteration since the decision, or what it expected.
+    /// Nanoseconds per iteration since the last decision; before the first chunk, the expected ones.
     #[must_use]
     pub(crate) fn ns_per_iteration(&self) -> Option<f64> {
         self.total
@@ -127,8 +122,8 @@ impl NodeWatch {
             .or(self.expected_ns)
     }
 
-    /// Adds a chunk, of which `expected_ns` per iteration was expected, or what
-    /// is of all chunks; the window, if it is full with it.
+    /// Adds a chunk. `expected_ns`: the nanoseconds per iteration expected of it; `None`: those expected of
+    /// all chunks. Returns the window that this chunk completes, if it does.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -170,7 +165,7 @@ impl NodeWatch {
     }
 }
 
-/// How far apart the nodes' factors are, as a factor of at least 1.
+/// The largest of the nodes' factors over the smallest; 1 without factors.
 pub(crate) fn spread(factors: impl Iterator<Item = f64>) -> f64 {
     let (low, high) = factors.fold((f64::INFINITY, 0.0f64), |(l, h), f| (l.min(f), h.max(f)));
     if high > 0.0 && low.is_finite() {

@@ -6,16 +6,16 @@ use crate::record::LoopRecord;
 /// Settled executions drift if the nodes' times per iteration have moved
 /// against each other by more than this factor over [`DRIFT_NS`].
 pub(super) const DRIFT: f64 = 1.5;
-/// Nanoseconds of executions that are judged together: some time slices of the system. A single slice that another
-/// program got says nothing.
+/// Nanoseconds of execution that are judged together: some time slices of the system. A single slice lost to
+/// another program then makes no drift.
 const DRIFT_NS: u64 = 12_000_000;
 /// Drifts in a row after which the region is probed again.
 pub(super) const DRIFTS_IN_A_ROW: u32 = 2;
 
-/// Settled executions that have not been judged yet.
+/// Sums over settled executions that have not been judged yet.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriftWatch {
-    /// Nanoseconds per iteration when it began, by node.
+    /// Nanoseconds per iteration by node, as known when the summing began.
     expected: Vec<Option<f64>>,
     /// Sums of busy nanoseconds and iterations, by node.
     sums: Vec<(u64, u64)>,
@@ -23,8 +23,8 @@ pub(super) struct DriftWatch {
 }
 
 impl DriftWatch {
-    /// Adds an execution. When there is enough: how far the nodes have moved
-    /// against each other, as a factor of at least 1.
+    /// Adds an execution. Once [`DRIFT_NS`] have been added: how far the nodes have moved against each other,
+    /// as a factor of at least 1.
     pub(super) fn add(&mut self, record: &LoopRecord, known: &Known) -> Option<f64> {
         if self.elapsed_ns == 0 {
             self.expected.clear();
@@ -32,7 +32,8 @@ impl DriftWatch {
             self.expected
                 .extend(known.rates.iter().enumerate().map(|(i, r)| {
                     if alone {
-                        // Its threads together need that long for one.
+                        // `alone_ns` is elapsed time; one thread's busy time per iteration is that times the
+                        // node's threads.
                         known.alone_ns[i].map(|ns| ns * f64::from(record.nodes[i].threads))
                     } else {
                         r.map(|r| r.ns_per_iteration)
@@ -61,9 +62,9 @@ impl DriftWatch {
     }
 }
 
-/// How far nodes have moved against each other, given how many times slower
-/// than before each one was. If all got slower alike, their shares are still
-/// right. One node alone is compared with itself.
+/// How far nodes have moved against each other, where each of `factors` says how many times slower a node has
+/// become. If all have become slower alike, their shares are still right, and the answer is 1. A single node
+/// is compared with its own past.
 pub(super) fn moved(factors: impl Iterator<Item = f64>) -> f64 {
     let (mut count, mut low, mut high) = (0, f64::INFINITY, 0.0f64);
     for f in factors {

@@ -1,8 +1,8 @@
 //! One region's entry: averages of what its executions measured, and the plan that follows from them.
 //!
-//! Averages are weighted exponentially, so that first-touch traffic is forgotten and outliers decay. When
-//! successive executions agree, the entry is *settled*: it holds a plan, and the region is not probed again until
-//! [`drift`](super::drift) sees the nodes' times move.
+//! Averages are weighted exponentially, so that traffic from the first touch of memory is forgotten and
+//! outliers decay. When successive executions agree, the entry is *settled*: it holds a plan, and the region
+//! is not probed again until [`drift`](super::drift) sees the nodes' times move.
 
 use super::drift::{factor, moved, DriftWatch, DRIFT, DRIFTS_IN_A_ROW};
 use super::Known;
@@ -14,8 +14,7 @@ use crate::probe::NodeRate;
 use crate::record::{Learning, LoopRecord};
 use std::sync::Arc;
 
-/// Weight of a new measurement in the averages; the old average keeps the
-/// rest.
+/// Weight of a new measurement in the averages; the old average has the rest.
 pub(crate) const NEW_WEIGHT: f64 = 0.75;
 /// Executions agree if the nodes' times per iteration have not moved against
 /// each other by more than this factor.
@@ -26,28 +25,27 @@ const MOST_PROBES: u32 = 4;
 /// A loop is *brief* if it was over before threads of some node came in this number of probed executions, and took
 /// no longer than [`BRIEF_NS`].
 const BRIEF_PROBES: u32 = 8;
-/// Nanoseconds from the first thread's arrival to the last thread's leaving.
+/// The longest span of a brief loop: nanoseconds from the first thread's arrival to the last thread's
+/// leaving.
 const BRIEF_NS: u64 = 20_000;
-/// Settled executions shorter than a time slice, in nanoseconds, count for
-/// less in the averages: a lost slice makes one many times slower.
+/// A settled execution shorter than this, in nanoseconds (a time slice), counts for less in the averages: if
+/// it loses a slice, it takes many times as long.
 const FULL_WEIGHT_NS: f64 = 4e6;
 /// The least weight of a settled execution in the averages.
 const LEAST_WEIGHT: f64 = 0.05;
-/// The number in [`Known::turned_down`] beyond which nothing changes any more.
+/// [`Known::turned_down`] stops counting here.
 const MOST_TURNED_DOWN: u32 = 8;
-/// A plan is renewed when a core speed ratio has moved by more than this
-/// factor; smaller moves make a loop in fixed pieces less than 1 % longer, and
-/// are balanced at the end of others anyway.
+/// A plan is renewed when a core speed ratio has moved by more than this factor. Smaller moves make a loop in
+/// fixed pieces less than 1 % longer; with chunks, the end of the loop evens them out anyway.
 const RENEWAL: f64 = 1.01;
-/// Measured executions for which a plan holds by which fixed pieces are cut:
-/// the times of loops that take a microsecond move by more than that from one
-/// to the next.
+/// Measured executions before a plan is renewed while the loop runs in fixed pieces: the times of loops of a
+/// microsecond move by more than [`RENEWAL`] from one execution to the next.
 const PLAN_HOLDS: u32 = 32;
 
 /// Sum of the times of several executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timing {
-    /// How many.
+    /// Number of executions.
     pub executions: u64,
     /// Sum of their iterations.
     pub(crate) iterations: u64,
@@ -84,7 +82,7 @@ pub struct Entry {
     settled: Timing,
 }
 
-/// What of an entry outlives the process (see [`crate::profile`]).
+/// The part of an entry that outlives the process (see [`crate::profile`]).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Saved {
     /// Averages per node.
@@ -95,7 +93,7 @@ pub struct Saved {
     pub(crate) probes: u32,
     /// The first execution of all.
     pub(crate) first: Timing,
-    /// All executions that ran by a plan.
+    /// All executions that ran by a plan, added up.
     pub(crate) settled: Timing,
 }
 
@@ -112,10 +110,9 @@ impl Entry {
         })
     }
 
-    /// The entry that another process has left, for use on `team`. Where every node with threads
-    /// was measured it is settled, even after a single execution: a region that runs once in a
-    /// process must gain by it too, and what is wrong shows as drift. `None` if it is of another
-    /// number of nodes.
+    /// The entry that another process has saved, for use on `team`. If every node with threads was measured,
+    /// the entry is settled even after a single execution: a region that runs once per process must gain by
+    /// it too, and wrong values show as drift. `None` if the saved entry has another number of nodes.
     #[must_use]
     pub(crate) fn restored(saved: &Saved, team: &Placement, rules: &Rules) -> Option<Entry> {
         let nodes = team.nodes().len();
@@ -162,7 +159,7 @@ impl Entry {
         self.known.plan.is_some()
     }
 
-    /// The first execution of all.
+    /// The first execution of all, as a sum of one.
     #[must_use]
     pub fn first(&self) -> Timing {
         self.first
@@ -174,9 +171,8 @@ impl Entry {
         self.settled
     }
 
-    /// By what part the first execution took longer per iteration than the
-    /// settled ones: first touch of memory, probing and a wrong first split
-    /// together.
+    /// The part by which the first execution took longer per iteration than the settled executions: first
+    /// touch of memory, probing and a wrong first split together.
     #[must_use]
     pub fn first_overhead(&self) -> Option<f64> {
         let settled = self.settled.ns_per_iteration().filter(|&s| s > 0.0)?;
@@ -204,7 +200,7 @@ impl Entry {
             self.known = Arc::new(known);
             return;
         }
-        // Compare with what was expected before blending it in.
+        // Compare with the expected times before the new times are blended into them.
         let drift = if settled {
             self.watch.add(record, &known)
         } else {
@@ -254,7 +250,7 @@ impl Entry {
         let plans = if settled {
             self.settled.add(record);
             if let Some(node) = ran_alone.map(|(node, _)| node).or(confined) {
-                // Only an execution by plan had no other node in it.
+                // Only an execution by plan ran on this node alone from its beginning.
                 known.alone_ns[node] =
                     Some(record.elapsed_ns as f64 / record.iterations.max(1) as f64);
             }
@@ -268,11 +264,9 @@ impl Entry {
             self.probes += 1;
             known.map.clone_from(&record.map);
             let agreed = !factors.is_empty() && moved(factors.iter().copied()) <= AGREEMENT;
-            // A loop that gave several nodes up while it ran has not shown what comes
-            // after the first traffic.
+            // A loop that went back to one node while it ran has not shown what follows the first traffic.
             let gave_up = confined.is_some() && record.renewals > 0;
-            // Turns of single nodes start at once: nothing is learned from
-            // probing again.
+            // A turn of a single node starts at once: another probing would teach nothing.
             let enough = agreed || ran_alone.is_some();
             (enough && !gave_up) || self.probes >= MOST_PROBES
         };
@@ -289,8 +283,8 @@ impl Entry {
                 })
                 .collect();
             let complete = inputs.iter().all(|x| x.threads == 0 || x.rate.is_some());
-            // Nobody may wait for a thread that does not come, so that fixed
-            // pieces are no answer here.
+            // A brief loop cannot use fixed pieces either: one thread would have to wait for another that
+            // comes too late.
             known.brief = !complete && self.probes >= BRIEF_PROBES && record.span_ns <= BRIEF_NS;
             self.since_plan = self.since_plan.saturating_add(1);
             if complete && (!record.fixed || self.since_plan >= PLAN_HOLDS) {
@@ -304,7 +298,8 @@ impl Entry {
                 let fixed = self
                     .form
                     .update(record.fixed, record.span_ns, record.iterations);
-                // Where pages move, and where iterations differ, chunks find out.
+                // Fixed pieces need pages at rest and iterations of one kind; otherwise chunks even the loop
+                // out.
                 known.fixed = fixed && known.map.is_none() && counted_no_faults(record);
             }
         } else if known.plan.is_some() {
@@ -320,7 +315,7 @@ impl Entry {
 }
 
 impl Entry {
-    /// As [`update`](Self::update) for nodes coupled by a link that is known.
+    /// [`update`](Self::update) for nodes coupled by a link that is known.
     fn update_linked(&mut self, record: &LoopRecord, rules: &Rules, known: &mut Known) {
         let settled = record.learning == Learning::Settled;
         if settled {
@@ -331,8 +326,7 @@ impl Entry {
         }
         known.turned_down = record.turned_down.min(MOST_TURNED_DOWN);
         for i in 0..record.nodes.len() {
-            // The newest probe and nothing before: what came for the first time
-            // has come.
+            // The newest probe replaces the old rate: earlier rates contain traffic that happens only once.
             let fresh = match settled {
                 true => fresh_rate(record, i),
                 false => record.nodes[i].probe,
@@ -373,14 +367,13 @@ fn counted_no_faults(record: &LoopRecord) -> bool {
         .is_none_or(|d| d.fault_period_us.is_none())
 }
 
-/// What an execution says about node `i` of several. Times and counters of
-/// coherent nodes: the time over the whole execution, which covers more than
-/// the probe did, and the counters of the probe.
+/// The rate of node `i` in an execution. For coherent nodes: the time over the whole execution, which covers
+/// more than the probe, and the counters of the probe. `None` where the execution says nothing about this
+/// node.
 ///
-/// Where remote faults are counted, time and faults come from the same piece of
-/// work. A whole execution's time with the probe's faults would make the fault
-/// period too low once page traffic has ended, and for ever. And what one node
-/// measures alone says nothing about several.
+/// Where remote faults are counted, time and faults come from the same piece of work. The time of the whole
+/// execution together with the probe's faults would make the fault period too low for ever, once page traffic
+/// has ended. And an execution that ran on one node says nothing about several.
 fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
     let node = &record.nodes[i];
     let whole_ns = node.ns_per_iteration.filter(|&t| t > 0.0);
@@ -388,8 +381,8 @@ fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
     let counted = node.faults.or(probe.and_then(|p| p.faults));
     if record.is_confined() || (counted.is_some() && record.renewals > 0) {
         return match record.learning {
-            // Not what came of it: in an early execution every page is on its way for
-            // the first time, and that traffic may end.
+            // Use the probe and not the whole: in an early execution every page moves for the first time, and
+            // this traffic may end.
             Learning::Probed => probe,
             _ if record.renewals == 0 => None,
             _ => record.decision.as_ref().and_then(|d| d.nodes[i].rate),
@@ -408,7 +401,7 @@ fn fresh_rate(record: &LoopRecord, i: usize) -> Option<NodeRate> {
     })
 }
 
-/// Whether two decisions are the same for all that matters.
+/// Whether two decisions are alike in everything that matters to an execution.
 fn close(a: &Decision, b: &Decision) -> bool {
     let kind = match (&a.choice, &b.choice) {
         (Choice::Split { .. }, Choice::Split { .. }) => true,

@@ -1,18 +1,16 @@
-//! A trial of two ways: a few times of each, and which one is better.
+//! A trial of two ways: a few times of each, and the verdict.
 
 use super::Way;
 
-/// Differences below this part are none: then the ordinary team it is.
+/// A difference below this factor counts as none, and the ordinary team is kept.
 const MARGIN: f64 = 1.02;
-/// One sample each way is enough for a difference of this factor, if the
-/// estimate says so too.
+/// One sample of each way is enough where the times differ by this factor and the estimate says the same.
 const CLEAR: f64 = 1.25;
 /// Samples of each way that a trial wants before it believes a difference...
 pub(super) const SAMPLES: usize = 3;
 /// ...and before it believes that there is none.
 pub(super) const MOST_SAMPLES: usize = 6;
-/// Samples of one way that differ by this factor are of executions of
-/// different sizes.
+/// If the samples of one way differ by this factor, the executions had different sizes.
 const UNLIKE: f64 = 1.6;
 
 /// Times of a few executions, in order of size.
@@ -32,7 +30,7 @@ impl Samples {
 
     pub(super) fn add(&mut self, ns: f64) {
         if self.len == MOST_SAMPLES {
-            // The longest says least: all that disturbs makes it longer.
+            // Drop the longest sample, which says least: every disturbance makes a time longer.
             self.len -= 1;
         }
         let at = self.sorted[..self.len].partition_point(|&s| s < ns);
@@ -45,35 +43,35 @@ impl Samples {
         self.sorted[0]
     }
 
-    /// The lower one of two.
+    /// The median; with an even number of samples the lower of the middle two.
     pub(super) fn middle(&self) -> f64 {
         self.sorted[(self.len.max(1) - 1) / 2]
     }
 
-    /// The longest but one, which a single disturbance does not reach.
+    /// The second longest sample, which a single disturbance does not touch.
     pub(super) fn upper(&self) -> f64 {
         self.sorted[self.len.max(2) - 2]
     }
 
-    /// But for two, which may have been disturbed, and not all the sizes there are.
+    /// Whether all samples are of about one size. Two outliers are allowed: they may have been disturbed.
     pub(super) fn are_alike(&self) -> bool {
         self.sorted[self.len.max(3) - 3] <= self.least() * UNLIKE
     }
 }
 
-/// What virtual teams have said about equal shares while they ran.
+/// What the estimate of the virtual teams says about equal shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Promise {
     /// Equal shares would have taken less time.
     None,
-    /// They would have taken as long, or a little longer.
+    /// Equal shares would have taken as long, or a little longer.
     Some,
-    /// They would have taken clearly longer.
+    /// Equal shares would have taken clearly longer.
     Evident,
 }
 
-/// The better one of virtual teams, which took `v`, and ordinary ones, which took `o`; `None` while more samples are
-/// wanted.
+/// The better way, given the samples `v` of virtual teams and `o` of ordinary teams; `None` while more
+/// samples are wanted.
 pub(super) fn better(v: &Samples, o: &Samples, promise: Promise) -> Option<Way> {
     let clear = |better: &Samples, worse: &Samples| worse.least() > better.least() * CLEAR;
     let apart = |better: &Samples, worse: &Samples| {
@@ -94,7 +92,7 @@ pub(super) fn better(v: &Samples, o: &Samples, promise: Promise) -> Option<Way> 
     } else if v.len.min(o.len) < MOST_SAMPLES {
         return None;
     } else if v.are_alike() && o.are_alike() {
-        // Of one size each time: what was measured stands above what was estimated.
+        // All executions had one size: measured times outweigh the estimate.
         if v.middle() * MARGIN < o.middle() {
             Way::Virtual
         } else {

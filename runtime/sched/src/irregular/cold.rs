@@ -1,5 +1,5 @@
-//! What a thread of [`Irregular`] gets when its node's share is empty, or while
-//! the loop is probed. Under the center's lock.
+//! The rare calls of [`Irregular`]: work for a thread whose node's share is empty, or while the loop is
+//! probed. All under the center's lock.
 
 use super::state::{lock, Center, Hands};
 use super::{Irregular, Step};
@@ -7,8 +7,7 @@ use crate::primitive::Ordering;
 use crate::ranges::Range;
 
 impl Irregular {
-    /// Work for a thread that has found its node's share empty, or a decision
-    /// made meanwhile.
+    /// Finds work for a thread whose node's share was empty, or after another thread has made a decision.
     #[cold]
     pub(super) fn take_cold(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
         if c.probing {
@@ -18,7 +17,7 @@ impl Irregular {
         let own = self.take_from(c, node, hands);
         let range = own.or_else(|| match c.alone {
             Some(chosen) if chosen == node => None,
-            // In the chosen node's own sizes: it is to do most of it.
+            // In chunks of the chosen node's sizes, which leave most of the work to that node.
             Some(chosen) if !self.must_wait(c, chosen, hands) => self.take_from(c, chosen, hands),
             Some(_) => None,
             None if self.steal(node) => self.take_from(c, node, hands),
@@ -37,7 +36,7 @@ impl Irregular {
 
     /// Sends a thread to sleep while the chosen node has work.
     fn wait(&self, chosen: usize, hands: &mut Hands) -> Step {
-        // Before the look at the share: whoever takes the last of it later has
+        // Read the ticket before the look at the share. A thread that takes the last of the share later gets
         // the lock after this thread, sees the sleeper, and changes the ticket.
         let ticket = self.news.0.load(Ordering::Acquire);
         self.sleepers.fetch_add(1, Ordering::Relaxed);
@@ -49,9 +48,10 @@ impl Irregular {
         Step::Wait(ticket)
     }
 
-    /// A thread of the chosen node that is in the loop does the work. Until
-    /// there is one, the others do, as it might never come; but where that moves
-    /// pages between nodes, only once the driver has lost patience.
+    /// Whether a thread of another node must wait while node `chosen` runs the loop alone. Once a thread of
+    /// the chosen node is in the loop, the others wait. Before that they work, as that thread might never
+    /// come; but where their work would move pages between nodes, they wait until the driver has lost
+    /// patience.
     fn must_wait(&self, c: &Center, chosen: usize, hands: &Hands) -> bool {
         !hands.impatient && (c.confined || self.nodes[chosen].arrived.load(Ordering::Acquire))
     }
@@ -67,8 +67,8 @@ impl Irregular {
         Some(range)
     }
 
-    /// Where the probe of thread `tid` is kept, if there is one: its own, or beyond
-    /// a link that of its node, which goes to the thread that comes first.
+    /// The index of the probe that is kept for thread `tid`, if one is: the thread's own; or, beyond a link,
+    /// its node's probe, which goes to the node's first thread.
     fn own_probe(&self, c: &Center, tid: usize) -> Option<usize> {
         let kept = |&at: &usize| c.own.get(at).is_some_and(|r| !r.is_empty());
         let node = self.team.node_of(tid);
@@ -78,9 +78,9 @@ impl Irregular {
         (0..c.own.len()).find(|at| self.team.node_of(*at) == node && kept(at))
     }
 
-    /// Over a known link one thread of each node beyond it probes, and the others
-    /// wait meanwhile: all of them at once may move more pages than the whole loop
-    /// is worth. Only while somebody probes.
+    /// Whether thread `tid` waits while others probe. Over a known link one thread of each node beyond the
+    /// link probes, and that node's other threads wait: all of them at once might move more pages than the
+    /// whole loop is worth.
     fn is_held_back(&self, c: &Center, tid: usize, hands: &Hands) -> bool {
         let rules = &self.settings.rules;
         !hands.impatient
@@ -92,17 +92,16 @@ impl Irregular {
             && c.strata.iter().any(|s| !s.is_empty())
     }
 
-    /// A chunk of what is not handed out: a probe, once in each period, then
-    /// ordinary ones.
+    /// Takes a chunk of the iterations that are not handed out: the thread's probe, once in each period, then
+    /// ordinary chunks.
     fn take_probing(&self, c: &mut Center, tid: usize, hands: &mut Hands) -> Step {
         let probe = hands.probed != c.period;
         let node = self.team.node_of(tid);
         let strata = c.strata.len();
-        // Nodes begin in different places.
+        // Nodes begin in different places of the loop.
         let home = node * strata / self.nodes.len();
         if self.is_held_back(c, tid, hands) {
-            // Under the lock that the decision is made under: whoever makes it changes the
-            // ticket later.
+            // The decision is made under the same lock, and its maker changes the ticket later.
             let ticket = self.news.0.load(Ordering::Acquire);
             self.sleepers.fetch_add(1, Ordering::Relaxed);
             hands.waiting = true;
@@ -134,7 +133,7 @@ impl Irregular {
                 .find_map(|k| c.strata[(home + k) % strata].take(c.meanwhile, &mut hands.rest));
         }
         if first.is_none() {
-            // What is kept for threads that have not come.
+            // Probes that are kept for threads that have not come.
             first = c
                 .own
                 .iter_mut()

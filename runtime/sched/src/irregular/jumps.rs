@@ -1,7 +1,7 @@
 //! Iterations that are not contiguous: disjoint ranges in increasing order.
 //!
-//! The paper calls the gaps between them *jumps*. They appear when what the
-//! nodes have left of their shares is gathered, and there can be any number.
+//! The paper calls the gaps between the ranges *jumps*. They appear when the rests of the nodes' shares are
+//! gathered, and there can be any number of them.
 
 use crate::csr;
 use crate::ranges::Range;
@@ -51,7 +51,7 @@ impl Jumps {
         self.ranges.front().map(|r| r.start)
     }
 
-    /// Adds what lies behind all that is here.
+    /// Appends the ranges of `more`, which lie behind all ranges here, and empties it.
     pub(crate) fn append(&mut self, more: &mut Jumps) {
         for r in more.ranges.drain(..) {
             self.push(r);
@@ -59,7 +59,7 @@ impl Jumps {
         more.len = 0;
     }
 
-    /// Makes a queue of ranges in any order. Empties `loose`.
+    /// Fills this empty queue with ranges given in any order. Empties `loose`.
     pub(crate) fn gather(&mut self, loose: &mut Vec<Range>) {
         debug_assert!(self.is_empty());
         loose.sort_unstable_by_key(|r| r.start);
@@ -74,8 +74,8 @@ impl Jumps {
         self.len = 0;
     }
 
-    /// Takes `count` iterations, or fewer at the end, from the front: returns
-    /// the first range, and puts what lies behind jumps into `rest`, in order.
+    /// Takes `count` iterations from the front, or fewer at the end. Returns the first range; ranges that
+    /// follow after jumps go to `rest`, in order.
     #[inline]
     pub(crate) fn take(&mut self, count: u64, rest: &mut VecDeque<Range>) -> Option<Range> {
         let mut count = count.min(self.len);
@@ -92,7 +92,7 @@ impl Jumps {
         Some(first)
     }
 
-    /// Up to `count` iterations of the first range. There must be one.
+    /// Takes up to `count` iterations of the first range, which must exist.
     #[inline]
     fn front(&mut self, count: u64) -> Range {
         let head = &mut self.ranges[0];
@@ -112,8 +112,7 @@ impl Jumps {
         part
     }
 
-    /// Takes `count` iterations, or fewer if there are not as many, from the
-    /// far end.
+    /// Takes `count` iterations from the far end, or all if there are fewer.
     pub(crate) fn take_back(&mut self, count: u64) -> Jumps {
         let mut count = count.min(self.len);
         let mut out = Jumps::default();
@@ -140,8 +139,8 @@ impl Jumps {
         out
     }
 
-    /// Cuts at the places `starts`, which increase, into as many parts; what is
-    /// before the second one belongs to the first. Leaves nothing.
+    /// Cuts at the places `starts`, which increase, into one part for each. Iterations before the second
+    /// place belong to the first part. Leaves this queue empty.
     pub(crate) fn cut(&mut self, starts: &[u64]) -> Vec<Jumps> {
         let mut parts: Vec<Jumps> = starts.iter().map(|_| Jumps::default()).collect();
         let mut at = 0;
@@ -165,7 +164,7 @@ impl Jumps {
         parts
     }
 
-    /// Cuts into parts proportional to `weights`, in order, and leaves nothing.
+    /// Cuts into parts proportional to `weights`, in order. Leaves this queue empty.
     pub(crate) fn split<W>(&mut self, weights: W) -> Vec<Jumps>
     where
         W: Iterator<Item = f64> + Clone,
@@ -207,7 +206,7 @@ mod tests {
 
     #[test]
     fn an_allotment_with_jumps() {
-        // The figure of the paper: 100 iterations of which some are done.
+        // The paper's figure: 100 iterations, some of which are done.
         let mut j = queue(&[(60, 100), (10, 30), (30, 35), (40, 45)]);
         assert_eq!(list(&j), [(10, 35), (40, 45), (60, 100)]);
         assert_eq!(j.len(), 70);

@@ -1,11 +1,10 @@
-//! What iterations cost along a loop, by node: where kinds of iterations that
-//! prefer different nodes follow each other, and where iterations get longer.
+//! The cost of iterations along a loop, by node. Two kinds of loops need it: those with kinds of iterations
+//! that prefer different nodes, and those whose iterations get longer or shorter.
 //!
-//! A probe of the loop's first iterations says nothing about its last ones. So
-//! the probe is taken in several places, the *strata*, by every node. If that
-//! shows a loop whose iterations are alike, it is as good as one place. If
-//! not, each node gets the iterations for which it is best compared to the
-//! others, in such amounts that all end together.
+//! A probe of the loop's first iterations says nothing about its last ones. So every node probes in several
+//! places, the *strata*. If that shows iterations that are alike, it was as good as a probe in one place. If
+//! not, each node gets the iterations for which it is best compared with the others, in such amounts that all
+//! nodes end together.
 
 use super::jumps::Jumps;
 use crate::probe::NodeTotal;
@@ -13,7 +12,7 @@ use crate::probe::NodeTotal;
 /// Costs of iterations, by node and stratum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostMap {
-    /// Iterations of the loop it was made from.
+    /// Trip count of the loop that the map was made from.
     n: u64,
     /// First iteration of each stratum, the first one 0.
     starts: Box<[u64]>,
@@ -21,15 +20,16 @@ pub struct CostMap {
     ns: Box<[f64]>,
 }
 
-/// Costs are alike if they differ by this factor at most from the middle...
+/// Costs are alike if they differ from the median by at most this factor...
 const ALIKE: f64 = 1.25;
-/// ...in all strata but one in this number: one sample may have been disturbed.
+/// ...in all strata but one of this many: one sample may have been disturbed.
 const ODD_ONES: usize = 5;
-/// So many times longer than in both neighbours is no property of a place.
+/// A sample that is this many times as long as both neighbours was disturbed: no place of a loop is like
+/// that.
 const DISTURBED: f64 = 6.0;
 /// Samples shorter than this, in nanoseconds, say little.
 pub(crate) const LEAST_NS: u64 = 10_000;
-/// Preferences are told apart in steps of this factor.
+/// Strata are sorted by how much each node prefers them, in steps of this factor.
 const STEP: f64 = 1.5;
 /// An exchange between two nodes must shorten their time to this part.
 const GAIN: f64 = 0.97;
@@ -40,9 +40,8 @@ const MOST_NODES: usize = 16;
 const ROUNDS: usize = 2;
 
 impl CostMap {
-    /// From samples of nanoseconds per iteration, by node and stratum; a
-    /// missing one is made up from the others. `None` where iterations are all
-    /// alike, or some node has no sample at all.
+    /// A map from samples of nanoseconds per iteration, by node and stratum. A missing sample is estimated
+    /// from the others. `None` where iterations are all alike, or some node has no sample at all.
     pub(crate) fn new(n: u64, starts: &[u64], samples: &[Vec<Option<f64>>]) -> Option<CostMap> {
         let strata = starts.len();
         if strata < 2 {
@@ -64,8 +63,7 @@ impl CostMap {
         if flat {
             return None;
         }
-        // How much more than usual iterations of the stratum cost, for those
-        // that have run some.
+        // How many times as long as usual the stratum's iterations take, by the nodes that have run some.
         let usual = |s: usize| {
             middle(
                 samples
@@ -110,8 +108,7 @@ impl CostMap {
         self.ns.len() / self.starts.len()
     }
 
-    /// What a core of `node` needs for an iteration like `iteration`, in
-    /// nanoseconds.
+    /// Nanoseconds that a core of `node` needs for an iteration like `iteration`.
     #[inline]
     #[must_use]
     pub(crate) fn ns_per_iteration(&self, node: usize, iteration: u64) -> f64 {
@@ -122,10 +119,9 @@ impl CostMap {
         self.ns[node * self.starts.len() + stratum]
     }
 
-    /// Divides `queue` among nodes with `threads` threads: the parts, and what
-    /// a core of each node needs for an iteration of its part on the average.
-    /// `None`, and the queue as it was, if that would not end clearly before
-    /// contiguous parts of the sizes `shares`.
+    /// Divides `queue` among nodes with `threads` threads. Returns the parts, and for each node the mean
+    /// nanoseconds that a core needs for an iteration of its part. Returns `None` and leaves the queue as it
+    /// was, unless this division ends clearly before contiguous parts of the sizes `shares`.
     pub(crate) fn assign(
         &self,
         queue: &mut Jumps,
@@ -158,7 +154,7 @@ impl CostMap {
         Some((parts, averages))
     }
 
-    /// When the last node ends.
+    /// The time at which the last node ends.
     fn time(&self, amounts: &[Vec<f64>], threads: &[u32]) -> f64 {
         amounts
             .iter()
@@ -172,10 +168,10 @@ impl CostMap {
             .fold(0.0, f64::max)
     }
 
-    /// How many iterations of each stratum each node gets, so that all end
-    /// together, as early as is known how.
+    /// The number of iterations of each stratum that each node gets: all nodes end together, as early as this
+    /// search can find.
     fn amounts(&self, lengths: &[f64], threads: &[u32]) -> Vec<Vec<f64>> {
-        // Time of a whole node for an iteration.
+        // Time that a whole node needs for one iteration.
         let cost = |i: usize, s: usize| self.at(i, s) / f64::from(threads[i]);
         let busy: Vec<usize> = (0..threads.len()).filter(|&i| threads[i] > 0).collect();
         let mut amounts = contiguous(lengths, &busy, threads.len(), &cost);
@@ -193,8 +189,7 @@ impl CostMap {
     }
 }
 
-/// Takes neighbouring strata together until most samples of each node are long
-/// enough to say something.
+/// Merges neighbouring strata until most samples of each node are long enough to be trusted.
 pub(crate) fn merge(starts: &mut Vec<u64>, samples: &mut [Vec<NodeTotal>]) {
     let most = samples
         .iter()
@@ -230,8 +225,8 @@ pub(crate) fn merge(starts: &mut Vec<u64>, samples: &mut [Vec<NodeTotal>]) {
     }
 }
 
-/// Samples of a node, without those during which another program had the
-/// core: they stand out from what is before and behind them. Missing then.
+/// The samples of a node. Samples during which another program had the core stand out from both neighbours,
+/// and become missing.
 fn undisturbed(row: &[Option<f64>]) -> Vec<Option<f64>> {
     let near = |s: usize| {
         [s.checked_sub(1), Some(s + 1)]
@@ -246,14 +241,14 @@ fn undisturbed(row: &[Option<f64>]) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// What one core of a node needs for an iteration according to its samples,
-/// in places that are equally far apart; `None` where there are few.
+/// Nanoseconds that one core of a node needs for an iteration, by samples from places at equal distances;
+/// `None` where there are few samples.
 pub(crate) fn typical(row: &[Option<f64>]) -> Option<f64> {
     let good: Vec<f64> = undisturbed(row).into_iter().flatten().collect();
     (good.len() >= ODD_ONES).then(|| good.iter().sum::<f64>() / good.len() as f64)
 }
 
-/// Number of the stratum that an iteration is in.
+/// The index of the stratum that holds `iteration`.
 #[inline]
 pub(crate) fn stratum(starts: &[u64], iteration: u64) -> usize {
     starts.partition_point(|&s| s <= iteration).max(1) - 1
@@ -312,7 +307,7 @@ fn contiguous(
         }
         (amounts, s < lengths.len())
     };
-    // The first node alone, if it must, is the longest that it can take.
+    // Upper bound: the time that the first node would need for everything.
     let mut high: f64 = busy.first().map_or(0.0, |&i| {
         (0..lengths.len()).map(|s| lengths[s] * cost(i, s)).sum()
     });
@@ -329,7 +324,7 @@ fn contiguous(
     fill(high).0
 }
 
-/// Two nodes exchange what the other one is better at, if they gain by it.
+/// Two nodes exchange the iterations that each runs better than the other, if both together gain.
 fn exchange(amounts: &mut [Vec<f64>], (i, j): (usize, usize), cost: &impl Fn(usize, usize) -> f64) {
     let strata = amounts[i].len();
     let time = |amounts: &[Vec<f64>], i: usize| -> f64 {
@@ -346,7 +341,8 @@ fn exchange(amounts: &mut [Vec<f64>], (i, j): (usize, usize), cost: &impl Fn(usi
         .map(|s| (((ratio(s) / usual).ln() / STEP.ln()).round() as i64, s))
         .collect();
     order.sort_unstable();
-    // What node i is best at first goes to it, until both take as long.
+    // Node i gets the iterations that it is best at, one stratum after the other, until both nodes take
+    // equally long.
     let mut mine = vec![0.0; strata];
     let mut my_time = 0.0;
     let mut their_time: f64 = (0..strata).map(|s| pooled[s] * cost(j, s)).sum();
@@ -375,8 +371,7 @@ fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     all.get(all.len() / 2).copied()
 }
 
-/// Cuts a queue into `strata` parts of equal length, and tells where they
-/// begin.
+/// Cuts a queue into `strata` parts of equal length. Returns the parts and the first iteration of each.
 pub(crate) fn stratify(queue: &mut Jumps, strata: usize) -> (Vec<Jumps>, Vec<u64>) {
     let mut parts = queue.split(core::iter::repeat_n(1.0, strata.max(1)));
     parts.retain(|p| !p.is_empty());
@@ -384,7 +379,7 @@ pub(crate) fn stratify(queue: &mut Jumps, strata: usize) -> (Vec<Jumps>, Vec<u64
     (parts, starts)
 }
 
-/// Fractions of the parts' lengths.
+/// The parts' lengths as fractions of the whole.
 pub(crate) fn shares(parts: &[Jumps]) -> Box<[f64]> {
     let all = parts.iter().map(Jumps::len).sum::<u64>().max(1) as f64;
     parts.iter().map(|p| p.len() as f64 / all).collect()

@@ -1,4 +1,5 @@
-//! What follows from a measurement: a chunk's is watched for change, a probe's is counted until all are in.
+//! How measurements change a loop: a chunk's goes to its node's watch, a probe's is collected until all are
+//! in.
 
 use super::state::{lock, Cause, Hands, Share};
 use super::{map, Irregular, Step, Trigger, NO_TRIGGER};
@@ -9,8 +10,8 @@ use crate::watch::{self, Faults};
 use std::sync::Arc;
 
 impl Irregular {
-    /// Adds the measurement of a chunk of the running period to the watch of
-    /// its node. What follows from it, if something does.
+    /// Adds the measurement of a chunk of the running period to its node's watch. Returns the reason for a
+    /// new period, if there is one now.
     #[inline]
     pub(super) fn count(
         &self,
@@ -36,7 +37,7 @@ impl Irregular {
         self.judge(node, share, &window?)
     }
 
-    /// What a full window says.
+    /// Judges a full window of a node.
     #[cold]
     fn judge(&self, node: usize, share: &mut Share, window: &watch::Window) -> Option<Cause> {
         if let Some(factor) = window.factor {
@@ -47,8 +48,8 @@ impl Irregular {
         }
         match window.faults(share.fault_threshold_us, share.alone) {
             Faults::AsBefore => {}
-            // Where one node works, its own pages are at hand: that tells
-            // nothing about several. That its faults *end* does.
+            // A node that works alone has its pages at hand, so few faults say nothing about several nodes.
+            // Few faults after many (`armed`) do.
             Faults::Few if !share.armed => return None,
             Faults::TooMany if share.alone => {
                 share.bad = share.bad.saturating_add(1);
@@ -76,7 +77,7 @@ impl Irregular {
         (share.strikes >= share.patience).then_some(Cause::Change)
     }
 
-    /// A probe came back.
+    /// Takes the measurement of a probe. The last one that was missing leads to the decision.
     #[cold]
     pub(super) fn report(&self, tid: usize, hands: &mut Hands, m: &Measurement) -> Step {
         let mut guard = lock(&self.center.0);
@@ -98,7 +99,7 @@ impl Irregular {
                 if c.decision.is_none() {
                     c.map.clone_from(&map);
                 }
-                // Probes that nobody came for lie between the strata.
+                // Probes whose threads have not come lie between the strata.
                 if c.own.iter().any(|r| !r.is_empty()) {
                     let mut loose = core::mem::take(&mut c.loose);
                     for stratum in &mut c.strata {
@@ -116,7 +117,7 @@ impl Irregular {
             }
         }
         if c.probing && c.outstanding == 0 {
-            // Nobody probes any more, and some node has not come: who waited goes on.
+            // Nobody probes any more, but some node has not come: waiting threads go on.
             self.tell();
         }
         hands.samples.clear();

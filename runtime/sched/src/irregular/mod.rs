@@ -1,52 +1,43 @@
-//! HetProbe-I: HetProbe for loops whose iterations differ, which looks again
-//! while the loop runs.
+//! HetProbe-I: HetProbe for loops whose iterations differ. It probes again while the loop runs.
 //!
-//! It starts as [`crate::hetprobe`] does: probe a part of the loop on every
-//! node, decide, give every node its share. But of a share threads take small
-//! chunks, in proportion to their node's speed, and every chunk is measured.
-//! When a [`Trigger`] fires, a new *period* begins: what the nodes have left is
-//! gathered into one queue of disjoint ranges ([`jumps`]), probed and split
-//! again. Unless the user sets a percentage, probes are taken in several places
-//! of the loop, and if its iterations are of different kinds there, each node
-//! gets those for which it is best ([`map`]). An allotment that contains a jump is handed out piece by piece, in
-//! successive calls.
+//! It starts like [`crate::hetprobe`]: probe a part of the loop on every node, decide, give every node its
+//! share. Threads take small chunks of their node's share, in proportion to the node's speed, and every chunk
+//! is measured. When a [`Trigger`] fires, a new *period* begins: the rests of all shares are gathered into
+//! one queue of disjoint ranges ([`jumps`]), which is probed and split again. Unless the user sets a
+//! percentage, probes are taken in several places of the loop; if iterations are of different kinds there,
+//! each node gets those for which it is best ([`map`]). An allotment that contains a jump is handed out piece
+//! by piece, in successive calls.
 //!
 //! # Three situations when a period begins
-//! The paper lets all threads meet in a barrier. Here nobody waits who could
-//! work, because an iteration may take any time, and its thread may even leave
-//! the loop without coming back (cancellation):
-//! 1. *One node had all the work.* Threads of the others are told to
-//!    [`Step::Wait`]; a new period wakes them, and they probe too.
-//! 2. *All nodes had work.* What was handed out stays with its threads; only
-//!    what was not is gathered. A thread that comes back gets its probe chunk;
-//!    one that has brought its measurement gets ordinary chunks of the queue
-//!    until the last measurement is in.
-//! 3. *One node ran dry before.* Its thread takes a bulk for the whole node
-//!    from the far end of the node that would end last, at the nodes' measured
-//!    speeds.
+//! In the paper all threads meet in a barrier. Here no thread waits that could work, because an iteration may
+//! take any time, and its thread may even leave the loop without coming back (cancellation):
+//! 1. *One node had all the work.* Threads of the other nodes are told to [`Step::Wait`]. A new period wakes
+//!    them, and they probe too.
+//! 2. *All nodes had work.* Chunks that were handed out stay with their threads; only the rest is gathered. A
+//!    thread that comes back gets its probe chunk. A thread that has brought its measurement gets ordinary
+//!    chunks of the queue until the last measurement is in.
+//! 3. *One node has run out of work.* Its thread takes a bulk for the whole node from the far end of another
+//!    node's share: the node that would end last, at the nodes' measured speeds.
 //!
 //! A thread that has not come to the loop is not waited for: its node counts
 //! only from its first thread's arrival on.
 //!
-//! One exception: where remote faults are why one node runs the loop, threads
-//! of the others wait even before the first of that node has come. A chunk that
-//! they ran would move pages there and back in every execution. The driver's
-//! patience bounds that wait.
+//! One exception: where one node runs the loop because of remote faults, threads of the other nodes wait even
+//! before the first thread of that node has come. A chunk that they ran would move pages there and back in
+//! every execution. The driver's patience bounds that wait.
 //!
-//! **Waiting** happens in situation 1 only, and is the driver's business: it
-//! sleeps until [`Irregular::changed`]. It may stop waiting at any time (the
-//! loop was cancelled), and it *should* when nothing moves for long, by
-//! [`Irregular::lose_patience`]: an iteration may wait for something that the
-//! waiting thread would do after the loop.
+//! **Waiting** happens in situation 1 and in that exception, and is the driver's business: it sleeps until
+//! [`Irregular::changed`]. The driver may stop waiting at any time (the loop was cancelled). It *should*
+//! stop, by [`Irregular::lose_patience`], when nothing moves for long: an iteration may wait for something
+//! that the waiting thread would do after the loop.
 //!
-//! **No iteration is lost.** Iterations are at any moment in the queue, in a
-//! node's share, or handed to a thread. Moving them between queue and shares,
-//! and telling a thread `Done`, happen under the center's lock, the latter only
-//! after a look at queue and shares.
+//! **No iteration is lost.** At any moment an iteration is in the queue, in a node's share, or handed to a
+//! thread. The center's lock is held to move iterations between queue and shares, and to tell a thread
+//! `Done`, which happens only after a look at queue and shares.
 //!
-//! **Locks.** A thread's own hands, then the center, then one share at a time;
-//! usually only hands and the own node's share, for some nanoseconds. Chunks
-//! are larger than HetProbe's to make up for that and for the measuring.
+//! **Locks** are taken in this order: a thread's own hands, the center, one share at a time. Most calls take
+//! only the hands and the own node's share, for some nanoseconds. Chunks are larger than HetProbe's to make
+//! up for the locks and for the measuring.
 
 mod cold;
 mod jumps;
@@ -71,12 +62,12 @@ use std::sync::Arc;
 /// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Run these iterations, and bring elapsed time and faults to the next
-    /// call; with `probe` hardware counters too.
+    /// Run these iterations, and bring elapsed time and faults to the next call; with `probe`, bring hardware
+    /// counters too.
     Run {
         /// The iterations.
         range: Range,
-        /// They are a probe.
+        /// The iterations are a probe.
         probe: bool,
     },
     /// Sleep until [`Irregular::changed`] with this ticket, then call again.
@@ -88,22 +79,19 @@ pub enum Step {
 /// When a new probing period begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Trigger {
-    /// When the nodes' speeds have changed in proportion to each other, or
-    /// faults have.
+    /// When the proportions of the nodes' speeds have changed, or faults have.
     Change,
-    /// When this part, in `(0, 1]`, of the distributed iterations is done; or
-    /// faults have changed.
+    /// When this part, in `(0, 1]`, of the distributed iterations is done, or faults have changed.
     Jump(f64),
-    /// When faults have changed only: what `hetprobe` watches where nodes are
-    /// coupled by page traffic.
+    /// Only when faults have changed. This is what `hetprobe` watches where nodes are coupled by page
+    /// traffic.
     Faults,
 }
 
-/// What the user and the machine say about HetProbe-I.
+/// HetProbe-I's settings from the user and the machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Part of the iterations used for the first probing, in `(0, 1]`, and
-    /// later of those that are left.
+    /// Part of the iterations for the first probing, in `(0, 1]`; later probings take this part of the rest.
     pub probe: f64,
     /// Thresholds and link for the decision.
     pub rules: Rules,
@@ -111,7 +99,7 @@ pub struct Settings {
     pub chunk_ns: f64,
     /// When to probe again.
     pub trigger: Trigger,
-    /// How much of a change is one.
+    /// How large a change must be to count.
     pub sensitivity: Sensitivity,
 }
 
@@ -128,10 +116,10 @@ impl Default for Settings {
     }
 }
 
-/// Where nodes are coupled by a known link, a first probing takes the part of the iterations divided by this number:
-/// what a probing moves over the link and back may cost more than the loop.
+/// Where nodes are coupled by a known link, the first probing takes this many times fewer iterations: the
+/// pages that a probing moves there and back may cost more than the loop.
 const LESS_OVER_A_LINK: f64 = 4.0;
-/// Over a link: how often the driver must lose patience before a waiting thread takes what it can get.
+/// Over a link: how often the driver must lose patience before a waiting thread takes any work it can get.
 const WAITS_OVER_A_LINK: u32 = 20;
 const NO_TRIGGER: u64 = u64::MAX;
 
@@ -149,12 +137,12 @@ pub struct Irregular {
     center: Padded<Mutex<Center>>,
     /// Iterations done since the last decision, for [`Trigger::Jump`].
     completed: Padded<AtomicU64>,
-    /// How many of them begin a new period.
+    /// The number of done iterations at which a new period begins.
     jump_at: AtomicU64,
-    /// Counts what waiting threads must hear of.
+    /// A counter that changes when waiting threads must look again.
     news: Padded<AtomicU64>,
     sleepers: AtomicU64,
-    /// There is news for sleepers.
+    /// Sleeping threads are to be woken.
     ring: AtomicBool,
 }
 
@@ -213,7 +201,7 @@ impl Irregular {
         self.jump_at.store(NO_TRIGGER, Ordering::Relaxed);
         for node in &*self.nodes {
             node.arrived.store(false, Ordering::Relaxed);
-            // An execution that was cancelled leaves something behind.
+            // A cancelled execution may have left iterations here.
             lock(&node.share.0).ranges.clear();
         }
         for hands in &*self.hands {
@@ -277,9 +265,8 @@ impl Irregular {
         self.take(tid, &mut hands)
     }
 
-    /// Every further call of thread `tid`, with the measurement of the range
-    /// it had. One that is left out counts for nothing; a probe without
-    /// measurements leaves its node as fast as the slowest one.
+    /// Every further call of thread `tid`, with the measurement of the range that it ran. A missing
+    /// measurement counts for nothing; a node whose probes bring none counts as the slowest.
     #[inline]
     pub fn next(&self, tid: usize, measured: Option<Measurement>) -> Step {
         let mut hands = lock(&self.hands[tid].0);
@@ -315,26 +302,25 @@ impl Irregular {
         self.news.0.load(Ordering::Acquire) != ticket
     }
 
-    /// Must the caller wake the threads that wait? True once for each reason;
-    /// to be asked after each call of [`first`](Self::first) and
-    /// [`next`](Self::next).
+    /// Must the caller wake the waiting threads? True once for each reason. Ask after each call of
+    /// [`first`](Self::first) and [`next`](Self::next).
     #[inline]
     #[must_use]
     pub fn must_wake(&self) -> bool {
         self.ring.load(Ordering::Relaxed) && self.ring.swap(false, Ordering::AcqRel)
     }
 
-    /// Thread `tid`, which was told to wait, has done so for long without
-    /// [`handed_out`](Self::handed_out) growing: from now on it takes what it
-    /// can get, whatever was decided. Before its next call.
+    /// The driver calls this before the next call of thread `tid`, when that thread has waited for long while
+    /// [`handed_out`](Self::handed_out) did not grow: from now on the thread takes any work it can get,
+    /// whatever was decided.
     pub fn lose_patience(&self, tid: usize) {
         let mut hands = lock(&self.hands[tid].0);
         hands.waits += 1;
         hands.impatient = hands.waits >= self.longest_wait();
     }
 
-    /// Over a link a chunk may wait for thousands of pages, and those that then
-    /// run out of patience would ask for more.
+    /// How often the driver must lose patience first. Over a link a chunk may wait for thousands of pages;
+    /// threads that take work out of turn would ask for even more.
     fn longest_wait(&self) -> u32 {
         if self.settings.rules.knows_link() {
             WAITS_OVER_A_LINK
@@ -355,14 +341,13 @@ impl Irregular {
         self.tally.leave(tid, elapsed_ns);
     }
 
-    /// How often the division of the loop was looked at again in this
-    /// execution.
+    /// How often the division of the loop was renewed in this execution.
     #[must_use]
     pub fn renewals(&self) -> u32 {
         lock(&self.center.0).periods - 1
     }
 
-    /// The record of this execution; after all threads that arrived have left.
+    /// The record of this execution. Call it after all threads that arrived have left.
     #[must_use]
     pub fn record(&self) -> LoopRecord {
         let probe = self.settings.probe;
@@ -387,7 +372,7 @@ impl Irregular {
         record
     }
 
-    /// Counts the allotment that the thread has run, and finds the next one.
+    /// Counts the allotment that the thread has run, and finds its next one.
     fn take(&self, tid: usize, hands: &mut Hands) -> Step {
         let m = core::mem::take(&mut hands.sum);
         if hands.probing {
@@ -443,7 +428,7 @@ impl Irregular {
         decide_seen(inputs, &self.settings.rules, &seen)
     }
 
-    /// There is news for threads that wait.
+    /// Tells waiting threads to look again.
     #[cold]
     fn tell(&self) {
         self.news.0.fetch_add(1, Ordering::Release);

@@ -1,5 +1,5 @@
-//! Periods of [`Irregular`]: when one begins, how what is left is divided, and
-//! how a node that ran dry gets more. All of it under the center's lock.
+//! Periods of [`Irregular`]: when one begins, how the rest of the loop is divided, and how a node that has
+//! run out of work gets more. All of it under the center's lock.
 
 use super::jumps::Jumps;
 use super::map::{self, CostMap};
@@ -12,13 +12,12 @@ use crate::ranges::Range;
 use crate::record::Learning;
 use std::sync::Arc;
 
-/// More work in a chunk for each thread of the node, in nanoseconds: they
-/// share a lock.
+/// Nanoseconds by which a chunk grows for each thread of the node: these threads share a lock.
 const CHUNK_NS_PER_THREAD: f64 = 200.0;
-/// Chunks that a thread takes of its node's share at the least: changes should
-/// be seen early.
+/// Least number of chunks into which a thread divides its part of its node's share: changes should be seen
+/// early.
 const CHUNKS_PER_THREAD: u64 = 64;
-/// The end of a share is taken in chunks of this part of a thread's part.
+/// Divides a thread's part of what is left into this many chunks at the end of a share.
 const TAPER: u64 = 4;
 /// No chunk is smaller than this part of a thread's part of its node's share,
 const FINEST: u64 = 512;
@@ -28,22 +27,22 @@ const FINEST_OF_ALL: u64 = 4096;
 const LEAST_ITERATIONS: u64 = 8;
 /// The least work of a period, in multiples of the least work of a chunk.
 const LEAST_CHUNKS: f64 = 8.0;
-/// Periods of an execution at most: the ranges' number grows with each.
+/// Most periods of an execution: each leaves more ranges than the one before.
 const MOST_PERIODS: u32 = 400;
 /// A probe chunk after the first period takes no longer than this on the
 /// slowest node, in nanoseconds. (With [`Trigger::Jump`] it does.)
 const PROBE_NS: f64 = 2e6;
 /// Places of the loop that are probed.
 const MOST_STRATA: u64 = 16;
-/// A new period in which no node's share moved by this was not worth it; the
-/// next one then needs twice as long a change.
+/// A new period that moves no node's share by this much was not worth its probing; the next one then needs a
+/// change that lasts twice as long.
 const MOVED: f64 = 0.05;
-/// Doublings at most.
+/// Most doublings of that time.
 const MOST_DOUBLINGS: u32 = 8;
 
 impl Irregular {
-    /// Is a decision not to be made without node `i`? The first one needs
-    /// every node that has threads; a later one those that have come.
+    /// Must a decision wait for node `i`? The first decision needs every node that has threads; a later one
+    /// needs the nodes that have come.
     pub(super) fn expected(&self, c: &Center, i: usize) -> bool {
         match c.decision {
             None => self.team.nodes()[i].threads > 0,
@@ -51,14 +50,13 @@ impl Irregular {
         }
     }
 
-    /// What is known about the nodes: fresh measurements; the first time
-    /// blended with earlier executions, later what held so far where there is
-    /// nothing fresh.
+    /// The nodes' inputs for a decision. For the first decision: fresh measurements, blended with earlier
+    /// executions. Later: fresh measurements, or the last decision's rate where a node has none.
     pub(super) fn inputs(&self, c: &Center) -> Vec<NodeInput> {
         (0..self.nodes.len())
             .map(|i| {
                 let mut fresh = c.totals[i].rate();
-                // Means hide that a thread lost its core during one sample.
+                // A mean over all samples would count a sample during which a thread lost its core.
                 if let (Some(rate), Some(ns)) = (&mut fresh, map::typical(&self.samples(c, i))) {
                     rate.ns_per_iteration = ns;
                 }
@@ -90,13 +88,13 @@ impl Irregular {
         }
     }
 
-    /// A trigger fired in `period`.
+    /// Begins a new period, if `period` is still the running one and dividing is worth it.
     #[cold]
     pub(super) fn begin_period(&self, c: &mut Center, cause: Cause, period: u64) {
         if c.probing || c.period != period {
             return;
         }
-        // To several nodes only if several are there.
+        // Going back to several nodes needs several nodes in the loop.
         let expands = cause == Cause::FewFaults;
         let come = |n: &&super::state::Node| n.arrived.load(Ordering::Acquire);
         if expands && self.nodes.iter().filter(come).count() < 2 {
@@ -144,8 +142,8 @@ impl Irregular {
         if linked && self.settings.trigger == Trigger::Faults && c.periods == 1 {
             self.reserve_probes(c);
         }
-        // By the page's percentage the loop is probed where it is; faults do
-        // not ask for more either.
+        // With the user's percentage (`Trigger::Jump`) the loop is probed in one place, and so it is where
+        // only faults are watched.
         let strata = match self.settings.trigger {
             Trigger::Change => self
                 .team
@@ -168,18 +166,16 @@ impl Irregular {
             of_node.clear();
             of_node.resize(c.starts.len(), NodeTotal::default());
         }
-        // Not only by the probe: if a thread takes long to come back, the others
-        // must get on.
+        // Ordinary chunks take even parts of the rest and not only a quarter of a probe: if one thread takes
+        // long to come back, the others must get on.
         let even = left / (self.team.threads().max(1) as u64 * CHUNKS_PER_THREAD);
         c.meanwhile = (c.chunk / 4).max(even).max(1);
         self.tell();
     }
 
-    /// Gives every thread's probe a place of its own in the loop, the same in
-    /// each execution, so that a second probing finds the pages of the first.
-    /// What it measures then is the traffic that remains. The first node's
-    /// probes are at the beginning of the loop and the last one's at the end,
-    /// where their shares will be.
+    /// Gives every thread's probe its own place in the loop, the same in each execution: a second probing
+    /// finds the pages of the first in place, and measures only the traffic that remains. The first node's
+    /// probes are at the beginning of the loop and the last node's at its end, where their shares will be.
     fn reserve_probes(&self, c: &mut Center) {
         let threads = self.team.threads() as u64;
         let size = c.chunk.min(self.n / threads.max(1));
@@ -191,7 +187,7 @@ impl Irregular {
         let mut first = 0;
         let mut at = Vec::with_capacity(nodes.len());
         for (i, node) in nodes.iter().enumerate() {
-            // The node's part by its threads, and within it where the probes begin.
+            // The node's part of the loop by its threads, and the place of its probes within that part.
             let wide = u64::from(node.threads);
             let scale = |t: u64| (u128::from(self.n) * u128::from(t) / u128::from(threads)) as u64;
             let (from, to) = (scale(first), scale(first + wide));
@@ -232,8 +228,8 @@ impl Irregular {
         });
     }
 
-    /// How many samples of some length there can be in a probe of `chunk`
-    /// iterations, as far as is known.
+    /// How many samples long enough to be trusted fit a probe of `chunk` iterations, as far as rates are
+    /// known.
     fn worthwhile_samples(&self, c: &Center, chunk: u64) -> u64 {
         let decided = c
             .decision
@@ -256,12 +252,12 @@ impl Irregular {
             .collect()
     }
 
-    /// What the samples say about iterations of different kinds, if they do.
+    /// The map of costs, if the samples show iterations of different kinds.
     pub(super) fn costs(&self, c: &mut Center) -> Option<CostMap> {
         map::merge(&mut c.starts, &mut c.samples);
         let samples: Vec<Vec<Option<f64>>> = (0..self.nodes.len())
             .map(|i| match self.team.nodes()[i].threads {
-                // Of no account, but a number.
+                // A node without threads: any number will do, since no thread runs at that cost.
                 0 => vec![Some(1.0); c.starts.len()],
                 _ => self.samples(c, i),
             })
@@ -269,7 +265,7 @@ impl Irregular {
         CostMap::new(self.n, &c.starts, &samples)
     }
 
-    /// Is it worth to divide `left` iterations anew?
+    /// Is it worth dividing `left` iterations anew?
     pub(super) fn worth(&self, c: &Center, left: u64) -> bool {
         if left / LEAST_ITERATIONS < self.team.threads() as u64 {
             return false;
@@ -283,8 +279,8 @@ impl Irregular {
         per_ns == 0.0 || left as f64 / per_ns >= LEAST_CHUNKS * self.settings.chunk_ns
     }
 
-    /// Faults no longer pay: decides again by what was measured since the last
-    /// decision. The counters are those of the probe.
+    /// Several nodes no longer pay because of faults: decides again by the times and faults measured since
+    /// the last decision, with the counters of the probe.
     pub(super) fn contract(&self, c: &mut Center) {
         let inputs: Vec<NodeInput> = (0..self.nodes.len())
             .map(|i| {
@@ -302,7 +298,7 @@ impl Irregular {
         self.carry_out(c, self.decide(&inputs, true).into(), None);
     }
 
-    /// Moves what the nodes have left into the queue.
+    /// Moves the rests of all nodes' shares into the queue.
     pub(super) fn gather(&self, c: &mut Center) {
         let mut loose = core::mem::take(&mut c.loose);
         for node in &*self.nodes {
@@ -312,8 +308,8 @@ impl Irregular {
         c.loose = loose;
     }
 
-    /// Divides the queue as decided; among several nodes by `map`, if there is
-    /// one.
+    /// Divides the queue as decided. If several nodes get work and there is a `map`, the map decides which
+    /// iterations.
     pub(super) fn carry_out(
         &self,
         c: &mut Center,
@@ -351,7 +347,7 @@ impl Irregular {
                 parts
             }
         };
-        // Measured again for nothing?
+        // Did the last probing change nothing?
         if let Some(before) = &c.decision {
             let moved = before
                 .shares()
@@ -369,8 +365,8 @@ impl Irregular {
         c.period += 1;
         c.probing = false;
         c.alone = match decision.choice {
-            // The others have not come yet. When they do, they help; unless faults
-            // had made this node the only one before.
+            // The other nodes have not come yet. When they do, they help; unless faults had made this node
+            // the only one before.
             Choice::OneNode {
                 why: Why::OnlyOne,
                 node,
@@ -421,7 +417,7 @@ impl Irregular {
             share.bad = 0;
             share.armed = false;
             share.patience = patience;
-            // In a new place the pages come first; that is no change.
+            // In a new place the pages must come first; their faults are no change.
             share.fault_patience = if moving { u32::MAX } else { fault_patience };
         }
         if let Some(jump) = jump {
@@ -435,8 +431,8 @@ impl Irregular {
         self.tell();
     }
 
-    /// Brings the node a bulk from the far end of the node that would end
-    /// last, so that both end together. False: nobody has anything.
+    /// Brings the node a bulk from the far end of another node's share: of the node that would end last, so
+    /// that both end together. False: no other node has work left.
     pub(super) fn steal(&self, node: usize) -> bool {
         let speed = |i: usize, share: &Share| {
             let threads = f64::from(self.team.nodes()[i].threads.max(1));
@@ -465,8 +461,7 @@ impl Irregular {
             let part = (share.ranges.len() as f64 * (mine / (mine + theirs))) as u64;
             share.ranges.take_back(part.max(least))
         };
-        // Somebody may have emptied it meanwhile; then the next round looks
-        // elsewhere.
+        // Another thread may have emptied that share meanwhile: look again.
         if bulk.is_empty() {
             return self.steal(node);
         }

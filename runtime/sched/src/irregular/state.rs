@@ -1,4 +1,4 @@
-//! What one execution keeps, and who holds the lock of what: a node's share, what a thread holds, and the center.
+//! The state of one execution, by lock: a node's share, a thread's hands, and the center.
 
 use super::jumps::Jumps;
 use super::map::CostMap;
@@ -11,7 +11,7 @@ use crate::watch::NodeWatch;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The last chunks are not smaller than this part of the others' least size.
+/// The last chunks of a share may shrink to this part of the least size.
 const LAST: u64 = 4;
 
 /// Why a period begins.
@@ -27,9 +27,9 @@ pub(super) enum Cause {
 #[derive(Debug, Default)]
 pub(super) struct Share {
     pub(super) ranges: Jumps,
-    /// The period this share belongs to; measurements of others say nothing.
+    /// The period of this share; measurements of other periods say nothing about it.
     pub(super) period: u64,
-    /// What the division rests on, where iterations differ.
+    /// The costs by which the loop was divided, where iterations differ.
     pub(super) map: Option<Arc<CostMap>>,
     pub(super) parts: u64,
     pub(super) least: u64,
@@ -37,12 +37,12 @@ pub(super) struct Share {
     pub(super) watch: NodeWatch,
     /// This node runs the loop alone because of its faults.
     pub(super) alone: bool,
-    /// It had many faults while alone, for long: that they end means something.
+    /// While this node ran alone it had many faults for long: now their end means something.
     pub(super) armed: bool,
     /// Other nodes' threads may sleep until this share is empty.
     pub(super) watched: bool,
     pub(super) fault_threshold_us: f64,
-    /// Windows in a row that showed a change, and how many are needed.
+    /// Windows in a row that showed a change. `patience` and `fault_patience` say how many are needed.
     pub(super) strikes: u32,
     /// Windows with many faults while alone.
     pub(super) bad: u32,
@@ -51,15 +51,14 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// A chunk; `rest` gets what lies behind jumps.
+    /// Takes a chunk. Returns its first range; ranges after jumps go to `rest`.
     #[inline]
     pub(super) fn take(&mut self, rest: &mut VecDeque<Range>) -> Option<Range> {
         let left = self.ranges.len();
         if left == 0 {
             return None;
         }
-        // The last chunks are smaller than is good for the others: the node's
-        // threads shall end together.
+        // The last chunks may be smaller than is efficient, so that the node's threads end together.
         let least = (left / (self.parts / 2).max(1))
             .clamp(self.least / LAST, self.least)
             .max(1);
@@ -72,31 +71,31 @@ impl Share {
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) share: Padded<Mutex<Share>>,
-    /// A thread of it is or was in the loop.
+    /// A thread of this node is or was in the loop.
     pub(super) arrived: AtomicBool,
-    /// Bits of its last window's factor; a NaN where there is none.
+    /// The last window's factor, as the bits of an `f64`; NaN where there is none.
     pub(super) factor: Padded<AtomicU64>,
 }
 
-/// What a thread holds. Touched by that thread only.
+/// The state of one thread. Only that thread touches it.
 #[derive(Debug, Default)]
 pub(super) struct Hands {
-    /// The pieces of the allotment that it has not got yet.
+    /// Pieces of the allotment that the thread has not been given yet.
     pub(super) rest: VecDeque<Range>,
-    /// Empty; keeps its memory.
+    /// Always empty between calls; keeps its memory.
     pub(super) more: VecDeque<Range>,
-    /// What it has measured of the allotment.
+    /// Sum of the measurements of this allotment's pieces.
     pub(super) sum: Measurement,
     /// The measurements of a probe by piece: the piece's first iteration, and the measurement.
     pub(super) samples: Vec<(u64, Measurement)>,
-    /// First iteration of the piece, and of the allotment.
+    /// First iteration of the current piece (`piece`), and of the allotment (`start`).
     pub(super) piece: u64,
     pub(super) start: u64,
     /// The allotment is a probe.
     pub(super) probing: bool,
-    /// Period of the allotment.
+    /// The period of the allotment.
     pub(super) period: u64,
-    /// The last period it probed in.
+    /// The last period in which the thread probed.
     pub(super) probed: u64,
     pub(super) waiting: bool,
     /// How often the driver lost patience with this thread's wait.
@@ -104,22 +103,21 @@ pub(super) struct Hands {
     pub(super) impatient: bool,
 }
 
-/// What only the rare calls touch.
+/// State that only rare calls touch.
 #[derive(Debug, Default)]
 pub(super) struct Center {
-    /// What is to be divided.
+    /// Iterations that are to be divided.
     pub(super) queue: Jumps,
     pub(super) loose: Vec<Range>,
-    /// Probes that wait for their threads, by thread, where each has a place
-    /// of its own.
+    /// Probes that wait for their threads, by thread; only where each probe has its own place.
     pub(super) own: Vec<Range>,
-    /// While probing: all that was not handed out, in the parts that are probed
-    /// one by one, and where these begin.
+    /// While probing: all iterations that were not handed out, cut into the parts that are probed one by one;
+    /// and the first iteration of each part.
     pub(super) strata: Vec<Jumps>,
     pub(super) starts: Vec<u64>,
-    /// What was measured there, by node.
+    /// The probes' measurements, by node and part.
     pub(super) samples: Vec<Vec<NodeTotal>>,
-    /// What the first probing of this execution found.
+    /// The map of costs that the first probing of this execution found.
     pub(super) map: Option<Arc<CostMap>>,
     pub(super) probing: bool,
     /// Counts probing periods and splits.
@@ -131,24 +129,22 @@ pub(super) struct Center {
     pub(super) chunk: u64,
     pub(super) meanwhile: u64,
     pub(super) alone: Option<usize>,
-    /// Because of remote faults.
+    /// One node runs the loop because of remote faults.
     pub(super) confined: bool,
-    /// This is an early execution, in which pages are on their way for the first
-    /// time: what was probed holds for long before faults overrule it.
+    /// This is an early execution, in which pages move for the first time: faults must overrule the probe for
+    /// longer.
     pub(super) patient: bool,
-    /// This period begins because one node alone has few faults now.
+    /// This period began because a node that ran alone has few faults now.
     pub(super) expanding: bool,
     pub(super) decision: Option<Arc<Decision>>,
     pub(super) learning: Learning,
     /// Periods in a row that changed nothing.
     pub(super) wasted: u32,
-    /// How often faults sent the loop back to one node, in earlier executions
-    /// too.
+    /// How often faults sent the loop back to one node, including earlier executions.
     pub(super) contracted: u32,
 }
 
-/// The crate is built with `panic = "abort"`, and no user code runs under the
-/// locks, so that they cannot be poisoned.
+/// No code that can panic runs under the crate's locks, so they are never poisoned.
 pub(super) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().expect("no panic under this lock")
 }

@@ -19,16 +19,16 @@ pub(super) fn unit(x: u64) -> f64 {
 /// Largest loop whose costs may vary: sums are kept for each iteration.
 pub(super) const MOST_VARIED: u64 = 1 << 26;
 
-/// Weighted iterations of a range, by kind: an iteration counts as its cost
-/// over the mean cost of its kind.
+/// Weighted iterations of a range, by kind. An iteration weighs its cost divided by the mean cost of its
+/// kind.
 #[derive(Debug)]
 pub(super) struct Costs {
     n: u64,
-    /// Part and period of the second kind; a part of 0 where there is none.
+    /// Part and period of the second kind of iterations; a part of 0 means there is none.
     part: f64,
     period: u64,
-    /// Sums of weights before each iteration, one more than iterations, for
-    /// each kind; empty: all weigh 1.
+    /// For each kind, the sums of weights before each iteration, with one entry more than iterations; empty
+    /// if all iterations weigh 1.
     sums: Option<[Vec<f64>; 2]>,
 }
 
@@ -61,7 +61,7 @@ impl Costs {
         costs
     }
 
-    /// Standard deviation of an iteration's cost over its mean, the kinds of iterations apart.
+    /// Standard deviation of an iteration's cost over the mean cost, within its kind.
     pub(super) fn variation(&self) -> f64 {
         let Some(sums) = &self.sums else { return 0.0 };
         let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);

@@ -1,7 +1,6 @@
-//! A schedule by its name, as the threads of a simulated team meet it.
+//! Any schedule behind one call, for the threads of a simulated team.
 //!
-//! The counterpart of the OpenMP runtime's execution of a loop: the same state
-//! machines behind one call, without a clock.
+//! The OpenMP runtime executes loops with the same state machines. Here they are driven without a clock.
 
 use super::self_scheduling::{SelfScheduling, Technique};
 use crate::aid::{self, Aid};
@@ -19,14 +18,14 @@ use crate::record::{LoopRecord, Tally};
 use crate::schedule::{Kind, Schedule};
 use std::sync::Arc;
 
-/// What a thread is told.
+/// The answer to a thread's call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Answer {
-    /// Run this; if `measure`, bring the measurement to the next call.
+    /// Run this range; if `measure`, bring the measurement to the next call.
     Run { range: Range, measure: bool },
-    /// Sleep until [`Driver::changed`] with this ticket.
+    /// Sleep until [`Driver::changed`] says so for this ticket, then call again.
     Wait(u64),
-    /// Leave.
+    /// Leave the loop.
     Done,
 }
 
@@ -44,7 +43,7 @@ enum State {
     Guided(Guided, Counted),
 }
 
-/// For schedules that count nothing themselves.
+/// The tally for schedules that keep none.
 #[derive(Debug)]
 struct Counted {
     tally: Tally,
@@ -62,8 +61,8 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    /// For `n` iterations on `team`. `auto` is `static`, as in the runtime, and as there
-    /// `hetprobe` watches the faults of a loop where they are counted: `linked`.
+    /// For `n` iterations on `team`. As in the runtime, `auto` is `static`, and `hetprobe` watches the faults
+    /// of a loop where these are counted (`linked`).
     pub(super) fn new(
         schedule: &Schedule,
         n: u64,
@@ -131,8 +130,8 @@ impl Driver {
         }
     }
 
-    /// For `n` iterations on `team` under a technique that only the simulator knows;
-    /// `variation` is what iterations' costs vary by, as [`SelfScheduling::new`] takes it.
+    /// For `n` iterations on `team` under a technique that only the simulator knows. `variation`: how much
+    /// iterations' costs vary, as [`SelfScheduling::new`] takes it.
     pub(super) fn technique(t: Technique, n: u64, team: &Arc<Placement>, variation: f64) -> Driver {
         let counted = Counted {
             tally: Tally::new(team.threads()),
@@ -143,14 +142,14 @@ impl Driver {
                 SelfScheduling::new(t, n, team.threads(), variation),
                 counted,
             ),
-            // As what it is a kind of in records.
+            // Records name these techniques `guided`.
             kind: Kind::Guided,
             n,
             team: Arc::clone(team),
         }
     }
 
-    /// Whether its executions are learned from.
+    /// Whether the cache learns from executions of this schedule.
     pub(super) fn learns(&self) -> bool {
         matches!(self.state, State::HetProbe(_) | State::Irregular(_))
     }
@@ -236,7 +235,7 @@ impl Driver {
         }
     }
 
-    /// Must threads that wait be looked at? To be asked after each call.
+    /// Must waiting threads be looked at? Ask after each call.
     pub(super) fn must_wake(&self) -> bool {
         matches!(&self.state, State::Irregular(h) if h.must_wake())
     }
@@ -246,7 +245,7 @@ impl Driver {
         matches!(&self.state, State::Irregular(h) if h.changed(ticket))
     }
 
-    /// Iterations handed out so far, where threads wait.
+    /// Iterations handed out so far, for schedules in which threads wait.
     pub(super) fn handed_out(&self) -> u64 {
         match &self.state {
             State::Irregular(h) => h.handed_out(),
@@ -254,14 +253,14 @@ impl Driver {
         }
     }
 
-    /// Thread `tid` has waited for long, and nothing was handed out.
+    /// Thread `tid` has waited for long while nothing was handed out.
     pub(super) fn lose_patience(&self, tid: usize) {
         if let State::Irregular(h) = &self.state {
             h.lose_patience(tid);
         }
     }
 
-    /// How often the division was looked at again.
+    /// How often the division was renewed.
     pub(super) fn renewals(&self) -> u32 {
         match &self.state {
             State::Irregular(h) => h.renewals(),
@@ -269,7 +268,7 @@ impl Driver {
         }
     }
 
-    /// Thread `tid` has left, `elapsed_ns` after its first call.
+    /// Thread `tid` has left, `elapsed_ns` nanoseconds after its first call.
     pub(super) fn finish(&self, tid: usize, elapsed_ns: u64) {
         match &self.state {
             State::HetProbe(h) => h.finish(tid, elapsed_ns),
@@ -286,7 +285,7 @@ impl Driver {
         }
     }
 
-    /// The record; after all threads have left.
+    /// The record. Call it after all threads have left.
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
             State::HetProbe(h) => h.record(),

@@ -1,12 +1,9 @@
-//! One execution of one loop as a discrete-event simulation: the thread whose
-//! clock is behind makes the next call into the schedule, and the model says
-//! how long what it got takes.
+//! One execution of one loop as a discrete-event simulation: the thread whose clock is earliest makes the
+//! next call into the schedule, and the model says how long its chunk takes.
 //!
-//! What a chunk takes: first its remote faults, one after the other, and not
-//! before the memories that serve them have served what was asked for earlier;
-//! then the computation. A core computes at its speed, or, if the threads at
-//! work on its node want more than its memory's bandwidth, at what its even
-//! part of that allows.
+//! A chunk first has its remote faults, one after the other. A memory that serves a fault first serves the
+//! faults that came earlier. Then the thread computes: at its core's speed, or, if the threads at work on its
+//! node want more than the memory's bandwidth, at the speed that an even part of the bandwidth allows.
 
 use super::cost::{unit, Costs};
 use super::driver::{Answer, Driver};
@@ -25,10 +22,9 @@ const LINE: f64 = 64.0;
 /// A kind of iterations on one node.
 #[derive(Clone, Copy, Debug)]
 struct KindOnNode {
-    /// Nanoseconds of an iteration that never waits for memory's bandwidth.
+    /// Nanoseconds of an iteration that never waits for bandwidth.
     ns: f64,
-    /// Nanoseconds of an iteration for each thread at work, if all of the
-    /// node's bandwidth serves it.
+    /// Nanoseconds of an iteration for each thread at work, if the node's bandwidth is the limit.
     traffic_ns: f64,
     instructions: f64,
     misses: f64,
@@ -72,8 +68,7 @@ impl Prepared {
         }
     }
 
-    /// Nanoseconds that a core of `node` computes at `range` when `active`
-    /// threads of the node do.
+    /// Nanoseconds that a core of `node` computes at `range` while `active` threads of the node compute.
     pub(super) fn compute_ns(&self, node: usize, range: Range, active: u32) -> f64 {
         let weights = self.costs.weights(range);
         self.kinds[node]
@@ -100,7 +95,7 @@ impl Prepared {
     }
 }
 
-/// What one execution came to.
+/// The results of one execution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Execution {
     /// Elapsed nanoseconds, without opening and closing the region.
@@ -118,9 +113,9 @@ pub(super) struct Execution {
 pub(super) struct Machine<'a> {
     pub(super) platform: &'a Platform,
     pub(super) pages: Pages,
-    /// When each memory has served what was asked of it.
+    /// The time at which each memory has served all earlier faults.
     free_at: Vec<u64>,
-    /// The memory whose node used the schedules' shared state last.
+    /// The memory that used the schedule's shared state last.
     cursors_in: usize,
     /// The memory where the program started.
     origin: usize,
@@ -128,15 +123,14 @@ pub(super) struct Machine<'a> {
     seed: u64,
 }
 
-/// What touching pages took.
+/// The result of touching pages.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Touched {
-    /// When all of them are there.
+    /// The time when all of the pages are there.
     pub(super) at: u64,
     /// Pages that came.
     pub(super) moved: u64,
-    /// Faults that the thread had, those of pages that another thread was
-    /// fetching included.
+    /// Faults of the thread, including those for pages that another thread was fetching.
     pub(super) felt: u64,
 }
 
@@ -149,7 +143,7 @@ struct Actor {
     waiting: Option<Wait>,
     /// Nanoseconds that it has waited so far.
     waited: u64,
-    /// Number of its event that counts; earlier ones were overtaken.
+    /// The number of the thread's current event; events with earlier numbers no longer count.
     event: u64,
 }
 
@@ -158,13 +152,13 @@ struct Actor {
 struct Agenda(BinaryHeap<Reverse<(u64, usize, u64)>>);
 
 impl Agenda {
-    /// Thread `tid` goes on at the time `at`, and not at another one.
+    /// Thread `tid` continues at the time `at` instead of at an earlier planned one.
     fn set(&mut self, at: u64, tid: usize, actor: &mut Actor) {
         actor.event += 1;
         self.0.push(Reverse((at, tid, actor.event)));
     }
 
-    /// The thread whose turn it is, and when.
+    /// The next thread, and its time.
     fn next(&mut self, actors: &[Actor]) -> Option<(u64, usize)> {
         while let Some(Reverse((at, tid, event))) = self.0.pop() {
             if actors[tid].event == event {
@@ -180,14 +174,13 @@ impl Agenda {
 struct Wait {
     ticket: u64,
     since: u64,
-    /// Iterations that were handed out when it last looked.
+    /// The count of handed-out iterations at the thread's last look.
     handed_out: u64,
 }
 
 /// What waking a sleeping thread takes, in ns: a futex round trip's half.
 const WAKE_NS: u64 = 20_000;
-/// After so long without anything handed out a waiting thread helps, in ns; as
-/// the OpenMP runtime.
+/// Nanoseconds after which a waiting thread helps if nothing was handed out; the OpenMP runtime's value.
 const PATIENCE_NS: u64 = 50_000_000;
 
 impl<'a> Machine<'a> {
@@ -211,9 +204,8 @@ impl<'a> Machine<'a> {
         1.0 + self.platform.jitter * (2.0 * unit(self.seed ^ (self.draws << 20)) - 1.0)
     }
 
-    /// How late a thread of `node` comes to a loop: up to what opening a region
-    /// costs, so that no thread is always the first; and threads of another
-    /// memory than the origin's hear of it through a page.
+    /// How late a thread of `node` comes to a loop, up to the cost of opening a region, so that no thread is
+    /// always the first. Threads of another memory than the origin's learn of the loop through a page.
     fn late_ns(&mut self, node: usize) -> u64 {
         let m = self.platform.nodes[node].memory;
         let far = self.platform.link(self.origin, m).fault_us;
@@ -226,7 +218,7 @@ impl<'a> Machine<'a> {
         ((near + far) * 1000.0) as u64
     }
 
-    /// A thread of memory `m` at time `now` asks for pages; when it has them.
+    /// A thread of memory `m` asks for pages at the time `now`. Returns the time when it has them.
     fn serve(&mut self, m: usize, faults: &[u64], now: u64) -> u64 {
         let mut done = now;
         let mut queued = now;
@@ -240,8 +232,7 @@ impl<'a> Machine<'a> {
         done.max(queued)
     }
 
-    /// A thread of node `node` touches all that `accesses` say for `range` of
-    /// `n` at the time `now`.
+    /// A thread of node `node` touches the pages of `accesses` for `range` of `n` at the time `now`.
     pub(super) fn touch(
         &mut self,
         accesses: &[Access],
@@ -273,8 +264,8 @@ impl<'a> Machine<'a> {
         out
     }
 
-    /// Runs `driver` on `team` from the time `start` on. Of the nodes only
-    /// `chosen` has a part in the loop, if it names one.
+    /// Runs `driver` on `team` from the time `start` on. If `chosen` names a node, only that node has a part
+    /// in the loop.
     pub(super) fn run(
         &mut self,
         l: &LoopModel,
@@ -294,7 +285,7 @@ impl<'a> Machine<'a> {
         let mut active: Vec<u32> = team.nodes().iter().map(|s| s.threads).collect();
         let mut actors = vec![Actor::default(); team.threads()];
         let mut sleepers: Vec<usize> = Vec::new();
-        // Where the last piece that each node took of the shared state ended.
+        // By node: the end of the last piece that it took of the shared state.
         let mut continues = vec![None; nodes];
         let mut agenda = Agenda::default();
         for (tid, actor) in actors.iter_mut().enumerate() {
@@ -313,7 +304,7 @@ impl<'a> Machine<'a> {
             let actor = &mut actors[tid];
             if let Some(wait) = &mut actor.waiting {
                 if driver.changed(wait.ticket) {
-                    // Woken.
+                    // The thread was woken.
                 } else if driver.handed_out() != wait.handed_out {
                     wait.handed_out = driver.handed_out();
                     agenda.set(now + PATIENCE_NS, tid, actor);

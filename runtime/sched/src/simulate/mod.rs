@@ -1,20 +1,15 @@
 //! A discrete-event simulator around the schedules of this crate: the same
 //! code that the OpenMP runtime drives, on machines that are only described.
 //!
-//! [`run`] takes a [`Platform`] and a [`Workload`] and says how long the
-//! program takes under a [`Strategy`], what was decided, and how much energy
-//! went into it. Threads are actors with a clock; the one that is behind makes
-//! the next call. Nothing is measured and nothing is random but what the seed
-//! draws, so equal arguments give equal outcomes. Where the numbers of the
-//! shipped platforms and workloads come from is said in their files, which the
-//! command reads; this module takes them as data.
-//!
-//! What is modelled: cost of each iteration, core speed by kernel, bandwidth
-//! of each node's memory, cache misses as counters show them, pages and their
-//! remote faults with waiting at the serving side, the page in which a
-//! schedule's shared state lives, cost of calls and regions, power. What is
-//! not: caches themselves, false sharing while chunks run, contention inside a
-//! node other than for bandwidth, frequency changes.
+//! [`run`] takes a [`Platform`] and a [`Workload`], and says how long the program takes under a [`Strategy`],
+//! what was decided, and how much energy the program took. Threads are actors with a clock; the thread with
+//! the earliest clock makes the next call. Nothing is measured, and only the seed's draws are random, so
+//! equal arguments give equal outcomes. The files of the shipped platforms and workloads say where their
+//! numbers come from. The command reads these files; this module takes them as data.
+//! The model contains: the cost of each iteration, core speed by kernel, bandwidth of each node's memory,
+//! cache misses as counters show them, pages and their remote faults with waiting at the serving side, the
+//! page of a schedule's shared state, the cost of calls and regions, power. It leaves out: caches themselves,
+//! false sharing while chunks run, contention inside a node other than for bandwidth, frequency changes.
 
 mod cost;
 mod driver;

@@ -1,12 +1,11 @@
 //! Which memory holds which page: the protocol of a distributed shared memory,
 //! as far as it costs time.
 //!
-//! A page has copies in one or several memories. To read it a memory needs a
-//! copy; to write it, the only one. Getting either takes a *remote fault*. A
-//! thread that needs a page which another thread of its memory is fetching
-//! waits for it and has had a fault, too. The pages of a chunk are touched when
-//! it starts, all at once, each once: pages that two nodes write in turns
-//! *while* their chunks run are not followed.
+//! A page has copies in one or several memories. To read it a memory needs a copy; to write it, the only
+//! copy. Getting either takes a *remote fault*. A thread that needs a page which another thread of its memory
+//! is fetching waits for the page, and has had a fault, too. The pages of a chunk are touched once each, all
+//! at the chunk's start. The model does not follow pages that two nodes write in turns *while* their chunks
+//! run.
 
 use super::cost::hash;
 use super::workload::{Access, Array, Pattern};
@@ -21,7 +20,7 @@ pub(super) struct Pages {
 
 #[derive(Debug)]
 struct Held {
-    /// Which memories have a copy; a bit each.
+    /// Memories that have a copy, one bit each.
     copies: Vec<u64>,
     /// Pages of which memory `m` has a copy.
     readable: Vec<u64>,
@@ -30,25 +29,25 @@ struct Held {
     pages_per_unit: u64,
     /// When the last fetch of a page is over.
     ready: Vec<u64>,
-    /// When all fetches into memory `m` are over.
+    /// The time when all fetches into memory `m` are over.
     quiet: Vec<u64>,
 }
 
-/// What a thread's touches come to.
+/// The result of a thread's touches.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Faults {
     /// Pages that must come, by the memory that serves them.
     pub(super) from: Vec<u64>,
-    /// Pages that are on their way already.
+    /// Pages that another thread is already fetching.
     pub(super) coming: u64,
-    /// When the last of those is there.
+    /// The time when the last of those is there.
     pub(super) until: u64,
-    /// Array and page of those that must come.
+    /// Array and page of each page that must come.
     fetched: Vec<(usize, usize)>,
 }
 
 impl Faults {
-    /// None yet, with so many memories.
+    /// No touches yet, with this number of memories.
     pub(super) fn none(memories: usize) -> Faults {
         Faults {
             from: vec![0; memories],
@@ -56,13 +55,13 @@ impl Faults {
         }
     }
 
-    /// Pages that must come.
+    /// Number of pages that must come.
     pub(super) fn moved(&self) -> u64 {
         self.from.iter().sum()
     }
 }
 
-/// Who touches, and when.
+/// The memory that touches, and when.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Toucher {
     pub(super) memory: usize,
@@ -90,8 +89,7 @@ impl Pages {
         Pages { arrays, memories }
     }
 
-    /// What `faults` asked for comes, one page after the other, between `from`
-    /// and `until`.
+    /// The pages of `faults` arrive, one after the other, between `from` and `until`.
     pub(super) fn fetch(&mut self, faults: &Faults, m: usize, from: u64, until: u64) {
         let count = faults.fetched.len() as u64;
         for (k, &(array, unit)) in (1..).zip(&faults.fetched) {
@@ -101,8 +99,7 @@ impl Pages {
         }
     }
 
-    /// A thread runs `range` of a loop of `n` iterations; adds the faults to
-    /// `faults`.
+    /// A thread runs `range` of a loop of `n` iterations. Adds its faults to `faults`.
     pub(super) fn touch(
         &mut self,
         access: &Access,
@@ -197,7 +194,7 @@ impl Held {
     fn fault(&mut self, unit: usize, writes: bool, m: usize, faults: &mut Faults) {
         let mine = 1u64 << m;
         let copies = self.copies[unit];
-        // The other copy of the lowest number serves, or gives its copy up.
+        // The memory with the lowest number among the other copies serves the page, or gives its copy up.
         let server = (copies & !mine).trailing_zeros() as usize;
         faults.from[server] += self.pages_per_unit;
         let after = if writes { mine } else { copies | mine };

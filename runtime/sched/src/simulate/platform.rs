@@ -6,11 +6,9 @@ use std::collections::BTreeMap;
 /// How one kind of code runs on one core of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelOnNode {
-    /// Speed of a core, where 1 is the core that the workload's times are
-    /// given for.
+    /// Speed of a core, relative to the core that the workload's times are given for.
     pub speed: f64,
-    /// Last-level cache misses per 1000 instructions; `None`: as the workload
-    /// says.
+    /// Last-level cache misses per 1000 instructions; `None`: the workload's number.
     pub misses_per_kilo: Option<f64>,
     /// Speed of a core in the serial parts of the program; `None`: `speed`.
     pub serial_speed: Option<f64>,
@@ -33,17 +31,17 @@ pub struct Node {
     pub name: String,
     /// Cores; one thread each.
     pub cores: u32,
-    /// Number of the memory it sees coherently. Nodes of one memory have no
-    /// remote faults among each other.
+    /// The memory that the node sees coherently. Nodes with the same memory have no remote faults among each
+    /// other.
     pub memory: usize,
-    /// Bytes per nanosecond (GB/s) that its cores can move to and from memory
-    /// together; infinite if it is no limit.
+    /// Bytes per nanosecond (GB/s) that the node's cores together can move to and from memory; infinite for
+    /// no limit.
     pub bandwidth: f64,
-    /// What code runs like that `kernels` does not name.
+    /// How kernels run that `kernels` does not name.
     pub default: KernelOnNode,
-    /// By name of the kernel.
+    /// How single kernels run, by name.
     pub kernels: BTreeMap<String, KernelOnNode>,
-    /// What it draws.
+    /// The node's watts.
     pub power: Power,
 }
 
@@ -55,18 +53,17 @@ impl Node {
     }
 }
 
-/// Between two memories. Times in microseconds.
+/// The link between two memories. Times in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinkModel {
-    /// What a thread waits for one page of another memory.
+    /// Time that a thread waits for one page of another memory.
     pub fault_us: f64,
-    /// How long the serving memory's side is busy with one page; pages that
-    /// are asked for at once queue for it.
+    /// Time that the serving memory's side is busy with one page. Pages that are asked for at once queue for
+    /// it.
     pub occupancy_us: f64,
-    /// What a parallel region costs more that has threads on both sides.
+    /// Additional time of a parallel region with threads on both sides.
     pub barrier_us: f64,
-    /// Fault period above which several nodes pay, as calibration would find
-    /// it; the rule of [`crate::decide`].
+    /// Fault period above which several nodes pay, as calibration would find it; see [`crate::decide`].
     pub threshold_us: f64,
 }
 
@@ -75,32 +72,29 @@ pub struct LinkModel {
 pub struct Platform {
     /// Name, for people.
     pub name: String,
-    /// The nodes. The first is the origin: programs start there, and their
-    /// data is there at first.
+    /// The nodes. The first is the origin: programs and their data start there.
     pub nodes: Vec<Node>,
     /// Memories, at most 64.
     pub memories: usize,
-    /// By pair of memories, `links[a * memories + b]`, the same both ways.
+    /// Links by pair of memories, `links[a * memories + b]`, the same in both directions.
     pub links: Vec<LinkModel>,
     /// Cores count instructions and cache misses.
     pub counters: bool,
-    /// What a call into the scheduler costs a thread, in nanoseconds.
+    /// Nanoseconds that a call into the scheduler costs a thread.
     pub call_ns: f64,
-    /// What opening and ending a parallel region costs, in microseconds:
-    /// threads come to a loop up to so much late, and ending it takes half.
+    /// Microseconds that opening and ending a parallel region costs. Threads come to a loop up to this much
+    /// late, and the end takes half of it.
     pub fork_us: f64,
-    /// Threads of nodes that a plan from earlier executions leaves out keep away
-    /// from the loop for so many microseconds, so that they do not take
-    /// iterations before the chosen node's threads are there. Where remote faults
-    /// chose that node, the schedule makes them wait anyway.
+    /// Microseconds for which threads of nodes that a plan leaves out keep away from the loop, so that they
+    /// take no iterations before the chosen node's threads are there. Where remote faults chose that node,
+    /// the schedule makes them wait anyway.
     pub park_us: f64,
-    /// Times of chunks vary by so much up or down (0.01: 1 %), evenly, drawn
-    /// from the seed.
+    /// Times of chunks vary evenly by up to this part up or down (0.01: 1 %), drawn from the seed.
     pub jitter: f64,
 }
 
 impl Platform {
-    /// The link between two memories; one that costs nothing within one.
+    /// The link between two memories; within one memory, a link that costs nothing.
     #[must_use]
     pub(crate) fn link(&self, a: usize, b: usize) -> LinkModel {
         if a == b {
@@ -112,14 +106,14 @@ impl Platform {
             .unwrap_or_default()
     }
 
-    /// Highest threshold of all links: what a split over all nodes must pass.
-    /// `None` where one memory serves all.
+    /// The highest threshold of all links, which a split over all nodes must pass. `None` where one memory
+    /// serves all nodes.
     #[must_use]
     pub fn threshold_us(&self) -> Option<f64> {
         self.worst(|l| l.threshold_us)
     }
 
-    /// The highest of something over all links.
+    /// The highest value of `of` over all links.
     #[must_use]
     pub(crate) fn worst(&self, of: impl Fn(LinkModel) -> f64) -> Option<f64> {
         (0..self.memories)

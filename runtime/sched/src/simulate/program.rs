@@ -17,60 +17,57 @@ use crate::record::Learning;
 use crate::schedule::{Kind, Schedule};
 use std::sync::Arc;
 
-/// On which nodes, under which schedule.
+/// Which nodes take part, and under which schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Strategy {
-    /// The program starts on this node and stays there; its loops run
-    /// `static`.
+    /// The program stays on this node, where it starts; its loops run `static`.
     Alone(usize),
-    /// `static-csr` on all nodes, by what the model knows about their speeds.
+    /// `static-csr` on all nodes, by the true speeds of the model.
     IdealCsr,
     /// This schedule on all nodes. `cross-dynamic` and the `aid-` schedules
     /// take the workload's chunk where they have none.
     All(Schedule),
-    /// As `All`, but where one node is to be chosen by cache misses, always
-    /// the one with the fastest cores.
+    /// `All`, but where cache misses would choose one node, always the node with the fastest cores.
     Fastest(Schedule),
-    /// A technique of others on all nodes, which only the simulator knows.
+    /// A published technique on all nodes that only the simulator knows.
     SelfScheduled(Technique),
 }
 
-/// What one loop came to over all its executions.
+/// The results of one loop over all its executions.
 #[derive(Clone, Debug, Default)]
 pub struct LoopOutcome {
     /// The loop's name.
     pub name: String,
     /// Executions.
     pub executions: u64,
-    /// How many of them were probed.
+    /// Executions that were probed.
     pub probed: u64,
-    /// Seconds of all of them together, with opening and closing the region.
+    /// Seconds of all executions together, with opening and closing the regions.
     pub seconds: f64,
-    /// Seconds of the first, and of the last.
+    /// Seconds of the first execution.
     pub first_seconds: f64,
-    /// Seconds of the last.
+    /// Seconds of the last execution.
     pub last_seconds: f64,
     /// Iterations that each node ran, over all executions.
     pub iterations: Vec<u64>,
     /// Remote faults of each node.
     pub faults: Vec<u64>,
-    /// What the last execution ran by.
+    /// The decision of the last execution.
     pub decision: Option<Arc<Decision>>,
-    /// How often the division was looked at again while the loop ran.
+    /// How often the division was renewed while the loop ran.
     pub renewals: u64,
-    /// How often a decision was another one than before, in the number of
-    /// nodes or the node.
+    /// How often a decision differed from the one before in the number of nodes or in the chosen node.
     pub changes: u64,
-    /// What probing measured on each node, the last time it did.
+    /// The rates that the last probing measured, by node.
     pub(crate) probe: Vec<Option<NodeRate>>,
 }
 
-/// What a program came to.
+/// The results of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// Elapsed seconds.
     pub seconds: f64,
-    /// Of those, the origin's alone.
+    /// Seconds of the serial parts, which the origin runs alone.
     pub serial_seconds: f64,
     /// Energy of all nodes of the platform in joules. Modelled.
     pub joules: f64,
@@ -88,8 +85,8 @@ impl Outcome {
     }
 }
 
-/// Runs `workload` on `platform`. The same arguments give the same outcome.
-/// `rules` without a link get the platform's threshold.
+/// Runs `workload` on `platform`. Equal arguments give equal outcomes. `rules` without a link get the
+/// platform's threshold.
 #[must_use]
 pub fn run(
     platform: &Platform,
@@ -113,8 +110,8 @@ pub fn run(
     program.outcome()
 }
 
-/// Seconds of one iteration of `l` on one core of each node of `platform` when
-/// all cores work, with all data at hand: what an ideal split would know.
+/// Seconds of one iteration of `l` on one core of each node of `platform`, with all cores at work and all
+/// data at hand: what an ideal split would go by.
 #[must_use]
 pub fn ideal_parts(platform: &Platform, l: &LoopModel, seed: u64) -> Vec<Part> {
     let prepared = Prepared::new(l, platform, seed);
@@ -137,7 +134,7 @@ struct Program<'a> {
     origin: usize,
     team: Arc<Placement>,
     schedules: Vec<Schedule>,
-    /// Instead of the schedules.
+    /// A technique that replaces the schedules.
     technique: Option<Technique>,
     prepared: Vec<Prepared>,
     machine: Machine<'a>,
@@ -336,8 +333,7 @@ impl<'a> Program<'a> {
         }
     }
 
-    /// What the region costs more because nodes of other memories than the
-    /// origin's were in it.
+    /// What the region costs more because nodes of other memories than the origin's took part.
     fn barrier_us(&self, took_part: &[bool]) -> f64 {
         let nodes = &self.platform.nodes;
         let home = nodes[self.origin].memory;

@@ -1,10 +1,8 @@
-//! Random machines and programs, for a rule that is not to be fitted to any.
+//! Random machines and programs, to test a rule that must not be fitted to any single one.
 //!
-//! Everything is drawn from wide ranges, most of them evenly by order of
-//! magnitude: two or three nodes of unlike cores, each with a memory of its own,
-//! links from a fast adapter's to a slow network's, programs of one to three
-//! loops over one to three arrays, walked along or across, shared or not, once
-//! or hundreds of times.
+//! Everything is drawn from wide ranges, most of them evenly by order of magnitude: two or three nodes of
+//! unlike cores, each with its own memory, links from a fast adapter's to a slow network's, programs of one
+//! to three loops over one to three arrays, walked along or across, shared or not, once or hundreds of times.
 
 use super::cost::{hash, unit};
 use super::platform::{KernelOnNode, LinkModel, Node, Platform};
@@ -168,8 +166,8 @@ fn accesses(draw: &mut Draw, arrays: u64) -> Vec<Access> {
         .collect()
 }
 
-/// How HetProbe does beside what could be chosen by hand, as parts of its time: 1 is as
-/// good, less is slower than that choice.
+/// HetProbe's time against choices made by hand: each value is that choice's time over HetProbe's, so 1 is as
+/// good and less is slower.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgainstBest {
     /// The best of all: each node alone, the ideal split, `cross-dynamic`.
