@@ -255,6 +255,57 @@ impl Strides {
             blocks,
         }
     }
+
+    /// Bytes from the first block's first to the last block's last, where blocks lie `stride` bytes apart.
+    /// `None` where one comparison with the bounds does not cover all blocks: strides that lead backwards, and
+    /// numbers that overflow.
+    fn span(&self, stride: isize) -> Option<usize> {
+        let last = self.blocks.checked_sub(1)?;
+        usize::try_from(stride)
+            .ok()?
+            .checked_mul(last)?
+            .checked_add(self.block)
+    }
+
+    /// Copies every block, in their order. Short blocks, an element each in most programs, are copied by a load and
+    /// a store: a call of `memmove` for each would take most of the time.
+    ///
+    /// # Safety
+    /// Every block is readable from `source` and writable from `dest` on.
+    unsafe fn copy(&self, dest: *mut u8, source: *const u8) {
+        // SAFETY: this function's contract; `T` is as long as a block.
+        unsafe {
+            match self.block {
+                1 => self.copy_as::<u8>(dest, source),
+                2 => self.copy_as::<[u8; 2]>(dest, source),
+                4 => self.copy_as::<[u8; 4]>(dest, source),
+                8 => self.copy_as::<[u8; 8]>(dest, source),
+                16 => self.copy_as::<[u8; 16]>(dest, source),
+                bytes => {
+                    for i in 0..self.blocks as isize {
+                        let from = source.offset(i * self.source);
+                        core::ptr::copy(from, dest.offset(i * self.dest), bytes);
+                    }
+                }
+            }
+        }
+    }
+
+    /// [`Strides::copy`] of blocks that are one `T` long, at any alignment.
+    ///
+    /// # Safety
+    /// As [`Strides::copy`].
+    unsafe fn copy_as<T: Copy>(&self, dest: *mut u8, source: *const u8) {
+        for i in 0..self.blocks as isize {
+            // SAFETY: this function's contract: block `i` is readable and writable.
+            unsafe {
+                let value = source.offset(i * self.source).cast::<T>().read_unaligned();
+                dest.offset(i * self.dest)
+                    .cast::<T>()
+                    .write_unaligned(value);
+            }
+        }
+    }
 }
 
 /// `shmem_iput`: element `i` goes from `source + i * sst` to `dest + i * dst` (strides in elements).
@@ -317,6 +368,14 @@ pub unsafe fn ibput(
     pe: c_int,
 ) {
     let s = Strides::new(dst, sst, elem, bsize * elem, nblocks);
+    let found = s
+        .span(s.dest)
+        .and_then(|span| handle::direct(ctx, dest as usize, span, pe));
+    if let Some(to) = found {
+        // SAFETY: the targets of all blocks were found in bounds. The C function's contract, which the program keeps:
+        // every block of `source` is readable, and the program orders its accesses.
+        return unsafe { s.copy(to, source) };
+    }
     for i in 0..s.blocks as isize {
         // SAFETY: the C function's contract, which the program keeps: `source` is readable for `bytes`, and the
         // program orders its accesses. That holds for every block.
@@ -352,6 +411,14 @@ pub unsafe fn ibget(
     pe: c_int,
 ) {
     let s = Strides::new(dst, sst, elem, bsize * elem, nblocks);
+    let found = s
+        .span(s.source)
+        .and_then(|span| handle::direct(ctx, source as usize, span, pe));
+    if let Some(from) = found {
+        // SAFETY: the sources of all blocks were found in bounds. The C function's contract, which the program keeps:
+        // every block of `dest` is writable, and the program orders its accesses.
+        return unsafe { s.copy(dest, from) };
+    }
     for i in 0..s.blocks as isize {
         // SAFETY: the C function's contract, which the program keeps: `dest` is writable for `bytes`, and the
         // program orders its accesses. That holds for every block.
