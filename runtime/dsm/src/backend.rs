@@ -11,7 +11,7 @@ pub mod uffd;
 use crate::space::Space;
 use crate::{Access, NodeId};
 
-/// What a user may ask for: `HETMP_DSM`.
+/// The backends that a user may ask for by `HETMP_DSM`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// userfaultfd.
@@ -21,7 +21,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// As users write it.
+    /// The backend's name in `HETMP_DSM`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Uffd => "uffd",
@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// Of what a user wrote.
+    /// The backend of this name in `HETMP_DSM`; `None` for other words.
     pub fn of(name: &str) -> Option<Kind> {
         [Kind::Uffd, Kind::Sigsegv]
             .into_iter()
@@ -40,31 +40,32 @@ impl Kind {
 /// A fault of a thread of this node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where.
+    /// The address that the thread used.
     pub address: usize,
-    /// What the thread wanted.
+    /// What the thread wanted: read or write.
     pub access: Access,
 }
 
 /// One way to watch the view's pages.
 pub trait Backend: Send + Sync {
-    /// Which one.
+    /// Which backend this is.
     fn kind(&self) -> Kind;
 
     /// Waits for the next fault. Called by one thread.
     ///
     /// # Errors
-    /// The system refuses; nothing can be watched any more.
+    /// The system refuses: page faults cannot be watched any more.
     fn next_fault(&self) -> std::io::Result<Fault>;
 
-    /// Lets threads of this node do so much with the page at `address` of the view: after this returns, no more. They
-    /// may fault all the same.
+    /// Sets what threads of this node may do with the page at `address` of the view. After the return no
+    /// thread can do more than that. A thread may still fault although it has the right.
     ///
     /// # Errors
     /// The system refuses.
     fn protect(&self, address: usize, access: Access) -> std::io::Result<()>;
 
-    /// Lets threads write `pages` pages from `address` on, which this node is home of and nobody ever asked for.
+    /// Lets threads write `pages` pages from `address` on. This node is the home of these pages, and no node
+    /// ever asked for them.
     ///
     /// # Errors
     /// The system refuses.
@@ -83,22 +84,22 @@ fn no_uffd(error: &std::io::Error) -> String {
     )
 }
 
-/// Can this process have userfaultfd? To be asked before there are several, each of which would say so.
+/// Can this process use userfaultfd? Ask before forking: otherwise every node would report the same error.
 ///
 /// # Errors
-/// One line.
+/// One line that says what is needed.
 pub fn probe_uffd() -> Result<(), String> {
     uffd::Uffd::probe().map_err(|e| no_uffd(&e))
 }
 
-/// Watches the view of `space`, mapped before, as node `me`; `alias` maps the whole file. Without `asked` the first
-/// backend that works.
+/// Watches the view of `space`, which is mapped already, as node `me`; `alias` maps the whole file. If
+/// `asked` names no backend, the first that works is used.
 ///
 /// # Errors
-/// One line: what was asked for, or everything, is refused.
+/// One line: the backend that was asked for, or each of them, is refused.
 ///
 /// # Safety
-/// The view is mapped, and all its pages are in the state that the protocol starts with.
+/// The view is mapped, and all its pages are in the first state of the protocol (see [`crate::protocol`]).
 pub unsafe fn start(
     asked: Option<Kind>,
     space: &Space,

@@ -1,7 +1,7 @@
-//! The home's part: who has valid copies of a page, and whose turn is next.
+//! The home's part of the protocol: which nodes have valid copies of a page, and whose turn is next.
 //!
-//! One transaction runs on a page at a time. Requests that come meanwhile wait as a bit each, and are taken round the
-//! nodes from the last requester on: nobody waits for more than one turn of every other node.
+//! One transaction runs on a page at a time. Requests that come meanwhile wait, as one bit for each node, and
+//! are served round robin from the last requester on: a node waits for at most one turn of every other node.
 #![forbid(unsafe_code)]
 
 use crate::{Access, Message, NodeId, NodeSet};
@@ -9,15 +9,15 @@ use crate::{Access, Message, NodeId, NodeSet};
 /// A page's entry at its home.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// Who has a valid copy; never empty.
+    /// Nodes that have a valid copy; never empty.
     holders: NodeSet,
-    /// The one holder may write.
+    /// There is one holder, and it may write.
     exclusive: bool,
     /// The transaction under way.
     turn: Option<Turn>,
-    /// Who waits to read.
+    /// Nodes that wait to read.
     readers: NodeSet,
-    /// Who waits to write.
+    /// Nodes that wait to write.
     writers: NodeSet,
     /// Where the search for the next requester begins.
     next: NodeId,
@@ -28,18 +28,18 @@ pub struct Entry {
 struct Turn {
     requester: NodeId,
     access: Access,
-    /// Who has been told to give its copy up, and has not said that it did.
+    /// Nodes that were told to give their copy up, and have not answered yet.
     dropping: NodeSet,
-    /// Who passes the page on once nobody is left in `dropping`; none if the requester has a valid copy.
+    /// The node that passes the page on once `dropping` is empty; `None` if the requester has a valid copy.
     source: Option<NodeId>,
 }
 
-/// A message that cannot come in this state: a peer does not follow the protocol.
+/// A message that cannot come in this state: the peer does not follow the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unexpected;
 
 impl Entry {
-    /// A page that its home may write, as all are at first.
+    /// The entry of a page that only its home holds and may write: the first state of every page.
     pub fn new(home: NodeId) -> Entry {
         Entry {
             holders: NodeSet::only(home),
@@ -51,12 +51,12 @@ impl Entry {
         }
     }
 
-    /// Who has a valid copy while no transaction is under way.
+    /// The nodes that have a valid copy while no transaction is under way.
     pub fn holders(&self) -> NodeSet {
         self.holders
     }
 
-    /// Is a transaction under way, or waiting?
+    /// Is a transaction under way? (A request waits only while there is one.)
     pub fn is_busy(&self) -> bool {
         self.turn.is_some()
     }
@@ -64,7 +64,7 @@ impl Entry {
     /// `from` wants the page.
     ///
     /// # Errors
-    /// It asked already.
+    /// `from` has asked already, or asks for nothing.
     pub fn want(
         &mut self,
         home: NodeId,
@@ -87,7 +87,7 @@ impl Entry {
     /// `from` has given its copy up.
     ///
     /// # Errors
-    /// Nobody told it to.
+    /// `from` was not told to give its copy up.
     pub fn dropped(
         &mut self,
         page: u64,
@@ -107,7 +107,7 @@ impl Entry {
     /// `from` has the page in place: its transaction is over, and the next one begins.
     ///
     /// # Errors
-    /// It is not its transaction.
+    /// The transaction is not that of `from`, or copies are still being given up.
     pub fn taken(
         &mut self,
         home: NodeId,
@@ -151,10 +151,11 @@ impl Entry {
         self.writers = self.writers.without(requester);
         let has_copy = self.holders.has(requester);
         if has_copy && (access == Access::Read || self.exclusive) {
-            // Who asks lacks what it asks for; its rights and this entry agree between transactions.
+            // A node asks only for rights that it lacks, and its rights agree with this entry between
+            // transactions.
             return Err(Unexpected);
         }
-        // The home's own copy needs no third node; else any will do.
+        // Prefer the home's own copy, which takes no third node; otherwise take any.
         let source = if has_copy {
             None
         } else if self.holders.has(home) {
@@ -182,8 +183,8 @@ impl Entry {
         Ok(())
     }
 
-    /// Lets the requester have the page once all copies that must go are gone. A writer that got it earlier would write
-    /// while others still read the old content.
+    /// Lets the requester have the page once all copies that must go are gone. A writer that got the page
+    /// earlier would write while others still read the old content.
     fn pass_on(&self, page: u64, send: &mut dyn FnMut(NodeId, Message)) {
         let Some(turn) = &self.turn else { return };
         if !turn.dropping.is_empty() {

@@ -1,12 +1,14 @@
-//! The threads around the state machine: one waits for faults, one for messages, one for the end of other processes.
+//! The threads around the state machine: one waits for faults, one for messages, one for the end of other
+//! processes.
 //!
-//! The program's own threads never come here: a thread that faults sleeps in the kernel (or in the signal handler)
-//! until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
+//! The program's own threads never run this code: a thread that faults sleeps in the kernel (or in the signal
+//! handler) until its page is there. So nothing in this file runs on a shared stack or needs a shared page.
 //!
 //! # Holds
-//! A page that was granted stays for a random time before it can be taken away ([`crate::protocol`], "Holds"). Within
-//! 5 ms of its last grant here, a page that comes back stays twice as long as before, up to some 4 ms: nodes that fight for
-//! a page then get more done with each visit of it. Nobody waits for a hold that is over.
+//! A page that was granted stays for a random time before it can be taken away ([`crate::protocol`],
+//! "Holds"). If the page comes back within 5 ms of the end of its last hold, the random part is drawn from a
+//! range twice as long as before, up to some 2 ms: nodes that fight for a page then get more done with each
+//! visit of it. After a hold has ended, no node waits because of it.
 
 use crate::backend::{self, Backend, Kind};
 use crate::fork::Forked;
@@ -22,43 +24,44 @@ use hetmp_nic::job::{self, Job, Request, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The port of the page protocol and of what rides with it.
+/// The port of the page protocol and of the messages of [`crate::together`].
 const PORT: u8 = 0;
-/// What messages of the page protocol are tagged with; other tags are the caller's.
+/// The tag of the page protocol's messages; callers of [`Driver::send`] use other tags.
 const PAGES: u32 = 0;
-/// Enough for all that can be under way to one node: a few messages for each of its threads.
+/// Enough messages for everything that can be under way to one node: a few for each of its threads.
 const MESSAGES: usize = 4096;
 const DEPTH: usize = 1024;
 /// Bytes of stack of a thread that serves pages.
 pub(crate) const STACK: usize = 2 << 20;
-/// Pages that a first touch opens.
+/// Pages that one first touch makes accessible.
 const TOUCHED: u64 = 16;
-/// The shortest hold, and its random part, nanoseconds.
+/// The shortest hold, and the shortest range of its random part, in nanoseconds.
 const HOLD: u64 = 30_000;
-/// A page that comes back within this time is fought for.
+/// Nanoseconds. A page that comes back this soon after its last hold is fought for.
 const AGAIN: u64 = 5_000_000;
-/// How often a hold is doubled at most.
+/// Most doublings of the random part.
 const DOUBLINGS: u32 = 6;
 
-/// What a node is started with.
+/// How a node is started.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The shared ranges.
     pub space: Space,
-    /// How messages travel.
+    /// How messages travel between the nodes.
     pub way: Way,
-    /// How faults are caught; none: what works.
+    /// How faults are caught; `None`: by the first backend that works.
     pub backend: Option<Kind>,
 }
 
-/// What happened on this node so far.
+/// Numbers of events on this node so far.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Faults that asked another node for a page to read.
     pub reads: AtomicU64,
     /// Faults that asked another node for a page to write, or for the right to write.
     pub writes: AtomicU64,
-    /// Faults on pages that this node had the right to: first touches, and second threads.
+    /// Faults on pages that this node already had the right to: first touches, and further threads on one
+    /// page.
     pub local: AtomicU64,
     /// Pages sent to other nodes.
     pub sent: AtomicU64,
@@ -67,16 +70,16 @@ pub struct Counts {
 }
 
 struct Hold {
-    /// When it ends, nanoseconds of the monotonic clock.
+    /// When the hold ends, in nanoseconds of the monotonic clock.
     until: u64,
-    /// How often it was doubled.
+    /// How often its random part was doubled.
     doubled: u32,
 }
 
 struct Core {
     node: Node,
     link: QueuePair,
-    /// Of every page that was ever granted.
+    /// The hold of each page that was ever granted.
     holds: BTreeMap<u64, Hold>,
     /// Pages that a peer waits for until their hold ends.
     due: Vec<u64>,
@@ -84,10 +87,11 @@ struct Core {
     out: Vec<Action>,
 }
 
-/// Called for messages that are not of the page protocol, on the thread that waits for messages: sender, tag, bytes.
+/// A callback for messages outside of the page protocol: sender, tag, bytes. Runs on the thread that waits
+/// for messages.
 pub type Handler = Box<dyn Fn(NodeId, u32, &[u8]) + Send + Sync>;
 
-/// A node that takes part. It lives as long as its process.
+/// This process as a node. Lives as long as the process.
 pub struct Driver {
     me: NodeId,
     nodes: NodeId,
@@ -101,9 +105,11 @@ pub struct Driver {
     leaving: AtomicBool,
 }
 
-// SAFETY: `alias` is a mapping that stays; who reads or writes a page through it is decided by the protocol, under `core`.
+// SAFETY: `alias` is a mapping that stays. The protocol decides who reads or writes a page through it, under
+// `core`.
 unsafe impl Send for Driver {}
-// SAFETY: threads share the driver by its mutex and atomics; who uses a page through `alias` is decided under `core`.
+// SAFETY: threads share the driver through its mutex and atomics. The protocol decides who uses a page
+// through `alias`, under `core`.
 unsafe impl Sync for Driver {}
 
 impl core::fmt::Debug for Driver {
@@ -116,7 +122,7 @@ impl core::fmt::Debug for Driver {
     }
 }
 
-/// The processes that are to be nodes, before they know each other.
+/// The processes that will be nodes, before they have exchanged addresses.
 #[derive(Debug)]
 pub enum Peers {
     /// Forked from one process: see [`crate::fork`].
@@ -126,7 +132,7 @@ pub enum Peers {
 }
 
 impl Peers {
-    /// This process among them.
+    /// This process's number among them.
     pub fn me(&self) -> NodeId {
         match self {
             Peers::Forked(forked) => forked.me,
@@ -135,7 +141,7 @@ impl Peers {
     }
 }
 
-/// A launcher's exchange of values.
+/// A launcher's way to exchange values.
 pub struct Launched(pub Box<dyn Exchange>);
 
 impl core::fmt::Debug for Launched {
@@ -144,14 +150,15 @@ impl core::fmt::Debug for Launched {
     }
 }
 
-/// Joins the nodes to one job, shares the ranges, and starts serving them. Collective. `fill` is called with the
-/// alias, before the view is mapped: the origin copies there what the ranges hold, at each range's place in the file.
+/// Joins the nodes to one job, shares the ranges, and starts serving them. All nodes call this. `fill` is
+/// called with the alias before the view is mapped: the origin copies the ranges' content to it, each range
+/// to its place in the file.
 ///
 /// # Errors
 /// One line: a peer is gone, there is no memory, or no backend works.
 ///
 /// # Safety
-/// Nobody uses the ranges' addresses meanwhile, and what `fill` leaves behind is lost.
+/// Nobody uses the ranges' addresses meanwhile. What the ranges held is lost, unless `fill` copies it.
 pub unsafe fn start(
     peers: Peers,
     settings: Settings,
@@ -194,9 +201,11 @@ pub unsafe fn start(
     };
     let mut joined = joining.meet(exchange.as_mut(), note, &mut check, &|_, _| None)?;
     joined.start(exchange.as_mut())?;
-    // SAFETY: nobody else uses the ranges meanwhile, as the callers of this function uphold, and `fill` has copied what lay there.
+    // SAFETY: the caller of this function lets nobody use the ranges meanwhile, and `fill` has copied their
+    // content.
     unsafe { space.map_view(file) }.map_err(|e| format!("shared ranges of node {me}: {e}"))?;
-    // SAFETY: just mapped; in the file, the home's pages hold what they held, and others nothing.
+    // SAFETY: the view was mapped just now. In the file, the home's pages have their content, and other pages
+    // are empty.
     let backend = unsafe { backend::start(settings.backend, &space, alias, me) }?;
     exchange.fence().map_err(|e| e.to_string())?;
     let job = joined.establish(exchange);
@@ -225,8 +234,8 @@ pub unsafe fn start(
         leaving: AtomicBool::new(false),
     }));
     let spawn = |name: &str, body: Box<dyn FnOnce() + Send>| {
-        // With a size, the library does not look for one in the environment: the program's variable `environ` may lie
-        // among the shared pages, whose faults nobody serves yet.
+        // The stack's size is given. Without it the standard library would look for one in the environment,
+        // and the program's `environ` may lie in shared pages, whose faults nobody serves yet.
         std::thread::Builder::new()
             .name(name.to_owned())
             .stack_size(STACK)
@@ -236,7 +245,7 @@ pub unsafe fn start(
     };
     spawn("hetmp-dsm-fault", Box::new(|| driver.serve_faults()))?;
     spawn("hetmp-dsm-msg", Box::new(|| driver.serve_messages()))?;
-    // Who launched the nodes sees their ends, and ends the others.
+    // A launcher sees its nodes end by itself, and ends the others.
     if let Some(forked) = forked {
         spawn("hetmp-dsm-end", Box::new(move || driver.watch(&forked)))?;
     }
@@ -249,7 +258,7 @@ impl Driver {
         self.me
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub fn nodes(&self) -> NodeId {
         self.nodes
     }
@@ -264,19 +273,20 @@ impl Driver {
         &self.space
     }
 
-    /// What happened so far.
+    /// The numbers of events so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Who gets messages with tags other than 0; the first one stays. Until there is one, such a message waits, and with
-    /// it all that came after.
+    /// Sets the callback for messages with tags other than 0. The first callback stays. Until there is one,
+    /// such a message waits, and all later messages wait behind it.
     pub(crate) fn on_message(&self, handler: Handler) {
         let _ = self.handler.set(handler);
     }
 
-    /// Sends up to [`hetmp_nic::descriptor::INLINE_BYTES`] bytes to a node, this one included, with a tag from 1 on. Its
-    /// [handler](Driver::on_message) gets them. Messages between two nodes keep their order.
+    /// Sends up to [`hetmp_nic::descriptor::INLINE_BYTES`] bytes to a node (this node included) with a tag
+    /// from 1 on. That node's [handler](Driver::on_message) gets them. Messages between two nodes keep their
+    /// order.
     pub fn send(&self, to: NodeId, tag: u32, bytes: &[u8]) {
         debug_assert!(tag != PAGES);
         let mut core = self.lock();
@@ -284,12 +294,12 @@ impl Driver {
         assert!(sent.is_some(), "{} bytes of a message", bytes.len());
     }
 
-    /// From now on, the end of other processes is no accident.
+    /// From now on, other processes may end without this node failing.
     pub fn leave(&self) {
         self.leaving.store(true, Ordering::Release);
     }
 
-    /// Waits until everything that was sent has come: a process that ends takes what is under way along.
+    /// Waits until every message has arrived: if the process ended earlier, messages under way would be lost.
     pub fn flush(&self) {
         loop {
             let mut core = self.lock();
@@ -302,16 +312,16 @@ impl Driver {
         }
     }
 
-    /// Tells whatever started the job that this process' end is no accident.
+    /// Tells the launcher that this process is about to end, and not by accident.
     pub fn take_leave(&self) {
         self.leave();
         self.job.leave();
     }
 
-    /// The program has ended, says the origin: this node ends, too.
+    /// Ends this node, because the origin says that the program has ended.
     pub fn end(&self) -> ! {
         self.take_leave();
-        // SAFETY: _exit has no preconditions; a node runs nothing of its own at the end.
+        // SAFETY: _exit has no preconditions; a node runs no code of its own at its end.
         unsafe { libc::_exit(0) }
     }
 
@@ -319,10 +329,11 @@ impl Driver {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends this process; the others follow.
+    /// Ends this process with an error; the other nodes then end, too.
     fn fail(&self, what: core::fmt::Arguments<'_>) -> ! {
         report::warn(format_args!("node {}: {what}", self.me));
-        // SAFETY: _exit has no preconditions. The program's memory may be lost: nothing of it may run any more.
+        // SAFETY: _exit has no preconditions. Memory of the program may be lost, so none of its code may run
+        // any more.
         unsafe { libc::_exit(1) }
     }
 
@@ -356,7 +367,8 @@ impl Driver {
         }
     }
 
-    /// A first touch of a page that is at home here brings the pages behind it along, as far as nobody asked for them.
+    /// After a first touch of a page whose home is this node: makes the pages behind it accessible, too, as
+    /// long as no node asked for them.
     fn touch(&self, core: &Core, page: u64) {
         let start = self.address(page);
         let run = (0..TOUCHED)
@@ -380,7 +392,7 @@ impl Driver {
             let message = inbox.receive_within(wait);
             if let Some(m) = &message {
                 if m.tag != PAGES {
-                    // A peer that started earlier may have sent it before this node has its handler.
+                    // A peer that started earlier may have sent the message before this node has its handler.
                     let handler = loop {
                         match self.handler.get() {
                             Some(handler) => break handler,
@@ -405,7 +417,7 @@ impl Driver {
                 self.carry_out(core);
             }
             wait = self.end_holds(core);
-            // Where a peer's inbox was full, messages wait in the queue pair until somebody rings again.
+            // If a peer's inbox was full, messages wait in the queue pair until this thread rings again.
             core.link.ring();
             if !core.link.initiator().is_quiet() {
                 wait = wait.min(50_000);
@@ -423,7 +435,8 @@ impl Driver {
         }
     }
 
-    /// Ends the holds that are over and waited for. The nanoseconds until the next one is.
+    /// Ends the holds that are over and that a peer waits for. Returns the nanoseconds until the next such
+    /// hold ends.
     fn end_holds(&self, core: &mut Core) -> u64 {
         let mut next = u64::MAX;
         let mut i = 0;
@@ -459,7 +472,7 @@ impl Driver {
         hold.until = now + HOLD + core.random % (HOLD << hold.doubled);
     }
 
-    /// Does what the state machine said. Messages to this node itself are taken at once.
+    /// Carries out the state machine's actions. Messages to this node itself are taken at once.
     fn carry_out(&self, core: &mut Core) {
         let mut at = 0;
         while let Some(&action) = core.out.get(at) {
@@ -518,8 +531,8 @@ impl Driver {
             return;
         }
         if self.me != 0 {
-            // The origin ended, and with it the program.
-            // SAFETY: _exit has no preconditions; a node runs nothing of its own at the end.
+            // SAFETY: _exit has no preconditions; a node runs no code of its own at its end. The origin has
+            // ended, and the program with it.
             unsafe { libc::_exit(0) }
         }
         report::flush_output();

@@ -1,8 +1,9 @@
 //! Nodes of this machine: forked from the origin, so that all have the same addresses, libraries and environment.
 //!
-//! Each node is the child of a process that has ended: the program's `wait` never sees it. A socket connects it with the
-//! origin, and nothing is ever written there: its end of file says that the other process is gone, however
-//! it ended. Until they have joined their job, nodes tell each other small values on a board in memory that all map.
+//! Each node is the grandchild of the origin, and its parent has ended: the program's `wait` never sees it. A
+//! socket connects each node with the origin. Nothing is ever written to it: its end of file says that the
+//! other process is gone, however it ended. Until the nodes have joined their job, they exchange small values
+//! on a board in memory that all of them map.
 
 use crate::NodeId;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +12,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-/// Bytes that a node has on the board.
+/// Bytes of a node's area on the board.
 const AREA: usize = 16 << 10;
 /// Bytes of the board's head.
 const HEAD: usize = 128;
@@ -19,12 +20,13 @@ const HEAD: usize = 128;
 /// A forked node's number, and its connections.
 #[derive(Debug)]
 pub struct Forked {
-    /// This process.
+    /// The number of this process.
     pub me: NodeId,
-    /// How many there are.
+    /// The number of nodes.
     pub count: NodeId,
     board: Arc<Board>,
-    /// Of the origin: one to every other node, by number less one. Of a node: one, to the origin.
+    /// The sockets. In the origin: one to every other node, in the order of their numbers from 1 on. In a
+    /// node: one, to the origin.
     lifelines: Vec<OwnedFd>,
 }
 
@@ -34,14 +36,16 @@ struct Board {
     len: usize,
 }
 
-// SAFETY: the board is used through atomics, or, in areas, by their owner before it counts up the atomic `used`.
+// SAFETY: the board is used through atomics. An area is written by its owner only, before the owner counts up
+// the atomic `used`.
 unsafe impl Send for Board {}
-// SAFETY: threads share the board through atomics, or read areas up to `used`, which nobody writes again.
+// SAFETY: threads share the board through atomics, and read areas only up to `used`, which nobody writes
+// again.
 unsafe impl Sync for Board {}
 
 impl Drop for Board {
     fn drop(&mut self) {
-        // SAFETY: mapped by `make`, and nobody uses it any more.
+        // SAFETY: `make` mapped the board, and its last user drops it.
         unsafe { libc::munmap(self.at.cast(), self.len) };
     }
 }
@@ -49,7 +53,7 @@ impl Drop for Board {
 impl Board {
     fn make(nodes: usize) -> io::Result<Board> {
         let len = HEAD + nodes * AREA;
-        // SAFETY: a new mapping.
+        // SAFETY: the call makes a new mapping.
         let at = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -72,7 +76,7 @@ impl Board {
         unsafe { AtomicU32::from_ptr(self.at.add(offset).cast()) }
     }
 
-    /// Nodes that came to a fence, all fences counted.
+    /// Arrivals of nodes at fences, summed over all fences.
     fn fences(&self) -> &AtomicU32 {
         self.word(0)
     }
@@ -81,10 +85,10 @@ impl Board {
         self.word(HEAD + node * AREA)
     }
 
-    /// A node's records, as far as it has published them.
+    /// A node's records that it has published so far.
     fn area(&self, node: usize) -> &[u8] {
         let used = self.used(node).load(Ordering::Acquire) as usize;
-        // SAFETY: in bounds; what lies below `used` is never written again.
+        // SAFETY: in bounds; bytes below `used` are never written again.
         unsafe {
             core::slice::from_raw_parts(self.at.add(HEAD + node * AREA + 4), used.min(AREA - 4))
         }
@@ -97,7 +101,7 @@ impl Board {
                 "values of node {node}: at most {AREA} bytes are accepted"
             ));
         }
-        // SAFETY: in bounds; only this node writes here, behind what it has published.
+        // SAFETY: in bounds; only this node writes its area, behind the bytes that it has published.
         unsafe {
             self.at
                 .add(HEAD + node * AREA + 4 + used)
@@ -112,23 +116,23 @@ impl Board {
 /// Makes `count - 1` nodes. Returns in each of them, and in the origin, which is node 0.
 ///
 /// # Errors
-/// There is no memory, socket or process left; nodes that were made before end by themselves.
+/// There is no memory, socket or process left. Nodes that were made before end by themselves.
 ///
 /// # Safety
-/// As `fork`: the process has no other thread whose state the nodes need.
+/// As for `fork`: the process has no other thread whose state the nodes need.
 pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
     let board = Arc::new(Board::make(usize::from(count))?);
     let mut lifelines: Vec<OwnedFd> = Vec::new();
     for me in 1..count {
         let (here, there) = pair()?;
-        // SAFETY: the process has no other thread whose state the child needs: who calls this function upholds that.
+        // SAFETY: the caller of this function has no other thread whose state the child needs.
         let child = unsafe { libc::fork() };
         if child < 0 {
             return Err(io::Error::last_os_error());
         }
         if child > 0 {
             let mut status = 0;
-            // SAFETY: a child of ours, which ends at once.
+            // SAFETY: the child belongs to this process, and ends at once.
             while unsafe { libc::waitpid(child, &raw mut status, 0) } < 0 {
                 if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                     break;
@@ -137,14 +141,15 @@ pub unsafe fn fork(count: NodeId) -> io::Result<Forked> {
             lifelines.push(here);
             continue;
         }
-        // SAFETY: a forked child has one thread, this one. The parent of the node ends without running anything of the program.
+        // SAFETY: a forked child has one thread, this one. The node's parent ends without running code of the
+        // program.
         match unsafe { libc::fork() } {
             0 => {}
-            // The origin sees the end of file.
-            // SAFETY: _exit has no preconditions.
+            // SAFETY: _exit has no preconditions. If the second fork failed, the origin sees the end of file.
             _ => unsafe { libc::_exit(0) },
         }
-        // The origin's ends, the own one among them: as long as one is open somewhere, its end goes unnoticed.
+        // Close the origin's ends here, including the end of this node's own socket: while one of them is
+        // open in any process, the end of the origin would go unnoticed.
         drop(here);
         lifelines.clear();
         return Ok(Forked {
@@ -174,7 +179,7 @@ fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     }
 }
 
-/// Who has gone: the node's number.
+/// The number of a node that is gone, if there is one within `timeout_ms` milliseconds (-1: wait for one).
 fn gone(me: NodeId, fds: &[RawFd], timeout_ms: i32) -> Option<NodeId> {
     let mut polled: Vec<libc::pollfd> = fds
         .iter()
@@ -184,14 +189,14 @@ fn gone(me: NodeId, fds: &[RawFd], timeout_ms: i32) -> Option<NodeId> {
             revents: 0,
         })
         .collect();
-    // SAFETY: an array of as many as said.
+    // SAFETY: the array has the length that is passed.
     unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as _, timeout_ms) };
     let at = polled.iter().position(|p| p.revents != 0)?;
     Some(if me == 0 { at as NodeId + 1 } else { 0 })
 }
 
 impl Forked {
-    /// The exchange by which the nodes find each other.
+    /// The exchange through which the nodes find each other.
     pub fn exchange(&self) -> Box<dyn Exchange> {
         Box::new(OnBoard {
             me: self.me,
@@ -202,8 +207,8 @@ impl Forked {
         })
     }
 
-    /// Waits until a process is gone that this one cannot go on without, and returns its number. The origin needs all,
-    /// a node the origin.
+    /// Waits until a process is gone that this node needs, and returns its number. The origin needs all
+    /// nodes; a node needs the origin.
     pub(crate) fn wait_for_the_end(&self) -> NodeId {
         let fds: Vec<RawFd> = self.lifelines.iter().map(AsRawFd::as_raw_fd).collect();
         loop {
@@ -222,7 +227,7 @@ struct OnBoard {
     fences: u32,
 }
 
-/// A record: lengths of key and value as two bytes each, then both.
+/// A record: the lengths of key and value, two bytes each, then key and value.
 fn record(key: &str, value: &[u8]) -> Vec<u8> {
     let mut r = Vec::with_capacity(4 + key.len() + value.len());
     r.extend((key.len() as u16).to_le_bytes());
@@ -270,7 +275,7 @@ impl Exchange for OnBoard {
         let all = self.fences * u32::from(self.count);
         self.board.fences().fetch_add(1, Ordering::AcqRel);
         while self.board.fences().load(Ordering::Acquire) < all {
-            // Looks for ends of file, and gives the core to who is still to come.
+            // Look for nodes that have ended, and leave the core to nodes that have not come yet.
             if let Some(node) = gone(self.me, &self.lifelines, 0) {
                 return Err(format!("node {node} ended while the nodes started"));
             }

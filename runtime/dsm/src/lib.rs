@@ -4,14 +4,15 @@
 //!   A copy's page may be absent, readable or writable; at any time a page has one writer or any number of readers.
 //!   The paper's DSM is in the Popcorn Linux kernel; this one is in user space, for kernels as they come. Source: Lyerly
 //!   et al., "An OpenMP Runtime for Transparent Work Sharing across Cache-Incoherent Heterogeneous Nodes".
-//! * **What it owns**: which node may do what with a page ([`protocol`]), who is asked next ([`directory`]), the mappings
-//!   of the shared ranges and their protection ([`space`], [`backend`]), and the threads that serve faults and
-//!   messages ([`driver`]).
+//! * **What it owns**: the rights of each node to each page ([`protocol`]), the order of requests
+//!   ([`directory`]), the mappings of the shared ranges and their protection ([`space`], [`backend`]), the
+//!   threads that serve faults and messages ([`driver`]), and what OpenMP does across nodes: regions,
+//!   barriers, locks, loops ([`together`]).
 //! * **Data in**: page faults of this node's threads, messages of peers, the end of holds. **Data out**: messages, changes
 //!   of a page's protection, threads that go on.
 //!
-//! The protocol is a pure state machine: no thread, no clock, no system call. The driver carries its messages over a port
-//! of [`hetmp_nic::job`], between processes that [`fork`] made.
+//! The protocol is a pure state machine: no thread, no clock, no system call. The driver carries its messages
+//! over a port of [`hetmp_nic::job`], between processes that [`fork`] made or a launcher started.
 //!
 //! Words. A *page* is named by its number in the shared range. Its *home* is the node that keeps its directory entry, and
 //! its first owner. An *access* is what a node may do with its copy: nothing, read, or read and write. A *hold* keeps
@@ -29,10 +30,10 @@ pub mod together;
 pub use message::Message;
 pub use protocol::{Action, Node, Violation};
 
-/// A process that takes part, by number; the origin, which runs `main`, is 0.
+/// A node's number; the origin, which runs `main`, is 0.
 pub type NodeId = u8;
 
-/// The most nodes: a set of them is one word.
+/// Most nodes: a set of nodes is one word.
 pub(crate) const MAX_NODES: usize = 64;
 
 /// What a node may do with its copy of a page. Ordered: more rights are greater.
@@ -49,19 +50,21 @@ pub enum Access {
 /// Which node is home of which page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Homes {
-    /// First page of a run, and the home of the run's pages. Ascending; the first one begins at 0.
+    /// For each run of pages: its first page, and the home of all its pages. Ascending; the first run begins
+    /// at 0.
     runs: Vec<(u64, NodeId)>,
 }
 
 impl Homes {
-    /// All pages at one node.
+    /// One node is the home of all pages.
     pub fn all_at(node: NodeId) -> Homes {
         Homes {
             runs: vec![(0, node)],
         }
     }
 
-    /// Pages from `first` on (up to the next run) at `node`. Runs are given in ascending order.
+    /// Makes `node` the home of the pages from `first` on, up to the next run. Runs are given in ascending
+    /// order.
     #[must_use]
     pub fn then(mut self, first: u64, node: NodeId) -> Homes {
         debug_assert!(self.runs.last().is_none_or(|r| r.0 < first));
@@ -81,34 +84,34 @@ impl Homes {
 pub struct NodeSet(u64);
 
 impl NodeSet {
-    /// Of one node.
+    /// The set of one node.
     pub fn only(node: NodeId) -> NodeSet {
         NodeSet(1 << (node & 63))
     }
 
-    /// Is the node in it?
+    /// Is the node in the set?
     pub fn has(self, node: NodeId) -> bool {
         self.0 & NodeSet::only(node).0 != 0
     }
 
-    /// With the node.
+    /// The set with the node added.
     #[must_use]
     pub fn with(self, node: NodeId) -> NodeSet {
         NodeSet(self.0 | NodeSet::only(node).0)
     }
 
-    /// Without the node.
+    /// The set with the node removed.
     #[must_use]
     pub fn without(self, node: NodeId) -> NodeSet {
         NodeSet(self.0 & !NodeSet::only(node).0)
     }
 
-    /// No node?
+    /// Is the set empty?
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many.
+    /// The number of nodes in the set.
     pub fn len(self) -> u32 {
         self.0.count_ones()
     }
@@ -124,7 +127,7 @@ impl NodeSet {
         above.first().map(|n| n + from).or(self.first())
     }
 
-    /// Its members, ascending.
+    /// The set's members, ascending.
     pub fn iter(self) -> impl Iterator<Item = NodeId> {
         (0..MAX_NODES as NodeId).filter(move |n| self.has(*n))
     }

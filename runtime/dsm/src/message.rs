@@ -1,4 +1,4 @@
-//! What nodes say to each other about a page, and its bytes.
+//! The messages of nodes about a page, and their bytes.
 #![forbid(unsafe_code)]
 
 use crate::{Access, NodeId, MAX_NODES};
@@ -6,59 +6,59 @@ use crate::{Access, NodeId, MAX_NODES};
 /// Bytes of an encoded message.
 pub const BYTES: usize = 16;
 
-/// One message about one page. A transaction is begun by [`Want`](Message::Want) and ended by
-/// [`Taken`](Message::Taken); its home runs one at a time for a page. So there is never a second message about the same
-/// page between the same two nodes that could be mistaken for the first, and the order in which a transport delivers
-/// messages does not matter.
+/// One message about one page. [`Want`](Message::Want) begins a transaction and [`Taken`](Message::Taken)
+/// ends it. The home runs one transaction at a time for a page. So two messages about the same page between
+/// the same two nodes can never be confused, and a transport may deliver messages in any order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Message {
     /// To the home: this node needs the page.
     Want {
-        /// Which.
+        /// The page's number.
         page: u64,
-        /// For what: read or write.
+        /// Read or write.
         access: Access,
     },
     /// From the home to a holder of a valid copy: hand the page to another node.
     Pass {
-        /// Which.
+        /// The page's number.
         page: u64,
-        /// To whom.
+        /// The node that gets the page.
         to: NodeId,
-        /// For what. For reading the holder keeps a readable copy, for writing it gives its copy up.
+        /// For reading or writing. For reading the holder keeps a readable copy; for writing it gives its
+        /// copy up.
         access: Access,
     },
-    /// From a holder to who wanted the page: here it is. The page's bytes arrived before.
+    /// From a holder to the node that wanted the page: here it is. The page's bytes arrived before.
     Page {
-        /// Which.
+        /// The page's number.
         page: u64,
-        /// For what.
+        /// For reading or writing.
         access: Access,
     },
-    /// From the home to a reader: give your copy up.
+    /// From the home to a holder: give your copy up.
     Drop {
-        /// Which.
+        /// The page's number.
         page: u64,
     },
-    /// To the home: given up.
+    /// To the home: the copy was given up.
     Dropped {
-        /// Which.
+        /// The page's number.
         page: u64,
     },
-    /// From the home to a reader that wants to write: nobody else has a copy any more, yours is valid.
+    /// From the home to a reader that wants to write: no other node has a copy any more, and yours is valid.
     Grant {
-        /// Which.
+        /// The page's number.
         page: u64,
     },
     /// To the home: the page is in place, the transaction is over.
     Taken {
-        /// Which.
+        /// The page's number.
         page: u64,
     },
 }
 
 impl Message {
-    /// The page it is about.
+    /// The page that the message is about.
     pub fn page(&self) -> u64 {
         match *self {
             Message::Want { page, .. }
@@ -71,7 +71,7 @@ impl Message {
         }
     }
 
-    /// Its bytes: kind, access, node, zeros; then the page's number, least significant byte first.
+    /// The message's bytes: kind, access, node, zeros; then the page's number, least significant byte first.
     pub fn encode(&self) -> [u8; BYTES] {
         let (kind, access, node) = match *self {
             Message::Want { access, .. } => (1, access, 0),
@@ -88,7 +88,7 @@ impl Message {
         bytes
     }
 
-    /// The message that these bytes are; none if they are not exactly what [`encode`](Message::encode) makes.
+    /// The message with these bytes; `None` unless [`encode`](Message::encode) makes exactly these.
     pub fn decode(bytes: &[u8]) -> Option<Message> {
         let bytes: [u8; BYTES] = bytes.try_into().ok()?;
         let page = u64::from_le_bytes(bytes[8..].try_into().ok()?);

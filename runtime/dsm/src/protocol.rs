@@ -10,59 +10,63 @@
 //!    | <----------------------- bytes, Page --- |
 //!    | -- Taken ---------> |
 //! ```
-//! A reader that wants to write and still has its copy when its turn comes gets `Grant` instead, without bytes. If another
-//! writer came first, that reader was told to drop its copy, and gets bytes like anybody else: the home decides
-//! when the turn comes, not the requester when it asks. That is how the upgrade race ends.
+//! A reader that wants to write, and still has its copy when its turn comes, gets `Grant` instead, without
+//! bytes. If another writer came first, that reader was told to drop its copy, and gets the bytes like any
+//! other node. The home decides this when the turn comes, not the requester when it asks: so two readers that
+//! want to write at the same time cannot confuse it.
 //!
 //! # Holds
-//! A page that was granted is *held*: the node answers `Drop` and `Pass` only after [`Node::release`]. Without this, two
-//! nodes that write one page could take it from each other for ever before either thread has executed its one
-//! instruction. The driver releases a page some time after it let the thread go on. One instruction may need several
-//! pages; two nodes may then hold what the other one needs, until one of the holds ends and the other node has all.
-//! Three nodes could send pages round for ever if their holds always ended in the wrong order. So the driver
-//! draws the length of each hold at random. What `tests/model.rs` shows: between two nodes the steps to the
-//! next executed instruction are bounded if holds outlast transfers; among three, no state is out of reach of the end.
+//! A page that was granted is *held*: the node answers `Drop` and `Pass` only after [`Node::release`].
+//! Without this, two nodes that write one page could take it from each other for ever, before either thread
+//! has executed its one instruction. The driver releases a page some time after it let the thread go on. One
+//! instruction may need several pages. Two nodes may then hold pages that the other needs, until one of the
+//! holds ends and the other node has all. Three nodes could send pages round for ever if their holds always
+//! ended in the wrong order. So the driver draws the length of each hold at random. `tests/model.rs` shows:
+//! between two nodes the number of steps to the next executed instruction is bounded if holds outlast
+//! transfers; among three nodes, the end can be reached from every state.
 //!
-//! # What the driver promises
+//! # Duties of the driver
 //! * [`Action`]s are carried out in their order.
-//! * A message is delivered once, and its page's bytes before it. Any order between messages will do.
-//! * A page's bytes are written to the node's memory while its access is [`Access::None`]: no thread sees them half.
+//! * A message is delivered once, after its page's bytes. Messages may come in any order.
+//! * A page's bytes are written to the node's memory while its access is [`Access::None`]: no thread sees a
+//!   page half written.
 #![forbid(unsafe_code)]
 
 use crate::directory::Entry;
 use crate::{Access, Homes, Message, NodeId, MAX_NODES};
 use std::collections::BTreeMap;
 
-/// What the driver has to do.
+/// An action for the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
-    /// Send a message; before a [`Message::Page`] the page's bytes. `to` may be this node itself.
+    /// Send a message. Before a [`Message::Page`], send the page's bytes. `to` may be this node itself.
     Send {
-        /// To whom.
+        /// The receiver.
         to: NodeId,
-        /// What.
+        /// The message.
         message: Message,
     },
-    /// Let this node's threads do this much with the page, no more and no less, from now on.
+    /// From now on, let this node's threads do exactly this much with the page.
     Protect {
-        /// Which.
+        /// The page's number.
         page: u64,
-        /// How much.
+        /// What threads may do.
         access: Access,
     },
-    /// Threads that faulted on the page try again, and [`Node::release`] is due after a while.
+    /// Let threads that faulted on the page try again, and call [`Node::release`] after a while.
     Wake {
-        /// Which.
+        /// The page's number.
         page: u64,
     },
 }
 
-/// A message that does not fit: a peer does not follow the protocol, or runs another version of it.
+/// A message that cannot come in this state: the peer does not follow the protocol, or runs another version
+/// of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Who sent it.
+    /// The sender.
     pub from: NodeId,
-    /// What.
+    /// The message.
     pub message: Message,
     /// This node's own access to the page.
     pub access: Access,
@@ -80,7 +84,7 @@ impl core::fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// What a holder has been told to do with its copy.
+/// What the home told a holder to do with its copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Demand {
     Drop,
@@ -91,16 +95,16 @@ enum Demand {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Page {
     access: Access,
-    /// What has been asked for and not granted.
+    /// Rights that were asked for and not granted yet.
     wanted: Access,
     held: bool,
-    /// Comes due when the hold ends.
+    /// What to do with the copy when the hold ends.
     demand: Option<Demand>,
 }
 
-/// A node: its rights, and the directory of the pages that it is home of.
+/// A node: its rights to pages, and the directory of the pages whose home it is.
 ///
-/// Pages that nobody ever asked about take no room.
+/// Pages that no node ever asked for take no memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Node {
     me: NodeId,
@@ -111,7 +115,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Node `me` of `nodes`, at most `MAX_NODES`. Every node is told the same `homes`.
+    /// Node `me` of `nodes`, at most `MAX_NODES`. Every node gets the same `homes`.
     pub fn new(me: NodeId, nodes: NodeId, homes: Homes) -> Node {
         assert!(me < nodes && usize::from(nodes) <= MAX_NODES);
         Node {
@@ -123,7 +127,7 @@ impl Node {
         }
     }
 
-    /// Its number.
+    /// The node's number.
     pub fn number(&self) -> NodeId {
         self.me
     }
@@ -158,12 +162,12 @@ impl Node {
         self.page(page).access
     }
 
-    /// What this node has asked for and not got; [`Access::None`] if nothing.
+    /// Rights that this node has asked for and not got yet; [`Access::None`] if none.
     pub fn wanted(&self, page: u64) -> Access {
         self.page(page).wanted
     }
 
-    /// Was the page granted, and not released yet?
+    /// Was the page granted and not released yet?
     pub fn is_held(&self, page: u64) -> bool {
         self.page(page).held
     }
@@ -173,25 +177,25 @@ impl Node {
         self.page(page).demand.is_some()
     }
 
-    /// Did neither this node nor a peer ever ask for the page, as far as this node knows?
+    /// Did no node ever ask for the page, as far as this node knows?
     pub(crate) fn is_untouched(&self, page: u64) -> bool {
         !self.pages.contains_key(&page)
     }
 
-    /// The home's entry of a page; none if this node is not its home, or nobody asked about it.
+    /// The home's entry of a page; `None` if this node is not its home, or no node asked for the page.
     pub fn entry(&self, page: u64) -> Option<&Entry> {
         self.directory.get(&page)
     }
 
-    /// A thread of this node faulted. The thread goes on at the next [`Action::Wake`] of the page, which may be among
-    /// `out`, and may fault again: a thread that wants to write is woken by a grant for reading, too.
+    /// A thread of this node faulted. It goes on at the next [`Action::Wake`] of the page, which may be among
+    /// `out`. It may fault again: a grant for reading also wakes threads that want to write.
     pub fn fault(&mut self, page: u64, access: Access, out: &mut Vec<Action>) {
         let p = self.page(page);
         if access == Access::None {
             return;
         }
         if p.access >= access {
-            // The rights are there, the mapping is not yet, or the fault is older than the grant.
+            // The rights are there: the mapping is not in place yet, or the fault is older than the grant.
             out.push(Action::Protect {
                 page,
                 access: p.access,
@@ -205,7 +209,7 @@ impl Node {
         }
     }
 
-    /// The page's hold ends: what a peer demanded meanwhile is done now.
+    /// The page's hold ends: carries out what the home demanded meanwhile.
     pub fn release(&mut self, page: u64, out: &mut Vec<Action>) {
         if !self.page(page).held {
             return;
@@ -217,10 +221,11 @@ impl Node {
         }
     }
 
-    /// A message has come.
+    /// Takes a message.
     ///
     /// # Errors
-    /// It does not fit. The node is then of no use any more, and the program must end: its memory may be lost.
+    /// The message cannot come in this state. The node is then useless and the program must end, since memory
+    /// may be lost.
     pub fn receive(
         &mut self,
         from: NodeId,
@@ -285,13 +290,14 @@ impl Node {
         }
     }
 
-    /// Does what the home told, or keeps it until the page's hold ends.
+    /// Carries out what the home told, or keeps it until the page's hold ends. False if the message cannot
+    /// come now.
     fn demand(&mut self, page: u64, demand: Demand, out: &mut Vec<Action>) -> bool {
         let p = self.page_mut(page);
         if p.access == Access::None || p.demand.is_some() {
             return false;
         }
-        // A copy for reading takes nothing away from a reader.
+        // Passing a copy for reading takes nothing away from a reader.
         let harmless = matches!(
             demand,
             Demand::Pass {
@@ -319,7 +325,7 @@ impl Node {
         };
         if p.access != left {
             p.access = left;
-            // Before the bytes go: a write after they were copied would be lost.
+            // Protect before the bytes are sent: a later write would be lost.
             out.push(Action::Protect { page, access: left });
         }
         let (to, message) = match demand {

@@ -1,8 +1,9 @@
-//! Where the shared pages are: ranges of addresses, the same in every node, one after another in one file.
+//! Where the shared pages are: ranges of addresses, the same in every node, which lie one after another in
+//! one file.
 //!
-//! The file is the node's own segment of the job. It is mapped twice: at the program's addresses (the *view*, whose
-//! protection is the coherence state), and as a whole somewhere else (the *alias*, through which the runtime and the
-//! peers' engines read and write pages whatever the program may do with them).
+//! The file is the node's own segment of the job. It is mapped twice: at the program's addresses (the *view*,
+//! whose protection is the state of coherence), and as a whole elsewhere (the *alias*, through which the
+//! runtime and the peers' engines read and write pages, whatever the program may do with them).
 
 use crate::NodeId;
 use hetmp_core::segment::PAGE;
@@ -11,13 +12,13 @@ use std::io;
 /// One range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Its first address: a multiple of a page.
+    /// First address, a multiple of the page size.
     pub start: usize,
-    /// Bytes: a multiple of a page.
+    /// Length in bytes, a multiple of the page size.
     pub len: usize,
     /// The home of its pages.
     pub home: NodeId,
-    /// The view may be executed: a stack of a program that needs such stacks.
+    /// The view may be executed: for stacks of a program that needs executable stacks.
     pub executable: bool,
 }
 
@@ -30,7 +31,7 @@ impl Range {
 /// All ranges, in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// With the number of the first page of each.
+    /// Each range with the number of its first page.
     ranges: Vec<(u64, Range)>,
     pages: u64,
 }
@@ -56,17 +57,17 @@ impl Space {
         self.pages as usize * PAGE
     }
 
-    /// No page at all?
+    /// Is there no page at all?
     pub fn is_empty(&self) -> bool {
         self.pages == 0
     }
 
-    /// The ranges, each with its first page.
+    /// The ranges, each with the number of its first page.
     pub fn ranges(&self) -> impl Iterator<Item = (u64, &Range)> {
         self.ranges.iter().map(|(first, r)| (*first, r))
     }
 
-    /// The page that an address lies in; none outside.
+    /// The page at an address; `None` outside of the ranges.
     pub fn page_of(&self, address: usize) -> Option<u64> {
         self.ranges.iter().find_map(|(first, r)| {
             let offset = address.checked_sub(r.start)?;
@@ -74,7 +75,7 @@ impl Space {
         })
     }
 
-    /// Where a page is in the view; none if there is no such page.
+    /// The address of a page in the view; `None` if there is no such page.
     pub fn address_of(&self, page: u64) -> Option<usize> {
         let after = self.ranges.partition_point(|(first, _)| *first <= page);
         let (first, r) = self.ranges.get(after.checked_sub(1)?)?;
@@ -91,13 +92,13 @@ impl Space {
         })
     }
 
-    /// Maps `file` at the ranges' addresses, in the place of what is there.
+    /// Maps `file` at the ranges' addresses, replacing the mappings there.
     ///
     /// # Errors
     /// The system refuses.
     ///
     /// # Safety
-    /// Nobody else uses the ranges' addresses while this runs, and what lay there was copied to the file.
+    /// Nobody else uses the ranges' addresses while this runs, and their content was copied to the file.
     pub(crate) unsafe fn map_view(&self, file: libc::c_int) -> io::Result<()> {
         for (first, r) in self.ranges() {
             if r.len == 0 {
@@ -107,8 +108,8 @@ impl Space {
             if r.executable {
                 may |= libc::PROT_EXEC;
             }
-            // SAFETY: the file is as long as all ranges. That nobody uses the addresses now, and that their content was copied
-            // to the file, is upheld by `driver::start`, the one caller.
+            // SAFETY: the file is as long as all ranges together. `driver::start`, the only caller, lets
+            // nobody use the addresses now, and has copied their content to the file.
             let at = unsafe {
                 libc::mmap(
                     core::ptr::with_exposed_provenance_mut(r.start),

@@ -1,9 +1,11 @@
-//! What threads of several nodes do together: start a region, meet at a barrier, take locks. All of it by messages.
+//! What threads of several nodes do together: start a region, meet at a barrier, take locks, take iterations.
+//! All by messages.
 //!
-//! The callers run on shared stacks: a page of such a stack may be taken away by a peer at any moment, and comes back
-//! only if the threads that serve faults and messages go on. So callers take no lock that those threads ever take. A
-//! caller leaves its request in a slot of memory that is the process's own, by atomics, and sleeps on the slot; an
-//! agent, a thread with a stack of its own, does the rest. The decisions are in `state`, without threads or messages.
+//! The callers run on shared stacks. A peer may take a page of such a stack away at any moment, and the page
+//! comes back only while the threads that serve faults and messages run. So callers take no lock that those
+//! threads ever take. A caller writes its request by atomics to a slot in memory that is private to the
+//! process, and sleeps on the slot. An agent, a thread with a private stack, does the rest. `state` makes the
+//! decisions, without threads or messages.
 
 mod state;
 
@@ -20,7 +22,7 @@ const ASKED: u32 = 2;
 const TAKEN: u32 = 3;
 const ANSWERED: u32 = 4;
 
-/// A caller's request.
+/// One caller's request.
 ///
 /// # Memory ordering
 /// The caller writes `op` and `words` before it releases `ASKED`, which the agent acquires; the agent writes the answer's
@@ -37,7 +39,7 @@ struct Slot {
 pub struct Together {
     driver: &'static Driver,
     slots: [Slot; SLOTS],
-    /// Grows with each request; the agent sleeps on it.
+    /// Grows with each request; the agent sleeps on this word.
     bell: AtomicU32,
     state: Mutex<State>,
 }
@@ -84,7 +86,7 @@ impl Together {
         self.driver
     }
 
-    /// Asks, and waits for the answer. May be called on a shared stack.
+    /// Makes a request and waits for its answer. May be called on a shared stack.
     pub fn ask(&self, op: Op, words: Words) -> Words {
         let slot = loop {
             let free = self.slots.iter().find(|s| {
@@ -152,7 +154,7 @@ impl Together {
             // SAFETY: _exit has no preconditions; the other nodes follow.
             unsafe { libc::_exit(1) }
         }
-        // Under the lock, so that messages leave in the order of their causes.
+        // Send under the lock, so that messages leave in the order of their causes.
         for effect in out {
             match effect {
                 Effect::Answer(slot, words) => {

@@ -1,7 +1,8 @@
-//! Protection by `mprotect`, faults by SIGSEGV: where userfaultfd is forbidden.
+//! Protection by `mprotect`, faults by SIGSEGV: for systems that forbid userfaultfd.
 //!
-//! The handler runs in the thread that faulted, on its alternate stack if it has one. It writes the fault into a pipe, which a
-//! thread of the runtime reads, and sleeps until the page's protection has changed. It touches nothing of the program.
+//! The handler runs in the thread that faulted, on that thread's alternate stack if there is one. It writes
+//! the fault into a pipe, which a thread of the runtime reads, and sleeps until the page's protection has
+//! changed. It touches no memory of the program.
 
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
@@ -12,7 +13,8 @@ use hetmp_core::sys;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Words that faulting threads sleep on, by page. Two pages may share one: their threads then look again in vain.
+/// Words that faulting threads sleep on, by page. If two pages share a word, a change of one also wakes the
+/// other's threads, which then sleep again.
 const WORDS: usize = 256;
 
 /// The view, watched by a signal handler.
@@ -20,7 +22,7 @@ pub struct Sigsegv {
     space: Space,
     /// Reading and writing end.
     pipe: (OwnedFd, OwnedFd),
-    /// Grows when a page's protection has changed.
+    /// One word grows when the protection of one of its pages has changed.
     changes: [AtomicU32; WORDS],
 }
 
@@ -30,12 +32,12 @@ impl core::fmt::Debug for Sigsegv {
     }
 }
 
-/// What the handler serves; there is one view in a process.
+/// The view that the handler serves; a process has at most one.
 static WATCHED: AtomicPtr<Sigsegv> = AtomicPtr::new(core::ptr::null_mut());
-/// The action that was there before: for faults that are not ours.
+/// The program's earlier action, for faults outside of the view.
 static BEFORE: AtomicPtr<libc::sigaction> = AtomicPtr::new(core::ptr::null_mut());
 
-/// As it goes through the pipe: less than what a pipe writes in one piece.
+/// A fault as it goes through the pipe. A write of this size is never split.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Note {
@@ -110,32 +112,34 @@ impl Sigsegv {
     }
 }
 
-/// The handler. Async-signal-safe: `write` and `futex`, and memory of its own only.
+/// The signal handler. Async-signal-safe: it calls only `write` and `futex`, and uses only the runtime's
+/// memory.
 extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: null, or leaked by `start`.
+    // SAFETY: the pointer is null, or `start` leaked the object.
     let watched = unsafe { WATCHED.load(Ordering::Acquire).as_ref() };
-    // SAFETY: the kernel's description of the fault.
+    // SAFETY: the kernel passes its description of the fault.
     let address = unsafe { (*info).si_addr() } as usize;
     let ours = watched.filter(|w| w.space.page_of(address).is_some());
     let Some(watched) = ours else {
         not_ours(signal, info, context);
         return;
     };
-    // SAFETY: the kernel's context of the interrupted thread. Bit 1 of the error code says that it wrote.
+    // SAFETY: the kernel passes the context of the interrupted thread. Bit 1 of the error code is set for a
+    // write.
     let write = unsafe {
         let context = &*context.cast::<libc::ucontext_t>();
         context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
     };
     let saved = sys::errno();
     let word = watched.word(address);
-    // Before the note: a change after it must not be missed.
+    // Read the word before the note is written: the change that answers the note must not be missed.
     let seen = word.load(Ordering::Acquire);
     let note = Note {
         address,
         write: write.into(),
     };
     loop {
-        // SAFETY: bytes of our own.
+        // SAFETY: the note lies on this handler's stack.
         let n = unsafe {
             libc::write(
                 watched.pipe.1.as_raw_fd(),
@@ -150,17 +154,17 @@ extern "C" fn fault(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
     while word.load(Ordering::Acquire) == seen {
         sys::futex_wait(word, seen);
     }
-    // SAFETY: errno of this thread, as the program left it.
+    // SAFETY: errno of this thread; the program must find its own value.
     unsafe { *libc::__errno_location() = saved };
 }
 
-/// A fault outside of the view: what would have happened without us.
+/// Handles a fault outside of the view as the system would without this library.
 fn not_ours(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: null, or leaked by `start`.
+    // SAFETY: the pointer is null, or `start` leaked the action.
     let before = unsafe { BEFORE.load(Ordering::Acquire).as_ref() };
     match before {
         Some(b) if b.sa_sigaction != libc::SIG_DFL && b.sa_sigaction != libc::SIG_IGN => {
-            // SAFETY: what the program installed, called as its flags say.
+            // SAFETY: the program installed this handler, and its flags say which arguments it takes.
             unsafe {
                 if b.sa_flags & libc::SA_SIGINFO != 0 {
                     let handler: extern "C" fn(
@@ -175,7 +179,8 @@ fn not_ours(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc:
                 }
             }
         }
-        // SAFETY: the default action; the instruction then faults again, and ends the process as it should.
+        // SAFETY: this restores the default action. The instruction then faults again, and ends the process
+        // as it should.
         _ => unsafe {
             libc::signal(signal, libc::SIG_DFL);
         },
@@ -193,7 +198,7 @@ impl Backend for &'static Sigsegv {
             write: 0,
         };
         loop {
-            // SAFETY: room for one note; a pipe gives whole ones, as they were written.
+            // SAFETY: there is room for one note, and notes come out of the pipe as whole as they went in.
             let n = unsafe {
                 libc::read(
                     self.pipe.0.as_raw_fd(),
@@ -226,7 +231,7 @@ impl Backend for &'static Sigsegv {
             Access::Read => libc::PROT_READ,
             Access::Write => libc::PROT_READ | libc::PROT_WRITE,
         };
-        // SAFETY: a page of the view.
+        // SAFETY: `address` is a page of the view, since the driver names no others.
         let done =
             unsafe { libc::mprotect(core::ptr::with_exposed_provenance_mut(address), PAGE, may) };
         if done != 0 {

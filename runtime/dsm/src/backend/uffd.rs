@@ -1,10 +1,11 @@
 //! Protection by userfaultfd.
 //!
-//! An absent page of the view has no entry in the page tables. If the file has the page (an old copy, or bytes that just came
-//! through an alias), a fault is a *minor* one, and `UFFDIO_CONTINUE` puts the file's page in place; else the fault is a
-//! *missing* one. Both are caught at every node, the page's home too: a page that the home never touched and gave
-//! away would come back as zeros, put there by the kernel without a word. A page that may only be read is
-//! write-protected. `madvise(MADV_DONTNEED)` on the view takes the entry away and leaves the file as it is.
+//! An absent page of the view has no entry in the page tables. If the file has the page (an old copy, or
+//! bytes that just came through an alias), a fault is a *minor* one, and `UFFDIO_CONTINUE` puts the file's
+//! page in place. Otherwise the fault is a *missing* one. Both are caught at every node, even at the page's
+//! home: if the home gave a page away without ever touching it, the kernel would otherwise silently give the
+//! home a page of zeros later. A page that may only be read is write-protected. `madvise(MADV_DONTNEED)` on
+//! the view removes the entry and leaves the file as it is.
 
 use super::{Backend, Fault, Kind};
 use crate::space::Space;
@@ -44,7 +45,7 @@ const UFFDIO_REGISTER: libc::c_ulong = both(0x00, 32);
 const UFFDIO_WAKE: libc::c_ulong = (2 << 30 | 16 << 16 | API << 8 | 2) as libc::c_ulong;
 const UFFDIO_WRITEPROTECT: libc::c_ulong = both(0x06, 24);
 const UFFDIO_CONTINUE: libc::c_ulong = both(0x07, 32);
-/// Of `/dev/userfaultfd`: a new descriptor.
+/// The request to `/dev/userfaultfd` that opens a new descriptor.
 const USERFAULTFD_IOC_NEW: libc::c_ulong = (API << 8) as libc::c_ulong;
 
 /// The view, watched by a userfaultfd.
@@ -72,20 +73,20 @@ fn open() -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: new and ours.
+    // SAFETY: the call has just made the descriptor, and nobody else knows it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn call(file: &OwnedFd, request: libc::c_ulong, words: &mut [u64]) -> io::Result<()> {
     loop {
-        // SAFETY: every request used here takes a structure of words, as many as its number says and the caller
-        // brought.
+        // SAFETY: each request used here takes a structure of words. The request's number says how many, and
+        // the callers pass as many.
         let done = unsafe { libc::ioctl(file.as_raw_fd(), request, words.as_mut_ptr()) };
         if done == 0 {
             return Ok(());
         }
         let error = io::Error::last_os_error();
-        // The mappings of the process are changing.
+        // EAGAIN: another thread changes the mappings of the process. Try again.
         if error.raw_os_error() != Some(libc::EAGAIN) {
             return Err(error);
         }
@@ -94,10 +95,10 @@ fn call(file: &OwnedFd, request: libc::c_ulong, words: &mut [u64]) -> io::Result
 }
 
 impl Uffd {
-    /// May this process watch memory so? The reason if not.
+    /// May this process watch memory by userfaultfd?
     ///
     /// # Errors
-    /// The kernel has not what is needed, or refuses.
+    /// The kernel lacks a feature that is needed, or refuses.
     pub fn probe() -> io::Result<()> {
         call(&open()?, UFFDIO_API, &mut [API, FEATURES, 0])
     }
@@ -105,7 +106,7 @@ impl Uffd {
     /// Watches the view of `space`, whose file is mapped at `alias`.
     ///
     /// # Errors
-    /// The kernel has not what is needed, or refuses.
+    /// The kernel lacks a feature that is needed, or refuses.
     pub fn start(space: &Space, alias: *mut u8) -> io::Result<Uffd> {
         let uffd = Uffd {
             file: open()?,
@@ -128,31 +129,32 @@ impl Uffd {
     }
 
     fn write_protect(&self, address: usize, mode: u64) -> io::Result<()> {
-        // To protect wakes nobody, and the kernel refuses the flag there.
+        // Protecting wakes no thread, and the kernel refuses the flag there.
         let quietly = if mode == WP_PROTECT { 0 } else { WP_DONTWAKE };
         let words = &mut [address as u64, PAGE as u64, mode | quietly];
         self.call(UFFDIO_WRITEPROTECT, words)
     }
 
-    /// Puts the file's page in place; one that is in place already stays.
+    /// Puts the file's page in place, unless a page is in place already.
     fn put_in_place(&self, address: usize, mode: u64) -> io::Result<()> {
         loop {
             let words = &mut [address as u64, PAGE as u64, mode | CONTINUE_DONTWAKE, 0];
             match self.call(UFFDIO_CONTINUE, words) {
                 Err(e) if e.raw_os_error() == Some(libc::EEXIST) => return Ok(()),
-                // Nobody ever touched the page: the file has none yet.
+                // No thread ever touched the page, so the file does not have it yet.
                 Err(e) if e.raw_os_error() == Some(libc::EFAULT) => self.make(address),
                 other => return other,
             }
         }
     }
 
-    /// Has the file get the page: zeros.
+    /// Makes the file have the page, filled with zeros.
     fn make(&self, address: usize) {
         if let Some(page) = self.space.page_of(address) {
             let at = self.alias + page as usize * PAGE;
             let at: *const u8 = core::ptr::with_exposed_provenance(at);
-            // SAFETY: the alias maps the whole file as long as the process lives; the kernel makes a page at a read.
+            // SAFETY: the alias maps the whole file as long as the process lives. The read makes the kernel
+            // add the page.
             unsafe { at.read_volatile() };
         }
     }
@@ -164,7 +166,7 @@ impl Backend for Uffd {
     }
 
     fn next_fault(&self) -> io::Result<Fault> {
-        /// `struct uffd_msg`: the event's number, then from the second word on what it is about.
+        /// `struct uffd_msg`: the event's number, and its arguments from the second word on.
         #[repr(C, align(8))]
         struct Msg([u64; 4]);
         loop {
@@ -203,7 +205,7 @@ impl Backend for Uffd {
     fn protect(&self, address: usize, access: Access) -> io::Result<()> {
         match access {
             Access::None => {
-                // SAFETY: a page of the view, whose content lies in the file.
+                // SAFETY: the driver names only pages of the view, and their content stays in the file.
                 let done = unsafe {
                     libc::madvise(
                         core::ptr::with_exposed_provenance_mut(address),
@@ -236,7 +238,7 @@ impl Backend for Uffd {
 
     fn wake(&self, address: usize) {
         let words = &mut [address as u64, PAGE as u64];
-        // It fails only for a range that is not registered.
+        // The call fails only for a range that is not registered.
         let _ = self.call(UFFDIO_WAKE, words);
     }
 }

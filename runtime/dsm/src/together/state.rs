@@ -1,4 +1,5 @@
-//! What requests and messages lead to: the decisions of [`Together`](super::Together), without threads or messages.
+//! The decisions of [`Together`](super::Together): what requests and messages lead to. No threads, no
+//! messages.
 //!
 //! A node hands in requests of its own threads ([`State::request`]) and messages of other nodes ([`State::message`]).
 //! Both answer with [`Effect`]s: answers to slots here, and messages to be sent. Node 0, the origin, keeps the barrier, the
@@ -10,37 +11,40 @@ use std::collections::{BTreeMap, VecDeque};
 /// Requests that can be under way at once in a process.
 pub(super) const SLOTS: usize = 256;
 
-/// What a caller asks for.
+/// A caller's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Op {
-    /// Origin: start a region on all nodes: three words, which [`Op::Next`] answers there. Answered at once.
+    /// Origin: start a region on all other nodes. The three words go there and answer their [`Op::Next`].
+    /// Answered at once.
     Fork = 1,
     /// Origin: answered when all nodes have said [`Op::Done`], with the sums of their words.
     Join,
     /// Node: answered with the words of the next region.
     Next,
-    /// Node: its part of the region is over. Answered at once.
+    /// Node: its part of the region is over; the words are its counts. Answered at once.
     Done,
-    /// Answered when every node asked: with the first word of the one node that asked with one that is not 0.
+    /// Answered when every node has asked, with the bitwise or of their first words. At most one node brings
+    /// a word that is not 0.
     Barrier,
-    /// Answered when nobody else has the lock that the first word names.
+    /// Answered when this caller has the lock that the first word names.
     Lock,
     /// Gives the lock back. Answered at once.
     Unlock,
     /// Origin: the words of the last [`Op::Done`] of the node that the first word names.
     Counts,
-    /// Takes iterations of a loop for this node: the loop's number in the region, its iterations, and the multiple in
-    /// which they are handed out. Answered with the first one and the one behind the last; equal if there are no more.
+    /// Takes iterations of a loop for this node. Words: the loop's number in the region, its trip count, and
+    /// the number of iterations of which each part is a multiple. Answered with the first iteration and the
+    /// one behind the last; equal if none are left.
     Take,
-    /// Takes the lock if nobody has it: answered at once, with 1 or 0.
+    /// Takes the lock if it is free. Answered at once: 1 if the caller has it now, otherwise 0.
     TryLock,
     /// Origin: the program ends. Answered when all nodes have been told.
     Leave,
 }
 
 impl Op {
-    /// The request of this number.
+    /// The request with this number.
     pub fn of(number: u32) -> Option<Op> {
         [
             Op::Fork,
@@ -63,7 +67,7 @@ impl Op {
 /// Three words that go with a request, a message or an answer.
 pub type Words = [u64; 3];
 
-/// What one node tells another one; the number is the message's tag.
+/// The messages between nodes; the number is the message's tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Tag {
@@ -76,7 +80,7 @@ pub(super) enum Tag {
     Unlock,
     Take,
     TryLock,
-    /// An answer to what has one at once: the slot, then two words.
+    /// The answer to a request that is answered at once: the slot, then two words.
     Answer,
     Leave,
 }
@@ -101,7 +105,7 @@ impl Tag {
     }
 }
 
-/// What follows from a request or a message.
+/// A consequence of a request or a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     Answer(usize, Words),
@@ -110,11 +114,11 @@ pub(super) enum Effect {
     End,
 }
 
-/// A request or message that cannot be in this state.
+/// A request or message that cannot come in this state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unexpected;
 
-/// One node's view of what is done together. The origin keeps barriers and locks.
+/// One node's view of regions, barriers, locks and loops. The origin's view decides.
 #[derive(Debug)]
 pub(super) struct State {
     me: NodeId,
@@ -126,11 +130,12 @@ pub(super) struct State {
     counts: BTreeMap<NodeId, Words>,
     arrived: NodeSet,
     waits_at_barrier: Option<usize>,
-    /// What a node brought to the barrier.
+    /// The bitwise or of the words that nodes brought to the barrier.
     carried: u64,
-    /// Loops of the region whose iterations were asked for: how many of each are gone.
+    /// For each loop of the region that was asked for: its iterations that are gone.
     loops: BTreeMap<u64, u64>,
-    /// Locks that are taken, with who waits for each, in the order of asking: node and slot there.
+    /// Locks that are taken. For each, who waits for it, in the order of asking: the node, and its slot
+    /// there.
     locks: BTreeMap<u64, VecDeque<(NodeId, u64)>>,
 }
 
@@ -286,8 +291,8 @@ impl State {
         Ok(())
     }
 
-    /// Iterations of a loop for a node: half of what would be its part of the rest, so that nodes which are slower
-    /// than they looked leave the end to others; whole grains.
+    /// Takes iterations of a loop for a node: half of an even part of the rest, rounded down to whole grains,
+    /// at least one grain. Nodes that are slower than expected then leave the end to others.
     fn take(&mut self, words: Words) -> (u64, u64) {
         let [number, iterations, grain] = words;
         let gone = self.loops.entry(number & u64::from(u32::MAX)).or_insert(0);

@@ -10,15 +10,15 @@ use std::sync::Arc;
 /// One reduction variable, as the program describes it.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
-    /// Where the result goes; also what tasks name the variable by.
+    /// Address of the result. Tasks also name the variable by it.
     pub shared: *mut c_void,
-    /// What `init` may look at.
+    /// The object that `init` may read.
     pub original: *mut c_void,
-    /// Bytes.
+    /// Size in bytes.
     pub size: usize,
-    /// Initialises a copy (first argument); `None`: zeros.
+    /// Initialises a copy (first argument) from `original` (second); `None`: fill with zeros.
     pub init: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
-    /// Ends a copy.
+    /// Destroys a copy.
     pub fini: Option<unsafe extern "C" fn(*mut c_void)>,
     /// Combines the second argument into the first.
     pub combine: unsafe extern "C" fn(*mut c_void, *mut c_void),
@@ -27,8 +27,8 @@ pub struct Variable {
 /// The private copies of the variables, by variable and thread.
 ///
 /// # Memory ordering
-/// A slot is written by its own thread, with release, and read by others that look whether an
-/// address lies in a copy. Whoever combines has seen all tasks of the taskgroups end.
+/// A slot is written by its own thread with release, and read with acquire by threads that look whether an
+/// address lies in a copy. The thread that combines the copies has seen all tasks of the taskgroups end.
 #[derive(Debug)]
 pub(super) struct Copies {
     /// `slots[v * threads + t]`.
@@ -54,7 +54,7 @@ impl Copies {
     }
 }
 
-/// A cache line for each copy: threads write to their own all the time.
+/// The allocation of a copy: cache lines of its own, since threads write to their copies all the time.
 fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes.max(1), 64).unwrap_or_else(|_| {
         report::fatal(format_args!(
@@ -71,7 +71,7 @@ pub(crate) struct Reductions {
 }
 
 impl Reductions {
-    /// The number of the variable that `item` is, or is a copy of.
+    /// The index of the variable whose address or copy `item` is.
     pub(super) fn find(&self, item: *mut c_void) -> Option<usize> {
         let named = self.variables.iter().position(|v| v.shared == item);
         named.or_else(|| {
@@ -84,7 +84,7 @@ impl Reductions {
         })
     }
 
-    /// Thread `t`'s copy of variable `i`.
+    /// The copy of variable `i` that belongs to thread `t`.
     pub(super) fn copy(&self, i: usize, t: usize) -> *mut c_void {
         let Some(slot) = self.copies.of(i).get(t) else {
             report::fatal(format_args!(
@@ -113,7 +113,7 @@ impl Reductions {
         copy.cast()
     }
 
-    /// One taskgroup has ended; the last one combines and frees the copies.
+    /// Ends one taskgroup. The last one to end combines the copies into the variables and frees them.
     pub(super) fn end(self) {
         if self.copies.groups.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;

@@ -1,33 +1,34 @@
-//! What a task's record knows of the task's children, and when the record may be freed.
+//! How many children of a task are complete and released, and when the task's record may be freed.
 //!
-//! A child holds a pointer to its parent, so a record stays until its task is complete *and* the
-//! records of all its children are released. One word counts both, so that a child without children
-//! of its own, which completes and is released at once, costs one atomic operation.
+//! A child holds a pointer to its parent. So a record stays until its task is complete *and* the records of
+//! all its children are released. One word counts both. A child without children of its own, which is
+//! complete and released at once, then costs one atomic operation.
 //!
 //! # Memory ordering
-//! All counting acquires and releases: whoever counts last, and frees the record, comes after
-//! everything that others did with it; whoever sees all children complete sees what they wrote.
-//! A waiter's mark and a child's completion meet in the same word: one of them sees the other.
+//! All counting acquires and releases. The thread that counts last, and frees the record, comes after
+//! everything that others did with it. A thread that sees all children complete sees what they wrote. A
+//! waiter's mark and a child's completion meet in the same word, so that one of them sees the other.
 
 use hetmp_core::sync::{AtomicU64, Ordering};
 
 /// One completed child, in the high half.
 const JOINED: u64 = 1 << 32;
-/// Somebody waits for children: the top bit.
+/// A thread waits for the children: the top bit.
 const WAITING: u64 = 1 << 63;
 /// Low half of a complete task whose children are all released.
 const DEAD: u32 = 1 << 31;
 
-/// Completed children (bits 32 to 62), released children (bits 0 to 30), whether somebody waits.
+/// Completed children (bits 32 to 62), released children (bits 0 to 30), and whether a thread waits (bit 63).
 ///
-/// How many children there are is known to the thread that runs the task (`spawned`), below 2^31.
+/// The number of children made is kept by the thread that runs the task (`Task::spawned`), and stays below
+/// 2^31.
 #[derive(Debug)]
 pub(crate) struct Counts(AtomicU64);
 
-/// What a parent's record said when a child was counted.
+/// What counting a child found in the parent's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
-    /// Somebody waits for the children: nudge.
+    /// A thread waits for the children: nudge it.
     pub(crate) waiting: bool,
     /// The record is complete and has no children left: free it.
     pub(crate) dead: bool,
@@ -38,7 +39,7 @@ impl Counts {
         Counts(AtomicU64::new(0))
     }
 
-    /// Begins anew. Only while the task has no children.
+    /// Starts again from zero. Only while the task has no children.
     #[inline]
     pub(crate) fn reset(&self) {
         self.0.store(0, Ordering::Relaxed);
@@ -56,7 +57,7 @@ impl Counts {
         self.0.load(Ordering::Acquire) as u32
     }
 
-    /// Marks that the task's thread waits for children, or that it does no longer.
+    /// Marks that the task's thread waits for children, or no longer waits.
     pub(crate) fn set_waiting(&self, yes: bool) {
         if yes {
             self.0.fetch_or(WAITING, Ordering::SeqCst);
@@ -65,13 +66,13 @@ impl Counts {
         }
     }
 
-    /// A child is complete but its record stays. True when somebody waits.
+    /// Counts a child that is complete but whose record stays. True when a thread waits.
     #[inline]
     pub(crate) fn child_complete(&self) -> bool {
         self.0.fetch_add(JOINED, Ordering::AcqRel) & WAITING != 0
     }
 
-    /// A child's record is released; `complete`: the child is complete only now. Unless the answer
+    /// Counts a child whose record is released; `complete`: the child is complete only now. Unless the answer
     /// is `dead`, the record may be gone.
     #[inline]
     pub(crate) fn child_released(&self, complete: bool) -> Told {
@@ -83,8 +84,8 @@ impl Counts {
         }
     }
 
-    /// The task is complete and made `spawned` children since the last reset. True when all of
-    /// them are released; otherwise the record belongs to the last of them and may be gone.
+    /// Counts the task itself as complete, after it made `spawned` children since the last reset. True when
+    /// all of them are released. Otherwise the record belongs to the last child, and may be gone.
     #[inline]
     pub(crate) fn complete(&self, spawned: u32) -> bool {
         let before = self
@@ -94,7 +95,7 @@ impl Counts {
     }
 }
 
-/// Tasks of a taskgroup that are not complete, and whether its owner waits (the top bit).
+/// The number of tasks of a taskgroup that are not complete, and whether its owner waits (the top bit).
 #[derive(Debug)]
 pub(crate) struct Live(AtomicU64);
 
@@ -103,14 +104,14 @@ impl Live {
         Live(AtomicU64::new(0))
     }
 
-    /// One task more. Relaxed: whoever makes the task is in the group, so it is not empty, or is
-    /// its owner.
+    /// Counts one more task. Relaxed: its maker is the group's owner, or itself a task of the group, which
+    /// therefore is not empty.
     #[inline]
     pub(crate) fn enter(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// One task complete. True when it was the last and the owner waits: nudge. The group may be
+    /// One task is complete. True when it was the last and the owner waits: nudge the owner. The group may be
     /// gone.
     #[inline]
     pub(crate) fn leave(&self) -> bool {
@@ -123,7 +124,7 @@ impl Live {
         self.0.load(Ordering::Acquire) & !WAITING == 0
     }
 
-    /// Marks that the owner waits, or that it does no longer.
+    /// Marks that the owner waits, or no longer waits.
     pub(crate) fn set_waiting(&self, yes: bool) {
         if yes {
             self.0.fetch_or(WAITING, Ordering::SeqCst);

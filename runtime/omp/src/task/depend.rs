@@ -7,8 +7,8 @@ use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use hetmp_core::sync::Ordering;
 
-/// Gives the new task `t` its dependences. True when it is ready to run now; false when its last
-/// predecessor will queue it.
+/// Gives the new task `t` its dependences. True when `t` is ready to run now; false when its last predecessor
+/// will queue it.
 pub(crate) fn attach(parent: &Task, t: &Task, list: &[Dependence]) -> bool {
     if list.is_empty() {
         return true;
@@ -21,7 +21,7 @@ pub(crate) fn attach(parent: &Task, t: &Task, list: &[Dependence]) -> bool {
     node.one_less()
 }
 
-/// `t` is complete: releases its successors, and queues those that are ready at `m`.
+/// `t` is complete: releases its successors, and queues the ready ones in the deque of `m`.
 #[inline]
 pub(crate) fn release(team: &Team, m: &Member, t: &Task) {
     let p = t.node.get();
@@ -29,13 +29,13 @@ pub(crate) fn release(team: &Team, m: &Member, t: &Task) {
         return;
     }
     t.node.set(core::ptr::null());
-    // SAFETY: made by `into_raw` in `attach`, and taken back once.
+    // SAFETY: `attach` made the pointer by `into_raw`, and this is the only place that takes it back.
     let node = unsafe { NodeRef::from_raw(p) };
     node.close(|to| {
         if to.one_less() {
             let task = to.task.get();
             if task.is_null() {
-                // SAFETY: the waiting member's team is the tasks' team, which is in use.
+                // SAFETY: the waiting member belongs to the team of these tasks, which is in use.
                 team.nudge_sleeper(unsafe { &*to.waiter.get() });
             } else {
                 // SAFETY: a task that waits for its predecessors is live.
@@ -45,7 +45,7 @@ pub(crate) fn release(team: &Team, m: &Member, t: &Task) {
     });
 }
 
-/// Waits until a task with these dependences could run (`taskwait depend`, undeferred tasks).
+/// Waits until a task with these dependences could run (for `taskwait depend` and undeferred tasks).
 pub fn wait_for(th: &Thread, list: &[Dependence]) {
     // SAFETY: only the thread that runs a task touches `children`; no reference survives the block.
     let node = unsafe {

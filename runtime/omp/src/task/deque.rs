@@ -1,18 +1,18 @@
-//! Where tasks wait to be run: a deque for each member of a team, and what the team has once.
+//! Where tasks wait to be run: a deque for each member of a team, and state that the team has once.
 //!
-//! What a task is does not matter here, so `T` stands for it.
+//! The code here does not depend on what a task is: `T` stands for it.
 
 use core::cell::UnsafeCell;
 use hetmp_core::lock::Brief;
 use hetmp_core::sync::{AtomicBool, AtomicU32, AtomicU64, CacheLine, Ordering};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Tasks that one member made (or stole, or released): its owner takes the newest, thieves the
+/// Tasks that one member made (or stole, or released). The owner takes the newest task, thieves take the
 /// oldest.
 ///
-/// A lock rather than a lock-free deque, because the scheduling constraint may take tasks from the
-/// middle, and because with the lock taken by its owner nearly always the cost is the same: one
-/// atomic exchange. Deques that look empty are not locked at all.
+/// This is a lock around a deque rather than a lock-free deque, for two reasons. The scheduling constraint
+/// may take tasks from the middle. And nearly always the owner takes the lock, so that the cost is the same:
+/// one atomic exchange. A deque that looks empty is not locked at all.
 ///
 /// # Invariant
 /// `tasks` is only touched with `lock` held. `len` is its length, written under the lock.
@@ -32,7 +32,7 @@ impl<T> Deque<T> {
         }
     }
 
-    /// Length, possibly outdated.
+    /// The length, possibly outdated.
     #[inline(always)]
     pub(crate) fn len(&self) -> u32 {
         self.len.load(Ordering::Relaxed)
@@ -53,7 +53,7 @@ impl<T> Deque<T> {
         self.with(|q| q.push_back(task));
     }
 
-    /// The newest task that `allowed` accepts.
+    /// Takes the newest task that `allowed` accepts.
     #[inline]
     pub(super) fn pop(&self, allowed: &dyn Fn(&T) -> bool) -> Option<*const T> {
         if self.len() == 0 {
@@ -70,7 +70,8 @@ impl<T> Deque<T> {
         })
     }
 
-    /// The oldest task that `allowed` accepts; up to `more` further old ones go to `spoils`.
+    /// Takes the oldest task that `allowed` accepts. Without `allowed`, up to half of the others, oldest
+    /// first, go to `spoils`.
     pub(super) fn steal(
         &self,
         allowed: Option<&dyn Fn(&T) -> bool>,
@@ -82,7 +83,7 @@ impl<T> Deque<T> {
         self.with(|q| match allowed {
             None => {
                 let first = q.pop_front()?;
-                // Half of what is left, so that two threads meet at a deque O(log n) times.
+                // Half of the rest, so that two threads meet at a deque O(log n) times.
                 let more = (q.len() / 2).min(MOST_SPOILS);
                 spoils.extend(q.drain(..more));
                 Some(first)
@@ -96,13 +97,13 @@ impl<T> Deque<T> {
     }
 }
 
-/// Most tasks a thief takes along.
+/// Most tasks that a thief takes in addition to the one it runs.
 const MOST_SPOILS: usize = 16;
 
 /// The team-wide part of tasking.
 #[derive(Debug)]
 pub(crate) struct Tasks<T> {
-    /// A task was deferred in this region: until then nobody need look at deques.
+    /// A task was deferred in this region. Until then nobody need look at deques.
     active: CacheLine<AtomicBool>,
     /// Members that sleep and want to be nudged.
     pub(crate) sleepers: CacheLine<AtomicU32>,
@@ -132,7 +133,7 @@ impl<T> Tasks<T> {
         }
     }
 
-    /// True when a task was deferred in this region.
+    /// Was a task deferred in this region?
     #[inline(always)]
     pub(crate) fn active(&self) -> bool {
         self.active.load(Ordering::Relaxed)
@@ -145,14 +146,14 @@ impl<T> Tasks<T> {
         }
     }
 
-    /// Number of the current region, as wide as a flag's epoch. Joins are counted by it, because
-    /// the members of a cancelled region pass different numbers of barriers.
+    /// The number of the current region, as wide as a flag's epoch. Joins are counted by it and not by
+    /// barriers, because the members of a cancelled region pass different numbers of barriers.
     #[inline]
     pub(crate) fn region_number(&self) -> u32 {
         self.region.load(Ordering::Relaxed)
     }
 
-    /// Before the region's workers start.
+    /// Numbers the next region. Before its workers start.
     #[inline]
     pub(crate) fn begin_region(&self) {
         let r = self.region.load(Ordering::Relaxed);
@@ -160,7 +161,8 @@ impl<T> Tasks<T> {
             .store(r.wrapping_add(1) & crate::EPOCH_MASK, Ordering::Relaxed);
     }
 
-    /// Sends away dock helpers of the last region for good. Before the team's shape changes.
+    /// Sends away dock helpers of the last region, and lets none of them come back. Before the team's shape
+    /// changes.
     pub(crate) fn quiesce(&self) {
         let r = self.region_number();
         self.region
@@ -169,7 +171,7 @@ impl<T> Tasks<T> {
         self.sleepers.store(0, Ordering::Relaxed);
     }
 
-    /// After the last task: sends dock helpers away, so that the team may change.
+    /// Sends dock helpers away after the last task, so that the team may change.
     pub(crate) fn end_region(&self) {
         self.active.store(false, Ordering::SeqCst);
         self.await_helpers();
@@ -177,7 +179,7 @@ impl<T> Tasks<T> {
 
     fn await_helpers(&self) {
         let mut spinner = hetmp_core::park::Spinner::new();
-        // Helpers find nothing to run any more; this is bounded by a look at every deque.
+        // Helpers find no task to run any more: the wait is bounded by their look at every deque.
         while self.helpers.load(Ordering::SeqCst) != 0 {
             if !spinner.turn() {
                 hetmp_core::sys::yield_now();

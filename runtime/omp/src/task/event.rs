@@ -1,28 +1,28 @@
 //! The events of detachable tasks (OpenMP 5.1, section 2.12.1 and 3.11.1).
 //!
-//! The program holds an event's handle for as long as it likes, the runtime a task's record only
-//! until the task is complete. A task that cancellation discards is complete at once, and the
-//! program, which cannot know, may fulfill its event later. So a handle is no address: it is the
-//! number of a *slot*, whose memory is never given back, and the slot's *generation*, one more for
-//! every event that used it. A handle of an earlier generation is of an event that is over.
+//! The program may keep an event's handle as long as it likes; the runtime keeps a task's record only until
+//! the task is complete. A task that cancellation discards is complete at once, and the program, which cannot
+//! know this, may fulfill its event later. So a handle is not an address. It is the number of a *slot*, whose
+//! memory is never given back, and the slot's *generation*, which grows by one for every event that used the
+//! slot. A handle of an earlier generation belongs to an event that is over.
 //!
 //! # Life of an event
-//! open → the body ends, and the event is *claimed* and then *fulfilled*, in either order → the task
-//! completes, by whichever of body and fulfillment came second → closed. Or: open → discarded with
-//! its task, unless it was claimed before.
+//! open → the body ends, and the event is *claimed* and then *fulfilled*, in either order → whichever of body
+//! and fulfillment came second completes the task → closed. Or: open → discarded with its task, unless the
+//! event was claimed before.
 //!
 //! # Memory ordering
-//! Everything is one word of the slot, changed by atomic read-modify-write operations that acquire and
-//! release. A claim that finds the handle's generation holds off the discarding, so that the task's
-//! record, and through it the team, are live until the claimer says that the event is fulfilled. Of
-//! body's end and fulfillment the second sees the first, and what its thread wrote before.
+//! All state is one word of the slot, changed by atomic read-modify-write operations that acquire and
+//! release. A claim that finds the handle's generation holds off the discarding: the task's record, and
+//! through it the team, live until the claimer has marked the event fulfilled. The second of body's end and
+//! fulfillment sees the first, and what the first one's thread wrote before.
 
 use core::cell::UnsafeCell;
 use hetmp_core::lock::Brief;
 use hetmp_core::sync::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-/// Somebody has begun to fulfill the event.
+/// A thread has begun to fulfill the event.
 const CLAIMED: u64 = 1;
 /// The event is fulfilled.
 const FULFILLED: u64 = 2;
@@ -31,36 +31,36 @@ const BODY_ENDED: u64 = 4;
 /// One generation: the upper half of the word, as it is the upper half of the handle.
 const GENERATION: u64 = 1 << 32;
 
-/// An event, as the program holds it: 0 for that of a task which was discarded when it was made.
+/// An event as the program holds it; 0 for the event of a task that was discarded when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Handle(u64);
 
-/// What became of a try to fulfill an event.
+/// The result of a try to fulfill an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Claim {
-    /// The event's task, which stays until [`fulfill`].
+    /// The event's task, whose record stays until [`fulfill`].
     Task(*const ()),
     /// The event is over: its task was discarded, or completed long ago.
     Over,
-    /// Somebody else has fulfilled the event, or is about to.
+    /// Another thread has fulfilled the event, or is about to.
     Twice,
     /// No event ever had this handle.
     Never,
 }
 
-/// Where one event at a time is kept.
+/// The place of one event at a time.
 #[derive(Debug)]
 struct Slot {
     word: AtomicU64,
     task: AtomicPtr<()>,
 }
 
-/// All slots: block `k` has `FIRST << k` of them, made when the ones before are in use.
+/// All slots. Block `k` has `FIRST << k` of them, and is made when all earlier slots are in use.
 #[derive(Debug)]
 struct Slots {
     blocks: [OnceLock<Box<[Slot]>>; BLOCKS],
     lock: Brief,
-    /// Numbers that are free, and how many were ever in use. With `lock` held.
+    /// Numbers of free slots, and how many slots were ever in use. Only touched with `lock` held.
     free: UnsafeCell<(Vec<u32>, u32)>,
 }
 
@@ -81,13 +81,13 @@ impl Slots {
         }
     }
 
-    /// The slot of this number, unless none was ever in use.
+    /// The slot with this number; `None` if no event ever used it.
     fn at(&self, number: u32) -> Option<&Slot> {
         let (block, place) = place(number);
         self.blocks.get(block)?.get()?.get(place)
     }
 
-    /// A free slot and its number.
+    /// Takes a free slot; returns its number and the slot.
     fn take(&self) -> (u32, &Slot) {
         self.lock.lock();
         // SAFETY: the lock is held.
@@ -123,28 +123,28 @@ impl Slots {
     }
 }
 
-/// Block of slot `number`, and place there.
+/// The block of slot `number`, and the slot's place in the block.
 fn place(number: u32) -> (usize, usize) {
     let block = (number / FIRST + 1).ilog2();
     let before = FIRST * ((1 << block) - 1);
     (block as usize, (number - before) as usize)
 }
 
-/// Slots in the block of slot `number`.
+/// The number of slots in the block of slot `number`.
 fn place_count(number: u32) -> usize {
     (FIRST as usize) << place(number).0
 }
 
 impl Handle {
-    /// The event of a task that is discarded when it is made.
+    /// The event of a task that was discarded when it was made.
     pub(crate) const DISCARDED: Handle = Handle(0);
 
-    /// What the program passes to `omp_fulfill_event`.
+    /// The event that the program passes to `omp_fulfill_event`.
     pub(crate) fn from_program(raw: *mut libc::c_void) -> Handle {
         Handle(raw as u64)
     }
 
-    /// What the program gets.
+    /// The handle that the program gets.
     pub(crate) fn to_program(self) -> *mut libc::c_void {
         core::ptr::without_provenance_mut(self.0 as usize)
     }
@@ -157,7 +157,7 @@ impl Handle {
         SLOTS.at(self.number())
     }
 
-    /// The slot of an event that is open, for those who keep it open.
+    /// The slot of an event that is open. Callers are those whose part in the event keeps it open.
     fn open_slot(self) -> &'static Slot {
         self.slot()
             .unwrap_or_else(|| unreachable!("an open event has a slot"))
@@ -168,12 +168,12 @@ impl Handle {
 pub(crate) fn open<T>(task: *const T) -> Handle {
     let (number, slot) = SLOTS.take();
     slot.task.store(task.cast_mut().cast(), Ordering::Relaxed);
-    // Never 0: generations begin with 1. The bits below were cleared when the last event closed.
+    // Never 0, since generations begin with 1. The bits below were cleared when the slot's last event closed.
     let generation = slot.word.load(Ordering::Relaxed) & !(GENERATION - 1);
     Handle(generation | u64::from(number))
 }
 
-/// Claims an event for fulfillment. A task that is returned stays until [`fulfill`].
+/// Claims an event for fulfillment. A task in the answer stays until [`fulfill`].
 pub(crate) fn claim(event: Handle) -> Claim {
     if event == Handle::DISCARDED {
         return Claim::Over;
@@ -201,8 +201,8 @@ pub(crate) fn claim(event: Handle) -> Claim {
     }
 }
 
-/// Fulfills an event that was claimed. True if the body has ended: the task is then the caller's to
-/// complete, after [`close`].
+/// Fulfills an event that this thread has claimed. True if the body has ended: the caller then completes the
+/// task, after [`close`].
 pub(crate) fn fulfill(event: Handle) -> bool {
     let before = event.open_slot().word.fetch_or(FULFILLED, Ordering::AcqRel);
     before & BODY_ENDED != 0
@@ -213,8 +213,8 @@ pub(crate) fn is_fulfilled(event: Handle) -> bool {
     event.open_slot().word.load(Ordering::Acquire) & FULFILLED != 0
 }
 
-/// The body of the event's task has ended. True if the event is fulfilled: the task is then the
-/// caller's to complete, after [`close`].
+/// The body of the event's task has ended. True if the event is fulfilled: the caller then completes the
+/// task, after [`close`].
 pub(crate) fn body_ended(event: Handle) -> bool {
     let before = event
         .open_slot()
@@ -223,8 +223,8 @@ pub(crate) fn body_ended(event: Handle) -> bool {
     before & FULFILLED != 0
 }
 
-/// The event's task is discarded: whoever fulfills the event from now on does nothing. True if the task
-/// is the caller's to complete; false if somebody is just fulfilling the event and will do that.
+/// The event's task is discarded: fulfilling the event does nothing from now on. True if the caller completes
+/// the task. False if another thread is just fulfilling the event: that thread then completes the task.
 pub(crate) fn discard(event: Handle) -> bool {
     let slot = event.open_slot();
     let open = event.0 & !(GENERATION - 1);
@@ -248,10 +248,10 @@ pub(crate) fn discard(event: Handle) -> bool {
     fulfilled
 }
 
-/// Ends an event that is fulfilled and whose body has ended.
+/// Ends an event that is fulfilled and whose task's body has ended.
 pub(crate) fn close(event: Handle) {
     let open = event.0 & !(GENERATION - 1);
-    // Release: the next event of this slot comes after all that was done with this one.
+    // Release: the next event of this slot comes after everything that was done with this event.
     event
         .open_slot()
         .word
@@ -304,13 +304,13 @@ mod tests {
         assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
         assert!(fulfill(e));
         close(e);
-        // Claimed when it is discarded: the claimer completes.
+        // Claimed when the task is discarded: the claimer completes the task.
         let e = open(&task);
         assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
         assert!(!discard(e));
         assert!(fulfill(e));
         close(e);
-        // Fulfilled before.
+        // Fulfilled before the task is discarded.
         let e = open(&task);
         assert_eq!(claim(e), Claim::Task((&raw const task).cast()));
         assert!(!fulfill(e));
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(claim(Handle(GENERATION | 0xffff_fff0)), Claim::Never);
     }
 
-    /// Discarding and fulfilling meet: the task is completed once, by one of them.
+    /// Discarding and fulfilling meet: one of them, and only one, completes the task.
     #[test]
     fn discarding_races_with_fulfilling() {
         for _ in 0..2000 {

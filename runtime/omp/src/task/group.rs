@@ -11,7 +11,8 @@ pub fn start(th: &Thread) {
     task.group.set(Box::into_raw(group));
 }
 
-/// Begins the taskgroup of a worksharing construct with task reductions: cancelling it cancels the one around.
+/// Begins the taskgroup of a worksharing construct with task reductions. Cancelling it cancels the taskgroup
+/// around it.
 pub(crate) fn start_workshare(th: &Thread) {
     start(th);
     if let Some(group) = innermost(th) {
@@ -24,7 +25,7 @@ pub fn innermost(th: &Thread) -> Option<&Group> {
     Group::of(th.task().group.get())
 }
 
-/// A taskgroup that all implicit tasks of a region are to belong to ([`crate::team::Region::group`]).
+/// Makes a taskgroup for all implicit tasks of a region ([`crate::team::Region::group`]).
 pub fn of_region() -> Box<Group> {
     Box::new(Group::new(core::ptr::null(), core::ptr::null()))
 }
@@ -40,7 +41,7 @@ pub fn end(th: &Thread) {
         wait::for_group(th, group);
     }
     task.group.set(group.outer.get());
-    // SAFETY: made by `start`; empty, and no new task can enter it.
+    // SAFETY: `start` made the group. It is empty, and no new task can enter it.
     let group = unsafe { Box::from_raw(p.cast_mut()) };
     if let Some(reductions) = group.into_privates() {
         reductions.end();

@@ -1,14 +1,14 @@
-//! Task reductions whose private copies the runtime makes and combines (OpenMP 5.1, sections 2.21.5.5
-//! and 2.21.5.6), for compilers that leave that to the runtime (clang; gcc's compiled code does it
-//! itself, see [`super::reduction`]).
+//! Task reductions whose private copies the runtime makes and combines (OpenMP 5.1, sections 2.21.5.5 and
+//! 2.21.5.6), for compilers that leave this to the runtime, as clang does. Code compiled by gcc makes its
+//! copies itself (`runtime/abi/src/gomp/reduction.rs`).
 //!
-//! The reductions belong to a taskgroup. A thread gets its copy of a variable when one of its tasks
-//! asks for it the first time; when the taskgroup ends, the copies are combined into the variable.
+//! The reductions belong to a taskgroup. A thread gets its copy of a variable when one of its tasks asks for
+//! the copy the first time. When the taskgroup ends, the copies are combined into the variable.
 //!
-//! With the `task` reduction modifier on a region or a worksharing construct, every thread of the team
-//! has a taskgroup of its own, and a variable of its own, but the copies are the same for all: the
-//! last thread to end its taskgroup combines them into its own variable, and the construct's ordinary
-//! reduction goes on from there.
+//! With the `task` reduction modifier on a region or a worksharing construct, every thread of the team has
+//! its own taskgroup and its own variable, but all threads share one set of copies. The last thread to end
+//! its taskgroup combines the copies into its own variable, and the construct's ordinary reduction goes on
+//! from there.
 
 pub use super::copies::Variable;
 use super::copies::{Copies, Reductions};
@@ -21,7 +21,7 @@ use hetmp_core::report;
 use libc::c_void;
 use std::sync::Arc;
 
-/// Gives reductions to the innermost taskgroup; its address names the group to [`private`].
+/// Gives reductions to the innermost taskgroup. The returned address names the group to [`private`].
 ///
 /// # Safety
 /// The addresses and functions of `variables` are valid until the taskgroup ends.
@@ -41,11 +41,12 @@ fn attach_with(th: &Thread, variables: Box<[Variable]>, copies: Arc<Copies>) -> 
     p
 }
 
-/// Begins the taskgroup of the `task` reduction modifier in the calling thread. All threads of the team
-/// call this.
+/// Begins the taskgroup of the `task` reduction modifier in the calling thread. All threads of the team call
+/// this.
 ///
 /// # Safety
-/// As for [`attach`]; the variables of all threads are the same but for their addresses.
+/// The addresses and functions of `variables` are valid until the taskgroup ends. The variables of all
+/// threads differ only in their addresses.
 pub unsafe fn begin_modifier(th: &Thread, variables: Box<[Variable]>) -> *const Group {
     let threads = th.nthreads();
     let make = || Arc::new(Copies::new(variables.len(), threads as usize, threads));
@@ -63,16 +64,18 @@ pub unsafe fn begin_modifier(th: &Thread, variables: Box<[Variable]>) -> *const 
     attach_with(th, variables, copies)
 }
 
-/// Ends that taskgroup.
+/// Ends the taskgroup that [`begin_modifier`] began.
 pub fn end_modifier(th: &Thread) {
     group::end(th);
 }
 
-/// The calling thread's copy of the variable that `item` is the address of, or a copy's; of the taskgroup
-/// `group` (null: the innermost) or one around it.
+/// The calling thread's copy of the variable that `item` names, by the variable's own address or an address
+/// in one of its copies. The variable is looked up in the taskgroup `group` (null: the innermost) and then in
+/// those around it.
 ///
 /// # Safety
-/// `group` is null or what [`attach`] or [`begin_modifier`] gave, of a taskgroup that has not ended.
+/// `group` is null or an address that [`attach`] or [`begin_modifier`] returned, of a taskgroup that has not
+/// ended.
 pub unsafe fn private(th: &Thread, group: *const Group, item: *mut c_void) -> *mut c_void {
     let mut p = if group.is_null() {
         th.task().group.get()

@@ -9,14 +9,15 @@ use hetmp_core::sync::{fence, Ordering};
 /// Which tasks a thread may begin.
 #[derive(Clone, Copy)]
 pub(crate) enum Scope<'a> {
-    /// Any: the thread is at a barrier.
+    /// Any task: the thread is at a barrier.
     Any,
-    /// Descendants of the task that waits.
+    /// Descendants of this task, which waits.
     DescendantsOf(&'a Task),
 }
 
 impl Team {
-    /// Queues a task that is ready to run, at member `m`, and wakes somebody to run it.
+    /// Queues a ready task in the deque of member `m` (or among the prioritised tasks), and wakes a member to
+    /// run it.
     #[inline]
     pub(crate) fn enqueue(&self, m: &Member, task: &Task) {
         let priority = task.priority.get();
@@ -33,18 +34,18 @@ impl Team {
         self.tell_sleepers(m);
     }
 
-    /// Wakes somebody, if anybody sleeps, for tasks that were just queued at `m`.
+    /// Wakes a member, if any sleeps, for tasks that were just queued at `m`.
     #[inline]
     fn tell_sleepers(&self, m: &Member) {
-        // The task must be visible before sleepers are counted; a sleeper counts itself before it
-        // looks for tasks a last time.
+        // The task must be visible before sleepers are counted. A sleeper counts itself before its last look
+        // for tasks.
         fence(Ordering::SeqCst);
         if self.tasks.sleepers.load(Ordering::Relaxed) != 0 {
             self.nudge_one(m);
         }
     }
 
-    /// Wakes one member that sleeps, beginning after `from`.
+    /// Wakes one sleeping member other than `from`.
     #[cold]
     fn nudge_one(&self, from: &Member) {
         for m in &self.members {
@@ -67,13 +68,13 @@ impl Team {
         self.nudge_sleeper(&m.sleep)
     }
 
-    /// The same for the member whose `sleep` this is.
+    /// [`nudge`](Self::nudge) for the member whose `sleep` this is.
     pub(crate) fn nudge_sleeper(&self, sleep: &Sleep) -> bool {
         // Members sleep on flags of the team or of their slot; both live as long as the member.
         sleep.nudge(&self.tasks.sleepers)
     }
 
-    /// A task the thread may begin, or nothing.
+    /// A task that the thread may begin; `None` if there is none.
     pub(crate) fn take_task(&self, th: &Thread, scope: Scope<'_>) -> Option<*const Task> {
         let m = th.member();
         match scope {
@@ -112,7 +113,8 @@ impl Team {
                     for s in spoils {
                         th.member().deque.push(s);
                     }
-                    // On their way nobody saw them, and somebody may have gone to sleep.
+                    // While these tasks were between the two deques nobody saw them, and a member may have
+                    // gone to sleep.
                     self.tell_sleepers(th.member());
                 }
                 return Some(t);

@@ -13,19 +13,19 @@ use hetmp_core::sync::{AtomicBool, Ordering};
 
 /// The task is an implicit one.
 pub(crate) const IMPLICIT: u32 = 1;
-/// The task is final: its children are run at once.
+/// The task is final: its children run at once.
 pub(crate) const FINAL: u32 = 2;
 /// The task was deferred: it is counted, and is a member of its taskgroup.
 pub(crate) const DEFERRED: u32 = 4;
 /// The task completes only when its event is fulfilled.
 pub(crate) const DETACHED: u32 = 8;
-/// The task's data was made by a copy constructor, so the body must run to destroy it.
+/// A copy constructor made the task's data, so the body must run to destroy it.
 pub(crate) const COPIED: u32 = 16;
 
-/// More children than this at a time are not counted: the maker waits for them.
+/// Most children that are counted at a time; with more, the maker waits for them.
 pub(super) const MOST_CHILDREN: u32 = 1 << 30;
 
-/// One task, implicit or explicit. Explicit ones are followed in memory by their data.
+/// One task, implicit or explicit. An explicit task's data lies behind its record.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Task {
@@ -39,25 +39,25 @@ pub struct Task {
     pub(crate) parent: Cell<*const Task>,
     /// Explicit ancestors, 0 for implicit tasks.
     pub(crate) depth: Cell<u32>,
-    /// Parity of the barrier that the task was made before.
+    /// Parity of the number of the barrier that the task was made before.
     pub(crate) phase: Cell<u32>,
-    /// Innermost taskgroup the task is in now, or null.
+    /// The innermost taskgroup of the task's code at this moment, or null.
     pub(crate) group: Cell<*const Group>,
-    /// The taskgroup the task was made in.
+    /// The taskgroup in which the task was made.
     pub(crate) home: Cell<*const Group>,
     pub(crate) team: Cell<*const Team>,
     /// The sleep of the member that runs the task. Set before the task can have children.
     pub(crate) runner: Cell<*const Sleep>,
     icv: Cell<*const Icv>,
     own_icv: UnsafeCell<Icv>,
-    /// What the children of this task depend on.
+    /// The sites at which the task's children name dependences.
     pub(crate) children: UnsafeCell<Option<Box<siblings::Sites>>>,
-    /// This task as a child with dependences, or null.
+    /// The task's node among its siblings' dependences; null without dependences.
     pub(crate) node: Cell<*const siblings::Node>,
     pub(crate) priority: Cell<i32>,
     /// The event of a detachable task.
     pub(crate) event: Cell<event::Handle>,
-    /// Bytes of the allocation; 0 for records that are part of something else.
+    /// Bytes of the allocation; 0 for a record that is part of another object.
     size: Cell<u32>,
     /// Links free records.
     next_free: Cell<*mut Task>,
@@ -90,7 +90,7 @@ impl Task {
         }
     }
 
-    /// Starts an implicit task of `team`, run by the member with the sleep `runner`.
+    /// Begins an implicit task of `team`, run by the member whose sleep is `runner`.
     #[inline]
     pub(crate) fn begin_implicit(&self, icv: *const Icv, team: *const Team, runner: *const Sleep) {
         self.counts.reset();
@@ -101,7 +101,7 @@ impl Task {
         self.icv.set(icv);
     }
 
-    /// Ends an implicit task. Its children may still run; they do not need what is freed here.
+    /// Ends an implicit task. Its children may still run; they do not need anything that is freed here.
     #[inline]
     pub(crate) fn end_implicit(&self) {
         // SAFETY: only the thread that runs a task touches `children`.
@@ -112,7 +112,7 @@ impl Task {
         }
     }
 
-    /// Puts the task into a taskgroup that its region made for all implicit tasks.
+    /// Puts the task into the taskgroup that its region made for all implicit tasks.
     #[inline]
     pub(crate) fn set_group(&self, group: *const Group) {
         self.group.set(group);
@@ -121,8 +121,8 @@ impl Task {
     /// The internal control variables of this data environment.
     #[inline]
     pub(crate) fn icv(&self) -> &Icv {
-        // SAFETY: points to `own_icv`, or to variables of the team, which are not written while
-        // the task exists. `own_icv` is written only by `change_icv`, between uses.
+        // SAFETY: the pointer leads to `own_icv`, or to variables of the team, which are not written while
+        // the task exists. `own_icv` is written only by `change_icv` and `inherit_icv`, between uses.
         unsafe { &*self.icv.get() }
     }
 
@@ -130,8 +130,8 @@ impl Task {
     pub(crate) fn change_icv(&self, change: impl FnOnce(&mut Icv)) {
         let mut icv = *self.icv();
         change(&mut icv);
-        // SAFETY: only the thread that runs the task comes here, and no reference from `icv()` is
-        // kept across calls into the runtime.
+        // SAFETY: only the thread that runs the task calls this, and no reference from `icv()` is kept across
+        // calls into the runtime.
         unsafe { *self.own_icv.get() = icv };
         self.icv.set(self.own_icv.get());
     }
@@ -141,8 +141,8 @@ impl Task {
     pub(super) fn inherit_icv(&self, parent: &Task) {
         let theirs = parent.icv.get();
         if core::ptr::eq(theirs, parent.own_icv.get()) {
-            // The parent's own copy may change or go while the child exists.
-            // SAFETY: the parent is the running task of this thread; the child is not shared yet.
+            // SAFETY: the parent is the running task of this thread; the child is not shared yet. The values
+            // are copied, because the parent's own copy may change or go while the child exists.
             unsafe { *self.own_icv.get() = *theirs };
             self.icv.set(self.own_icv.get());
         } else {
@@ -166,13 +166,13 @@ impl Task {
         self.counts.joined() == self.spawned.get()
     }
 
-    /// Children made and not complete.
+    /// The number of children that are made and not complete.
     #[inline]
     pub(super) fn children_left(&self) -> u32 {
         self.spawned.get().wrapping_sub(self.counts.joined())
     }
 
-    /// True when `ancestor` is this task's parent, or its parent's, and so on.
+    /// Whether `ancestor` is this task's parent, or its parent's parent, and so on.
     pub(super) fn descends_from(&self, ancestor: &Task) -> bool {
         let depth = ancestor.depth.get();
         let mut p = self.parent.get();
@@ -194,26 +194,27 @@ pub struct Group {
     live: Live,
     pub(crate) cancelled: AtomicBool,
     pub(crate) outer: Cell<*const Group>,
-    /// Who waits at the end; null for a group that a whole region shares.
+    /// The sleep of the member that waits at the end; null for a group that a whole region shares.
     runner: Cell<*const Sleep>,
-    /// Where a compiler's ABI keeps its description of task reductions; null for none. Groups inside inherit it.
+    /// A compiler's ABI may keep its description of task reductions here; null for none. Groups inside
+    /// inherit the description.
     description: Cell<*mut usize>,
-    /// Task reductions whose copies the runtime makes. Written by the task that began the group, before
-    /// it makes tasks that may look.
+    /// Task reductions whose copies the runtime makes. Written by the task that began the group, before it
+    /// makes tasks that may read this.
     privates: UnsafeCell<Option<Box<Reductions>>>,
     /// The group was made for a worksharing construct with task reductions.
     pub(crate) workshare: Cell<bool>,
 }
 
 impl Group {
-    /// A group inside `outer`, whose end the member with the sleep `runner` waits for.
+    /// A group inside `outer`. The member whose sleep is `runner` waits for its end.
     pub(crate) fn new(outer: *const Group, runner: *const Sleep) -> Group {
         Group {
             live: Live::new(),
             cancelled: AtomicBool::new(false),
             outer: Cell::new(outer),
             runner: Cell::new(runner),
-            // Reductions of the groups around are in scope inside.
+            // Reductions of the groups around are in scope inside, too.
             description: Cell::new(
                 Group::of(outer).map_or(core::ptr::null_mut(), |o| o.description.get()),
             ),
@@ -222,38 +223,40 @@ impl Group {
         }
     }
 
-    /// Where a compiler's ABI keeps its description of the task reductions in scope here; null for none.
+    /// The description that a compiler's ABI keeps of the task reductions in scope here; null for none.
     pub fn description(&self) -> *mut usize {
         self.description.get()
     }
 
-    /// Notes such a description, by the task that began the group, before it makes tasks that may look.
+    /// Sets the ABI's description. Called by the task that began the group, before it makes tasks that may
+    /// read this.
     pub fn describe(&self, description: *mut usize) {
         self.description.set(description);
     }
 
-    /// Gives the group reductions; before tasks are made in it, by the task that began it.
+    /// Gives the group reductions. Called by the task that began the group, before it makes tasks.
     pub(super) fn set_privates(&self, reductions: Reductions) {
-        // SAFETY: nobody else looks yet: the compiled code calls this between the start of the
-        // construct and its first task.
+        // SAFETY: nobody else reads this yet: compiled code calls this between the start of the construct and
+        // its first task.
         unsafe { *self.privates.get() = Some(Box::new(reductions)) };
     }
 
     /// The group's reductions.
     pub(super) fn privates(&self) -> Option<&Reductions> {
-        // SAFETY: written only by `set_privates`, before the tasks of the group that come here.
+        // SAFETY: only `set_privates` writes this, before the group's tasks, which read it, are made.
         unsafe { (*self.privates.get()).as_deref() }
     }
 
     /// The group at `p`, unless null.
     #[inline]
     pub(crate) fn of<'a>(p: *const Group) -> Option<&'a Group> {
-        // SAFETY: a group lives until its owner has seen all its tasks complete, and a task's
-        // pointer to it is only used by the task and for its completion.
+        // SAFETY: a group lives until its owner has seen all its tasks complete. A task's pointer to the
+        // group is used only by the task and for its completion.
         unsafe { p.as_ref() }
     }
 
-    /// True when the group, or the one a worksharing group stands in, was cancelled.
+    /// Whether the group was cancelled, or the group around it if this one belongs to a worksharing
+    /// construct.
     pub(crate) fn is_cancelled(p: *const Group) -> bool {
         Group::of(p).is_some_and(|g| {
             g.cancelled.load(Ordering::Relaxed)
@@ -263,7 +266,7 @@ impl Group {
         })
     }
 
-    /// `cancel taskgroup` from inside the group.
+    /// `cancel taskgroup` by a task of the group.
     pub(crate) fn cancel(p: *const Group) {
         if let Some(g) = Group::of(p) {
             match Group::of(g.outer.get()) {
@@ -280,7 +283,8 @@ impl Group {
         self.live.enter();
     }
 
-    /// One task complete. The group may be gone when this returns: who is to be nudged, or null.
+    /// One task is complete. Returns the sleep of the member to nudge, or null. The group may be gone when
+    /// this returns.
     #[inline]
     pub(crate) fn leave(&self) -> *const Sleep {
         let runner = self.runner.get();
@@ -291,7 +295,7 @@ impl Group {
         }
     }
 
-    /// Ends the group's reductions.
+    /// Takes the group's reductions, at its end.
     pub(super) fn into_privates(self) -> Option<Box<Reductions>> {
         self.privates.into_inner()
     }
@@ -314,7 +318,7 @@ pub(crate) struct TaskCache {
     pub(crate) nodes: Recycler<siblings::Node>,
 }
 
-/// Records with room for this much data are all of one size, and kept.
+/// Data of at most this many bytes gets a record of one common size, which is kept for reuse.
 const SMALL_DATA: usize = 128;
 /// Bytes of a kept record.
 const SMALL: usize = core::mem::size_of::<Task>() + SMALL_DATA;
@@ -327,7 +331,7 @@ impl Record for Task {
         &self.next_free
     }
     unsafe fn dispose(this: *mut Task) {
-        // SAFETY: the trait's contract: the recycler hands over a record of a list that nobody else sees.
+        // SAFETY: by the trait's contract the recycler passes a record from a list that nobody else sees.
         unsafe { dispose(this) };
     }
     fn depot() -> &'static Depot<Task> {
@@ -343,8 +347,8 @@ impl TaskCache {
         }
     }
 
-    /// A record with room for `bytes` of data, and where the data goes. The record's cells hold
-    /// whatever they held, except `size`; the caller sets them all.
+    /// A record with room for `bytes` bytes of data, and the data's address. The record's cells hold old
+    /// values, except `size`; the caller sets them all.
     #[inline]
     pub(super) fn take(&self, bytes: usize, align: usize) -> (*mut Task, *mut u8) {
         let kept = if bytes <= SMALL_DATA && align <= 64 {
@@ -365,7 +369,7 @@ impl TaskCache {
     /// Nobody uses the record any more.
     #[inline]
     pub(super) unsafe fn give(&self, task: *mut Task) {
-        // SAFETY: this function's contract: who gives a record back has seen the count that says nobody uses it.
+        // SAFETY: by this function's contract nobody uses the record: the caller has seen its counts say so.
         unsafe {
             if (*task).size.get() as usize == SMALL {
                 self.small.give(task);
@@ -407,8 +411,8 @@ fn fresh(bytes: usize, align: usize) -> *mut Task {
 /// # Safety
 /// The record came from `fresh`, and nobody uses it any more.
 pub(super) unsafe fn dispose(task: *mut Task) {
-    // SAFETY: this function's contract: whoever gives a record back has seen the count that says nobody uses it;
-    // the layout is the one it was allocated with.
+    // SAFETY: by this function's contract nobody uses the record: the caller has seen its counts say so. The
+    // layout is the one of its allocation.
     unsafe {
         let size = (*task).size.get() as usize;
         core::ptr::drop_in_place(task);

@@ -1,29 +1,29 @@
 //! Reuse of small records that one thread makes and another frees.
 //!
-//! The magazine scheme (Bonwick and Adams, "Magazines and Vmem", USENIX 2001): each thread has two
-//! magazines of free records; full ones go to a depot that all threads share, and empty threads
-//! fetch them there. A thread that makes tasks for others to run would otherwise allocate every
-//! record anew while the others' free lists overflow; with magazines they meet once in
-//! [`ROUNDS`] records.
+//! The magazine scheme (Bonwick and Adams, "Magazines and Vmem", USENIX 2001): each thread has two magazines
+//! of free records. Full magazines go to a depot that all threads share, and threads without free records
+//! fetch them there. Without a depot, a thread that makes tasks for others to run would allocate every record
+//! anew, while the free lists of the other threads overflow. With magazines they meet once in [`ROUNDS`]
+//! records.
 
 use core::cell::{Cell, UnsafeCell};
 use hetmp_core::lock::Brief;
 
-/// Records of a magazine.
+/// Records in a full magazine.
 const ROUNDS: u32 = 64;
-/// Full magazines that the depot keeps; the records of others go back to the system.
+/// Most full magazines that the depot keeps; the records of further ones go back to the system.
 const MOST_MAGAZINES: usize = 128;
 
 /// A record that can be linked into a magazine while it is free.
 pub(crate) trait Record: Sized + 'static {
-    /// The link.
+    /// The link to the next free record.
     fn next(&self) -> &Cell<*mut Self>;
     /// Returns the record's memory to the system.
     ///
     /// # Safety
-    /// The record is free.
+    /// Nobody uses the record.
     unsafe fn dispose(this: *mut Self);
-    /// Where full magazines of this type are.
+    /// The depot for full magazines of this type.
     fn depot() -> &'static Depot<Self>;
 }
 
@@ -72,7 +72,7 @@ impl<T: Record> Depot<T> {
 
 unsafe fn dispose_all<T: Record>(mut p: *mut T) {
     while !p.is_null() {
-        // SAFETY: called with a list of free records that was taken off its head, so that nobody else sees them.
+        // SAFETY: the caller passes a list of free records that it has taken, so that nobody else sees them.
         unsafe {
             let next = (*p).next().get();
             T::dispose(p);
@@ -84,7 +84,7 @@ unsafe fn dispose_all<T: Record>(mut p: *mut T) {
 /// One thread's free records.
 #[derive(Debug)]
 pub(crate) struct Recycler<T: Record> {
-    /// The magazine in use, and how many records it has.
+    /// The magazine in use, and the number of its records.
     loaded: Cell<*mut T>,
     count: Cell<u32>,
     /// A full magazine, or null.
@@ -100,7 +100,7 @@ impl<T: Record> Recycler<T> {
         }
     }
 
-    /// A free record, or nothing: then the caller makes one.
+    /// A free record; `None`: the caller makes one.
     #[inline]
     pub(crate) fn take(&self) -> Option<*mut T> {
         let p = self.loaded.get();
@@ -125,16 +125,16 @@ impl<T: Record> Recycler<T> {
         Some(magazine)
     }
 
-    /// Takes a record that nobody uses any more.
+    /// Takes back a record.
     ///
     /// # Safety
-    /// That, and the record is of the size that `take` gives out.
+    /// Nobody uses the record any more, and it has the size of the records that `take` gives out.
     #[inline]
     pub(crate) unsafe fn give(&self, p: *mut T) {
         if self.count.get() == ROUNDS {
             self.unload();
         }
-        // SAFETY: the record is free, so its link is ours.
+        // SAFETY: the record is free, so its link belongs to this thread.
         unsafe { (*p).next().set(self.loaded.get()) };
         self.loaded.set(p);
         self.count.set(self.count.get() + 1);
@@ -153,7 +153,7 @@ impl<T: Record> Recycler<T> {
 
 impl<T: Record> Drop for Recycler<T> {
     fn drop(&mut self) {
-        // SAFETY: both lists are this thread's.
+        // SAFETY: both lists belong to this thread.
         unsafe {
             dispose_all(self.loaded.get());
             dispose_all(self.spare.get());
@@ -205,7 +205,7 @@ mod tests {
             })
             .join()
             .expect("freer");
-            // The freer's own two magazines go with it, the others are made use of.
+            // The freeing thread's own two magazines are freed with it; the others are used again.
             assert!(LIVE.load(Ordering::Relaxed) <= 1000 + 2 * ROUNDS as usize);
         }
     }

@@ -23,15 +23,16 @@ pub struct NewTask<'a> {
     pub f: Outlined,
     /// The body's argument, to be copied.
     pub data: *mut c_void,
-    /// How to copy it; plain bytes if none.
+    /// How to copy the argument; `None`: byte by byte.
     pub copy: Option<CopyData>,
     /// Bytes of the argument.
     pub size: usize,
-    /// Its alignment, a power of two.
+    /// Alignment of the argument, a power of two.
     pub align: usize,
     /// False: run at once (`if(0)`).
     pub deferrable: bool,
-    /// Deferred outside of parallel regions too, as a construct for a device is: `target nowait`.
+    /// The task is deferred even outside of parallel regions, as a construct for a device is: `target
+    /// nowait`.
     pub outside: bool,
     /// The task is final.
     pub is_final: bool,
@@ -39,42 +40,43 @@ pub struct NewTask<'a> {
     pub depends: Option<&'a [Dependence]>,
     /// The `priority` clause, 0 without.
     pub priority: i32,
-    /// Where the event of a detachable task goes.
+    /// Address of the variable that gets the event of a detachable task.
     pub event: Option<*mut *mut c_void>,
-    /// First two words of the data, for the chunks of a taskloop.
+    /// The first two words of the data: the bounds of a taskloop's chunk.
     pub range: Option<[u64; 2]>,
 }
 
-/// Ready tasks a thread may have queued, for each thread of the team. Beyond, it runs new ones at
-/// once: enough for others to find work, few enough that making tasks costs little.
+/// A thread runs new tasks at once while it has this many ready tasks queued for each thread of the team:
+/// enough for others to find work, and few enough that making tasks costs little.
 ///
-/// Only ready tasks count, and only a ready one is run at once. To wait here for what a task depends
-/// on could be for ever: the maker itself may be who releases it later, by fulfilling an event or by
+/// Only ready tasks count, and only a ready task is run at once. Waiting here for a task's dependences could
+/// last for ever: the maker itself may be the one that releases the task later, by fulfilling an event or by
 /// what it does after making more tasks.
 const BACKLOG: u32 = 32;
 
-/// With this many children that are not complete, whoever makes one that is not ready runs one that
-/// is, if its own queue has any: a thread alone that makes millions in a chain then holds the records
-/// of some, which stay in its cache, not of all. Many, because a task that is run here keeps the maker
-/// from what that task may wait for.
+/// A maker with this many incomplete children that makes a task which is not ready first runs a ready one, if
+/// its own queue has any. A single thread that makes millions of tasks in a chain then holds the records of
+/// some, which stay in its cache, and not of all. The number is large because a task that runs here delays
+/// the maker, for which that task may be waiting.
 const MANY_CHILDREN: u32 = 1 << 12;
 
-/// True when new tasks of `th` must not start, because their region or taskgroup was cancelled.
+/// Whether new tasks of `th` must not start because their region or taskgroup was cancelled.
 pub(super) fn cancelled(th: &Thread) -> bool {
     let team = th.team();
     team.shared.cancellable.get()
         && (team.cancelled.load(Ordering::Relaxed) || Group::is_cancelled(th.task().group.get()))
 }
 
-/// True when the calling thread has enough tasks queued to run new ones at once.
+/// Whether the calling thread has enough tasks queued to run new ones at once.
 #[inline(always)]
 pub(super) fn crowded(th: &Thread) -> bool {
     th.member().deque.len() >= BACKLOG * th.nthreads()
         && crate::init::globals().libomp.throttles_tasks
 }
 
-/// Is `new` deferred in the team of one that a thread outside of regions is? Such tasks run when the
-/// thread waits, or ends. Others are run at once there, so that nobody has to wait for them.
+/// Is `new` deferred although the thread is outside of regions (in a team of one)? Such tasks run when the
+/// thread waits, or ends. Other tasks are run at once there, so that none waits for a thread that never comes
+/// to run it.
 #[cold]
 fn keeps_outside(th: &Thread, new: &NewTask<'_>) -> bool {
     if new.outside {
@@ -83,13 +85,12 @@ fn keeps_outside(th: &Thread, new: &NewTask<'_>) -> bool {
     new.outside
 }
 
-/// Sees to it that tasks which a thread deferred outside of any region run before the thread or the program
-/// ends:
-/// there is an implicit barrier at the end of the initial thread's code.
+/// Arranges that tasks which a thread deferred outside of any region run before the thread or the program
+/// ends: the initial thread's code ends with an implicit barrier.
 #[cold]
 pub(super) fn finish_at_exit(th: &Thread) {
-    /// The process that deferred some, 0 for none. A child of fork has copies of tasks that are its
-    /// parent's to run.
+    /// The process that deferred tasks, 0 for none. A child of fork has copies of tasks that its parent is to
+    /// run.
     static PROCESS: AtomicI32 = AtomicI32::new(0);
     extern "C" fn at_exit() {
         // SAFETY: getpid has no preconditions.
@@ -102,13 +103,13 @@ pub(super) fn finish_at_exit(th: &Thread) {
     th.at_end.set(Some(finish_outside));
     // SAFETY: getpid has no preconditions.
     if PROCESS.swap(unsafe { libc::getpid() }, Ordering::Relaxed) == 0 {
-        // SAFETY: the function may be called whenever the process exits.
+        // SAFETY: `at_exit` may be called whenever the process exits.
         unsafe { libc::atexit(at_exit) };
     }
 }
 
-/// Runs the tasks that are left of those that the thread deferred outside of any region. Not what they
-/// may depend on: who would fulfill an event now?
+/// Runs the remaining ready tasks that the thread deferred outside of any region. Tasks that wait for an
+/// event are left: nobody would fulfill the event now.
 pub(super) fn finish_outside(th: &Thread) {
     if th.team().level() == 0 && th.team().tasks.active() {
         wait::work_off(th);
@@ -118,13 +119,14 @@ pub(super) fn finish_outside(th: &Thread) {
 /// Makes a task: defers it, or runs it before returning.
 ///
 /// # Safety
-/// The description is right: `f` may be called once with a copy of `size` bytes at `data`.
+/// `f` may be called once with a copy of `size` bytes at `data`, made by `copy`; the other fields are valid
+/// as their comments say.
 #[inline]
 pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     if cancelled(th) {
         if let Some(event) = new.event {
-            // The program may fulfill it nevertheless.
-            // SAFETY: compiled code passes the address of the variable in its `detach` clause, in its own frame.
+            // SAFETY: compiled code passes the address of the variable in its `detach` clause, in its own
+            // frame. The program may fulfill the event nevertheless, so the variable gets a handle.
             unsafe { event.write_unaligned(Handle::DISCARDED.to_program()) };
         }
         return;
@@ -132,8 +134,8 @@ pub unsafe fn create(th: &Thread, new: &NewTask<'_>) {
     let parent = th.task();
     let team = th.team();
     let crowded = crowded(th);
-    // A task that may have to wait, for others or for its event, gets a record of its own even where
-    // it is run at once: what it waits for then never holds up its maker.
+    // A task that may have to wait, for other tasks or for its event, gets its own record even where it is
+    // run at once: its wait then never holds up its maker.
     let waits = new.depends.is_some() || new.event.is_some();
     if !new.deferrable
         || (team.level() == 0 && !keeps_outside(th, new))
@@ -168,8 +170,8 @@ pub(super) fn begin<'t>(
     t.team.set(parent.team.get());
     t.runner.set(&raw const th.member().sleep);
     t.inherit_icv(parent);
-    // A task made by a task belongs to the same barrier as its maker; the maker of an implicit
-    // task's children is past its last barrier.
+    // A task that a task makes belongs to the same barrier as its maker. A child of an implicit task belongs
+    // to the next barrier after its maker's last one.
     t.phase.set(if parent.is_implicit() {
         th.member().epoch.get() & 1
     } else {
@@ -178,8 +180,8 @@ pub(super) fn begin<'t>(
     (t, data)
 }
 
-/// Makes a task that has no dependences, event or copy constructor, if it would be run at once: then
-/// it is little more than a call of its body. False: nothing happened, and [`create`] is to be called.
+/// Makes a task without dependences, event and copy constructor, if it would be run at once: then it is
+/// little more than a call of its body. False: nothing happened, and the caller must call [`create`].
 ///
 /// # Safety
 /// `f` may be called once with `data`.
@@ -211,11 +213,11 @@ unsafe fn call(th: &Thread, parent: &Task, f: Outlined, data: *mut c_void, is_fi
     unsafe { f(data) };
     th.ctx.task.set(parent);
     if t.spawned.get() == 0 {
-        // SAFETY: its body has ended, and without children nobody refers to it.
+        // SAFETY: the body has ended, and without children nobody refers to the record.
         unsafe { th.cache.give(core::ptr::from_ref(t).cast_mut()) };
     } else {
         leave_children(t);
-        // SAFETY: its body has ended; nobody but its children refers to it.
+        // SAFETY: the body has ended; only the task's children refer to the record.
         unsafe { release_undeferred(th, t) };
     }
 }
@@ -234,7 +236,7 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
     t.flags.set(flags);
     if let Some(event) = new.event {
         t.flags.set(flags | DETACHED);
-        // SAFETY: the ABI gives valid places for the event; see `NewTask::event`.
+        // SAFETY: compiled code passes valid addresses; see `NewTask::event`.
         unsafe { publish_event(t, event, new.data) };
     }
     let data: *mut c_void = if let Some(copier) = new.copy {
@@ -254,16 +256,16 @@ unsafe fn run_at_once(th: &Thread, parent: &Task, new: &NewTask<'_>) {
     // own.
     unsafe { (new.f)(data) };
     if t.flags.get() & DETACHED != 0 {
-        // The maker is suspended until the task completes, and that takes its event.
+        // The maker is suspended until the task is complete, which needs the event.
         wait::for_event(th, t);
     }
     th.ctx.task.set(parent);
     leave_children(t);
-    // SAFETY: its body has ended; nobody but its children refers to it.
+    // SAFETY: the body has ended; only the task's children refer to the record.
     unsafe { release_undeferred(th, t) };
 }
 
-/// Frees what a task kept for its children's dependences.
+/// Frees the sites at which the task's children named dependences.
 #[inline]
 pub(super) fn leave_children(t: &Task) {
     // SAFETY: only the thread that runs a task touches `children`, and the body has ended.
@@ -285,8 +287,9 @@ pub(super) unsafe fn release_undeferred(th: &Thread, t: &Task) {
         unsafe { th.cache.give(core::ptr::from_ref(t).cast_mut()) };
         return;
     }
-    // Children may outlive it: the record stays until the last is released, and keeps its parent's
-    // record alive in turn.
+    // Children may outlive `t`: its record stays until the last is released, and keeps its parent's record
+    // alive.
+    //
     // SAFETY: the parent runs on this thread.
     let parent = unsafe { &*t.parent.get() };
     count_child(th, parent);
@@ -295,7 +298,7 @@ pub(super) unsafe fn release_undeferred(th: &Thread, t: &Task) {
     unsafe { bury(Some(th), t, spawned) };
 }
 
-/// One more child of `parent`, which runs on this thread.
+/// Counts one more child of `parent`, which runs on this thread.
 #[inline]
 pub(super) fn count_child(th: &Thread, parent: &Task) {
     if parent.spawned.get() >= MOST_CHILDREN {
@@ -317,11 +320,11 @@ unsafe fn publish_event(t: &Task, place: *mut *mut c_void, data: *mut c_void) {
     }
 }
 
-/// Makes a task that its maker does not wait for: it is queued, or run here if `crowded`, once it is
-/// ready.
+/// Makes a task that its maker does not wait for. Once it is ready, the task is queued, or run here if
+/// `crowded`.
 ///
 /// # Safety
-/// As for [`create`].
+/// The same as for [`create`].
 #[inline]
 unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>, crowded: bool) {
     count_child(th, parent);
@@ -360,11 +363,12 @@ unsafe fn defer(th: &Thread, team: &Team, parent: &Task, new: &NewTask<'_>, crow
         t.priority
             .set(new.priority.min(init::globals().max_task_priority));
     }
-    // SAFETY: made above and described as the caller says; nobody else knows of the task yet.
+    // SAFETY: the task was made here from the caller's description, and nobody else knows of it yet.
     unsafe { launch(th, team, parent, t, new.depends, crowded) };
 }
 
-/// Counts a deferred task whose record is complete, and lets it go.
+/// Counts a deferred task, whose record is filled in, and queues it, runs it or leaves it to its
+/// predecessors.
 ///
 /// # Safety
 /// Nobody else knows of `t`, whose body may be called with its data once.
@@ -379,8 +383,8 @@ pub(super) unsafe fn launch(
 ) {
     let m = th.member();
     let created = &m.created[t.phase.get() as usize];
-    // Only this thread writes the counter. Release: whoever sums it up has seen the maker's
-    // own start, or the task that made it.
+    // Only this thread writes the counter. Release: a thread that sums the counters has then seen the maker's
+    // own start, or the task that made the maker.
     created.store(created.load(Ordering::Relaxed) + 1, Ordering::Release);
     if let Some(group) = Group::of(t.home.get()) {
         group.enter();
@@ -388,21 +392,21 @@ pub(super) unsafe fn launch(
     team.tasks.activate();
     match depends {
         Some(list) if !depend::attach(parent, t, list) => {
-            // Queued by whoever completes its last predecessor.
+            // The task is queued by the thread that completes its last predecessor.
             if parent.children_left() >= MANY_CHILDREN {
                 if let Some(ready) = m.deque.pop(&|t| t.descends_from(parent)) {
-                    // SAFETY: just taken.
+                    // SAFETY: the task was just taken from the deque.
                     switch_to(th, |th| unsafe { execute(th, ready) });
                 }
             }
         }
-        // SAFETY: just made and in no queue: nobody else runs it.
+        // SAFETY: the task was just made and is in no queue: nobody else runs it.
         _ if crowded => switch_to(th, |th| unsafe { execute(th, t) }),
         _ => team.enqueue(m, t),
     }
 }
 
-/// Lets `other` run tasks in the middle of the current one.
+/// Lets `other` run tasks while the current task pauses.
 #[cold]
 fn switch_to(th: &Thread, other: impl FnOnce(&Thread)) {
     th.leave_program(Reason::Tasks);
@@ -410,13 +414,13 @@ fn switch_to(th: &Thread, other: impl FnOnce(&Thread)) {
     th.enter_program(Reason::Tasks);
 }
 
-/// Runs a deferred task, up to its completion or, if its event is not fulfilled, to its body's end.
-///
+/// Runs a deferred task: up to its completion, or, if its event is not fulfilled yet, to its body's end.
 /// # Safety
-/// `t` came from [`Team::take_task`], or from its maker, which did not queue it: it is live and nobody
-/// else runs it.
+/// `t` came from [`Team::take_task`], or from its maker, which did not queue it: the record is live and
+/// nobody else runs the task.
 pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
-    // SAFETY: this function's contract: the queue gave the task to this thread alone, or its maker has not queued it.
+    // SAFETY: the queue gave the task to this thread alone, or its maker has not queued it: this function's
+    // contract.
     let task = unsafe { &*t };
     let before = th.ctx.task.get();
     task.runner.set(&raw const th.member().sleep);
@@ -436,19 +440,21 @@ pub(crate) unsafe fn execute(th: &Thread, t: *const Task) {
     leave_children(task);
     th.ctx.task.set(before);
     if task.flags.get() & DETACHED != 0 && !end_detached(task.event.get(), skip) {
-        // Completes when the event is fulfilled; the record is the fulfiller's from here on.
+        // The task completes when its event is fulfilled; from here on the record belongs to the fulfilling
+        // thread.
         return;
     }
     // SAFETY: the body has ended and the event, if any, was fulfilled.
     unsafe { complete(Some(th), task) };
 }
 
-/// Everything that follows from the end of a deferred task.
+/// Completes a deferred task: releases successors, tells taskgroup and parent, frees the record, counts it as
+/// finished.
 ///
-/// `th` is the completing thread if it is a member of the task's team.
+/// `th` is the completing thread, if it is a member of the task's team.
 ///
 /// # Safety
-/// Called once for each deferred task, after its body (and event).
+/// Called once for each deferred task, after its body (and its event).
 unsafe fn complete(th: Option<&Thread>, task: &Task) {
     // SAFETY: a team outlives its tasks: the region does not end before `finished` says so below.
     let team = unsafe { &*task.team.get() };
@@ -462,9 +468,9 @@ unsafe fn complete(th: Option<&Thread>, task: &Task) {
             team.nudge_sleeper(waiter);
         }
     }
-    // SAFETY: the body has ended; this is the only burial.
+    // SAFETY: the body has ended, and this is the only call for this record.
     unsafe { bury(th, task, task.spawned.get()) };
-    // Last: once the sums agree the region may end, and the team change.
+    // Last: once the sums agree, the region may end and the team may change.
     match th {
         Some(th) => {
             let finished = &th.member().finished[phase];
@@ -489,8 +495,8 @@ unsafe fn bury(th: Option<&Thread>, task: &Task, spawned: u32) {
     // SAFETY: the waiting member and its team live: this task is not yet counted as finished.
     let nudge = || unsafe { (*team).nudge_sleeper(&*runner) };
     if spawned != 0 {
-        // The parent is told first: once this record is the children's, the last of them may free
-        // it, and with it all that keeps the parent's.
+        // Tell the parent first: once this record belongs to its children, the last of them may free it, and
+        // with it everything that keeps the parent's record.
         if deferred && parent.counts.child_complete() {
             nudge();
         }
@@ -512,7 +518,8 @@ unsafe fn bury(th: Option<&Thread>, task: &Task, spawned: u32) {
     }
 }
 
-/// Frees a complete record whose last child was released, and so on upwards.
+/// Frees a complete record whose last child was released, then its parent's if that follows, and so on
+/// upwards.
 ///
 /// # Safety
 /// Nobody refers to `task` any more.
@@ -520,8 +527,8 @@ unsafe fn release_chain(th: Option<&Thread>, task: &Task) {
     let mut task = task;
     loop {
         let parent = task.parent.get();
-        // SAFETY: this function's contract, and for each further turn the count that has just become zero: nobody
-        // refers to `task`.
+        // SAFETY: nobody refers to `task`: by this function's contract, and in each further turn by the count
+        // that has just become zero.
         unsafe { free(th, task) };
         if parent.is_null() {
             return;
@@ -547,7 +554,7 @@ unsafe fn free(th: Option<&Thread>, task: &Task) {
     }
 }
 
-/// The body of a detachable task has ended, or was skipped. True if the task is complete with that.
+/// The body of a detachable task has ended, or was skipped. True if the task is complete now.
 #[cold]
 fn end_detached(event: Handle, skipped: bool) -> bool {
     if skipped {
@@ -560,13 +567,13 @@ fn end_detached(event: Handle, skipped: bool) -> bool {
     fulfilled
 }
 
-/// `omp_fulfill_event` (OpenMP 5.1, section 3.11.1), from any thread. Nothing happens where the event's
-/// task was discarded.
+/// `omp_fulfill_event` (OpenMP 5.1, section 3.11.1), from any thread. Does nothing if the event's task was
+/// discarded.
 pub fn fulfill(event: *mut c_void) {
     let handle = Handle::from_program(event);
     let task = match event::claim(handle) {
-        // SAFETY: the task is not complete before its event is fulfilled, and that is this thread's to
-        // say from now on.
+        // SAFETY: the task is not complete before its event is fulfilled, and only this thread can do that
+        // from now on.
         Claim::Task(task) => unsafe { &*task.cast::<Task>() },
         Claim::Over => return,
         Claim::Twice => hetmp_core::report::fatal(format_args!(
@@ -576,25 +583,25 @@ pub fn fulfill(event: *mut c_void) {
             "omp_fulfill_event {event:p}: the event of a detach clause is accepted"
         )),
     };
-    // SAFETY: the event was claimed by this thread, so that the task is not complete, and its team is in use.
+    // SAFETY: this thread has claimed the event, so the task is not complete, and its team is in use.
     let team = unsafe { &*task.team.get() };
     let deferred = task.flags.get() & DEFERRED != 0;
     let runner = task.runner.get();
-    // As a helper: from the fulfilment on nothing else keeps the team from changing.
+    // Register as a helper: after the fulfillment nothing else keeps the team from changing.
     team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
     let ended = event::fulfill(handle);
     if !deferred {
-        // Its maker waits for it, perhaps asleep.
-        // SAFETY: members are not dropped while a helper is registered.
+        // SAFETY: members are not dropped while a helper is registered. (The task's maker waits for it,
+        // perhaps asleep.)
         team.nudge_sleeper(unsafe { &*runner });
     } else if ended {
         event::close(handle);
         let th = Thread::try_current().filter(|th| core::ptr::eq(th.team(), team));
-        // SAFETY: the body has ended, and this thread fulfilled the event: completion is its.
+        // SAFETY: the body has ended, and this thread fulfilled the event: so this thread completes the task.
         unsafe {
             complete(th, task);
         }
-        // A wake-up too many does no harm.
+        // A needless wake-up does no harm.
         wait::drained(team);
     }
     team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
@@ -605,7 +612,7 @@ pub fn fulfill(event: *mut c_void) {
 pub(crate) fn run_one(th: &Thread, scope: Scope<'_>) -> bool {
     match th.team().take_task(th, scope) {
         Some(t) => {
-            // SAFETY: just taken.
+            // SAFETY: the task was just taken from a queue.
             unsafe { execute(th, t) };
             true
         }

@@ -1,17 +1,17 @@
-//! What sibling tasks know of each other: the graph of their dependences (OpenMP 5.1, section 2.19.11).
+//! The graph of dependences among sibling tasks (OpenMP 5.1, section 2.19.11).
 //!
-//! The parent keeps a [`Site`] for each address its children named: the last group of children
-//! that may run at the same time (readers; members of an inoutset; or one writer), and the group
-//! before it. A new child either joins the last group, and waits for the one before, or starts
-//! a new group and waits for the last one.
+//! The parent keeps a [`Site`] for each address that its children named. A site has two groups of children:
+//! the last group of children that may run at the same time (readers; members of an inoutset; or one writer),
+//! and the group before it. A new child either joins the last group, and waits for the group before, or
+//! starts a new group and waits for the last group.
 //!
-//! Only the thread that runs the parent touches the sites. Completion meets it at the
-//! [`Node`] of each child: a list of successors that is closed when the child completes.
+//! Only the thread that runs the parent touches the sites. A completing child meets that thread at the
+//! child's [`Node`]: its list of successors is closed when the child completes.
 //!
 //! # Memory ordering
-//! A successor is pushed with release and the closing swap acquires, so the completing thread sees
-//! the successor's record whole. A maker whose push finds the list closed acquires what the completed
-//! task wrote. The last decrement of `missing` acquires all earlier ones.
+//! A successor is pushed with release and the closing swap acquires, so the completing thread sees the whole
+//! record of the successor. A maker whose push finds the list closed acquires what the completed task wrote.
+//! The last decrement of `missing` acquires all earlier ones.
 
 use super::record::Task;
 use super::recycle::{Depot, Record};
@@ -25,12 +25,12 @@ use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
 /// The kinds of the `depend` clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `in`: concurrently with other `in`.
+    /// `in`: runs together with other `in` tasks.
     In,
-    /// `out` and `inout`: alone. Also `mutexinoutset`: the members exclude each other, and an
-    /// order among them is one way to do that.
+    /// `out` and `inout`: runs alone. Also `mutexinoutset`: its members exclude each other, and putting them
+    /// in an order achieves that.
     Out,
-    /// `inoutset`: concurrently with the same set, after and before everything else.
+    /// `inoutset`: runs together with members of the same set, after and before everything else.
     InOutSet,
 }
 
@@ -47,50 +47,51 @@ pub struct Dependence {
     pub kind: Kind,
 }
 
-/// A child with dependences, as its siblings see it. Outlives the task.
+/// A child with dependences, as its siblings see it. A node outlives its task.
 #[derive(Debug)]
 pub(crate) struct Node {
-    /// References: the task's, the sites', and those of edges.
+    /// References to this node: by the task, the sites, and edges.
     count: AtomicU32,
     /// Links free nodes.
     next_free: Cell<*mut Node>,
     /// The task, until it is complete. Null for a wait of the parent itself.
     pub(super) task: Cell<*const Task>,
-    /// Predecessors not complete, plus one while the maker still adds some.
+    /// Predecessors that are not complete, plus one while the maker still adds some.
     pub(super) missing: AtomicU32,
     /// Singly linked list of successors, or `CLOSED`.
     successors: AtomicPtr<Edge>,
-    /// The sleeper to nudge when `missing` becomes 0 and there is no task.
+    /// The sleep to nudge when `missing` becomes 0 and there is no task.
     pub(super) waiter: Cell<*const Sleep>,
-    /// Edges *to* this node, linked into the lists of its predecessors; most nodes need no more.
-    /// Used by the maker only, in order.
+    /// Edges *to* this node, linked into the lists of its predecessors; most nodes need no others. Used by
+    /// the maker only, in order.
     own_edges: [UnsafeCell<Edge>; OWN_EDGES],
     used_edges: Cell<usize>,
 }
 
-/// Predecessors a node can have without an allocation for each.
+/// Predecessors that a node can have before each needs an allocation.
 const OWN_EDGES: usize = 3;
 
-// SAFETY: the cells are written before the node is shared and only read after; an edge is written
-// by the maker before it is linked, and read by whoever takes the list; everything else is atomic.
+// SAFETY: the cells are written before the node is shared and only read after. An edge is written by the
+// maker before it is linked, and read by the thread that takes the list. Everything else is atomic.
 unsafe impl Send for Node {}
-// SAFETY: its cells are written before the node is shared; edges go from the maker to one taker; the rest is atomic.
+// SAFETY: the cells are written before the node is shared; an edge goes from the maker to one taker; the rest
+// is atomic.
 unsafe impl Sync for Node {}
 
-/// One successor in a list. Holds one count of the node it leads to, as a raw pointer,
-/// because it may lie inside that node.
+/// One successor in a list. Holds one reference to the node it leads to. The reference is a raw pointer,
+/// because the edge may lie inside that node.
 ///
-/// The layout is what libomp's `__kmpc_task_get_successors` shows of a task.
+/// The layout is the one that libomp's `__kmpc_task_get_successors` shows to programs.
 #[derive(Debug)]
 #[repr(C)]
 struct Edge {
     to: *const Node,
     next: *mut Edge,
-    /// Allocated on its own rather than part of `to`.
+    /// The edge was allocated by itself and is not part of `to`.
     boxed: bool,
 }
 
-/// Marks a list whose owner is complete.
+/// The head of a list whose owner is complete.
 fn closed() -> *mut Edge {
     core::ptr::without_provenance_mut(1)
 }
@@ -118,7 +119,7 @@ impl Node {
         self.successors.load(Ordering::Acquire) == closed()
     }
 
-    /// An edge that leads to this node, not linked yet.
+    /// An edge that leads to this node and is not linked yet.
     fn edge_to(this: &NodeRef) -> *mut Edge {
         let to = NodeRef::clone(this).into_raw();
         let used = this.used_edges.get();
@@ -137,13 +138,13 @@ impl Node {
         }
     }
 
-    /// Takes the node that an edge leads to; the edge is gone.
+    /// Takes the reference that an edge holds; the edge is gone.
     ///
     /// # Safety
     /// The edge comes from `edge_to`, and nobody else has it.
     unsafe fn follow_edge(edge: *mut Edge) -> NodeRef {
-        // SAFETY: this function's contract: whoever took the list follows each edge once. The box is freed before the
-        // node, in which an edge of its own would lie.
+        // SAFETY: by this function's contract the edge was taken from a list and is followed once. The box is
+        // freed before the node, inside which an edge without a box would lie.
         unsafe {
             let to = (*edge).to;
             if (*edge).boxed {
@@ -159,7 +160,7 @@ impl Node {
         if head == closed() {
             return;
         }
-        // Counted first: the other side may release the edge as soon as it is linked.
+        // Count first: the other side may release the edge as soon as it is linked.
         to.missing.fetch_add(1, Ordering::Relaxed);
         let edge = Node::edge_to(to);
         loop {
@@ -169,7 +170,7 @@ impl Node {
                 to.missing.fetch_sub(1, Ordering::Relaxed);
                 return;
             }
-            // SAFETY: not linked yet, so still ours.
+            // SAFETY: the edge is not linked yet, so it belongs to this thread.
             unsafe { (*edge).next = head };
             match self.successors.compare_exchange_weak(
                 head,
@@ -187,7 +188,7 @@ impl Node {
     pub(super) fn close(&self, mut each: impl FnMut(NodeRef)) {
         let mut edge = self.successors.swap(closed(), Ordering::AcqRel);
         while !edge.is_null() && edge != closed() {
-            // SAFETY: the swap took the list and its edges; `next` is read before the edge goes.
+            // SAFETY: the swap took the list with its edges; `next` is read before the edge goes.
             unsafe {
                 let next = (*edge).next;
                 each(Node::follow_edge(edge));
@@ -196,7 +197,7 @@ impl Node {
         }
     }
 
-    /// One predecessor less; true when it was the last.
+    /// Counts one predecessor less. True when it was the last.
     pub(super) fn one_less(&self) -> bool {
         self.missing.fetch_sub(1, Ordering::AcqRel) == 1
     }
@@ -210,7 +211,7 @@ impl Record for Node {
         &self.next_free
     }
     unsafe fn dispose(this: *mut Node) {
-        // SAFETY: nodes are boxed, and the caller says that it is free.
+        // SAFETY: nodes are boxed, and by the trait's contract nobody uses this one.
         drop(unsafe { Box::from_raw(this) });
     }
     fn depot() -> &'static Depot<Node> {
@@ -218,7 +219,7 @@ impl Record for Node {
     }
 }
 
-/// A counted reference to a node. Not an `Arc` only because nodes are recycled.
+/// A counted reference to a node. It is no `Arc`, because nodes are recycled.
 #[derive(Debug)]
 pub(super) struct NodeRef(NonNull<Node>);
 
@@ -227,7 +228,7 @@ impl NodeRef {
         let kept = Thread::try_current().and_then(|th| th.cache.nodes.take());
         match kept.and_then(NonNull::new) {
             Some(p) => {
-                // SAFETY: a free node is memory for a node, and has nothing to drop.
+                // SAFETY: a free node is memory of the right size and alignment, and has nothing to drop.
                 unsafe { p.write(node) };
                 NodeRef(p)
             }
@@ -248,7 +249,7 @@ impl NodeRef {
     /// # Safety
     /// `p` comes from `into_raw`, once.
     pub(super) unsafe fn from_raw(p: *const Node) -> NodeRef {
-        // SAFETY: never null.
+        // SAFETY: `into_raw` never gives null.
         NodeRef(unsafe { NonNull::new_unchecked(p.cast_mut()) })
     }
 }
@@ -257,7 +258,7 @@ impl core::ops::Deref for NodeRef {
     type Target = Node;
     #[inline]
     fn deref(&self) -> &Node {
-        // SAFETY: counted, so live.
+        // SAFETY: this reference is counted, so the node lives.
         unsafe { self.0.as_ref() }
     }
 }
@@ -265,7 +266,7 @@ impl core::ops::Deref for NodeRef {
 impl Clone for NodeRef {
     #[inline]
     fn clone(&self) -> NodeRef {
-        // Relaxed, as in `Arc`: a new reference is made from one that keeps the node alive.
+        // Relaxed, as in `Arc`: the reference that is cloned keeps the node alive.
         self.count.fetch_add(1, Ordering::Relaxed);
         NodeRef(self.0)
     }
@@ -274,11 +275,11 @@ impl Clone for NodeRef {
 impl Drop for NodeRef {
     #[inline]
     fn drop(&mut self) {
-        // AcqRel: what others did through their references happens before the reuse.
+        // AcqRel: what others did through their references comes before the reuse.
         if self.count.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        // Successors of a node whose task never ran (cancelled, or none at all).
+        // A node whose task never ran (it was cancelled, or there is none) still has its successors.
         self.close(|_| {});
         let p = self.0.as_ptr();
         match Thread::try_current() {
@@ -307,7 +308,7 @@ impl Peers {
             self.first = Some(node);
             return;
         }
-        // Long lists of readers are mostly complete ones.
+        // Long lists of readers consist mostly of complete ones.
         if self.more.len() >= 32 && self.more.len().is_power_of_two() {
             self.more.retain(|n| !n.is_complete());
         }
@@ -319,7 +320,7 @@ impl Peers {
     }
 }
 
-/// What the children of a task do with one address.
+/// The uses of one address by the children of a task.
 #[derive(Debug)]
 struct Site {
     kind: Kind,
@@ -331,8 +332,8 @@ struct Site {
 #[derive(Debug, Default)]
 pub(crate) struct Sites {
     sites: HashMap<usize, Site>,
-    /// The predecessors that the child being added was last given: one that stands at several of the child's
-    /// addresses needs one edge.
+    /// The predecessors that were last given to the child being added. A predecessor that stands at several
+    /// of the child's addresses needs only one edge.
     recent: Recent,
     /// Some child depends on all memory ([`EVERYWHERE`] has a site). From then on every child with
     /// dependences also reads that site.
@@ -351,7 +352,7 @@ impl Recent {
         self.nodes.iter().for_each(|n| n.set(core::ptr::null()));
     }
 
-    /// Makes `to` wait for `n`, if that was not done lately.
+    /// Makes `to` wait for `n`, unless that was done for one of the last addresses.
     fn precede(&self, n: &NodeRef, to: &NodeRef) {
         let p = n.0.as_ptr().cast_const();
         if self.nodes.iter().any(|seen| seen.get() == p) {
@@ -363,7 +364,7 @@ impl Recent {
     }
 }
 
-/// What a child without a word about all memory does with it, once some child has named it.
+/// Once a child has named all memory: the dependence on it of every child that does not name it.
 const AMONG_ALL: Dependence = Dependence {
     address: EVERYWHERE,
     kind: Kind::In,
@@ -373,7 +374,7 @@ impl Sites {
     /// Adds the edges from earlier children to `node`, and `node` to the sites.
     pub(super) fn add(&mut self, node: &NodeRef, list: &[Dependence]) {
         if let Some(all) = list.iter().find(|d| d.address == EVERYWHERE) {
-            // All memory includes whatever else the task names.
+            // All memory includes every other address that the task names.
             self.begin_everywhere();
             self.recent.forget();
             self.add_one(node, all);
@@ -395,7 +396,7 @@ impl Sites {
             before: Peers::default(),
         });
         if site.last.contains(node) {
-            // Named twice by one task: the stronger use counts, and it never waits for itself.
+            // One task names the address twice: the stronger use counts, and the task never waits for itself.
             if site.kind != d.kind {
                 Self::own(site, node, &self.recent);
             }
@@ -412,7 +413,7 @@ impl Sites {
         site.last.push(NodeRef::clone(node));
     }
 
-    /// Makes the site of all memory, which every child so far has read.
+    /// Makes the site of all memory, as if every child so far had read it.
     fn begin_everywhere(&mut self) {
         if self.everywhere {
             return;
@@ -430,7 +431,8 @@ impl Sites {
         self.sites.insert(EVERYWHERE, site);
     }
 
-    /// The children that later ones may have to wait for; one with several dependences more than once.
+    /// The children that later ones may have to wait for. A child with several dependences comes several
+    /// times.
     fn children(&self) -> impl Iterator<Item = &NodeRef> {
         self.sites
             .values()
@@ -450,7 +452,7 @@ impl Sites {
         site.kind = Kind::Out;
     }
 
-    /// Adds the edges from earlier children to `node`, which is no child itself.
+    /// Adds the edges from earlier children to `node`, which stands for a wait of the parent and is no child.
     pub(super) fn follow(&self, node: &NodeRef, list: &[Dependence]) {
         if list.iter().any(|d| d.address == EVERYWHERE) {
             self.children().for_each(|n| n.precede(node));
@@ -470,15 +472,15 @@ impl Sites {
     }
 }
 
-/// A task as its siblings see it, for programs that look at the graph: the address of its node, null where it has no
-/// dependences, and of its list of successors, null where there is none. The list is the engine's own, and
-/// changes as tasks are made and end.
+/// For programs that look at the graph of dependences: the address of the task's node, null without
+/// dependences, and the address of its list of successors, null without any. The list belongs to the engine,
+/// and changes as tasks are made and end.
 ///
 /// # Safety
-/// The task lives.
+/// The task is not complete.
 pub(super) unsafe fn look(t: &Task) -> (*const libc::c_void, *const libc::c_void) {
     let node = t.node.get();
-    // SAFETY: a task that lives holds a count of its node.
+    // SAFETY: a task that is not complete holds a reference to its node.
     let Some(n) = (unsafe { node.as_ref() }) else {
         return (core::ptr::null(), core::ptr::null());
     };

@@ -1,20 +1,20 @@
-//! Who sleeps and wants to be woken when there is something to do.
+//! Which threads sleep and want to be woken when there is a task.
 //!
-//! A thread that is about to sleep marks the flag it sleeps on, announces itself, and looks for work
-//! a last time (`park::Flag::wait_polling` keeps that order). Whoever makes work looks
-//! for announcements after that, takes one down and nudges the flag.
+//! A thread that is about to sleep marks the flag it sleeps on, announces itself, and looks for work a last
+//! time (`park::Flag::wait_polling` keeps that order). A thread that makes work looks for announcements
+//! afterwards, takes one down, and nudges its flag.
 //!
 //! # Memory ordering
-//! 1. Announcing ends with a sequentially consistent fence, and looking begins with one: either the
-//!    sleeper's last look finds the work, or the other finds the announcement.
-//! 2. Taking an announcement down is an exchange that acquires the announcement, and so the mark
-//!    made before: the nudge finds the mark, and the sleeper does not sleep, unannounced.
+//! 1. Announcing ends with a sequentially consistent fence, and looking begins with one. Either the sleeper's
+//!    last look finds the work, or the other thread finds the announcement.
+//! 2. Taking an announcement down is an exchange. It acquires the announcement, and so the mark that was made
+//!    before: the nudge finds the mark, and no thread sleeps on without an announcement.
 
 use hetmp_core::park::Flag;
 use hetmp_core::sync::{fence, AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-/// One thread's announcement. The number of announcements of a team is kept beside, in
-/// `sleepers`, so that nobody need look at every member.
+/// One thread's announcement. The number of a team's announcements is kept beside, in `sleepers`, so that
+/// nobody need look at every member.
 #[derive(Debug)]
 pub(crate) struct Sleep {
     announced: AtomicBool,
@@ -29,7 +29,7 @@ impl Sleep {
         }
     }
 
-    /// Announces a sleep on `flag`, which is marked already and lives as long as this does.
+    /// Announces a sleep on `flag`, which is marked already and lives as long as this object.
     pub(crate) fn announce(&self, sleepers: &AtomicU32, flag: &Flag) {
         self.on
             .store(core::ptr::from_ref(flag).cast_mut(), Ordering::Release);
@@ -46,26 +46,27 @@ impl Sleep {
         }
     }
 
-    /// Is there an announcement? For its own thread.
+    /// Is there an announcement? Called by the announcing thread.
     #[inline]
     pub(crate) fn is_announced(&self) -> bool {
         self.announced.load(Ordering::Relaxed)
     }
 
-    /// Forgets the announcement, uncounted. Only while nobody else looks at it.
+    /// Removes the announcement without counting. Only while nobody else looks at it.
     pub(crate) fn forget(&self) {
         self.announced.store(false, Ordering::Relaxed);
     }
 
-    /// Takes the announcement down, if there is one, and nudges its thread. True if so.
+    /// Takes the announcement down, if there is one, and nudges its thread. Returns whether there was one.
     pub(crate) fn nudge(&self, sleepers: &AtomicU32) -> bool {
-        // What the sleeper waits for was written before; it looks again after announcing its sleep.
+        // The caller has made the work before this fence; the sleeper looks again after it has announced its
+        // sleep.
         fence(Ordering::SeqCst);
         if self.announced.load(Ordering::SeqCst) && self.announced.swap(false, Ordering::SeqCst) {
             sleepers.fetch_sub(1, Ordering::SeqCst);
             let flag = self.on.load(Ordering::Acquire);
             if !flag.is_null() {
-                // SAFETY: `announce` was given a flag that lives as long as this does.
+                // SAFETY: `announce` was given a flag that lives as long as this object.
                 unsafe { (*flag).nudge() };
             }
             return true;

@@ -1,13 +1,13 @@
-//! Tasks whose record the program fills in: allocated first, submitted when their data is in place.
+//! Tasks whose data the program fills in: allocated first, submitted when the data is in place.
 //!
-//! A compiler that copies a task's data itself (clang) asks for memory with [`allocate`], writes to
-//! it, and hands it back with [`submit`]. The memory lies directly behind the task's record, so the
-//! record is found from the address alone.
+//! A compiler that copies a task's data itself (clang) asks for memory with [`allocate`], writes to it, and
+//! hands it back with [`submit`]. The memory lies directly behind the task's record, so that its address
+//! alone leads to the record.
 //!
 //! # Who may pass an address here
-//! Every function that takes `data` requires the address that [`allocate`] gave in the same task, for a
-//! task that was not submitted and has not ended. Compiled code holds to that: the address is a local
-//! variable of the construct.
+//! Every function that takes `data` requires an address that [`allocate`] gave in the same task, for a task
+//! that has not ended and, except for [`handle`] and [`graph`], was not submitted. Compiled code upholds
+//! this: the address is a local variable of the construct.
 
 use super::depend::{self, Dependence};
 use super::record::{Task, DEFERRED, DETACHED, FINAL};
@@ -30,14 +30,15 @@ pub struct Submission<'a> {
     pub depends: &'a [Dependence],
     /// The `priority` clause, 0 without.
     pub priority: i32,
-    /// Deferred outside of parallel regions too, as a construct for a device is: `target nowait`.
+    /// The task is deferred even outside of parallel regions, as a construct for a device is: `target
+    /// nowait`.
     pub outside: bool,
 }
 
 /// Alignment of a task's data.
 pub const ALIGN: usize = 16;
 
-/// A new child of the current task: the address of `bytes` bytes for its data.
+/// Makes a child of the current task. Returns the address of `bytes` bytes for its data.
 pub fn allocate(th: &Thread, bytes: usize) -> *mut u8 {
     let (t, data) = run::begin(th, th.task(), bytes, ALIGN);
     t.flags.set(0);
@@ -52,19 +53,19 @@ pub fn allocate(th: &Thread, bytes: usize) -> *mut u8 {
 /// The record in front of `data`.
 ///
 /// # Safety
-/// `data` as the head of this module says.
+/// `data` is what the head of this module says.
 unsafe fn record<'a>(data: *mut u8) -> &'a Task {
     // Records are aligned to 64 bytes and a multiple of that long: data begins where they end.
     const _: () = assert!(size_of::<Task>() % 64 == 0);
-    // SAFETY: `allocate` put the record there.
+    // SAFETY: `allocate` put the record directly before the data.
     unsafe { &*data.sub(size_of::<Task>()).cast::<Task>() }
 }
 
-/// The handle of the task's completion event (`detach`): the task is complete when its body has ended
-/// and [`super::fulfill`] was called with the handle.
+/// The handle of the task's completion event (`detach`): the task is complete when its body has ended and
+/// [`super::run::fulfill`] was called with the handle.
 ///
 /// # Safety
-/// `data` as the head of this module says.
+/// `data` is what the head of this module says.
 pub unsafe fn event(data: *mut u8) -> *mut c_void {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
@@ -74,7 +75,7 @@ pub unsafe fn event(data: *mut u8) -> *mut c_void {
     t.event.get().to_program()
 }
 
-/// The handle that [`event`] gave.
+/// The handle that [`event`] gave for this task.
 ///
 /// # Safety
 /// The task is not complete.
@@ -95,16 +96,16 @@ pub unsafe fn graph(data: *mut u8) -> (*const c_void, *const c_void) {
     unsafe { siblings::look(record(data)) }
 }
 
-/// Forgets a task that is not to run.
+/// Discards a task that is not to run.
 ///
 /// # Safety
-/// `data` as the head of this module says; it is gone afterwards.
+/// `data` is what the head of this module says; the memory is gone afterwards.
 pub unsafe fn discard(th: &Thread, data: *mut u8) {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
     let t = unsafe { record(data) };
     if t.flags.get() & DETACHED != 0 && !event::discard(t.event.get()) {
-        // Somebody is in the middle of fulfilling the event, and looks at the record.
+        // Another thread is just fulfilling the event, and reads the record.
         wait::for_event(th, t);
     }
     // SAFETY: this function's contract, which `abi` keeps: nobody else knows the record, and it has no children.
@@ -114,33 +115,34 @@ pub unsafe fn discard(th: &Thread, data: *mut u8) {
 /// Submits a task. It may have ended when this returns.
 ///
 /// # Safety
-/// `data` as the head of this module says; `how.body` may be called with it once.
+/// `data` is what the head of this module says; `how.body` may be called with it once.
 pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
     let t = unsafe { record(data) };
     let parent = th.task();
     let team = th.team();
-    // The task belongs to what surrounds its submission.
+    // The task belongs to the taskgroup around its submission.
     t.group.set(parent.group.get());
     if run::cancelled(th) {
         // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's
         // code names the task.
         return unsafe { discard(th, data) };
     }
-    // Outside of regions nobody else is there to run the task, and a final task's children are included.
+    // Outside of regions no other thread can run the task. In a final task, its children are final, too.
     let outside = team.level() == 0 && how.outside && how.deferrable;
     if outside {
         run::finish_at_exit(th);
     }
     let here = (team.level() == 0 && !outside) || parent.flags.get() & FINAL != 0;
-    // But only its maker may know the event of a detached task, and fulfil the event after it goes on.
+    // A detached task is deferred even there: only its maker may know the event, and fulfill it after it goes
+    // on.
     let detached = t.flags.get() & DETACHED != 0;
     if !how.deferrable || (here && !detached) {
         if !how.depends.is_empty() {
             depend::wait_for(th, how.depends);
         }
-        // SAFETY: `abi` passes a body that compiled code made for this data; the task is left in order.
+        // SAFETY: `abi` passes a body that compiled code made for this data; `leave` ends what `enter` began.
         unsafe {
             enter(th, data, how.is_final);
             (how.body)(data.cast());
@@ -161,7 +163,7 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
             .set(how.priority.min(init::globals().max_task_priority));
     }
     if parent.is_implicit() {
-        // A taskwait or a barrier may lie between the allocation and here.
+        // A taskwait or a barrier may lie between the allocation and this call.
         t.phase.set(th.member().epoch.get() & 1);
     }
     let depends = Some(how.depends).filter(|d| !d.is_empty());
@@ -173,7 +175,7 @@ pub unsafe fn submit(th: &Thread, data: *mut u8, how: &Submission<'_>) {
 /// Makes the task the current one, for compiled code that calls the body itself.
 ///
 /// # Safety
-/// `data` as the head of this module says; [`leave`] follows on the same thread.
+/// `data` is what the head of this module says; [`leave`] follows on the same thread.
 pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
@@ -189,17 +191,17 @@ pub unsafe fn enter(th: &Thread, data: *mut u8, is_final: bool) {
 /// Ends a task that [`enter`] began; it is gone afterwards.
 ///
 /// # Safety
-/// `data` is that of the current task, which [`enter`] made current.
+/// `data` belongs to the current task, which [`enter`] made current.
 pub unsafe fn leave(th: &Thread, data: *mut u8) {
     // SAFETY: this function's contract, which `abi` keeps: it passes what `allocate` gave, once the compiler's code
     // names the task.
     let t = unsafe { record(data) };
     if t.flags.get() & DETACHED != 0 {
-        // The maker is suspended until the task is complete, and that takes its event.
+        // The maker is suspended until the task is complete, which needs the event.
         wait::for_event(th, t);
     }
     th.ctx.task.set(t.parent.get());
     run::leave_children(t);
-    // SAFETY: the body has ended; nobody but the task's children refers to the record.
+    // SAFETY: the body has ended; only the task's children refer to the record.
     unsafe { run::release_undeferred(th, t) };
 }

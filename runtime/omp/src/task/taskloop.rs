@@ -7,14 +7,14 @@ use crate::thread::Thread;
 use hetmp_core::sync::Ordering;
 use libc::c_void;
 
-/// How many iterations a task gets.
+/// How many iterations each task gets.
 #[derive(Clone, Copy, Debug)]
 pub enum Cut {
     /// `num_tasks`; 0: one for each thread.
     Tasks(u64),
-    /// `grainsize`: at least this many, and less than twice as many.
+    /// `grainsize`: at least this many for each task, and less than twice as many.
     Grain(u64),
-    /// `grainsize(strict:)`: exactly this many, but for the last task.
+    /// `grainsize(strict:)`: exactly this many for each task, except for the last.
     StrictGrain(u64),
 }
 
@@ -50,7 +50,8 @@ pub struct Taskloop {
     pub priority: i32,
 }
 
-/// How a loop of `trips` iterations is cut: number of tasks, and the iterations of task `i`.
+/// Cuts a loop of `trips` iterations: the number of tasks, and a function that gives the iterations of task
+/// `i`.
 pub fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64) {
     let (tasks, exact) = match cut {
         Cut::Tasks(0) => (u64::from(nthreads).min(trips), None),
@@ -66,10 +67,11 @@ pub fn shares(trips: u64, cut: Cut, nthreads: u32) -> (u64, impl Fn(u64) -> u64)
     })
 }
 
-/// Runs a taskloop.
+/// Makes the tasks of a taskloop, and waits for them unless `nogroup`.
 ///
 /// # Safety
-/// The description is right; see [`NewTask`].
+/// The fields of `t` are valid as [`NewTask`] says of its own: `abi` passes what compiled code made for this
+/// loop.
 pub unsafe fn taskloop(th: &Thread, t: &Taskloop) {
     let cancelled = th.team().cancelled.load(Ordering::Relaxed);
     if cancelled || t.trips == 0 {

@@ -1,4 +1,4 @@
-//! Waiting for tasks, and passing the time of other waits with tasks.
+//! Waits for tasks, and running tasks during other waits.
 
 use super::event;
 use super::queue::Scope;
@@ -11,7 +11,7 @@ use crate::thread::Thread;
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, Ordering};
 
-/// Announces that member `th` sleeps on `flag`, or that it is awake.
+/// Announces that member `th` sleeps on `flag`, or that it is awake again.
 fn announce(th: &Thread, flag: &Flag, yes: bool) {
     let sleepers = &th.team().tasks.sleepers;
     if yes {
@@ -21,7 +21,7 @@ fn announce(th: &Thread, flag: &Flag, yes: bool) {
     }
 }
 
-/// Takes down the announcement of member `m`, which was woken by something else than a nudge.
+/// Takes down the announcement of member `m`, which something other than a nudge has woken.
 #[cold]
 pub(crate) fn wake_up(team: &Team, m: &Member) {
     m.sleep.withdraw(&team.tasks.sleepers);
@@ -67,16 +67,16 @@ impl Pastime for TaskPastime<'_> {
     }
 }
 
-/// Runs tasks of the last region while waiting in the dock for the next one.
+/// Runs tasks of the last region while a worker waits in the dock for the next one.
 ///
-/// The primary thread may end the region, change the team and open the next region at any moment.
-/// So a helper registers, looks whether its region is still the current one, and only then touches
-/// queues; the primary thread turns `active` off and waits until no helper is registered.
+/// The primary thread may end the region, change the team and open the next region at any moment. So a helper
+/// registers, looks whether its region is still the current one, and only then touches queues. The primary
+/// thread turns `active` off and waits until no helper is registered.
 pub(crate) struct DockPastime<'a> {
     th: &'a Thread,
     team: Option<&'a Team>,
     region: u32,
-    /// Ran a task since it last looked for the primary thread.
+    /// The worker has run a task since it last nudged the primary thread.
     worked: bool,
 }
 
@@ -101,7 +101,7 @@ impl<'a> DockPastime<'a> {
         if worked {
             self.worked = true;
         } else if core::mem::take(&mut self.worked) {
-            // That may have been the last task, and the primary thread asleep until it is done.
+            // That may have been the last task, while the primary thread sleeps until all are done.
             team.nudge(&team.members[0]);
         }
         team.tasks.helpers.fetch_sub(1, Ordering::SeqCst);
@@ -128,8 +128,8 @@ impl Pastime for DockPastime<'_> {
     fn asleep(&mut self, flag: &Flag, yes: bool) {
         let Some(team) = self.team else { return };
         team.tasks.helpers.fetch_add(1, Ordering::SeqCst);
-        // Only to the region this worker may help: the members of a later one may be others. A worker
-        // that is woken by the start of its next region takes the announcement down there.
+        // Only if the worker's region is still the current one: a later region may have other members. The
+        // start of the worker's next region takes the announcement down when it wakes the worker.
         if team.tasks.region.load(Ordering::SeqCst) == self.region {
             announce(self.th, flag, yes);
         }
@@ -141,7 +141,7 @@ impl Pastime for DockPastime<'_> {
 struct Inside<'a, D: Fn() -> bool, W: Fn(bool)> {
     th: &'a Thread,
     done: D,
-    /// Marks the thing waited for, so that whoever completes it nudges.
+    /// Marks the awaited object, so that the thread that completes it nudges this member.
     mark: W,
 }
 
@@ -165,7 +165,7 @@ impl<D: Fn() -> bool, W: Fn(bool)> Pastime for Inside<'_, D, W> {
 fn inside(th: &Thread, done: impl Fn() -> bool, mark: impl Fn(bool)) {
     th.leave_program(Reason::Tasks);
     let m = th.member();
-    // Nobody signals the flag: it is for sleeping only, and `done` ends the wait.
+    // Nobody signals the flag: it is only slept on, and `done` ends the wait.
     let never = m.idle.epoch().wrapping_add(1) & crate::EPOCH_MASK;
     wait_on(&m.idle, never, &mut Inside { th, done, mark });
     th.enter_program(Reason::Tasks);
@@ -184,7 +184,7 @@ pub fn taskwait(th: &Thread) {
             |yes| task.counts.set_waiting(yes),
         );
     }
-    // If all records are released too, counting can start afresh: it never overflows then.
+    // If all records are released, too, counting starts again from zero, so that it never overflows.
     if task.counts.released() == task.spawned.get() {
         task.counts.reset();
         task.spawned.set(0);
@@ -199,7 +199,7 @@ pub(crate) fn for_group(th: &Thread, group: &Group) {
     inside(th, || group.is_empty(), |yes| group.set_waiting(yes));
 }
 
-/// Waits until `done`, which some task of this one brings about and then nudges this member.
+/// Waits until `done` is true. A task of this team makes it true and then nudges this member.
 pub(crate) fn until(th: &Thread, done: impl Fn() -> bool) {
     if !done() {
         inside(th, done, |_| {});
@@ -212,20 +212,20 @@ pub(crate) fn for_event(th: &Thread, task: &Task) {
     event::close(task.event.get());
 }
 
-/// `taskyield`. Tied tasks could only yield to their own descendants; like libgomp we do not
-/// switch, but a thread that shares its core lets others run.
+/// `taskyield`. A tied task could only yield to its own descendants. As in libgomp, no task is switched to,
+/// but a thread that shares its core lets other threads run.
 pub fn taskyield() {
     if hetmp_core::park::Policy::oversubscribed() {
         hetmp_core::sys::yield_now();
     }
 }
 
-/// Runs tasks until there are none to be had.
+/// Runs tasks until none is ready.
 pub(crate) fn work_off(th: &Thread) {
     while run_one(th, Scope::Any) {}
 }
 
-/// True when all tasks of `phase` are complete. Everybody is in the barrier of that phase.
+/// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase.
 fn quiescent(team: &Team, phase: usize) -> bool {
     let members = &team.members[..team.nthreads() as usize];
     let mut finished = team.tasks.finished_outside[phase].load(Ordering::Acquire);
@@ -239,8 +239,8 @@ fn quiescent(team: &Team, phase: usize) -> bool {
     finished == created
 }
 
-/// Waits at a barrier, after everybody has arrived, until all tasks made before it are complete.
-/// `epoch` is the number of the barrier before.
+/// Waits at a barrier, after all members have arrived, until all tasks made before it are complete. `epoch`
+/// is the number of the barrier before.
 pub(crate) fn drain(th: &Thread, epoch: u32) {
     struct Drain<'a> {
         th: &'a Thread,
@@ -269,11 +269,11 @@ pub(crate) fn drain(th: &Thread, epoch: u32) {
     }
 }
 
-/// Wakes members that went to sleep in `drain` before the last task ended. At barriers; at a join
-/// only the primary thread waits for tasks, and workers asleep in the dock are better left there.
+/// Wakes members that went to sleep in `drain` before the last task ended. Used at barriers. At a join only
+/// the primary thread waits for tasks, and workers asleep in the dock should stay asleep.
 pub(crate) fn drained(team: &Team) {
-    // The count of the last task, a plain store perhaps of this very thread, must be visible before
-    // sleepers are counted; a sleeper counts itself before it sums up a last time.
+    // The count of the last task, which this thread may have stored itself, must be visible before sleepers
+    // are counted. A sleeper counts itself before its last sum.
     fence(Ordering::SeqCst);
     if team.tasks.sleepers.load(Ordering::Relaxed) != 0 {
         team.nudge_all();
