@@ -1,9 +1,9 @@
 //! The boundary between the program's code and the runtime's.
 //!
 //! A thread that stops running the program's code calls [`Thread::leave_program`], and
-//! [`Thread::enter_program`] with the same reason before it goes on. Everything that follows what threads do is
-//! called from here: emulated slowness (waiting is not work, and takes the same time on a slow core), whether
-//! threads take equally long, traces, and, in time, tools. Where none of these is on, each call is a test or two.
+//! [`Thread::enter_program`] with the same reason before it goes on. All code that observes threads is called
+//! from here: emulated slowness (waiting is not work, and takes the same time on a slow core), the comparison
+//! of threads' times, traces, and later tools. If none of these is on, each call is a test or two.
 //!
 //! Short calls that never wait (a chunk of a dynamic loop, a free lock) do not cross the boundary.
 
@@ -14,7 +14,7 @@ use hetmp_core::trace::{self, Kind as Traced};
 /// Why a thread is in the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// The thread opens a region. [`Thread::begin_part`] is the way back.
+    /// The thread opens a region. It comes back by [`Thread::begin_part`].
     Fork,
     /// The thread has done its part of a region, and waits for the other threads.
     Join,
@@ -26,11 +26,11 @@ pub(crate) enum Reason {
     Order,
     /// The thread waits for tasks, and may run other tasks meanwhile.
     Tasks,
-    /// The thread asks a schedule that knows of nodes for iterations.
+    /// The thread asks a node schedule for iterations.
     Pieces,
-    /// The thread goes from one virtual thread to another.
+    /// The thread switches from one virtual thread to another.
     Switch,
-    /// The program tells which kernel it runs.
+    /// The program tells the runtime which kernel it runs.
     Told,
 }
 
@@ -50,7 +50,7 @@ impl Thread {
     #[inline(always)]
     pub(crate) fn enter_program(&self, why: Reason) {
         match why {
-            // Closes the join, too, and whatever else is open inside the region.
+            // This closes the join, too, and everything else that is open inside the region.
             Reason::Join => trace::close(Traced::Region),
             Reason::Barrier => trace::close(Traced::Barrier),
             _ => {}
@@ -84,7 +84,7 @@ impl Thread {
         }
     }
 
-    /// Notes that the thread is inside the loop with this `key`, or inside none (0). To be called between
+    /// Notes that the thread is inside the loop with this `key`, or inside none (0). Called between
     /// [`leave_program`](Self::leave_program) and [`enter_program`](Self::enter_program).
     #[inline(always)]
     pub(crate) fn is_in_loop(&self, key: usize) {
@@ -93,7 +93,7 @@ impl Thread {
         }
     }
 
-    /// Where the thread stands.
+    /// The thread's position: team, region number, thread number.
     pub(crate) fn here(&self) -> Here {
         let team = self.team();
         Here {

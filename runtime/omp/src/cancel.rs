@@ -6,7 +6,7 @@ use crate::thread::Thread;
 use crate::worksharing::construct;
 use hetmp_core::sync::Ordering;
 
-/// What can be cancelled.
+/// The kinds of construct that can be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Construct {
     /// The innermost parallel region.
@@ -26,7 +26,7 @@ pub fn cancel(th: &Thread, construct: Construct) -> bool {
     match construct {
         Construct::Parallel => {
             team.cancelled.store(true, Ordering::Release);
-            // Threads asleep at a barrier must leave it; they poll after a nudge.
+            // Threads asleep at a barrier must leave it: a nudged thread looks again.
             team.barrier.gone_flag().nudge();
             team.nudge_all();
         }
@@ -36,7 +36,7 @@ pub fn cancel(th: &Thread, construct: Construct) -> bool {
     true
 }
 
-/// True when the construct was cancelled (a cancellation point).
+/// A cancellation point: true when the construct was cancelled.
 pub fn is_cancelled(th: &Thread, construct: Construct) -> bool {
     if !init::globals().cancellation {
         return false;
@@ -45,7 +45,7 @@ pub fn is_cancelled(th: &Thread, construct: Construct) -> bool {
     match construct {
         Construct::Parallel => in_region,
         Construct::Worksharing => construct::is_cancelled(th),
-        // Cancelling the region discards its explicit tasks too.
+        // Cancelling the region also discards its explicit tasks.
         Construct::Taskgroup => in_region || Group::is_cancelled(th.task().group.get()),
     }
 }

@@ -1,8 +1,8 @@
 //! First use of the runtime in a process, in a thread, and after `fork`.
 //!
-//! Nothing happens when the library is loaded (but for `OMP_DISPLAY_ENV`): a program that uses no OpenMP pays for nothing, and
-//! threads started from a constructor would hang under `dlopen`. The first call of a thread
-//! comes here.
+//! Nothing happens when the library is loaded, except for `OMP_DISPLAY_ENV`. A program without OpenMP pays
+//! for nothing, and threads started from a constructor would hang under `dlopen`. The runtime is initialised
+//! by the first call of a thread.
 
 use crate::affinity::{places, subset, PlaceKind};
 use crate::icv::text::quoted;
@@ -15,21 +15,21 @@ use hetmp_core::{env, program, quota, report, spins};
 use std::sync::OnceLock;
 
 static GLOBALS: OnceLock<Globals> = OnceLock::new();
-/// `GLOBALS` once it is there, without the state check of `OnceLock`.
+/// The address in `GLOBALS` once that is set, to avoid the state check of `OnceLock`.
 static PUBLISHED: AtomicPtr<Globals> = AtomicPtr::new(core::ptr::null_mut());
-/// A word on a page that is zero in a child of `fork`, whatever way it was made.
+/// A word on a page that becomes zero in every child of `fork`, however the child was made.
 static FORK_WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
 static THREAD_KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
 static ATTRIBUTES: OnceLock<Attributes> = OnceLock::new();
 
-/// The device-wide control variables; read from the environment at the first call.
+/// The device-wide control variables. The first call reads them from the environment.
 #[inline(always)]
 pub fn globals() -> &'static Globals {
     let p = PUBLISHED.load(Ordering::Acquire);
     if p.is_null() {
         once()
     } else {
-        // SAFETY: points into `GLOBALS`, which is never changed or dropped.
+        // SAFETY: the pointer leads into `GLOBALS`, which is never changed or dropped.
         unsafe { &*p }
     }
 }
@@ -47,8 +47,8 @@ pub fn once() -> &'static Globals {
     globals
 }
 
-/// What the environment asks to be shown at the start. The program has changed nothing yet that could be
-/// shown instead.
+/// Shows what the environment asks to be shown at the start. The program cannot have changed these values
+/// yet.
 fn introduce(globals: &Globals) {
     if globals.libomp.version {
         report::warn(format_args!(
@@ -62,7 +62,7 @@ fn introduce(globals: &Globals) {
         report::write_all(libc::STDERR_FILENO, &text);
     }
     if globals.libomp.settings {
-        // `KMP_SETTINGS`: what is set, and what holds.
+        // `KMP_SETTINGS`: the variables that are set, and the values in effect.
         let text = display::settings(globals, &current, env::snapshot().iter());
         report::write_all(libc::STDERR_FILENO, &text);
     }
@@ -87,7 +87,7 @@ fn start() -> Globals {
     take_subset(snapshot);
     let allowed = topo::affinity();
     let cpus = quota::available_cpus().max(1);
-    // The machine is only looked at closely when places are asked for.
+    // The machine is examined closely only if places are needed.
     let topology = OnceLock::new();
     let places = |kind: PlaceKind, most: usize| {
         topology
@@ -133,7 +133,7 @@ fn start() -> Globals {
     globals
 }
 
-/// Keeps the process to the CPUs that `KMP_HW_SUBSET` names: this thread and all that it makes.
+/// Restricts the process to the CPUs that `KMP_HW_SUBSET` names: this thread, and all threads that it makes.
 fn take_subset(snapshot: &env::Snapshot) {
     let names = ["KMP_HW_SUBSET", "KMP_PLACE_THREADS"];
     let Some((name, value)) = names
@@ -155,9 +155,9 @@ fn take_subset(snapshot: &env::Snapshot) {
     }
 }
 
-/// Makes the page that tells a child of `fork` that it is one.
+/// Makes the page by which a child of `fork` finds out that it is one.
 fn watch_forks() {
-    // SAFETY: a fresh private anonymous page; `MADV_WIPEONFORK` is advice about it only.
+    // SAFETY: a new private anonymous page; `MADV_WIPEONFORK` only sets how the page is inherited.
     unsafe {
         let page = libc::mmap(
             core::ptr::null_mut(),
@@ -171,7 +171,7 @@ fn watch_forks() {
             return;
         }
         if libc::madvise(page, 4096, libc::MADV_WIPEONFORK) != 0 {
-            // Linux before 4.14: forks are noticed by the handler only.
+            // Linux before 4.14: only the handler notices forks, so not those made by raw system calls.
             libc::pthread_atfork(None, None, Some(child_of_fork));
         }
         let word: *mut AtomicU32 = page.cast();
@@ -192,30 +192,30 @@ extern "C" fn child_of_fork() {
 #[inline(always)]
 pub(crate) fn forked() -> bool {
     let word = FORK_WORD.load(Ordering::Relaxed);
-    // SAFETY: null or a page that is never unmapped.
+    // SAFETY: null, or a word on a page that is never unmapped.
     !word.is_null() && unsafe { (*word).load(Ordering::Relaxed) } == 0
 }
 
-/// The process knows that it is a child of `fork`.
+/// Notes that the process knows that it is a child of `fork`.
 pub(crate) fn is_child() {
     let word = FORK_WORD.load(Ordering::Relaxed);
     if !word.is_null() {
-        // SAFETY: never unmapped.
+        // SAFETY: the page is never unmapped.
         unsafe { (*word).store(1, Ordering::Relaxed) };
     }
 }
 
-/// Has `destructor(argument)` called when the calling thread ends.
+/// Arranges that `destructor(argument)` is called when the calling thread ends.
 pub(crate) fn on_thread_exit(
     argument: *mut libc::c_void,
     destructor: unsafe extern "C" fn(*mut libc::c_void),
 ) {
     let key = THREAD_KEY.get_or_init(|| {
         let mut key = 0;
-        // SAFETY: the place for the key is live, and the destructor outlives the process's
-        // threads (the library is never unloaded).
+        // SAFETY: the variable for the key is live. The destructor can be called at the end of every thread,
+        // since the library is never unloaded.
         if unsafe { libc::pthread_key_create(&mut key, Some(destructor)) } != 0 {
-            // Then threads leave their record behind: a leak, not an error.
+            // Threads then leave their records behind: a leak, but no error.
             return libc::pthread_key_t::MAX;
         }
         key
@@ -227,20 +227,20 @@ pub(crate) fn on_thread_exit(
 }
 
 struct Attributes(libc::pthread_attr_t);
-// SAFETY: written once, then only read by pthread_create.
+// SAFETY: the attributes are written once, then only read by pthread_create.
 unsafe impl Send for Attributes {}
-// SAFETY: written once, then only read by pthread_create.
+// SAFETY: the attributes are written once, then only read by pthread_create.
 unsafe impl Sync for Attributes {}
 
-/// A stack size that the program set, 0: none.
+/// The stack size that the program set, in bytes; 0: none.
 static STACK_SIZE: AtomicUsize = AtomicUsize::new(0);
 
-/// Sets the stack size of workers, for those made later if no worker was made yet.
+/// Sets the stack size of workers in bytes. It has an effect only before the first worker is made.
 pub fn set_stack_size(bytes: usize) {
     STACK_SIZE.store(bytes, Ordering::Relaxed);
 }
 
-/// The stack size of workers.
+/// The stack size of workers, in bytes.
 pub fn stack_size() -> usize {
     match STACK_SIZE.load(Ordering::Relaxed) {
         0 => {
@@ -253,10 +253,10 @@ pub fn stack_size() -> usize {
     }
 }
 
-/// Milliseconds that a program set for waits, plus one; 0: nothing set.
+/// The milliseconds that the program set for waits, plus one; 0: not set.
 static BLOCKTIME: AtomicU32 = AtomicU32::new(0);
 
-/// Sets how long threads spin before they sleep; `i32::MAX`: for ever.
+/// Sets for how many milliseconds threads spin before they sleep; `i32::MAX`: for ever.
 pub fn set_blocktime(ms: i32) {
     let globals = globals();
     BLOCKTIME.store(ms.unsigned_abs().saturating_add(1), Ordering::Relaxed);
@@ -268,7 +268,8 @@ pub fn set_blocktime(ms: i32) {
     Policy::set_spins(spins, globals.throttled_spin_count);
 }
 
-/// What [`set_blocktime`] was called with, or what `OMP_WAIT_POLICY` amounts to.
+/// The value passed to [`set_blocktime`], or the equivalent of `KMP_BLOCKTIME` or `OMP_WAIT_POLICY`, in
+/// milliseconds.
 pub fn blocktime() -> Option<i32> {
     match BLOCKTIME.load(Ordering::Relaxed).checked_sub(1) {
         Some(ms) => i32::try_from(ms).ok(),
@@ -284,7 +285,7 @@ pub fn blocktime() -> Option<i32> {
     }
 }
 
-/// The attributes that workers are created with.
+/// The attributes with which workers are created.
 pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
     let a = ATTRIBUTES.get_or_init(|| {
         let mut attr = core::mem::MaybeUninit::uninit();
@@ -308,7 +309,7 @@ pub(crate) fn thread_attributes() -> *const libc::pthread_attr_t {
     &a.0
 }
 
-/// Says, once in a process, that a team has fewer threads than it asked for.
+/// Warns, once in a process, that a team has fewer threads than it asked for.
 #[cold]
 pub(crate) fn warn_few_threads(have: u32, wanted: u32, error: i32) {
     static SAID: AtomicBool = AtomicBool::new(false);

@@ -1,19 +1,18 @@
 //! `hetmp-omp`: the OpenMP engine, without any ABI.
 //!
-//! * **What it is**: a folder for each part of OpenMP. [`team`] has regions, their threads and barriers;
-//!   [`worksharing`] what these divide; [`task`] tasks; [`sync`] locks; [`icv`] control variables and
-//!   [`affinity`] places; [`memory`] allocators; [`host`] `target` and OpenACC; [`unlike`] nodes of unlike
-//!   cores. It does not know which compiler called: the C entries in `runtime/abi` convert arguments and
-//!   call one function here.
-//! * **What it owns**: worker threads, teams, task records; the waiting inside constructs. Which
-//!   iterations go where is decided by `hetmp-sched`, how to wait by `hetmp-core`.
+//! * **What it is**: a folder for each part of OpenMP. [`team`]: regions, their threads and barriers.
+//!   [`worksharing`]: constructs that divide work in a region. [`task`]: tasks. [`sync`]: locks. [`icv`]:
+//!   control variables. [`affinity`]: places. [`memory`]: allocators. [`host`]: `target` and OpenACC.
+//!   [`unlike`]: nodes of unlike cores. The crate does not know which compiler called: the C entries in
+//!   `runtime/abi` convert arguments and call one function here.
+//! * **What it owns**: worker threads, teams, task records, and the waiting inside constructs. `hetmp-sched`
+//!   decides which iterations go where, `hetmp-core` how to wait.
 //! * **Data in**: outlined functions and loop bounds from the ABI, environment values at the first
 //!   use. **Data out**: iteration ranges, calls of the program's functions.
 //!
-//! [`across`] runs regions over several processes. A place left for what comes later, on purpose without
-//! code: the tool interface (`tool`).
+//! [`across`] runs regions over several processes. The tool interface (OMPT) does not exist yet.
 
-// Under the model checker only the parts that have models are compiled, by `tests/loom_*.rs`.
+// For the model checker, `tests/loom_*.rs` compile the parts that have models by themselves.
 #![cfg(not(loom))]
 
 pub mod across;
@@ -33,7 +32,7 @@ pub(crate) mod thread;
 pub mod unlike;
 pub(crate) mod worksharing;
 
-// What entries call, by the construct's name. Inside this crate modules are named in full.
+// The names that entries call, by construct. Inside this crate modules are named in full.
 pub use host::{acc, device};
 pub use memory::{alloc, threadprivate};
 pub use sync::{critical, lock, reduce};
@@ -41,7 +40,7 @@ pub use worksharing::{construct, doacross, loops, ordered, pieces, sections, sin
 
 pub use thread::Thread;
 
-/// Barrier epochs and start numbers are 30 bits wide, as the flags they are kept in.
+/// Barrier epochs and start numbers are 30 bits wide, like the flags that hold them.
 pub(crate) const EPOCH_MASK: u32 = (1 << 30) - 1;
 
 /// Largest team with spread barriers.

@@ -1,11 +1,12 @@
-//! What a program may ask and set: the runtime library routines of OpenMP 5.1, sections 3.2 to
-//! 3.6 and 3.10, that are not locks, allocators or devices.
+//! The runtime library routines of OpenMP 5.1, sections 3.2 to 3.6 and 3.10: everything that programs may ask
+//! and set, except for locks, allocators and devices.
 //!
-//! The hot ones ([`thread_num`], [`num_threads`], [`level`], [`active_level`]) read cells of the
-//! calling thread, and do not register a thread that never used the runtime.
+//! The hot routines ([`thread_num`], [`num_threads`], [`level`], [`active_level`]) read cells of the calling
+//! thread, and do not register a thread that never used the runtime.
 //!
-//! Three variables are device-wide yet may change: `nteams-var`, `teams-thread-limit-var` and
-//! `affinity-format-var`. They live here, and begin with what the environment said.
+//! Three variables are device-wide and yet may change: `nteams-var`, `teams-thread-limit-var` and
+//! `affinity-format-var`. This module keeps the first two, `affinity::shown` the third. They start with the
+//! values of the environment.
 
 pub use crate::affinity::shown::{
     capture_affinity, display_affinity, set_affinity_format, with_affinity_format,
@@ -19,7 +20,7 @@ use crate::unlike::{nodes, ways};
 use core::sync::atomic::{AtomicI32, Ordering};
 use hetmp_core::report;
 
-/// Not changed since the start.
+/// The program has not changed the value.
 const UNCHANGED: i32 = -1;
 
 static NUM_TEAMS: AtomicI32 = AtomicI32::new(UNCHANGED);
@@ -53,8 +54,8 @@ pub fn active_level() -> i32 {
     Thread::try_current().map_or(0, |th| th.team().active_level() as i32)
 }
 
-/// Where the calling thread, or the ancestor it descends from, stood at nesting level `level`:
-/// thread number and team size. `None` for levels that do not enclose the call.
+/// The thread number and team size of the calling thread, or of its ancestor, at nesting level `level`.
+/// `None` for levels that do not enclose the call.
 fn at_level(level: i32) -> Option<(i32, i32)> {
     let Some(th) = Thread::try_current() else {
         return (level == 0).then_some((0, 1));
@@ -70,13 +71,13 @@ fn at_level(level: i32) -> Option<(i32, i32)> {
     Some((tid as i32, team.nthreads() as i32))
 }
 
-/// `omp_get_ancestor_thread_num`; -1 outside the levels there are.
+/// `omp_get_ancestor_thread_num`; -1 for levels that do not enclose the call.
 #[must_use]
 pub fn ancestor_thread_num(level: i32) -> i32 {
     at_level(level).map_or(-1, |(tid, _)| tid)
 }
 
-/// `omp_get_team_size`; -1 outside the levels there are.
+/// `omp_get_team_size`; -1 for levels that do not enclose the call.
 #[must_use]
 pub fn team_size(level: i32) -> i32 {
     at_level(level).map_or(-1, |(_, size)| size)
@@ -88,8 +89,8 @@ pub fn icv() -> Icv {
     *Thread::current().task().icv()
 }
 
-/// `omp_get_max_threads`: how many threads the next region gets at most. Where regions are run as
-/// virtual teams, the number of virtual threads.
+/// `omp_get_max_threads`: the most threads that the next region gets. Where regions run as virtual teams, the
+/// number of virtual threads.
 #[must_use]
 pub fn max_threads() -> i32 {
     virtual_team::told_threads(&icv()) as i32
@@ -112,8 +113,8 @@ pub fn in_explicit_task() -> bool {
     Thread::try_current().is_some_and(|th| !th.task().is_implicit())
 }
 
-/// `omp_get_num_procs`: CPUs that the calling thread may use; with places or nodes, those that the
-/// process could use at its start, because a bound thread sees its own place only.
+/// `omp_get_num_procs`: the number of CPUs that the calling thread may use. With places or nodes, the number
+/// that the process could use at its start, because a bound thread may use only its place.
 #[must_use]
 pub fn num_procs() -> i32 {
     virtual_team::told_cores();
@@ -129,7 +130,7 @@ pub fn num_procs() -> i32 {
 
 /// Size of the calling thread's affinity mask.
 fn allowed_now() -> Option<usize> {
-    // The kernel fails for buffers smaller than its own mask; 8192 CPUs is the most it knows.
+    // The kernel refuses buffers smaller than its own mask; it supports at most 8192 CPUs.
     let mut words = [0u64; 128];
     // SAFETY: the buffer has the size given.
     let bytes = unsafe {
@@ -164,7 +165,7 @@ fn seconds(ask: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> li
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the pointer is to a live timespec.
+    // SAFETY: the pointer leads to a live timespec.
     unsafe { ask(libc::CLOCK_MONOTONIC, &mut t) };
     t.tv_sec as f64 + t.tv_nsec as f64 / 1e9
 }
@@ -219,7 +220,7 @@ pub fn num_places() -> i32 {
     init::globals().places.len() as i32
 }
 
-/// The CPUs of place `place`; empty for numbers without place.
+/// The CPUs of place `place`; none for numbers without a place.
 pub fn place_cpus(place: i32) -> impl Iterator<Item = i32> {
     usize::try_from(place)
         .ok()
@@ -239,7 +240,7 @@ pub fn place_num() -> i32 {
     }
 }
 
-/// The place numbers of the calling thread's partition.
+/// The numbers of the places in the calling thread's partition.
 #[must_use]
 pub fn partition() -> core::ops::Range<i32> {
     if init::globals().places.is_empty() {
@@ -250,7 +251,7 @@ pub fn partition() -> core::ops::Range<i32> {
     }
 }
 
-/// The calling thread, bound to a place if it was not yet. Only where there are places.
+/// The calling thread, which is bound to a place now if it was not before. Only called if there are places.
 fn bound_thread() -> &'static Thread {
     let th = Thread::current();
     if th.place.get() == 0 {
@@ -272,8 +273,8 @@ pub fn display_env(verbose: bool) {
     report::write_all(libc::STDERR_FILENO, &text);
 }
 
-/// `omp_pause_resource` for the host, and `omp_pause_resource_all`: ends the worker threads. False
-/// inside a parallel region.
+/// `omp_pause_resource` for the host, and `omp_pause_resource_all`: ends the worker threads. False inside a
+/// parallel region.
 pub fn pause() -> bool {
     let Some(th) = Thread::try_current() else {
         return true;
@@ -282,7 +283,7 @@ pub fn pause() -> bool {
         return false;
     }
     if th.depth.get() > 0 {
-        // In a target region inside a parallel region: those workers are at work.
+        // The thread is in a target region inside a parallel region, whose workers are at work.
         return true;
     }
     if init::forked() {

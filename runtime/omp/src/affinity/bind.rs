@@ -1,8 +1,8 @@
 //! Which thread goes where: thread affinity policies (OpenMP 5.1, section 2.6.2).
 //!
-//! The specification leaves choices: where the larger groups are when threads or places do not
-//! divide evenly, which places `true` uses. Programs are tuned to where libgomp puts their threads,
-//! so every choice here is libgomp 12's.
+//! The specification leaves choices open: where the larger groups are when threads or places do not divide
+//! evenly, and which places `true` uses. Programs are tuned to libgomp's placement, so every choice here is
+//! that of libgomp 12.
 
 use crate::icv::ProcBind;
 
@@ -12,9 +12,9 @@ use crate::icv::ProcBind;
 pub struct Placement {
     /// The thread's place.
     pub place: u32,
-    /// The first place of its partition.
+    /// The first place of the thread's partition.
     pub first: u32,
-    /// How many places its partition has.
+    /// The number of places in the partition.
     pub count: u32,
 }
 
@@ -24,7 +24,7 @@ impl Placement {
         self.count > 0 && end.is_some_and(|end| self.first <= self.place && self.place < end)
     }
 
-    /// The place after `place`, in a circle through the partition.
+    /// The place after `place`; behind the partition's last place comes its first.
     fn next(&self, place: u32) -> u32 {
         if place + 1 == self.first + self.count {
             self.first
@@ -34,8 +34,8 @@ impl Placement {
     }
 }
 
-/// The placements of a team's threads in the order of their numbers, beginning with the primary
-/// thread's. [`team_places`] makes it.
+/// The placements of a team's threads in the order of their numbers, beginning with the primary thread. Made
+/// by [`team_places`].
 #[derive(Clone, Debug)]
 pub struct TeamPlaces {
     primary: Placement,
@@ -46,7 +46,7 @@ pub struct TeamPlaces {
 
 #[derive(Clone, Debug)]
 enum Layout {
-    /// All on the primary thread's place; nobody's partition changes.
+    /// All threads are on the primary thread's place, and no partition changes.
     Together,
     /// Groups of threads on successive places, starting from the primary thread's. With
     /// `own_place`, a thread's partition is its place alone (`spread`); otherwise it does not
@@ -54,28 +54,28 @@ enum Layout {
     Groups {
         own_place: bool,
         place: u32,
-        /// Threads put on `place` so far, and how many belong there.
+        /// Threads put on `place` so far, and the number that belongs there.
         filled: u32,
         size: u32,
-        /// From this thread on groups have one thread: the threads that are left over after equal
-        /// groups on all places go to the first places again.
+        /// From this thread on, groups have one thread: threads left over after equal groups on all places go
+        /// to the first places again.
         singles_from: u32,
     },
-    /// The partition is cut in as many parts as there are threads; each thread gets one and is on
-    /// its first place.
+    /// The partition is cut into as many parts as there are threads. Each thread gets one part and is on its
+    /// first place.
     Parts {
         /// First place of the current part.
         part: u32,
-        /// The parts that begin before this place have one place more than `count`.
+        /// Parts that begin before this place have one place more than `count`.
         larger_before: u32,
         count: u32,
     },
 }
 
-/// Where the threads of a new team of `nthreads` go. `primary` is the placement of the thread that
-/// meets the parallel construct; `policy` what [`crate::icv::Globals::team_icv`] found.
+/// The placements of a new team of `nthreads` threads. `primary` is the placement of the thread that meets
+/// the parallel construct; `policy` comes from [`crate::icv::Globals::team_icv`].
 ///
-/// With [`ProcBind::False`] (threads are not bound) everybody gets the primary thread's placement.
+/// With [`ProcBind::False`] (threads are not bound) every thread gets the primary thread's placement.
 ///
 /// # Panics
 /// If `primary` is not inside its own partition.
@@ -90,7 +90,7 @@ pub fn team_places(policy: ProcBind, primary: Placement, nthreads: u32) -> TeamP
         singles_from: if nthreads > primary.count {
             nthreads - nthreads % primary.count
         } else {
-            // One thread a place anyway.
+            // One thread on each place, whatever the policy.
             nthreads
         },
     };
@@ -103,7 +103,7 @@ pub fn team_places(policy: ProcBind, primary: Placement, nthreads: u32) -> TeamP
         ProcBind::Spread => {
             let count = primary.count / nthreads;
             let larger_before = primary.first + primary.count % nthreads * (count + 1);
-            // The part that the primary thread's place is in.
+            // The first place of the part that holds the primary thread's place.
             let part = if primary.place < larger_before {
                 primary.place - (primary.place - primary.first) % (count + 1)
             } else {
@@ -260,7 +260,7 @@ mod tests {
     }
 
     proptest! {
-        /// What the specification promises whatever an implementation chooses.
+        /// What the specification demands of every implementation.
         #[test]
         fn keeps_the_promises(
             first in 0u32..10, count in 1u32..20, offset in 0u32..20, n in 1u32..50, policy in 1u32..5,
@@ -281,7 +281,7 @@ mod tests {
                 ProcBind::Primary => prop_assert_eq!(most, Some(&n)),
                 _ if n == 1 => {}
                 ProcBind::Spread if n <= count => {
-                    // The parts are disjoint, cover everything, and differ by one place at most.
+                    // The parts are disjoint, cover everything, and differ by at most one place.
                     let mut parts: Vec<_> = team.iter().map(|t| (t.1, t.2)).collect();
                     parts.sort_unstable();
                     let mut at = first;

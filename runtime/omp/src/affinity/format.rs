@@ -8,7 +8,7 @@
 
 use super::CpuSet;
 
-/// What the fields are replaced by, for one thread.
+/// The values of the fields, for one thread.
 pub struct Fields<'a> {
     /// `%t`, `team_num`: `omp_get_team_num`.
     pub team_num: i32,
@@ -28,9 +28,9 @@ pub struct Fields<'a> {
     pub native_thread_id: NativeId,
     /// `%A`, `thread_affinity`: the CPUs of the thread's place, or of the process without places.
     pub affinity: &'a CpuSet,
-    /// `%H`, `host`: asked only if the format has it.
+    /// `%H`, `host`: called only if the format has this field.
     pub host: &'a dyn Fn() -> Vec<u8>,
-    /// What stands for fields that do not exist, as in libomp; `None`: such a format is bad.
+    /// The text for fields that do not exist, as in libomp; `None`: a format with such a field is bad.
     pub unknown: Option<&'a str>,
 }
 
@@ -43,8 +43,8 @@ pub enum NativeId {
     Kernel(i32),
 }
 
-/// What is wrong with a format: the second half of a message, without prefix. libgomp ends the
-/// program with such a message; so do our callers.
+/// What is wrong with a format: the second half of a message, without prefix. libgomp ends the program with
+/// such a message, and so do the callers here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadFormat(pub String);
 
@@ -61,7 +61,7 @@ enum Field {
     ProcessId,
     NativeThreadId,
     Affinity,
-    /// None of these, where such a field is not an error.
+    /// No known field, where an unknown field is not an error.
     Unknown,
 }
 
@@ -78,7 +78,7 @@ const FIELDS: [(u8, &[u8], Field); 10] = [
     (b'A', b"thread_affinity", Field::Affinity),
 ];
 
-/// How a field is filled up to its size.
+/// How a field is widened to its size.
 #[derive(Clone, Copy)]
 enum Fill {
     BlanksBehind,
@@ -86,8 +86,8 @@ enum Fill {
     Zeros,
 }
 
-/// Writes what fits of the expanded `format` into `buffer`, without terminating zero, and returns
-/// the length of the whole.
+/// Writes the expanded `format` into `buffer` as far as it fits, without a terminating zero. Returns the
+/// length of the whole text.
 ///
 /// # Errors
 /// What is wrong with the format.
@@ -111,7 +111,7 @@ pub fn expand(format: &[u8], fields: &Fields<'_>, buffer: &mut [u8]) -> Result<u
     Ok(out.length)
 }
 
-/// The expanded format as one line, line feed included: what `omp_display_affinity` writes.
+/// The expanded format as one line with a line feed: what `omp_display_affinity` writes.
 ///
 /// # Errors
 /// What is wrong with the format.
@@ -123,7 +123,7 @@ pub(crate) fn line(format: &[u8], fields: &Fields<'_>) -> Result<Vec<u8>, BadFor
         text.try_reserve_exact(more)
             .map_err(|_| BadFormat(format!("no memory for {length} characters")))?;
         text.resize(length + 1, 0);
-        // The same fields, but a host name could have changed in between.
+        // The fields are the same, but the host name may have changed meanwhile.
         length = expand(format, fields, &mut text)?.min(length);
     }
     text.truncate(length);
@@ -136,7 +136,7 @@ fn fill_and_size(rest: &mut &[u8], lenient: bool) -> Result<(Fill, usize), BadFo
     let mut fill = Fill::BlanksBehind;
     if let Some(after) = rest.strip_prefix(b"0") {
         if lenient && !after.starts_with(b".") {
-            // Zeros go in front, and the text comes to the left.
+            // libomp skips a zero without a dot, and writes the text to the left.
             *rest = after;
             return fill_and_size(rest, lenient);
         }
@@ -167,7 +167,7 @@ fn fill_and_size(rest: &mut &[u8], lenient: bool) -> Result<(Fill, usize), BadFo
     let size = number.iter().try_fold(0usize, |n, d| {
         n.checked_mul(10)?.checked_add((d - b'0').into())
     });
-    // A size that no integer holds counts as none, as with strtoul's largest value.
+    // A size that does not fit an integer counts as none, as with strtoul's largest value.
     Ok((fill, size.unwrap_or(0)))
 }
 
@@ -212,7 +212,7 @@ fn field(rest: &mut &[u8], lenient: bool) -> Result<Field, BadFormat> {
     Ok(*field)
 }
 
-/// The caller's buffer, and how long the text would be.
+/// The caller's buffer, and the length of the whole text so far.
 struct Out<'a> {
     buffer: &'a mut [u8],
     length: usize,
@@ -266,14 +266,14 @@ impl Out<'_> {
                 let text = from.unknown.unwrap_or_default();
                 return self.filled(b"", text.as_bytes(), fill.of_word(), size);
             }
-            // Words: zeros in front of them would make no sense, and libgomp writes blanks.
+            // Host and CPUs are words: zeros in front of them would make no sense, and libgomp writes blanks.
             Field::Host => return self.filled(b"", &(from.host)(), fill.of_word(), size),
             Field::Affinity => {
                 let cpus = from.affinity.to_string();
                 return self.filled(b"", cpus.as_bytes(), fill.of_word(), size);
             }
         };
-        // Zeros go between the sign, or the mark of a hexadecimal number, and the digits.
+        // Zeros go behind the sign or the mark of a hexadecimal number, before the digits.
         let mark = ["-", "0x"]
             .into_iter()
             .find(|m| number.starts_with(m))
@@ -397,7 +397,7 @@ mod tests {
             let _ = with_fields(|f| expand(&v, f, &mut buffer));
         }
 
-        /// A short buffer gets the beginning, and the length does not depend on it.
+        /// A short buffer gets the beginning of the text; the length does not depend on the buffer.
         #[test]
         fn short_buffers_get_the_beginning(v in "([a-z ]|%(0?\\.[1-9])?[tnNAiPH]){0,8}", room in 0usize..64) {
             let mut long = vec![b'.'; 400];

@@ -1,39 +1,39 @@
-//! `KMP_AFFINITY`: libomp's way to say which thread goes where, as places and a policy.
+//! `KMP_AFFINITY`: libomp's way to tell which thread goes where, turned into places and a policy.
 //!
 //! ```text
 //! value := part {, part}
 //! part  := none | disabled | compact | scatter | balanced | explicit | logical | physical
 //!        | granularity = unit | proclist = [ cpus ] | verbose | reset | ... | number
 //! ```
-//! The first number behind a type is the permutation, the second one the offset (`logical` and `physical`
-//! have an offset only).
+//! The first number behind a type is the permutation, the second is the offset (`logical` and `physical` have
+//! only an offset).
 
 use super::{CpuSet, PlaceKind};
 use crate::icv::kinds::ProcBind;
 
-/// How the CPUs are put in order.
+/// The order of the CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     /// Threads are not bound.
     None,
-    /// Neighbours in number are neighbours in the machine.
+    /// Threads with neighbouring numbers are neighbours in the machine.
     Compact,
-    /// Neighbours in number are as far apart as can be.
+    /// Threads with neighbouring numbers are as far apart as possible.
     Scatter,
-    /// Threads are spread evenly, and those on one core are neighbours in number.
+    /// Threads are spread evenly, and threads on one core have neighbouring numbers.
     Balanced,
-    /// As the list says.
+    /// The order of the user's list.
     Explicit,
 }
 
-/// What a value asks for.
+/// A value of `KMP_AFFINITY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Affinity {
-    /// `None`: the value has modifiers only.
+    /// `None`: the value has only modifiers.
     pub(crate) order: Option<Order>,
-    /// What a thread is bound to.
+    /// The kind of place that a thread is bound to.
     pub(crate) granularity: PlaceKind,
-    /// How many of the innermost levels become the outermost ones of the order.
+    /// How many of the innermost levels become the outermost levels of the order.
     pub(crate) permute: u32,
     /// The place of thread 0.
     pub(crate) offset: u32,
@@ -41,13 +41,13 @@ pub(crate) struct Affinity {
     pub(crate) list: Vec<CpuSet>,
     /// One place for each set of CPUs, rather than one for each CPU.
     pub(crate) distinct: bool,
-    /// Says where threads go.
+    /// Tell the user where threads go.
     pub(crate) verbose: bool,
-    /// The primary thread has its first CPUs again behind the outermost regions.
+    /// Behind an outermost region, the primary thread may again run on all CPUs of the process.
     pub(crate) reset: bool,
 }
 
-/// Reads a value; `None` where it is not understood.
+/// Reads a value; `None` if it is not understood.
 #[must_use]
 pub(crate) fn parse(value: &[u8]) -> Option<Affinity> {
     let text = core::str::from_utf8(value).ok()?.to_ascii_lowercase();
@@ -113,7 +113,7 @@ pub(crate) fn parse(value: &[u8]) -> Option<Affinity> {
         ([permute, offset], false) => (a.permute, a.offset) = (*permute, *offset),
         _ => return None,
     }
-    // A list without a type is one to follow, and a type that follows a list needs one.
+    // A list without a type means `explicit`, and `explicit` needs a list.
     match (a.order, a.list.is_empty()) {
         (None, false) => a.order = Some(Order::Explicit),
         (Some(Order::Explicit), true) => return None,
@@ -149,9 +149,9 @@ fn granularity(unit: &str) -> Option<PlaceKind> {
     })
 }
 
-/// `CPU`, `first-last[:stride]` and `{CPU,...}`, separated by commas.
+/// Reads `CPU`, `first-last[:stride]` and `{CPU,...}`, separated by commas.
 fn proclist(text: &str) -> Option<Vec<CpuSet>> {
-    /// More CPUs than any machine has; what is longer is a mistake.
+    /// A CPU number from here on is a mistake: no machine has as many CPUs.
     const MOST: usize = hetmp_core::topo::MAX_CPUS;
     let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n < MOST);
     let mut list = Vec::new();
@@ -190,12 +190,12 @@ fn proclist(text: &str) -> Option<Vec<CpuSet>> {
     (!list.is_empty()).then_some(list)
 }
 
-/// Where a CPU is: socket, core in the socket, hardware thread in the core.
+/// The position of a CPU: socket, core in the socket, hardware thread in the core.
 type Position = [usize; 3];
 
 impl Affinity {
-    /// The places, in the order in which threads go to them, and the policy by which they do. `places` gives
-    /// the machine's places of a kind. No places: threads are not bound.
+    /// The places, in the order in which threads are put on them, and the policy for that. `places` gives the
+    /// machine's places of a kind. An empty list: threads are not bound.
     #[must_use]
     pub(crate) fn places(
         &self,
@@ -224,7 +224,7 @@ impl Affinity {
             Some(Order::Balanced) => (units, ProcBind::Spread),
             Some(order @ (Order::Compact | Order::Scatter)) => {
                 let mut cpus = positions(places);
-                // Levels of which there is one only are none: a permutation skips them.
+                // Levels with a single element do not count: a permutation skips them.
                 let levels: Vec<usize> = (0..3)
                     .filter(|&l| cpus.iter().any(|(p, _)| p[l] != 0))
                     .collect();

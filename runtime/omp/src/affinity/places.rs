@@ -1,8 +1,8 @@
 //! `OMP_PLACES` (OpenMP 5.1, section 6.5) and `GOMP_CPU_AFFINITY`.
 //!
-//! Reading is in two steps, as messages need it: [`parse`] knows the notation only; then
-//! [`Spec::resolve`] puts it on a machine, where CPU numbers may be out of range, places may name
-//! no usable CPU, and an exclusion may exclude nothing.
+//! Reading has two steps, since messages need both. [`parse`] knows only the notation. [`Spec::resolve`] then
+//! applies the value to a machine, where CPU numbers may be out of range, places may have no usable CPU, and
+//! an exclusion may exclude nothing.
 //!
 //! ```text
 //! value    := word | word(count) | item{,item}
@@ -14,13 +14,13 @@
 use super::{CpuSet, PlaceKind};
 use crate::icv::text::Cursor;
 
-/// More places than this are refused, as in libgomp.
+/// Most places that are accepted, as in libgomp.
 const MOST_PLACES: u64 = 65_536;
 
 /// A value of `OMP_PLACES` that is well formed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Spec {
-    /// A word, with the largest number of places wanted.
+    /// A kind of place, with the largest number of places wanted.
     Kind(PlaceKind, usize),
     /// An explicit list.
     List(Vec<Item>),
@@ -47,9 +47,9 @@ struct Interval {
 /// Why a value of `OMP_PLACES` has no effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is not in the notation.
+    /// The value does not follow the notation.
     Syntax,
-    /// It does not fit the machine; the text says how.
+    /// The value does not fit the machine; the text tells why.
     Reason(String),
 }
 
@@ -68,7 +68,7 @@ impl Refusal {
 /// Reads a value of `OMP_PLACES`.
 ///
 /// # Errors
-/// [`Refusal::Syntax`] where libgomp 12 would not read it.
+/// [`Refusal::Syntax`] where libgomp 12 would refuse the value.
 pub(crate) fn parse(value: &[u8]) -> Result<Spec, Refusal> {
     let mut at = Cursor::new(value);
     at.skip_blanks();
@@ -84,7 +84,7 @@ pub(crate) fn parse(value: &[u8]) -> Result<Spec, Refusal> {
     let mut excluding = false;
     loop {
         let item = item(&mut at).ok_or(Refusal::Syntax)?;
-        // An excluded place needs room in libgomp's list, once; its limit counts that.
+        // libgomp's list needs room for one excluded place, and its limit counts that place.
         if !item.exclude {
             places += item.count;
         } else if !excluding {
@@ -104,7 +104,7 @@ pub(crate) fn parse(value: &[u8]) -> Result<Spec, Refusal> {
     }
 }
 
-/// Nothing (any number), or `(count)`.
+/// Reads nothing (any number), or `(count)`.
 fn count_in_parentheses(mut at: Cursor<'_>) -> Option<usize> {
     if at.skip_blanks().at_end() {
         return Some(usize::MAX);
@@ -164,7 +164,7 @@ fn item(at: &mut Cursor<'_>) -> Option<Item> {
 }
 
 fn interval(at: &mut Cursor<'_>) -> Option<Interval> {
-    // No blanks before the exclamation mark of a second interval: so does libgomp.
+    // No blanks before the exclamation mark of a further interval: libgomp refuses them, too.
     let exclude = at.eat(b'!');
     let first = at.unsigned(10).value()?;
     let (mut length, mut stride) = (1, 1);
@@ -182,7 +182,7 @@ fn interval(at: &mut Cursor<'_>) -> Option<Interval> {
     })
 }
 
-/// `count` or `count:stride`, the blanks behind them included. A count is at least 1.
+/// Reads `count` or `count:stride`, with the blanks behind. A count is at least 1.
 fn count_and_stride(at: &mut Cursor<'_>) -> Option<(u64, i64)> {
     let count = at.unsigned(10).value().filter(|&n| n > 0)?;
     let mut stride = 1;
@@ -194,8 +194,8 @@ fn count_and_stride(at: &mut Cursor<'_>) -> Option<(u64, i64)> {
 }
 
 impl Spec {
-    /// The places on a machine whose processes may run on `allowed`. `of_kind` lists the places of
-    /// a kind, at most as many as asked for; `warn` gets a line where some places are left out.
+    /// The places on a machine where this process may run on `allowed`. `of_kind` lists the places of a kind,
+    /// up to a given number; `warn` gets a line if some places are left out.
     ///
     /// # Errors
     /// The reason why there are no places.
@@ -225,8 +225,8 @@ impl Spec {
     }
 }
 
-/// CPU numbers from here on are out of range: libgomp's sets have as many bits as the mask needs,
-/// rounded up to whole words.
+/// CPU numbers from here on are out of range. libgomp's CPU sets have as many bits as the process's mask
+/// needs, rounded up to whole words.
 fn number_limit(allowed: &CpuSet) -> u64 {
     allowed
         .iter()
@@ -234,7 +234,7 @@ fn number_limit(allowed: &CpuSet) -> u64 {
         .map_or(64, |last| (last as u64 / 64 + 1) * 64)
 }
 
-/// The places of an explicit list, before anything is known of the CPUs that may be used.
+/// The places of an explicit list, before they are cut to the CPUs that this process may use.
 fn explicit(items: &[Item], limit: u64) -> Result<Vec<CpuSet>, Refusal> {
     let mut places: Vec<CpuSet> = Vec::new();
     for item in items {
@@ -258,12 +258,12 @@ fn explicit(items: &[Item], limit: u64) -> Result<Vec<CpuSet>, Refusal> {
     Ok(places)
 }
 
-/// The CPUs of one place. Exclusions come last, wherever they stand.
+/// The CPUs of one place. Exclusions are applied last, wherever they stand.
 fn one_place(intervals: &[Interval], limit: u64) -> Result<CpuSet, Refusal> {
     let mut place = CpuSet::new();
     for i in intervals.iter().filter(|i| !i.exclude) {
         let mut cpu = i.first;
-        // With stride 0 all are the same CPU; the count may be astronomical.
+        // With stride 0 all turns give the same CPU, and their number may be astronomical.
         let turns = if i.stride == 0 { 1 } else { i.length };
         for turn in 0..turns {
             if turn > 0 {
@@ -306,7 +306,7 @@ fn shifted(place: &CpuSet, stride: i64, limit: u64) -> Result<CpuSet, Refusal> {
         .collect()
 }
 
-/// The places cut to the allowed CPUs, without those that become empty.
+/// Cuts the places to the allowed CPUs, and drops places that become empty.
 fn usable(
     all: Vec<CpuSet>,
     allowed: &CpuSet,
@@ -341,8 +341,8 @@ pub(crate) struct CpuRange {
     stride: u64,
 }
 
-/// Reads a value of `GOMP_CPU_AFFINITY`; `None` where libgomp 12 would not read it. Numbers may be
-/// octal or hexadecimal, as in C.
+/// Reads a value of `GOMP_CPU_AFFINITY`; `None` where libgomp 12 would refuse it. Numbers may be octal or
+/// hexadecimal, as in C.
 #[must_use]
 pub(crate) fn parse_cpu_affinity(value: &[u8]) -> Option<Vec<CpuRange>> {
     const LARGEST: u64 = 65_535;
@@ -364,15 +364,15 @@ pub(crate) fn parse_cpu_affinity(value: &[u8]) -> Option<Vec<CpuRange>> {
         }
         ranges.push(range);
         at.skip_blanks();
-        // A comma wants another number behind it; blanks do not.
+        // A comma must be followed by another number; blanks need not be.
         if !at.eat(b',') && at.at_end() {
             return Some(ranges);
         }
     }
 }
 
-/// One place for each CPU of the ranges, in their order, doubles included. CPUs that cannot exist
-/// are left out; CPUs that this process may not use are not, as in libgomp.
+/// One place for each CPU of the ranges, in their order, with repetitions. As in libgomp, CPUs that cannot
+/// exist are left out, but CPUs that this process may not use are kept.
 #[must_use]
 pub(crate) fn one_per_cpu(ranges: &[CpuRange], allowed: &CpuSet) -> Vec<CpuSet> {
     let limit = number_limit(allowed);
@@ -384,8 +384,8 @@ pub(crate) fn one_per_cpu(ranges: &[CpuRange], allowed: &CpuSet) -> Vec<CpuSet> 
         .collect()
 }
 
-/// What to say where the ranges name CPUs that this process may not use. libgomp says nothing, and ends
-/// the program when it creates a thread for such a place.
+/// The warning if the ranges name CPUs that this process may not use. libgomp gives none, and ends the
+/// program when it creates a thread for such a place.
 #[must_use]
 pub(crate) fn beyond(ranges: &[CpuRange], allowed: &CpuSet) -> Option<String> {
     let mut cpus = ranges
@@ -415,7 +415,7 @@ pub(crate) fn write_list(places: &[CpuSet], out: &mut Vec<u8>) {
     }
 }
 
-/// The runs of neighbouring CPUs: first and length.
+/// The runs of neighbouring CPUs: each run's first CPU and its length.
 pub(super) fn runs(set: &CpuSet) -> impl Iterator<Item = (usize, usize)> + '_ {
     let mut cpus = set.iter().peekable();
     std::iter::from_fn(move || {
@@ -574,7 +574,7 @@ mod tests {
             let _ = parse(v.as_bytes()).map(|s| s.resolve(&eight(), &|_, _| Vec::new(), &mut |_| ()));
         }
 
-        /// What `OMP_DISPLAY_ENV` shows can be given back.
+        /// The places that `OMP_DISPLAY_ENV` shows are accepted as a value again.
         #[test]
         fn shown_places_read_back(sets in proptest::collection::vec(proptest::collection::btree_set(0usize..8, 1..5), 1..6)) {
             let places: Vec<CpuSet> = sets.into_iter().map(|s| s.into_iter().collect()).collect();

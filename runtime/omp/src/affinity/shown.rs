@@ -29,7 +29,7 @@ fn lock_format() -> std::sync::MutexGuard<'static, Option<Box<[u8]>>> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Runs `write` with what the fields of an affinity format are for the calling thread.
+/// Runs `write` with the values of an affinity format's fields for the calling thread.
 fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
     let globals = init::globals();
     let th = Thread::current();
@@ -38,7 +38,8 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         .get()
         .checked_sub(1)
         .and_then(|p| globals.places.get(p as usize))
-        // Nobody can be bound to a place without a CPU for this process (`GOMP_CPU_AFFINITY`).
+        // A thread cannot be bound to a place without a usable CPU (`GOMP_CPU_AFFINITY` may have such
+        // places).
         .filter(|place| place.iter().any(|cpu| globals.allowed.contains(cpu)))
         .or_else(|| place::bound_to(th))
         .unwrap_or(&globals.allowed);
@@ -65,7 +66,7 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
     })
 }
 
-/// `uname`'s node name.
+/// The node name of `uname`.
 fn host_name() -> Vec<u8> {
     // SAFETY: all bytes zero is a valid utsname, and uname fills it in.
     let (ok, name) = unsafe {
@@ -85,8 +86,8 @@ fn bad_format(why: &format::BadFormat) -> ! {
     report::fatal(format_args!("affinity format: {}", why.0))
 }
 
-/// `omp_capture_affinity`: writes what fits of the expanded `format` (empty: the current one) into
-/// `buffer`, without terminating zero; returns the length of the whole.
+/// `omp_capture_affinity`: expands `format` (empty: the current one) into `buffer` as far as it fits, without
+/// a terminating zero. Returns the length of the whole text.
 pub fn capture_affinity(format: &[u8], buffer: &mut [u8]) -> usize {
     let expand = |format: &[u8], buffer: &mut [u8]| {
         with_fields(|f| format::expand(format, f, buffer)).unwrap_or_else(|why| bad_format(&why))
@@ -98,8 +99,8 @@ pub fn capture_affinity(format: &[u8], buffer: &mut [u8]) -> usize {
     }
 }
 
-/// `omp_display_affinity`: one line, of `format` (empty: the current one). On standard error, where libgomp writes
-/// such lines; on standard output for programs that were built for libomp.
+/// `omp_display_affinity`: writes one line by `format` (empty: the current one). The line goes to standard
+/// error, as in libgomp; for programs that were built for libomp, to standard output.
 pub fn display_affinity(format: &[u8]) {
     let line = |format: &[u8]| {
         with_fields(|f| format::line(format, f)).unwrap_or_else(|why| bad_format(&why))

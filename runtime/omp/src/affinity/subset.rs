@@ -1,11 +1,12 @@
-//! `KMP_HW_SUBSET`: the part of the machine that a process is to use.
+//! `KMP_HW_SUBSET`: the part of the machine that a process may use.
 //!
 //! ```text
 //! value := [:] item {, item}        ,: also x       in front ":": items count in the machine
 //! item  := [count | *] unit [@ offset]
 //! ```
-//! An item without count, or with `*`, takes all from the offset on. Items count within what the items
-//! of larger units leave: `1s,2c` are two cores of one socket, `2c` two cores of every socket.
+//! An item without count, or with `*`, takes all units from the offset on. An item counts within each unit
+//! that the items of larger units leave: `1s,2c` is two cores of one socket, `2c` is two cores of every
+//! socket.
 
 use super::CpuSet;
 use hetmp_core::topo::{Cpu, Topology};
@@ -34,7 +35,7 @@ impl Unit {
         })
     }
 
-    /// What names the unit that `cpu` is in.
+    /// The number of the unit that `cpu` is in.
     fn of(self, cpu: &Cpu) -> usize {
         match self {
             Unit::Socket => cpu.package,
@@ -46,7 +47,7 @@ impl Unit {
     }
 }
 
-/// So many of a unit, from the `offset`-th on; `count` is `None` for all that are left.
+/// An item: `count` units from the `offset`-th on; with `None`, all from there on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Item {
     unit: Unit,
@@ -57,12 +58,12 @@ struct Item {
 /// A part of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subset {
-    /// Offsets and counts are the machine's, not those of the part that larger units leave.
+    /// Offsets and counts refer to the whole machine, not to the units that larger items leave.
     absolute: bool,
     items: Vec<Item>,
 }
 
-/// Reads a value; `None` where it is not understood.
+/// Reads a value; `None` if it is not understood.
 #[must_use]
 pub(crate) fn parse(value: &[u8]) -> Option<Subset> {
     let text: String = core::str::from_utf8(value)
@@ -76,7 +77,7 @@ pub(crate) fn parse(value: &[u8]) -> Option<Subset> {
         None => (false, text.as_str()),
     };
     let mut items: Vec<Item> = Vec::new();
-    // No unit's name has an x in it.
+    // `x` separates, too: no unit's name contains it.
     for item in text.split([',', 'x']) {
         let (what, offset) = match item.split_once('@') {
             Some((what, offset)) => (what, offset.parse().ok()?),
@@ -99,7 +100,7 @@ pub(crate) fn parse(value: &[u8]) -> Option<Subset> {
             offset,
         });
     }
-    // Cores count within a socket, and threads within a core, whether these are named or not.
+    // Cores count within a socket, and threads within a core, even if the value names no sockets or cores.
     for unit in [Unit::Socket, Unit::Core, Unit::Thread] {
         if items.iter().all(|i| i.unit != unit) {
             items.push(Item {
@@ -114,7 +115,7 @@ pub(crate) fn parse(value: &[u8]) -> Option<Subset> {
 }
 
 impl Subset {
-    /// The allowed CPUs of `machine` that belong to the part; `None` where the machine has not as many.
+    /// The allowed CPUs of `machine` that belong to the part; `None` if the machine has too few units.
     #[must_use]
     pub(crate) fn of(&self, machine: &Topology) -> Option<CpuSet> {
         let mut parts = vec![machine.allowed().clone()];
@@ -138,7 +139,7 @@ impl Subset {
     }
 }
 
-/// The units of a part, by their lowest CPU.
+/// The units of a part, in the order of their lowest CPU.
 fn split(machine: &Topology, part: &CpuSet, unit: Unit) -> Vec<CpuSet> {
     let mut groups: Vec<(usize, CpuSet)> = Vec::new();
     for cpu in part.iter() {
@@ -151,7 +152,7 @@ fn split(machine: &Topology, part: &CpuSet, unit: Unit) -> Vec<CpuSet> {
     groups.into_iter().map(|g| g.1).collect()
 }
 
-/// Adds what an item takes of `units`; `None` where there are not as many.
+/// Adds the units that an item takes to `to`; `None` if there are too few.
 fn take(item: &Item, units: Vec<CpuSet>, to: &mut Vec<CpuSet>) -> Option<()> {
     let end = match item.count {
         Some(count) => item.offset.checked_add(count)?,
@@ -195,7 +196,7 @@ mod tests {
         (dir, machine)
     }
 
-    /// A folder that goes with its owner.
+    /// A folder that is removed when its owner is dropped.
     mod tempdir {
         use super::Path;
         pub(super) struct Dir(std::path::PathBuf);

@@ -1,8 +1,8 @@
 //! Putting the threads of a team on their places.
 //!
-//! The primary thread computes where everybody goes (by [`crate::affinity::bind`]) and leaves it
-//! with the members; each worker binds itself when it enters the region. Nothing is computed again
-//! while policy, placement and size stay the same, which is nearly always.
+//! The primary thread computes all placements (by [`crate::affinity::bind`]) and stores them with the
+//! members; each worker binds itself when it enters the region. While policy, placement and size stay the
+//! same, which is nearly always, nothing is computed again.
 
 use crate::affinity::bind::{team_places, Placement};
 use crate::icv::ProcBind;
@@ -12,7 +12,7 @@ use crate::thread::Thread;
 use crate::unlike::place;
 use hetmp_core::topo;
 
-/// Computes the placements of the team's members. The primary thread, before it starts the workers.
+/// Computes the placements of the team's members. Called by the primary thread before it starts the workers.
 #[inline]
 pub(crate) fn place(th: &Thread, team: &Team, policy: ProcBind) {
     if !init::globals().places.is_empty() {
@@ -20,14 +20,14 @@ pub(crate) fn place(th: &Thread, team: &Team, policy: ProcBind) {
     }
 }
 
-/// A thread of the application goes to the first place. Only where there are places.
+/// Binds a thread of the application to the first place. Only called if there are places.
 #[cold]
 pub(crate) fn initial(th: &Thread) {
     th.partition.set((0, init::globals().places.len() as u32));
     go_to(th, 1);
 }
 
-/// The same for a thread that has no place yet, where there are places.
+/// Binds a thread that has no place yet to the first place, if there are places.
 pub(crate) fn bind_first(th: &Thread) {
     if th.place.get() == 0 && !init::globals().places.is_empty() {
         initial(th);
@@ -57,7 +57,7 @@ fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
     th.partition.set((first, count));
 }
 
-/// A worker goes where the primary thread put it.
+/// A worker binds itself to the place that the primary thread computed.
 #[inline]
 pub(crate) fn settle(th: &Thread, team: &Team, tid: u32) {
     let m = &team.members[tid as usize];
@@ -71,7 +71,7 @@ pub(crate) fn settle(th: &Thread, team: &Team, tid: u32) {
     place::settle(th, m.node.get());
 }
 
-/// The primary thread leaves the region.
+/// The primary thread leaves the region: its partition becomes what it was before.
 #[inline]
 pub(crate) fn leave(th: &Thread, team: &Team) {
     if th.place.get() != 0 {
@@ -86,14 +86,15 @@ pub(crate) fn leave(th: &Thread, team: &Team) {
     }
 }
 
-/// Behind an outermost region the primary thread has its first CPUs again (`KMP_AFFINITY=reset`).
+/// Whether the primary thread gets back all CPUs of the process behind an outermost region
+/// (`KMP_AFFINITY=reset`).
 fn resets() -> bool {
     let affinity = &init::globals().libomp.affinity;
     affinity.as_ref().is_some_and(|a| a.reset)
 }
 
-/// Where each of `count` teams of a league goes; `None` where threads are not bound, or the program expects
-/// libgomp's leagues, whose teams have all places.
+/// The placement of each of `count` teams of a league. `None` where threads are not bound, or where the
+/// program expects libgomp's leagues, in which every team has all places.
 pub(crate) fn league(th: &Thread, count: u32) -> Option<Vec<Placement>> {
     let globals = init::globals();
     if globals.places.is_empty() || !globals.as_libomp || count < 2 {
@@ -105,7 +106,7 @@ pub(crate) fn league(th: &Thread, count: u32) -> Option<Vec<Placement>> {
     Some(team_places(globals.libomp.teams_bind, here(th), count).collect())
 }
 
-/// The calling thread's place and partition; only where the thread is bound.
+/// The calling thread's place and partition. Only called if the thread is bound.
 pub(crate) fn here(th: &Thread) -> Placement {
     let (first, count) = th.partition.get();
     Placement {
@@ -115,7 +116,7 @@ pub(crate) fn here(th: &Thread) -> Placement {
     }
 }
 
-/// Moves the calling thread.
+/// Moves the calling thread to another place and partition.
 pub(crate) fn move_to(th: &Thread, to: Placement) {
     th.partition.set((to.first, to.count));
     if th.place.get() != to.place + 1 {
@@ -127,7 +128,7 @@ pub(crate) fn move_to(th: &Thread, to: Placement) {
 fn go_to(th: &Thread, place: u32) {
     th.place.set(place);
     if let Some(cpus) = init::globals().places.get(place as usize - 1) {
-        // A place can have gone offline since the start; then the thread stays where it may run.
+        // A place may have gone offline since the start; the thread then stays where it is.
         let _ = topo::set_affinity(cpus);
     }
 }

@@ -1,8 +1,8 @@
-//! What a thread keeps between two calls of compiled code that belong to one construct, and the number
-//! that it has in the process.
+//! State that a thread keeps between calls of compiled code that belong to one construct, and the thread's
+//! number in the process.
 //!
-//! Some compilers say clauses in calls of their own, ahead of the construct (`num_threads`, `proc_bind`,
-//! `num_teams`); the next construct takes what was said. Only the thread itself looks here.
+//! Some compilers pass clauses in calls of their own, ahead of the construct (`num_threads`, `proc_bind`,
+//! `num_teams`); the next construct takes them. Only the thread itself uses this state.
 
 use crate::icv::ProcBind;
 use crate::thread::Thread;
@@ -12,13 +12,13 @@ pub(crate) mod said;
 use said::{helper_numbers, numbers_taken, Nested};
 pub use said::{highest_index, Doacross, Strict};
 
-/// The next region is to have `n` threads; 0: no clause.
+/// Sets the number of threads of the next region; 0: no clause.
 pub fn say_num_threads(th: &Thread, n: u32) {
     th.ahead.num_threads.set(n);
 }
 
-/// The next region is to have `list[0]` threads (0: as without a clause), the regions inside of it `list[1]`, and
-/// so on; the last number holds for all deeper ones.
+/// Sets the numbers of threads: `list[0]` for the next region (0: no clause), `list[1]` for regions inside of
+/// it, and so on; the last number holds for all deeper regions.
 pub fn say_num_threads_list(th: &Thread, list: &[u32]) {
     say_num_threads(th, list.first().copied().unwrap_or(0));
     if list.len() > 1 {
@@ -26,7 +26,7 @@ pub fn say_num_threads_list(th: &Thread, list: &[u32]) {
     }
 }
 
-/// Runs `open`, which opens one region and ends it, with the list that was said for that region.
+/// Runs `open`, which opens one region and ends it, with the list that was set for that region.
 pub fn with_num_threads_list<R>(th: &Thread, open: impl FnOnce() -> R) -> R {
     let list = th.ahead.list.0.take();
     if let Some(list) = &list {
@@ -40,53 +40,53 @@ pub fn with_num_threads_list<R>(th: &Thread, open: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The number of threads of the next region is `strict`.
+/// Makes the number of threads of the next region `strict`.
 pub fn say_strict(th: &Thread, strict: Strict) {
     th.ahead.strict.set(Some(strict));
 }
 
-/// Takes what was said with [`say_strict`].
+/// Takes the value of [`say_strict`].
 #[inline]
 pub fn take_strict(th: &Thread) -> Option<Strict> {
     th.ahead.strict.take()
 }
 
-/// The next region is to bind its threads; `None`: no clause.
+/// Sets how the next region binds its threads; `None`: no clause.
 pub fn say_proc_bind(th: &Thread, bind: Option<ProcBind>) {
     th.ahead.proc_bind.set(bind);
 }
 
-/// The next league is to have `teams` teams of at most `limit` threads; 0: no clause.
+/// Sets the number of teams of the next league, and the most threads of each; 0: no clause.
 pub fn say_teams(th: &Thread, teams: u32, limit: u32) {
     th.ahead.teams.set((teams, limit));
 }
 
-/// Takes what was said for a region: `num_threads` and `proc_bind`.
+/// Takes the clauses for a region: `num_threads` and `proc_bind`.
 #[inline]
 pub fn take_region(th: &Thread) -> (u32, Option<ProcBind>) {
     (th.ahead.num_threads.take(), th.ahead.proc_bind.take())
 }
 
-/// Takes what was said for a league: number of teams, limit of threads.
+/// Takes the clauses for a league: number of teams, limit of threads.
 pub fn take_teams(th: &Thread) -> (u32, u32) {
     th.ahead.teams.take()
 }
 
-/// Keeps a loop with posts and waits until its end; `None` ends it.
+/// Keeps the state of a doacross loop (with posts and waits); `None` at the loop's end.
 pub fn keep_doacross(th: &Thread, doacross: Option<Doacross>) {
     *th.ahead.doacross.borrow_mut() = doacross;
 }
 
-/// Whether the loop that the thread enters, or is in, was announced as one whose iterations wait for earlier ones.
+/// Whether the loop that the thread enters, or is in, was announced as a doacross loop.
 #[inline]
 pub fn has_doacross(th: &Thread) -> bool {
     th.ahead.doacross.borrow().is_some()
 }
 
-/// Runs `f` on the loop that was kept.
+/// Runs `f` on the doacross loop that is kept.
 pub fn with_doacross(th: &Thread, f: impl FnOnce(&Doacross)) {
-    // A virtual thread may be suspended in the wait, and another one of this thread keep its own loop:
-    // each needs a reference of its own.
+    // A virtual thread may be suspended in the wait, while another virtual thread of this real thread keeps
+    // its own loop. Each needs its own reference.
     let kept = th.ahead.doacross.borrow().as_ref().map(|d| Doacross {
         state: d.state.clone(),
         dimensions: d.dimensions.clone(),
@@ -96,13 +96,13 @@ pub fn with_doacross(th: &Thread, f: impl FnOnce(&Doacross)) {
     }
 }
 
-/// The number of the thread among those of the process.
+/// The number of the thread in the process.
 #[inline]
 pub(crate) fn index(th: &Thread) -> u32 {
     th.index.get()
 }
 
-/// A helper's number on loan to a thread, while the thread runs a task for a device.
+/// The number of one of libomp's helper threads, lent to a thread while it runs a task for a device.
 #[derive(Debug)]
 pub struct Helper<'a> {
     th: &'a Thread,
@@ -111,7 +111,7 @@ pub struct Helper<'a> {
 }
 
 impl<'a> Helper<'a> {
-    /// Lends `th` a number; `None` where there are none, or all are taken.
+    /// Lends `th` a number; `None` if there are no such numbers, or all are lent.
     pub fn lend(th: &'a Thread) -> Option<Helper<'a>> {
         let most = helper_numbers();
         if most == 0 {
@@ -138,7 +138,7 @@ impl Drop for Helper<'_> {
     }
 }
 
-/// What compiled code is told when it asks for its thread's number in the process: that of [`index`], or a helper's.
+/// The number that compiled code gets for its thread in the process: [`index`], or a helper's number.
 #[inline]
 pub fn number(th: &Thread) -> u32 {
     match th.ahead.helper.get() {

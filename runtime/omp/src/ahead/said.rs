@@ -1,4 +1,4 @@
-//! What a thread keeps for [`super`]: plain values, and its number in the process.
+//! The state of [`super`]: plain values, and a thread's number in the process.
 
 use crate::icv::ProcBind;
 use crate::init;
@@ -7,27 +7,27 @@ use core::cell::{Cell, RefCell};
 use hetmp_core::lock::Lock;
 use std::sync::Mutex;
 
-/// What was said, and by what the current construct is to be ended.
+/// Clauses that were passed ahead, and state for the end of the current construct.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     pub(super) num_threads: Cell<u32>,
     pub(super) proc_bind: Cell<Option<ProcBind>>,
     pub(super) strict: Cell<Option<Strict>>,
     pub(super) teams: Cell<(u32, u32)>,
-    /// What was said with [`super::say_num_threads_list`].
+    /// The numbers passed to [`super::say_num_threads_list`].
     pub(super) list: List,
     /// The numbers for regions inside of the region that the thread opens next.
     pub(crate) nested: Cell<Nested>,
-    /// The helper's number that the thread has on loan; 0: none.
+    /// The helper's number that is lent to the thread; 0: none.
     pub(super) helper: Cell<u32>,
-    /// Level, size and policy of the region whose affinity the thread showed last.
+    /// Level, size and policy of the region for which the thread last showed its affinity.
     pub(crate) shown: Cell<(u32, u32, u32)>,
     /// The lock that the thread holds for a reduction, or null.
     pub(crate) reducing: Cell<*const Lock>,
     pub(super) doacross: RefCell<Option<Doacross>>,
 }
 
-/// The numbers for inner regions that wait for the region that they were said for.
+/// The numbers for inner regions, until the region opens for which they were passed.
 pub(super) struct List(pub(super) Cell<Option<Box<[u32]>>>);
 
 impl core::fmt::Debug for List {
@@ -36,12 +36,12 @@ impl core::fmt::Debug for List {
     }
 }
 
-/// A loop with posts and waits: its state, and first value and step of each nested loop.
+/// A doacross loop: its state, and the first value and step of each nested loop.
 #[derive(Debug)]
 pub struct Doacross {
     /// The state.
     pub state: Announced,
-    /// First value and step.
+    /// First value and step of each loop, outermost first.
     pub dimensions: Box<[(i64, i64)]>,
 }
 
@@ -62,8 +62,9 @@ impl Ahead {
     }
 }
 
-/// Numbers of threads for the regions inside of a region, outermost first; the last one holds for all that
-/// are deeper. They lie with whoever opened the region that the list was said for, until that region ends.
+/// Numbers of threads for the regions inside of a region, outermost first; the last one holds for all deeper
+/// regions. The list belongs to the thread that opened the region for which it was passed, until that region
+/// ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nested {
     pub(super) first: *const u32,
@@ -71,13 +72,13 @@ pub(crate) struct Nested {
 }
 
 impl Nested {
-    /// Nothing said.
+    /// No numbers were passed.
     pub(crate) const NONE: Nested = Nested {
         first: core::ptr::null(),
         count: 0,
     };
 
-    /// What holds one level deeper.
+    /// The numbers that hold one level deeper.
     fn deeper(self) -> Nested {
         if self.count > 1 {
             Nested {
@@ -89,17 +90,17 @@ impl Nested {
         }
     }
 
-    /// The number for the regions directly inside.
+    /// The number for the regions directly inside; `None` without a list.
     pub(crate) fn number(self) -> Option<u32> {
-        // SAFETY: the list lives until the region that it was said for has ended, and only teams inside
+        // SAFETY: the list lives until the region for which it was passed has ended, and only teams inside
         // that region have it.
         (self.count > 0).then(|| unsafe { *self.first })
     }
 }
 
 impl Ahead {
-    /// What holds inside of the region that the thread opens now: what was said for this region, or one level
-    /// deeper of what `outer`, the team around the region, has.
+    /// The numbers that hold inside of the region that the thread opens now: those passed for this region, or
+    /// those of `outer`, the team around the region, one level deeper.
     #[inline]
     pub(crate) fn nested(&self, outer: Nested) -> Nested {
         let said = self.nested.replace(Nested::NONE);
@@ -113,32 +114,32 @@ impl Ahead {
     }
 }
 
-/// What is to happen where a region gets fewer threads than its clause asks for (`strict`).
+/// What happens if a region gets fewer threads than its clause asks for (`strict`).
 #[derive(Clone, Copy, Debug)]
 pub struct Strict {
-    /// The program is to end, rather than to go on with a warning.
+    /// The program ends, instead of going on with a warning.
     pub fatal: bool,
-    /// What to say; null: nothing of the program's own.
+    /// The program's message; null for none.
     pub message: *const libc::c_char,
 }
 
-/// The numbers in use; the process's initial thread has 0.
+/// Which numbers are in use; the process's initial thread has 0.
 static TAKEN: Mutex<Vec<bool>> = Mutex::new(Vec::new());
 
-/// A thread's number among those of the process, from its first question to its end. Small, since
-/// numbers of threads that have ended are given out again.
+/// A thread's number in the process, from the first time it is asked for to the thread's end. Numbers stay
+/// small: those of threads that have ended are given out again.
 #[derive(Debug)]
 pub(crate) struct Index(Cell<u32>);
 
 impl Index {
-    /// Not asked for yet.
+    /// The number was not asked for yet.
     const NONE: u32 = u32::MAX;
 
     pub(crate) const fn new() -> Index {
         Index(Cell::new(Index::NONE))
     }
 
-    /// The number of the calling thread, whose index this is.
+    /// The number of the calling thread, which this index belongs to.
     #[inline]
     pub(super) fn get(&self) -> u32 {
         match self.0.get() {
@@ -182,8 +183,8 @@ impl Drop for Index {
     }
 }
 
-/// How many numbers, from 1 on, libomp keeps for its helper threads, which run tasks for devices: programs that were
-/// built for libomp see such numbers in these tasks, and no other thread has them.
+/// How many numbers, from 1 on, libomp reserves for its helper threads, which run tasks for devices. Programs
+/// that were built for libomp see such numbers in these tasks, and in no other thread.
 pub(super) fn helper_numbers() -> usize {
     let globals = init::globals();
     if globals.as_libomp {
@@ -199,7 +200,7 @@ pub(super) fn numbers_taken() -> std::sync::MutexGuard<'static, Vec<bool>> {
         .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The highest number that a thread of the process has or had, less those of helpers.
+/// The highest number that a thread of the process has or had, not counting helpers' numbers.
 #[must_use]
 pub fn highest_index() -> u32 {
     let helpers = helper_numbers();

@@ -1,12 +1,12 @@
-//! Target regions on the host, leagues of teams, and device memory (OpenMP 5.1, sections 2.14 and
-//! 3.8). There are no devices: everything here is what libgomp does without one.
+//! Target regions on the host, leagues of teams, and device memory (OpenMP 5.1, sections 2.14 and 3.8). There
+//! are no devices: all of it behaves like libgomp without devices.
 //!
-//! A target region on the host runs in a *fresh implicit context*: level 0, one thread, the
-//! variables of the device. [`on_host`] gives it that, by making the calling thread the only member
-//! of a new team for the time of the region.
+//! A target region on the host runs in a *fresh implicit context*: level 0, one thread, the variables of the
+//! device. [`on_host`] provides that: for the time of the region the calling thread is the only member of
+//! another team.
 //!
-//! `target nowait` makes a task. Its data is one block without pointers into itself (see
-//! [`Packed`]), so that the task engine may copy it like any other.
+//! `target nowait` makes a task. Its data is one block without pointers into the block (see [`Packed`]), so
+//! that the task engine may copy it like any other data.
 
 use crate::affinity::threads;
 use crate::icv::{self, TargetOffload};
@@ -23,17 +23,17 @@ use hetmp_core::sync::AtomicU32;
 use libc::c_void;
 use std::alloc::{alloc, dealloc, handle_alloc_error, Layout};
 
-/// `device(...)` was not given: `default-device-var` decides.
+/// There was no `device` clause: `default-device-var` decides.
 const DEVICE_ICV: i32 = -1;
-/// An `if` clause said no.
+/// The `if` clause was false.
 const DEVICE_HOST: i32 = -2;
-/// The number of devices, and with that the number of the host.
+/// The number of devices, which is also the host's device number.
 const DEVICES: i32 = 0;
 
-/// Teams of a league whose size nobody gave.
+/// Teams of a league for which neither clause nor variable gives a number.
 const DEFAULT_TEAMS: u32 = 3;
 
-/// What the program said since the start: 0 nothing, else a [`TargetOffload`] and 1.
+/// The policy that the program set: 0 for none, else a [`TargetOffload`] plus 1.
 static OFFLOAD: AtomicU8 = AtomicU8::new(0);
 
 /// `target-offload-var`.
@@ -46,7 +46,7 @@ pub fn target_offload() -> TargetOffload {
     }
 }
 
-/// Sets it, as `OMP_TARGET_OFFLOAD` does before the start; what is none of its values means `default`.
+/// Sets `target-offload-var` like `OMP_TARGET_OFFLOAD`; a value without meaning counts as `default`.
 pub fn set_target_offload(value: &[u8]) {
     let kind = match icv::target_offload(value) {
         Ok(TargetOffload::Mandatory) => 2,
@@ -56,8 +56,8 @@ pub fn set_target_offload(value: &[u8]) {
     OFFLOAD.store(kind, Ordering::Relaxed);
 }
 
-/// Accepts that a construct for device `device` runs on the host; ends the program where
-/// `OMP_TARGET_OFFLOAD=mandatory` forbids it.
+/// Accepts that a construct for device `device` runs on the host. Ends the program if `mandatory` offloading
+/// forbids that.
 pub fn settle_for_host(device: i32) {
     if target_offload() == TargetOffload::Mandatory {
         refuse_host(device);
@@ -79,13 +79,13 @@ fn refuse_host(device: i32) {
     }
 }
 
-/// Runs `body` as the initial task of a device that is this thread of the host.
+/// Runs `body` as the initial task of a device, on this thread.
 ///
-/// `thread_limit` is the `thread_limit` clause; `u32::MAX` for no limit.
+/// `thread_limit` is the `thread_limit` clause; `u32::MAX` means no limit.
 pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     let saved = th.save();
     let league = th.league.replace((0, 0));
-    // The device's threads are a contention group of their own.
+    // The device's threads are a contention group by themselves.
     let group = AtomicU32::new(1);
     let busy = th.busy.replace(&group);
     let partition = th.partition.get();
@@ -101,7 +101,7 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
         th.task().change_icv(|icv| icv.thread_limit = limit);
     }
     body();
-    // Tasks of the region belong to a team that ends here.
+    // The region's tasks belong to this team, which ends here.
     team::barrier(th);
     th.task().end_implicit();
     team.works.settle(th.ctx.pos.get());
@@ -117,17 +117,17 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
 pub struct Item {
     /// Bytes of the object.
     pub size: usize,
-    /// Alignment of the private copy the region gets (`firstprivate`); `None` for everything that
-    /// host memory needs no action for.
+    /// Alignment of the private copy that the region gets (`firstprivate`); `None` for items that need no
+    /// action in host memory.
     pub private: Option<usize>,
 }
 
 /// A target region.
 #[derive(Debug)]
 pub struct Target<'a, I> {
-    /// The region's body; its argument is the array of addresses.
+    /// The region's body; its argument is the array of the items' addresses.
     pub f: Outlined,
-    /// Addresses of the items. A region with private copies gets an array of its own.
+    /// Addresses of the items. A region with private copies gets another array.
     pub addresses: &'a [*mut c_void],
     /// The items, in the same order.
     pub items: I,
@@ -138,7 +138,7 @@ pub struct Target<'a, I> {
 /// Runs a target region, in place or as a task.
 ///
 /// # Safety
-/// The addresses are valid for their items' sizes, and `f` may be called with the array of them.
+/// The addresses are valid for their items' sizes, and `f` may be called with their array.
 pub unsafe fn run<I: Iterator<Item = Item> + Clone>(
     th: &Thread,
     target: Target<'_, I>,
@@ -151,13 +151,12 @@ pub unsafe fn run<I: Iterator<Item = Item> + Clone>(
             depend::wait_for(th, depends);
         }
         on_host(th, target.thread_limit, || {
-            // SAFETY: this function's contract: `abi` passes the function that compiled code made for the addresses
-            // it listed.
+            // SAFETY: `abi` passes the function that compiled code made for these addresses.
             unsafe { (target.f)(target.addresses.as_ptr().cast_mut().cast()) };
         });
         return;
     }
-    // SAFETY: this function's contract: `abi` passes addresses and sizes that compiled code listed.
+    // SAFETY: `abi` passes addresses and sizes that compiled code listed.
     let packed = unsafe { Packed::new(&target) };
     if nowait {
         // SAFETY: the body gets the packed block or a copy of it.
@@ -182,17 +181,17 @@ pub unsafe fn run<I: Iterator<Item = Item> + Clone>(
         }
         return;
     }
-    // The copies above were made before the wait, as the construct's data environment is.
+    // The copies were made before the wait: the construct's data environment begins before it.
     if !depends.is_empty() {
         depend::wait_for(th, depends);
     }
-    // SAFETY: the block is whole, and this is its only use.
+    // SAFETY: the block is complete, and this is its only use.
     unsafe { Packed::body(packed.block.cast()) };
 }
 
-/// A construct on device data (`target update`, `target enter data`, `target exit data`): nothing is
-/// to be done in shared memory, but what it depends on comes before it, and what depends on it
-/// after. With `nowait` it is a task.
+/// A construct on device data (`target update`, `target enter data`, `target exit data`). In shared memory it
+/// has nothing to do, but its place in the order of dependences counts: it waits for its predecessors, and
+/// its successors wait for it. With `nowait` it is a task.
 pub fn take_turn(th: &Thread, depends: &[Dependence], nowait: bool) {
     unsafe extern "C" fn nothing(_: *mut c_void) {}
     if !nowait {
@@ -221,14 +220,14 @@ pub fn take_turn(th: &Thread, depends: &[Dependence], nowait: bool) {
     }
 }
 
-/// A target region and its private copies in one block: [`Head`], the addresses, for each address
-/// the offset of its private copy (0 for none), the copies.
+/// A target region and its private copies in one block: [`Head`], the addresses, the offset of each address's
+/// private copy (0 for none), the copies.
 struct Packed {
     block: *mut u8,
     layout: Layout,
 }
 
-/// The beginning of a packed block.
+/// The head of a packed block.
 #[repr(C)]
 struct Head {
     f: Outlined,
@@ -238,12 +237,12 @@ struct Head {
 
 impl Packed {
     /// # Safety
-    /// As for [`run`].
+    /// The same as for [`run`].
     unsafe fn new<I: Iterator<Item = Item> + Clone>(target: &Target<'_, I>) -> Packed {
         let count = target.addresses.len();
         let mut size = size_of::<Head>() + 2 * count * size_of::<usize>();
         let mut align = align_of::<Head>();
-        // As the copies are laid out below.
+        // The same layout as that of the copies below.
         for item in target.items.clone() {
             if let Some(a) = item.private {
                 align = align.max(a);
@@ -255,13 +254,13 @@ impl Packed {
                 "private copies of {size} bytes in a target region: less than half of the memory"
             ));
         };
-        // SAFETY: the size is not zero, it includes the head.
+        // SAFETY: the size includes the head, so it is not zero.
         let block = unsafe { alloc(layout) };
         if block.is_null() {
             handle_alloc_error(layout);
         }
-        // SAFETY: everything written lies within `layout`, by the sums above; what is copied
-        // lies at addresses that compiled code passed for items of these sizes.
+        // SAFETY: everything is written within `layout`, by the sums above. Copies are made from addresses
+        // that compiled code passed for items of these sizes.
         unsafe {
             block.cast::<Head>().write(Head {
                 f: target.f,
@@ -277,7 +276,7 @@ impl Packed {
                 offsets.add(i).write(0);
                 if let Some(a) = item.private {
                     end = end.next_multiple_of(a);
-                    // An absent optional argument has no address, and stays so.
+                    // An absent optional argument has a null address, and keeps it.
                     if !address.is_null() {
                         core::ptr::copy_nonoverlapping(
                             address.cast::<u8>(),
@@ -296,10 +295,10 @@ impl Packed {
     /// Runs the region of a packed block.
     ///
     /// # Safety
-    /// `data` is a block made by [`Packed::new`] or a copy at the same alignment, used once.
+    /// `data` is a block made by [`Packed::new`], or a copy with the same alignment, and is used once.
     unsafe extern "C" fn body(data: *mut c_void) {
         let block: *mut u8 = data.cast();
-        // SAFETY: laid out by `new`.
+        // SAFETY: `new` laid out the block.
         unsafe {
             let head = &*block.cast::<Head>();
             let addresses = block.add(size_of::<Head>()).cast::<*mut c_void>();
@@ -319,12 +318,13 @@ impl Packed {
 
 impl Drop for Packed {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout by `new`.
+        // SAFETY: `new` allocated the block with this layout.
         unsafe { dealloc(self.block, self.layout) };
     }
 }
 
-/// The `thread_limit` variable for a clause of value `limit`; values beyond an `int` mean none.
+/// The value of `thread-limit-var` for a clause with the value `limit`; values that do not fit an `int` mean
+/// no limit.
 fn limit_of(limit: u32) -> u32 {
     if limit > i32::MAX as u32 {
         u32::MAX
@@ -333,8 +333,8 @@ fn limit_of(limit: u32) -> u32 {
     }
 }
 
-/// A `teams` construct on the host, outside target regions: a league whose teams run one after the
-/// other, each on this thread. `num_teams` and `thread_limit` are 0 where no clause gave them.
+/// A `teams` construct on the host, outside of target regions: a league whose teams run one after the other
+/// on this thread. `num_teams` and `thread_limit` are 0 where no clause gives them.
 ///
 /// # Safety
 /// `f` may be called with `data` once for each team.
@@ -367,7 +367,7 @@ pub unsafe fn teams(
         if let Some(placement) = placed.as_ref().and_then(|p| p.get(team as usize)) {
             threads::move_to(th, *placement);
         }
-        // SAFETY: this function's contract: compiled code gives a body that may run once for each team.
+        // SAFETY: by this function's contract the body may run once for each team.
         unsafe { f(data) };
     }
     th.league.set((0, 0));
@@ -379,7 +379,7 @@ pub unsafe fn teams(
     }
 }
 
-/// A `thread_limit` clause of a `teams` construct inside a target region, 0 for none: holds from here on.
+/// Applies the `thread_limit` clause of a `teams` construct inside a target region (0: none) from here on.
 pub fn limit_team(th: &Thread, thread_limit: u32) {
     if thread_limit > 0 {
         th.task()
@@ -387,12 +387,13 @@ pub fn limit_team(th: &Thread, thread_limit: u32) {
     }
 }
 
-/// Begins a league of `count` teams (at least 1) inside a target region: the calling thread is the first of them.
+/// Begins a league of `count` teams (at least 1) inside a target region. The calling thread is the first
+/// team.
 pub fn begin_league(th: &Thread, count: u32) {
     th.league.set((0, count.max(1) - 1));
 }
 
-/// Makes the calling thread the next team of the league; false: that was the last one.
+/// Makes the calling thread the next team of the league. False: the league has no further team.
 pub fn next_team(th: &Thread) -> bool {
     let (team, last) = th.league.get();
     if team == last {
@@ -402,14 +403,13 @@ pub fn next_team(th: &Thread) -> bool {
     true
 }
 
-/// `omp_get_num_devices`, and the number of the host.
+/// `omp_get_num_devices`, which is also the host's device number.
 #[must_use]
 pub const fn num_devices() -> i32 {
     DEVICES
 }
 
-/// Is `device` the host? Other numbers that are not negative end the program under
-/// `OMP_TARGET_OFFLOAD=mandatory`.
+/// Is `device` the host? Larger numbers end the program under `OMP_TARGET_OFFLOAD=mandatory`.
 pub fn is_host(device: i32) -> bool {
     if device == DEVICES {
         return true;
@@ -420,24 +420,24 @@ pub fn is_host(device: i32) -> bool {
     false
 }
 
-/// The shape of a block for [`copy_rect`]; all slices have an element for each dimension, the
-/// slowest first.
+/// The shape of a block for [`copy_rect`]. All slices have one element for each dimension, the slowest
+/// dimension first.
 #[derive(Clone, Copy, Debug)]
 pub struct Rect<'a> {
-    /// Elements to copy.
+    /// Number of elements to copy.
     pub volume: &'a [usize],
     /// First element in the destination.
     pub dst_offsets: &'a [usize],
     /// First element in the source.
     pub src_offsets: &'a [usize],
-    /// Elements of the destination.
+    /// Number of elements of the destination.
     pub dst_dimensions: &'a [usize],
-    /// Elements of the source.
+    /// Number of elements of the source.
     pub src_dimensions: &'a [usize],
 }
 
-/// Copies a block of an array into a block of another (`omp_target_memcpy_rect`); `None` where a
-/// size does not fit into the memory there can be, possibly after a part was copied.
+/// Copies a block of an array into a block of another (`omp_target_memcpy_rect`). `None` if a size overflows,
+/// possibly after a part was copied.
 ///
 /// # Safety
 /// Both arrays have elements of `element` bytes and the dimensions of `rect`.
@@ -457,8 +457,8 @@ pub unsafe fn copy_rect(
         let bytes = element.checked_mul(count)?;
         let to = element.checked_mul(*rect.dst_offsets.first()?)?;
         let from = element.checked_mul(*rect.src_offsets.first()?)?;
-        // SAFETY: within both arrays, as this function's contract has it of what the program passes; a program that
-        // copies an array onto itself gets what memmove gives.
+        // SAFETY: the piece lies within both arrays, by this function's contract. The arrays may overlap, so
+        // this is memmove.
         unsafe { core::ptr::copy(src.add(from), dst.add(to), bytes) };
         return Some(());
     }
@@ -474,7 +474,7 @@ pub unsafe fn copy_rect(
         src_dimensions: rect.src_dimensions.get(1..)?,
     };
     for i in 0..count {
-        // SAFETY: row `i` lies within both arrays, as this function's contract has it of what the program passes.
+        // SAFETY: row `i` lies within both arrays, by this function's contract.
         unsafe {
             copy_rect(
                 dst.add(to + i * dst_stride),

@@ -1,4 +1,4 @@
-//! The host as a device: `target` regions and OpenACC, which run where the program runs.
+//! The host as a device: `target` regions and OpenACC constructs, which run where the program runs.
 
 pub mod acc;
 pub mod device;

@@ -1,11 +1,11 @@
-//! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.1, sections 6.12 and 3.15), in
-//! libgomp 12's format to the byte: scripts read it.
+//! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.1, sections 6.12 and 3.15). It has libgomp
+//! 12's format byte by byte, because scripts read it.
 
 use super::{libomp, Globals, SchedKind, TargetOffload, WaitPolicy};
 use crate::affinity::places;
 use crate::icv::ProcBind;
 
-/// The device-wide variables that a program may have changed since the start.
+/// Device-wide variables that a program may have changed since the start.
 #[derive(Clone, Copy, Debug)]
 pub struct Current<'a> {
     /// `nteams-var` (`omp_set_num_teams`).
@@ -17,7 +17,7 @@ pub struct Current<'a> {
 }
 
 impl<'a> Current<'a> {
-    /// Nothing changed yet.
+    /// The values of the start.
     #[must_use]
     pub fn unchanged(globals: &'a Globals) -> Self {
         Self {
@@ -28,8 +28,8 @@ impl<'a> Current<'a> {
     }
 }
 
-/// The whole text, to be written to standard error. With `verbose`, libgomp's own variables and
-/// then ours follow those of the specification.
+/// The whole text, for standard error. With `verbose`, libgomp's own variables and then hetmp's follow those
+/// of the specification.
 #[must_use]
 pub fn text(globals: &Globals, current: &Current<'_>, verbose: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(1500);
@@ -46,8 +46,8 @@ pub fn text(globals: &Globals, current: &Current<'_>, verbose: bool) -> Vec<u8> 
     out
 }
 
-/// The text of `KMP_SETTINGS`: the variables that are `set`, and what holds of those that OpenMP and libomp
-/// name. In libomp's form.
+/// The text of `KMP_SETTINGS`, in libomp's form: the variables that are `set`, then the values in effect of
+/// all variables that OpenMP and libomp name.
 pub(crate) fn settings<'a>(
     globals: &Globals,
     current: &Current<'_>,
@@ -136,7 +136,7 @@ fn truth(value: bool) -> &'static str {
 }
 
 fn specified(g: &Globals, current: &Current<'_>, out: &mut Vec<u8>) {
-    // gcc 12 calls itself an implementation of OpenMP 4.5, and compiled programs have that date.
+    // gcc 12 declares OpenMP 4.5, and compiled programs have that date.
     line(out, "_OPENMP", "201511");
     line(out, "OMP_DYNAMIC", truth(g.icv.dynamic));
     line(out, "OMP_NESTED", truth(g.icv.max_active_levels > 1));
@@ -236,7 +236,7 @@ fn ours(g: &Globals, out: &mut Vec<u8>) {
     line(out, "HETMP_TRACE_EVENTS", g.ours.trace_events.to_string());
 }
 
-/// A number, or nothing where none was given.
+/// The number, or nothing if none was given.
 fn number(value: Option<f64>) -> String {
     value.map_or(String::new(), |v| v.to_string())
 }
@@ -245,7 +245,7 @@ fn bind(policy: ProcBind) -> &'static str {
     match policy {
         ProcBind::False => "FALSE",
         ProcBind::True => "TRUE",
-        // Not yet PRIMARY: gcc 12 shows the name of OpenMP 5.0.
+        // Not PRIMARY: gcc 12 still shows the name of OpenMP 5.0.
         ProcBind::Primary => "MASTER",
         ProcBind::Close => "CLOSE",
         ProcBind::Spread => "SPREAD",
@@ -260,7 +260,7 @@ fn schedule(g: &Globals) -> String {
         SchedKind::Guided => ("GUIDED", 1),
         SchedKind::Trapezoidal => ("TRAPEZOIDAL", 1),
         SchedKind::Auto => ("AUTO", sched.chunk),
-        // No format of libgomp's to keep: as it can be written in the variable.
+        // libgomp has no format for hetmp's own schedules: show the text that the variable accepts.
         _ => return g.schedule.to_string().to_uppercase(),
     };
     let modifier = match (sched.monotonic, sched.kind) {

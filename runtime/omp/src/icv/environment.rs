@@ -1,4 +1,4 @@
-//! How the environment is turned into the device-wide variables.
+//! Reads the environment into the device-wide variables.
 
 use super::globals::int_range;
 use super::parse::{self, Bad};
@@ -12,13 +12,13 @@ use hetmp_core::env;
 use hetmp_core::spins;
 use hetmp_sched::schedule::{Kind, Modifier, Schedule};
 
-/// What of the machine the values depend on. A plain description, so that tests can invent one.
+/// The properties of the machine that the values depend on. Plain data, so that tests can invent a machine.
 pub struct Machine<'a> {
     /// The default number of threads: CPUs of the affinity mask, cut by the cgroup quota.
     pub default_threads: u32,
     /// The affinity mask of the process at its start.
     pub allowed: &'a CpuSet,
-    /// The places of one kind, in libgomp's order; not more than the second argument.
+    /// The places of one kind in libgomp's order, at most as many as the second argument says.
     pub places: &'a dyn Fn(PlaceKind, usize) -> Vec<CpuSet>,
     /// The smallest stack size that the thread library accepts, in bytes.
     pub min_stack: u64,
@@ -26,15 +26,14 @@ pub struct Machine<'a> {
     pub as_libomp: bool,
 }
 
-/// The default of `affinity-format-var`, which is libgomp's.
+/// The default of `affinity-format-var` in libgomp.
 const AFFINITY_FORMAT: &[u8] = b"level %L thread %i affinity %A";
-/// The same of libomp.
+/// The default of `affinity-format-var` in libomp.
 const LIBOMP_FORMAT: &[u8] = b"OMP: pid %P tid %i thread %n bound to OS proc set {%A}";
 
 impl Globals {
-    /// Reads every variable through `reader`. A value that is not understood is one call of `warn`
-    /// with a line of text (no prefix, no line feed); what holds then is what libgomp 12 would
-    /// use.
+    /// Reads every variable through `reader`. For a value that is not understood, `warn` gets one line of
+    /// text (no prefix, no line feed), and the value in effect is the one that libgomp 12 would use.
     pub fn from_env(
         reader: &dyn Fn(&str) -> Option<Vec<u8>>,
         machine: &Machine<'_>,
@@ -44,7 +43,7 @@ impl Globals {
     }
 }
 
-/// Where values come from and complaints go.
+/// Where values come from, and where complaints go.
 pub(super) struct Source<'a> {
     reader: &'a dyn Fn(&str) -> Option<Vec<u8>>,
     warn: &'a mut dyn FnMut(&str),
@@ -55,7 +54,7 @@ impl Source<'_> {
         (self.reader)(name)
     }
 
-    /// Says that the value of `name` is bad, and what would be good.
+    /// Tells that the value of `name` is bad, and what is accepted.
     fn refuse(&mut self, name: &str, value: &[u8]) {
         let base = name.strip_suffix("_ALL").unwrap_or(name);
         let accepts = env::lookup(base).map_or("another value", |v| v.accepts);
@@ -66,7 +65,7 @@ impl Source<'_> {
         (self.warn)(&format!("{name} {}: {accepts}", quoted(value)));
     }
 
-    /// The value of `name` as `parse` reads it; `None` where unset or refused.
+    /// The value of `name` as `parse` reads it; `None` if unset or refused.
     pub(super) fn read<T>(
         &mut self,
         name: &str,
@@ -80,22 +79,22 @@ impl Source<'_> {
         parsed
     }
 
-    /// As [`Self::read`], for variables with the form `NAME_ALL`, which stands in for an unset
-    /// `NAME` (not for a refused one).
+    /// [`Self::read`] for variables that also have the form `NAME_ALL`, which counts where `NAME` is unset
+    /// (but not where it is refused).
     fn read_or_all<T>(&mut self, name: &str, parse: impl Fn(&[u8]) -> Result<T, Bad>) -> Option<T> {
         let name = self.present_form(name)?;
         self.read(&name, parse)
     }
 
-    /// `NAME` or else `NAME_ALL`, whichever is set.
+    /// `NAME` if that is set, else `NAME_ALL` if that is set.
     fn present_form(&self, name: &str) -> Option<String> {
         [name.to_owned(), format!("{name}_ALL")]
             .into_iter()
             .find(|n| self.get(n).is_some())
     }
 
-    /// A boolean, with libgomp's habit of keeping what it understood of a refused value. The
-    /// second part says whether the value was good.
+    /// A boolean. As in libgomp, a refused value may have an effect all the same. The second part of the
+    /// answer tells whether the value was good.
     fn boolean(&mut self, name: &str, unset: bool) -> (bool, bool) {
         let Some(value) = self.get(name) else {
             return (unset, false);
@@ -125,7 +124,7 @@ impl Source<'_> {
         ours.schedule_given = schedule_given;
         icv.run_sched = RunSched::from(&schedule);
         if machine.as_libomp && schedule.modifier == Modifier::None {
-            // libomp does not report a modifier that was not written.
+            // libomp does not report a modifier that the text does not have.
             icv.run_sched.monotonic = false;
         }
         if !schedule_given
@@ -279,7 +278,7 @@ impl Source<'_> {
         }
     }
 
-    /// A value that is taken as it is; an empty one counts as unset.
+    /// A value that is taken as it stands; an empty value counts as unset.
     fn file(&mut self, name: &str) -> Option<Box<[u8]>> {
         let value = self.get(name).filter(|v| !v.is_empty())?;
         Some(value.into_boxed_slice())
@@ -292,8 +291,9 @@ impl Source<'_> {
         number > 0.0
     }
 
-    /// `HETMP_SCHEDULE` where it is good, else `OMP_SCHEDULE`, of which libgomp keeps the kind even
-    /// where the chunk is bad. The second part tells whose it is.
+    /// The schedule from `HETMP_SCHEDULE` if that is good, else from `OMP_SCHEDULE`. As in libgomp, the kind
+    /// of `OMP_SCHEDULE` counts even if the chunk is bad. The second part of the answer: the schedule came
+    /// from `HETMP_SCHEDULE`.
     fn schedule(&mut self, as_libomp: bool) -> (Schedule, bool) {
         if let Some(value) = self.get("HETMP_SCHEDULE") {
             match schedule::parse(&value) {
@@ -326,7 +326,7 @@ impl Source<'_> {
         if let Some(n) = self.read_or_all("OMP_MAX_ACTIVE_LEVELS", |v| parse::long(v, true)) {
             return u8::try_from(n).unwrap_or(SUPPORTED_ACTIVE_LEVELS);
         }
-        // libgomp looks at the older variable only where the newer one says nothing.
+        // As in libgomp, the older variable counts only where the newer one is not set.
         match self.boolean("OMP_NESTED", true) {
             (true, true) => SUPPORTED_ACTIVE_LEVELS,
             (false, true) => 1,
@@ -335,8 +335,10 @@ impl Source<'_> {
         }
     }
 
-    /// The places, what they were taken for where `OMP_PLACES` is bad, and `bind-var` as it follows from them. Both variables are checked in any case;
-    /// `OMP_PLACES` wins, and neither counts where binding was forbidden.
+    /// Reads the places. Returns the places, and the kind that libomp would use instead of a bad
+    /// `OMP_PLACES`. Sets `bind-var` as it follows from the places. Both variables are always checked;
+    /// `OMP_PLACES` wins over `GOMP_CPU_AFFINITY`. A good value has no effect where binding was forbidden
+    /// (`unbound`).
     fn places(
         &mut self,
         icv: &mut Icv,
@@ -349,7 +351,7 @@ impl Source<'_> {
                 Err(why) => {
                     self.refuse_places(&value, &why);
                     if machine.as_libomp {
-                        // Of a name with something wrong behind it libomp takes the name, else it takes cores.
+                        // For a bad value libomp uses the kind that the value begins with, else cores.
                         let kind = libomp::intended_places(&value);
                         list = (machine.places)(kind, usize::MAX);
                         instead = Some(kind);
@@ -392,7 +394,7 @@ impl Source<'_> {
         }
     }
 
-    /// The size as given (0: not at all), and the size that can be used.
+    /// The size as given in bytes (0: not given), and the size that threads can get.
     fn stack_size(&mut self, min: u64, libomp: Option<u64>) -> (u64, Option<u64>) {
         let mut name = self.present_form("OMP_STACKSIZE");
         let mut size = name
@@ -471,7 +473,7 @@ mod tests {
         assert_eq!((outer.icv.nthreads, outer.icv.bind), (3, ProcBind::Close));
         let inner = g.team_icv(&outer.icv, 2, Some(ProcBind::Primary));
         assert_eq!(inner.bind, ProcBind::Primary);
-        // No third policy: the clause's is inherited. The third number is cut to an int.
+        // There is no third policy in the list: the clause's is inherited. The third number is cut to an int.
         let third = (inner.icv.nthreads, inner.icv.bind);
         assert_eq!(third, (i32::MAX as u32, ProcBind::Primary));
         let deepest = g.team_icv(&inner.icv, 3, None);
@@ -517,7 +519,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any bytes in any variables: no panic, whole lines, and a sound result.
+        /// Any bytes in any variables: no panic, only whole lines, and a sound result.
         #[test]
         fn no_environment_makes_it_panic(
             values in proptest::collection::vec((

@@ -1,4 +1,5 @@
-//! The device-wide variables, and what a new team takes from them. The environment is read in [`super::environment`].
+//! The device-wide variables, and the values that a new team takes from them. [`super::environment`] reads
+//! the environment.
 
 use super::{
     schedule, Allocator, Icv, Libomp, ProcBind, RunSched, StaticLoops, TargetOffload, WaitPolicy,
@@ -11,7 +12,7 @@ use std::borrow::Cow;
 /// hetmp's own variables.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ours {
-    /// `HETMP_NODES` as it was given; the topology code reads it.
+    /// `HETMP_NODES` as it was given; the code for nodes reads it.
     pub(crate) nodes: Option<Box<[u8]>>,
     /// `HETMP_REPORT`: a file name.
     pub(crate) report: Option<Box<[u8]>>,
@@ -25,7 +26,7 @@ pub struct Ours {
     pub(crate) objective: Objective,
     /// `HETMP_FAULT_PERIOD`, in microseconds.
     pub(crate) fault_period_us: Option<f64>,
-    /// `HETMP_COUNTER` as it was given; the source of counters reads it.
+    /// `HETMP_COUNTER` as it was given; the code for counters reads it.
     pub(crate) counter: Option<Box<[u8]>>,
     /// `HETMP_COUNTER_THRESHOLD`.
     pub(crate) counter_threshold: Option<f64>,
@@ -39,38 +40,39 @@ pub struct Ours {
     pub(crate) schedule_given: bool,
 }
 
-/// The device-wide variables after the environment was read. Never changed afterwards.
+/// The device-wide variables as read from the environment. They never change afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Globals {
     /// The data environment of the initial task of every thread that the program itself made.
     pub icv: Icv,
-    /// The schedule of the environment, exactly; [`Icv::run_sched`] is its shadow in integers.
+    /// The schedule of the environment, exactly. [`Icv::run_sched`] holds it as integers.
     pub schedule: Schedule,
-    /// `nthreads-var` per nesting level as given; at least one element. Wider than
-    /// [`Icv::nthreads`] because it is displayed as given.
+    /// `nthreads-var` by nesting level, as given; at least one element. Wider than [`Icv::nthreads`], because
+    /// `OMP_DISPLAY_ENV` shows the values as given.
     pub(crate) nthreads: Box<[u64]>,
-    /// `OMP_NUM_THREADS` is set, to whatever.
+    /// `OMP_NUM_THREADS` is set, to a good or a bad value.
     pub(crate) nthreads_given: bool,
-    /// `bind-var` per nesting level as given; at least one element. The first may differ from
-    /// `icv.bind`, which is true where only places were given.
+    /// `bind-var` by nesting level, as given; at least one element. The first may differ from `icv.bind`,
+    /// which is `True` where only places were given.
     pub(crate) binds: Box<[ProcBind]>,
     /// `place-partition-var` of the initial thread: all places. Empty: threads are not bound.
     pub(crate) places: Box<[CpuSet]>,
-    /// What `OMP_PLACES` was taken for where it was not understood.
+    /// The kind of place used instead of a bad `OMP_PLACES`.
     pub(crate) places_instead: Option<PlaceKind>,
-    /// The default number of threads, also the limit of unforced spinning.
+    /// The default number of threads. With more threads than this, waiting threads spin for
+    /// `throttled_spin_count` turns.
     pub(crate) available_cpus: u32,
-    /// The affinity mask at the start; what a thread without place may run on.
+    /// The affinity mask at the start: the CPUs that a thread without a place may run on.
     pub allowed: CpuSet,
     /// `wait-policy-var`.
     pub(crate) wait_policy: WaitPolicy,
-    /// Turns that a waiting thread spins, as libgomp counts them.
+    /// Number of turns that a waiting thread spins, in libgomp's units.
     pub(crate) spin_count: u64,
-    /// [`spin_count`](Self::spin_count) while there are more threads than CPUs.
+    /// [`spin_count`](Self::spin_count) for times with more threads than CPUs.
     pub(crate) throttled_spin_count: u64,
     /// Was `GOMP_SPINCOUNT` given? Otherwise the waiting code may adapt.
     pub(crate) spin_count_given: bool,
-    /// `stacksize-var` as displayed, in bytes; 0 where not given.
+    /// `stacksize-var` as displayed, in bytes; 0 where it was not given.
     pub(crate) stack_size: u64,
     /// The stack size that threads really get, in bytes; `None`: the system's default.
     pub(crate) thread_stack: Option<u64>,
@@ -92,7 +94,7 @@ pub struct Globals {
     pub(crate) teams_thread_limit: i32,
     /// Display the variables at the start?
     pub display_env: bool,
-    /// ... with the implementation's own?
+    /// Display the implementation's own variables, too?
     pub display_verbose: bool,
     /// `GOMP_DEBUG`.
     pub debug: i32,
@@ -104,25 +106,24 @@ pub struct Globals {
     pub acc_dimensions: [i32; 3],
     /// hetmp's own variables.
     pub(crate) ours: Ours,
-    /// libomp's.
+    /// libomp's variables.
     pub(crate) libomp: Libomp,
-    /// Where libgomp's and libomp's habits differ, libomp's hold.
+    /// Where the habits of libgomp and libomp differ, follow libomp's.
     pub(crate) as_libomp: bool,
 }
 
-/// What a new team's implicit tasks start with.
+/// The values that a new team starts with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TeamIcv {
     /// The data environment of each implicit task.
     pub(crate) icv: Icv,
-    /// The policy by which this team's threads are put on places; [`ProcBind::False`] without
-    /// places.
+    /// The policy by which this team's threads are put on places; [`ProcBind::False`] if there are no places.
     pub(crate) bind: ProcBind,
 }
 
 impl Globals {
-    /// `nthreads-var` of the implicit tasks at nesting level `level` (1: inside one region), where
-    /// `OMP_NUM_THREADS` says it.
+    /// `nthreads-var` of the implicit tasks at nesting level `level` (1: inside one region), if
+    /// `OMP_NUM_THREADS` gives a list.
     #[must_use]
     pub(crate) fn nthreads_at(&self, level: usize) -> Option<u32> {
         if self.nthreads.len() < 2 {
@@ -131,7 +132,7 @@ impl Globals {
         self.nthreads.get(level).copied().map(int_range)
     }
 
-    /// The same for `bind-var` and `OMP_PROC_BIND`.
+    /// `bind-var` of the implicit tasks at nesting level `level`, if `OMP_PROC_BIND` gives a list.
     #[must_use]
     pub(crate) fn bind_at(&self, level: usize) -> Option<ProcBind> {
         if self.binds.len() < 2 {
@@ -140,9 +141,9 @@ impl Globals {
         self.binds.get(level).copied()
     }
 
-    /// The schedule that `run` stands for: the environment's own, or one that the program put
-    /// together with `omp_set_schedule`. `static-csr` has its ratios from the environment; where
-    /// it names none, `static` takes its place.
+    /// The schedule that `run` stands for: the environment's own, or one that the program made with
+    /// `omp_set_schedule`. `static-csr` takes its ratios from the environment; if that has none, `static` is
+    /// used instead.
     #[must_use]
     pub fn schedule_of(&self, run: RunSched) -> Cow<'_, Schedule> {
         if run == self.icv.run_sched {
@@ -152,9 +153,9 @@ impl Globals {
         }
     }
 
-    /// What the implicit tasks of a new team start with (OpenMP 5.1, section 2.4.3): `parent` is
-    /// the data environment that meets the parallel construct, `level` the nesting level of the
-    /// new region (1 for the outermost), `clause` its `proc_bind` clause.
+    /// The values that the implicit tasks of a new team start with (OpenMP 5.1, section 2.4.3). `parent` is
+    /// the data environment that meets the parallel construct, `level` the nesting level of the new region (1
+    /// for the outermost), `clause` its `proc_bind` clause.
     #[must_use]
     pub(crate) fn team_icv(&self, parent: &Icv, level: usize, clause: Option<ProcBind>) -> TeamIcv {
         let mut icv = *parent;
@@ -178,7 +179,7 @@ impl Globals {
     }
 }
 
-/// A count as a positive C `int`.
+/// A count, cut to the range of a positive C `int`.
 pub(super) fn int_range(n: u64) -> u32 {
     n.clamp(1, i32::MAX as u64) as u32
 }

@@ -1,16 +1,17 @@
 //! The value types of the internal control variables.
 
-/// `HETMP_STATIC`: what becomes of loops that the compiler divided itself.
+/// `HETMP_STATIC`: how regions run whose loops the compiler divided itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StaticLoops {
-    /// Ordinary teams.
+    /// As ordinary teams.
     Off,
-    /// Virtual teams where one of our schedules is named and may gain by them.
+    /// As virtual teams, if one of hetmp's schedules is selected and may gain by it.
     #[default]
     Auto,
-    /// The same, and also where the program asks for a number of threads that is then exceeded.
+    /// Like `Auto`, and also in regions whose program asks for a number of threads, which virtual threads
+    /// then exceed.
     Wide,
-    /// Virtual teams wherever they are safe.
+    /// As virtual teams wherever that is safe.
     Force,
 }
 
@@ -20,13 +21,13 @@ pub enum StaticLoops {
 pub enum ProcBind {
     /// Threads are not bound, and `proc_bind` clauses are ignored.
     False = 0,
-    /// Threads are bound; how is up to us (as [`ProcBind::Close`]).
+    /// Threads are bound; the implementation chooses how. Here like [`ProcBind::Close`].
     True = 1,
-    /// All threads on the place of the primary thread (`primary`, in 5.0 `master`).
+    /// All threads are on the primary thread's place (`primary`, in OpenMP 5.0 `master`).
     Primary = 2,
-    /// Threads on places next to the primary thread's.
+    /// Threads are on places next to the primary thread's.
     Close = 3,
-    /// Threads spread over the place partition, which is divided among them.
+    /// Threads are spread over the place partition, which is divided among them.
     Spread = 4,
 }
 
@@ -45,7 +46,7 @@ impl ProcBind {
     }
 }
 
-/// `wait-policy-var`, and what libgomp does without it.
+/// `wait-policy-var`, with a value for "not set".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitPolicy {
     /// Not set: spin a while, then sleep.
@@ -97,15 +98,15 @@ impl Allocator {
         ("omp_thread_mem_alloc", Self::ThreadMem),
     ];
 
-    /// The name that `OMP_ALLOCATOR` takes.
+    /// The allocator's name in `OMP_ALLOCATOR`.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         Self::NAMES[self as usize - 1].0
     }
 }
 
-/// The kinds of loop schedule; the numbers are those of `omp_sched_t`, where ours use values that
-/// no other runtime uses (libomp: 100 and following).
+/// The kinds of loop schedule. The numbers are those of `omp_sched_t`; hetmp's own kinds have numbers that no
+/// other runtime uses (libomp uses 100 and following).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub enum SchedKind {
@@ -117,7 +118,7 @@ pub enum SchedKind {
     Guided = 3,
     /// `auto`.
     Auto = 4,
-    /// `trapezoidal` of libomp: chunks that shrink. Run as [`SchedKind::Guided`].
+    /// `trapezoidal` of libomp: chunks that shrink. Runs as [`SchedKind::Guided`].
     Trapezoidal = 101,
     /// `hetprobe[,probe%]`.
     HetProbe = 0x4801,
@@ -131,7 +132,7 @@ pub enum SchedKind {
     AidStatic = 0x4805,
     /// `aid-hybrid[,part%[,chunk]]`; the part is in [`super::Globals::schedule`].
     AidHybrid = 0x4806,
-    /// `aid-dynamic[,major[,chunk]]`; likewise.
+    /// `aid-dynamic[,major[,chunk]]`; the major is in [`super::Globals::schedule`].
     AidDynamic = 0x4807,
 }
 
@@ -156,7 +157,7 @@ impl SchedKind {
         })
     }
 
-    /// Is it one of the schedules that OpenMP does not know?
+    /// Is this one of hetmp's own schedules?
     #[must_use]
     pub(crate) const fn is_ours(self) -> bool {
         self as u16 >= Self::HetProbe as u16
@@ -171,13 +172,13 @@ const MONOTONIC: u32 = 0x8000_0000;
 pub struct RunSched {
     /// Which schedule.
     pub kind: SchedKind,
-    /// Iterations are handed to a thread in increasing order. Plain `static` says so too.
+    /// Each thread gets its iterations in increasing order. True for plain `static`.
     pub(crate) monotonic: bool,
-    /// `hetprobe-i` only: the jump percentage; 0 where none was given.
+    /// The jump percentage of `hetprobe-i`; 0 if none was given, and for other kinds.
     pub(crate) jump_percent: u8,
-    /// The chunk size in iterations. `static`: 0 means one block a thread. `hetprobe` and
-    /// `hetprobe-i`: the probe percentage instead, 0 where none was given. `cross-dynamic` and the
-    /// `aid-` ones: 0 where none was given.
+    /// The chunk size in iterations. `static`: 0 means one block for each thread. `hetprobe` and
+    /// `hetprobe-i`: the probe percentage instead, 0 if none was given. `cross-dynamic` and the `aid-`
+    /// schedules: 0 if none was given.
     pub chunk: i32,
 }
 
@@ -201,8 +202,8 @@ impl RunSched {
         }
     }
 
-    /// What `omp_set_schedule(omp_sched, chunk)` makes of this schedule; `None` where the kind is
-    /// unknown and the call has no effect.
+    /// The schedule that `omp_set_schedule(omp_sched, chunk)` selects where this schedule was in effect;
+    /// `None` if the kind is unknown, and the call has no effect.
     #[must_use]
     pub(crate) fn replaced_by(self, omp_sched: u32, chunk: i32) -> Option<Self> {
         let kind = SchedKind::from_raw(omp_sched & !MONOTONIC)?;

@@ -1,6 +1,6 @@
-//! libomp's variables (`KMP_*`) as far as they mean something here.
+//! libomp's variables (`KMP_*`), as far as they have an effect here.
 //!
-//! Programs that clang built come with scripts that set these. Where one says the same as a variable of
+//! Scripts for programs that clang built set these variables. Where a variable means the same as one of
 //! OpenMP, libomp's wins, as under libomp.
 
 use super::environment::Source;
@@ -22,7 +22,7 @@ pub(crate) enum Library {
 }
 
 impl Library {
-    /// The name in the variable.
+    /// The library's name in `KMP_LIBRARY`.
     #[must_use]
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -33,10 +33,10 @@ impl Library {
     }
 }
 
-/// What libomp's variables say.
+/// The values of libomp's variables.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Libomp {
-    /// Some variable of libomp's is set.
+    /// At least one variable of libomp's is set.
     pub(crate) given: bool,
     /// `KMP_AFFINITY`.
     pub(crate) affinity: Option<Affinity>,
@@ -48,7 +48,7 @@ pub(crate) struct Libomp {
     pub(crate) thread_limit: Option<u32>,
     /// `KMP_STACKSIZE` in bytes.
     pub(crate) stack_size: Option<u64>,
-    /// `KMP_ENABLE_TASK_THROTTLING`: a thread with many tasks that nobody has begun runs new ones at once.
+    /// `KMP_ENABLE_TASK_THROTTLING`: a thread with many tasks waiting in its queue runs new ones at once.
     pub(crate) throttles_tasks: bool,
     /// `KMP_TEAMS_THREAD_LIMIT`.
     pub(crate) teams_limit: Option<u32>,
@@ -62,10 +62,10 @@ pub(crate) struct Libomp {
     pub(crate) version: bool,
 }
 
-/// Reads them all.
+/// Reads all of libomp's variables.
 pub(super) fn read(from: &mut Source<'_>, given: bool) -> Libomp {
     let mut boolean_of = |name: &str, unset: bool| from.read(name, boolean).unwrap_or(unset);
-    // What is only accepted is checked, too.
+    // These variables have no effect, but bad values are reported.
     boolean_of("KMP_DUPLICATE_LIB_OK", true);
     boolean_of("KMP_INIT_AT_FORK", true);
     boolean_of("KMP_WARNINGS", true);
@@ -97,7 +97,8 @@ pub(super) fn read(from: &mut Source<'_>, given: bool) -> Libomp {
     }
 }
 
-/// A value of `OMP_SCHEDULE` that names a schedule of libomp's own, as the nearest that there is here.
+/// The replacement for a value of `OMP_SCHEDULE` that names one of libomp's own schedules: the nearest
+/// schedule of this runtime, with the same chunk.
 pub(super) fn schedule(value: &[u8]) -> Option<Vec<u8>> {
     let text = text(value).ok()?;
     let (kind, chunk) = text.split_at(text.find(',').unwrap_or(text.len()));
@@ -113,7 +114,8 @@ pub(super) fn is_trapezoidal(value: &[u8]) -> bool {
     text(value).is_ok_and(|t| t.split(',').next().map(str::trim) == Some("trapezoidal"))
 }
 
-/// What libomp takes a bad `OMP_PLACES` for: the kind that the value begins with, else cores.
+/// The kind of places that libomp uses for a bad `OMP_PLACES`: the kind that the value begins with, else
+/// cores.
 pub(super) fn intended_places(value: &[u8]) -> PlaceKind {
     let text = text(value).unwrap_or_default();
     PlaceKind::ALL
@@ -128,7 +130,7 @@ fn text(value: &[u8]) -> Result<String, Bad> {
     Ok(text.trim().to_ascii_lowercase())
 }
 
-/// libomp's booleans.
+/// Reads a boolean as libomp does.
 pub(crate) fn boolean(value: &[u8]) -> Result<bool, Bad> {
     match text(value)?.as_str() {
         "true" | ".true." | "t" | "on" | "yes" | "y" | "1" | "enabled" => Ok(true),
@@ -142,7 +144,7 @@ fn positive(value: &[u8]) -> Result<u32, Bad> {
     u32::try_from(n).ok().filter(|&n| n > 0).ok_or(Bad)
 }
 
-/// A number of threads that a list can have a place for.
+/// A number of threads, small enough for a list with an entry for each.
 fn small(value: &[u8]) -> Result<u32, Bad> {
     text(value)?
         .parse()
@@ -151,7 +153,7 @@ fn small(value: &[u8]) -> Result<u32, Bad> {
         .ok_or(Bad)
 }
 
-/// `KMP_DISP_NUM_BUFFERS` means nothing here, but is checked.
+/// `KMP_DISP_NUM_BUFFERS` has no effect, but bad values are reported.
 fn buffers(from: &mut Source<'_>) {
     const NAME: &str = "KMP_DISP_NUM_BUFFERS";
     let Some(value) = from.get(NAME) else {
@@ -165,7 +167,7 @@ fn buffers(from: &mut Source<'_>) {
     }
 }
 
-/// Microseconds.
+/// Reads microseconds.
 fn blocktime(value: &[u8]) -> Result<u64, Bad> {
     let text = text(value)?;
     if text == "infinite" || text == "infinity" {
@@ -176,7 +178,7 @@ fn blocktime(value: &[u8]) -> Result<u64, Bad> {
         None => (text.strip_suffix("ms").unwrap_or(&text), 1000),
     };
     let n: u64 = number.trim().parse().map_err(|_| Bad)?;
-    // What an `int` of milliseconds does not hold is for ever.
+    // Milliseconds that do not fit an `int` mean for ever.
     let us = n.saturating_mul(unit);
     Ok(if us / 1000 < i32::MAX as u64 {
         us
@@ -203,7 +205,7 @@ fn teams_bind(value: &[u8]) -> Result<ProcBind, Bad> {
     }
 }
 
-/// Bytes: a number with a unit if wanted.
+/// Reads a number of bytes, with an optional unit.
 fn size(value: &[u8]) -> Result<u64, Bad> {
     let text = text(value)?;
     let text = match text.strip_suffix('b') {

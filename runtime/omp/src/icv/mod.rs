@@ -1,19 +1,19 @@
 //! Internal control variables (OpenMP 5.1, section 2.4).
 //!
-//! The specification gives every variable a scope. Here there are two homes for them:
+//! The specification gives every variable a scope. Here a variable is in one of two structures:
 //!
-//! * [`Icv`]: what each *data environment* has a copy of (a task inherits it from the task that
+//! * [`Icv`]: variables of which each *data environment* has a copy (a task inherits it from the task that
 //!   generates it). Small and `Copy`, because every implicit task of every region gets one.
-//! * [`Globals`]: what the device has once. Read from the environment before the first use and
-//!   never changed afterwards, so that it can be shared without a lock. The three device-wide
-//!   variables that a program may still change (`omp_set_num_teams`, `omp_set_teams_thread_limit`,
-//!   `omp_set_affinity_format`) start from the values here and live with the engine; they come
-//!   back to [`display`] as [`display::Current`].
+//! * [`Globals`]: variables that the device has once. They are read from the environment at the first use and
+//!   never change afterwards, so that they are shared without a lock. A program may still change three
+//!   device-wide variables (`omp_set_num_teams`, `omp_set_teams_thread_limit`, `omp_set_affinity_format`).
+//!   The engine keeps their current values, which start from the values here, and passes them to [`display`]
+//!   as [`display::Current`].
 //!
-//! **Data in**: bytes of environment variables and a [`Machine`] description, both as arguments.
-//! **Data out**: plain values, and one line of text for each value that was not understood.
-//! Nothing here calls the system, so that all of it is tested as pure functions, and against
-//! libgomp by running the same environments through both (`tests/display_env.rs`).
+//! **Data in**: bytes of environment variables and a [`Machine`] description, both as arguments. **Data
+//! out**: plain values, and one line of text for each value that was not understood. Nothing here calls the
+//! system. So all of it is tested as pure functions, and against libgomp, which gets the same environments
+//! (`tests/libgomp`).
 
 pub mod display;
 mod environment;
@@ -30,11 +30,11 @@ pub use kinds::{Allocator, ProcBind, RunSched, SchedKind, StaticLoops, TargetOff
 pub(crate) use libomp::Libomp;
 pub(crate) use parse::target_offload;
 
-/// The largest number of nested active parallel regions; what `omp_get_supported_active_levels`
-/// returns. It is libgomp's value, and a byte holds it.
+/// The largest number of nested active parallel regions, as `omp_get_supported_active_levels` returns it. It
+/// is libgomp's value, and fits a byte.
 pub const SUPPORTED_ACTIVE_LEVELS: u8 = u8::MAX;
 
-/// `thread-limit-var` when nobody limits the number of threads.
+/// `thread-limit-var` where the number of threads is not limited.
 pub(crate) const UNLIMITED_THREADS: u32 = u32::MAX;
 
 /// The internal control variables of one data environment (OpenMP 5.1, table 2.2).
@@ -49,10 +49,10 @@ pub struct Icv {
     pub(crate) thread_limit: u32,
     /// `default-device-var`.
     pub default_device: i32,
-    /// `def-allocator-var`: an `omp_allocator_handle_t`, or 0 while it is the device's
+    /// `def-allocator-var`: an `omp_allocator_handle_t`, or 0 for the device's default
     /// ([`Globals::default_allocator`]).
     pub(crate) allocator: usize,
-    /// `run-sched-var`: what `schedule(runtime)` means.
+    /// `run-sched-var`: the schedule of loops with `schedule(runtime)`.
     pub run_sched: RunSched,
     /// `dyn-var`: may a region get fewer threads than it asked for, because of the load?
     pub dynamic: bool,
@@ -63,8 +63,7 @@ pub struct Icv {
 }
 
 impl Icv {
-    /// The values before the environment is looked at, as libgomp has them; `nthreads` is the
-    /// number of CPUs this process may use.
+    /// libgomp's values for an empty environment. `nthreads` is the number of CPUs that this process may use.
     #[must_use]
     pub(crate) const fn initial(nthreads: u32) -> Self {
         Self {
@@ -86,8 +85,8 @@ impl Icv {
         self.nthreads_set = true;
     }
 
-    /// `omp_set_nested` (section 3.2.9): true allows as many active levels as there can be, false
-    /// one at most. A limit of 0 stays 0.
+    /// `omp_set_nested` (section 3.2.9): true allows as many active levels as are supported, false at most
+    /// one. A limit of 0 stays 0.
     pub fn set_nested(&mut self, nested: bool) {
         if nested {
             self.max_active_levels = SUPPORTED_ACTIVE_LEVELS;

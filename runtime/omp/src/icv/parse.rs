@@ -1,9 +1,9 @@
 //! The parsers of single variables, with libgomp's rules of acceptance.
 //!
-//! Each takes the bytes of a value and answers what libgomp 12 would make of them. `Err(Bad)` is a
-//! refused value, for which the caller says one line. Some values are refused *and* leave a trace
-//! in libgomp (`OMP_DYNAMIC="true x"` complains and is true nevertheless); those carry the trace in
-//! the error, because a program's behaviour must not change with the runtime.
+//! Each parser takes the bytes of a value and gives the result of libgomp 12. `Err(Bad)` is a refused value,
+//! for which the caller prints one line. libgomp refuses some values and yet uses a part of them
+//! (`OMP_DYNAMIC="true x"` is reported, and sets true). In these cases the error carries that part, because a
+//! program must not behave differently here.
 
 use super::kinds::{Allocator, ProcBind, StaticLoops, TargetOffload, WaitPolicy};
 use super::text::{Cursor, Number};
@@ -17,14 +17,14 @@ pub(crate) struct Bad;
 pub(super) fn long(value: &[u8], allow_zero: bool) -> Result<u64, Bad> {
     let mut at = Cursor::new(value);
     let n = at.unsigned(10).value().ok_or(Bad)?;
-    // A negative number has wrapped to one that does not fit a long.
+    // A negative number has wrapped to a value that does not fit a `long`.
     if n > i64::MAX as u64 || (n == 0 && !allow_zero) || !at.only_blanks_left() {
         return Err(Bad);
     }
     Ok(n)
 }
 
-/// As [`long`], but fits a C `int`.
+/// [`long`] for values that must fit a C `int`.
 pub(super) fn int(value: &[u8], allow_zero: bool) -> Result<i32, Bad> {
     i32::try_from(long(value, allow_zero)?).map_err(|_| Bad)
 }
@@ -48,7 +48,7 @@ pub(super) fn list(value: &[u8]) -> Result<Box<[u64]>, Bad> {
     }
 }
 
-/// `true` or `false`; the error holds what libgomp stores although it complains.
+/// Reads `true` or `false`. The error holds the value that libgomp uses although it complains.
 pub(super) fn boolean(value: &[u8]) -> Result<bool, Option<bool>> {
     let mut at = Cursor::new(value);
     at.skip_blanks();
@@ -66,7 +66,7 @@ pub(super) fn boolean(value: &[u8]) -> Result<bool, Option<bool>> {
     }
 }
 
-/// The first of `words` that the value begins with, if nothing but blanks follows it.
+/// Finds the first of `words` that the value begins with; only blanks may follow it.
 fn word<T: Copy>(value: &[u8], words: &[(&str, T)]) -> Result<T, Bad> {
     let mut at = Cursor::new(value);
     at.skip_blanks();
@@ -158,7 +158,7 @@ pub(super) fn stack_size(value: &[u8]) -> Result<u64, Bad> {
     Ok(n << shift)
 }
 
-/// A number of turns; huge ones, and `infinite`, are `u64::MAX`.
+/// Reads a number of turns; overflowing numbers and `infinite` give `u64::MAX`.
 pub(super) fn spin_count(value: &[u8]) -> Result<u64, Bad> {
     let mut at = Cursor::new(value);
     at.skip_blanks();
@@ -183,7 +183,7 @@ pub(super) fn spin_count(value: &[u8]) -> Result<u64, Bad> {
     Ok(n.saturating_mul(factor))
 }
 
-/// After a number: nothing, or one unit letter (which the caller knows) and blanks.
+/// Accepts the end of a number: nothing, or one unit letter (which the caller has looked at) and blanks.
 fn one_unit_left(mut at: Cursor<'_>) -> Result<(), Bad> {
     if let Some(letter) = at.peek() {
         at.eat(letter);
@@ -195,8 +195,8 @@ fn one_unit_left(mut at: Cursor<'_>) -> Result<(), Bad> {
     }
 }
 
-/// `OMP_DISPLAY_ENV`: whether to display, and whether verbosely. What follows the word makes the
-/// value bad but does not change what is displayed.
+/// `OMP_DISPLAY_ENV`: whether to display, and whether verbosely. Text behind the word makes the value bad,
+/// but does not change what is displayed.
 pub(super) fn display_env(value: &[u8]) -> ((bool, bool), Result<(), Bad>) {
     let mut at = Cursor::new(value);
     at.skip_blanks();
@@ -217,7 +217,7 @@ pub(super) fn display_env(value: &[u8]) -> ((bool, bool), Result<(), Bad>) {
     (shown, end)
 }
 
-/// `GOMP_OPENACC_DIM`: what can be read of `gang:worker:vector`. libgomp never complains.
+/// `GOMP_OPENACC_DIM`: the readable part of `gang:worker:vector`. libgomp never complains.
 pub(super) fn acc_dimensions(value: &[u8]) -> [i32; 3] {
     let mut dims = [0; 3];
     let mut at = Cursor::new(value);
@@ -229,7 +229,7 @@ pub(super) fn acc_dimensions(value: &[u8]) -> [i32; 3] {
             continue;
         }
         match at.signed() {
-            // Values up to UINT_MAX pass and wrap.
+            // Values up to UINT_MAX are accepted and wrap.
             Number::Value(v) if u32::try_from(v).is_ok() => *dim = v as i32,
             _ => break,
         }

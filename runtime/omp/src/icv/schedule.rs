@@ -1,4 +1,4 @@
-//! Between the schedules of `hetmp-sched`, which own the notation and any real numbers, and
+//! Conversion between the schedules of `hetmp-sched`, which know the notation and hold real numbers, and
 //! [`RunSched`], which every task copies and `omp_get_schedule` shows as two integers.
 
 use hetmp_sched::aid::DEFAULT_PART;
@@ -6,7 +6,7 @@ use hetmp_sched::schedule::{BadSchedule, Kind, Modifier, Schedule, DEFAULT_FRACT
 
 use super::kinds::{RunSched, SchedKind};
 
-/// Reads a value of `OMP_SCHEDULE`. Bytes that are not UTF-8 are never part of a good one.
+/// Reads a value of `OMP_SCHEDULE`. A value with bytes that are not UTF-8 is never accepted.
 pub(super) fn parse(value: &[u8]) -> Result<Schedule, BadSchedule> {
     Schedule::parse(&String::from_utf8_lossy(value))
 }
@@ -49,13 +49,13 @@ impl From<&Schedule> for RunSched {
     }
 }
 
-/// A part in (0, 1] as a whole percentage of at least 1, since 0 means "none given".
+/// A part in (0, 1] as a whole percentage of at least 1, since 0 means "not given".
 fn percent(part: f64) -> i32 {
     (part * 100.0).round().clamp(1.0, 100.0) as i32
 }
 
-/// The schedule that `run` describes; `environment` has the ratios of `static-csr`, and what the
-/// `aid-` schedules take beside a chunk.
+/// The schedule that `run` describes. `environment` supplies what `run` has no room for: the ratios of
+/// `static-csr`, and the parameters of the `aid-` schedules other than the chunk.
 pub(super) fn from_run(run: RunSched, environment: &Schedule) -> Schedule {
     let part = |percent: i32| match percent {
         1..=100 => f64::from(percent) / 100.0,
@@ -132,15 +132,15 @@ mod tests {
             ("guided,0", (Guided, false, 1, true)),
             ("auto", (Auto, false, 1, true)),
             ("auto,7", (Auto, false, 7, true)),
-            // Refused, and yet the kind is taken.
+            // Refused, and yet the kind is used.
             ("static,x", (Static, true, 1, false)),
             ("guided foo", (Guided, false, 1, false)),
             ("monotonic:guided,", (Guided, true, 1, false)),
-            // Refused altogether.
+            // Refused completely.
             ("monotonic guided", (Dynamic, false, 1, false)),
             ("fast", (Dynamic, false, 1, false)),
             ("", (Dynamic, false, 1, false)),
-            // libgomp takes a negative chunk as it is, and its loops then never end.
+            // libgomp uses a negative chunk as it is, and its loops then never end.
             ("dynamic,-1", (Dynamic, false, 1, false)),
         ] {
             assert_eq!(read(value), want, "{value}");

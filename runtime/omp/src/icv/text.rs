@@ -1,8 +1,8 @@
 //! Reading values the way the C library does.
 //!
-//! Users' values have been accepted or refused by `strtoul`, `isspace` and `strncasecmp` for twenty
-//! years. The cursor here has the same idea of blanks, signs, bases and overflow, on bytes that
-//! need not be UTF-8 and on slices that need no terminating zero.
+//! For twenty years `strtoul`, `isspace` and `strncasecmp` have decided which values users can write. The
+//! cursor here treats blanks, signs, bases and overflow in the same way, on bytes that need not be UTF-8 and
+//! slices that need no terminating zero.
 
 /// A position in a value.
 #[derive(Clone, Copy)]
@@ -10,19 +10,19 @@ pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
 }
 
-/// What a number field held.
+/// The result of reading a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Number<T> {
     /// A number that fits.
     Value(T),
     /// No digits; the cursor did not move.
     Missing,
-    /// More than the type holds.
+    /// The number does not fit the type.
     Overflow,
 }
 
 impl<T> Number<T> {
-    /// The value, where there is one.
+    /// The value, if there is one.
     pub(crate) fn value(self) -> Option<T> {
         match self {
             Self::Value(v) => Some(v),
@@ -41,7 +41,7 @@ impl<'a> Cursor<'a> {
         Self { rest: text }
     }
 
-    /// The next byte, which stays.
+    /// The next byte; the cursor does not move.
     pub(crate) fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
@@ -60,7 +60,7 @@ impl<'a> Cursor<'a> {
         self
     }
 
-    /// Steps over `byte` if it is next.
+    /// Steps over `byte`, if that is next. Returns whether it was.
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         match self.rest {
             [first, rest @ ..] if *first == byte => {
@@ -71,8 +71,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over `word` (lower-case ASCII) if the value goes on with it in letters of any case.
-    /// What follows is not looked at.
+    /// Steps over `word` (lower-case ASCII), if that is next in letters of any case. The byte behind it may
+    /// be anything.
     pub(crate) fn eat_word(&mut self, word: &str) -> bool {
         match self.rest.split_at_checked(word.len()) {
             Some((head, rest)) if head.eq_ignore_ascii_case(word.as_bytes()) => {
@@ -88,8 +88,8 @@ impl<'a> Cursor<'a> {
         self.rest.iter().all(|&b| is_blank(b))
     }
 
-    /// C's `strtoul(.., base)` for base 10 or 0 (0: decimal, `0x` hexadecimal, `0` octal). Leading
-    /// blanks and a sign are part of the number; a negative one wraps, as in C.
+    /// C's `strtoul(.., base)` for base 10 or 0 (0: decimal, `0x` hexadecimal, `0` octal). Leading blanks and
+    /// a sign belong to the number; a negative number wraps, as in C.
     pub(crate) fn unsigned(&mut self, base: u32) -> Number<u64> {
         match self.magnitude(base) {
             None => Number::Missing,
@@ -114,7 +114,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Sign and magnitude (`None` inside: too large) of the number here; `None` without digits.
+    /// Sign and magnitude (inner `None`: too large) of the number at the cursor; `None` without digits.
     fn magnitude(&mut self, base: u32) -> Option<(bool, Option<u64>)> {
         let mut at = *self;
         at.skip_blanks();
@@ -147,8 +147,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// `value` as part of a one-line message: in quotes, control characters and broken UTF-8 escaped,
-/// and cut where it is long.
+/// `value` as a part of a one-line message: in quotes, with control characters and broken UTF-8 escaped, and
+/// shortened if it is long.
 pub(crate) fn quoted(value: &[u8]) -> String {
     const LONGEST: usize = 120;
     let mut out = String::from("'");

@@ -1,8 +1,8 @@
 //! Allocators (OpenMP 5.1, section 2.13 and 3.13).
 //!
-//! All memory spaces are the C heap, as in libgomp 12, whose observable behaviour this follows:
-//! which traits are refused, how much a pool counts for one allocation, and which fallback
-//! happens when. A block carries a [`Header`] in front, so that freeing needs no allocator.
+//! All memory spaces are the C heap, as in libgomp 12. The observable behaviour is libgomp's: which traits
+//! are refused, how many bytes of a pool an allocation takes, and which fallback happens when. A block has a
+//! [`Header`] in front, so that freeing needs no allocator.
 //!
 //! **Data in**: handles and sizes from the ABI. A handle is a small number (predefined) or the
 //! address of an [`Allocator`] made by [`init`]. **Data out**: blocks of `malloc`.
@@ -18,23 +18,23 @@ use hetmp_core::sync::{AtomicUsize, Ordering};
 use libc::c_void;
 use std::sync::Mutex;
 
-/// `omp_null_allocator`: the default allocator of the data environment.
+/// `omp_null_allocator`: stands for the default allocator of the data environment.
 pub(crate) const NULL: usize = 0;
-/// The largest predefined handle; larger ones are addresses.
+/// The largest predefined handle. Larger handles are addresses.
 const LAST_PREDEFINED: usize = Predefined::ThreadMem as usize;
 /// `omp_default_mem_alloc`.
 const DEFAULT_MEM: usize = Predefined::DefaultMem as usize;
 
-/// The memory space that needs special memory, which there is none of.
+/// `omp_high_bw_mem_space`: high-bandwidth memory, which the runtime never has.
 const HIGH_BW_SPACE: usize = 3;
 /// The largest memory space number.
 const LAST_SPACE: usize = 4;
 
-/// `omp_atv_default`: as if the trait were not given.
+/// `omp_atv_default`: the trait's default value.
 const DEFAULT: usize = usize::MAX;
 /// A pool without limit.
 const UNLIMITED: usize = usize::MAX;
-/// Every block is aligned to this at least.
+/// The least alignment of a block.
 const WORD: usize = core::mem::size_of::<usize>();
 
 /// One trait of an allocator: `omp_alloctrait_t`.
@@ -47,7 +47,7 @@ pub struct Trait {
     pub(crate) value: usize,
 }
 
-/// What happens when an allocation does not succeed.
+/// What happens when an allocation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fallback {
     DefaultMem,
@@ -61,27 +61,27 @@ enum Fallback {
 struct Allocator {
     alignment: usize,
     pool_size: usize,
-    /// Bytes of the pool in use, headers and alignment included.
+    /// Bytes of the pool in use, including headers and alignment.
     used: AtomicUsize,
     fallback: Fallback,
     fallback_allocator: usize,
 }
 
-/// In front of every block.
+/// The header in front of every block.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Header {
-    /// What `malloc` returned.
+    /// The address that `malloc` returned.
     start: *mut c_void,
-    /// Bytes asked from `malloc`.
+    /// The number of bytes that `malloc` was asked for.
     size: usize,
     /// The allocator that gave the block.
     allocator: usize,
-    /// Keeps blocks 16-byte aligned where `malloc` aligns so.
+    /// Keeps blocks aligned to 16 bytes, as `malloc` aligns them.
     pad: usize,
 }
 
-/// Bytes of a header; programs that tune pool sizes to libgomp rely on its 32 bytes.
+/// Bytes of a header. Programs that tune pool sizes for libgomp rely on 32.
 const HEADER: usize = core::mem::size_of::<Header>();
 const _: () = assert!(HEADER == 32);
 
@@ -91,7 +91,7 @@ impl Allocator {
         if handle <= LAST_PREDEFINED {
             return None;
         }
-        // SAFETY: the program passes a handle that `init` returned and `destroy` has not had yet.
+        // SAFETY: the program passes a handle that `init` returned and `destroy` has not taken yet.
         Some(unsafe { &*ptr::with_exposed_provenance::<Allocator>(handle) })
     }
 
@@ -99,7 +99,7 @@ impl Allocator {
         self.pool_size != UNLIMITED
     }
 
-    /// Counts a block that grows from `old` to `new` bytes; false if the pool is too small.
+    /// Counts a block that changes from `old` to `new` bytes. False if the pool is too small.
     fn reserve(&self, old: usize, new: usize) -> bool {
         if !self.is_limited() {
             return true;
@@ -114,7 +114,7 @@ impl Allocator {
             .is_ok()
     }
 
-    /// Takes `size` bytes off the count.
+    /// Takes `size` bytes from the count.
     fn release(&self, size: usize) {
         if self.is_limited() {
             self.used.fetch_sub(size, Ordering::Relaxed);
@@ -122,7 +122,7 @@ impl Allocator {
     }
 }
 
-/// Makes an allocator (`omp_init_allocator`); [`NULL`] where a trait or the space is refused.
+/// Makes an allocator (`omp_init_allocator`). [`NULL`] if a trait or the space is refused.
 pub fn init(space: usize, traits: &[Trait]) -> usize {
     if space > LAST_SPACE {
         return NULL;
@@ -137,7 +137,7 @@ pub fn init(space: usize, traits: &[Trait]) -> usize {
     let mut pinned = false;
     for t in traits {
         let good = match (t.key, t.value) {
-            // sync_hint: contended, uncontended, serialized, private. All are served the same.
+            // sync_hint: contended, uncontended, serialized, private. All are treated alike.
             (1, DEFAULT | 3..=6) => true,
             // alignment
             (2, DEFAULT) => {
@@ -148,9 +148,9 @@ pub fn init(space: usize, traits: &[Trait]) -> usize {
                 made.alignment = n.max(WORD);
                 n.is_power_of_two()
             }
-            // access: all, thread, pteam, cgroup. The heap is open to all.
+            // access: all, thread, pteam, cgroup. All threads may use the heap.
             (3, DEFAULT | 7..=10) => true,
-            // pool_size; the default is the largest number and means no limit.
+            // pool_size; the default, the largest number, means no limit.
             (4, n) => {
                 made.pool_size = n;
                 true
@@ -186,7 +186,8 @@ pub fn init(space: usize, traits: &[Trait]) -> usize {
                 pinned = true;
                 true
             }
-            // partition: environment, nearest, blocked, interleaved. The first touch decides.
+            // partition: environment, nearest, blocked, interleaved. Pages go to the node of their first
+            // touch.
             (8, DEFAULT | 15..=18) => true,
             _ => false,
         };
@@ -203,11 +204,12 @@ pub fn init(space: usize, traits: &[Trait]) -> usize {
 /// Ends an allocator (`omp_destroy_allocator`).
 ///
 /// # Safety
-/// `handle` is [`NULL`] or came from [`init`], is destroyed once, and none of its blocks is used
-/// or freed afterwards.
+/// `handle` is [`NULL`] or came from [`init`], is destroyed only once, and none of its blocks is used or
+/// freed afterwards.
 pub unsafe fn destroy(handle: usize) {
     if handle > LAST_PREDEFINED {
-        // SAFETY: made by `Box::into_raw` in `init`; the program destroys an allocator once, when nobody uses it.
+        // SAFETY: `init` made the handle by `Box::into_raw`; the program destroys an allocator once, when
+        // nobody uses it.
         drop(unsafe { Box::from_raw(ptr::with_exposed_provenance_mut::<Allocator>(handle)) });
     }
 }
@@ -229,21 +231,21 @@ pub fn get_default() -> usize {
     }
 }
 
-/// What a failed allocation is to do.
+/// What to do after a failed allocation.
 enum Next {
     Again(usize),
     GiveUp,
 }
 
-/// The fallback of `allocator` for an allocation of `bytes` whose alignment became `align` although
-/// the program asked for `asked` only.
+/// The fallback of `allocator` for an allocation of `bytes` bytes. The program asked for the alignment
+/// `asked`, and the allocator made it `align`.
 fn fall_back(allocator: Option<&Allocator>, align: usize, asked: usize, bytes: usize) -> Next {
     let Some(a) = allocator else {
         return Next::GiveUp;
     };
     match a.fallback {
-        // The default memory is this same heap: it can only help where the pool was the limit, or
-        // the allocator's own alignment.
+        // The default memory is the same heap. It can only help if the pool was too small, or the allocator's
+        // own alignment too large.
         Fallback::DefaultMem if a.is_limited() || (align > WORD && align > asked) => {
             Next::Again(DEFAULT_MEM)
         }
@@ -261,16 +263,16 @@ fn out_of_memory(bytes: usize) -> ! {
     ))
 }
 
-/// The alignment of a block of `allocator`, and the bytes that alignment and header take.
+/// The alignment of a block of `allocator`, and the bytes that header and alignment take.
 fn overhead(allocator: Option<&Allocator>, asked: usize) -> (usize, usize) {
     let align = asked.max(allocator.map_or(WORD, |a| a.alignment));
     (align, HEADER + (align - WORD))
 }
 
-/// Puts the header in front of a block within the `total` bytes at `start`.
+/// Writes the header in front of a block within the `total` bytes at `start`.
 ///
 /// # Safety
-/// `start` is from the C heap, at least as large as [`overhead`] says for `align`.
+/// `start` is a block of the C heap, with at least the bytes that [`overhead`] adds for `align`.
 unsafe fn dress(start: *mut c_void, total: usize, align: usize, allocator: usize) -> *mut c_void {
     let first = start.addr() + HEADER;
     let block = if align > WORD {
@@ -284,7 +286,7 @@ unsafe fn dress(start: *mut c_void, total: usize, align: usize, allocator: usize
         allocator,
         pad: 0,
     };
-    // SAFETY: there is room for the header before the block, and both are word-aligned.
+    // SAFETY: there is room for the header before the block, and both are aligned to words.
     unsafe { block.cast::<Header>().sub(1).write(header) };
     block
 }
@@ -292,14 +294,14 @@ unsafe fn dress(start: *mut c_void, total: usize, align: usize, allocator: usize
 /// The header of `block`.
 ///
 /// # Safety
-/// `block` came from this module.
+/// The block came from this module and is not freed.
 unsafe fn header_of(block: *mut c_void) -> Header {
-    // SAFETY: `dress` wrote it.
+    // SAFETY: `dress` wrote the header.
     unsafe { block.cast::<Header>().sub(1).read() }
 }
 
-/// Allocates `count * size` bytes aligned to `align` (`omp_aligned_alloc`, `omp_aligned_calloc`);
-/// null for nothing, and where the fallback says so.
+/// Allocates `count * size` bytes aligned to `align` (`omp_aligned_alloc`, `omp_aligned_calloc`). Null for
+/// zero bytes, and where the fallback gives null.
 pub fn allocate(
     align: usize,
     count: usize,
@@ -329,7 +331,7 @@ pub fn allocate(
                     }
                 };
                 if !start.is_null() {
-                    // SAFETY: `total` includes what `overhead` said.
+                    // SAFETY: `total` includes the bytes of `overhead`.
                     return unsafe { dress(start, total, aligned, handle) };
                 }
                 if let Some(a) = data {
@@ -344,7 +346,7 @@ pub fn allocate(
     }
 }
 
-/// Allocates for the `allocate` clause (`GOMP_alloc`): never returns without memory.
+/// Allocates for the `allocate` clause (`GOMP_alloc`). Ends the program if there is no memory.
 pub fn allocate_or_end(align: usize, size: usize, allocator: usize) -> *mut c_void {
     let block = allocate(align, 1, size, false, allocator);
     if block.is_null() && size != 0 {
@@ -356,34 +358,34 @@ pub fn allocate_or_end(align: usize, size: usize, allocator: usize) -> *mut c_vo
 /// Frees a block (`omp_free`).
 ///
 /// # Safety
-/// `block` is null or came from this module, and is freed once.
+/// `block` is null or came from this module, and is freed only once.
 pub unsafe fn free(block: *mut c_void) {
     if block.is_null() {
         return;
     }
-    // SAFETY: this function's contract: the program passes a block of `allocate` that it has not freed.
+    // SAFETY: the program passes a block of `allocate` that it has not freed.
     let header = unsafe { header_of(block) };
     if let Some(a) = Allocator::of(header.allocator) {
         a.release(header.size);
     }
-    // SAFETY: `start` is what malloc returned.
+    // SAFETY: `start` is the address that malloc returned.
     unsafe { libc::free(header.start) };
 }
 
 /// Changes a block's size, and possibly its allocator (`omp_realloc`).
 ///
 /// # Safety
-/// As for [`free`]; if null is returned, the old block is still there (except for size 0).
+/// The same as for [`free`]. If null is returned, the old block still exists (except for size 0).
 pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *mut c_void {
     if block.is_null() {
         return allocate(1, 1, size, false, allocator);
     }
     if size == 0 {
-        // SAFETY: this function's contract: the program passes a block of `allocate` that it has not freed.
+        // SAFETY: the program passes a block of `allocate` that it has not freed.
         unsafe { free(block) };
         return ptr::null_mut();
     }
-    // SAFETY: this function's contract: the program passes a block of `allocate` that it has not freed.
+    // SAFETY: the program passes a block of `allocate` that it has not freed.
     let old = unsafe { header_of(block) };
     let before = block.addr() - old.start.addr();
     let old_data = Allocator::of(old.allocator);
@@ -394,8 +396,8 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
         }
         let data = Allocator::of(handle);
         let (align, extra) = overhead(data, WORD);
-        // realloc may move a block to an address of another alignment, so only blocks without
-        // alignment padding, before and after, can use it; and the pools must agree.
+        // realloc may move a block to an address with another alignment. So it is used only for blocks
+        // without padding for alignment, before and after, and only if the pools agree.
         let unpadded = align == WORD && before == HEADER;
         let in_place = unpadded
             && if data.is_some_and(Allocator::is_limited) {
@@ -406,7 +408,7 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
         if let Some(total) = size.checked_add(extra) {
             let counted = if in_place { old.size } else { 0 };
             if data.is_none_or(|a| a.reserve(counted, total)) {
-                // SAFETY: `start` is what malloc returned.
+                // SAFETY: `start` is the address that malloc returned.
                 let start = unsafe {
                     if in_place {
                         libc::realloc(old.start, total)
@@ -415,11 +417,11 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
                     }
                 };
                 if !start.is_null() {
-                    // SAFETY: `total` includes what `overhead` said.
+                    // SAFETY: `total` includes the bytes of `overhead`.
                     let new = unsafe { dress(start, total, align, handle) };
                     if !in_place {
                         let usable = old.size - before;
-                        // SAFETY: both blocks have at least this number of bytes, and are different blocks.
+                        // SAFETY: both blocks have at least this number of bytes, and do not overlap.
                         unsafe {
                             ptr::copy_nonoverlapping(
                                 block.cast::<u8>(),
@@ -432,7 +434,7 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
                     return new;
                 }
                 if let Some(a) = data {
-                    // Back to what was counted before.
+                    // Undo the count.
                     a.reserve(total, counted);
                 }
             }
@@ -444,8 +446,8 @@ pub unsafe fn reallocate(block: *mut c_void, size: usize, allocator: usize) -> *
     }
 }
 
-/// Addresses of Fortran variables' memory that came from these routines. Compiled code that frees or
-/// moves an allocatable variable asks, since the variable itself does not say.
+/// Addresses of Fortran variables' memory that came from these routines. Compiled code that frees or moves an
+/// allocatable variable asks here, since the variable itself has no mark.
 static NOTED: Mutex<HashMap<usize, ()>> =
     Mutex::new(HashMap::with_hasher(BuildHasherDefault::new()));
 
@@ -458,8 +460,8 @@ pub fn note(block: *mut c_void) {
     }
 }
 
-/// Was [`note`] called for `block`? The note is taken out: the caller is about to free or to move the
-/// block, and notes the new one.
+/// Was [`note`] called for `block`? Removes the note: the caller is about to free or move the block, and
+/// notes the new one.
 pub fn take_note(block: *mut c_void) -> bool {
     NOTED
         .lock()

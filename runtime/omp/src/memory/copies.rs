@@ -5,27 +5,27 @@ use core::ffi::c_void;
 use hetmp_core::hash::HashMap;
 use std::alloc::Layout;
 
-/// How copies of a variable are made and ended.
+/// How copies of a variable are made and destroyed.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// One object: constructor, copy constructor (copy, original), destructor.
+    /// One object: constructor, copy constructor (arguments: copy, original), destructor.
     Object {
-        /// Makes a copy from nothing.
+        /// Makes a copy without the original.
         construct: Option<unsafe extern "C" fn(*mut c_void) -> *mut c_void>,
         /// Makes a copy from the original.
         copy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void>,
-        /// Ends a copy.
+        /// Destroys a copy.
         destroy: Option<unsafe extern "C" fn(*mut c_void)>,
     },
-    /// An array of objects: the same with the number of elements.
+    /// An array of objects: the same functions, with the number of elements as last argument.
     Array {
-        /// Makes a copy from nothing.
+        /// Makes a copy without the original.
         construct: Option<unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void>,
         /// Makes a copy from the original.
         copy: Option<unsafe extern "C" fn(*mut c_void, *mut c_void, usize) -> *mut c_void>,
-        /// Ends a copy.
+        /// Destroys a copy.
         destroy: Option<unsafe extern "C" fn(*mut c_void, usize)>,
-        /// Elements.
+        /// Number of elements.
         length: usize,
     },
 }
@@ -34,7 +34,7 @@ pub enum Kind {
 pub(super) struct Copy {
     pub(super) at: *mut c_void,
     pub(super) layout: Layout,
-    /// `None`: this is the variable itself, or it has no destructor.
+    /// How the copy was made; `None` for the variable itself and for variables without functions.
     pub(super) kind: Option<Kind>,
     pub(super) own: bool,
 }
@@ -44,8 +44,8 @@ impl Drop for Copy {
         if !self.own {
             return;
         }
-        // SAFETY: compiled code registered the function with the variable that this is a copy of; the memory was
-        // allocated with this layout.
+        // SAFETY: compiled code registered the function with the variable that this is a copy of. The memory
+        // was allocated with this layout.
         unsafe {
             match self.kind {
                 Some(Kind::Object {
@@ -64,7 +64,7 @@ impl Drop for Copy {
     }
 }
 
-/// A thread's copies, by the variable's address.
+/// A thread's copies, by the address of the variable.
 #[derive(Debug)]
 pub(crate) struct Copies(pub(super) RefCell<HashMap<usize, Copy>>);
 

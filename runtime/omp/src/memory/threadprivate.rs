@@ -1,6 +1,7 @@
-//! Threadprivate variables that the runtime keeps (OpenMP 5.1, section 2.21.2), for compiled code that
-//! does not use thread-local storage. The process's initial thread uses the variable itself; the others
-//! get copies, which begin with the value that the variable had when it was first used.
+//! Threadprivate variables that the runtime keeps (OpenMP 5.1, section 2.21.2), for compiled code that does
+//! not use thread-local storage. The process's initial thread uses the variable itself. Other threads get
+//! copies. A copy is made by the variable's registered constructor or copy constructor; without these it gets
+//! the value that the variable had at its first use.
 
 use super::copies::Copy;
 pub use super::copies::Kind;
@@ -15,7 +16,7 @@ use std::sync::Mutex;
 #[derive(Debug)]
 struct Variable {
     kind: Option<Kind>,
-    /// The value at first use.
+    /// The variable's bytes at its first use.
     first: Option<Box<[u8]>>,
 }
 
@@ -35,10 +36,10 @@ fn with_variable<R>(address: usize, f: impl FnOnce(&mut Variable) -> R) -> R {
     f(v)
 }
 
-/// Says how copies of the variable at `address` are made.
+/// Registers how copies of the variable at `address` are made.
 ///
 /// # Safety
-/// The functions fit the variable, for as long as threads use it.
+/// The functions are made for this variable, and stay callable as long as threads use it.
 pub unsafe fn register(address: *mut c_void, kind: Kind) {
     with_variable(address as usize, |v| v.kind = Some(kind));
 }
@@ -46,12 +47,12 @@ pub unsafe fn register(address: *mut c_void, kind: Kind) {
 /// The calling thread's copy of the variable of `size` bytes at `address`.
 ///
 /// # Safety
-/// `address` is that of a threadprivate variable of `size` bytes.
+/// `address` is the address of a threadprivate variable of `size` bytes.
 pub unsafe fn copy_of(th: &Thread, address: *mut c_void, size: usize) -> *mut c_void {
     if let Some(copy) = th.privates.0.borrow().get(&(address as usize)) {
         return copy.at;
     }
-    // SAFETY: this function's contract: `abi` passes compiled code's variable and its size.
+    // SAFETY: `abi` passes the address and size of compiled code's variable.
     let copy = unsafe { make(th, address, size) };
     let at = copy.at;
     th.privates.0.borrow_mut().insert(address as usize, copy);
@@ -67,8 +68,8 @@ unsafe fn make(th: &Thread, address: *mut c_void, size: usize) -> Copy {
     });
     let kind = with_variable(address as usize, |v| {
         v.first.get_or_insert_with(|| {
-            // SAFETY: this function's contract: compiled code's variable has `size` bytes, which nobody writes while
-            // a first copy is made.
+            // SAFETY: compiled code's variable has `size` bytes, which no thread writes while the first copy
+            // is made.
             unsafe { core::slice::from_raw_parts(address.cast::<u8>(), size) }.into()
         });
         v.kind
@@ -88,7 +89,7 @@ unsafe fn make(th: &Thread, address: *mut c_void, size: usize) -> Copy {
             "out of memory for a threadprivate variable of {size} bytes"
         ));
     }
-    // SAFETY: compiled code registered the functions with the variable, whose size this is.
+    // SAFETY: compiled code registered the functions for this variable, whose size this is.
     unsafe {
         match kind {
             Some(Kind::Object {

@@ -1,15 +1,15 @@
-//! Critical sections (OpenMP 5.1, section 2.19.1) and the lock of atomics that the compiler cannot
-//! do inline.
+//! Critical sections (OpenMP 5.1, section 2.19.1), and the lock of atomics for which the compiler has no
+//! instructions.
 
 use crate::across::table::{self as across, is_on};
 use crate::sync::lock::take;
 use hetmp_core::lock::Lock;
 use hetmp_core::sync::CacheLine;
 
-/// All critical constructs without a name are one.
+/// The lock of all critical constructs without a name, which are one section.
 static UNNAMED: CacheLine<Lock> = CacheLine(Lock::new());
 
-/// Guards atomic constructs on types without a fitting instruction (`long double`, structures).
+/// The lock of atomic constructs on types without a fitting instruction (`long double`, structures).
 static ATOMIC: CacheLine<Lock> = CacheLine(Lock::new());
 
 /// Enters the critical section without a name.
@@ -30,7 +30,7 @@ pub fn leave() {
     UNNAMED.unlock();
 }
 
-/// Enters the critical section whose name's lock is `lock`.
+/// Enters the critical section whose lock is `lock`.
 #[inline(always)]
 pub fn enter_named(lock: &Lock) {
     if is_on() {
@@ -39,7 +39,7 @@ pub fn enter_named(lock: &Lock) {
     take(lock);
 }
 
-/// Leaves the critical section whose name's lock is `lock`.
+/// Leaves the critical section whose lock is `lock`.
 #[inline(always)]
 pub fn leave_named(lock: &Lock) {
     if is_on() {

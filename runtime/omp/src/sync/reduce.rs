@@ -1,25 +1,24 @@
-//! Reductions of a region or a worksharing construct whose partial results compiled code combines, under
-//! the protection that it is told (OpenMP 5.1, section 2.21.5).
+//! Reductions of a region or a worksharing construct where compiled code combines the partial results, and
+//! the runtime tells it how to protect that (OpenMP 5.1, section 2.21.5).
 
 use crate::sync::lock::take;
 use crate::thread::Thread;
 use hetmp_core::lock::Lock;
 
-/// How the calling thread is to combine its partial results.
+/// How the calling thread must combine its partial results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// With plain operations: nobody else does so now.
+    /// With plain operations: no other thread combines now.
     Exclusive,
-    /// With an atomic operation for each.
+    /// With an atomic operation for each variable.
     Atomic,
 }
 
-/// Partial results up to this number are combined by atomic operations where compiled code has them: one
-/// costs about as much as to take a lock that is free, and no thread ever waits for another one that
-/// was preempted.
+/// Up to this number of partial results, atomic operations are used if compiled code has them. One costs
+/// about as much as taking a free lock, and no thread ever waits for a preempted thread.
 const FEW: u32 = 2;
 
-/// Begins to combine. `atomic`: the compiled code has atomic operations for its `variables`.
+/// Begins combining. `atomic`: compiled code has atomic operations for its `variables`.
 #[inline]
 pub fn begin(th: &Thread, lock: &Lock, variables: u32, atomic: bool) -> How {
     if th.nthreads() == 1 {
@@ -33,11 +32,11 @@ pub fn begin(th: &Thread, lock: &Lock, variables: u32, atomic: bool) -> How {
     How::Exclusive
 }
 
-/// Ends what [`begin`] began.
+/// Ends the combining that [`begin`] began.
 #[inline]
 pub fn end(th: &Thread) {
     let lock = th.ahead.reducing.replace(core::ptr::null());
-    // SAFETY: null, or the lock that this thread passed to `begin`: a static variable of the program.
+    // SAFETY: null, or the lock that this thread passed to `begin`, a static variable of the program.
     if let Some(lock) = unsafe { lock.as_ref() } {
         lock.unlock();
     }

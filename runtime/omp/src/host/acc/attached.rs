@@ -1,18 +1,18 @@
-//! What OpenACC keeps for each thread.
+//! OpenACC's state of each thread.
 
 use core::cell::Cell;
 
-/// What OpenACC knows of a thread; part of `Thread`, so that the library needs no thread-local storage
+/// OpenACC's state of one thread. It is a part of `Thread`, so that the library needs no thread-local storage
 /// beyond the self pointer.
 #[derive(Debug)]
 pub(crate) struct Attached {
-    /// The session of the device it is attached to; 0 for none.
+    /// The session of the device that the thread is attached to; 0 for none.
     pub(super) session: Cell<usize>,
-    /// Data regions it is in.
+    /// Number of data regions that the thread is in.
     pub(super) data_regions: Cell<usize>,
-    /// Callbacks of the profiling interface are enabled in this thread.
+    /// The profiling interface's callbacks are enabled in this thread.
     pub(super) callbacks: Cell<bool>,
-    /// This thread is initialising the device; callbacks may ask meanwhile.
+    /// This thread is initialising the device. A callback that asks meanwhile must get the state before.
     pub(super) initialising: Cell<bool>,
 }
 

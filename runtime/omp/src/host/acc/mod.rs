@@ -1,16 +1,16 @@
-//! OpenACC without an accelerator: what libgomp 12 does when the host is the only device.
+//! OpenACC without an accelerator: the behaviour of libgomp 12 when the host is the only device.
 //!
-//! The host shares its memory with itself, so data constructs move nothing and asynchronous work is
-//! done when it was queued. What is left is bookkeeping that programs can observe: which device type
-//! is current, what must have been initialised before what, arguments that are refused, and the
-//! events of the profiling interface ([`profile`]).
+//! The host shares its memory with itself. So data constructs move nothing, and asynchronous work is done at
+//! once when it is queued. What is left is bookkeeping that programs can observe: which device type is
+//! current, what must be initialised before what, which arguments are refused, and the events of the
+//! profiling interface ([`profile`]).
 //!
-//! **State**: one device with a number that says how often it was shut down ([`DEVICE`]), and for
-//! each thread the number under which it was attached ([`Attached`]). A shutdown thereby
-//! detaches all threads at once.
+//! **State**: one device, with a number that counts its shutdowns ([`DEVICE`], [`SESSION`]), and for each
+//! thread the number at which it was attached ([`Attached`]). A shutdown thereby detaches all threads at
+//! once.
 //!
-//! Errors end the program with one line, as libgomp's do. Where gcc's tests of OpenACC look for certain
-//! words in it, the words are there.
+//! Errors end the program with one line, as in libgomp. Where gcc's tests of OpenACC look for certain words
+//! in it, the line has these words.
 
 pub(crate) mod attached;
 pub mod profile;
@@ -24,17 +24,17 @@ use libc::c_void;
 use profile::{Construct, Event, Record};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// `acc_device_t`: the device of the calling thread.
+/// `acc_device_t`: the current device of the calling thread.
 const CURRENT: i32 = -1;
-/// `acc_device_t`: none.
+/// `acc_device_t`: no device.
 pub(crate) const NONE: i32 = 0;
-/// `acc_device_t`: what `ACC_DEVICE_TYPE` says, or whatever there is.
+/// `acc_device_t`: the type in `ACC_DEVICE_TYPE`, or any device.
 const DEFAULT: i32 = 1;
 /// `acc_device_t`: the host.
 pub(crate) const HOST: i32 = 2;
-/// `acc_device_t`: whatever there is, but not the host.
+/// `acc_device_t`: any device but the host.
 const NOT_HOST: i32 = 4;
-/// The first number that is no `acc_device_t`.
+/// The first number behind the values of `acc_device_t`.
 const END: i32 = 9;
 
 /// Names of device types in messages.
@@ -42,7 +42,7 @@ const NAMES: [&str; END as usize] = [
     "none", "default", "host", "3", "not_host", "nvidia", "6", "7", "radeon",
 ];
 
-/// The bit of an `acc_device_property_t` that says that the value is a string.
+/// The bit of an `acc_device_property_t` that marks string properties.
 const STRING: i32 = 0x1_0000;
 
 /// `acc_async_noval`: asynchronous, on the default queue.
@@ -52,9 +52,9 @@ pub const ASYNC_SYNC: i32 = -2;
 
 /// The device.
 struct Device {
-    /// Somebody has chosen or initialised a device type; new threads use it.
+    /// A thread has chosen or initialised a device type; new threads use it.
     chosen: bool,
-    /// It was initialised and not shut down since.
+    /// The device was initialised, and not shut down since.
     initialised: bool,
 }
 
@@ -62,13 +62,13 @@ static DEVICE: Mutex<Device> = Mutex::new(Device {
     chosen: false,
     initialised: false,
 });
-/// How often the device was shut down, plus one.
+/// The number of shutdowns of the device, plus one.
 static SESSION: AtomicUsize = AtomicUsize::new(1);
 /// Data regions and host fallbacks in progress, in all threads.
 static DATA_REGIONS: AtomicUsize = AtomicUsize::new(0);
 static FALLBACKS: AtomicUsize = AtomicUsize::new(0);
 
-/// The device number is `ACC_DEVICE_NUM`, until it is set.
+/// The device number is that of `ACC_DEVICE_NUM` until the program sets one.
 const FROM_ENVIRONMENT: i32 = i32::MIN;
 static NUMBER: AtomicI32 = AtomicI32::new(FROM_ENVIRONMENT);
 
@@ -111,7 +111,7 @@ fn check_known(kind: i32) {
     }
 }
 
-/// Does a known type `kind` stand for the host? If not, why not.
+/// Does the known type `kind` stand for the host? The error tells why not.
 fn resolve(kind: i32) -> Result<(), String> {
     let named = match kind {
         DEFAULT => match init::globals().acc_device_type.as_deref() {
@@ -142,7 +142,7 @@ fn check_number(number: i32) {
     }
 }
 
-/// Initialises the device: explicitly, or because a construct needs it.
+/// Initialises the device. `implicit`: for a construct, rather than by `acc_init`.
 fn initialise(kind: i32, construct: Construct, implicit: bool) {
     here(|t| t.initialising.set(true));
     let mut record = Record::begin(Event::DeviceInitStart, construct, implicit, ASYNC_SYNC);
@@ -169,7 +169,7 @@ fn initialise(kind: i32, construct: Construct, implicit: bool) {
     here(|t| t.initialising.set(false));
 }
 
-/// Attaches the calling thread to device `wanted` (negative: the current number).
+/// Attaches the calling thread to device `wanted` (negative: the current device number).
 fn attach_thread(wanted: i32) {
     if attached() && wanted <= 0 {
         return;
@@ -261,7 +261,7 @@ pub fn device_type() -> i32 {
     HOST
 }
 
-/// `acc_set_device_num`; type 0 means the current one.
+/// `acc_set_device_num`; type 0 stands for the current type.
 pub fn set_device_num(wanted: i32, kind: i32) {
     check_known(kind);
     let wanted = if wanted < 0 { number() } else { wanted };
@@ -285,8 +285,8 @@ pub fn device_num(kind: i32) -> i32 {
     }
 }
 
-/// The text of a string property, as libgomp's host device has it; `None` for properties that are
-/// no string or have no value.
+/// The text of a string property, as libgomp's host device has it; `None` for properties that are not strings
+/// or have no value.
 #[must_use]
 pub fn property(wanted: i32, kind: i32, property: i32) -> Option<&'static core::ffi::CStr> {
     if kind != CURRENT {
@@ -309,8 +309,7 @@ pub fn property(wanted: i32, kind: i32, property: i32) -> Option<&'static core::
     }
 }
 
-/// The value of a number property: the host has none, so 0, after the checks that a device with
-/// some would need.
+/// The value of a number property. The host has none of them, so the answer is 0, after libgomp's checks.
 #[must_use]
 pub fn number_property(wanted: i32, kind: i32, property: i32) -> usize {
     if kind != CURRENT {
@@ -342,7 +341,7 @@ fn need_device(what: &str) {
     }
 }
 
-/// Ends the program for values that are no async argument.
+/// Ends the program for values that are not async arguments.
 fn check_async(queue: i32) {
     if queue < ASYNC_SYNC {
         report::fatal(format_args!(
@@ -357,7 +356,8 @@ pub fn is_async(queue: i32) -> bool {
     queue >= ASYNC_SYNC
 }
 
-/// Waits for a queue, or asks whether it is empty. It always is.
+/// Waits for a queue, or asks whether it is empty. Queues are always empty, so only the arguments are
+/// checked.
 pub fn queue_is_empty(queue: i32) {
     need_device("an OpenACC wait");
     check_async(queue);
@@ -368,7 +368,7 @@ pub fn all_queues_are_empty() {
     need_device("an OpenACC wait");
 }
 
-/// The `wait` directive: `queues` are its arguments; `queue` its `async` clause.
+/// The `wait` directive: `queues` are its arguments, `queue` is its `async` clause.
 pub fn wait(queue: i32, queues: impl Iterator<Item = i32>) {
     ready();
     let mut some = false;
@@ -387,7 +387,7 @@ pub fn wait(queue: i32, queues: impl Iterator<Item = i32>) {
     }
 }
 
-/// Enters data into the device's memory (`acc_copyin`, `acc_create`): its address there.
+/// Enters data into the device's memory (`acc_copyin`, `acc_create`). Returns the data's address there.
 pub fn enter(data: *mut c_void, size: usize) -> *mut c_void {
     if data.is_null() || size == 0 {
         report::fatal(format_args!(
@@ -409,7 +409,7 @@ pub fn is_present(data: *const c_void, size: usize) -> bool {
     true
 }
 
-/// `acc_map_data`: host and device address can only be the same.
+/// `acc_map_data`: host address and device address must be the same.
 pub fn map(host: *const c_void, target: *const c_void) {
     ready();
     if host != target {
@@ -426,7 +426,7 @@ pub fn attach_pointer(queue: i32) {
     check_async(queue);
 }
 
-/// `acc_malloc`; null for nothing.
+/// `acc_malloc`; null for size 0.
 #[must_use]
 pub fn allocate(size: usize) -> *mut c_void {
     if size == 0 {
@@ -437,7 +437,7 @@ pub fn allocate(size: usize) -> *mut c_void {
     unsafe { libc::malloc(size) }
 }
 
-/// A compute construct: runs `body` on the host. `fallback`: its `if` clause said no.
+/// Runs `body`, a compute construct, on the host. `fallback`: its `if` clause was false.
 pub fn compute(fallback: bool, body: impl FnOnce()) {
     ready();
     let mut record = Record::begin(
@@ -498,7 +498,7 @@ pub fn end_data() {
     }
 }
 
-/// What a construct that only moves data is.
+/// The constructs that only move data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Movement {
     /// `enter data`.
@@ -509,7 +509,7 @@ pub enum Movement {
     Update,
 }
 
-/// A construct that only moves data, which nothing is left of but its events.
+/// A construct that only moves data: only its events are left of it.
 pub fn move_data(what: Movement, queue: i32) {
     ready();
     let (start, end, construct) = match what {

@@ -1,7 +1,7 @@
 //! The OpenACC profiling interface (OpenACC 2.6, section 5): callbacks for events.
 //!
-//! Nothing is looked up before the first callback is registered. Dispatching copies the list of
-//! callbacks first, so that a callback may register others.
+//! Nothing is looked up before the first callback is registered. Dispatching copies the list of callbacks
+//! first, so that a callback may register others.
 
 use super::{here, HOST};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use hetmp_core::report;
 use std::ffi::{CStr, CString};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// `acc_event_t`, those that the host device has.
+/// The values of `acc_event_t` that the host device has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are the specification's")]
@@ -26,12 +26,12 @@ pub(crate) enum Event {
     ComputeConstructEnd = 17,
 }
 
-/// The first number that is no `acc_event_t`.
+/// The first number behind the values of `acc_event_t`.
 const EVENTS: usize = 26;
-/// Not an event: the switch for all of them.
+/// Not an event: the switch for all events.
 const ALL: usize = 0;
 
-/// `acc_construct_t`, those that the host device has events for.
+/// The values of `acc_construct_t` for which the host device has events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are the specification's")]
@@ -62,7 +62,7 @@ pub struct Info {
     lines: [i32; 4],
 }
 
-/// `acc_event_info`: the fields that all its variants have, and room for the largest.
+/// `acc_event_info`: the fields that all its variants share, and room for the largest variant.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EventInfo {
@@ -89,7 +89,7 @@ const _: () = assert!(size_of::<Info>() == 72);
 const _: () = assert!(size_of::<EventInfo>() == 56);
 const _: () = assert!(size_of::<ApiInfo>() == 40);
 
-/// Bytes of the fields that every event has.
+/// Bytes of the fields that all events share.
 const COMMON_BYTES: i32 = 24;
 /// The interface's version: OpenACC 2.6.
 const VERSION: i32 = 201_711;
@@ -111,7 +111,7 @@ struct Registry {
     entries: [Vec<Entry>; EVENTS],
 }
 
-/// Anything was ever registered or switched.
+/// A callback was registered or an event switched at least once.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
     enabled: [true; EVENTS],
@@ -122,7 +122,7 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How a registration is meant: `acc_register_t`.
+/// The kind of a registration: `acc_register_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum How {
     Register,
@@ -130,7 +130,7 @@ enum How {
     ToggleThread,
 }
 
-/// Is `event` the end of something? Callbacks for those run in reverse order.
+/// Is `event` the end of a construct? Callbacks for ends run in reverse order.
 fn is_end(event: usize) -> bool {
     matches!(event, 2 | 4 | 11 | 13 | 15 | 17 | 19 | 21 | 23 | 25)
 }
@@ -144,7 +144,7 @@ fn how(raw: i32) -> Option<How> {
     })
 }
 
-/// `acc_prof_register` (`on`) and `acc_prof_unregister`. Requests without meaning are ignored.
+/// `acc_prof_register` (`on`) and `acc_prof_unregister`. Requests without a meaning are ignored.
 pub fn register(event: i32, callback: Option<Callback>, raw_how: i32, on: bool) {
     if on {
         IN_USE.store(true, Ordering::Release);
@@ -199,7 +199,7 @@ pub fn register(event: i32, callback: Option<Callback>, raw_how: i32, on: bool) 
     }
 }
 
-/// Are events to be dispatched in this thread?
+/// Must events be dispatched in this thread?
 fn wanted() -> bool {
     IN_USE.load(Ordering::Acquire) && here(|t| t.callbacks.get()) && registry().enabled[ALL]
 }
@@ -207,9 +207,10 @@ fn wanted() -> bool {
 /// Calls the callbacks of the event that `event` names.
 ///
 /// # Safety
-/// The pointers are to live structures of the profiling interface.
+/// The pointers lead to live structures of the profiling interface.
 pub unsafe fn dispatch(info: *mut Info, event: *mut EventInfo, api: *mut ApiInfo) {
-    // SAFETY: this function's contract: the callers in this module pass structures of their own.
+    // SAFETY: by this function's contract the structures are live: `Record` passes its own, and `abi` passes
+    // the program's.
     let number = unsafe { (*event).event };
     let Some(number) = usize::try_from(number)
         .ok()
@@ -229,12 +230,12 @@ pub unsafe fn dispatch(info: *mut Info, event: *mut EventInfo, api: *mut ApiInfo
             .collect()
     };
     for callback in callbacks {
-        // SAFETY: a callback that the program registered, with the structures it is to get.
+        // SAFETY: the program registered the callback for this interface, and the structures are live.
         unsafe { callback(info, event, api) };
     }
 }
 
-/// The structures that the callbacks of one construct's events get.
+/// The structures for the callbacks of one construct's events.
 #[derive(Debug)]
 pub(crate) struct Record {
     info: Info,
@@ -243,7 +244,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// A record for the events of a construct; `None` if nobody wants them.
+    /// A record for the events of a construct; `None` if no callback wants them.
     #[must_use]
     pub(crate) fn begin(
         event: Event,
@@ -285,7 +286,7 @@ impl Record {
         })
     }
 
-    /// The device of events that come before there is one.
+    /// Sets the device, for events that come before the thread has a device.
     pub(crate) fn set_device(&mut self, kind: i32, number: i32) {
         self.info.device_type = kind;
         self.info.device_number = number;
@@ -294,11 +295,11 @@ impl Record {
 
     /// Calls the callbacks.
     pub(crate) fn dispatch(&mut self) {
-        // SAFETY: the structures are this record's.
+        // SAFETY: the structures belong to this record.
         unsafe { dispatch(&mut self.info, &mut self.event, &mut self.api) };
     }
 
-    /// Goes on to `event`, and calls its callbacks. What a tool stored stays.
+    /// Goes on to `event` and calls its callbacks. Data that a tool stored stays.
     pub(crate) fn turn(&mut self, event: Event) {
         self.info.event = event as i32;
         self.event.event = event as i32;
@@ -325,15 +326,14 @@ unsafe extern "C" fn lookup(_name: *const libc::c_char) -> *const libc::c_void {
     core::ptr::null()
 }
 
-/// Loads the libraries that `ACC_PROFLIB` names, separated by semicolons, once; before the first
-/// thing they could be told about.
+/// Loads the libraries that `ACC_PROFLIB` names, separated by semicolons. Done once, before the first event.
 pub(crate) fn load_libraries() {
-    // Not a `Once`: a library may call back in here while it is loaded.
+    // Not a `Once`: a library may call this function while it is loaded.
     static LOADED: AtomicBool = AtomicBool::new(false);
     if LOADED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // Set-user-id programs have no such variable in the snapshot.
+    // For set-user-id programs the snapshot has no such variable.
     let Some(names) = hetmp_core::env::snapshot().get("ACC_PROFLIB") else {
         return;
     };
@@ -347,7 +347,7 @@ pub(crate) fn load_libraries() {
 }
 
 fn load(name: &CStr) {
-    // SAFETY: loading a library the user asked for; dlsym and dlerror get what dlopen gave.
+    // SAFETY: this loads a library that the user asked for; dlsym gets the handle of dlopen.
     unsafe {
         let library = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY);
         let symbol = if library.is_null() {
@@ -368,7 +368,7 @@ fn load(name: &CStr) {
             ));
             return;
         }
-        // SAFETY: the symbol is the function that the interface defines.
+        // SAFETY: the interface defines the type of the function with this name.
         let register: RegisterLibrary = core::mem::transmute(symbol);
         register(on, off, lookup);
     }
