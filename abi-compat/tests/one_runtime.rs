@@ -1,0 +1,273 @@
+//! One process, four parts with OpenMP: the program by clang, a library by gcc, and two libraries with renamed
+//! copies of libgomp and libomp, as Python wheels bring them. Under the preload every OpenMP name that a part uses
+//! is bound to ours, and all parts share one pool; through the library path no other runtime is even mapped.
+
+use hetmp_abi_compat::{case, exec, library};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Longer than any command here takes, also on a busy machine.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// A part: how many threads its region has, and how many of these it numbered.
+const PART: &str = r"
+#include <omp.h>
+int NAME(int *most) {
+    int n = 0, numbered = 0;
+    #pragma omp parallel reduction(+:numbered)
+    {
+        #pragma omp single
+        n = omp_get_num_threads();
+        numbered += omp_get_thread_num() < omp_get_num_threads();
+        #pragma omp critical
+        if (omp_get_thread_num() > *most) *most = omp_get_thread_num();
+    }
+    return n == numbered ? n : -1;
+}
+";
+
+/// Calls every part, counts the process' threads, then does the same in a forked child.
+const PROGRAM: &str = r#"
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int by_clang(int *), by_gcc(int *);
+#ifdef WHEELS
+int wheel_gomp(int *), wheel_omp(int *);
+#endif
+static int threads(void) {
+    int n = 0;
+    DIR *d = opendir("/proc/self/task");
+    struct dirent *e;
+    while (d && (e = readdir(d))) n += e->d_name[0] != '.';
+    if (d) closedir(d);
+    return n;
+}
+static int round_of_parts(const char *who) {
+    int most[4] = {0, 0, 0, 0};
+    int a = by_clang(&most[0]), b = by_gcc(&most[1]), c = 0, d = 0;
+#ifdef WHEELS
+    c = wheel_gomp(&most[2]), d = wheel_omp(&most[3]);
+#endif
+    printf("%s: teams %d %d %d %d, numbers to %d %d %d %d, threads %d\n", who, a, b, c, d,
+        most[0], most[1], most[2], most[3], threads());
+    fflush(stdout);
+    return 0;
+}
+int main(void) {
+    round_of_parts("parent");
+    pid_t child = fork();
+    if (child == 0) _exit(round_of_parts("child"));
+    int status = -1;
+    waitpid(child, &status, 0);
+    char line[4096];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        char *path = strchr(line, '/'), *file = strrchr(line, '/');
+        if (path && strstr(line, " r-xp ") && strstr(file, "omp")) printf("mapped %s", path);
+    }
+    return status;
+}
+"#;
+
+/// A folder that goes when the test ends.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let dir = library::target_dir().join(format!("one-runtime-{name}-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        Scratch(dir)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn source(&self, name: &str, text: &str) -> String {
+        let path = self.path(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+fn succeed(path: &str, args: &[&str]) {
+    exec::succeed(path, args, &[], LIMIT);
+}
+
+/// A library `lib<name>.so` of one part in `s`, which needs the runtime of `compiler`, or the one that `more` names.
+fn part(s: &Scratch, compiler: &str, name: &str, more: &[&str]) -> String {
+    let source = s.source(&format!("{name}.c"), &PART.replace("NAME", name));
+    let file = s.path(&format!("lib{name}.so"));
+    let mut args = vec!["-O2", "-fopenmp", "-fPIC", "-shared", &source, "-o", &file];
+    args.extend(more);
+    succeed(compiler, &args);
+    file
+}
+
+/// A copy of a runtime under another name of the same length, inside the file too: what auditwheel makes of the
+/// libgomp that a wheel brings.
+fn renamed(s: &Scratch, runtime: &Path, soname: &str, new: &str) -> String {
+    assert_eq!(soname.len(), new.len());
+    let mut bytes = fs::read(runtime).unwrap();
+    let old = format!("{soname}\0").into_bytes();
+    let mut found = 0;
+    for at in 0..bytes.len() - old.len() {
+        if bytes[at..].starts_with(&old) {
+            bytes[at..at + new.len()].copy_from_slice(new.as_bytes());
+            found += 1;
+        }
+    }
+    assert!(found > 0, "{}: holds no {soname}", runtime.display());
+    let path = s.path(new);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn printed_path(compiler: &str, name: &str) -> Option<PathBuf> {
+    let out = Command::new(compiler)
+        .arg(format!("-print-file-name={name}"))
+        .output()
+        .ok()?;
+    let path = PathBuf::from(String::from_utf8(out.stdout).ok()?.trim());
+    path.is_absolute().then(|| fs::canonicalize(path).ok())?
+}
+
+/// The program in `s`, with or without the two libraries that bring renamed copies.
+fn program(s: &Scratch, wheels: bool) -> Option<String> {
+    let (gomp, omp) = (
+        printed_path("gcc", "libgomp.so.1")?,
+        printed_path(case::CLANG, "libomp.so.5")
+            .or_else(|| printed_path(case::CLANG, "libomp.so"))?,
+    );
+    let by_gcc = part(s, "gcc", "by_gcc", &[]);
+    let main = s.source("main.c", PROGRAM);
+    let own = s.source("by_clang.c", &PART.replace("NAME", "by_clang"));
+    let file = s.path("program");
+    let origin = "-Wl,-rpath,$ORIGIN";
+    let mut args = vec!["-O2", "-fopenmp", origin, &main, &own, &by_gcc, "-o", &file];
+    let (wheel_gomp, wheel_omp);
+    if wheels {
+        let gomp = renamed(s, &gomp, "libgomp.so.1", "libgowhl.so1");
+        let omp = renamed(s, &omp, "libomp.so.5", "libowhl.so5");
+        // -fopenmp would name the compiler's own runtime; the wheel's is named in its place.
+        let own_runtime = ["-fno-openmp", origin];
+        let with = |compiler: &str, name: &str, runtime: &str| {
+            let source = s.source(&format!("{name}.c"), &PART.replace("NAME", name));
+            let object = s.path(&format!("{name}.o"));
+            succeed(
+                compiler,
+                &["-O2", "-fopenmp", "-fPIC", "-c", &source, "-o", &object],
+            );
+            let file = s.path(&format!("lib{name}.so"));
+            succeed(
+                compiler,
+                &["-shared", own_runtime[1], &object, runtime, "-o", &file],
+            );
+            file
+        };
+        wheel_gomp = with("gcc", "wheel_gomp", &gomp);
+        wheel_omp = with(case::CLANG, "wheel_omp", &omp);
+        args.extend(["-DWHEELS", &wheel_gomp, &wheel_omp]);
+    }
+    succeed(case::CLANG, &args);
+    Some(file)
+}
+
+/// True for the names that OpenMP programs import.
+fn is_openmp(symbol: &str) -> bool {
+    [
+        "GOMP_", "GOACC_", "omp_", "ompc_", "kmp_", "kmpc_", "__kmpc_",
+    ]
+    .iter()
+    .any(|start| symbol.starts_with(start))
+}
+
+/// A line of `LD_DEBUG=bindings`: who uses which name of whom.
+fn binding(line: &str) -> Option<(&str, &str, &str)> {
+    let (_, rest) = line.split_once("binding file ")?;
+    let (user, rest) = rest.split_once(" [0] to ")?;
+    let (owner, rest) = rest.split_once(" [0]: normal symbol `")?;
+    Some((user, owner, rest.split_once('\'')?.0))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[test]
+fn under_the_preload_every_part_is_bound_to_ours() {
+    if !case::has_clang() {
+        return;
+    }
+    let s = Scratch::new("preload");
+    let Some(program) = program(&s, true) else {
+        eprintln!("skipped: gcc's libgomp.so.1 or clang's libomp.so.5 is not found");
+        return;
+    };
+    let ours = library::fresh().display().to_string();
+    let env = [
+        ("LD_PRELOAD", ours.as_str()),
+        ("OMP_NUM_THREADS", "3"),
+        ("LD_BIND_NOW", "1"),
+    ];
+    let teams = "teams 3 3 3 3, numbers to 2 2 2 2, threads 3\n";
+    let said = exec::succeed(&program, &[], &env, LIMIT);
+    let expected = format!("parent: {teams}child: {teams}");
+    assert!(said.starts_with(&expected), "{said}");
+
+    let traced = [env[0], env[1], env[2], ("LD_DEBUG", "bindings")];
+    let said = exec::succeed(&program, &[], &traced, LIMIT);
+    let mut users = BTreeSet::new();
+    for (user, owner, symbol) in said.lines().filter_map(binding) {
+        // The other runtimes are mapped as well, since the parts name them, and use each other's names.
+        let user = file_name(user);
+        if !is_openmp(symbol) || user.starts_with("libgo") || user.starts_with("libo") {
+            continue;
+        }
+        assert_eq!(owner, ours, "{user} uses {symbol}");
+        users.insert(user.to_owned());
+    }
+    let parts = [
+        "libby_gcc.so",
+        "libwheel_gomp.so",
+        "libwheel_omp.so",
+        "program",
+    ];
+    assert!(parts.iter().all(|p| users.contains(*p)), "{users:?}");
+}
+
+#[test]
+fn through_the_library_path_no_other_runtime_is_mapped() {
+    if !case::has_clang() {
+        return;
+    }
+    let s = Scratch::new("path");
+    let Some(program) = program(&s, false) else {
+        eprintln!("skipped: gcc's libgomp.so.1 or clang's libomp.so.5 is not found");
+        return;
+    };
+    let lib = case::prefix_lib(library::fresh(), &s.0).unwrap();
+    let path = lib.display().to_string();
+    let env = [("LD_LIBRARY_PATH", path.as_str()), ("OMP_NUM_THREADS", "3")];
+    let said = exec::succeed(&program, &[], &env, LIMIT);
+    let teams = "teams 3 3 0 0, numbers to 2 2 0 0, threads 3\n";
+    let rest = said.strip_prefix(&format!("parent: {teams}child: {teams}"));
+    let rest = rest.unwrap_or_else(|| panic!("{said}"));
+    // One file under several names; the names are of our folder.
+    assert!(rest.contains("mapped "), "{said}");
+    for mapped in rest.lines().filter_map(|l| l.strip_prefix("mapped ")) {
+        assert!(mapped.starts_with(&path), "{said}");
+    }
+}
