@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::operand::Memory;
 use crate::value::{Origin, Place, Value};
 use crate::Why;
 
@@ -51,6 +50,15 @@ impl Findings {
             }
         }
     }
+}
+
+/// Where an operand lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    Slot(Place),
+    /// A place at or above this one.
+    SomeSlot(Place),
+    Outside,
 }
 
 /// What is known about one function's frame, whatever the path.

@@ -7,10 +7,10 @@ use iced_x86::{
     OpAccess, OpKind, Register,
 };
 
-use crate::carried::Strided;
 use crate::library;
 use crate::state::{ARGUMENTS, CALLER_SAVED};
 use crate::step::{is_read, is_write};
+use crate::strided::Strided;
 use crate::{Callee, Image, Why};
 
 /// Where an instruction leads.

@@ -59,6 +59,8 @@ mod polls;
 mod state;
 #[cfg(target_arch = "x86_64")]
 mod step;
+#[cfg(target_arch = "x86_64")]
+mod strided;
 mod unwind;
 #[cfg(target_arch = "x86_64")]
 mod value;

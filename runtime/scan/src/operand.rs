@@ -3,19 +3,11 @@
 
 use iced_x86::{Instruction, OpKind, Register};
 
+use crate::findings::Memory;
 use crate::state::VECTOR;
 use crate::step::{general, Step};
 use crate::value::{Place, Value};
 use crate::Why;
-
-/// Where an operand lies in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Memory {
-    Slot(Place),
-    /// A place at or above this one.
-    SomeSlot(Place),
-    Outside,
-}
 
 impl Step<'_> {
     pub(crate) fn width(&self, i: &Instruction) -> usize {

@@ -13,8 +13,7 @@ use iced_x86::{
     ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
 };
 
-use crate::findings::{Findings, Frame};
-use crate::operand::Memory;
+use crate::findings::{Findings, Frame, Memory};
 use crate::state::{Flags, Source, State, RAX, RBP, RDX, RSP};
 use crate::value::{Order, Origin, Place, Value};
 use crate::Why;

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
+use super::function::{
+    Function, Location, Mark, BOUND, FLAGS, FLOATS, MASKS, OWN, POINTED, SOME, VECTORS,
+};
 use super::interface::{caller_saved, Interface};
 use super::steps::{Moves, Operand};
-use super::{Function, Location, Mark, BOUND, FLAGS, FLOATS, MASKS, OWN, POINTED, SOME, VECTORS};
 use crate::entry::Entry;
+use crate::findings::Memory;
 use crate::library;
-use crate::operand::Memory;
 use crate::state::ARGUMENTS;
 use crate::step::{is_read, is_write, Step};
 use crate::value::Place;

@@ -5,8 +5,8 @@
 
 use iced_x86::{ConditionCode, Mnemonic};
 
-use super::{Function, Location, Mark};
-use super::{BOUND, COUNTER, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
+use super::function::{Function, Location, Mark};
+use super::function::{BOUND, COUNTER, INDEX, LAST, ODD, POINTED, STRIDE, SUM, WORDS};
 use crate::graph::Next;
 
 impl Function<'_> {

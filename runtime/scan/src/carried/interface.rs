@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::InstructionInfoFactory;
 
-use super::{Function, Location, FLAGS, POINTED};
+use super::function::{Function, Location, FLAGS, POINTED};
 use crate::findings::Frame;
 use crate::graph::Graph;
 use crate::state::CALLER_SAVED;

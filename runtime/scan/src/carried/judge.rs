@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::function::{Function, Location, Mark};
+use super::function::{BOUND, COUNTER, INDEX, LAST, OWN, SET, SOME, STRIDE, SUM, VECTORS};
 use super::levels::Level;
-use super::{Function, Location, Mark};
-use super::{BOUND, COUNTER, INDEX, LAST, OWN, SET, SOME, STRIDE, SUM, VECTORS};
 use iced_x86::Mnemonic;
 
 use crate::entry::Entry;

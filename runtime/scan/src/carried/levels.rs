@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::function::{Function, Location, Mark, BOUND, FLAGS};
 use super::same::Same;
 use super::steps::Kind;
-use super::{Function, Location, Mark, BOUND, FLAGS};
 use crate::graph::Next;
 
 /// A static loop.

@@ -34,6 +34,7 @@
 
 mod effect;
 mod ends;
+mod function;
 mod interface;
 mod judge;
 mod levels;
@@ -46,70 +47,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use iced_x86::{InstructionInfoFactory, Mnemonic, OpKind, Register};
 
 pub(crate) use interface::Interface;
-pub(crate) use strided::{is_alone, strided, Strided};
+pub(crate) use strided::{is_alone, strided};
 
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::{Graph, Next};
 use crate::state::ARGUMENTS;
 use crate::{Callee, Form};
-use effect::{is_exchange, operand, Effect};
+use effect::{is_exchange, operand};
+use function::*;
 use levels::{Facts, Level};
 use steps::Kind;
-
-/// Number of a register, of the flags, or of a word of the frame.
-type Location = usize;
-
-const FLAGS: Location = 16;
-const VECTORS: Location = 17;
-const MASKS: Location = 49;
-/// x87 and MMX registers.
-const FLOATS: Location = 50;
-/// What lies in the frame and is reached through pointers.
-const POINTED: Location = 51;
-const WORDS: Location = 52;
 
 /// More words of the frame than this are not told apart.
 const MOST_WORDS: usize = 2000;
 /// More marks than this are not kept.
 const MOST_MARKS: usize = 4_000_000;
-
-/// What a value has to do with the division, as a set.
-type Mark = u16;
-/// Computed from the split: bounds of the chunk.
-const BOUND: Mark = 1;
-/// An index that grows by one.
-const INDEX: Mark = 2;
-/// An index that grows by another constant: an address, for instance.
-const STRIDE: Mark = 4;
-const COUNTER: Mark = 8;
-const SUM: Mark = 16;
-/// What the last iteration of a chunk left.
-const LAST: Mark = 32;
-/// Not known to be zero.
-const SOME: Mark = 64;
-/// Not (only) loaded from a place that an index or a bound names.
-const OWN: Mark = 128;
-/// The function has put something there. What it has not is no value that a
-/// program could rely on, and so none that lives from one iteration to the next.
-const SET: Mark = 256;
-/// Computed from the split, and not known to be the end of the chunk plus a constant.
-const ODD: Mark = 512;
-
-struct Function<'a> {
-    graph: &'a Graph,
-    frame: &'a Frame,
-    at: Vec<u64>,
-    effects: Vec<Effect>,
-    successors: Vec<Vec<usize>>,
-    predecessors: Vec<Vec<usize>>,
-    words: BTreeMap<(u8, i64), Location>,
-    locations: usize,
-    inner: bool,
-    /// Where the end of a chunk is computed, if all are of the same loop.
-    ends: BTreeSet<usize>,
-    form: Form,
-}
 
 /// Whether the function's results are the same however its loops are divided;
 /// otherwise an instruction that shows why not.

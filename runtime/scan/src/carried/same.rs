@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::function::{Function, Location, WORDS};
 use super::steps::{Operand, Part};
-use super::{Function, Location, WORDS};
 
 /// For each location its class: the lowest location of it, or a constant of the
 /// program.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use iced_x86::{Instruction, Mnemonic, OpKind, Register};
 
 use super::effect::{location, Effect};
+use super::function::{Function, Location, FLAGS, POINTED, WORDS};
 use super::same::Same;
-use super::{Function, Location, FLAGS, POINTED, WORDS};
 use crate::graph::Next;
 use crate::step::Step;
 

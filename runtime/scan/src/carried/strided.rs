@@ -23,50 +23,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iced_x86::{ConditionCode, Instruction, InstructionInfoFactory, Mnemonic, OpKind};
 
+use super::function::{Function, Location, WORDS};
 use super::interface::Interface;
 use super::levels::cycles;
 use super::steps::{All, Held, Part, Sum};
-use super::{Function, Location, WORDS};
 use crate::entry::Entry;
 use crate::findings::Frame;
 use crate::graph::{Graph, Next};
 use crate::state::{State, GENERAL};
 use crate::step::Step;
+use crate::strided::{Index, Strided};
 use crate::value::{Place, Value};
 use crate::Callee;
-
-/// Such a loop.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Strided {
-    /// The first instruction of its body.
-    pub(crate) header: u64,
-    /// The branches that compare the index: at the loop's end (compilers may make several of it), and before the loop.
-    pub(crate) branches: Vec<u64>,
-    /// What names an iteration at the header.
-    pub(crate) indexes: Vec<Index>,
-    /// Functions that its body calls.
-    pub(crate) callees: Vec<u64>,
-}
-
-/// Where an index lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Index {
-    Register(usize),
-    /// So many bytes of the frame.
-    Slot(Place, i64),
-}
-
-impl Strided {
-    /// At the header the indexes are numbers as good as any other.
-    pub(crate) fn enter(&self, state: &mut State) {
-        for index in &self.indexes {
-            match *index {
-                Index::Register(n) => state.general[n] = Value::Plain,
-                Index::Slot(place, size) => state.store(place, size, Value::Plain),
-            }
-        }
-    }
-}
 
 /// What an index is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Instructions that calculate: what compilers make a split of iterations, a loop's bounds and addresses from.
 
 use super::{is_stack_pointer, tainted, Picked, Step};
-use crate::operand::Memory;
+use crate::findings::Memory;
 use crate::state::{Flags, RAX, RDX};
 use crate::value::{Origin, Place, Value};
 use crate::Why;

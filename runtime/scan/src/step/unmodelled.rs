@@ -2,7 +2,8 @@
 //! is read is taken to decide everything that is written.
 
 use super::{general, is_read, is_write, tainted, Step};
-use crate::operand::{overwrite_part, vector, Memory};
+use crate::findings::Memory;
+use crate::operand::{overwrite_part, vector};
 use crate::state::RSP;
 use crate::value::{Origin, Place, Value};
 use crate::Why;

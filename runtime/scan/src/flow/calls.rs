@@ -1,0 +1,231 @@
+//! What calls do to a state: of the runtime, of functions that are followed, and of others.
+
+use iced_x86::{Instruction, OpKind};
+
+use super::Analysis;
+use crate::entry::Entry;
+use crate::findings::Frame;
+use crate::library;
+use crate::state::{Flags, Source, State, ARGUMENTS, CALLER_SAVED, RAX, RDX, RSP, VECTOR};
+use crate::step::general;
+use crate::value::{Origin, Place, Value};
+use crate::{Callee, Why};
+
+/// So many words above the stack pointer may be arguments of a call.
+const STACKED: i64 = 6;
+
+impl Analysis<'_> {
+    /// A call's effect; tells whether it returns.
+    pub(super) fn call(
+        &mut self,
+        i: &Instruction,
+        callee: &Callee,
+        state: &mut State,
+        frame: &mut Frame,
+    ) -> Result<bool, (Why, u64)> {
+        let at = i.ip();
+        for register in [i.memory_base(), i.memory_index()] {
+            if let Some(n) = general(register) {
+                self.findings
+                    .escape(state.general[n].origin(), Why::Address, at);
+            }
+        }
+        if i.op0_kind() == OpKind::Register {
+            if let Some(n) = general(i.op0_register()) {
+                self.findings
+                    .escape(state.general[n].origin(), Why::Address, at);
+            }
+        }
+        if !matches!(state.general[RSP], Value::Frame(_)) {
+            return Err((Why::StackPointer, at));
+        }
+        // Called functions change registers, and what they were shown.
+        state.forget_copies(|source| match source {
+            Source::Register(n) => CALLER_SAVED.contains(&n),
+            Source::Slot(_) => true,
+            Source::Constant(_) => false,
+        });
+        match callee {
+            Callee::Runtime(entry) => {
+                self.calls.insert(*entry);
+                if *entry == Entry::StaticLoop {
+                    self.static_loop(at, state, frame);
+                } else {
+                    self.hand_over(at, entry.arguments(), state, frame);
+                }
+                clobber(state);
+                match entry {
+                    Entry::ProcessNumber => state.general[RAX] = Value::Taint(Origin::ID),
+                    Entry::ThreadNumber => {
+                        self.asked.0 = true;
+                        state.general[RAX] = Value::Id;
+                    }
+                    Entry::TeamSize => {
+                        self.asked.1 = true;
+                        state.general[RAX] = Value::Team;
+                    }
+                    _ => {}
+                }
+                Ok(true)
+            }
+            Callee::Named(name) => {
+                self.calls.foreign = true;
+                self.calls.thread_local |= library::tells_thread_local(name);
+                if !library::stays_within_itself(name) && !library::never_returns(name) {
+                    self.unknown(at);
+                }
+                self.hand_over(at, library::integers(name), state, frame);
+                clobber(state);
+                Ok(!library::never_returns(name))
+            }
+            Callee::Unknown => {
+                self.calls.foreign = true;
+                self.unknown(at);
+                self.hand_over(at, 6, state, frame);
+                clobber(state);
+                Ok(true)
+            }
+            Callee::Inside(target) => {
+                self.calls.foreign = true;
+                let mut inner = State::entry();
+                for n in CALLER_SAVED {
+                    frame.expose_argument(state.general[n]);
+                    if !state.general[n].is_free() || state.general[n].split().is_some() {
+                        inner.general[n] = state.general[n];
+                    }
+                }
+                for n in 0..VECTOR {
+                    frame.expose_argument(state.vector[n]);
+                    if !state.vector[n].is_free() {
+                        inner.vector[n] = state.vector[n];
+                    }
+                }
+                // Within one file compilers keep values in registers that they
+                // know the callee not to touch; not so through the linkage
+                // table, where it might be another function.
+                let direct = i.op0_kind() == OpKind::NearBranch64 && i.near_branch64() == *target;
+                match self.function(*target, inner) {
+                    Ok(None) => Ok(false),
+                    Ok(Some((general, vector))) => {
+                        clobber(state);
+                        for n in CALLER_SAVED {
+                            if direct || n == RAX || n == RDX {
+                                state.general[n] = left(general[n]);
+                            }
+                        }
+                        let kept = if direct { VECTOR } else { 2 };
+                        for (mine, &theirs) in state.vector.iter_mut().zip(&vector).take(kept) {
+                            *mine = left(theirs);
+                        }
+                        Ok(true)
+                    }
+                    Err(_) => {
+                        self.unknown(at);
+                        self.hand_over(at, 6, state, frame);
+                        if !direct {
+                            clobber(state);
+                        }
+                        for n in CALLER_SAVED {
+                            state.general[n] = state.general[n].blurred();
+                        }
+                        for n in 0..VECTOR {
+                            state.vector[n] = state.vector[n].blurred();
+                        }
+                        state.flags = Flags::Plain;
+                        Ok(true)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A static loop that the runtime divides: `(place, number, schedule, &last, &lower, &upper, &stride, step,
+    /// chunk)`. What the runtime writes is the part of the thread that calls: bounds that compiled code uses for
+    /// the loop, and limits by the loop's own.
+    fn static_loop(&mut self, at: u64, state: &mut State, frame: &mut Frame) {
+        self.asked = (true, true);
+        let on_stack = match state.general[RSP] {
+            Value::Frame(place) => state.load(place, 8),
+            _ => Value::Plain,
+        };
+        let [.., last, lower, upper] = ARGUMENTS.map(|n| state.general[n]);
+        let mut places = [Place::LOWEST; 4];
+        for (place, pointer) in places.iter_mut().zip([last, lower, upper, on_stack]) {
+            let Value::Frame(known) = pointer else {
+                // Variables that others may see: nothing that clang does.
+                self.unknown(at);
+                self.hand_over(at, ARGUMENTS.len(), state, frame);
+                return;
+            };
+            *place = known;
+        }
+        for place in places {
+            // Of variables of 64 bits the other half is plain already.
+            state.store(place, 4, Value::Plain);
+        }
+        self.findings.splits.insert(at);
+        frame.divided.insert(at, places);
+    }
+
+    fn unknown(&mut self, at: u64) {
+        if !self.calls.unknown {
+            self.calls.unknown = true;
+            self.calls.unknown_address = at;
+        }
+    }
+
+    /// Checks what a function that is not followed can see.
+    fn hand_over(&mut self, at: u64, arguments: usize, state: &State, frame: &mut Frame) {
+        for &n in ARGUMENTS.iter().take(arguments) {
+            let value = state.general[n];
+            if !matches!(value, Value::Stale(_)) && !value.is_handed() {
+                self.findings.escape(value.origin(), Why::Argument, at);
+            }
+            frame.expose_argument(value);
+        }
+        if arguments < ARGUMENTS.len() {
+            return;
+        }
+        for value in state.vector.iter().take(8) {
+            if !matches!(value, Value::Stale(_)) {
+                self.findings.escape(value.origin(), Why::Argument, at);
+            }
+            frame.expose_argument(*value);
+        }
+        // The seventh argument and later ones; gcc pushes these, which is checked there.
+        if let Value::Frame(bottom) = state.general[RSP] {
+            for n in 0..STACKED {
+                let Some(offset) = bottom.offset.checked_add(8 * n) else {
+                    return;
+                };
+                let value = state.load(Place { offset, ..bottom }, 8);
+                if !value.is_handed() {
+                    self.findings.escape(value.origin(), Why::Argument, at);
+                }
+                frame.expose_argument(value);
+            }
+        }
+    }
+}
+
+/// What a callee left in a register, in its caller's terms.
+fn left(value: Value) -> Value {
+    if value == Value::Dead {
+        value
+    } else if value.is_free() {
+        Value::Plain
+    } else {
+        value
+    }
+}
+
+/// After a call of another object's function.
+pub(super) fn clobber(state: &mut State) {
+    for n in CALLER_SAVED {
+        state.general[n] = Value::Dead;
+    }
+    state.general[RAX] = Value::Plain;
+    state.vector = [Value::Dead; VECTOR];
+    state.vector[0] = Value::Plain;
+    state.flags = Flags::Plain;
+}

@@ -1,0 +1,222 @@
+//! A function and the functions that it calls, each followed once from every state of the registers that it is
+//! called with.
+//!
+//! [`settle`] has the states of one function's points, [`calls`] what a call does to them, [`turns`] the loops whose
+//! iterations threads take in turn.
+
+mod calls;
+mod settle;
+mod turns;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::InstructionInfoFactory;
+
+use crate::carried::{self, Interface};
+use crate::findings::{Findings, Frame};
+use crate::graph::Graph;
+use crate::state::{State, CALLER_SAVED, GENERAL, VECTOR};
+use crate::value::Value;
+use crate::{Calls, Form, Image, Scan, Use, Why};
+
+/// Instructions that one scan decodes, all functions together.
+const DECODED: usize = 40_000;
+/// Instructions that one scan executes.
+const EXECUTED: usize = 400_000;
+/// How deep calls are followed.
+const DEPTH: usize = 8;
+
+/// What a function leaves in the registers, or `None` where it does not
+/// return.
+type Exit = Option<(Vec<Value>, Vec<Value>)>;
+
+struct Analysis<'a> {
+    image: &'a dyn Image,
+    factory: InstructionInfoFactory,
+    findings: Findings,
+    calls: Calls,
+    asked: (bool, bool),
+    decoded: usize,
+    executed: usize,
+    /// Functions that were followed, by address and by what the registers held.
+    known: BTreeMap<u64, Vec<Known>>,
+    active: Vec<u64>,
+    /// Those among the active functions that call themselves, and were taken to leave nothing of
+    /// the numbers behind.
+    recursive: BTreeSet<u64>,
+    /// Whether the results of its loops depend on how they are divided, where
+    /// that was asked for: an instruction that shows it.
+    divided: Option<Result<(), u64>>,
+    /// What the first of the functions is called with.
+    form: Form,
+    /// What the followed functions do with registers.
+    interfaces: BTreeMap<u64, Interface>,
+}
+
+/// A function that was followed from one state of the registers.
+struct Known {
+    state: State,
+    exit: Exit,
+    findings: Findings,
+}
+
+pub(crate) fn scan(image: &dyn Image, entry: u64, form: Form) -> Scan {
+    let mut analysis = Analysis::new(image, form);
+    let limit = analysis.function(entry, State::outlined(form)).err();
+    let ticket = analysis.findings.ticket;
+    let limit = limit.or_else(|| ticket.map(|(address, _)| (Why::Counter, address)));
+    let used = |asked: bool, escape: Option<(u64, Why)>| match escape {
+        Some((address, why)) => Use::Escapes(why, address),
+        None if asked => Use::Arithmetic,
+        None => Use::Absent,
+    };
+    Scan {
+        thread_number: used(analysis.asked.0, analysis.findings.id),
+        team_size: used(analysis.asked.1, analysis.findings.team),
+        calls: analysis.calls,
+        chunks: u32::try_from(analysis.findings.splits.len()).unwrap_or(u32::MAX),
+        limit: limit.map(|(why, _)| why),
+        limit_address: limit.map_or(0, |(_, address)| address),
+    }
+}
+
+/// See [`crate::divides_freely`].
+pub(crate) fn divides_freely(image: &dyn Image, entry: u64, form: Form) -> Result<(), u64> {
+    let mut analysis = Analysis {
+        divided: Some(Ok(())),
+        ..Analysis::new(image, form)
+    };
+    analysis
+        .function(entry, State::outlined(form))
+        .map_err(|(_, at)| at)?;
+    analysis.divided.unwrap_or(Err(entry))
+}
+
+impl<'a> Analysis<'a> {
+    fn new(image: &'a dyn Image, form: Form) -> Analysis<'a> {
+        Analysis {
+            image,
+            factory: InstructionInfoFactory::new(),
+            findings: Findings::default(),
+            calls: Calls::default(),
+            asked: (false, false),
+            decoded: DECODED,
+            executed: EXECUTED,
+            known: BTreeMap::new(),
+            active: Vec::new(),
+            recursive: BTreeSet::new(),
+            divided: None,
+            form,
+            interfaces: BTreeMap::new(),
+        }
+    }
+}
+
+impl Analysis<'_> {
+    /// Follows the function at `entry`, whose registers hold what `state`
+    /// says.
+    pub(super) fn function(&mut self, entry: u64, state: State) -> Result<Exit, (Why, u64)> {
+        let found = self
+            .known
+            .get(&entry)
+            .and_then(|all| all.iter().find(|known| known.state == state));
+        if let Some(known) = found {
+            self.findings.merge(&known.findings);
+            return Ok(known.exit.clone());
+        }
+        let knows_nothing = state == State::entry();
+        if self.active.contains(&entry) && knows_nothing {
+            // What it calls itself with says nothing about the numbers, and whatever it finds out
+            // is found where it is being followed. Taken to leave nothing of the numbers behind,
+            // which is checked there.
+            self.recursive.insert(entry);
+            return Ok(Some((
+                vec![Value::Plain; GENERAL],
+                vec![Value::Plain; VECTOR],
+            )));
+        }
+        if self.active.contains(&entry) || self.active.len() >= DEPTH {
+            return Err((Why::TooLong, entry));
+        }
+        self.active.push(entry);
+        let outer = std::mem::take(&mut self.findings);
+        let exit = self.follow(entry, &state);
+        let findings = std::mem::replace(&mut self.findings, outer);
+        self.active.pop();
+        let mut findings = findings;
+        if matches!(exit, Ok(None)) {
+            // Who ends the program may say what the counter was.
+            findings.ticket = None;
+        }
+        self.findings.merge(&findings);
+        let exit = exit?;
+        if self.recursive.remove(&entry) && exit.as_ref().is_some_and(leaves_numbers) {
+            return Err((Why::TooLong, entry));
+        }
+        self.known.entry(entry).or_default().push(Known {
+            state,
+            exit: exit.clone(),
+            findings,
+        });
+        Ok(exit)
+    }
+
+    fn follow(&mut self, entry: u64, state: &State) -> Result<Exit, (Why, u64)> {
+        let mut graph = Graph::read(self.image, entry, &mut self.decoded)?;
+        self.calls.thread_local |= graph.thread_local;
+        self.calls.polls |= crate::polls::any(&graph, &mut self.factory);
+        let mut frame = Frame::default();
+        let states = self.settle_frame(&graph, entry, state, &mut frame)?;
+        let mut exit = self.judge(&graph, &states, &mut frame)?;
+        if self.findings.id.is_some() && self.finds_strided(&mut graph, &states, &frame) {
+            frame = Frame::default();
+            let states = self.settle_frame(&graph, entry, state, &mut frame)?;
+            exit = self.judge(&graph, &states, &mut frame)?;
+            let headers = graph.strided.iter().map(|strided| strided.header);
+            self.findings.splits.extend(headers);
+            if let Some(divided @ Ok(())) = &mut self.divided {
+                // What such a loop carries from one iteration to the next is not looked at.
+                *divided = Err(entry);
+            }
+        }
+        self.judge_division(&graph, &frame, entry);
+        Ok(exit.map(|state| (state.general.to_vec(), state.vector.to_vec())))
+    }
+
+    /// Where it was asked for: do the results depend on the division?
+    fn judge_division(&mut self, graph: &Graph, frame: &Frame, entry: u64) {
+        let Some(divided) = self.divided else {
+            return;
+        };
+        let inner = self.active.len() > 1;
+        let here = |at: &&u64| graph.nodes.contains_key(at);
+        let splits: BTreeSet<u64> = self.findings.splits.iter().filter(here).copied().collect();
+        if divided.is_ok() && (!inner || !splits.is_empty()) {
+            let ends = self.findings.ends.iter().filter(here).copied().collect();
+            let found = carried::check(
+                graph,
+                frame,
+                (&splits, &ends),
+                &self.interfaces,
+                inner,
+                self.form,
+                &mut self.factory,
+            );
+            self.divided = Some(found);
+        }
+        if inner {
+            let interface = Interface::of(graph, frame, &self.interfaces, &mut self.factory);
+            self.interfaces.insert(entry, interface);
+        }
+    }
+}
+
+/// Whether something that stems from the numbers, or belongs to a split, is in a register that a call
+/// may change.
+fn leaves_numbers((general, vector): &(Vec<Value>, Vec<Value>)) -> bool {
+    let mut left = CALLER_SAVED
+        .iter()
+        .map(|&n| general[n])
+        .chain(vector.iter().copied());
+    left.any(|value| !value.is_free() || value.split().is_some())
+}
