@@ -1,13 +1,13 @@
-//! The program says which kernel it runs (`hetmp_kernel` in `<hetmp/nodes.h>`).
+//! The program tells which kernel it runs (`hetmp_kernel` in `<hetmp/nodes.h>`).
 
 use super::speeds::{active, named};
 use crate::boundary::Reason;
 use crate::thread::Thread;
 use core::ffi::CStr;
 
-/// The calling thread runs the kernel named `name` from now on, until it says something else or its
-/// region ends. `None`: what the region or loop was outlined from. A name without speeds of its own
-/// stands for other code.
+/// From now on the calling thread runs the kernel named `name`, until it names another one or its region
+/// ends. `None`: the kernel is again the function that the region or loop was outlined from. A name for which
+/// no node has a speed stands for other code.
 pub fn tell(name: Option<&CStr>) {
     if !active() {
         return;

@@ -1,11 +1,11 @@
-//! Cores that are not alike: which threads belong to which node, how slow a node is to be, loops whose
-//! iterations follow what was measured, and regions as virtual teams.
+//! Cores that are not alike: which threads belong to which node, how much a node is slowed, loops whose
+//! iterations follow measurements, and regions as virtual teams.
 //!
-//! * `ways`: where regions come in that are looked at; `modes` says whether there are any.
-//! * `nodes`: which nodes there are; `place` takes threads there, `slow` and `speeds` slow them down (and
-//!   `stopwatch` tells how long they are in the program's code), and
-//!   [`kernel`] is told by the program what it runs.
-//! * `het`: loops under the schedules that know of nodes.
+//! * `ways`: the entrance for regions that are looked at; `modes` says whether there are any.
+//! * `nodes`: which nodes there are. `place` binds threads to them. `slow` and `speeds` slow threads down,
+//!   `stopwatch` measures how long they are in the program's code, and through [`kernel`] the program tells
+//!   what it runs.
+//! * `het`: loops under schedules that know of nodes.
 //! * `virtual_team`: regions as more virtual threads than real ones.
 
 pub(crate) mod het;

@@ -1,7 +1,8 @@
-//! Which of the ways for unlike cores are in use in this process: bits that are set when the runtime starts.
+//! Which mechanisms for unlike cores are in use in this process, as bits that are set when the runtime
+//! starts.
 //!
-//! A loop or a region that has none of them to ask pays one load. What the ways need beyond these bits (a
-//! report's file, counters, the profile) is set up by the first region that is looked at.
+//! A loop or a region pays one load if none is in use. Everything that the mechanisms need beyond these bits
+//! (a report's file, counters, the profile) is set up by the first region that is looked at.
 
 use super::nodes;
 use super::virtual_team::switch;
@@ -10,32 +11,35 @@ use core::sync::atomic::{AtomicI32, AtomicU64, AtomicU8, Ordering};
 use hetmp_core::sys::monotonic_ns;
 use std::time::SystemTime;
 
-/// Of loops: the environment names one of our schedules, so that a program's `dynamic` and `guided` give way.
+/// For loops: the environment selects one of hetmp's own schedules, which also replaces the program's
+/// `dynamic` and `guided`.
 pub(super) const REPLACE: u8 = 1;
-/// Of loops: plain schedules are driven by ours, too.
+/// For loops: the driver in `het` also hands out plain schedules.
 pub(super) const OBSERVE: u8 = 2;
-/// Of loops: the environment names `hetprobe`.
+/// For loops: the environment selects `hetprobe`.
 pub(super) const PROBE: u8 = 4;
 
-/// Of regions: they may be run as virtual teams.
+/// For regions: they may be run as virtual teams.
 pub(super) const LEVERS: u8 = 1;
-/// Of regions: they are timed for the report.
+/// For regions: they are timed for the report.
 pub(super) const REPORT: u8 = 2;
-/// Of regions: also where nothing is to be gained.
+/// For regions: run them as virtual teams even where nothing is gained.
 pub(super) const FORCE: u8 = 4;
-/// Of regions: also where the program asked for a number of threads.
+/// For regions: also those whose program asked for a number of threads.
 pub(super) const WIDE: u8 = 8;
-/// Of regions: only those whose threads were seen to take unlike times, since nothing else tells the nodes apart.
+/// For regions: only those whose threads were seen to take unlike times, since no property of the nodes
+/// differs.
 pub(super) const EVEN: u8 = 32;
-/// Of regions: what the ways need is not set up yet.
+/// For regions: the set-up has not happened yet.
 const UNPREPARED: u8 = 16;
 
-// Relaxed: written when the runtime starts, before any region; what they stand for is in `Globals`.
+// Relaxed: written when the runtime starts, before any region. The values that the bits stand for are in
+// `Globals`.
 static LOOPS: AtomicU8 = AtomicU8::new(0);
 static REGIONS: AtomicU8 = AtomicU8::new(0);
-/// The process that reports: not its children by `fork`.
+/// The process that reports; its children by `fork` do not.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// When the runtime started, by the monotonic clock and, in milliseconds, by the calendar's.
+/// When the runtime started: nanoseconds of the monotonic clock, and milliseconds of the calendar.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 static STARTED_UNIX_MS: AtomicU64 = AtomicU64::new(0);
 
@@ -51,34 +55,34 @@ pub(super) fn regions() -> u8 {
     REGIONS.load(Ordering::Relaxed)
 }
 
-/// Is anything to be done about regions? One load, in every program.
+/// Is any bit of regions set? One load, in every program.
 #[inline(always)]
 pub(crate) fn watches() -> bool {
     regions() != 0
 }
 
-/// Is anything not set up yet?
+/// Has the set-up not happened yet?
 #[inline]
 pub(super) fn is_unprepared() -> bool {
     regions() & UNPREPARED != 0
 }
 
-/// Everything is set up.
+/// The set-up is done.
 pub(super) fn prepared() {
     REGIONS.fetch_and(!UNPREPARED, Ordering::Relaxed);
 }
 
-/// Regions are not run as virtual teams any more.
+/// From now on regions are not run as virtual teams.
 pub(super) fn forget_levers() {
     REGIONS.fetch_and(!LEVERS, Ordering::Relaxed);
 }
 
-/// Is there a file to be written in which every loop has its place?
+/// Is there a file to write that lists every loop?
 pub(super) fn filed(globals: &Globals) -> bool {
     globals.ours.report.is_some() || globals.ours.trace.is_some()
 }
 
-/// Are loops to be timed although nothing of ours schedules them?
+/// Are loops timed even where none of hetmp's schedules hands them out?
 fn timed(globals: &Globals) -> bool {
     filed(globals) || (globals.ours.verbose && nodes::active())
 }
@@ -99,12 +103,12 @@ pub(super) fn started_ns() -> u64 {
     STARTED.load(Ordering::Relaxed)
 }
 
-/// The same in milliseconds of the calendar.
+/// When the runtime started, in milliseconds of the calendar.
 pub(super) fn started_unix_ms() -> u64 {
     STARTED_UNIX_MS.load(Ordering::Relaxed)
 }
 
-/// Sets the bits by what the environment asks for. Once, after [`nodes::configure`].
+/// Sets the bits as the environment asks. Called once, after [`nodes::configure`].
 pub(crate) fn configure(globals: &Globals) {
     let kind = globals.icv.run_sched.kind;
     let mut loops = 0;
@@ -137,7 +141,8 @@ pub(crate) fn configure(globals: &Globals) {
             StaticLoops::Auto | StaticLoops::Wide => {}
             StaticLoops::Force => regions |= LEVERS | FORCE,
         }
-        // Who names another schedule has decided what the nodes are, and a profile knows regions already.
+        // Only `hetprobe` without a profile may wait for evidence: with another schedule the user has already
+        // decided about the nodes, and a profile already knows regions.
         let asks = matches!(kind, SchedKind::HetProbe | SchedKind::HetProbeI);
         let open = asks && regions & FORCE == 0 && globals.ours.profile.is_none();
         if open && regions & LEVERS != 0 && !nodes::told_apart() {

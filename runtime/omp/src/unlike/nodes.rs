@@ -1,11 +1,11 @@
 //! Nodes of unlike speed: which there are, and in which order threads fill them.
 //!
-//! Nodes are in use where `HETMP_NODES` tells them, or where one of hetmp's own schedules was asked
-//! for and the machine has several. Otherwise nothing here runs: a region looks at [`active`], a
-//! thread at its own speed ([`super::slow`]).
+//! Nodes are in use if `HETMP_NODES` describes them, or if one of hetmp's own schedules is selected and the
+//! machine has several. Otherwise this code does not run: a region looks at [`active`], a thread at its own
+//! speed ([`super::slow`]).
 //!
-//! **Data in**: `HETMP_NODES`, the machine's topology. **Data out**: the nodes, for [`super::place`],
-//! which takes threads there.
+//! **Data in**: `HETMP_NODES`, the machine's topology. **Data out**: the nodes, to which [`super::place`]
+//! binds threads.
 
 use crate::icv::{Globals, RunSched};
 use crate::unlike::speeds;
@@ -21,14 +21,14 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) nodes: Nodes,
-    /// The node of core 0, 1, ...; not empty.
+    /// The node of core 0, 1, and so on; not empty.
     pub(super) order: Box<[u32]>,
-    /// What was told or what the machine says sets one apart from another.
+    /// The description or the machine's topology shows a difference between nodes.
     told_apart: bool,
 }
 
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
-/// `LAYOUT` is set, and is more than one node like the whole machine.
+/// `LAYOUT` is set, and is not merely one node like the whole machine.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
 /// Are nodes in use?
@@ -43,7 +43,7 @@ pub(crate) fn layout() -> Option<&'static Layout> {
     LAYOUT.get().filter(|_| active())
 }
 
-/// How many nodes there are; 1 where none are in use.
+/// The number of nodes; 1 if nodes are not in use.
 pub(crate) fn count() -> usize {
     layout().map_or(1, |l| l.nodes.len())
 }
@@ -53,12 +53,12 @@ pub(crate) fn any_slowed() -> bool {
     layout().is_some_and(|l| l.nodes.iter().any(|n| n.is_slowed()))
 }
 
-/// Does anything but what threads take set one node apart from another?
+/// Do the nodes differ in any property that is known before measuring?
 pub(crate) fn told_apart() -> bool {
     layout().is_some_and(|l| l.told_apart)
 }
 
-/// Finds the nodes when the runtime starts, and checks the schedule against them.
+/// Finds the nodes when the runtime starts, and checks the schedule against their number.
 pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     let told = globals
         .ours
@@ -108,12 +108,12 @@ pub(crate) fn configure(globals: &mut Globals, machine: &dyn Fn() -> Topology) {
     }
 }
 
-/// One of our schedules was chosen by the running program: finds nodes if nobody looked before.
+/// The running program has selected one of hetmp's own schedules: finds the nodes, unless that was done.
 /// Regions that begin from now on use them.
 pub(crate) fn discover_late(allowed: &CpuSet) {
     if LAYOUT.get().is_none() {
         let machine = Topology::discover();
-        // By now this thread may be bound, and sees only a part of the machine.
+        // This thread may be bound by now, and then sees only a part of the machine.
         if machine.allowed() == allowed {
             adopt(Nodes::discover(&machine), &machine, false, |nodes| {
                 nodes.len() > 1
@@ -136,13 +136,13 @@ fn adopt(nodes: Nodes, machine: &Topology, verbose: bool, worth: impl Fn(&Nodes)
         ACTIVE.store(worth, Ordering::Relaxed);
     }
     if any_slowed() {
-        // The first slow thread of a process finds out what a tick costs. Here, so that it does not do
-        // so while the others are in the first loop already.
+        // The first slow thread of a process measures the cost of a tick. Do it here, so that the first loop
+        // does not wait for it.
         SlowThread::new(topo::nodes::MIN_SPEED).prepare();
     }
 }
 
-/// The node of core 0, 1, ...
+/// The node of core 0, 1, and so on.
 fn core_order(nodes: &Nodes, machine: &Topology) -> Box<[u32]> {
     let core = |id| machine.cpu(id).map_or(id, |cpu| cpu.core);
     fill_order(
@@ -152,8 +152,8 @@ fn core_order(nodes: &Nodes, machine: &Topology) -> Box<[u32]> {
     )
 }
 
-/// The order in which threads fill nodes, of whose CPUs the cores are given: the nodes in turn with
-/// one thread a core, then with their second hardware threads, and so on.
+/// The order in which threads fill nodes; `nodes` gives the core of each of a node's CPUs. First come the
+/// nodes in turn with one thread for each core, then with their cores' second hardware threads, and so on.
 fn fill_order(nodes: impl Iterator<Item = Vec<usize>>) -> Box<[u32]> {
     let mut threads: Vec<(usize, u32)> = Vec::new();
     for (cores, node) in nodes.zip(0u32..) {
@@ -162,12 +162,12 @@ fn fill_order(nodes: impl Iterator<Item = Vec<usize>>) -> Box<[u32]> {
             threads.push((siblings, node));
         }
     }
-    // Stable: within a round the nodes stay in order.
+    // The sort is stable: within a round the nodes stay in order.
     threads.sort_by_key(|&(siblings, _)| siblings);
     threads.into_iter().map(|(_, node)| node).collect()
 }
 
-/// The node that thread `t` of an outermost team belongs to, where nobody put it on a place.
+/// The node of thread `t` of an outermost team, if no place decides it.
 pub(crate) fn of_thread(t: usize) -> u32 {
     layout().map_or(0, |l| l.order[t % l.order.len()])
 }
@@ -181,7 +181,7 @@ mod tests {
         let order = |nodes: &[&[usize]]| fill_order(nodes.iter().map(|n| n.to_vec()));
         assert_eq!(*order(&[&[0], &[1]]), [0, 1]);
         assert_eq!(*order(&[&[4, 5, 6], &[0]]), [0, 0, 0, 1]);
-        // Two hardware threads a core on node 0, none on node 1.
+        // Two hardware threads for each core on node 0, one on node 1.
         assert_eq!(*order(&[&[0, 0, 2, 2], &[4, 5]]), [0, 0, 1, 1, 0, 0]);
     }
 }

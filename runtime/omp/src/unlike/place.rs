@@ -1,12 +1,12 @@
-//! Which thread belongs to which node, and taking it there.
+//! Which thread belongs to which node, and binding it there.
 //!
-//! # Who belongs where
-//! The cores are counted node by node, and thread `t` of an outermost team belongs to the node of
-//! core `t`; further hardware threads of a core count after all cores, and with more threads than
-//! that it begins again. It is bound to all CPUs of its node. Where `OMP_PLACES` or `OMP_PROC_BIND` put
-//! threads on places, those bind, and a thread belongs to the node of its place. Threads of an
-//! inner team belong to the node of the thread that opened it. As with places, the thread that
-//! opened the region stays bound after it.
+//! # Which thread belongs where
+//! The cores are counted node by node, and thread `t` of an outermost team belongs to the node of core `t`.
+//! Further hardware threads of a core count after all cores; with even more threads the count starts again. A
+//! thread is bound to all CPUs of its node. If `OMP_PLACES` or `OMP_PROC_BIND` puts threads on places, the
+//! places bind the threads, and a thread belongs to the node of its place. Threads of an inner team belong to
+//! the node of the thread that opened it. As with places, the thread that opened the region stays bound after
+//! the region.
 
 use super::nodes::{layout, Layout};
 use crate::init;
@@ -14,13 +14,12 @@ use crate::team::members::Team;
 use crate::thread::Thread;
 use hetmp_core::topo::{self, CpuSet};
 
-/// Says to which nodes the members of a team belong that is about to start, and takes the calling
-/// thread, which opens it, to its own. Only where nodes are in use; the team's size and placements
-/// are set.
+/// Sets the nodes of the members of a team that is about to start, and binds the calling thread, which opens
+/// the region, to its node. Only called if nodes are in use, after the team's size and placements are set.
 #[cold]
 pub(crate) fn place(th: &Thread, team: &Team, nthreads: u32) {
     let Some(layout) = layout() else { return };
-    // A region of one thread inside an active one has that one's active level: its thread stays.
+    // A region of one thread inside an active region has the same active level: its thread stays where it is.
     let outermost = team.active_level() <= u32::from(nthreads > 1);
     for (t, m) in team.members.iter().enumerate().take(nthreads as usize) {
         let (place, ..) = m.placement.get();
@@ -31,7 +30,7 @@ pub(crate) fn place(th: &Thread, team: &Team, nthreads: u32) {
         } else {
             th.node.get()
         };
-        // Written only where it changes, so that the line stays with the member's thread.
+        // Written only if it changes, so that the cache line stays with the member's thread.
         if m.node.get() != node + 1 {
             m.node.set(node + 1);
         }
@@ -45,7 +44,7 @@ fn node_of_place(layout: &Layout, place: u32) -> Option<u32> {
     Some(node as u32)
 }
 
-/// A thread goes to the node numbered `node - 1`, if it is not there.
+/// Moves the thread to node `node - 1`, if it is not there.
 #[inline]
 pub(crate) fn settle(th: &Thread, node: u32) {
     if node != 0 && th.slow.home() != node {
@@ -73,6 +72,6 @@ pub(crate) fn bound_to(th: &Thread) -> Option<&'static CpuSet> {
 }
 
 fn bind(cpus: &CpuSet) {
-    // CPUs can have gone offline since the start; then the thread stays where it may run.
+    // CPUs may have gone offline since the start; the thread then stays where it is.
     let _ = topo::set_affinity(cpus);
 }

@@ -1,9 +1,10 @@
-//! How slow one thread is to be: emulated nodes (`HETMP_NODES` with speeds below 1). And how long it is
-//! in the program's code, where somebody wants to know ([`super::stopwatch`]): either hangs at the same place.
+//! How much one thread is slowed: emulated nodes (`HETMP_NODES` with speeds below 1). And how long it is in
+//! the program's code, if that is measured ([`super::stopwatch`]): both follow the boundary between program
+//! and runtime.
 //!
-//! **Data in**: the thread's node, and where in the program it stands ([`Here`]), from whoever crosses the
-//! boundary between runtime and program ([`crate::boundary`]). **Data out**: the thread's own time, made
-//! longer by `hetmp_core::slow`.
+//! **Data in**: the thread's node, and its position in the program ([`Here`]), from [`crate::boundary`],
+//! which threads cross between program and runtime. **Data out**: the thread's own time, which
+//! `hetmp_core::slow` makes longer.
 
 use super::speeds::{self, Kernel};
 use super::stopwatch::Stopwatch;
@@ -11,26 +12,26 @@ use core::cell::Cell;
 use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::Node;
 
-/// Emulated slowness of one thread, and the node it was taken to.
+/// Emulated slowness of one thread, and its node.
 #[derive(Debug)]
 pub(crate) struct SlowState {
     thread: SlowThread,
-    /// The node plus one; 0: none yet.
+    /// The thread's node plus one; 0: none yet.
     home: Cell<u32>,
-    /// The node is slowed, for some kernel at least.
+    /// The node is slowed, at least for some kernel.
     slowed: Cell<bool>,
-    /// It is slowed, or `stopwatch` runs: whoever crosses the boundary has something to do.
+    /// The node is slowed or the stopwatch runs: a thread that crosses the boundary has something to do.
     watched: Cell<bool>,
     stopwatch: Stopwatch,
-    /// The code that was last asked for its kernel, and the answer.
+    /// The code whose kernel was asked for last, and that kernel.
     code: Cell<(usize, Kernel)>,
-    /// The loop that the thread is in, where it comes to the scheduler.
+    /// The loop that the thread is in, if a node schedule hands it out.
     in_loop: Cell<(usize, Here)>,
-    /// What the program has told.
+    /// The kernel that the program has told, and where.
     told: Cell<Option<(Kernel, Here)>>,
 }
 
-/// A thread of a region; 0 is none.
+/// A position in the program: a thread of a region. All zeros: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Here {
     /// The team's address.
@@ -68,7 +69,7 @@ impl SlowState {
         self.home.get()
     }
 
-    /// The thread belongs to `node`, number `index`, from now on.
+    /// From now on the thread belongs to `node`, whose number is `index`.
     pub(super) fn go_to(&self, index: usize, node: &Node) {
         self.home.set(index as u32 + 1);
         self.slowed.set(node.is_slowed());
@@ -79,36 +80,36 @@ impl SlowState {
         } else {
             self.thread.set_speed(node.speed);
         }
-        // Now, so that no measured loop pays for it.
+        // Prepare now, so that no measured loop pays for it.
         self.thread.prepare();
     }
 
-    /// Is the thread's node slowed, for some kernel at least?
+    /// Is the thread's node slowed, at least for some kernel?
     #[inline(always)]
     pub(crate) fn is_slowed(&self) -> bool {
         self.slowed.get()
     }
 
-    /// Is there anything to do for a thread that goes to the program's code?
+    /// Is there anything to do for a thread that enters the program's code?
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
         self.watched.get()
     }
 
-    /// From now on the thread's time in the program's code is taken. It is there.
+    /// Starts to measure the thread's time in the program's code. The thread is in that code now.
     pub(crate) fn start_watch(&self) {
         self.stopwatch.start();
         self.watched.set(true);
     }
 
-    /// The time since [`SlowState::start_watch`] in the program's code, in ticks.
+    /// Stops measuring. Returns the ticks in the program's code since [`SlowState::start_watch`].
     pub(crate) fn stop_watch(&self) -> u64 {
         self.watched.set(self.slowed.get());
         self.stopwatch.stop()
     }
 
-    /// The thread begins to run code of the program: it is `here`, in the region of the outlined function
-    /// `code`. Outside of regions nothing is slowed.
+    /// The thread begins to run code of the program. It is `here`, in the region of the outlined function
+    /// `code`. Outside of regions no thread is slowed.
     pub(crate) fn enter(&self, here: Here, code: usize) {
         if speeds::active() {
             self.choose(here, code);
@@ -122,7 +123,7 @@ impl SlowState {
         let kernel = match self.told.get() {
             Some((kernel, place)) if place == here => kernel,
             _ => {
-                // The loop's function, or else the one around it.
+                // The kernel of the loop's function, or else of the region's.
                 let (code, place) = self.in_loop.get();
                 let own = if code != 0 && place == here {
                     self.kernel_of(code)
@@ -153,21 +154,20 @@ impl SlowState {
         kernel
     }
 
-    /// The thread, which is `here`, is inside the loop whose key is `key`, or in none (0). Between `leave`
-    /// and `enter`; of a slowed thread.
+    /// The thread, which is `here`, is inside the loop whose key is `key`, or in none (0). Called between
+    /// `leave` and `enter`, for slowed threads.
     pub(crate) fn in_loop(&self, here: Here, key: usize) {
         if speeds::active() {
             self.in_loop.set((key, here));
         }
     }
 
-    /// The program says which kernel the thread runs now, or (`None`) leaves it to us again.
+    /// The program tells which kernel the thread runs now; `None`: the kernel follows the code again.
     pub(crate) fn tell(&self, here: Here, kernel: Option<Kernel>) {
         self.told.set(kernel.map(|k| (k, here)));
     }
 
-    /// The thread stops running code of the program: returns when a slow core would have come this
-    /// far.
+    /// The thread stops running code of the program. Returns when a slow core would have come this far.
     #[inline(always)]
     pub(crate) fn leave(&self) {
         if self.watched.get() {

@@ -1,14 +1,13 @@
-//! Speeds for single kernels: which function of the program a thread runs, and how slow its node
-//! is to be for it.
+//! Speeds for single kernels: which function of the program a thread runs, and how much its node is slowed
+//! for it.
 //!
-//! `HETMP_NODES` may give a node a speed for each of several *kernels*, so that two kernels prefer
-//! different nodes on one machine of like cores. A kernel is a function of the program, by its name in
-//! the source: the one that the region or the loop was outlined from. The name is found in the
-//! symbol table of the object on disk, once for each region or loop. Where one region holds several
-//! kernels, the program says itself what it runs next ([`super::kernel`], `hetmp_kernel` in
-//! `<hetmp/nodes.h>`).
+//! `HETMP_NODES` may give a node a speed for each of several *kernels*, so that two kernels prefer different
+//! nodes on one machine of like cores. A kernel is a function of the program, by its name in the source: the
+//! function from which the region or the loop was outlined. The name is found in the symbol table of the
+//! object on disk, once for each region or loop. If one region contains several kernels, the program itself
+//! tells which one it runs next ([`super::kernel`], `hetmp_kernel` in `<hetmp/nodes.h>`).
 //!
-//! Nothing here runs unless some node was given such speeds.
+//! None of this runs unless some node has such speeds.
 //!
 //! **Data in**: names and speeds from the nodes, addresses of code, symbol tables. **Data out**: the
 //! speed for a node and a piece of code.
@@ -21,30 +20,30 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// A kernel with speeds of its own, by its number plus one; 0: any other code.
+/// A kernel that has speeds: its number plus one; 0: other code.
 pub(crate) type Kernel = u16;
 
 #[derive(Debug)]
 struct Table {
     names: Vec<String>,
-    /// For each node the speed of other code, and of each kernel.
+    /// For each node: the speed of other code, then of each kernel.
     speeds: Vec<Vec<f64>>,
 }
 
 static TABLE: OnceLock<Table> = OnceLock::new();
 /// `TABLE` has kernels.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
-/// Kernels that were met, for the word about those that were not; one bit each.
+/// Kernels that were met, one bit each, for the message about kernels that were not.
 static MET: AtomicU64 = AtomicU64::new(0);
 
-/// Has any node speeds for single kernels?
+/// Does any node have speeds for single kernels?
 #[inline(always)]
 pub(crate) fn active() -> bool {
     // Relaxed: `TABLE` synchronises.
     ACTIVE.load(Ordering::Relaxed)
 }
 
-/// Takes the speeds from the nodes. Once, when they are adopted.
+/// Takes the speeds from the nodes. Called once, when the nodes are adopted.
 pub(crate) fn configure(nodes: &Nodes, verbose: bool) {
     let mut names: Vec<String> = nodes
         .iter()
@@ -73,7 +72,7 @@ pub(crate) fn configure(nodes: &Nodes, verbose: bool) {
     }
 }
 
-/// A name that no function has is most likely mistyped.
+/// A kernel name that no function had is most likely mistyped.
 extern "C" fn say_unmet() {
     let Some(table) = TABLE.get() else { return };
     let met = MET.load(Ordering::Relaxed);
@@ -117,14 +116,14 @@ pub(super) fn named(name: &str) -> Kernel {
     }
 }
 
-/// The kernel that the code at `address` belongs to. Asks the dynamic linker and reads files the
-/// first time: not to be called under a lock.
+/// The kernel of the code at `address`. The first time this asks the dynamic linker and reads files: do not
+/// call it under a lock.
 #[cold]
 pub(crate) fn of_code(address: usize) -> Kernel {
     static KNOWN: Mutex<BTreeMap<usize, Kernel>> = Mutex::new(BTreeMap::new());
     static FILES: Mutex<BTreeMap<PathBuf, Arc<Functions>>> = Mutex::new(BTreeMap::new());
-    // In the child of a fork somebody may hold the locks who is not there any more: then the code
-    // is looked up anew, or is any other code.
+    // In the child of a fork, a thread that does not exist here may hold the locks. Then the code is looked
+    // up again, or counts as other code.
     if let Some(&kernel) = KNOWN.try_lock().ok().as_ref().and_then(|k| k.get(&address)) {
         return kernel;
     }
@@ -158,7 +157,7 @@ mod tests {
     use super::*;
     use hetmp_core::topo::{CpuSet, Node, Topology};
 
-    /// The only test that sets the table, which is the process's.
+    /// The only test that sets the table, of which a process has one.
     #[test]
     fn kernels_have_speeds() {
         #[inline(never)]

@@ -3,11 +3,11 @@
 use core::cell::Cell;
 use hetmp_core::sys::ticks;
 
-/// One thread's. It stands still while the thread is in the runtime.
+/// One thread's stopwatch. It stands still while the thread is in the runtime.
 #[derive(Debug)]
 pub(super) struct Stopwatch {
     on: Cell<bool>,
-    /// When the thread came to the program's code; 0: it is in the runtime.
+    /// Tick at which the thread entered the program's code; 0: it is in the runtime.
     since: Cell<u64>,
     sum: Cell<u64>,
 }
@@ -25,14 +25,14 @@ impl Stopwatch {
         self.on.get()
     }
 
-    /// Begins at 0.
+    /// Starts at 0.
     pub(super) fn start(&self) {
         self.on.set(true);
         self.sum.set(0);
         self.go_on();
     }
 
-    /// The thread goes to the program's code.
+    /// The thread enters the program's code.
     pub(super) fn go_on(&self) {
         if self.on.get() {
             self.since.set(ticks());
@@ -47,7 +47,7 @@ impl Stopwatch {
         }
     }
 
-    /// Ends, and says the time.
+    /// Stops, and returns the time in ticks.
     pub(super) fn stop(&self) -> u64 {
         self.pause();
         self.on.set(false);
@@ -73,7 +73,7 @@ mod tests {
         watch.start();
         turn();
         watch.pause();
-        // A second way out of the program's code counts nothing.
+        // Leaving the program's code twice counts once.
         watch.pause();
         let paused = ticks();
         turn();

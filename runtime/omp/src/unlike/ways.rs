@@ -1,4 +1,4 @@
-//! Regions that are looked at: set-up before the first, and the ways they may run.
+//! Regions that are looked at: the set-up before the first of them, and the entrance to their ways.
 
 use super::{het, modes, virtual_team};
 use crate::init;
@@ -18,29 +18,31 @@ fn prepare() {
     });
 }
 
-/// [`crate::team::placement::parallel`] where [`modes::watches`].
+/// Runs a region: [`crate::team::placement::parallel`] comes here if [`modes::watches`] is true.
 ///
 /// # Safety
-/// As for [`crate::team::region::fork`].
+/// The same as for [`crate::team::region::fork`].
 #[cold]
 pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if modes::is_unprepared() {
         prepare();
     }
-    // SAFETY: this function's contract, that of `fork`, which `placement` passes on from `abi`.
+    // SAFETY: by this function's contract `placement` passes a region that compiled code made for all
+    // threads.
     unsafe { virtual_team::parallel::parallel(th, region, first) }
 }
 
-/// [`crate::team::placement::open`] where [`modes::watches`].
+/// Opens a region: [`crate::team::placement::open`] comes here if [`modes::watches`] is true.
 ///
 /// # Safety
-/// As for [`crate::team::region::fork`].
+/// The same as for [`crate::team::region::fork`].
 #[cold]
 pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     if modes::is_unprepared() {
         prepare();
     }
-    // SAFETY: this function's contract, that of `fork`, which `placement` passes on from `abi`.
+    // SAFETY: by this function's contract `placement` passes a region that compiled code made for all
+    // threads.
     unsafe { virtual_team::parallel::open(th, region, first) }
 }
 
@@ -50,7 +52,8 @@ pub(crate) fn close(th: &Thread) {
     virtual_team::parallel::close(th);
 }
 
-/// In the child of `fork`, whose only thread is `th`: lets go of the workers it does not have.
+/// Called in the child of `fork`, whose only thread is `th`: drops the workers, which the child does not
+/// have.
 #[cold]
 pub(crate) fn after_fork(th: &Thread) {
     for pool in th.pools.take() {

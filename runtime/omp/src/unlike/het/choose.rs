@@ -1,4 +1,4 @@
-//! Which loops hetmp's own schedules take in hand, and with which method.
+//! Which loops run under hetmp's own schedules, and by which method.
 
 use super::execution::Execution;
 use super::report;
@@ -18,8 +18,8 @@ use hetmp_sched::cache::magnitude;
 use hetmp_sched::ranges::Range;
 use hetmp_sched::schedule::Kind;
 
-/// Can a loop of this kind, whose iterations take no turns, be one for [`schedule`]? The answer is no in every
-/// program that does not use nodes, and costs it one load.
+/// Can [`schedule`] replace the schedule of a loop with this clause? (Loops whose iterations take turns do
+/// not come here.) In a program that does not use nodes the answer is no, and costs one load.
 #[inline(always)]
 pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     let mode = modes::loops();
@@ -30,7 +30,7 @@ pub(crate) fn may_replace(clause: Clause, run: RunSched) -> bool {
     }
 }
 
-/// Is `hetprobe` what the loop runs under?
+/// Does the loop run under `hetprobe`?
 fn probes(clause: Clause, run: RunSched) -> bool {
     match clause {
         Clause::Runtime => run.kind == SchedKind::HetProbe && !run.monotonic,
@@ -39,9 +39,9 @@ fn probes(clause: Clause, run: RunSched) -> bool {
     }
 }
 
-/// How one execution of the loop `l` on `team` is handed out, if the loop is settled and this execution
-/// need not be measured: `pieces` then holds each thread's piece, where it runs in fixed ones. Of loops for
-/// which [`may_replace`] says yes, before [`schedule`].
+/// How this execution of the loop `l` on `team` is handed out, if the loop is settled and this execution need
+/// not be measured. If it runs in fixed pieces, `pieces` holds each thread's piece afterwards. Call this
+/// before [`schedule`], for loops that [`may_replace`] accepts.
 #[inline]
 pub(crate) fn settled(
     th: &Thread,
@@ -62,28 +62,28 @@ pub(crate) fn settled(
             pieces.extend_from_slice(known);
             Settled::Pieces
         }
-        // Who comes first takes what a late one would have got.
+        // Threads that come early take the iterations that late threads would have got.
         Next::Cursor => Settled::Cursor {
             chunk: n.div_ceil(2 * u64::from(nthreads)),
         },
     })
 }
 
-/// How a settled loop is handed out.
+/// How an execution of a settled loop is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// In one piece a thread.
+    /// One piece for each thread.
     Pieces,
-    /// From one cursor, in chunks of one size in iterations.
+    /// Chunks of one size, from one cursor.
     Cursor {
-        /// At least one.
+        /// Iterations in a chunk, at least 1.
         chunk: u64,
     },
 }
 
-/// The schedule that takes the place of `plain` (what the program asked for, or what stands for it:
-/// clause and chunk) in one execution of the loop `l` on `team`, if there is one. Called once an
-/// execution, by the first thread to arrive, or by the one that is about to start the team.
+/// The node schedule that replaces `plain` (the program's own clause and chunk, or their equivalent) in one
+/// execution of the loop `l` on `team`; `None` if none does. Called once for each execution, by the first
+/// thread to arrive, or by the thread that is about to start the team.
 #[cold]
 pub(crate) fn schedule(
     th: &Thread,
@@ -123,7 +123,7 @@ pub(crate) fn schedule(
                     let chunk = schedule.chunk.unwrap_or(1);
                     match Shape::of(&kind, chunk) {
                         Some(shape) => Method::Aid { shape, chunk },
-                        // A `static-csr` without ratios, put together by the program.
+                        // The program selected `static-csr`, but the environment has no ratios.
                         None => Method::Plain(Clause::Static, 0),
                     }
                 }
@@ -133,12 +133,12 @@ pub(crate) fn schedule(
         None => return None,
     };
     let number = plan_number(l.key, magnitude(l.bounds.trip_count()));
-    // Not slowed meanwhile: a tick would be burned under the lock of all regions.
+    // Emulated slowness must not last through this: a tick would be burned under the lock of all regions.
     th.leave_program(Reason::Pieces);
     let execution = Execution::new((&method, ascending), l, nthreads, |t| {
         team.members[t].node.get().saturating_sub(1)
     });
-    // A report counts every execution.
+    // With a report, every execution is counted, so all take the full way.
     if !report::wanted() && l.key != 0 {
         if let Some(way) = execution.settled() {
             let mut kept = th.settled.borrow_mut();
@@ -150,7 +150,7 @@ pub(crate) fn schedule(
     Some(Box::new(execution))
 }
 
-/// What tells a team from others.
+/// A team's identity in this module: its address.
 fn address(team: &Team) -> usize {
     core::ptr::from_ref(team) as usize
 }

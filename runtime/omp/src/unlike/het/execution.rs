@@ -1,5 +1,5 @@
-//! Driving an execution of a loop on the threads of this process: the clock around the chunks that are
-//! measured, and the waiting. What is to be done is said by [`super::schedule`].
+//! Drives an execution of a loop on the threads of this process: reads the clock around measured chunks, and
+//! waits. [`super::schedule`] says what a thread does next.
 
 use super::parts::Parts;
 use super::schedule::{Method, Step};
@@ -13,14 +13,14 @@ use hetmp_core::trace;
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
-/// Sleeping threads look around after so long, in ns: a cancellation does not wake them.
+/// Nanoseconds after which a sleeping thread looks around: a cancellation does not wake it.
 const NAP: u64 = 10_000_000;
-/// Naps without any progress of the loop, after which a waiting thread helps.
+/// Naps without any progress of the loop before a waiting thread helps.
 const PATIENCE: u32 = 5;
 
 impl Parts {
-    /// What the thread in `seat` is to run, once it need not wait any more. `None`: it is done, or the loop is
-    /// `gone`.
+    /// The next range of the thread in `seat`, after any waiting. `None`: the thread is done, or the loop is
+    /// `gone` (cancelled).
     fn next(&self, seat: usize, gone: &dyn Fn() -> bool) -> Option<Range> {
         let slot = &*self.slots[seat];
         let node = self.schedule.team.node_of(seat);
@@ -63,7 +63,7 @@ impl Parts {
         }
     }
 
-    /// Tells the trace that thread `tid` goes on with `range`.
+    /// Notes in the trace that thread `tid` continues with `range`.
     #[cold]
     fn trace(&self, tid: usize, range: Option<Range>) {
         trace::chunk(
@@ -75,7 +75,7 @@ impl Parts {
         );
     }
 
-    /// The thread in `seat` is done. The last one of the team brings the record home.
+    /// The thread in `seat` is done. The last thread of the team brings in the record.
     fn leave(&self, seat: usize) -> Next {
         let slot = &*self.slots[seat];
         let now = monotonic_ns();
@@ -95,13 +95,13 @@ impl Parts {
     }
 }
 
-/// One execution of one loop. Gives its parts back when it is over.
+/// One execution of one loop. Its parts are given back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
 
 impl Execution {
-    /// An execution of `l` by a method, whose ranges ascend for every thread or need not, on a team
-    /// whose thread `t` belongs to node `node_of(t)`.
+    /// An execution of `l` by a method; the flag says whether each thread's ranges must ascend. Thread `t` of
+    /// the team belongs to node `node_of(t)`.
     pub(super) fn new(
         method: (&Method, bool),
         l: &Loop,
@@ -114,7 +114,7 @@ impl Execution {
         )))
     }
 
-    /// How the next executions of the loop need not be measured, if it is settled.
+    /// How the loop's next executions may run without being measured, if it is settled.
     pub(super) fn settled(&self) -> Option<Way> {
         let schedule = &self.0.schedule;
         if schedule.is_brief() {
@@ -154,7 +154,7 @@ impl NodeSchedule for Execution {
 
 impl Drop for Execution {
     fn drop(&mut self) {
-        // SAFETY: taken once, here, and not used after.
+        // SAFETY: this is the only place that takes the parts, and they are not used afterwards.
         known::give_back(unsafe { ManuallyDrop::take(&mut self.0) });
     }
 }

@@ -1,8 +1,8 @@
-//! What is known about the loops of the program.
+//! What is known about the program's loops.
 //!
-//! One table for the process, under one lock that is held for less than a microsecond: when a loop
-//! is first met (to take a snapshot out), when its last thread leaves (to bring the record in), and
-//! when its memory is given back.
+//! There is one table for the process, under one lock. The lock is held for less than a microsecond each
+//! time: when an execution begins (to take a snapshot), when its last thread leaves (to bring in the record),
+//! and when its memory is given back.
 
 use super::parts::Parts;
 use super::report::{self, Summary};
@@ -18,13 +18,13 @@ use hetmp_sched::record::LoopRecord;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// Parts of executions that are kept for the next ones.
+/// Most parts of executions that are kept for later executions.
 const SPARES: usize = 16;
-/// Tells regions run as virtual threads from loops, among the summaries.
+/// The method number of regions run as virtual threads, among the summaries.
 pub(super) const PIECES: u8 = u8::MAX;
-/// Among the summaries: loops under HetProbe-I.
+/// The method number of loops under HetProbe-I, among the summaries.
 const HETPROBE_I: u8 = u8::MAX - 1;
-/// Placements that are kept. A program uses a handful; one that uses more makes them anew.
+/// Most placements that are kept. A program needs a handful; with more, some are made again.
 const TEAMS: usize = 64;
 
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Regions {
     teams: Vec<Arc<Placement>>,
     #[allow(clippy::vec_box, reason = "they come and go as boxes")]
     spares: Vec<Box<Parts>>,
-    /// By region and method. Kept only for a report.
+    /// By region and method. Kept only if there is a report.
     pub(super) summaries: BTreeMap<(Key, u8), Summary>,
 }
 
@@ -55,12 +55,12 @@ impl Regions {
     }
 }
 
-/// The table; made at its first use.
+/// The table, made at its first use.
 static REGIONS: AtomicPtr<Mutex<Regions>> = AtomicPtr::new(core::ptr::null_mut());
 
 fn table() -> &'static Mutex<Regions> {
     let p = REGIONS.load(Ordering::Acquire);
-    // SAFETY: null, or a leaked box.
+    // SAFETY: null, or a box that was leaked below.
     if let Some(table) = unsafe { p.as_ref() } {
         return table;
     }
@@ -71,10 +71,10 @@ fn table() -> &'static Mutex<Regions> {
         Ordering::AcqRel,
         Ordering::Acquire,
     ) {
-        // SAFETY: leaked above.
+        // SAFETY: the box was leaked above.
         Ok(_) => unsafe { &*fresh },
         Err(theirs) => {
-            // SAFETY: nobody else got the fresh one; the other one is leaked and not null.
+            // SAFETY: no other thread got `fresh`; `theirs` is another thread's leaked box, so not null.
             unsafe {
                 drop(Box::from_raw(fresh));
                 &*theirs
@@ -83,17 +83,17 @@ fn table() -> &'static Mutex<Regions> {
     }
 }
 
-/// The crate is built with `panic = "abort"`: the lock cannot be poisoned.
+/// No code that can panic runs under this lock, so it is never poisoned.
 fn lock() -> MutexGuard<'static, Regions> {
     table().lock().expect("no panic under this lock")
 }
 
-/// The table for the report at exit, unless a thread that goes on running holds it.
+/// The table for the report at exit; `None` if another thread, which may run on, holds the lock.
 pub(super) fn at_exit() -> Option<MutexGuard<'static, Regions>> {
     table().try_lock().ok()
 }
 
-/// In the child of a fork: another thread may have held the lock, and is gone.
+/// Called in the child of a fork: a thread that does not exist here may have held the lock.
 pub(crate) fn after_fork() {
     report::after_fork();
     if !REGIONS.load(Ordering::Relaxed).is_null() && table().try_lock().is_err() {
@@ -101,7 +101,7 @@ pub(crate) fn after_fork() {
     }
 }
 
-/// Memory and state for one execution.
+/// Takes or makes the memory and state of one execution.
 pub(super) fn parts(
     (method, ascending): (&Method, bool),
     region: usize,
@@ -110,7 +110,7 @@ pub(super) fn parts(
     node_of: impl Fn(usize) -> u32,
 ) -> Box<Parts> {
     let threads = nthreads as usize;
-    // Without an address nothing tells the loop from others.
+    // A loop without an address cannot be told from others, so nothing is learned about it.
     let learns = method.learns() && region != 0;
     if learns {
         profile::prepare(region as u64);
@@ -125,7 +125,7 @@ pub(super) fn parts(
     } else {
         None
     };
-    // The last one given back is the one that is still in the cache of this core.
+    // Prefer the parts given back last: they are most likely in this core's cache.
     let spare = all
         .spares
         .iter()
@@ -147,7 +147,7 @@ pub(super) fn parts(
     }
 }
 
-/// Takes the parts of an execution that is over.
+/// Takes back the parts of an execution that is over.
 pub(super) fn give_back(parts: Box<Parts>) {
     let mut all = lock();
     let full = (all.spares.len() == SPARES).then(|| all.spares.remove(0));
@@ -201,8 +201,8 @@ pub(super) fn learn(parts: &Parts) {
     }
 }
 
-/// What is known about the parallel region of the outlined function at `address`, run as `pieces`
-/// virtual threads by `threads` real ones.
+/// What is known about the parallel region of the outlined function at `address`, when `threads` real threads
+/// run it as `pieces` virtual threads.
 pub(crate) fn known_pieces(
     address: usize,
     pieces: u32,
@@ -218,8 +218,8 @@ pub(crate) fn known_pieces(
     (key, team, known)
 }
 
-/// Learns from such a region, whose iterations are its virtual threads: what `record` makes of its execution by
-/// the rules that hold.
+/// Learns from an execution of a region whose iterations are its virtual threads. `record` makes the
+/// execution's record by the rules in effect.
 pub(crate) fn learn_pieces(key: Key, record: impl FnOnce(&Rules) -> LoopRecord) {
     let rules = source::rules();
     let record = record(&rules);

@@ -1,21 +1,21 @@
-//! Loops under the schedules that know of nodes: the driver around `hetmp-sched`.
+//! Loops under schedules that know of nodes: the driver around `hetmp-sched`.
 //!
-//! * [`choose`] decides, when a loop is first met, whether one of hetmp's own schedules takes
-//!   its iterations in hand: `schedule(runtime)` where the internal control variable says so, and
-//!   `dynamic` and `guided` where the environment does. Loops whose iterations take turns (`ordered`,
-//!   doacross) never come here. In `monotonic` ones every thread's iterations ascend: so they do for
-//!   gcc before 9, which knew of no other loops.
-//! * `schedule` is one execution of one loop, as steps; `execution` drives it: it reads the clock around
-//!   probes, hands the measurements in, and waits. `parts` is the memory of both.
-//! * `settled` is the short way of short loops whose plan is known.
-//! * `known` is what is known about the program's loops: the probe cache, under a lock.
-//! * `source` is what decisions rest on beside times: counters, faults, thresholds, watts.
-//! * `profile` keeps what was learned from one run to the next.
-//! * `report` says it: lines for `HETMP_VERBOSE`, the file of `HETMP_REPORT`.
+//! * [`choose`] decides, when an execution begins, whether one of hetmp's own schedules hands out the loop's
+//!   iterations. It does for `schedule(runtime)` where the internal control variable selects such a schedule,
+//!   and for `dynamic` and `guided` where the environment does. Loops whose iterations take turns (`ordered`,
+//!   doacross) never come here. In `monotonic` loops every thread's iterations ascend, and so they do in
+//!   loops that gcc before 9 compiled, which knew no other kind.
+//! * `schedule` is one execution of one loop, as a sequence of steps. `execution` drives it: reads the clock
+//!   around probes, hands the measurements in, and waits. `parts` is the memory of both.
+//! * `settled` is the shortcut for short loops whose plan is known.
+//! * `known` holds what is known about the program's loops: the probe cache, under a lock.
+//! * `source` has the other inputs of decisions beside times: counters, faults, thresholds, watts.
+//! * `profile` keeps learned values from one run of the program to the next.
+//! * `report` tells the user: lines for `HETMP_VERBOSE`, the file of `HETMP_REPORT`.
 //!
-//! Where nodes are slowed on purpose, plain schedules come here as well: a slow core must pay for
-//! each chunk before it takes the next one. And where a report is asked for on several nodes, so
-//! that it can tell what they did.
+//! Plain schedules come here, too, where nodes are slowed on purpose: a slow core must pay for each chunk
+//! before it takes the next one. They also come here where a report is wanted on several nodes, so that it
+//! can say what the nodes did.
 //!
 //! **Data in**: bounds and keys of loops from `worksharing::loops`, nodes of threads from
 //! `unlike::place`, the monotonic clock. **Data out**: ranges of iterations, and reports.
@@ -33,7 +33,7 @@ mod schedule;
 pub(crate) mod settled;
 mod source;
 
-/// Sets up what the environment asks for. Once, before the first region that is looked at.
+/// Sets up what the environment asks for. Called once, before the first region that is looked at.
 pub(crate) fn configure(globals: &Globals) {
     report::configure(globals);
     if modes::loops() & modes::REPLACE != 0 {

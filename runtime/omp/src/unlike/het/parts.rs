@@ -1,4 +1,4 @@
-//! What an execution of a loop consists of: its schedule, and each thread's watch.
+//! The parts of an execution of a loop: its schedule, and a watch for each thread.
 
 use super::schedule::{Measure, Method, Schedule};
 use super::source;
@@ -13,22 +13,22 @@ use hetmp_sched::ranges::Range;
 use hetmp_sched::record::LoopRecord;
 use std::sync::Arc;
 
-/// One thread's watch. Only that thread touches it, hence relaxed atomics and a line of its own.
+/// One thread's watch. Only that thread touches it: hence relaxed atomics and a cache line of its own.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// When the thread came, in ns; 0: not yet.
+    /// When the thread arrived, in nanoseconds; 0: not yet.
     pub(super) started: AtomicU64,
-    /// When it left, in ns; 0: not yet.
+    /// When the thread left, in nanoseconds; 0: not yet.
     pub(super) ended: AtomicU64,
-    /// When it got the chunk that is measured.
+    /// When the thread got its measured chunk, in nanoseconds.
     probe_started: AtomicU64,
-    /// Iterations of that chunk; 0: none.
+    /// Iterations of the measured chunk; 0: the thread has none.
     probing: AtomicU64,
-    /// Counters were read when it got it; 0: they were not.
+    /// 1 if counters were read when the chunk began, else 0.
     counted: AtomicU64,
-    /// How long it has slept, in ns.
+    /// Nanoseconds that the thread has slept.
     pub(super) waited: AtomicU64,
-    /// The counters when it got its probe chunk.
+    /// The counters when the chunk began.
     counters: source::Started,
 }
 
@@ -45,7 +45,7 @@ impl Slot {
         }
     }
 
-    /// The measurement of the chunk that the thread has just run, if it is one that is measured.
+    /// The measurement of the chunk that the thread has just run, if that was a measured one.
     pub(super) fn measured(&self, node: usize) -> Option<Measurement> {
         let iterations = self.probing.load(Ordering::Relaxed);
         if iterations == 0 {
@@ -63,7 +63,7 @@ impl Slot {
         Some(self.counters.measured(node, iterations, elapsed_ns))
     }
 
-    /// Begins a chunk of which `measure` is measured.
+    /// Begins a chunk; `measure` says what is measured of it.
     pub(super) fn begin(&self, range: Range, measure: Measure) {
         if measure == Measure::Nothing {
             return;
@@ -77,24 +77,23 @@ impl Slot {
         self.probe_started.store(monotonic_ns(), Ordering::Relaxed);
     }
 
-    /// Is the chunk in hand one that is measured?
+    /// Is the thread's current chunk a measured one?
     pub(super) fn is_measured(&self) -> bool {
         self.probing.load(Ordering::Relaxed) != 0
     }
 }
 
-/// What an execution consists of; recycled by [`super::known`], so that a loop that is executed again
-/// finds its memory.
+/// The parts of an execution. [`super::known`] reuses them, so that a loop that runs again finds its memory.
 #[derive(Debug)]
 pub(super) struct Parts {
     pub(super) schedule: Schedule,
     pub(super) slots: Box<[CacheLine<Slot>]>,
-    /// Threads that the schedule tells to wait sleep here.
+    /// Threads that the schedule tells to wait sleep on this flag.
     pub(super) bell: CacheLine<Flag>,
 }
 
 impl Parts {
-    /// As [`Schedule::new`].
+    /// The parts for a new execution; see [`Schedule::new`].
     pub(super) fn new(
         key: Key,
         method: (&Method, bool),
@@ -109,7 +108,7 @@ impl Parts {
         })
     }
 
-    /// As [`Schedule::restart`].
+    /// Prepares the parts for another execution; see [`Schedule::restart`].
     pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
         for slot in &*self.slots {
             slot.clear();
@@ -117,13 +116,13 @@ impl Parts {
         self.schedule.restart(key, n, known);
     }
 
-    /// When the first thread came, in ns; 0: nobody did.
+    /// When the first thread arrived, in nanoseconds; 0: none did.
     pub(super) fn first_ns(&self) -> u64 {
         let started = self.slots.iter().map(|s| s.started.load(Ordering::Relaxed));
         started.filter(|&ns| ns > 0).min().unwrap_or(0)
     }
 
-    /// The record of an execution that every thread has left.
+    /// The record of the execution, after every thread has left.
     pub(super) fn record(&self) -> LoopRecord {
         let mut record = self.schedule.record();
         let ended = self.slots.iter().map(|s| s.ended.load(Ordering::Relaxed));

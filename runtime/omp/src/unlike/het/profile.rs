@@ -1,18 +1,18 @@
-//! What was learned about loops, kept from one run of a program to the next (`HETMP_PROFILE`).
+//! What was learned about loops is kept from one run of a program to the next (`HETMP_PROFILE`).
 //!
-//! The file is read when the runtime starts and written when the process ends. A region is known in
-//! it by the build-id of the object that holds it and the offset in that object, so it holds for
-//! every run of the same binary, wherever the loader puts it, and for no other binary. It also
-//! holds for the same nodes and speeds only.
+//! The file is read when the first region is looked at, and written when the process ends. It names a region
+//! by the build-id of the object that holds it and the offset in that object. So an entry holds for every run
+//! of the same binary, wherever the loader puts it, and for no other binary. It also holds only for the same
+//! nodes and speeds.
 //!
 //! # Several processes
-//! Whoever ends reads the file again, adds what it has learned, and puts a new file in place by
-//! a rename: a reader sees the old file or the new one, never a part. A lock on the file makes those
-//! who end at once take turns; one that cannot have it in a second goes ahead without.
+//! A process that ends reads the file again, adds what it has learned, and replaces the file by a rename: a
+//! reader sees the old file or the new one, never a part. A lock on the file makes processes that end at the
+//! same time take turns. A process that does not get the lock within a second goes ahead without it.
 //!
 //! # Locks
-//! The dynamic linker holds a lock of its own while constructors run, and those may open regions.
-//! So it is asked about addresses ([`prepare`]) while none of our locks is held.
+//! The dynamic linker holds a lock while constructors run, and constructors may open regions. So the linker
+//! is asked about addresses ([`prepare`]) only while no lock of this library is held.
 
 use super::{known, source};
 use crate::icv::Globals;
@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-/// A larger file is not one of ours.
+/// Largest size of a file, in bytes: a larger one was not written by hetmp.
 const LARGEST: u64 = 64 << 20;
 
 /// Build-ids and offsets by address; `None` where there is no build-id.
@@ -45,9 +45,9 @@ type Places = BTreeMap<u64, Option<(String, u64)>>;
 #[derive(Debug)]
 struct State {
     path: PathBuf,
-    /// As it was at the start.
+    /// The profile as it was at the start.
     loaded: Profile,
-    /// Where the regions are that were met, by address: build-id in hexadecimal, and offset.
+    /// The regions that were met, by address: build-id in hexadecimal, and offset.
     places: Mutex<Places>,
     /// A region was found in `loaded`.
     matched: AtomicBool,
@@ -55,12 +55,12 @@ struct State {
 
 static STATE: OnceLock<State> = OnceLock::new();
 
-/// Reads the file. Once, when the runtime starts.
+/// Reads the file. Called once, before the first region that is looked at.
 pub(super) fn configure(globals: &Globals) {
     let Some(name) = globals.ours.profile.as_deref() else {
         return;
     };
-    // The program may go to another directory; a link stays a link.
+    // The program may change its directory; and if the name is a link, the link stays.
     let path = PathBuf::from(OsStr::from_bytes(name));
     let path = fs::canonicalize(&path)
         .or_else(|_| std::path::absolute(&path))
@@ -90,10 +90,10 @@ pub(super) fn configure(globals: &Globals) {
         places: Mutex::default(),
         matched: AtomicBool::new(false),
     };
-    // What is of another kind or version stays as it is.
+    // A file of another kind or version stays as it is.
     if STATE.set(state).is_ok() && !foreign {
-        // SAFETY: the handler lives as long as the library, which is never unloaded. Where there is
-        // no room for another handler, nothing is kept.
+        // SAFETY: the handler can be called at any time, since the library is never unloaded. If there is no
+        // room for another handler, nothing is kept.
         unsafe { libc::atexit(at_exit) };
     }
 }
@@ -107,12 +107,13 @@ fn read(path: &Path) -> io::Result<Option<String>> {
     match hetmp_core::file::bytes(path, LARGEST) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
-        // What is not text is refused by the parser, as no profile.
+        // The parser refuses bytes that are not text, as no profile.
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
     }
 }
 
-/// Finds out where the region at `address` is. To be called before [`fill`], without any lock.
+/// Finds out which object and offset the region at `address` has. Call this before [`fill`], without any
+/// lock.
 #[inline]
 pub(super) fn prepare(address: u64) {
     if let Some(state) = STATE.get() {
@@ -143,7 +144,7 @@ fn hexadecimal(bytes: &[u8]) -> String {
     out
 }
 
-/// Takes over what the file knows about a region that this process has not met.
+/// Takes over what the file knows about a region that this process has not met yet.
 #[inline]
 pub(super) fn fill(cache: &mut ProbeCache, key: &Key, team: &Placement) {
     if let Some(state) = STATE.get() {
@@ -166,8 +167,8 @@ fn take_over(state: &State, cache: &mut ProbeCache, key: &Key, team: &Placement)
 }
 
 impl State {
-    /// The regions met, unless the lock cannot be had: in the child of a fork nobody may be left
-    /// who would release it.
+    /// The regions that were met; `None` if the lock cannot be had. (In the child of a fork the thread that
+    /// should release it may not exist.)
     fn places(&self) -> Option<MutexGuard<'_, Places>> {
         for _ in 0..10_000 {
             if let Ok(all) = self.places.try_lock() {
@@ -178,7 +179,7 @@ impl State {
         None
     }
 
-    /// What a region of this process is called in the file.
+    /// The names of a region of this process in the file.
     fn locate(&self, key: &Key) -> Option<(Setting, Place)> {
         let (object, offset) = self.places()?.get(&key.region)?.clone()?;
         Some((
@@ -195,7 +196,7 @@ impl State {
     }
 }
 
-/// The nodes, without what measurements do not depend on.
+/// The nodes, without the properties that measurements do not depend on.
 fn described() -> String {
     let Some(layout) = nodes::layout() else {
         return "one".to_owned();
@@ -263,7 +264,7 @@ fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
         None => Profile::default(),
         Some(text) => match Profile::parse(&text) {
             Ok(profile) => profile,
-            // Damaged, as was said at the start; or something else has taken its place since.
+            // The file is damaged, as the user was told at the start; or another file has replaced it since.
             Err(refusal) if refusal.ours => Profile::default(),
             Err(refusal) => return Err(io::Error::other(refusal.why)),
         },
@@ -288,7 +289,7 @@ fn save(state: &State, news: BTreeMap<Setting, Regions>) -> io::Result<()> {
     written
 }
 
-/// A lock on the file, for as long as this value lives.
+/// A lock on the file, held as long as this value lives.
 struct Lock(#[allow(dead_code, reason = "closing it releases the lock")] File);
 
 impl Lock {
@@ -304,7 +305,7 @@ impl Lock {
             // SAFETY: the descriptor is open.
             let got = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0;
             if got {
-                // The one before us has put another file in its place, perhaps.
+                // The process that held the lock before may have put another file in place.
                 let same = file.metadata().ok()?.ino() == fs::metadata(path).ok()?.ino();
                 if same {
                     return Some(Lock(file));

@@ -1,18 +1,18 @@
 //! One execution of one loop under a schedule that knows of nodes: which iterations go where.
 //!
-//! [`Schedule::step`] takes a thread's measurement and answers what the thread is to do; who measures and
-//! waits is in [`super::execution`]. So a schedule can serve threads elsewhere, too.
+//! [`Schedule::step`] takes a thread's measurement and answers what the thread does next;
+//! [`super::execution`] measures and waits. So a schedule could also serve threads elsewhere.
 //!
 //! # The last iteration comes last
-//! Compilers write `lastprivate` variables back in the thread whose *last* chunk ends where the loop
-//! ends (gcc compares the loop variable with its bound once, after all chunks). HetProbe and
-//! cross-dynamic let a thread that has run the end of the loop help elsewhere, and the value would
-//! be lost. So they get all iterations but the last one, and that goes to the first thread
-//! for which nothing else is left. Static and plain schedules and the asymmetric distributions give
-//! every thread its chunks in increasing order.
+//! Compilers write `lastprivate` variables back in the thread whose *last* chunk ends where the loop ends
+//! (gcc compares the loop variable with its bound once, after all chunks). HetProbe and cross-dynamic let a
+//! thread that has run the end of the loop help elsewhere, and the variable's value would be lost. So these
+//! schedules get all iterations but the last one. The first thread for which nothing else is left runs the
+//! last iteration. Static and plain schedules and the asymmetric distributions give every thread its chunks
+//! in increasing order anyway.
 //!
-//! A loop that is `monotonic`, or that gcc before 9 compiled, gets them in that order from all
-//! schedules (`Schedule::ascending`).
+//! A loop that is `monotonic`, or that gcc before 9 compiled, gets increasing chunks from all schedules
+//! (`Schedule::ascending`).
 
 use super::source;
 use crate::worksharing::kinds::Clause;
@@ -39,21 +39,21 @@ use std::sync::Arc;
 pub(super) enum Method {
     /// Probe, then split; `probe` is the part of the iterations used for probing.
     HetProbe { probe: f64 },
-    /// The same, and again as the loop goes: when the part `jump` of what was distributed is done, or
-    /// when the nodes' speeds have changed.
+    /// `HetProbe`, and probe again while the loop runs: when the part `jump` of the distributed iterations is
+    /// done, or (`None`) when the nodes' speeds have changed.
     HetProbeI { probe: f64, jump: Option<f64> },
-    /// Split by ratios, one a node.
+    /// Split by ratios, one for each node.
     StaticCsr { ratios: Box<[f64]> },
     /// Two-level dynamic.
     CrossDynamic { chunk: u64 },
     /// One of the asymmetric iteration distributions.
     Aid { shape: Shape, chunk: u64 },
-    /// What the program asked for, with its chunk; 0: none.
+    /// The program's own schedule, with its chunk; 0: no chunk.
     Plain(Clause, u64),
 }
 
 impl Method {
-    /// The schedule by its name.
+    /// The schedule's kind.
     pub(super) fn kind(&self) -> Kind {
         match self {
             Method::HetProbe { probe } => Kind::HetProbe { probe: *probe },
@@ -72,7 +72,7 @@ impl Method {
         }
     }
 
-    /// Does it use and refresh what is known about a loop?
+    /// Does this method use and refresh what is known about a loop?
     pub(super) fn learns(&self) -> bool {
         matches!(self, Method::HetProbe { .. } | Method::HetProbeI { .. })
     }
@@ -88,7 +88,7 @@ enum State {
     Irregular(Irregular),
     CrossDynamic(CrossDynamic),
     Aid(Aid),
-    /// HetProbe with a settled plan, in one piece a thread.
+    /// HetProbe with a settled plan, in one piece for each thread.
     Fixed(Fixed),
     StaticCsr(Tally),
     Static(Tally),
@@ -104,11 +104,11 @@ struct Fixed {
     tally: Tally,
 }
 
-/// What the schedule knows of one thread. Only that thread touches it, hence relaxed atomics and a line of
+/// The schedule's state of one thread. Only that thread touches it: hence relaxed atomics and a cache line of
 /// its own.
 #[derive(Debug, Default)]
 struct Seat {
-    /// Steps asked for so far; `OVER` when the thread has left.
+    /// Steps that the thread has asked for; `OVER` when the thread has left.
     steps: AtomicU64,
     /// Where iterations ascend: the end of the thread's last chunk.
     after: AtomicU64,
@@ -116,27 +116,28 @@ struct Seat {
 
 const OVER: u64 = u64::MAX;
 
-/// What a thread is to do next.
+/// What a thread does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Run these iterations, and measure them for the next step.
+    /// Run these iterations. `Measure` says what to measure of them for the next step.
     Run(Range, Measure),
-    /// Ask again, without a measurement, when [`Schedule::changed`] says so of the ticket, or after a while.
+    /// Ask again, without a measurement, when [`Schedule::changed`] says so for this ticket, or after a
+    /// while.
     Wait(u64),
-    /// Leave.
+    /// Leave the loop.
     End,
 }
 
-/// What of a chunk is measured.
+/// What is measured of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     Nothing,
     Time,
-    /// Time, and the counters that there are.
+    /// Time, and the counters that the machine has.
     Counters,
 }
 
-/// What a settled loop is handed out in, where `known` says that it runs in fixed pieces.
+/// The plan by which a settled loop is cut into fixed pieces, if `known` says that it runs in such pieces.
 fn fixed_plan(method: &Method, known: Option<&Arc<Known>>, faults: bool) -> Option<Arc<Decision>> {
     match method {
         Method::HetProbe { .. } if !faults => known
@@ -150,8 +151,8 @@ fn is_brief(known: Option<&Arc<Known>>) -> bool {
     known.is_some_and(|k| k.brief)
 }
 
-/// Which iterations of one execution go where. It has neither clock nor threads: whoever holds a seat asks
-/// for its next [`Step`], and says what the last one took.
+/// Which iterations of one execution go where. It has neither clock nor threads: the holder of a seat asks
+/// for its next [`Step`], and brings the measurement of the last one.
 #[derive(Debug)]
 pub(super) struct Schedule {
     pub(super) key: Key,
@@ -162,7 +163,7 @@ pub(super) struct Schedule {
     n: u64,
     state: State,
     seats: Box<[CacheLine<Seat>]>,
-    /// Who took the last iteration, where it is kept back: the thread's number plus one.
+    /// The thread that took the last iteration, where that is kept back: the thread's number plus one.
     tail: AtomicU32,
     /// Threads that have left.
     left: AtomicU32,
@@ -173,7 +174,7 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// For a loop of `n` iterations, at least one.
+    /// The schedule for a loop of `n` iterations, at least one.
     pub(super) fn new(
         key: Key,
         (method, ascending): (&Method, bool),
@@ -192,8 +193,8 @@ impl Schedule {
                 plan: None,
                 tally: tally(),
             }),
-            // HetProbe-I probes all over the loop, and again and again: no order would be left.
-            // Where iterations ascend, HetProbe's chunks are small enough to follow a change.
+            // HetProbe-I probes all over the loop, again and again, so no order would be left. In ascending
+            // loops HetProbe is used for both; its chunks are small enough to follow a change.
             Method::HetProbe { probe } | Method::HetProbeI { probe, .. } if ascending => {
                 let settings = Settings {
                     probe: *probe,
@@ -265,7 +266,7 @@ impl Schedule {
         schedule
     }
 
-    /// The pieces of a settled execution by `plan`.
+    /// Cuts the pieces of a settled execution by `plan`.
     fn cut(&mut self, plan: Option<Arc<Decision>>) {
         if let (State::Fixed(f), Some(plan)) = (&mut self.state, plan) {
             fixed::pieces(self.n, &plan, &self.team, &mut f.pieces);
@@ -274,14 +275,14 @@ impl Schedule {
         }
     }
 
-    /// Can it be [restarted](Self::restart) with what is known now?
+    /// Can this schedule be [restarted](Self::restart) with what is known now?
     pub(super) fn suits(&self, known: Option<&Arc<Known>>) -> bool {
         let fixed = fixed_plan(&self.method, known, self.faults).is_some();
         matches!(self.state, State::Fixed(_)) == fixed
     }
 
-    /// Prepares for another execution by the same method on the same team, if it
-    /// [suits](Self::suits).
+    /// Prepares for another execution by the same method on the same team. Call it only if
+    /// [`suits`](Self::suits).
     pub(super) fn restart(&mut self, key: Key, n: u64, known: Option<Arc<Known>>) {
         self.key = key;
         self.n = n;
@@ -311,12 +312,12 @@ impl Schedule {
                 tally.reset();
             }
             (State::StaticCsr(tally) | State::Static(tally), _) => tally.reset(),
-            // `state` was made for `method`.
+            // Impossible: `state` was made for `method`.
             _ => {}
         }
     }
 
-    /// The record of an execution that every thread has left, without how long it took.
+    /// The record of an execution that every thread has left, without its span.
     pub(super) fn record(&self) -> LoopRecord {
         match &self.state {
             State::HetProbe(h) => self.with_tail(h.record()),
@@ -339,7 +340,7 @@ impl Schedule {
         }
     }
 
-    /// Adds the last iteration to the record of all others.
+    /// Adds the last iteration to the record of all other iterations.
     fn with_tail(&self, mut record: LoopRecord) -> LoopRecord {
         record.iterations = self.n;
         if let Some(tid) = self.tail.load(Ordering::Relaxed).checked_sub(1) {
@@ -360,7 +361,7 @@ impl Schedule {
         record
     }
 
-    /// The last iteration, if it was kept back and nobody has it.
+    /// Takes the last iteration, if it was kept back and no thread has it.
     fn take_tail(&self, tid: usize) -> Option<Range> {
         let mine = tid as u32 + 1;
         self.tail
@@ -369,7 +370,8 @@ impl Schedule {
         Some(Range::new(self.n - 1, self.n))
     }
 
-    /// The next step of the thread in `seat`, whose last one was `measured` where the schedule wanted that.
+    /// The next step of the thread in `seat`. `measured`: the measurement of its last chunk, if the schedule
+    /// wanted one.
     pub(super) fn step(&self, seat: usize, measured: Option<Measurement>) -> Step {
         let mine = &*self.seats[seat];
         let steps = mine.steps.load(Ordering::Relaxed);
@@ -457,7 +459,7 @@ impl Schedule {
         }
     }
 
-    /// Has anything happened since the step that gave `ticket` to a thread to wait with?
+    /// Has anything happened since the thread got `ticket` to wait with?
     pub(super) fn changed(&self, ticket: u64) -> bool {
         match &self.state {
             State::Irregular(h) => h.changed(ticket),
@@ -465,12 +467,12 @@ impl Schedule {
         }
     }
 
-    /// Is there news for threads that wait? To be asked after each step.
+    /// Must waiting threads be woken? Ask after each step.
     pub(super) fn must_wake(&self) -> bool {
         matches!(&self.state, State::Irregular(h) if h.must_wake())
     }
 
-    /// Iterations handed out so far: what a thread that waits looks at, to see whether anything moves.
+    /// Iterations handed out so far: a waiting thread sees from this whether the loop moves.
     pub(super) fn handed_out(&self) -> u64 {
         match &self.state {
             State::Irregular(h) => h.handed_out(),
@@ -478,7 +480,7 @@ impl Schedule {
         }
     }
 
-    /// The thread in `seat` has waited long while nothing moved: it helps.
+    /// The thread in `seat` has waited for long while nothing moved: from now on it helps.
     pub(super) fn lose_patience(&self, seat: usize) {
         if let State::Irregular(h) = &self.state {
             h.lose_patience(seat);
@@ -494,8 +496,8 @@ impl Schedule {
         }
     }
 
-    /// The thread in `seat` has left, after `elapsed` nanoseconds that it did not wait. True for the last one
-    /// of the team; if threads never come (the loop was cancelled), for nobody.
+    /// The thread in `seat` has left, after `elapsed` nanoseconds without its waits. True for the last thread
+    /// of the team. If some threads never come (the loop was cancelled), it is true for none.
     pub(super) fn leave(&self, seat: usize, elapsed: u64) -> bool {
         self.seats[seat].steps.store(OVER, Ordering::Relaxed);
         match &self.state {
@@ -509,7 +511,7 @@ impl Schedule {
             | State::Dynamic(_, tally)
             | State::Guided(_, tally) => tally.leave(seat, elapsed),
         }
-        // Acquire and release: the last one sees what the others counted.
+        // Acquire and release: the last thread sees what the others counted.
         let left = self.left.fetch_add(1, Ordering::AcqRel) + 1;
         left as usize == self.seats.len()
     }
@@ -519,7 +521,7 @@ impl Schedule {
         self.seats[seat].steps.load(Ordering::Relaxed) == OVER
     }
 
-    /// The plan that cuts it into pieces, if it runs in fixed ones.
+    /// The plan by which this execution is cut into fixed pieces, if it is.
     pub(super) fn fixed_plan(&self) -> Option<&Arc<Decision>> {
         match &self.state {
             State::Fixed(f) => f.plan.as_ref(),
@@ -527,18 +529,18 @@ impl Schedule {
         }
     }
 
-    /// Is the loop over before all nodes' threads come, as a rule?
+    /// Is the loop usually over before the threads of all nodes come?
     pub(super) fn is_brief(&self) -> bool {
         self.brief
     }
 
-    /// Is it one of our schedules that divides the loop, rather than what the program asked for?
+    /// Does one of hetmp's own schedules divide the loop, rather than the program's own?
     pub(super) fn divides(&self) -> bool {
         !matches!(self.method, Method::Plain(..))
     }
 }
 
-/// Counts what `take` gives.
+/// Counts the range that `take` gives.
 fn counted(
     tally: &Tally,
     tid: usize,

@@ -1,24 +1,24 @@
-//! Settled loops that are short, in fixed pieces.
+//! Short settled loops, in fixed pieces.
 //!
-//! The full way of an execution ([`super::execution`]) costs two locks, some memory and two looks at
-//! the clock for each thread: close to a microsecond, which a loop of 45 us feels. Where the plan of a
-//! loop is settled and short loops run in fixed pieces (`hetmp_sched::fixed`), most executions
-//! need none of that. The thread that comes to the loop first keeps the pieces from the last
-//! execution that it took the full way with, and copies them into the construct's node.
+//! The full way of an execution ([`super::execution`]) costs two locks, some memory, and two looks at the
+//! clock for each thread: close to a microsecond, which a loop of 45 us feels. If a short loop's plan is
+//! settled and the loop runs in fixed pieces (`hetmp_sched::fixed`), most executions need none of that. The
+//! thread that comes to the loop first has kept the pieces of its last execution by the full way, and copies
+//! them into the construct's node.
 //!
-//! One execution in [`EVERY`] (counted by each thread for itself) takes the full way and is measured.
-//! So drift is seen, later than in loops that are always measured.
+//! One execution in [`EVERY`] (each thread counts for itself) takes the full way and is measured. So drift is
+//! noticed, but later than in loops that are always measured.
 //!
 //! **Loops of many lengths.** One place of a program often runs with another trip count each time: a loop
-//! over the elements of one material, and then of the next. What is known of a loop holds for all trip counts
-//! of an order of magnitude, so that is what is kept, and pieces for another trip count are cut from
-//! the plan when they are needed.
+//! over the elements of one material, and then of the next. Knowledge of a loop holds for all trip counts of
+//! one order of magnitude. So the plan is kept for the order of magnitude, and pieces for another trip count
+//! are cut from the plan when they are needed.
 //!
 //! # When pieces are stale
-//! A plan is kept with the loop's key, the magnitude of its trip count, its team (by address) and the team's size; and
-//! with the number of the plan, which changes when what is known of the loop changes. Whatever is read
-//! stale costs time only: each copy of the pieces tiles the loop, and all threads of an execution
-//! use the copy in the construct's node.
+//! A plan is kept with the loop's key, the magnitude of its trip count, its team (by address) and the team's
+//! size. It is also kept with the number of the plan, which changes when the knowledge about the loop
+//! changes. A stale value costs only time: each copy of the pieces covers the loop exactly, and all threads
+//! of an execution use the one copy in the construct's node.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_sched::cache::magnitude;
@@ -28,19 +28,20 @@ use hetmp_sched::placement::Placement;
 use hetmp_sched::ranges::Range;
 use std::sync::Arc;
 
-/// Of this number of executions one is measured.
+/// One in this many executions is measured.
 const EVERY: u32 = 32;
-/// Places where a thread looks for a loop, and how many loops find room at each.
+/// Number of sets in a thread's table, and number of loops in each set.
 const SETS: usize = 64;
 const WAYS: usize = 4;
-/// Numbers of plans; loops share one if their keys collide, and are then measured too often.
+/// Size of the table of plan numbers. Loops whose keys collide share a number, and are then measured too
+/// often.
 const NUMBERS: usize = 1024;
 
-/// Numbers of plans, by key. Relaxed: a number that is read late leaves an old plan in use for one
-/// more execution.
+/// The numbers of plans, by key. Relaxed: a thread that reads a number late uses an old plan for one more
+/// execution.
 static PLANS: [AtomicU32; NUMBERS] = [const { AtomicU32::new(0) }; NUMBERS];
 
-/// A well mixed function of the key, an address in the program's text, and the magnitude of the trip count.
+/// A hash of the key (an address in the program's text) and the magnitude of the trip count.
 fn mixed(key: usize, magnitude: u8) -> usize {
     let both = key.wrapping_mul(67).wrapping_add(magnitude.into()) as u64;
     (both.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize
@@ -50,22 +51,22 @@ fn number(key: usize, magnitude: u8) -> &'static AtomicU32 {
     &PLANS[mixed(key, magnitude) % NUMBERS]
 }
 
-/// Number of the plan of loop `key` with trip counts of that magnitude. To be asked before the plan is looked at.
+/// The number of the plan of loop `key` with trip counts of this magnitude. Read it before the plan.
 pub(super) fn plan_number(key: usize, magnitude: u8) -> u32 {
     number(key, magnitude).load(Ordering::Relaxed)
 }
 
-/// That plan has changed.
+/// The plan of loop `key` with trip counts of this magnitude has changed.
 pub(super) fn forget(key: usize, magnitude: u8) {
     number(key, magnitude).fetch_add(1, Ordering::Relaxed);
 }
 
-/// What tells a settled loop from others.
+/// The identity of a settled loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Which {
     key: usize,
     magnitude: u8,
-    /// Address of its team.
+    /// Address of the loop's team.
     team: usize,
     threads: u32,
 }
@@ -76,7 +77,7 @@ impl Which {
     }
 }
 
-/// How the executions of a settled loop are handed out that are not measured.
+/// How the unmeasured executions of a settled loop are handed out.
 #[derive(Debug)]
 pub(super) enum Way {
     /// In one piece for each thread of `team`.
@@ -84,11 +85,11 @@ pub(super) enum Way {
         decision: Arc<Decision>,
         team: Arc<Placement>,
     },
-    /// From one cursor, whoever comes: the loop is [brief](hetmp_sched::cache::Known::brief).
+    /// From one cursor, to whichever thread comes: the loop is [brief](hetmp_sched::cache::Known::brief).
     Cursor,
 }
 
-/// One execution of such a loop.
+/// How one unmeasured execution is handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next<'a> {
     /// Each thread's piece.
@@ -102,7 +103,7 @@ pub(super) enum Next<'a> {
 struct Kept {
     which: Which,
     number: u32,
-    /// Executions left before the next one that is measured.
+    /// Executions left before the next measured one.
     left: u32,
     way: Option<Way>,
     /// The trip count that `pieces` are for.
@@ -110,12 +111,12 @@ struct Kept {
     pieces: Vec<Range>,
 }
 
-/// What one thread keeps. Empty until it meets a settled short loop.
+/// The settled loops of one thread. Empty until the thread meets such a loop.
 #[derive(Debug, Default)]
 pub(crate) struct Settled(Vec<Kept>);
 
 impl Settled {
-    /// Nothing kept.
+    /// No loops yet.
     pub(crate) const fn new() -> Settled {
         Settled(Vec::new())
     }
@@ -126,8 +127,8 @@ impl Settled {
         ways.iter_mut().find(|kept| kept.which == which)
     }
 
-    /// How this execution of loop `key` with `n` iterations runs on the team at `team` of `threads` threads, if
-    /// it is one that is not measured.
+    /// How this execution of loop `key` with `n` iterations runs on the team of `threads` threads at address
+    /// `team`; `None` if it must be measured.
     #[inline]
     pub(super) fn next(
         &mut self,
@@ -155,7 +156,8 @@ impl Settled {
         }
     }
 
-    /// Keeps `way` for the next executions of loop `key` with a trip count like `n`. `number` is that of the plan.
+    /// Keeps `way` for the next executions of loop `key` with trip counts like `n`. `number` is the plan's
+    /// number.
     #[cold]
     pub(super) fn keep(
         &mut self,
@@ -175,7 +177,7 @@ impl Settled {
         };
         let set = which.set();
         let ways = &mut self.0[set..set + WAYS];
-        // Its own place, or the one that was used longest since it was measured.
+        // Take the loop's own entry, or replace the entry that is due for measuring soonest.
         let own = ways.iter().position(|kept| kept.which == which);
         let least = || (0..WAYS).min_by_key(|&i| ways[i].left);
         let Some(at) = own.or_else(least) else {
@@ -218,7 +220,7 @@ mod tests {
         }
     }
 
-    /// As many loops of a program as a lap of a code with materials has, each with other trip counts.
+    /// As many loops as one step of a code with materials has, each with varying trip counts.
     #[test]
     fn loops_of_many_lengths_are_found_again() {
         let mut kept = Settled::new();
@@ -233,7 +235,7 @@ mod tests {
         for _ in 0..3 {
             for &key in &keys {
                 for n in lengths {
-                    // Another trip count of the same order.
+                    // Another trip count of the same order of magnitude.
                     for n in [n, n ^ 1] {
                         if let Some(next) = kept.next((key, n), (7, 2)) {
                             found += 1;
@@ -246,7 +248,7 @@ mod tests {
                 }
             }
         }
-        // Some share a place.
+        // Some loops share an entry.
         assert!(found > 300, "{found} of 360");
         assert!(kept.next((keys[0], 17), (8, 2)).is_none(), "another team");
         assert!(kept.next((keys[0], 17), (7, 3)).is_none(), "another size");

@@ -1,7 +1,7 @@
-//! What decisions rest on beside elapsed times: counters, remote faults, thresholds, watts.
+//! The inputs of decisions beside elapsed times: counters, remote faults, thresholds, watts.
 //!
-//! Set up once, when the runtime starts. Counters are read around probes only where there is a
-//! source of them ([`active`]); elsewhere a probe costs a look at the clock and nothing more.
+//! Set up once, before the first region that is looked at. Counters are read around probes only if there is a
+//! source for them ([`active`]). Without a source a probe costs a look at the clock and no more.
 
 use crate::icv::Globals;
 use crate::unlike::nodes;
@@ -19,27 +19,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// All of it.
+/// All of these inputs.
 #[derive(Debug)]
 struct Basis {
     source: Box<dyn Source>,
     rules: Rules,
-    /// What the nodes draw, by node; empty where time is the objective.
+    /// The nodes' watts, by node; empty where time is the objective.
     power: Box<[Option<Power>]>,
 }
 
 static BASIS: OnceLock<Basis> = OnceLock::new();
-/// `BASIS` has a source that knows something.
+/// `BASIS` has a source that can be read.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 
-/// Is there anything to be read around a piece of work?
+/// Is there a counter to read around a piece of work?
 #[inline(always)]
 pub(super) fn active() -> bool {
     // Relaxed: `BASIS` synchronises.
     ACTIVE.load(Ordering::Relaxed)
 }
 
-/// Are remote faults counted? Then loops are watched while they run.
+/// Are remote faults counted? If so, loops are watched while they run.
 pub(super) fn counts_faults() -> bool {
     active() && BASIS.get().is_some_and(|b| b.source.counts_faults())
 }
@@ -49,13 +49,13 @@ pub(super) fn rules() -> Rules {
     BASIS.get().map_or_else(Rules::default, |b| b.rules)
 }
 
-/// What each node draws, as far as it matters and is known.
+/// The nodes' watts, as far as they matter and are known.
 pub(super) fn power() -> &'static [Option<Power>] {
     BASIS.get().map_or(&[], |b| &b.power)
 }
 
-/// Readings that a thread keeps from the start of a piece of work to its end. Only that thread
-/// touches it, hence relaxed atomics.
+/// A thread's readings at the start of a piece of work, kept until its end. Only that thread touches them:
+/// hence relaxed atomics.
 #[derive(Debug, Default)]
 pub(super) struct Started([AtomicU64; 3]);
 
@@ -81,7 +81,8 @@ impl Started {
         }
     }
 
-    /// The calling thread, on node `node`, has run `iterations` in `elapsed_ns` since it started.
+    /// The calling thread, on node `node`, has run `iterations` in `elapsed_ns` nanoseconds since
+    /// [`Started::now`].
     #[inline]
     pub(super) fn measured(&self, node: usize, iterations: u64, elapsed_ns: u64) -> Measurement {
         let mut m = Measurement {
@@ -114,7 +115,7 @@ impl Started {
     }
 }
 
-/// Sets everything up. Once, after [`nodes::configure`], where decisions will be made.
+/// Sets up all inputs. Called once, after [`nodes::configure`], if decisions will be made.
 pub(super) fn configure(globals: &Globals) {
     let ours = &globals.ours;
     let say = |text: fmt::Arguments<'_>| {
@@ -140,7 +141,7 @@ pub(super) fn configure(globals: &Globals) {
     let kinds: Vec<String> = nodes.iter().map(kind_of).collect();
     let calibrated = calibration.as_ref().and_then(|c| c.fault_period_us(&kinds));
     match ours.fault_period_us {
-        // What the user says wins.
+        // The user's value wins over calibration.
         Some(us) => rules.thresholds.fault_period_us = us,
         None => {
             rules.link = calibrated.map(|fault_period_us| Link {
@@ -186,7 +187,7 @@ pub(super) fn configure(globals: &Globals) {
     }
 }
 
-/// The source that the value of `HETMP_COUNTER` asks for, and what there is to say about it.
+/// The source that the value of `HETMP_COUNTER` asks for, and a text about it for the user.
 fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
     let text = counter.map_or("cache-misses".into(), String::from_utf8_lossy);
     let name = text.trim();
@@ -217,8 +218,8 @@ fn source(counter: Option<&[u8]>) -> (Option<Box<dyn Source>>, String) {
     }
 }
 
-/// What is told of the node wins over what was measured of its kind. Watts are those of the whole
-/// node; a core adds its part of what is above idle.
+/// The watts of a node. The user's values win over those measured of the node's kind. Both are watts of the
+/// whole node; the part above idle is divided among the cores.
 fn power_of(node: &Node, measured: Option<&hetmp_core::calibration::NodeKind>) -> Option<Power> {
     let (watts, idle) = match (node.watts, measured) {
         (Some(watts), _) => (watts, node.watts_idle),

@@ -1,24 +1,24 @@
-//! The size of team that the program is told.
+//! The number of threads that a program is told, and that a virtual team then has.
 //!
-//! A virtual team fits any region if the program was told its size before it could rely on another
-//! one: then arrays with a place for each thread are large enough, and loops that the program divides
-//! itself are divided by the right number. So where nobody else decides, the first query that tells
-//! a number of threads (`omp_get_max_threads`) tells the number of virtual ones, and from then
-//! on every outermost region without a `num_threads` clause has exactly that number of threads: virtual where
-//! possible, real ones otherwise.
+//! A virtual team fits any region if the program was told the team's size before it could rely on another
+//! size: then arrays with an element for each thread are large enough, and loops that the program divides
+//! itself are divided by the right number. So if nobody else decides, the first query for the number of
+//! threads (`omp_get_max_threads`) answers with the number of virtual threads. From then on every outermost
+//! region without a `num_threads` clause has exactly that number of threads: virtual where possible, real
+//! otherwise.
 //!
-//! **Never more real threads than cores.** Who was told 16 on 2 cores, because we prefer it so, must not
-//! pay for 16 threads. So a region of the size that was told is always run by virtual threads, whether
-//! that gains or not, unless a smaller team is right for it too. Where a program asks for constructs that virtual
-//! teams do not run (tasks, orders, devices), nothing is announced. What remains are regions whose
-//! threads were found to wait for each other unseen: they get real threads, because nothing else is right.
+//! **Never more real threads than cores.** A program that was told 16 on 2 cores, because hetmp prefers it,
+//! must not pay for 16 real threads. So a region of the announced size always runs by virtual threads,
+//! whether that gains or not, unless a smaller team is right for it, too. If a program uses constructs that
+//! virtual teams do not run (tasks, ordered, devices), no size is announced. There remain regions whose
+//! threads were found to wait for each other unseen: they get real threads, because nothing else works.
 //!
-//! **Where nobody else decides**: `OMP_NUM_THREADS` is not set, `omp_set_num_threads` was not called, no
-//! limit is set, `omp_get_num_procs` was not asked before (programs size arrays by it, too), no region
-//! was run before the query (its size may have been kept), and the program itself is the only
-//! object that opens regions, without thread-local variables: a library's regions would have to be
-//! of that size as well, and run as virtual teams less often. Nor does it call the bodies of its regions
-//! itself, as gcc before 4.9 has it: these keep ordinary teams.
+//! **Nobody else decides** if all of this holds: `OMP_NUM_THREADS` is not set; `omp_set_num_threads` was not
+//! called; no limit is set; `omp_get_num_procs` was not called before (programs size arrays by it, too); no
+//! region ran before the query (the program may have kept its size); and the program itself is the only
+//! object that opens regions, and has no thread-local variables. (Regions of a library would have to be of
+//! the announced size, too, and run as virtual teams less often.) Nor may the program call the bodies of its
+//! regions itself, as code of gcc before 4.9 does: such regions keep ordinary teams.
 
 use crate::icv::UNLIMITED_THREADS;
 use crate::init;
@@ -27,18 +27,18 @@ use hetmp_scan::loaded::Loaded;
 use hetmp_scan::Entry;
 use hetmp_sched::virtual_team::pieces;
 
-/// Nobody asked yet.
+/// The program has not asked yet.
 const OPEN: u32 = 0;
-/// The number of real threads is what programs are told.
+/// The program is told the number of real threads.
 const REAL: u32 = 1;
 
-/// `OPEN`, `REAL`, or the number that was told.
+/// `OPEN`, `REAL`, or the announced number.
 static TOLD: AtomicU32 = AtomicU32::new(OPEN);
-/// Where the program is, once it was told something.
+/// The program's addresses, once it was told a number.
 static PROGRAM_START: AtomicUsize = AtomicUsize::new(0);
 static PROGRAM_END: AtomicUsize = AtomicUsize::new(0);
 
-/// From now on it is too late to tell another number than that of the real threads.
+/// From now on it is too late to announce a number.
 #[inline]
 pub(super) fn bound() {
     if TOLD.load(Ordering::Relaxed) != OPEN {
@@ -47,7 +47,7 @@ pub(super) fn bound() {
     let _ = TOLD.compare_exchange(OPEN, REAL, Ordering::Relaxed, Ordering::Relaxed);
 }
 
-/// The number of threads to tell a program that has `threads` real ones by default.
+/// The number to tell a program that has `threads` real threads by default.
 pub(super) fn tell(threads: u32) -> u32 {
     let mut told = TOLD.load(Ordering::Relaxed);
     if told == OPEN {
@@ -68,12 +68,12 @@ pub(super) fn tell(threads: u32) -> u32 {
     }
 }
 
-/// The number of virtual threads that the program was told, if it was.
+/// The announced number of virtual threads, if one was announced.
 pub(super) fn told() -> Option<u32> {
     Some(TOLD.load(Ordering::Relaxed)).filter(|&n| n > REAL)
 }
 
-/// What a program may not ask for if its regions are to be virtual teams whatever they do.
+/// Entries that a program must not use if its regions are to run as virtual teams whatever they do.
 const UNFIT: [Entry; 6] = [
     Entry::Task,
     Entry::Scope,
@@ -92,7 +92,7 @@ pub(super) fn is_in_program(address: usize) -> bool {
     (PROGRAM_START.load(Ordering::Relaxed)..end).contains(&address)
 }
 
-/// Looks for the program. True: it was found, and where it is is known from now on.
+/// Looks for the program's addresses. True if they are known now.
 #[cold]
 fn find_program() -> bool {
     let first = Loaded::starts().into_iter().next();
@@ -127,7 +127,7 @@ fn is_open_to_us() -> bool {
     !program.object().has_tls
         && !UNFIT.iter().any(|&entry| program.asks_for(entry))
         && program.asks_for(Entry::NestedParallel)
-        // Each of gcc's ways to open a region whose body the program calls itself ends by this.
+        // All of gcc's ways to open a region whose body the program calls itself end with this entry.
         && !program.asks_for_name("GOMP_parallel_end")
         && objects.all(|library| !library.asks_for(Entry::NestedParallel))
 }

@@ -1,10 +1,10 @@
-//! Did somebody else use our cores meanwhile?
+//! Did other processes use the cores of this process during a measurement?
 //!
-//! A thread that loses its core to another process stands still for a time slice, some
-//! milliseconds. A measurement that contains one says nothing about the region. The kernel counts
-//! how often that happens to the threads of a process.
+//! A thread that loses its core to another process stands still for a time slice, some milliseconds. A
+//! measurement with such a pause says nothing about the region. The kernel counts how often the threads of a
+//! process lose their cores.
 
-/// Nanoseconds after which a thread that loses its core usually gets the core back.
+/// Nanoseconds after which a thread that has lost its core usually gets it back.
 const SLICE_NS: u64 = 3_000_000;
 /// A measurement is disturbed if it may have lost this part of its time.
 const PART: u64 = 16;
@@ -22,7 +22,7 @@ impl Begun {
         }
     }
 
-    /// Is what has taken `ns` since then disturbed?
+    /// Was a measurement that began then and took `ns` nanoseconds disturbed?
     pub(super) fn is_disturbed(self, ns: u64) -> bool {
         matters(involuntary_switches() - self.switches, ns)
     }
@@ -32,7 +32,7 @@ fn matters(switches: i64, ns: u64) -> bool {
     u64::try_from(switches).is_ok_and(|n| n.saturating_mul(SLICE_NS) > ns / PART)
 }
 
-/// Of all threads of the process, so far.
+/// Involuntary context switches of all threads of the process so far.
 fn involuntary_switches() -> i64 {
     // SAFETY: the record is plain numbers, and the call fills it in.
     unsafe {

@@ -1,8 +1,9 @@
-//! Regions whose threads take equally long, where nothing tells the nodes apart.
+//! Regions whose threads take equally long, on nodes that do not differ by any known property.
 //!
-//! They keep ordinary teams, and nobody reads their code: see [`hetmp_sched::even`]. To know it, some of their
-//! executions are timed, each thread's for itself. A thread that waits at a barrier, for a lock or for tasks
-//! is not in the program's code, so that regions with barriers in them show what their threads take, too.
+//! Such regions keep ordinary teams, and their code is not read: see [`hetmp_sched::even`]. To find them,
+//! some executions are timed, each thread by itself. A thread that waits at a barrier, for a lock or for
+//! tasks is not in the program's code. So even in regions with barriers the times show how long each thread
+//! works.
 
 use crate::team::members::Outlined;
 use crate::team::region::{self as team, Region};
@@ -12,12 +13,12 @@ use hetmp_sched::even::{Even, Seen};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// By address of the outlined function and number of threads.
+/// What is known, by address of the outlined function and number of threads.
 static KNOWN: Mutex<BTreeMap<(usize, u32), Even>> = Mutex::new(BTreeMap::new());
 
-/// Is it worth while to look at the region of `code`, which `threads` threads run?
+/// Should the region of `code` be looked at, when `threads` threads run it?
 pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
-    // Nothing panics under this lock.
+    // No code that can panic runs under this lock.
     KNOWN.lock().is_ok_and(|known| {
         known
             .get(&(code, threads))
@@ -25,7 +26,7 @@ pub(super) fn is_to_be_looked_at(code: usize, threads: u32) -> bool {
     })
 }
 
-/// Learns from an execution. Returns how many may pass unseen, where any `may_pass`.
+/// Learns from an execution. Returns how many executions may pass unobserved, 0 unless any `may_pass`.
 pub(super) fn learn(code: usize, threads: u32, seen: &Seen, may_pass: bool) -> u32 {
     KNOWN.lock().map_or(0, |mut known| {
         let region = known.entry((code, threads)).or_default();
@@ -33,7 +34,7 @@ pub(super) fn learn(code: usize, threads: u32, seen: &Seen, may_pass: bool) -> u
     })
 }
 
-/// In the child of a fork. False: a thread that is gone held the lock.
+/// Called in the child of a fork. False: a thread that does not exist here held the lock.
 pub(super) fn after_fork() -> bool {
     KNOWN.try_lock().is_ok()
 }
@@ -42,33 +43,34 @@ pub(super) fn after_fork() -> bool {
 struct Timed {
     entry: Outlined,
     data: *mut libc::c_void,
-    /// Ticks that the threads spent in the program's code: the longest of them, and all together.
+    /// Ticks that the threads spent in the program's code: the largest, and the sum.
     most: AtomicU64,
     sum: AtomicU64,
 }
 
-/// The outlined function of such a region.
+/// The outlined function of a timed execution.
 ///
 /// # Safety
 /// `timed` is the [`Timed`] of a region whose `entry` compiled code made for every thread of the team.
 unsafe extern "C" fn run(timed: *mut libc::c_void) {
-    // SAFETY: `ordinary` passes one that outlives the region, and it is only shared.
+    // SAFETY: `ordinary` passes a `Timed` that outlives the region, and threads only share it.
     let timed = unsafe { &*timed.cast::<Timed>() };
     let slow = &Thread::current().slow;
     slow.start_watch();
-    // SAFETY: `ordinary` took function and data from the region, which compiled code made for every thread of a team.
+    // SAFETY: `ordinary` took function and data from a region that compiled code made for every thread of a
+    // team.
     unsafe { (timed.entry)(timed.data) };
     let busy = slow.stop_watch();
-    // Relaxed: the join orders them before the primary thread reads.
+    // Relaxed: the join orders these writes before the primary thread's reads.
     timed.most.fetch_max(busy, Ordering::Relaxed);
     timed.sum.fetch_add(busy, Ordering::Relaxed);
 }
 
-/// Runs `region` as an ordinary team. Returns its size and the ticks that its threads spent in the program's
-/// code: the longest of them, and in the mean.
+/// Runs `region` as an ordinary team. Returns the team's size, and the ticks that threads spent in the
+/// program's code: the largest, and the mean.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::ordinary`].
 pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> (u32, u64, u64) {
     let timed = Timed {
         entry: region.entry,
@@ -81,8 +83,8 @@ pub(super) unsafe fn ordinary(th: &Thread, region: &Region) -> (u32, u64, u64) {
         data: (&raw const timed).cast_mut().cast(),
         ..*region
     };
-    // SAFETY: the promise of this function's caller holds for `region`, and `run` calls its function once in each
-    // thread. `timed` lives until the region has ended.
+    // SAFETY: by this function's contract compiled code made `region`'s function for all threads, and `run`
+    // calls it once in each. `timed` lives until the region has ended.
     let n = unsafe { team::ordinary(th, &watched, None) };
     let sum = timed.sum.load(Ordering::Relaxed);
     let mean = sum / u64::from(n.max(1));

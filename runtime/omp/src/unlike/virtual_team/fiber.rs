@@ -1,6 +1,7 @@
-//! Runners and fibers: a real thread of a virtual team, and the stack that it can leave.
+//! Runners and fibers. A runner is a real thread of a virtual team; a fiber is a stack that a runner can
+//! leave.
 //!
-//! See [`super::run`] for what they are for, and for who may touch which of them.
+//! [`super::run`] explains what they are for, and which thread may touch which of them.
 
 use super::exceptions::InFlight;
 use super::run::VirtualTeam;
@@ -15,20 +16,20 @@ use hetmp_core::lock::Brief;
 use hetmp_core::sys;
 use std::collections::VecDeque;
 
-/// Why a fiber gave its runner back.
+/// Why a fiber has given control back to its runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// Its virtual thread has come to its end; the stack is free for another.
+    /// Its virtual thread has ended; the stack is free for another one.
     Finished,
-    /// It waits at a barrier.
+    /// Its virtual thread waits at a barrier.
     Barrier,
-    /// It waits for a lock, and asks again.
+    /// Its virtual thread waits for a lock, and must look again.
     Lock,
-    /// It waits for something else, and asks again.
+    /// Its virtual thread waits for something else, and must look again.
     Waiting,
 }
 
-/// A stack and the virtual thread on it.
+/// A stack, and the virtual thread that runs on it.
 #[derive(Debug)]
 pub(super) struct Fiber {
     pub(super) stack: Stack,
@@ -42,8 +43,9 @@ pub(super) struct Fiber {
 }
 
 impl Fiber {
-    /// Can it go on on another real thread, if it must? At a barrier or for a lock: there its callers
-    /// keep nothing of the thread that they come back on. Inside of an explicit task they do.
+    /// Can the fiber continue on another real thread, if it must? It can at a barrier or when it waits for a
+    /// lock: there its callers keep no reference to the thread that they return on. Inside of an explicit
+    /// task they do.
     pub(super) fn may_move(&self) -> bool {
         matches!(self.state.get(), State::Barrier | State::Lock)
             && self.saved.get().is_in_implicit_task()
@@ -58,38 +60,39 @@ pub(crate) struct Runner {
     pub(super) index: u32,
     /// The fiber that runs, or null.
     pub(super) current: Cell<*const Fiber>,
-    /// Where the runner's own stack was left.
+    /// Where the runner left its own stack.
     pub(super) own: Cell<Left>,
-    /// Fibers that arrived at the barrier.
+    /// Fibers that wait at the barrier.
     pub(super) waiting: UnsafeCell<Vec<*const Fiber>>,
     /// Fibers without a virtual thread.
     #[allow(clippy::vec_box, reason = "fibers know their own address")]
     pub(super) idle: UnsafeCell<Vec<Box<Fiber>>>,
     /// Guards `ready`.
     pub(super) lock: Brief,
-    /// Fibers that can go on.
+    /// Fibers that can continue.
     pub(super) ready: UnsafeCell<VecDeque<*const Fiber>>,
-    /// How many these are. Written under the lock; who reads 0 without it has missed nothing that the
-    /// runner's own thread has put there.
+    /// Length of `ready`, written under the lock. A runner that reads 0 without the lock misses nothing that
+    /// its own thread has put there.
     ready_len: AtomicU32,
-    /// When the virtual thread that runs was begun or taken up again; 0: times are not wanted.
+    /// When the running virtual thread began or continued; 0: times are not wanted.
     pub(super) since: Cell<u64>,
-    /// Odd while the program's code runs; counts up at both ends. For the watchdog.
+    /// Counts up at both ends of each stretch of the program's code, so it is odd inside. For the watchdog.
     pub(super) turns: AtomicU64,
-    /// The thread that runs it, or 0.
+    /// The real thread (`pthread_t`) of this runner, or 0.
     pub(super) thread: AtomicU64,
-    /// What the watchdog saw last; since when it is the same, and the thread's CPU clock then.
+    /// The watchdog's last reading of `turns`; since when it is the same (ns); and the thread's CPU time then
+    /// (ns).
     pub(super) seen: AtomicU64,
     pub(super) stuck_since: AtomicU64,
     pub(super) stuck_cpu: AtomicU64,
-    /// Nanoseconds in the program's code, and virtual threads begun, in this region.
+    /// In this region: nanoseconds in the program's code, and virtual threads begun.
     pub(super) busy_ns: Cell<u64>,
     pub(super) begun: Cell<u32>,
-    /// Virtual threads that came to their end.
+    /// Virtual threads that have ended in this region.
     pub(super) ended: Cell<u32>,
-    /// A virtual thread that a fiber took for the runner to begin.
+    /// A virtual thread that a fiber took for the runner to begin on the runner's own stack.
     pub(super) handed: Cell<Option<u32>>,
-    /// A fiber whose virtual thread has ended, and which the runner has left for another one; or null.
+    /// A fiber whose virtual thread has ended, and which the runner has left for another fiber; or null.
     pub(super) left_behind: Cell<*const Fiber>,
 }
 
@@ -129,7 +132,7 @@ impl Runner {
         r
     }
 
-    /// Has it fibers that could go on?
+    /// Are there fibers that could continue?
     #[inline]
     pub(super) fn has_ready(&self) -> bool {
         self.ready_len.load(Ordering::Relaxed) != 0
@@ -142,9 +145,9 @@ impl Runner {
     }
 }
 
-/// What runs on a fiber's stack: one virtual thread.
+/// The function that runs on a fiber's stack: virtual threads, one after the other.
 pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
-    // SAFETY: freed only with the team, when it does not run.
+    // SAFETY: fibers are freed only with the team, when none of them runs.
     let fiber = unsafe { &*fiber.cast::<Fiber>() };
     loop {
         // SAFETY: the team outlives its fibers.
@@ -154,14 +157,14 @@ pub(super) unsafe extern "C" fn fiber_main(fiber: *mut libc::c_void) -> ! {
         unsafe { (job.entry)(job.data) };
         fiber.state.set(State::Finished);
         if !begins_another(fiber) {
-            // Not taken up again: the next virtual thread on this stack begins anew.
+            // `give_back` does not return: the next virtual thread on this stack begins from the top.
             give_back(fiber);
         }
     }
 }
 
-/// The virtual thread on `fiber` has come to its end. True: another one begins on its stack. It is not
-/// taken up again where another fiber goes on.
+/// The virtual thread on `fiber` has ended. True: another one begins on this stack. If another fiber
+/// continues instead, this function does not return.
 #[inline(never)]
 fn begins_another(fiber: &Fiber) -> bool {
     let th = Thread::current();
@@ -170,16 +173,16 @@ fn begins_another(fiber: &Fiber) -> bool {
     unsafe { &*fiber.team.get() }.ended(th, runner, fiber)
 }
 
-/// Leaves a fiber for its runner, which may be another thread's when the fiber goes on.
+/// Leaves a fiber for its runner. When the fiber continues, it may be with another thread's runner.
 #[inline(never)]
 fn give_back(fiber: &Fiber) {
-    // Asked anew each time: see the module's head.
+    // Look the runner up anew each time: compilers must not keep it across the switch.
     let runner = runner_of(Thread::current());
     // SAFETY: the runner waits on its own stack, in `resume`.
     unsafe { switch::switch(fiber.left.as_ptr(), runner.own.get()) };
 }
 
-/// `fiber` waits at a barrier. True: another one has run meanwhile, and this one goes on.
+/// `fiber` waits at a barrier. True: another fiber has run meanwhile, and this one continues.
 #[inline(never)]
 fn hands_over(fiber: &Fiber) -> bool {
     let th = Thread::current();
@@ -188,7 +191,7 @@ fn hands_over(fiber: &Fiber) -> bool {
     unsafe { &*fiber.team.get() }.hand_over(th, runner, fiber)
 }
 
-/// `fiber` has been taken up again.
+/// `fiber` continues.
 #[inline(never)]
 fn goes_on(fiber: &Fiber) {
     let runner = runner_of(Thread::current());
@@ -196,7 +199,7 @@ fn goes_on(fiber: &Fiber) {
     unsafe { &*fiber.team.get() }.arrived(runner);
 }
 
-/// Suspends the running fiber; returns when it goes on.
+/// Suspends the running fiber. Returns when it continues.
 #[inline(never)]
 pub(super) fn suspend(fiber: &Fiber, state: State) {
     let th = Thread::current();
@@ -208,13 +211,13 @@ pub(super) fn suspend(fiber: &Fiber, state: State) {
         give_back(fiber);
     }
     goes_on(fiber);
-    // SAFETY: __errno_location points to the calling thread's errno, which may be another's now.
+    // SAFETY: __errno_location gives the calling thread's errno, and the thread may be another one now.
     unsafe { *libc::__errno_location() = fiber.errno.get() };
 }
 
 /// The runner that the calling thread is, if it is one.
 fn runner(th: &Thread) -> Option<&Runner> {
-    // SAFETY: whatever is in the field is alive; nothing but runners is ever put there.
+    // SAFETY: the field holds only runners, and a runner is alive while it is there.
     th.runner
         .get()
         .map(|p| unsafe { p.cast::<Runner>().as_ref() })
@@ -225,12 +228,11 @@ fn runner_of(th: &Thread) -> &Runner {
     runner(th).unwrap_or_else(|| unreachable!("a fiber runs on a runner"))
 }
 
-/// The fiber that the calling thread runs, if it does and can be suspended.
+/// The fiber that the calling thread runs, if it runs one that can be suspended.
 pub(super) fn current(th: &Thread) -> Option<&Fiber> {
     let runner = runner(th)?;
-    // In a region inside of the virtual team's, the thread stays: its pools are taken and given back
-    // in order.
-    // SAFETY: set while the runner is in a region, as it is.
+    // SAFETY: the runner is in a region, so its team is set and alive. (In a region inside of the virtual
+    // team's region the thread is not suspended, because its pools are taken and given back in order.)
     if !core::ptr::eq(th.team(), unsafe { &(*runner.team.get()).team }) {
         return None;
     }
@@ -238,7 +240,7 @@ pub(super) fn current(th: &Thread) -> Option<&Fiber> {
     unsafe { runner.current.get().as_ref() }
 }
 
-/// The size of a virtual thread's stack: that of a worker.
+/// The size of a virtual thread's stack in bytes: that of a worker's.
 pub(super) fn stack_bytes() -> usize {
     let mut bytes = 0usize;
     // SAFETY: the attributes are initialised for the life of the process.

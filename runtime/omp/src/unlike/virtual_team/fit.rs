@@ -1,23 +1,23 @@
-//! Does a region fit a virtual team? What its code says, before it ever runs.
+//! Does a region fit a virtual team? The answer comes from its code, before it ever runs.
 
 use super::lever::{Guard, Lever};
 use hetmp_scan::loaded::Loaded;
 use hetmp_scan::{divides_freely, scan, Calls, Entry, Form, Scan, Use, Verdict};
 
-/// What is known about an outlined function from its code.
+/// What the code of an outlined function shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fit {
-    /// Any number of threads is right for it, because the number goes into the bounds of loops
-    /// alone. Otherwise why that is not known.
+    /// Any number of threads is right, because the number only goes into the bounds of loops. The error says
+    /// why this is not known.
     pub(super) any_size: Result<(), Guard>,
-    /// It asks neither for the thread number nor for the number of threads.
+    /// The code asks neither for the thread number nor for the number of threads.
     pub(super) asks_for_no_number: bool,
-    /// Nothing in it can wait for another thread of the team.
+    /// Nothing in the code can wait for another thread of the team.
     pub(super) waits_for_nobody: bool,
-    /// A virtual team is out of the question, of whatever size.
+    /// A virtual team is impossible, at whatever size.
     pub(super) never: Option<Lever>,
-    /// Its results are the same into however many pieces its loops are divided, even for a program
-    /// that asked for a certain number of threads. `None`: nobody wanted to know yet.
+    /// The results do not depend on the number of pieces into which loops are divided, even for a program
+    /// that asked for a certain number of threads. `None`: not examined yet.
     pub(super) divides_freely: Option<bool>,
 }
 
@@ -32,11 +32,11 @@ impl Fit {
         }
     }
 
-    /// Finds out about the function at `address`, whose fit and form this is, what it takes to divide it
-    /// into more pieces than the program asked for.
+    /// Examines whether the function at `address` may be divided into more pieces than the program asked for.
+    /// `self` is the function's fit.
     pub(super) fn look_at_division(&mut self, address: usize, form: Form) {
         if self.divides_freely.is_none() {
-            // Nothing of the rest is in question without this.
+            // Without `any_size` the question does not arise.
             let free = self.any_size.is_ok()
                 && Loaded::at(address as u64)
                     .is_some_and(|object| divides_freely(&object, address as u64, form).is_ok());
@@ -89,7 +89,7 @@ fn judge(scan: &Scan, object_has_thread_locals: bool) -> Fit {
     }
 }
 
-/// Only what neither waits for the team nor keeps a lock while others run.
+/// True if the code calls only entries that neither wait for the team nor hold a lock while others run.
 fn waits_for_nobody(calls: &Calls) -> bool {
     calls.entries().all(|entry| {
         matches!(

@@ -1,4 +1,4 @@
-//! What a region is to a virtual team, and what its run has measured: plain values.
+//! Plain values: what a virtual team must know of a region, and what its run has measured.
 
 use crate::team::members::Outlined;
 use crate::worksharing::work::WorkPos;
@@ -6,28 +6,28 @@ use crate::worksharing::work::WorkPos;
 /// How a virtual team runs a region.
 #[derive(Debug)]
 pub(super) struct How {
-    /// Virtual threads.
+    /// Number of virtual threads.
     pub(super) pieces: u32,
-    /// Real threads.
+    /// Number of real threads.
     pub(super) runners: u32,
-    /// Virtual threads have stacks of their own.
+    /// Each virtual thread has its own stack.
     pub(super) fibers: bool,
-    /// No stealing.
+    /// Runners do not steal.
     pub(super) keep: bool,
     /// Each virtual thread's time is measured.
     pub(super) timed: bool,
-    /// The primary thread runs all virtual threads.
+    /// The primary thread alone runs all virtual threads.
     pub(super) alone: bool,
-    /// What each runner gets of the virtual threads, in proportion.
+    /// Each runner's share of the virtual threads, in any unit.
     pub(super) weights: Vec<f64>,
-    /// Nanoseconds that each runner needs for one; 0: not known.
+    /// Nanoseconds that each runner needs for a virtual thread; 0: not known.
     pub(super) paces: Vec<f64>,
 }
 
 /// Most virtual threads of a team.
 pub(super) const MOST_PIECES: u32 = 4096;
 
-/// What a region is to its runners.
+/// What the runners must know of a region.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Job {
     pub(super) entry: Outlined,
@@ -36,13 +36,13 @@ pub(super) struct Job {
     pub(super) code: usize,
     pub(super) pieces: u32,
     pub(super) runners: u32,
-    /// Virtual threads have stacks of their own.
+    /// Each virtual thread has its own stack.
     pub(super) fibers: bool,
-    /// Blocks are kept to: shares were learned for stretches that nobody can steal in.
+    /// Runners keep to their blocks: shares were learned for stretches in which nobody can steal.
     pub(super) keep: bool,
-    /// What virtual threads take is measured, one by one.
+    /// Each virtual thread's time is measured.
     pub(super) timed: bool,
-    /// The primary thread runs all of them.
+    /// The primary thread alone runs all virtual threads.
     pub(super) alone: bool,
     /// The first barrier epoch and the first worksharing construct of every virtual thread.
     pub(super) epoch: u32,
@@ -50,14 +50,15 @@ pub(super) struct Job {
     pub(super) number: u32,
 }
 
-/// Were virtual threads given real ones of their own?
+/// Have virtual threads got real threads of their own?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expanded {
     /// No.
     No,
-    /// The runtime saw that one was about to wait where it cannot be suspended.
+    /// Yes: a virtual thread was about to wait where it cannot be suspended.
     Needed,
-    /// One was found stuck, by time. Certain if it had a core all the while.
+    /// Yes: a virtual thread was stuck for too long. `certain` if it had a core all the while, or wanted
+    /// none.
     Stuck { certain: bool },
 }
 
@@ -86,16 +87,16 @@ impl Expanded {
     }
 }
 
-/// What one run of a region measured.
+/// The measurements of one run of a region.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
-    /// Nanoseconds in the program's code and virtual threads, by runner.
+    /// For each runner: nanoseconds in the program's code, and virtual threads begun.
     pub(super) runners: Vec<(u64, u32)>,
     /// Virtual threads that took more than an eighth of the mean time.
     pub(super) substantial: u32,
-    /// Some virtual thread was suspended.
+    /// At least one virtual thread was suspended.
     pub(super) suspended: bool,
-    /// Virtual threads were given threads of their own.
+    /// Whether virtual threads got real threads of their own.
     pub(super) expanded: Expanded,
     /// Tasks were deferred.
     pub(super) tasks: bool,

@@ -1,5 +1,5 @@
-//! Threads that join a virtual team because one of its threads waits for others, unseen or where it
-//! cannot be suspended.
+//! Real threads that join a virtual team because one of its virtual threads waits for others, in a way that
+//! the runtime does not see or where it cannot be suspended.
 
 use super::fiber::{Fiber, Runner, State};
 use super::job::Expanded;
@@ -12,12 +12,11 @@ use hetmp_core::tls;
 use std::collections::VecDeque;
 
 impl VirtualTeam {
-    /// Gives every virtual thread that nobody has begun, and every fiber that could go on but whose
-    /// runner is `stuck`, a real thread of its own.
+    /// Gives a real thread to every virtual thread that nobody has begun, and to every fiber that could
+    /// continue but whose runner is `stuck`.
     ///
-    /// Called by the watchdog, or by a thread of the team that is about to wait where it cannot be
-    /// suspended. Either way the region cannot end meanwhile: what is handed over here is not
-    /// finished.
+    /// Called by the watchdog, or by a thread of the team that is about to wait where it cannot be suspended.
+    /// In both cases the region cannot end meanwhile, since what is handed over here has not ended.
     pub(super) fn expand(&self, why: Expanded, stuck: &dyn Fn(&Runner) -> bool) {
         self.note_expanded(why);
         while let Some(piece) = self.blocks.take_any() {
@@ -48,8 +47,8 @@ impl VirtualTeam {
     fn join_with(&self, extra: Extra) {
         let extra = Box::into_raw(Box::new(extra));
         let mut handle: libc::pthread_t = 0;
-        // SAFETY: the attributes are initialised for the life of the process; the thread gets its
-        // own box, and the team lives until all its virtual threads have ended.
+        // SAFETY: the attributes are initialised for the life of the process. The thread gets a box of its
+        // own, and the team lives until all its virtual threads have ended.
         unsafe {
             let error = libc::pthread_create(
                 &mut handle,
@@ -71,7 +70,7 @@ impl VirtualTeam {
     }
 }
 
-/// What an additional thread is to run.
+/// What an additional thread runs.
 struct Extra {
     team: *const VirtualTeam,
     piece: Option<u32>,
@@ -79,12 +78,12 @@ struct Extra {
 }
 
 extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
-    // SAFETY: made by `join_with` for this thread.
+    // SAFETY: `join_with` made the box for this thread.
     let extra = unsafe { Box::from_raw(extra.cast::<Extra>()) };
-    // SAFETY: the team lives until its virtual threads have ended, this one's among them.
+    // SAFETY: the team lives until its virtual threads have ended, including this one's.
     let team = unsafe { &*extra.team };
-    // SAFETY: a set that was read from a thread. The watchdog, which may have made this thread, blocks
-    // all signals.
+    // SAFETY: the set was read from a thread. (The watchdog, which may have made this thread, blocks all
+    // signals.)
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &team.mask, null_mut()) };
     let thread = Thread::new();
     tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
@@ -92,7 +91,7 @@ extern "C" fn extra_main(extra: *mut libc::c_void) -> *mut libc::c_void {
     runner.team.set(team);
     Policy::add_threads(1);
     if !extra.fiber.is_null() {
-        // SAFETY: taken out of a list for this thread.
+        // SAFETY: the fiber was taken out of a list for this thread.
         unsafe { (*extra.fiber).state.set(State::Barrier) };
         runner.with_ready(|q| q.push_back(extra.fiber));
     }

@@ -1,4 +1,4 @@
-//! What was done with a parallel region, or why nothing was: the words of the reports.
+//! How a parallel region ran, or why it stayed an ordinary team: the words of the reports.
 
 #![allow(dead_code, reason = "some guards are said on some machines only")]
 
@@ -11,11 +11,11 @@ pub(crate) enum Lever {
     VirtualTeam,
     /// As a team of virtual threads with stacks of their own, for regions with barriers.
     Fibers,
-    /// As a team of one: it is short, and to start others and wait for them takes longer.
+    /// As a team of one: it is short, and starting other threads and waiting for them would take longer.
     Alone,
-    /// As an ordinary team whose loops come to the scheduler on their own.
+    /// As an ordinary team whose loops come to hetmp's schedules by themselves.
     Dispatched,
-    /// As an ordinary team, because.
+    /// As an ordinary team, for this reason.
     Plain(Guard),
 }
 
@@ -24,49 +24,50 @@ pub(crate) enum Lever {
 pub(crate) enum Guard {
     /// `HETMP_STATIC=off`, or no schedule of hetmp's own is named.
     Off,
-    /// All nodes are alike: nothing is to be gained.
+    /// All nodes are alike, so nothing can be gained.
     AlikeNodes,
-    /// Nothing tells the nodes apart, and its threads take equally long: it was not looked at.
+    /// The nodes do not differ by any known property, and the threads take equally long: the region was not
+    /// examined.
     Even,
-    /// The team has one thread (gcc's way to compile `if(false)`, too).
+    /// The team has one thread (as with `if(false)`, too).
     OneThread,
     /// Inside another parallel region.
     Nested,
     /// Cancellation is on.
     Cancellation,
-    /// It reaches thread-local variables, or may do so in code that was not followed.
+    /// The code reaches thread-local variables, or may do so where it was not followed.
     ThreadLocal,
-    /// The thread number goes into more than the bounds of a static loop, and the program was not
-    /// told of a larger team.
+    /// The thread number goes into more than the bounds of a static loop, and no larger team was announced.
     ThreadNumber,
-    /// The code could not be followed, and the program was not told of a larger team.
+    /// The code could not be followed, and no larger team was announced.
     Unscanned,
     /// The number of threads of the contention group is limited.
     ThreadLimit,
     /// The program asks for a number of threads, and its results may depend on that number.
     Asked,
-    /// Its threads are to be on certain places (`proc_bind`, `OMP_PLACES`), and may ask where.
+    /// The threads must be on certain places (`proc_bind`, `OMP_PLACES`), and may ask for them.
     Bound,
-    /// It creates tasks.
+    /// The region creates tasks.
     Tasks,
-    /// It has an ordered or doacross loop, or another construct whose order virtual threads
-    /// would have to keep.
+    /// The region has an ordered or doacross loop, or another construct whose order virtual threads would
+    /// have to keep.
     Ordered,
     /// A virtual thread waited for another one in a way that the runtime does not see.
     Waits,
-    /// It called something that a virtual thread cannot do; found out when it ran.
+    /// The region did something that a virtual thread cannot do. Found out when it ran.
     Unforeseen,
-    /// Its loops have no more pieces than the team has threads.
+    /// The loops have no more pieces than the team has threads.
     FewPieces,
-    /// Too short: dividing it costs more than it gains.
+    /// The region is too short: dividing it costs more than it gains.
     Short,
-    /// It was tried, and an ordinary team is as fast.
+    /// A virtual team was tried, and an ordinary team is as fast.
     NoGain,
-    /// Its primary thread calls the body itself, between two calls of the runtime: gcc before 4.9.
+    /// The primary thread calls the body itself, between two calls of the runtime, as code of gcc before 4.9
+    /// does.
     Inline,
-    /// It consists of sections.
+    /// The region consists of sections.
     Sections,
-    /// It consists of a loop that keeps the schedule that the program names.
+    /// The region consists of a loop that keeps the program's own schedule.
     Schedule,
 }
 
@@ -161,15 +162,15 @@ impl fmt::Display for Lever {
 /// The worksharing construct that a combined construct consists of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Construct {
-    /// The region is not one.
+    /// The region is not a combined construct.
     None,
     Sections,
-    /// Its iterations take turns.
+    /// A loop whose iterations take turns.
     Ordered,
     Loop,
 }
 
-/// A region whose primary thread runs its own part.
+/// A region whose primary thread calls its part itself, between two calls of the runtime.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opened {
     pub(super) code: usize,

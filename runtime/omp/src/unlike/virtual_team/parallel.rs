@@ -1,4 +1,5 @@
-//! Runs each region as [`plan`](super::plan) says: as a virtual team, as an ordinary one, or by its primary thread alone.
+//! Runs each region as [`plan`](super::plan) says: as a virtual team, as an ordinary team, or by its primary
+//! thread alone.
 
 use super::disturbance::Begun;
 use super::job::How;
@@ -24,8 +25,7 @@ use hetmp_sched::deal::{self, Deal};
 use hetmp_sched::even::Seen;
 use std::sync::OnceLock;
 
-/// The number of threads to tell the program (`omp_get_max_threads`), whose
-/// variables are `icv`.
+/// The number of threads to tell the program (`omp_get_max_threads`), whose variables are `icv`.
 #[inline]
 pub(crate) fn told_threads(icv: &Icv) -> u32 {
     let mode = modes::regions();
@@ -33,20 +33,20 @@ pub(crate) fn told_threads(icv: &Icv) -> u32 {
         return icv.nthreads;
     }
     if mode & EVEN != 0 {
-        // Most likely nothing is to be gained, and whoever was told more has to be given as many.
+        // Most likely nothing can be gained, and a larger number, once told, would have to be kept to.
         announce::bound();
     }
     announce::tell(icv.nthreads)
 }
 
-/// Starts the clock of regions. Once, before the first region that is looked at.
+/// Starts the clock of regions. Called once, before the first region that is looked at.
 pub(crate) fn prepare() {
     if modes::regions() & LEVERS != 0 {
         BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
     }
 }
 
-/// The program has learned how many cores there are, and may rely on it.
+/// The program has learned the number of cores, and may rely on it.
 #[inline]
 pub(crate) fn told_cores() {
     if modes::regions() & LEVERS != 0 {
@@ -54,9 +54,9 @@ pub(crate) fn told_cores() {
     }
 }
 
-/// In the child of a fork, whose only thread is `th`.
+/// Called in the child of a fork, whose only thread is `th`.
 pub(crate) fn after_fork(th: &Thread) {
-    // Its runners stayed behind, and the fibers are theirs.
+    // The team's runners stayed in the parent process, and with them their fibers.
     if let Ok(mut team) = th.virtual_team.try_borrow_mut() {
         core::mem::forget(team.take());
     }
@@ -65,14 +65,15 @@ pub(crate) fn after_fork(th: &Thread) {
     }
 }
 
-/// So many times a region whose code or whose clauses keep it from virtual teams is run before it is
-/// looked at again: another object's code may have come to its address.
+/// A region that its code or its clauses keep from virtual teams runs this many times before it is looked at
+/// again: another object's code may have come to its address.
 const LOOK_AGAIN: u32 = 1000;
 
-/// Runs `region` one way or the other. The way of [`crate::team::placement::parallel`] where [`modes::watches`] is true.
+/// Runs `region` in one way or another. [`crate::team::placement::parallel`] comes here if [`modes::watches`]
+/// is true.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::fork`].
 #[cold]
 pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     // A target region begins at level 0 again, wherever it is.
@@ -80,17 +81,17 @@ pub(crate) unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepar
         // SAFETY: `placement` passes a region that compiled code made for all threads.
         unsafe { outermost(th, region, first) }
     } else {
-        // A region inside of others stays as it is. It is opened from here, because thousands of them
-        // may lie on the stack at once: `outermost` takes more room there than all the rest.
-        // SAFETY: `placement` passes a region that compiled code made for all threads.
+        // SAFETY: `placement` passes a region that compiled code made for all threads. (A region inside of
+        // others runs as an ordinary team. It is opened here and not in `outermost`, which takes more room on
+        // the stack than all the rest: thousands of such regions may lie on the stack at once.)
         unsafe { team::ordinary(th, region, first) }
     }
 }
 
-/// Runs a region that lies in no other.
+/// Runs a region that is not inside of another one.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::fork`].
 #[cold]
 #[inline(never)]
 unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
@@ -98,7 +99,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
     let told_apart = modes::regions() & REPORT != 0;
     if !told_apart {
         if region.asked == 0 && region.nthreads > 1 {
-            // Has one run before the program asked for the number of threads?
+            // The region may have run before the program asks for the number of threads.
             announce::bound();
         }
         let pass = if first.is_some() {
@@ -108,14 +109,12 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         };
         match pass {
             Pass::Ordinary => {
-                // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code
-                // made for all threads.
+                // SAFETY: `placement` passes a region that compiled code made for all threads.
                 return unsafe { team::ordinary(th, region, first) };
             }
             Pass::TeamOfOne { longest } => {
                 let started = ticks();
-                // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code
-                // made for all threads.
+                // SAFETY: `placement` passes a region that compiled code made for all threads.
                 unsafe { team::of_one(th, region) };
                 let took = ticks().wrapping_sub(started);
                 if took > longest {
@@ -128,12 +127,11 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         }
     }
     if first.is_none() && is_left_to_itself(th, region) {
-        // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
-        // for all threads.
+        // SAFETY: `placement` passes a region that compiled code made for all threads.
         return unsafe { timed(th, region) };
     }
     let started = monotonic_ns();
-    // The size that the program counts on.
+    // The size that the program relies on.
     let announced = if region.asked == 0 && region.nthreads > 1 {
         announced(th, region)
     } else {
@@ -148,7 +146,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
     let first = prepare.as_mut().map(|p| p as Prepare<'_>);
     let plan = if first.is_some() {
         Plan::Ordinary {
-            // What it consists of says it better; see below.
+            // The construct gives a better reason; see the end of this function.
             lever: Lever::Plain(Guard::Schedule),
             compare: None,
             smaller_fits: true,
@@ -167,8 +165,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         } => {
             let stacks = (fibers, suspends);
             let threads = if alone { 1 } else { runners };
-            // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
-            // for all threads.
+            // SAFETY: `placement` passes a region that compiled code made for all threads.
             let ran = unsafe {
                 if alone {
                     run_alone(th, &sized, fibers, trial, runners, pieces)
@@ -179,19 +176,18 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
             match ran {
                 Some(lever) => (lever, threads, pieces, pieces),
                 None => {
-                    // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled
-                    // code made for all threads.
+                    // SAFETY: `placement` passes a region that compiled code made for all threads.
                     let n = unsafe { team::ordinary(th, &sized, None) };
                     (Lever::Plain(Guard::Unforeseen), n, 0, n)
                 }
             }
         }
         Plan::TeamOfOne { trial } => {
-            // A settled region is not disturbed by looking whether it was.
+            // Only in a trial: asking whether an execution was disturbed would itself disturb a settled
+            // region.
             let begun = trial.then(Begun::now);
             let started = monotonic_ns();
-            // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
-            // for all threads.
+            // SAFETY: `placement` passes a region that compiled code made for all threads.
             unsafe { team::of_one(th, &sized) };
             let ns = monotonic_ns() - started;
             let disturbed = begun.is_some_and(|b| b.is_disturbed(ns));
@@ -208,8 +204,7 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
         } => {
             let team = if smaller_fits { region } else { &sized };
             let begun = compare.map(|haste| ((!haste).then(Begun::now), monotonic_ns()));
-            // SAFETY: this function's contract, that of `fork`: `placement` passes a region that compiled code made
-            // for all threads.
+            // SAFETY: `placement` passes a region that compiled code made for all threads.
             let n = unsafe { team::ordinary(th, team, first) };
             let rest = match begun {
                 Some((begun, started)) => {
@@ -219,8 +214,8 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
                 }
                 None => LOOK_AGAIN,
             };
-            // Where the program was told another size, a team of this one must be right for whatever code
-            // is at this address next time.
+            // If another size was announced, a team of this size must be right for any code that may be at
+            // this address next time.
             let lasts = announced.is_none() || smaller_fits && announce::is_in_program(address);
             if !told_apart && lasts && rest != 0 {
                 th.unasked.let_pass(address, region.nthreads, rest);
@@ -246,18 +241,18 @@ unsafe fn outermost(th: &Thread, region: &Region, first: Option<Prepare<'_>>) ->
     size
 }
 
-/// Runs `region` as an ordinary team whose threads are timed.
+/// Runs `region` as an ordinary team and measures its threads' times.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::fork`].
 unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     if region.asked == 0 && region.nthreads > 1 {
-        // An array may have its size from now on.
+        // From now on an array of the program may have the region's size.
         announce::bound();
     }
     let address = region.code;
     let started = monotonic_ns();
-    // SAFETY: this function's contract, that of `fork`.
+    // SAFETY: by this function's contract compiled code made the region for all threads.
     let (threads, most, mean) = unsafe { even::ordinary(th, region) };
     let elapsed_ns = monotonic_ns() - started;
     let ns = |ticks: u64| ticks as f64 / ticks_per_ns();
@@ -288,21 +283,21 @@ unsafe fn timed(th: &Thread, region: &Region) -> u32 {
     threads
 }
 
-/// How fast [`ticks`] count.
+/// Number of [`ticks`] in a nanosecond.
 fn ticks_per_ns() -> f64 {
     let (tick, ns) = *BEGAN.get_or_init(|| (ticks(), monotonic_ns()));
     let passed = monotonic_ns().saturating_sub(ns);
     if passed < 1000 {
-        // Only just begun: no time is too long.
+        // The clock has only just started: count no time as too long.
         return f64::MAX;
     }
     ticks().wrapping_sub(tick) as f64 / passed as f64
 }
 
-/// Ticks and nanoseconds when regions were first watched.
+/// Ticks and nanoseconds of the moment when regions were first watched.
 static BEGAN: OnceLock<(u64, u64)> = OnceLock::new();
 
-/// Lets `region` run as a team of one without being asked about.
+/// Lets `region` run as a team of one for a number of times without asking here.
 fn pass_alone(th: &Thread, region: &Region, rest: regions::RestAlone) {
     if rest.times != 0 {
         let longest = (rest.longest_ns * ticks_per_ns()) as u64;
@@ -311,7 +306,7 @@ fn pass_alone(th: &Thread, region: &Region, rest: regions::RestAlone) {
     }
 }
 
-/// `region` ran as a team of one without being asked about, and that took long.
+/// `region` ran as a team of one without asking here, and took too long.
 #[cold]
 fn took_long_alone(th: &Thread, region: &Region, took: u64, unused: u32) {
     let ns = took as f64 / ticks_per_ns();
@@ -319,7 +314,8 @@ fn took_long_alone(th: &Thread, region: &Region, took: u64, unused: u32) {
     pass_alone(th, region, rest);
 }
 
-/// Takes what the region that the thread has just left spent in loops that schedules of ours divide.
+/// Takes the nanoseconds that the region that the thread has just left spent in loops that hetmp's schedules
+/// divide.
 fn divided(th: &Thread) -> u64 {
     let pools = th.pools.borrow();
     pools
@@ -327,18 +323,18 @@ fn divided(th: &Thread) -> u64 {
         .map_or(0, |pool| pool.team.divided_ns.swap(0, Ordering::Relaxed))
 }
 
-/// The way of [`crate::team::placement::open`] where [`modes::watches`] is true. The caller's own part of the region lies
-/// between this call and [`close`], on its own stack, so that such a region cannot be called more often
-/// than there are threads: it keeps an ordinary team.
+/// Opens `region`; [`crate::team::placement::open`] comes here if [`modes::watches`] is true. The caller runs
+/// its own part of the region between this call and [`close`], on its own stack. So the outlined function
+/// cannot be called more often than there are threads, and the region keeps an ordinary team.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::fork`].
 #[cold]
 pub(crate) unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     let mode = modes::regions();
     let outermost = th.team().level() == 0 && !th.is_runner();
     if mode & LEVERS != 0 && outermost {
-        // Its size is that of an ordinary team, and may be kept.
+        // The region has the size of an ordinary team, which the program may keep.
         announce::bound();
     }
     let started = monotonic_ns();
@@ -381,7 +377,7 @@ pub(crate) fn close(th: &Thread) {
 }
 
 impl Construct {
-    /// Does what `prepare` does, and notes what the construct is.
+    /// Wraps `prepare`, and notes which construct it prepares.
     fn watch<'a>(&'a mut self, prepare: Prepare<'a>) -> impl FnMut(&Team, &Work) + 'a {
         move |team, work| {
             prepare(team, work);
@@ -393,13 +389,13 @@ impl Construct {
         }
     }
 
-    /// The lever of a region that ran on `threads` threads, `divided_ns` nanoseconds of it in loops
-    /// that schedules of ours divide; `lever` where the construct does not say more.
+    /// The lever of a region that ran on `threads` threads and spent `divided_ns` nanoseconds in loops that
+    /// hetmp's schedules divide. `lever` is the answer if the construct does not tell more.
     fn lever(self, lever: Lever, threads: u32, divided_ns: u64) -> Lever {
         let guard = match self {
             Construct::None if lever == Lever::Dispatched && divided_ns == 0 => Guard::Schedule,
             Construct::None => return lever,
-            // The region is the loop.
+            // The region consists of the loop.
             Construct::Loop if divided_ns > 0 => return Lever::Dispatched,
             _ if !init::globals().icv.run_sched.kind.is_ours() => Guard::Off,
             _ if threads == 1 => Guard::OneThread,
@@ -411,8 +407,8 @@ impl Construct {
     }
 }
 
-/// The calling thread's team of `pieces` virtual threads on `runners` real ones, which stays until
-/// another one is asked for. `None`: the thread is in the middle of that.
+/// The calling thread's team of `pieces` virtual threads on `runners` real ones. It is kept until a team of
+/// another size is needed. `None`: the thread is just replacing it.
 fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam> {
     let mut mine = th.virtual_team.try_borrow_mut().ok()?;
     let kept = mine.as_ref().and_then(|t| t.downcast_ref::<VirtualTeam>());
@@ -422,11 +418,11 @@ fn team_for(th: &Thread, pieces: u32, runners: u32) -> Option<*const VirtualTeam
     mine.as_ref()?.downcast_ref().map(core::ptr::from_ref)
 }
 
-/// Runs `region`, whose threads must be virtual ones, on the calling thread alone: where it is short, to wake
-/// another thread takes longer. `None`: that cannot be, and nothing has happened.
+/// Runs `region`, whose threads must be virtual ones, on the calling thread alone: it is short, and waking
+/// another thread would take longer. `None`: that is impossible, and nothing has happened.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::fork`].
 unsafe fn run_alone(
     th: &Thread,
     region: &Region,
@@ -435,8 +431,8 @@ unsafe fn run_alone(
     runners: u32,
     pieces: u32,
 ) -> Option<Lever> {
-    // SAFETY: only this thread replaces its team, and not while it is in this region: a region
-    // inside of this one is not outermost, and keeps an ordinary team.
+    // SAFETY: only this thread replaces its team, and not while it is in this region: a region inside of this
+    // one is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team_for(th, pieces, runners)? };
     if fibers && !team.reserve_stacks() {
         return None;
@@ -451,15 +447,15 @@ unsafe fn run_alone(
             keep: true,
             timed: false,
             alone: true,
-            // All of it.
+            // The whole region.
             weights: vec![1.0],
             paces: Vec::new(),
         },
     );
     let watch = watchdog::watch(team)?;
     let begun = measure.then(|| (Begun::now(), monotonic_ns()));
-    // SAFETY: the team is prepared for one runner, and the calling thread is in a team of one. The region's function
-    // may be called for every piece: compiled code made it for all threads.
+    // SAFETY: the team is prepared for one runner, and the calling thread is in a team of one. Compiled code
+    // made the region's function for all threads, so it may be called for every piece.
     unsafe { VirtualTeam::run(core::ptr::from_ref(team).cast_mut().cast()) };
     drop(watch);
     let lever = team.lever();
@@ -479,10 +475,10 @@ unsafe fn run_alone(
     Some(lever)
 }
 
-/// Runs `region` as a virtual team. `None`: that cannot be, and nothing has happened.
+/// Runs `region` as a virtual team. `None`: that is impossible, and nothing has happened.
 ///
 /// # Safety
-/// As for [`team::fork`].
+/// The same as for [`team::fork`].
 unsafe fn run_virtual(
     th: &Thread,
     region: &Region,
@@ -508,8 +504,8 @@ unsafe fn run_virtual(
         paces: deal.paces,
     };
     let team = team_for(th, how.pieces, how.runners)?;
-    // SAFETY: only this thread replaces its team, and not while it is in this region: a region
-    // inside of it is not outermost, and keeps an ordinary team.
+    // SAFETY: only this thread replaces its team, and not while it is in this region: a region inside of it
+    // is not outermost, and keeps an ordinary team.
     let team = unsafe { &*team };
     if fibers && !team.reserve_stacks() {
         return None;
@@ -528,8 +524,8 @@ unsafe fn run_virtual(
         bind: region.bind,
         group: region.group,
     };
-    // SAFETY: the team is prepared for these threads, and `run` calls the region's function, which compiled code made
-    // for all.
+    // SAFETY: the team is prepared for these threads, and `run` calls the region's function, which compiled
+    // code made for all threads.
     unsafe { team::ordinary(th, &real, None) };
     drop(watch);
     let ns = monotonic_ns() - started;

@@ -1,4 +1,4 @@
-//! Which way a region is to run: what the user, the clauses, its code and its earlier executions say.
+//! Which way a region runs, by the user's settings, its clauses, its code and its earlier executions.
 
 use super::job::MOST_PIECES;
 use super::lever::{Guard, Lever};
@@ -11,13 +11,14 @@ use crate::thread::Thread;
 use crate::unlike::modes::{self, EVEN, FORCE, LEVERS, WIDE};
 use hetmp_sched::virtual_team::pieces;
 
-/// How a region is to run.
+/// The way of one execution of a region.
 pub(super) enum Plan {
     Ordinary {
         lever: Lever,
-        /// Its time is wanted for comparison.
+        /// `Some`: its time is compared with another way's. `Some(true)`: it is too short to ask the system
+        /// whether it was disturbed.
         compare: Option<bool>,
-        /// A team smaller than the program was told is right for it, too.
+        /// A team smaller than the announced one is right for the region, too.
         smaller_fits: bool,
     },
     /// By the calling thread, as a team of one.
@@ -30,14 +31,14 @@ pub(super) enum Plan {
         suspends: bool,
         /// Its time is compared with another way's.
         trial: bool,
-        /// By the calling thread alone.
+        /// The calling thread alone runs all virtual threads.
         alone: bool,
         runners: u32,
         pieces: u32,
     },
 }
 
-/// Why regions of this size are left alone, whatever they are.
+/// The reason why no region of this size is examined, if there is one.
 pub(super) fn left_alone(threads: u32) -> Option<Guard> {
     let globals = init::globals();
     if modes::regions() & LEVERS == 0 {
@@ -48,19 +49,19 @@ pub(super) fn left_alone(threads: u32) -> Option<Guard> {
     (threads == 1).then_some(Guard::OneThread)
 }
 
-/// Is `region` one that nobody is to look at, since nothing tells the nodes apart and its threads were
-/// not seen to take unlike times?
+/// Is `region` one that is not examined, since the nodes do not differ by any known property and its threads
+/// were not seen to take unlike times?
 pub(super) fn is_left_to_itself(th: &Thread, region: &Region) -> bool {
     modes::regions() & EVEN != 0
         && left_alone(region.nthreads).is_none()
-        // The others are refused for what they are.
+        // Regions that fail the following tests are refused for these reasons, and must be reported so.
         && region.group.is_null()
         && th.task().icv().thread_limit == UNLIMITED_THREADS
         && !init::globals().cancellation
         && !even::is_to_be_looked_at(region.code, region.nthreads)
 }
 
-/// The size of an outermost region without a `num_threads` clause, if the program was told one.
+/// The announced size, if it applies to this outermost region without a `num_threads` clause.
 pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
     if modes::regions() & LEVERS == 0 {
         return None;
@@ -71,7 +72,7 @@ pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
     }
     let icv = th.task().icv();
     told.filter(|_| {
-        // What compiled code has prepared for a number of threads stays so.
+        // If compiled code has prepared data for a number of threads, that number stays.
         region.group.is_null()
             && !icv.nthreads_set
             && !icv.dynamic
@@ -79,7 +80,7 @@ pub(super) fn announced(th: &Thread, region: &Region) -> Option<u32> {
     })
 }
 
-/// How `region` is to run: as [`judge`] says, with the sizes that an ordinary team may have.
+/// The way of `region`: that of [`judge`], or an ordinary team.
 pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
     match judge(th, region) {
         Ok(plan) => plan,
@@ -91,7 +92,7 @@ pub(super) fn plan(th: &Thread, region: &Region) -> Plan {
     }
 }
 
-/// How `region` is to run. The error says what keeps it from being a virtual team.
+/// The way of `region`. The error says what keeps it from being a virtual team.
 fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     let no = |guard| Err(Lever::Plain(guard));
     let mode = modes::regions();
@@ -117,12 +118,12 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
         return no(Guard::Bound);
     }
     let address = region.code;
-    // Does the program count on that number of threads?
+    // Does the program rely on this number of threads?
     let asked = mode & WIDE == 0 && (region.asked != 0 || icv.nthreads_set);
     let known = regions::of(region, asked);
     let must_be_virtual = announce::told() == Some(region.nthreads) && !known.smaller_fits();
     match known.fit.never {
-        // A virtual team is no use to it, but no harm either.
+        // A virtual team is of no use to the region, but does no harm either.
         Some(Lever::Dispatched) if must_be_virtual => {}
         Some(lever) => return Err(lever),
         None => {}
@@ -138,7 +139,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
                 pieces(runners, MOST_PIECES)
             }
         }
-        // Of the size that the program asked for or was told, a virtual team fits anything.
+        // At the size that the program asked for or was told, a virtual team fits any code.
         _ if region.nthreads > runners => region.nthreads,
         Ok(()) => pieces(runners, MOST_PIECES),
         Err(guard) => return no(guard),
@@ -150,7 +151,7 @@ fn judge(th: &Thread, region: &Region) -> Result<Plan, Lever> {
     } else {
         Must::Gain
     };
-    // What was read must still be what is there when it runs unasked.
+    // A region that runs unasked must still have the code that was read.
     let may_be_one = must == Must::Gain
         && known.fit.any_size.is_ok()
         && (!asked || known.fit.divides_freely == Some(true))

@@ -1,7 +1,7 @@
-//! What was found out about each region: whether it fits, and whether it gains.
+//! What is known about each region: whether it fits a virtual team, and whether that gains.
 //!
-//! Kept by the address of the outlined function and the number of threads. A lookup an execution,
-//! under a lock that is held for as long as that takes.
+//! Kept by the address of the outlined function and the number of threads. Each execution looks its region up
+//! once, under a lock that is held only for that.
 
 use super::fit::{self, Fit};
 use super::job::{Expanded, Outcome};
@@ -12,25 +12,25 @@ use hetmp_sched::gain::{Gain, Run, Way};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
-/// Nanoseconds in the program's code, of all threads together. A region that gains nothing is called short where its
-/// threads spend less than this.
+/// Nanoseconds in the program's code, summed over all threads. If a region that gains nothing takes less, the
+/// reason is reported as "short".
 const SHORT_NS: u64 = 30_000;
 
 /// One region, at one team size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knowledge {
     pub(super) fit: Fit,
-    /// A fact that was found out when it ran: it keeps ordinary teams.
+    /// A fact that an execution has shown, for which the region keeps ordinary teams.
     guard: Option<Guard>,
-    /// Some virtual thread was suspended: shares cannot be corrected by stealing.
+    /// A virtual thread was suspended, so stealing cannot correct the shares.
     pub(super) suspends: bool,
-    /// A virtual thread waited unseen.
+    /// A virtual thread waited in a way that the runtime does not see.
     waited: bool,
-    /// What is known from times, and hence looked at again.
+    /// What the times have shown; examined again from time to time.
     gain: Gain,
     /// Why an ordinary team is better, where it is.
     why: Guard,
-    /// So many times more it is run by one thread alone without a look at the clock.
+    /// How many more times one thread runs the region without looking at the clock.
     alone: u32,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Knowledge {
 pub(super) enum Turn {
     /// As a virtual team.
     Virtual,
-    /// As one whose virtual threads are all run by the thread that opens the region.
+    /// As a virtual team all of whose virtual threads are run by the thread that opens the region.
     Alone {
         /// Its time is wanted.
         measure: bool,
@@ -50,7 +50,7 @@ pub(super) enum Turn {
     TeamOfOne,
 }
 
-/// What an execution by one thread measured.
+/// The measurement of an execution by one thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alone {
     pub(super) ns: u64,
@@ -73,7 +73,7 @@ impl Knowledge {
 
     fn turn(&mut self, must: Must, may_be_one: bool) -> Turn {
         match (self.guard, must) {
-            // Of the size that was told, and as virtual threads.
+            // At the announced size the region must run as virtual threads.
             (None | Some(Guard::Tasks), Must::BeVirtual) if !self.waited => {
                 if let Some(fewer) = self.alone.checked_sub(1) {
                     self.alone = fewer;
@@ -101,7 +101,7 @@ impl Knowledge {
         }
     }
 
-    /// Is a team smaller than the program was told right for it? Yes where it asks for no number, or
+    /// Is a team smaller than the announced one right for the region? Yes if the code asks for no number, or
     /// only for the bounds of loops.
     pub(super) fn smaller_fits(&self) -> bool {
         self.fit.any_size.is_ok() || self.fit.asks_for_no_number
@@ -129,7 +129,7 @@ impl Knowledge {
             let begun = outcome.runners.iter().filter(|r| r.1 > 0);
             begun.map(|&(busy, pieces)| busy as f64 / f64::from(pieces))
         };
-        // An equal division ends with its slowest thread.
+        // With equal shares the region ends with its slowest thread.
         let slowest = paces().fold(0.0, f64::max);
         let speeds: f64 = paces().map(|pace| 1.0 / pace.max(1.0)).sum();
         if !disturbed {
@@ -154,12 +154,12 @@ impl Knowledge {
     }
 }
 
-/// What stands above the gain.
+/// What counts more than the gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Must {
-    /// Nothing does.
+    /// Nothing: the gain decides.
     Gain,
-    /// The program counts on more threads than there are cores, because it was told so.
+    /// The program relies on more threads than there are cores, because that number was announced.
     BeVirtual,
     /// `HETMP_STATIC=force`.
     BeTested,
@@ -169,17 +169,17 @@ type Key = (usize, u32);
 
 static REGIONS: Mutex<BTreeMap<Key, Knowledge>> = Mutex::new(BTreeMap::new());
 
-/// Nothing panics under this lock.
+/// No code that can panic runs under this lock.
 fn lock() -> MutexGuard<'static, BTreeMap<Key, Knowledge>> {
     REGIONS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// What is known about `region` at its number of threads; its code is read when it is first met. `asked`: the
-/// program asked for that many.
+/// What is known about `region` at its number of threads. Its code is read when it is first met. `asked`: the
+/// program asked for this number.
 pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
     let (address, threads) = (region.code, region.nthreads);
     if unloaded() {
-        // Another object's code may be at an address that is known.
+        // The code of another object may now be at a known address.
         lock().clear();
     }
     let known = lock().get(&(address, threads)).copied();
@@ -187,7 +187,7 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
         return known;
     }
     super::exceptions::look_again();
-    // Not under the lock: it reads the program's files and takes a while.
+    // Without the lock: reading the program's files takes a while.
     let mut fit = known.map_or_else(|| fit::of(address, region.form), |k| k.fit);
     if asked {
         fit.look_at_division(address, region.form);
@@ -203,31 +203,31 @@ pub(super) fn of(region: &Region, asked: bool) -> Knowledge {
 /// Has an object been unloaded since the last call?
 fn unloaded() -> bool {
     static SEEN: AtomicU64 = AtomicU64::new(0);
-    /// Looks at the first object's record only: the count is the same in all.
+    /// Reads only the first object's record: the count is the same in all records.
     unsafe extern "C" fn count(
         info: *mut libc::dl_phdr_info,
         _size: libc::size_t,
         data: *mut libc::c_void,
     ) -> libc::c_int {
-        // SAFETY: the loader passes a valid record, and `data` is the number below.
+        // SAFETY: the loader passes a valid record, and `data` leads to `subs`.
         unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
         1
     }
     let mut subs = 0u64;
-    // SAFETY: `count` gets the number back, which outlives the call.
+    // SAFETY: `count` gets the address of `subs`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(count), (&raw mut subs).cast()) };
     SEEN.load(Ordering::Relaxed) != subs && SEEN.swap(subs, Ordering::Relaxed) != subs
 }
 
-/// As [`Knowledge::smaller_fits`], of the function at `address`.
+/// [`Knowledge::smaller_fits`] for the function at `address`.
 pub(super) fn smaller_fits(address: usize, threads: u32) -> bool {
     lock()
         .get(&(address, threads))
         .is_some_and(Knowledge::smaller_fits)
 }
 
-/// How the next execution runs, and whether its way is on trial. `may_be_one`: a team of one is right
-/// for it.
+/// The way of the next execution, and whether it is on trial. `may_be_one`: a team of one is right for the
+/// region.
 pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -> (Turn, Trial) {
     match lock().get_mut(&(address, threads)) {
         Some(region) => {
@@ -246,16 +246,16 @@ pub(super) fn turn(address: usize, threads: u32, must: Must, may_be_one: bool) -
 /// Is an execution compared with others?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trial {
-    /// No: what way is better is known for now.
+    /// No: the better way is known for now.
     No,
-    /// Yes, and whether it was disturbed counts.
+    /// Yes, unless it was disturbed.
     Careful,
-    /// Yes, and it is so short that to ask the system whether it was disturbed would disturb it.
+    /// Yes, and it is so short that asking the system whether it was disturbed would disturb it.
     InHaste,
 }
 
-/// Learns from an execution as a virtual team of `ns` nanoseconds. `disturbed`: its threads lost
-/// their cores for a part of it.
+/// Learns from an execution as a virtual team that took `ns` nanoseconds. `disturbed`: its threads lost their
+/// cores for a part of the time.
 pub(super) fn learn_virtual(
     address: usize,
     threads: u32,
@@ -269,8 +269,8 @@ pub(super) fn learn_virtual(
     }
 }
 
-/// Learns from an execution by one thread alone, which takes the place of the ordinary team where
-/// there must be virtual threads.
+/// Learns from an execution by one thread alone, which replaces the ordinary team where there must be virtual
+/// threads.
 pub(super) fn learn_alone(address: usize, threads: u32, run: Alone) {
     if let Some(region) = lock().get_mut(&(address, threads)) {
         region.suspends |= run.suspended;
@@ -284,8 +284,7 @@ pub(super) fn learn_alone(address: usize, threads: u32, run: Alone) {
     }
 }
 
-/// Learns from an execution as an ordinary team. Returns how many more may run that way
-/// unasked.
+/// Learns from an execution as an ordinary team. Returns how many more may run that way without asking.
 pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: bool) -> u32 {
     let mut all = lock();
     let Some(region) = all.get_mut(&(address, threads)) else {
@@ -300,16 +299,16 @@ pub(super) fn learn_ordinary(address: usize, threads: u32, ns: u64, disturbed: b
     region.gain.take_rest(Way::Ordinary)
 }
 
-/// How many more executions of a region as a team of one may run unasked, as long as none takes longer
-/// than so many nanoseconds.
+/// How many more executions of a region may run as a team of one without asking, as long as none takes longer
+/// than `longest_ns` nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RestAlone {
     pub(super) times: u32,
     pub(super) longest_ns: f64,
 }
 
-/// Learns from an execution by a team of one. `unused`: so many of those that were to run unasked have
-/// not.
+/// Learns from an execution by a team of one. `unused`: how many of the executions that were allowed without
+/// asking did not take place.
 pub(super) fn learn_team_of_one(
     address: usize,
     threads: u32,
@@ -337,7 +336,7 @@ pub(super) fn learn_team_of_one(
     }
 }
 
-/// In the child of a fork. False: a thread that is gone held the lock.
+/// Called in the child of a fork. False: a thread that does not exist here held the lock.
 pub(super) fn after_fork() -> bool {
     REGIONS.try_lock().is_ok()
 }
@@ -366,8 +365,8 @@ mod tests {
         })
     }
 
-    /// Runs a region that takes `ns` as a virtual team and `ordinary` as another one; returns what it
-    /// came to in the end.
+    /// Runs a region that takes `ns` as a virtual team and `ordinary` as an ordinary one. Returns the way
+    /// that it settles for.
     fn play(k: &mut Knowledge, ns: u64, outcome: &Outcome, ordinary: u64, runs: u32) -> Turn {
         let alone = ordinary * 2;
         let mut last = Turn::Virtual;
@@ -414,7 +413,7 @@ mod tests {
         let mut k = fresh();
         let few = outcome(&[(1_000_000, 8), (1_000_000, 8)], 2);
         play(&mut k, 1_100_000, &few, 1_000_000, 100);
-        // The region has work for many threads now, and one node is slower.
+        // Now the region has work for many threads, and one node is slower.
         let many = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut k, 1_000_000, &many, 2_000_000, 10_000);
         assert_eq!(end, Turn::Virtual);
@@ -448,7 +447,7 @@ mod tests {
         assert_eq!(k.turn(Must::BeTested, false), Turn::Ordinary(Guard::Waits));
         let end = play(&mut k, 1_000_000_000, &waits, 1_000_000, 1000);
         assert_eq!(end, Turn::Ordinary(Guard::Waits));
-        // A hundredth of the time may be lost by trying again.
+        // Further trials may lose a hundredth of the time.
         let even = outcome(&[(1_000_000, 12), (1_000_000, 4)], 16);
         let end = play(&mut k, 1_000_000, &even, 2_000_000, 110_000);
         assert_eq!(end, Turn::Virtual);

@@ -1,27 +1,27 @@
 //! A team of virtual threads, run by fewer real ones.
 //!
 //! # How a region runs
-//! To the rest of the runtime the region is an ordinary one of as many threads as there are real ones,
-//! whose outlined function is [`VirtualTeam::run`]. There each real thread becomes a *runner*. It
-//! takes one virtual thread after the other from its block (`hetmp_sched::virtual_team`), puts
-//! on its context (number, team, implicit task: everything the program can ask), and calls the
-//! program's outlined function. All constructs of the runtime then work for a virtual thread as they
-//! do for a real one, because they know threads by their context only.
+//! To the rest of the runtime the region is an ordinary one with as many threads as there are real ones, and
+//! with [`VirtualTeam::run`] as its outlined function. There each real thread becomes a *runner*. It takes
+//! one virtual thread after the other from its block (`hetmp_sched::virtual_team`), makes its context the
+//! thread's own (number, team, implicit task: everything that the program can ask for), and calls the
+//! program's outlined function. All constructs of the runtime then work for a virtual thread as for a real
+//! one, because they know a thread only by its context.
 //!
-//! **Directly** on the runner's own stack, where the code was read and nothing in it can wait.
-//! **As fibers** otherwise: each virtual thread that is begun gets a stack. One that comes to its end
-//! without waiting leaves the stack to the next one. One that arrives at a barrier is suspended,
-//! and the runner goes on with the next virtual thread; when it has no more to run, it arrives at the
-//! barrier with all of its own at once, and when everybody has, runs them on in turn.
+//! Virtual threads run **directly** on the runner's own stack if the code was read and nothing in it can
+//! wait. Otherwise they run **as fibers**: each virtual thread that is begun gets a stack. One that ends
+//! without waiting leaves the stack to the next one. One that arrives at a barrier is suspended, and the
+//! runner goes on with the next virtual thread. When the runner has no more to run, it arrives at the barrier
+//! with all of its virtual threads at once. When all runners have arrived, it continues them in turn.
 //!
-//! **A virtual thread that was begun stays with its runner**: compilers keep addresses of
-//! thread-local variables across calls. Only those that nobody has begun are stolen. The one
-//! exception is [`VirtualTeam::expand`], when all would wait for ever otherwise.
+//! **A virtual thread that was begun stays with its runner**, because compilers keep addresses of
+//! thread-local variables across calls. Only virtual threads that nobody has begun are stolen. The one
+//! exception is [`VirtualTeam::expand`], when all would otherwise wait for ever.
 //!
 //! # What makes the sharing sound
-//! * [`Job`] and the team's shared part are written by the primary thread before the real team
-//!   starts and after it has ended.
-//! * A [`Runner`]'s cells are touched by its own thread only; its `ready` queue also by whoever
+//! * Only the primary thread writes [`Job`] and the team's shared part: before the real team starts, and
+//!   after it has ended.
+//! * Only a [`Runner`]'s own thread touches its cells. Its `ready` queue is also touched by a thread that
 //!   expands the team, hence under `lock`.
 //! * A [`Fiber`] belongs to the runner in whose lists it is.
 
@@ -50,45 +50,44 @@ use std::sync::Mutex;
 
 unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
 
-/// A team of virtual threads. Belongs to the thread that opens the regions, and is used for all of
-/// them.
+/// A team of virtual threads. It belongs to the thread that opens the regions, which uses it for all of them.
 #[derive(Debug)]
 pub(crate) struct VirtualTeam {
     pub(super) team: Team,
     pub(super) blocks: Blocks,
     pub(super) runners: Box<[Runner]>,
     pub(super) job: Cell<Job>,
-    /// Virtual threads that came to their end, counted when a runner leaves.
+    /// Virtual threads that have ended, added when a runner leaves.
     finished: AtomicU32,
-    /// Size of the real team: all runners store the same.
+    /// Size of the real team; all runners store the same value.
     real: AtomicU32,
-    /// Virtual thread 0, kept back for the primary thread.
+    /// Virtual thread 0, which is kept for the primary thread.
     first: Cell<Option<u32>>,
-    /// Numbers of the regions whose virtual threads all have.
+    /// Signals the number of a region when all its virtual threads have ended.
     done: Flag,
-    /// Where the worksharing constructs were when the primary thread's last virtual thread ended.
+    /// Position of the worksharing constructs when the primary thread's last virtual thread ended.
     end: Cell<WorkPos>,
     pub(super) suspended: AtomicBool,
-    /// An [`Expanded`], the worst so far.
+    /// The code of an [`Expanded`]: the worst so far.
     expanded: AtomicU8,
-    /// Longest stretch of the program's code without a switch so far, in ns.
+    /// Longest stretch of the program's code without a switch so far, in nanoseconds.
     pub(super) longest_ns: AtomicU64,
-    /// Nanoseconds spent by each virtual thread. Written by its runner.
+    /// Nanoseconds of each virtual thread. Written by its runner.
     spent: Box<[AtomicU64]>,
-    /// Stacks made so far.
+    /// Number of stacks made so far.
     pub(super) stacks: Cell<u32>,
-    /// The signals that the owner of the team blocks; additional threads do so too.
+    /// The signals that the team's owner blocks; additional threads block the same.
     pub(super) mask: libc::sigset_t,
     /// Tasks were deferred in the last region.
     deferred: Cell<bool>,
-    /// The watchdog's.
+    /// State of the watchdog.
     pub(super) sight: Sight,
-    /// Fibers of threads that joined and left.
+    /// Fibers that no runner has.
     #[allow(clippy::vec_box, reason = "fibers know their own address")]
     pub(super) orphans: Mutex<Vec<Box<Fiber>>>,
 }
 
-// SAFETY: shared between its runners as the module's head says.
+// SAFETY: the runners share the team by the rules at the head of this module.
 unsafe impl Sync for VirtualTeam {}
 
 impl VirtualTeam {
@@ -131,17 +130,18 @@ impl VirtualTeam {
         team
     }
 
-    /// What the current region is.
+    /// The current region.
     pub(super) fn job(&self) -> Job {
         self.job.get()
     }
 
-    /// Does the team fit?
+    /// Does the team have this size?
     pub(super) fn is_for(&self, pieces: u32, runners: u32) -> bool {
         self.job.get().pieces == pieces && self.runners.len() == runners as usize
     }
 
-    /// Prepares a region. The calling thread is about to open it, and no other thread is here.
+    /// Prepares a region. Called by the thread that is about to open it, while no other thread is in the
+    /// team.
     pub(super) fn prepare(&self, th: &Thread, region: &Region, how: &How) {
         let team = &self.team;
         let s = &team.shared;
@@ -190,7 +190,7 @@ impl VirtualTeam {
             r.thread.store(0, Ordering::Relaxed);
         }
         if !how.alone {
-            // What one runner kept the others may need.
+            // Other runners may need the stacks that one runner has kept.
             for r in &*self.runners {
                 self.give_away_idle(r);
             }
@@ -204,12 +204,13 @@ impl VirtualTeam {
         }
     }
 
-    /// The outlined function of the real team: a runner's part of the region.
+    /// The outlined function of the real team: one runner's part of the region.
     ///
     /// # Safety
-    /// `team` is a prepared team, and the calling thread is one of those that it was prepared for.
+    /// `team` is a prepared team, and the calling thread is one of the threads that it was prepared for.
     pub(super) unsafe extern "C" fn run(team: *mut libc::c_void) {
-        // SAFETY: `parallel.rs` makes a region of this function with the prepared team, which outlives the region.
+        // SAFETY: `parallel.rs` makes a region of this function with the prepared team, which outlives the
+        // region.
         let team = unsafe { &*team.cast::<VirtualTeam>() };
         let th = Thread::current();
         th.leave_program(Reason::Switch);
@@ -217,10 +218,10 @@ impl VirtualTeam {
         team.real.store(th.nthreads(), Ordering::Relaxed);
         let real = th.save();
         if let Some(runner) = team.runners.get(index) {
-            // The primary thread is virtual thread 0 as well: the program may have things to do
-            // that belong there.
+            // The primary thread also runs virtual thread 0: the program may expect certain actions on its
+            // initial thread.
             let first = if index == 0 { team.first.get() } else { None };
-            // SAFETY: no preconditions.
+            // SAFETY: pthread_self has no preconditions.
             let thread = unsafe { libc::pthread_self() };
             runner.thread.store(thread as u64, Ordering::Relaxed);
             team.work(th, runner, first);
@@ -234,15 +235,15 @@ impl VirtualTeam {
         th.enter_program(Reason::Switch);
     }
 
-    /// Runs virtual threads until there are no more for this runner.
+    /// Runs virtual threads until this runner has no more.
     pub(super) fn work(&self, th: &Thread, r: &Runner, mut next: Option<u32>) {
         th.runner.set(Some(NonNull::from(r as &dyn Suspend)));
         let job = self.job.get();
         let few = self.are_few(&job);
         let mut spinner = Spinner::new();
         loop {
-            // Fibers that go on, then virtual threads that nobody has begun, then fibers that
-            // have waited for something and may wait still.
+            // First fibers that can continue for certain, then virtual threads that nobody has begun, then
+            // fibers that may still be waiting.
             if let Some(fiber) = self.next_ready(r) {
                 self.resume(th, r, fiber);
                 spinner = Spinner::new();
@@ -255,7 +256,7 @@ impl VirtualTeam {
                 continue;
             }
             if let Some(fiber) = r.with_ready(VecDeque::pop_front) {
-                // Whoever it waits for may need this core.
+                // The thread that the fiber waits for may need this core.
                 sys::yield_now();
                 self.resume(th, r, fiber);
                 continue;
@@ -268,14 +269,15 @@ impl VirtualTeam {
             if job.keep || r.index >= job.runners || self.blocks.left() == 0 {
                 return;
             }
-            // Pieces are left that their owner will be done with sooner; it may be wrong about that.
+            // Pieces are left that their owner should have run sooner. It may turn out otherwise, so look
+            // again.
             if !spinner.turn() {
                 sys::yield_now();
             }
         }
     }
 
-    /// A fiber that can go on for certain.
+    /// Takes a fiber that can continue for certain.
     pub(super) fn next_ready(&self, r: &Runner) -> Option<*const Fiber> {
         if !r.has_ready() {
             return None;
@@ -289,7 +291,8 @@ impl VirtualTeam {
         })
     }
 
-    /// A virtual thread that nobody has begun. None for a thread that joined for a certain one.
+    /// Takes a virtual thread that nobody has begun. An additional thread, which joined for a certain one,
+    /// gets none.
     #[inline]
     pub(super) fn next_piece(&self, r: &Runner, job: &Job, few: bool) -> Option<u32> {
         if r.index >= job.runners {
@@ -319,14 +322,14 @@ impl VirtualTeam {
                 return;
             }
         }
-        // On this stack.
+        // Run it on this stack.
         self.enter(th, piece, job);
         r.current.set(null());
         let t0 = self.clock(job);
         r.turn();
         th.enter_program(Reason::Switch);
-        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread of a
-        // team.
+        // SAFETY: `prepare` took function and data from the region, which compiled code made for every thread
+        // of a team.
         unsafe { (job.entry)(job.data) };
         th.leave_program(Reason::Switch);
         r.turn();
@@ -334,7 +337,7 @@ impl VirtualTeam {
         self.end(th, r);
     }
 
-    /// Puts on the context of virtual thread `piece` at its start.
+    /// Makes the context of virtual thread `piece`, at its start, the thread's own.
     pub(super) fn enter(&self, th: &Thread, piece: u32, job: &Job) {
         let m = &self.team.members[piece as usize];
         m.epoch.set(job.epoch);
@@ -343,11 +346,11 @@ impl VirtualTeam {
         m.implicit.set_group(null());
     }
 
-    /// The virtual thread whose context the thread wears has come to its end.
+    /// The virtual thread whose context the thread has now has ended.
     pub(super) fn end(&self, th: &Thread, r: &Runner) {
         let m = th.member();
-        // Not while others of this runner are suspended: a task could wait here for a lock that one of
-        // them holds. The last one to end leaves none behind.
+        // Not while other virtual threads of this runner are suspended: a task could wait here for a lock
+        // that one of them holds. The last one to end finds none suspended.
         if self.team.tasks.active() && !r.has_ready() {
             wait::work_off(th);
         }
@@ -360,7 +363,7 @@ impl VirtualTeam {
         r.ended.set(r.ended.get() + 1);
     }
 
-    /// The time now, if times are wanted; else 0.
+    /// The time now in nanoseconds, or 0 if times are not wanted.
     pub(super) fn clock(&self, job: &Job) -> u64 {
         if job.timed {
             monotonic_ns()
@@ -369,7 +372,7 @@ impl VirtualTeam {
         }
     }
 
-    /// Books the time since `t0` on virtual thread `piece` and its runner.
+    /// Adds the time since `t0` to virtual thread `piece` and to its runner.
     pub(super) fn account(&self, r: &Runner, piece: u32, t0: u64) {
         if t0 == 0 {
             return;
@@ -390,7 +393,7 @@ impl VirtualTeam {
         }
     }
 
-    /// Tells the trace what the calling runner has done since `t0`.
+    /// Notes in the trace what the calling runner has done since `t0`.
     #[inline(always)]
     fn trace(&self, piece: u32, t0: u64) {
         if trace::on() {
@@ -407,20 +410,20 @@ impl VirtualTeam {
         }
     }
 
-    /// Fewer real threads than runners were counted on: nobody keeps to a block.
+    /// There are fewer real threads than the blocks were dealt for, so no runner keeps to its block.
     pub(super) fn are_few(&self, job: &Job) -> bool {
         self.real.load(Ordering::Relaxed) < job.runners
     }
 
-    /// Arrives at the barrier with all fibers that wait for it, and lets them go on when everybody
-    /// has arrived.
+    /// Arrives at the barrier with all fibers that wait for it. When all runners have arrived, these fibers
+    /// can continue.
     fn meet(&self, th: &Thread, r: &Runner, job: &Job) {
-        // SAFETY: only this thread touches the list, and nothing below runs the program's code but
+        // SAFETY: only this thread touches the list. The only code of the program that runs below is that of
         // tasks, which meet no barrier.
         let waiting = unsafe { &mut *r.waiting.get() };
         // SAFETY: fibers in a list are alive.
         let saved = unsafe { &*waiting[0] }.saved.get();
-        // Tasks that are run here are run by one of the virtual threads that wait.
+        // Tasks that run here belong to one of the waiting virtual threads.
         th.restore(&saved);
         let epoch = th.member().epoch.get();
         let arrived = waiting.len() as u32;
@@ -433,7 +436,7 @@ impl VirtualTeam {
         waiting.clear();
     }
 
-    /// `arrived` virtual threads are at barrier number `epoch` of `pieces`.
+    /// `arrived` of the team's `pieces` virtual threads are at barrier number `epoch`.
     pub(super) fn arrive(&self, th: &Thread, epoch: u32, arrived: u32, pieces: u32) {
         let mut pastime = TaskPastime::new(th);
         self.team
@@ -445,7 +448,7 @@ impl VirtualTeam {
         }
     }
 
-    /// How the region that has just ended ran.
+    /// How the region that has just ended was run.
     pub(super) fn lever(&self) -> Lever {
         if self.suspended.load(Ordering::Relaxed) {
             Lever::Fibers
@@ -454,17 +457,17 @@ impl VirtualTeam {
         }
     }
 
-    /// Did virtual threads get real ones of their own in it?
+    /// Did virtual threads of that region get real threads of their own?
     pub(super) fn is_expanded(&self) -> bool {
         self.expanded.load(Ordering::Relaxed) != Expanded::NO
     }
 
-    /// Notes that virtual threads get real ones, and why.
+    /// Notes that virtual threads get real threads, and why.
     pub(super) fn note_expanded(&self, why: Expanded) {
         self.expanded.fetch_max(why.code(), Ordering::Relaxed);
     }
 
-    /// A runner has nothing more to do.
+    /// A runner has nothing more to run.
     pub(super) fn leave(&self, th: &Thread, r: &Runner) {
         let job = self.job.get();
         let ended = r.ended.get();
@@ -477,8 +480,7 @@ impl VirtualTeam {
         }
     }
 
-    /// The primary thread's end of the region: waits for all virtual threads, and runs the tasks
-    /// that are left.
+    /// The primary thread's end of the region: waits for all virtual threads, and runs the remaining tasks.
     fn collect(&self, th: &Thread) {
         let job = self.job.get();
         let m = &*self.team.members[0];
@@ -495,10 +497,10 @@ impl VirtualTeam {
         self.team.works.settle(self.end.get());
     }
 
-    /// What the region that has just ended measured. For the primary thread.
+    /// The measurements of the region that has just ended. Called by the primary thread.
     pub(super) fn outcome(&self) -> Outcome {
         let spent = || self.spent.iter().map(|s| s.load(Ordering::Relaxed));
-        // Against the mean, not the longest: that one may have lost its core for a while.
+        // Compared with the mean and not with the longest, which may have lost its core for a while.
         let mean = spent().sum::<u64>() / self.spent.len().max(1) as u64;
         Outcome {
             runners: self
@@ -524,7 +526,7 @@ impl Drop for VirtualTeam {
 /// The signals that the calling thread blocks.
 fn thread_mask() -> libc::sigset_t {
     let mut mask = core::mem::MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the set is live; zeroed, it is a valid empty one.
+    // SAFETY: the set is live, and all zeros are a valid empty set.
     unsafe {
         libc::pthread_sigmask(libc::SIG_SETMASK, core::ptr::null(), mask.as_mut_ptr());
         mask.assume_init()

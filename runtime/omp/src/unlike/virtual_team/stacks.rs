@@ -1,4 +1,5 @@
-//! How the runners of a virtual team leave fibers and take them up: the stacks, and the three switches between them.
+//! How the runners of a virtual team leave fibers and return to them: the stacks, and the three switches
+//! between them.
 //!
 //! * [`VirtualTeam::resume`]: from the runner's own stack to a fiber, and back when the fiber gives the runner back.
 //! * [`VirtualTeam::hand_over`]: from a fiber at a barrier to another fiber.
@@ -14,24 +15,24 @@ use core::cell::Cell;
 use core::ptr::null;
 
 impl VirtualTeam {
-    /// Virtual thread `piece` is to begin on `fiber`, which is in no list.
+    /// Lets virtual thread `piece` begin on `fiber`, which is in no list.
     pub(super) fn begin_on(&self, fiber: *const Fiber, piece: u32) {
-        // SAFETY: in no list, so the calling runner's alone.
+        // SAFETY: the fiber is in no list, so only the calling runner has it.
         let f = unsafe { &*fiber };
         f.piece.set(piece);
         f.state.set(State::Finished);
         f.in_flight.set(InFlight::NONE);
-        // Begun anew each time, with the control words of the thread that begins it.
+        // Prepared anew each time, with the floating-point control words of the thread that begins it.
         f.left
             .set(f.stack.begin(fiber_main, fiber.cast_mut().cast()));
     }
 
-    /// Makes a stack for each virtual thread, before the region begins: once it runs, the lack of one
-    /// could not be mended. False: there is no memory for them.
+    /// Makes a stack for each virtual thread. Done before the region begins, because a missing stack could
+    /// not be provided later. False: there is no memory for them.
     pub(super) fn reserve_stacks(&self) -> bool {
         while self.stacks.get() < self.job.get().pieces {
             let Some(stack) = Stack::new(stack_bytes(), self.stacks.get()) else {
-                // Those that there are would be missing where real threads want theirs.
+                // Give the existing stacks back, since real threads will need the memory for theirs.
                 for r in &*self.runners {
                     self.give_away_idle(r);
                 }
@@ -59,9 +60,9 @@ impl VirtualTeam {
         true
     }
 
-    /// A fiber to run a virtual thread on: one of this runner's, or one that nobody has. There are as
-    /// many as virtual threads, and a runner that is not the only one keeps none that it does not use,
-    /// so there is one. (If there were none, the virtual thread would begin on this stack.)
+    /// A fiber for a virtual thread: one of this runner's, or one that no runner has. There is always one:
+    /// there are as many fibers as virtual threads, and a runner keeps no idle fibers unless it runs alone.
+    /// (If there were none, the virtual thread would begin on the runner's own stack.)
     pub(super) fn fiber(&self, r: &Runner) -> Option<*const Fiber> {
         // SAFETY: only this thread touches the list.
         let idle = unsafe { &mut *r.idle.get() };
@@ -72,24 +73,24 @@ impl VirtualTeam {
         Some(Box::into_raw(fiber))
     }
 
-    /// Gives back a fiber that [`VirtualTeam::fiber`] gave or a virtual thread has left, and on which
-    /// nothing is to go on.
+    /// Gives back a fiber that [`VirtualTeam::fiber`] gave or that a virtual thread has left. Nothing
+    /// continues on it.
     fn put_away(&self, r: &Runner, fiber: *const Fiber) {
-        // SAFETY: made by `Box::into_raw` in `fiber`, and in no list.
+        // SAFETY: `fiber` made the pointer by `Box::into_raw`, and the fiber is in no list.
         let fiber = unsafe { Box::from_raw(fiber.cast_mut()) };
         if self.job.get().alone && r.index == 0 {
-            // SAFETY: only this thread touches the list of idle ones.
+            // SAFETY: only this thread touches the list of idle fibers.
             unsafe { (*r.idle.get()).push(fiber) };
         } else if let Ok(mut orphans) = self.orphans.lock() {
             orphans.push(fiber);
         }
     }
 
-    /// `fiber`, which runs, waits at a barrier. Where its runner has something else to run on another
-    /// fiber, goes there at once, not by way of the runner's own stack: a processor foresees returns
-    /// by the calls before them, and after each change of stacks it is wrong about all that are
-    /// pending, unless both stacks have come by the same calls. Returns true when the fiber goes on
-    /// again; false, with nothing done, if there is nothing else.
+    /// The running `fiber` waits at a barrier. If its runner has another fiber to run, switches to it
+    /// directly, and not by way of the runner's own stack. (A processor predicts returns from the calls
+    /// before them. After a change of stacks its predictions for all pending returns are wrong, unless both
+    /// stacks were reached by the same calls.) Returns true when `fiber` continues. Returns false, with
+    /// nothing done, if there is no other fiber.
     pub(super) fn hand_over(&self, th: &Thread, r: &Runner, fiber: &Fiber) -> bool {
         let next = match self.next_ready(r) {
             Some(next) => next,
@@ -99,7 +100,7 @@ impl VirtualTeam {
                     return false;
                 };
                 let Some(next) = self.fiber(r) else {
-                    // The runner begins it on its own stack.
+                    // The runner will begin this virtual thread on its own stack.
                     r.handed.set(Some(piece));
                     return false;
                 };
@@ -114,13 +115,13 @@ impl VirtualTeam {
         // SAFETY: only this thread touches the list.
         unsafe { (*r.waiting.get()).push(fiber) };
         self.go_on(th, r, next);
-        // SAFETY: `go_on` made it the fiber to run, and nobody else can take it up. This one is in a
-        // list, and taken up again by whoever takes it out.
+        // SAFETY: `go_on` made `next` the fiber to run, and no other thread can continue it. `fiber` is in a
+        // list, and is continued by the thread that takes it out.
         unsafe { switch::switch(fiber.left.as_ptr(), (*next).left.get()) };
         true
     }
 
-    /// What a fiber does first that goes on: puts away the one that the runner has come from, if a
+    /// The first action of a fiber that continues: puts away the fiber from which the runner came, if a
     /// virtual thread has ended there.
     pub(super) fn arrived(&self, r: &Runner) {
         let behind = r.left_behind.replace(null());
@@ -129,9 +130,9 @@ impl VirtualTeam {
         }
     }
 
-    /// The virtual thread on `fiber` has come to its end. Where another fiber of the runner can go on,
-    /// goes there and does not return. Returns true where another virtual thread begins on the
-    /// fiber; false, with nothing done, if there is nothing more.
+    /// The virtual thread on `fiber` has ended. If another fiber of the runner can continue, switches to it
+    /// and does not return. Returns true if another virtual thread begins on `fiber`. Returns false, with
+    /// nothing done, if there is nothing more to run.
     pub(super) fn ended(&self, th: &Thread, r: &Runner, fiber: &Fiber) -> bool {
         let next = self.next_ready(r);
         let job = self.job.get();
@@ -159,17 +160,18 @@ impl VirtualTeam {
         }
         let Some(next) = next else { return false };
         self.go_on(th, r, next);
-        // By the fiber that goes on: another runner may begin something on it at once.
+        // The fiber that continues puts this one away. If this one were put away now, another runner might
+        // begin a virtual thread on it at once.
         r.left_behind.set(fiber);
-        // SAFETY: `go_on` made it the fiber to run, and nobody else can take it up. This one's stack is
-        // not taken up again.
+        // SAFETY: `go_on` made `next` the fiber to run, and no other thread can continue it. Nothing
+        // continues on this fiber's stack.
         unsafe { switch::switch(fiber.left.as_ptr(), (*next).left.get()) };
         unreachable!("a fiber that was put away goes on")
     }
 
-    /// Makes `next` the fiber that the runner runs, for the switch to it.
+    /// Makes `next` the runner's current fiber, just before the switch to it.
     fn go_on(&self, th: &Thread, r: &Runner, next: *const Fiber) {
-        // SAFETY: in no list, so this runner's alone; freed only with the team.
+        // SAFETY: the fiber is in no list, so only this runner has it; fibers are freed only with the team.
         let f = unsafe { &*next };
         let job = self.job.get();
         if f.state.get() == State::Finished {
@@ -184,20 +186,20 @@ impl VirtualTeam {
         th.enter_program(Reason::Switch);
     }
 
-    /// Runs a fiber until it gives the runner back.
+    /// Runs a fiber until it gives control back to the runner.
     pub(super) fn resume(&self, th: &Thread, r: &Runner, fiber: *const Fiber) {
-        // SAFETY: in no list, so this runner's alone; freed only with the team.
+        // SAFETY: the fiber is in no list, so only this runner has it; fibers are freed only with the team.
         let f = unsafe { &*fiber };
         let outside = InFlight::take();
         self.go_on(th, r, fiber);
-        // SAFETY: the fiber was left there, by `suspend`, its end, or its making, and nobody else
-        // can take it up.
+        // SAFETY: the fiber's stack was left by `suspend`, by its end, or by its making, and no other thread
+        // can continue it.
         unsafe { switch::switch(r.own.as_ptr(), f.left.get()) };
         th.leave_program(Reason::Switch);
         r.turn();
-        // Fibers may have handed over to each other meanwhile: this is the last one.
+        // Fibers may have handed over to each other meanwhile: this is the last of them.
         let fiber = r.current.replace(null());
-        // SAFETY: the fiber that has just run on this thread; freed only with the team.
+        // SAFETY: the fiber has just run on this thread; fibers are freed only with the team.
         let f = unsafe { &*fiber };
         self.account(r, f.piece.get(), r.since.get());
         match f.state.get() {
@@ -218,8 +220,8 @@ impl VirtualTeam {
         outside.put();
     }
 
-    /// Gives the fibers that `r` has no use for to whoever needs them. For its own thread, or the primary
-    /// thread while there is no region.
+    /// Gives away the idle fibers of `r`, for other runners. Called by the runner's own thread, or by the
+    /// primary thread while there is no region.
     pub(super) fn give_away_idle(&self, r: &Runner) {
         // SAFETY: the caller is the only thread that touches the list.
         let idle = unsafe { &mut *r.idle.get() };

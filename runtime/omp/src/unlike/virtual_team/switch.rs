@@ -1,25 +1,25 @@
-//! Switching from one stack to another: the few instructions that Rust cannot say.
+//! Switching from one stack to another: the few instructions that Rust has no words for.
 //!
-//! A [`Stack`] is a mapping with a guard page below it. [`switch`] saves what a called function has
-//! to preserve on the current stack, notes where that was, and takes up another stack where
-//! it had been left. To the compiler it is a call that returns later.
+//! A [`Stack`] is a mapping with a guard page below it. [`switch`] saves the registers that a called function
+//! must preserve on the current stack, notes the stack pointer, and continues another stack where that was
+//! left. To the compiler this is a call that returns later.
 //!
-//! Floating-point control words are preserved like registers, as the ABI has it; what the C
-//! library keeps by thread (`errno`, exceptions in flight) is left to the caller.
+//! Floating-point control words are preserved like registers, as the ABI demands. The C library's state of
+//! each thread (`errno`, exceptions in flight) is left to the caller.
 //!
-//! **Where.** x86-64 and aarch64 with the System V and AAPCS64 calling conventions. Elsewhere
+//! **Machines**: x86-64 and aarch64, with the System V and AAPCS64 calling conventions. On others
 //! [`AVAILABLE`] is false and no stack can be made.
 
 use core::ptr::NonNull;
 use hetmp_core::sys;
 
-/// Where a stack was left: its stack pointer.
+/// The stack pointer of a stack that was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(super) struct Left(*mut u8);
 
 impl Left {
-    /// Nowhere yet.
+    /// Not left yet.
     pub(super) const NOWHERE: Left = Left(core::ptr::null_mut());
 }
 
@@ -33,7 +33,7 @@ core::arch::global_asm!(
     ".hidden hetmp_switch",
     ".type hetmp_switch, @function",
     ".p2align 4",
-    // rdi: where to note the stack that is left; rsi: the stack to take up.
+    // rdi: where to note the stack that is left; rsi: the stack to continue.
     "hetmp_switch:",
     ".cfi_startproc",
     "push rbp",
@@ -63,7 +63,7 @@ core::arch::global_asm!(
     ".hidden hetmp_switch_begin",
     ".type hetmp_switch_begin, @function",
     ".p2align 4",
-    // First thing on a new stack; r12: the function, r13: its argument. Backtraces end here.
+    // The first code on a new stack. r12: the function, r13: its argument. Backtraces end here.
     "hetmp_switch_begin:",
     ".cfi_startproc",
     ".cfi_undefined rip",
@@ -140,17 +140,17 @@ extern "C" {
     fn hetmp_switch_begin();
 }
 
-/// Leaves this stack, noting in `from` where, and takes up the one that was left at `to`.
+/// Leaves this stack, notes its stack pointer in `from`, and continues the stack that was left at `to`.
 ///
 /// # Safety
-/// `to` was noted by this function, or made by [`Stack::begin`], and not taken up since; its
-/// stack is mapped. `from` may be read by whoever takes this stack up again, and is only written
-/// while this stack is still in use.
+/// This function noted `to`, or [`Stack::begin`] made it, and the stack was not continued since; it is
+/// mapped. `from` is written while this stack is still in use, and may then be read by the thread that
+/// continues this stack.
 #[inline(never)]
 pub(super) unsafe fn switch(from: *mut Left, to: Left) {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    // SAFETY: this function's contract: `to` was left by a switch or begun, and is taken up by this thread only;
-    // `from` is live.
+    // SAFETY: by this function's contract `to` was left by a switch or begun, and only this thread continues
+    // it; `from` is live.
     unsafe {
         hetmp_switch(from, to);
     }
@@ -161,15 +161,15 @@ pub(super) unsafe fn switch(from: *mut Left, to: Left) {
     }
 }
 
-/// A function that runs on a stack of its own. It never returns: it leaves by [`switch`].
+/// A function that runs on a stack of its own. It never returns, but leaves by [`switch`].
 pub(super) type Main = unsafe extern "C" fn(*mut libc::c_void) -> !;
 
-/// Memory for a stack, and a guard page below it. Unmapped when dropped.
+/// Memory for a stack, with a guard page below. Unmapped when dropped.
 #[derive(Debug)]
 pub(super) struct Stack {
     base: NonNull<libc::c_void>,
     length: usize,
-    /// Bytes at the high end that are left free.
+    /// Bytes that are left free at the high end.
     offset: usize,
 }
 
@@ -179,10 +179,11 @@ unsafe impl Send for Stack {}
 unsafe impl Sync for Stack {}
 
 impl Stack {
-    /// A stack of at least `bytes`. Memory is only used as far as it is touched.
+    /// A stack of at least `bytes` bytes. Only the parts that are touched take memory.
     ///
-    /// Stack `number` of several: they begin at different places of a page. If all began at
-    /// the same one, the few lines that each of them uses would share one set of the first-level cache.
+    /// `number`: the stack's number among several. Stacks begin at different places of a page. If all began
+    /// at the same place, the few cache lines that each of them uses would share one set of the first-level
+    /// cache.
     pub(super) fn new(bytes: usize, number: u32) -> Option<Stack> {
         if !AVAILABLE {
             return None;
@@ -195,7 +196,7 @@ impl Stack {
             .checked_next_multiple_of(PAGE)?
             .checked_add(GUARD + PAGE)?;
         let saved = sys::errno();
-        // SAFETY: a fresh private mapping, of which the lowest pages are made inaccessible.
+        // SAFETY: a new private mapping, whose lowest pages are made inaccessible.
         let base = unsafe {
             let base = libc::mmap(
                 core::ptr::null_mut(),
@@ -209,8 +210,8 @@ impl Stack {
                 *libc::__errno_location() = saved;
                 return None;
             }
-            // Guard pages that do not divide the mapping: a process may have 65,530 of them by default,
-            // and stacks beside each other then count as one. Linux 6.13 and newer.
+            // Guard pages by madvise (Linux 6.13 and newer) do not divide the mapping. A process may have
+            // 65,530 mappings by default, and neighbouring stacks then count as one.
             if libc::madvise(base, GUARD, MADV_GUARD_INSTALL) != 0 {
                 libc::mprotect(base, GUARD, libc::PROT_NONE);
             }
@@ -224,9 +225,9 @@ impl Stack {
         })
     }
 
-    /// Makes the stack one that was left just before `main(argument)` is called.
+    /// Makes the stack look as if it had been left just before `main(argument)` is called.
     pub(super) fn begin(&self, main: Main, argument: *mut libc::c_void) -> Left {
-        // SAFETY: the words written are in the highest page or the one below, both of the mapping.
+        // SAFETY: the words written are in the highest page of the mapping, or in the one below.
         unsafe {
             let top = self.base.as_ptr().cast::<u8>();
             let top = top.add(self.length - self.offset);
@@ -237,16 +238,16 @@ impl Stack {
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new`; whoever ran on it has ended or will not go on.
+        // SAFETY: `new` mapped the memory. The code that ran on it has ended or will not continue.
         unsafe { libc::munmap(self.base.as_ptr(), self.length) };
     }
 }
 
-/// What [`switch`] expects at a stack pointer, below `top`.
+/// Writes, below `top`, what [`switch`] expects at a stack pointer.
 #[cfg(target_arch = "x86_64")]
 unsafe fn frame(top: *mut u8, main: Main, argument: *mut libc::c_void) -> *mut u8 {
     let words: *mut u64 = top.cast();
-    // The control words of the calling thread, which a started thread would inherit as well.
+    // The control words of the calling thread: a new thread would inherit them, too.
     let mut control = [0u32; 2];
     // SAFETY: both instructions store to the array; the words lie in the caller's mapping.
     unsafe {
@@ -277,7 +278,7 @@ unsafe fn frame(top: *mut u8, main: Main, argument: *mut libc::c_void) -> *mut u
 unsafe fn frame(top: *mut u8, main: Main, argument: *mut libc::c_void) -> *mut u8 {
     let words: *mut u64 = top.cast();
     let fpcr: u64;
-    // SAFETY: reads a register; the words lie in the caller's mapping.
+    // SAFETY: the instruction reads a register; the words lie in the caller's mapping.
     unsafe {
         core::arch::asm!("mrs {f}, fpcr", f = out(reg) fpcr, options(nomem, nostack));
         let sp = words.sub(24);
@@ -332,7 +333,7 @@ mod tests {
         pair.inside
             .set(stack.begin(count, core::ptr::from_ref(&pair).cast_mut().cast()));
         for turn in 1..=4 {
-            // SAFETY: left there before, on a stack that is alive.
+            // SAFETY: the other stack was left there before, and is alive.
             unsafe { switch(pair.outside.as_ptr(), pair.inside.get()) };
             assert_eq!(pair.steps.get(), (1..=turn).sum());
         }

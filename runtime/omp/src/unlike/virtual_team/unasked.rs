@@ -1,15 +1,15 @@
-//! Regions that a thread may open as ordinary teams, or run as teams of one, without looking any further.
+//! Regions that a thread may open as ordinary teams, or run as teams of one, without asking any further.
 //!
-//! A region that is not worth a virtual team is not to pay for having been thought about either:
-//! the thread that opens it finds here how many more times it may do so unasked.
+//! A region that is not worth a virtual team must not pay for being examined each time. The thread that opens
+//! it finds here how many more times it may do so without asking.
 //!
-//! An ordinary team of the size that the region asks for is right for any code, so it does not
-//! matter if another object's function has come to the address meanwhile. A team of one is right for
-//! the code that was read: only regions of the program itself, which is never unloaded, are here for that.
+//! An ordinary team of the size that the region asks for is right for any code, so it does not matter if
+//! another object's function has come to the address meanwhile. A team of one is right only for the code that
+//! was read. So only regions of the program itself, which is never unloaded, get such entries.
 
 use core::cell::{Cell, OnceCell};
 
-/// A power of two.
+/// Number of entries, a power of two.
 const ENTRIES: usize = 256;
 
 #[derive(Debug, Default)]
@@ -18,35 +18,36 @@ struct Entry {
     code: Cell<usize>,
     threads: Cell<u32>,
     left: Cell<u32>,
-    /// Ticks that an execution by a team of one may take; 0: teams are of the ordinary size.
+    /// Most ticks of an execution by a team of one; 0: teams have the ordinary size.
     longest: Cell<u64>,
 }
 
-/// What may be done with a region unasked.
+/// How a region may run without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// Nothing.
+    /// It must ask.
     No,
-    /// Open it as an ordinary team.
+    /// As an ordinary team.
     Ordinary,
-    /// Run it as a team of one. Whoever does so and sees it take more ticks than `longest` tells
+    /// As a team of one. If an execution takes more ticks than `longest`, the caller tells
     /// [`Unasked::take_back`].
     TeamOfOne { longest: u64 },
 }
 
-/// What one thread knows. Only a thread that opens regions has the table.
+/// One thread's table. Only a thread that opens regions has one.
 #[derive(Debug, Default)]
 pub(crate) struct Unasked {
     entries: OnceCell<Box<[Entry]>>,
 }
 
 impl Unasked {
-    /// Functions begin at multiples of 16.
+    /// The entry for `code`. Functions begin at multiples of 16, so the low four bits are dropped.
     fn of(entries: &[Entry], code: usize) -> &Entry {
         &entries[(code >> 4) % ENTRIES]
     }
 
-    /// May the region of `code` be run without asking, where a team has `threads`? Counts as done.
+    /// May the region of `code` run without asking, if a team has `threads` threads? If so, the execution
+    /// counts as done.
     #[inline]
     pub(super) fn may_pass(&self, code: usize, threads: u32) -> Pass {
         let Some(entries) = self.entries.get() else {
@@ -73,17 +74,17 @@ impl Unasked {
         entry.longest.set(longest);
     }
 
-    /// The region may be opened as an ordinary team `times` times.
+    /// The region may open as an ordinary team `times` times.
     pub(super) fn let_pass(&self, code: usize, threads: u32, times: u32) {
         self.pass(code, threads, times, 0);
     }
 
-    /// The region may be run as a team of one `times` times, as long as each takes no more than `longest` ticks.
+    /// The region may run as a team of one `times` times, as long as none takes more than `longest` ticks.
     pub(super) fn let_pass_alone(&self, code: usize, threads: u32, times: u32, longest: u64) {
         self.pass(code, threads, times, longest.max(1));
     }
 
-    /// It is to be asked about again. Returns how many times it might still have passed.
+    /// The region must ask again. Returns how many more times it might have run.
     #[cold]
     pub(super) fn take_back(&self, code: usize) -> u32 {
         let Some(entries) = self.entries.get() else {
@@ -108,7 +109,7 @@ mod tests {
         assert_eq!(ways.may_pass(0x1230, 2), Pass::No);
         ways.let_pass(0x1230, 2, 3);
         assert_eq!(ways.may_pass(0x1230, 3), Pass::No);
-        // Another function in the same place of the table.
+        // Another function with the same entry of the table.
         assert_eq!(ways.may_pass(0x1230 + 16 * ENTRIES, 2), Pass::No);
         for _ in 0..3 {
             assert_eq!(ways.may_pass(0x1230, 2), Pass::Ordinary);

@@ -8,9 +8,9 @@ use crate::thread::Thread;
 use core::sync::atomic::Ordering;
 use hetmp_core::sys::{self, monotonic_ns};
 
-/// Looks of a fiber that waits between two yields: some 5 us.
+/// Looks of a waiting fiber between two yields: some 5 us.
 const SPINS: u32 = 300;
-/// Nanoseconds that a fiber waits before it lets others of its runner run.
+/// Nanoseconds that a fiber waits before it lets other virtual threads of its runner run.
 const PATIENCE_NS: u64 = 1_000_000;
 
 impl Suspend for Runner {
@@ -24,7 +24,7 @@ impl Suspend for Runner {
         if self.wait_as(State::Waiting, done) {
             return true;
         }
-        // SAFETY: set while the runner is in a region, as it is.
+        // SAFETY: the runner is in a region, so its team is set and alive.
         unsafe { &*self.team.get() }.expand(Expanded::Needed, &|_| false);
         false
     }
@@ -33,7 +33,7 @@ impl Suspend for Runner {
     fn barrier(&self) {
         let th = Thread::current();
         th.leave_program(Reason::Switch);
-        // SAFETY: set while the runner is in a region, as it is.
+        // SAFETY: the runner is in a region, so its team is set and alive.
         let team = unsafe { &*self.team.get() };
         let m = th.member();
         let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
@@ -45,7 +45,8 @@ impl Suspend for Runner {
             suspend(fiber, State::Barrier);
             return;
         }
-        // On the runner's own stack: it cannot take up another virtual thread meanwhile.
+        // The virtual thread runs on the runner's own stack, so the runner cannot continue another one
+        // meanwhile.
         team.expand(Expanded::Needed, &|_| false);
         team.arrive(th, epoch, 1, th.nthreads());
         th.enter_program(Reason::Switch);
@@ -57,8 +58,8 @@ impl Runner {
         let Some(fiber) = current(Thread::current()) else {
             return false;
         };
-        // Whoever has what is waited for is mostly another real thread, and gives it back soon. To go on
-        // with another virtual thread has a price: to libraries both are the same thread.
+        // What this virtual thread waits for is mostly held by another real thread, and comes soon.
+        // Continuing another virtual thread here has a price: to libraries both are the same thread.
         let patience = monotonic_ns() + PATIENCE_NS;
         loop {
             for _ in 0..SPINS {

@@ -1,18 +1,18 @@
-//! Waiting that the runtime does not see.
+//! Finds waits that the runtime does not see.
 //!
-//! Programs also wait with no call at all: they flush and look at a variable that another thread of
-//! the team will set. If that other one is a virtual thread that nobody has begun, or one that is
-//! suspended on the same real thread, the wait never ends. So a thread of ours looks at the
-//! teams that run: where a runner has not changed hands for far longer than any of its siblings
-//! needed, and there are virtual threads that could run instead, they all get real threads.
+//! Programs also wait without any call: they flush, and look at a variable that another thread of the team
+//! will set. If that other thread is a virtual thread that nobody has begun, or one that is suspended on the
+//! same real thread, the wait never ends. So a thread of the library looks at the running teams. If a runner
+//! has not switched for far longer than any of its siblings needed, and there are virtual threads that could
+//! run instead, all of these get real threads.
 //!
-//! It can only tell by time, not by what a thread does. A region that is merely uneven loses some speed by it,
-//! and is not run as a virtual team for a long while.
+//! The watchdog can judge only by time, not by what a thread does. A region that is merely uneven loses some
+//! speed by this, and is not run as a virtual team for a long while.
 //!
-//! On a busy machine a thread stands still because others use its core. Its CPU clock tells: who waits
-//! unseen either spins, and uses all of the time, or sleeps, and uses none. In between nothing is
-//! certain; then the watchdog acts late, so that nothing hangs, and what it saw is not held against the
-//! region for long.
+//! On a busy machine a thread stands still because others use its core. The thread's CPU clock shows this: a
+//! thread that waits unseen either spins, and uses all of the time, or sleeps, and uses none. In between
+//! nothing is certain. The watchdog then acts late, so that nothing hangs, and its finding does not count
+//! against the region for long.
 
 use super::fiber::Runner;
 use super::job::Expanded;
@@ -25,34 +25,33 @@ use std::sync::{Mutex, MutexGuard};
 
 /// How often the watchdog looks.
 const LOOK_MS: u64 = 20;
-/// A stretch of the program's code is suspicious if it takes this many times as long as the longest
-/// one that has ended...
+/// A stretch of the program's code is suspicious if it takes this many times as long as the longest stretch
+/// that has ended...
 const FAR: u64 = 20;
-/// ...and at least this long.
+/// ...and at least this many milliseconds.
 const LEAST_MS: u64 = 100;
-/// One that takes so long is, in any case.
+/// A stretch that takes this many milliseconds is suspicious in any case.
 const ALONE_MS: u64 = 1000;
-/// Hundredths of the time. A thread that computes for at least this part has a core.
+/// Hundredths of the time. A thread that computes for at least this part has a core to itself.
 const SPINS: u64 = 70;
 /// Hundredths of the time. A thread that computes for less than this part sleeps, and wants no core.
 const SLEEPS: u64 = 1;
 /// The watchdog ends after this number of looks without a team.
 const QUIET_LOOKS: u32 = 100;
 
-/// A team that exists, and takes itself out of the list before it is freed.
+/// A team that exists. Teams remove themselves from the list before they are freed.
 struct Known(*const VirtualTeam);
-// SAFETY: a team is shared between threads; what the watchdog reads of it is atomic, or under the lock of
-// its [`Sight`].
+// SAFETY: a team is shared between threads. What the watchdog reads of it is atomic, or under the lock of its
+// [`Sight`].
 unsafe impl Send for Known {}
 
-/// Is a region of a team watched right now?
+/// Is a region of a team being watched now?
 ///
 /// # Memory ordering
-/// The region ends only with the lock, so what the watchdog does while it holds the lock and sees `on`
-/// happens inside of the region. `on` and `STARTED` are both sequentially consistent: a watchdog that is
+/// A region ends only under the lock. So everything that the watchdog does while it holds the lock and sees
+/// `on` happens inside of the region. `on` and `STARTED` are sequentially consistent: a watchdog that is
 /// about to end clears `STARTED` and then looks at `on`; a thread that begins a region sets `on` and then
-/// looks at `STARTED`. Were either order weaker, both could miss the other, and the region would
-/// not be watched.
+/// looks at `STARTED`. With a weaker order both could miss the other, and the region would not be watched.
 #[derive(Debug)]
 pub(super) struct Sight {
     on: AtomicBool,
@@ -76,20 +75,21 @@ fn teams() -> MutexGuard<'static, Vec<Known>> {
     TEAMS.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// A new team, which stays at its address.
+/// Adds a new team, which stays at its address.
 pub(super) fn add(team: &VirtualTeam) {
     teams().push(Known(team));
 }
 
-/// A team that is about to be freed.
+/// Removes a team that is about to be freed.
 pub(super) fn remove(team: &VirtualTeam) {
     teams().retain(|t| !core::ptr::eq(t.0, team));
 }
 
-/// Keeps an eye on the team's region until it is dropped.
+/// Watches the team's region until this value is dropped.
 pub(super) struct Watch<'a>(&'a VirtualTeam);
 
-/// Begins to watch a region of `team`. `None`: there can be no watchdog, and hence no virtual team.
+/// Begins to watch a region of `team`. `None`: the watchdog cannot be started, so there can be no virtual
+/// team.
 pub(super) fn watch(team: &VirtualTeam) -> Option<Watch<'_>> {
     team.sight.on.store(true, Ordering::SeqCst);
     let watch = Watch(team);
@@ -116,8 +116,8 @@ fn start() -> bool {
     if STARTED.swap(true, Ordering::SeqCst) {
         return true;
     }
-    // SAFETY: the attributes are a local of ours; the new thread takes no argument. It blocks all
-    // signals, so that the program's handlers run on the program's threads.
+    // SAFETY: the attributes are local, and the new thread takes no argument. It blocks all signals, so that
+    // the program's handlers run on the program's threads.
     let error = unsafe {
         let mut all = core::mem::MaybeUninit::uninit();
         let mut old = core::mem::MaybeUninit::uninit();
@@ -139,7 +139,7 @@ fn start() -> bool {
     };
     if error != 0 {
         STARTED.store(false, Ordering::SeqCst);
-        // Once: the next region tries again, and says nothing that is new.
+        // Warn once: the next regions try again, and would repeat the warning.
         static SAID: AtomicBool = AtomicBool::new(false);
         if !SAID.swap(true, Ordering::Relaxed) {
             report::warn(format_args!(
@@ -158,12 +158,12 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
             tv_sec: 0,
             tv_nsec: LOOK_MS as i64 * 1_000_000,
         };
-        // SAFETY: a live timespec; the rest is not asked for.
+        // SAFETY: the timespec is live; the remaining time is not asked for.
         unsafe { libc::nanosleep(&pause, core::ptr::null_mut()) };
         let teams = teams();
         let mut any = false;
         for team in &*teams {
-            // SAFETY: in the list, which is locked, so it cannot be freed.
+            // SAFETY: the team is in the list, and the list is locked, so it is not freed.
             let team = unsafe { &*team.0 };
             if !team.sight.on.load(Ordering::Relaxed) {
                 continue;
@@ -177,9 +177,10 @@ extern "C" fn look_on(_: *mut libc::c_void) -> *mut libc::c_void {
         }
         quiet = if any { 0 } else { quiet + 1 };
         if quiet >= QUIET_LOOKS {
-            // The thread ends, rather than sleep, so that it is not the last one that keeps a process.
+            // The thread ends and does not just sleep on: it must not be the last thread that keeps the
+            // process alive.
             STARTED.store(false, Ordering::SeqCst);
-            // SAFETY: teams are in the list from their making to their end, and the list's lock is held.
+            // SAFETY: teams are in the list from their making to their end, and the list is locked.
             let on = |t: &Known| unsafe { &*t.0 }.sight.on.load(Ordering::SeqCst);
             if !teams.iter().any(on) {
                 return core::ptr::null_mut();
@@ -213,10 +214,10 @@ fn look_at(team: &VirtualTeam) {
     }
 }
 
-/// What the watchdog sees of a runner.
+/// The watchdog's view of a runner.
 #[derive(Clone, Copy, Debug)]
 struct Look {
-    /// For so long the same stretch of the program's code has run.
+    /// Milliseconds for which the same stretch of the program's code has run.
     ms: u64,
     /// It had a core all the while, or wanted none.
     certain: bool,
@@ -257,13 +258,13 @@ fn look(r: &Runner, now: u64) -> Look {
     }
 }
 
-/// Of `ns` a thread has used `used`: is that spinning or sleeping?
+/// Was a thread that used `used` of `ns` nanoseconds spinning or sleeping?
 fn tells(used: u64, ns: u64) -> bool {
     let hundredths = used.saturating_mul(100) / ns.max(1);
     !(SLEEPS..SPINS).contains(&hundredths)
 }
 
-/// The CPU time of a runner that is inside the program's code.
+/// The CPU time in nanoseconds of a runner that is inside the program's code.
 fn cpu_ns(r: &Runner) -> Option<u64> {
     let thread = r.thread.load(Ordering::Relaxed);
     if thread == 0 {
@@ -274,8 +275,8 @@ fn cpu_ns(r: &Runner) -> Option<u64> {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a thread of a team whose region runs, because its team is in the list, which is locked:
-    // pools end their threads only after the region.
+    // SAFETY: the team is in the list, which is locked, and its region runs; pools end their threads only
+    // after the region.
     unsafe {
         if libc::pthread_getcpuclockid(thread as libc::pthread_t, &mut clock) != 0
             || libc::clock_gettime(clock, &mut time) != 0
@@ -286,8 +287,8 @@ fn cpu_ns(r: &Runner) -> Option<u64> {
     Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// In the child of a fork, which has no watchdog. False: a thread that is gone held the list, and
-/// there will be none.
+/// Called in the child of a fork, which has no watchdog. False: a thread that does not exist here held the
+/// list, so there can be no watchdog.
 pub(super) fn after_fork() -> bool {
     STARTED.store(false, Ordering::SeqCst);
     match TEAMS.try_lock() {
@@ -307,7 +308,7 @@ mod tests {
     fn spinning_and_sleeping_are_told_from_being_kept_from_a_core() {
         assert!(tells(990, 1000) && tells(700, 1000));
         assert!(tells(0, 1000));
-        // Seven others want the core, or three, or one.
+        // Seven other processes want the core, or three, or one.
         assert!(!tells(125, 1000) && !tells(250, 1000) && !tells(500, 1000));
         let look = |ms, certain| Look { ms, certain };
         assert!(look(150, true).is_stuck(100));

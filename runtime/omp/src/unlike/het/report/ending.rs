@@ -1,11 +1,11 @@
-//! How a program ended, and patience with what it has left locked.
+//! How a program ended; and a bounded wait for locks that it may have left locked.
 
 use core::fmt;
 
-/// How the program ended.
+/// How the program has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It runs on.
+    /// The program still runs.
     Running,
     Exit,
     Signal(libc::c_int),
@@ -21,8 +21,8 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Tries for a tenth of a second, because whoever has it needs it for a microsecond. A thread that
-/// crashed has it for ever.
+/// Tries for a tenth of a second. A lock is normally held for a microsecond; a thread that crashed holds it
+/// for ever.
 pub(super) fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 0..1000 {
         if let Some(it) = attempt() {

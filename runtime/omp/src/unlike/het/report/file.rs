@@ -1,7 +1,7 @@
-//! Files that are never half written: a new file beside the old one, then renamed over it.
+//! Writes files that are never half written: a new file beside the old one is renamed over it.
 //!
-//! What is no file but a pipe or a terminal (`/dev/stdout`) is written to as it is, if somebody reads: the
-//! program's end must not wait for a reader that never comes, or has stopped to read.
+//! A pipe or a terminal (`/dev/stdout`) is written to directly, if a process reads it: the end of the program
+//! must not wait for a reader that never comes, or that has stopped reading.
 
 use core::time::Duration;
 use std::ffi::OsString;
@@ -12,14 +12,14 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// So long a reader may leave a full pipe as it is.
+/// How long a reader may leave a pipe full.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// A pipe, a terminal or another device.
 struct Stream(File);
 
 impl Stream {
-    /// Refused where nobody reads (`ENXIO` for a pipe).
+    /// Refused if no process reads (`ENXIO` for a pipe).
     fn open(path: &Path) -> io::Result<Stream> {
         File::options()
             .write(true)
@@ -28,14 +28,14 @@ impl Stream {
             .map(Stream)
     }
 
-    /// Waits until there is room. False: there is none for too long.
+    /// Waits until there is room. False: there was none for too long.
     fn wait(&self) -> io::Result<bool> {
         let mut it = libc::pollfd {
             fd: self.0.as_raw_fd(),
             events: libc::POLLOUT,
             revents: 0,
         };
-        // SAFETY: one live record, of a descriptor that is open.
+        // SAFETY: one live record with an open descriptor.
         match unsafe { libc::poll(&mut it, 1, PATIENCE.as_millis() as libc::c_int) } {
             -1 => Err(io::Error::last_os_error()),
             ready => Ok(ready > 0),
@@ -63,7 +63,7 @@ impl Write for Stream {
     }
 }
 
-/// The file that `value` names; `%p` in it stands for the number of the process.
+/// The path that `value` names; `%p` stands for the process's number.
 pub(super) fn path(value: &[u8]) -> PathBuf {
     let mut out = Vec::with_capacity(value.len());
     let mut rest = value;
@@ -76,25 +76,24 @@ pub(super) fn path(value: &[u8]) -> PathBuf {
     OsString::from_vec(out).into()
 }
 
-/// Is it a pipe, a terminal or another device, to which everything is written behind what was written before?
+/// Is the path a pipe, a terminal or another device, where new text follows the old?
 pub(super) fn is_stream(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| !meta.is_file())
 }
 
-/// Has `fill` write the file. On an error the old file, if there was one, is still there, and
-/// nothing else is.
+/// Lets `fill` write the file. After an error the old file, if there was one, is still there, and no new one.
 pub(super) fn write(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    // A pipe or a device cannot be replaced, and must not be. Asked of the name as it is: a pipe behind
-    // /dev/stdout has none that it could be found by.
+    // A pipe or a device cannot be replaced, and must not be. The name is used as it is: a pipe behind
+    // /dev/stdout has no path of its own.
     if is_stream(path) {
         let mut out = BufWriter::new(Stream::open(path)?);
         fill(&mut out)?;
         return out.flush();
     }
-    // A link stays one.
+    // If the name is a link, the link stays.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut name = path.as_os_str().as_bytes().to_vec();
     name.extend_from_slice(format!(".{}.tmp", std::process::id()).as_bytes());
@@ -104,7 +103,7 @@ pub(super) fn write(
         if error.kind() != io::ErrorKind::AlreadyExists {
             return Err(error);
         }
-        // Left behind by a process that had this number before.
+        // A process that had the same number before has left this file behind.
         fs::remove_file(&beside)?;
         new()
     })?;
@@ -153,12 +152,12 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         let pipe = dir.join("pipe");
         let name = std::ffi::CString::new(pipe.as_os_str().as_bytes()).unwrap();
-        // SAFETY: a C string.
+        // SAFETY: the argument is a C string.
         assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
         assert!(is_stream(&pipe) && !is_stream(&dir.join("none")));
         let much = |out: &mut dyn Write| out.write_all(&[b'x'; 1 << 20]);
         assert!(write(&pipe, much).is_err(), "nobody has opened it");
-        // A reader that does not read, and one that does.
+        // One reader that does not read, and one that does.
         let open = || {
             let mut options = File::options();
             options
@@ -183,7 +182,7 @@ mod tests {
         });
         write(&pipe, much).unwrap();
         assert_eq!(reading.join().unwrap(), 1 << 20);
-        // As /dev/stdout is one: by the number of a descriptor.
+        // Named like /dev/stdout: by the number of a descriptor.
         let mut reader = open().unwrap();
         let kept = File::options().write(true).open(&pipe).unwrap();
         let name = format!("/proc/self/fd/{}", kept.as_raw_fd());

@@ -1,8 +1,8 @@
-//! The few forms of JSON that the reports are made of.
+//! The few forms of JSON in the reports.
 
 use std::fmt::Write as _;
 
-/// What stands before element `i` of a list.
+/// The separator before element `i` of a list.
 pub(super) fn comma(i: usize) -> &'static str {
     if i == 0 {
         ""

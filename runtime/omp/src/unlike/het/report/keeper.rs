@@ -1,15 +1,15 @@
-//! What is known must survive a program that does not end by `exit`.
+//! Writes the report of a program that does not end by `exit`.
 //!
-//! A thread of ours, the *keeper*, writes the report again soon after the first region and then about
-//! once a second, if anything was added: that is what is left after `SIGKILL` or `_exit`. It also writes when one of the signals
-//! that end a program comes and the program has no handler for it. The handler itself
-//! only wakes the keeper and waits for it, for [`PATIENCE`] at most; formatting, allocating and
-//! writing all happen in the keeper, an ordinary thread. So nothing that is not allowed in a handler is
-//! done in one. If the crashed thread holds a lock that the keeper needs (the allocator's, say), the
-//! handler stops waiting, and the last written report remains.
+//! A thread of the library, the *keeper*, writes the report soon after the first region, and then about once
+//! a second if there is news: that much survives `SIGKILL` and `_exit`. It also writes when a signal arrives
+//! that ends the program, if the program has no handler for it. The library's handler only wakes the keeper
+//! and waits for it, for at most [`PATIENCE`]. Formatting, allocating and writing happen in the keeper, an
+//! ordinary thread, so that the handler does nothing that a handler must not do. If the crashed thread holds
+//! a lock that the keeper needs (the allocator's, say), the handler stops waiting, and the last written
+//! report remains.
 //!
-//! Then the signal takes its course: the default action, with the same status for the parent and
-//! the same core dump.
+//! Then the signal takes its usual course: the default action, with the same status for the parent and the
+//! same core dump.
 
 use super::ending::Ending;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -30,26 +30,26 @@ const SIGNALS: [libc::c_int; 9] = [
 
 /// How long a signal handler waits for the keeper, in nanoseconds.
 const PATIENCE: u64 = 2_000_000_000;
-/// Time between two reports of a program that runs, at least; the first ones come sooner.
+/// Shortest time between two reports while the program runs, in nanoseconds; the first reports come sooner.
 const INTERVAL: u64 = 1_000_000_000;
 const FIRST: u64 = 10_000_000;
-/// The keeper uses at most this part of one core.
+/// The keeper works at most one part in this many of the time.
 const MOST_WORK: u64 = 100;
 
 /// The process that has a keeper.
 static PROCESS: AtomicI32 = AtomicI32::new(0);
-/// The signal that came, or 0. What the keeper sleeps on.
+/// The signal that arrived, or 0. The keeper sleeps on this word.
 static SIGNAL: AtomicU32 = AtomicU32::new(0);
-/// The keeper has done what it can. What handlers sleep on.
+/// 1 when the keeper has written the last report. Handlers sleep on this word.
 static WRITTEN: AtomicU32 = AtomicU32::new(0);
-/// Counts what was added.
+/// Counts what was added to the report.
 static NEWS: AtomicU64 = AtomicU64::new(0);
 static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Writes what there is; false when there is nothing more to write, now or later.
+/// Writes the report; false when there is nothing more to write, now or later.
 type Write = fn(Ending) -> bool;
 
-/// Something was added that the next report, which `write` writes, will have.
+/// Something was added to the report, which the keeper will write by `write`.
 #[inline]
 pub(super) fn news(write: Write) {
     NEWS.fetch_add(1, Ordering::Relaxed);
@@ -58,15 +58,16 @@ pub(super) fn news(write: Write) {
     }
 }
 
-/// Starts the keeper and watches the signals. Once, at the first news: not while the library is
-/// loaded, where a thread has no business.
+/// Starts the keeper and handles the signals. Done once, at the first news, and not while the library is
+/// loaded, when no thread may be started.
 #[cold]
 fn start(write: Write) {
     if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
-    // SAFETY: getpid has no preconditions. The masks and the attributes are initialised before they are used.
-    // The keeper inherits a mask without any signal, so that none of the program's is delivered to it.
+    // SAFETY: getpid has no preconditions. Masks and attributes are initialised before they are used. The
+    // keeper inherits a mask that blocks all signals, so that the program's signals go to the program's
+    // threads.
     let started = unsafe {
         PROCESS.store(libc::getpid(), Ordering::Relaxed);
         let mut all = core::mem::zeroed();
@@ -89,9 +90,9 @@ fn start(write: Write) {
     }
 }
 
-/// Handles `signal` if nobody else does.
+/// Handles `signal`, if the program has no handler for it.
 fn watch(signal: libc::c_int) {
-    // SAFETY: the records are plain data; the handler lives as long as the process.
+    // SAFETY: the records are plain data; the handler can be called as long as the process lives.
     unsafe {
         let mut old: libc::sigaction = core::mem::zeroed();
         if libc::sigaction(signal, core::ptr::null(), &mut old) != 0
@@ -106,12 +107,14 @@ fn watch(signal: libc::c_int) {
     }
 }
 
-/// Only what is async-signal-safe: getpid, futex, sigaction, tgkill, and atomics.
+/// The signal handler. It calls only async-signal-safe functions: getpid, futex, sigaction, tgkill, and
+/// atomics.
 extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     // SAFETY: getpid has no preconditions.
     let ours = unsafe { libc::getpid() } == PROCESS.load(Ordering::Relaxed);
     if ours {
-        // The first one asks, all wait: the process must not end under the keeper.
+        // The first handler asks the keeper; all handlers wait, since the process must not end while the
+        // keeper writes.
         let _ = SIGNAL.compare_exchange(0, signal as u32, Ordering::AcqRel, Ordering::Relaxed);
         futex_wake(SIGNAL.as_ptr(), 1);
         let end = monotonic_ns() + PATIENCE;
@@ -123,20 +126,20 @@ extern "C" fn on_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut
             wait(&WRITTEN, 0, end - now);
         }
     }
-    // SAFETY: plain data; the default action of the signal follows.
+    // SAFETY: the records are plain data; this restores the signal's default action.
     unsafe {
         let mut default: libc::sigaction = core::mem::zeroed();
         default.sa_sigaction = libc::SIG_DFL;
         libc::sigaction(signal, &default, core::ptr::null_mut());
-        // What the thread itself did wrong (si_code above 0) it does again on return, and a core
-        // dump then shows the place. Anything else is sent once more, and delivered on return.
+        // A fault of the thread itself (si_code above 0) happens again on return, and a core dump then shows
+        // the place. Any other signal is sent once more, and delivered on return.
         if info.is_null() || (*info).si_code <= 0 {
             libc::syscall(libc::SYS_tgkill, libc::getpid(), gettid(), signal);
         }
     }
 }
 
-/// Sleeps while `*word == expected`, at most `ns`.
+/// Sleeps while `*word == expected`, at most `ns` nanoseconds.
 fn wait(word: &AtomicU32, expected: u32, ns: u64) {
     let time = libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
@@ -155,7 +158,7 @@ fn wait(word: &AtomicU32, expected: u32, ns: u64) {
 }
 
 extern "C" fn keep(write: *mut libc::c_void) -> *mut libc::c_void {
-    // SAFETY: `start` passes a `Write`.
+    // SAFETY: `start` passed a `Write` as this pointer.
     let write = unsafe { core::mem::transmute::<*mut libc::c_void, Write>(write) };
     // SAFETY: the name is a C string of fewer than 16 bytes.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), c"hetmp-report".as_ptr()) };
@@ -176,7 +179,7 @@ extern "C" fn keep(write: *mut libc::c_void) -> *mut libc::c_void {
         if news != written {
             written = news;
             if !write(Ending::Running) {
-                // It has ended, or cannot be written: only a signal is waited for now.
+                // The report is complete, or cannot be written: wait only for signals now.
                 pause = u64::MAX / 2;
                 continue;
             }

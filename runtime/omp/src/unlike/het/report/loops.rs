@@ -1,4 +1,4 @@
-//! Loops: every execution of one is added up, and what was decided, and why, is kept.
+//! Loops: sums over all executions of each, and the decisions with their reasons.
 
 use super::json::{comma, maybe, number, quoted};
 use super::parallel::Times;
@@ -9,11 +9,11 @@ use hetmp_sched::record::{Learning, LoopRecord};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// A plan that was learned is news only if a core speed ratio moved by more than this factor since
-/// the last one that was told.
+/// A learned plan is news only if a core speed ratio has moved by more than this factor since the plan that
+/// was last told.
 const NEWS: f64 = 1.1;
-/// Decisions of one loop that are kept and said. A loop that never agrees with itself must not
-/// fill the disk.
+/// Most decisions of one loop that are kept and told. A loop whose decisions never agree must not fill the
+/// disk.
 const MOST_DECISIONS: usize = 64;
 
 /// One node's part in all executions of a region.
@@ -25,7 +25,7 @@ struct NodeSum {
     elapsed_ns: u64,
 }
 
-/// One decision, as it is told.
+/// One decision, as it was told.
 #[derive(Debug)]
 struct Told {
     execution: u64,
@@ -40,12 +40,12 @@ pub(in crate::unlike::het) struct Summary {
     times: Times,
     iterations: u64,
     nodes: Vec<NodeSum>,
-    /// What was told, in order.
+    /// The decisions that were told, in order.
     told: Vec<Told>,
 }
 
 impl Summary {
-    /// For the loop at `address` in the program.
+    /// The summary of the loop at `address` in the program.
     pub(in crate::unlike::het) fn new(address: u64) -> Summary {
         Summary {
             place: place::of(address),
@@ -57,7 +57,7 @@ impl Summary {
         }
     }
 
-    /// Adds an execution. Returns what is to be said about it.
+    /// Adds an execution. Returns a line about it, if there is news.
     pub(in crate::unlike::het) fn add(&mut self, record: LoopRecord) -> Option<String> {
         self.times.add(record.elapsed_ns);
         self.iterations = self.iterations.saturating_add(record.iterations);
@@ -88,7 +88,7 @@ impl Summary {
         Some(line)
     }
 
-    /// Does this execution tell anything that was not told before?
+    /// Does this execution have news?
     fn is_news(&self, record: &LoopRecord) -> bool {
         let Some(last) = self.told.last().map(|t| &t.record) else {
             return true;
@@ -106,7 +106,7 @@ impl Summary {
         }
     }
 
-    /// One decision in one line.
+    /// One decision, as one line.
     fn line(&self, r: &LoopRecord) -> String {
         let mut out = format!(
             "region {}, {} iterations, {}: {}",
@@ -136,7 +136,7 @@ impl Summary {
         out
     }
 
-    /// All executions in one line.
+    /// The sum of all executions, as one line.
     pub(super) fn total(&self) -> String {
         let mut out = format!(
             "region {}: {} execution{}, {:.3} ms",
@@ -172,7 +172,7 @@ impl Summary {
         self.nodes.iter().map(ratio).collect()
     }
 
-    /// As an element of a JSON list. `pieces`: its iterations are virtual threads of a region.
+    /// The summary as an element of a JSON list. `pieces`: its iterations are virtual threads of a region.
     pub(super) fn json(&self, out: &mut String, symbols: &mut Symbols, pieces: bool) {
         out.push('{');
         self.place.json(out, symbols);
@@ -243,7 +243,7 @@ impl Summary {
     }
 }
 
-/// Do two decisions come to much the same?
+/// Are two decisions nearly the same?
 fn alike(a: &Arc<Decision>, b: &Arc<Decision>) -> bool {
     Arc::ptr_eq(a, b)
         || (a.one_node() == b.one_node()

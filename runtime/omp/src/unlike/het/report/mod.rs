@@ -1,17 +1,17 @@
-//! What was decided, and why: a line each for `HETMP_VERBOSE`, all of it as JSON in the file of
-//! `HETMP_REPORT`, and who did what when in the file of `HETMP_TRACE`.
+//! Decisions and their reasons: one line each for `HETMP_VERBOSE`, all of them as JSON in the file of
+//! `HETMP_REPORT`; and which thread did what when, in the file of `HETMP_TRACE`.
 //!
-//! * `loops`: loops under a schedule of ours, or timed beside it.
-//! * `parallel`: parallel regions, and which lever or guard each ran under.
-//! * `place`: where in the program something is.
+//! * `loops`: loops that hetmp's own schedules hand out, or that are only timed.
+//! * `parallel`: parallel regions, with the lever or guard under which each ran.
+//! * `place`: names for addresses in the program.
 //! * `ending`: how the program ended. `keeper`: writes while the program runs, and when a signal ends it.
-//! * `trace_file`: the trace of `hetmp_core::trace` as a file.
+//! * `trace_file`: writes the trace of `hetmp_core::trace` to a file.
 //!
 //! Only the process that started the runtime writes. Its forked children record nothing, and leave its files
 //! alone.
 //!
-//! **Data in**: records from [`super::known`], regions from the engine ([`region`]). **Data
-//! out**: files and lines; nothing else reads what is kept here.
+//! **Data in**: records from [`super::known`], regions from the engine ([`region`]). **Data out**: files and
+//! lines. Nothing else reads the data that is kept here.
 
 mod ending;
 mod file;
@@ -38,28 +38,28 @@ use place::Symbols;
 use std::fmt::Write as _;
 use std::sync::Mutex;
 
-/// Format of the report's file.
+/// Format version of the report's file.
 const FORMAT: u32 = 1;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
-/// Held while files are written; true when nothing more is to be written.
+/// Held while files are written. True when nothing more will be written.
 static WRITER: Mutex<bool> = Mutex::new(false);
-/// A file that cannot be written is told of once.
+/// The user was told once that a file cannot be written.
 static SAID: AtomicBool = AtomicBool::new(false);
 
-/// Does anybody want to know? One relaxed load.
+/// Is a report or trace wanted? One relaxed load.
 #[inline(always)]
 pub(crate) fn wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// Once, before the first region that is looked at.
+/// Called once, before the first region that is looked at.
 pub(super) fn configure(globals: &Globals) {
     if !modes::reports(globals) || !modes::in_first_process() {
         return;
     }
-    // SAFETY: the handler lives as long as the library, which is never unloaded. Where there is no room for
-    // another handler, there is no report.
+    // SAFETY: the handler can be called at any time, since the library is never unloaded. If there is no room
+    // for another handler, there is no report.
     unsafe { libc::atexit(at_exit) };
     if globals.ours.trace.is_some() {
         trace::start(globals.ours.trace_events);
@@ -83,21 +83,21 @@ fn introduce(kind: SchedKind) {
     }
 }
 
-/// In the child of a fork.
+/// Called in the child of a fork.
 pub(super) fn after_fork() {
     WANTED.store(false, Ordering::Relaxed);
     trace::stop();
 }
 
-/// One of our own messages.
+/// Prints one of the report's own lines, if `HETMP_VERBOSE` wants them.
 pub(super) fn say(line: &str) {
     if init::globals().ours.verbose {
         warn(format_args!("{line}"));
     }
 }
 
-/// An outermost parallel region has ended, that of the outlined function at `address`. To be called where
-/// [`wanted`] says so.
+/// Adds an execution of an outermost parallel region, of the outlined function at `address`. Call this only
+/// where [`wanted`] is true.
 pub(crate) fn region(address: usize, run: RegionRun) {
     if modes::filed(init::globals()) {
         parallel::add(address, run);
@@ -105,7 +105,7 @@ pub(crate) fn region(address: usize, run: RegionRun) {
     }
 }
 
-/// A loop at `address` is about to be added. Before the lock of all loops is taken: see `place`.
+/// A loop at `address` is about to be added. Called before the lock of all loops is taken (see `place`).
 pub(super) fn prepare(address: u64) {
     place::of(address);
     if modes::filed(init::globals()) {
@@ -139,7 +139,8 @@ fn write(ending: Ending) -> bool {
     let mut good = true;
     if let Some(value) = &ours.report {
         let path = file::path(value);
-        // A checkpoint is replaced by the next one, which what went into a pipe cannot be.
+        // A file is replaced by the next report; text in a pipe cannot be replaced, so a pipe gets only the
+        // last report.
         if ending != Ending::Running || !file::is_stream(&path) {
             let text = report(ending);
             let result = file::write(&path, |out| out.write_all(text.as_bytes()));
@@ -167,7 +168,7 @@ fn write(ending: Ending) -> bool {
     false
 }
 
-/// Says why a file was not written, once.
+/// Tells the user, once, why a file was not written. Returns whether it was written.
 fn written(name: &str, value: &[u8], result: std::io::Result<()>) -> bool {
     let Err(error) = result else { return true };
     if !SAID.swap(true, Ordering::Relaxed) {
@@ -179,7 +180,7 @@ fn written(name: &str, value: &[u8], result: std::io::Result<()>) -> bool {
     false
 }
 
-/// All that is known, as JSON.
+/// The whole report as JSON.
 fn report(ending: Ending) -> String {
     let globals = init::globals();
     let program = std::env::current_exe().unwrap_or_default();

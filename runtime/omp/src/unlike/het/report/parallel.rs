@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, MutexGuard};
 
-/// Ways of one region that are told apart. A program that asks for another number of threads each
+/// Most ways of one region that are counted apart. A program that asks for another number of threads each
 /// time must not fill the memory.
 const MOST_WAYS: usize = 64;
 
@@ -46,13 +46,13 @@ impl Times {
 /// One run of an outermost region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegionRun {
-    /// How it ran.
+    /// In which way the region ran.
     pub(crate) lever: Lever,
     pub(crate) threads: u32,
-    /// Virtual threads, with a lever that has them.
+    /// Number of virtual threads, for levers that have them.
     pub(crate) pieces: u32,
     pub(crate) elapsed_ns: u64,
-    /// The part of it in loops that schedules of ours divided.
+    /// Nanoseconds of it spent in loops that hetmp's own schedules divided.
     pub(crate) divided_ns: u64,
 }
 
@@ -62,14 +62,14 @@ struct Way {
     threads: u32,
     pieces: u32,
     times: Times,
-    /// The part of the time in loops that schedules of ours divided, where the region itself was
-    /// left as it was.
+    /// Nanoseconds spent in loops that hetmp's own schedules divided, where the region itself ran as an
+    /// ordinary team.
     divided_ns: u64,
 }
 
 impl Way {
-    /// What the way is called: a region that spends most of its time in loops that come to the
-    /// scheduler is reached, whatever kept the region itself as it was.
+    /// The lever by which the way is reported. A region that spends most of its time in loops that hetmp's
+    /// schedules divide counts as reached, although the region itself ran as an ordinary team.
     fn word(&self) -> Lever {
         if self.divided_ns > self.times.sum / 2 {
             Lever::Dispatched
@@ -91,13 +91,13 @@ pub(super) struct Regions(BTreeMap<usize, Region>);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions(BTreeMap::new()));
 
-/// The table, if the thread that has it lets go in time. A thread that crashed never does.
+/// The table; `None` if the thread that holds it does not release it in time. A crashed thread never does.
 pub(super) fn table() -> Option<MutexGuard<'static, Regions>> {
     patiently(|| REGIONS.try_lock().ok())
 }
 
 pub(super) fn add(address: usize, run: RegionRun) {
-    // Nothing panics under this lock.
+    // No code that can panic runs under this lock.
     let lock = || REGIONS.lock().ok();
     let Some(mut all) = lock() else { return };
     if !all.0.contains_key(&address) {
@@ -122,11 +122,11 @@ impl Region {
         let (pieces, divided_ns) = match lever {
             Lever::VirtualTeam | Lever::Fibers => (run.pieces, 0),
             Lever::Dispatched | Lever::Alone => (0, 0),
-            // A slow core pays for its last chunk after it has left the loop.
+            // A slow core pays for its last chunk only after it has left the loop.
             Lever::Plain(_) => (0, run.divided_ns.min(run.elapsed_ns)),
         };
         let full = self.ways.len() >= MOST_WAYS;
-        // From the end: what ran last runs next.
+        // Search from the end: the way that ran last usually runs next.
         let found = self
             .ways
             .iter_mut()
@@ -161,7 +161,7 @@ fn times(out: &mut String, t: &Times) {
     );
 }
 
-/// What a lever is called, whether it is one, and why it was chosen or not.
+/// The lever's name, whether it is a guard, and why it was chosen or not.
 fn lever(out: &mut String, lever: Lever) {
     let _ = write!(
         out,
@@ -206,12 +206,12 @@ impl Regions {
         }
     }
 
-    /// What part of the time in regions each lever and each guard had, as a JSON object.
+    /// The part of all regions' time under each lever and each guard, as a JSON object.
     pub(super) fn reach_json(&self, out: &mut String) {
         let mut by: BTreeMap<Lever, Times> = BTreeMap::new();
         let mut all = Times::default();
         for way in self.0.values().flat_map(|r| &r.ways) {
-            // Its runs are counted by its word, its time by what happened in it.
+            // Runs are counted under the reported lever; time is counted where it was spent.
             by.entry(way.word()).or_default().runs += way.times.runs;
             let rest = way.times.sum.saturating_sub(way.divided_ns);
             for (lever, ns) in [(way.lever, rest), (Lever::Dispatched, way.divided_ns)] {
@@ -272,7 +272,7 @@ mod tests {
         }
     }
 
-    /// What a guard left alone is not all lost: its loops may have come on their own.
+    /// A region under a guard is not lost: its loops may have come to hetmp's schedules by themselves.
     #[test]
     fn divided_loops_in_guarded_regions_are_reached() {
         let mut r = Region {

@@ -1,8 +1,9 @@
-//! Where in the program something is, for the reports.
+//! Names for addresses in the program, for the reports.
 //!
-//! Asked once an address. The dynamic linker holds its lock while a library's constructors run, and
-//! those may open regions: so it is asked while none of our own locks is held ([`of`] looks first,
-//! and asks outside), or two threads could wait for each other.
+//! An address is looked up once. The dynamic linker holds its lock while a library's constructors run, and
+//! constructors may open regions. If the linker were asked while a lock of this library is held, two threads
+//! could wait for each other. So [`of`] looks in the table first, and asks the linker without the table's
+//! lock.
 
 use super::json::{maybe, quoted};
 use hetmp_core::object;
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 /// A place in the program.
 #[derive(Debug)]
 pub(crate) struct Place {
-    /// The object file and the offset in it; `None` where the address is in none.
+    /// The object file and the offset in it; `None` if the address lies in no object.
     at: Option<object::Place>,
     address: u64,
     /// `file+0xoffset`, for messages.
@@ -23,9 +24,9 @@ pub(crate) struct Place {
 
 static PLACES: Mutex<BTreeMap<u64, &'static Place>> = Mutex::new(BTreeMap::new());
 
-/// The place of `address`. Kept for ever: a program has as many as it has loops and regions.
+/// The place of `address`. Kept for ever: a program has only as many as it has loops and regions.
 pub(crate) fn of(address: u64) -> &'static Place {
-    // Nothing panics under this lock.
+    // No code that can panic runs under this lock.
     let known = || PLACES.lock().ok();
     if let Some(place) = known().and_then(|all| all.get(&address).copied()) {
         return place;
@@ -37,7 +38,7 @@ pub(crate) fn of(address: u64) -> &'static Place {
 impl Place {
     fn find(address: u64) -> Place {
         let at = object::Place::of(address as usize).map(|mut at| {
-            // What was found through a relative path is looked for from elsewhere later.
+            // A relative path must be resolved now: the program may change its directory.
             if let Ok(path) = std::fs::canonicalize(&at.path) {
                 at.path = path;
             }
@@ -71,8 +72,8 @@ impl Place {
     }
 }
 
-/// Function names, from the symbol tables of the objects' files. A large one takes a while to read,
-/// so this is for the end of the program.
+/// Function names, from the symbol tables of the objects' files. Reading a large one takes a while, so it is
+/// done at the end of the program.
 #[derive(Debug, Default)]
 pub(super) struct Symbols {
     read: bool,
@@ -80,12 +81,12 @@ pub(super) struct Symbols {
 }
 
 impl Symbols {
-    /// Without reading any file: nothing has a name.
+    /// Reads no file: no function has a name.
     pub(super) fn none() -> Symbols {
         Symbols::default()
     }
 
-    /// Reads the file of each object that is asked for.
+    /// Reads the file of each object when it is first needed.
     pub(super) fn from_files() -> Symbols {
         Symbols {
             read: true,
@@ -93,14 +94,15 @@ impl Symbols {
         }
     }
 
-    /// The function that `place` is in.
+    /// The name of the function that `place` is in.
     pub(super) fn name(&mut self, place: &Place) -> Option<&str> {
         let at = place.at.as_ref().filter(|_| self.read)?;
         if !self.files.contains_key(&at.path) {
             let functions = object::Functions::of(&at.path);
             self.files.insert(at.path.clone(), functions);
         }
-        // A call may be a function's last instruction, and a loop's key is where it returns to.
+        // A loop's key is a return address. It may lie behind the function's end, if the call is the last
+        // instruction.
         let functions = self.files.get(&at.path)?;
         functions
             .at(at.offset)

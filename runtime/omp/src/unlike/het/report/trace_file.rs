@@ -1,9 +1,8 @@
 //! The file of `HETMP_TRACE`: Chrome's trace event format, in JSON, which Perfetto opens
 //! (ui.perfetto.dev) and `hetmp report --trace` draws.
 //!
-//! Every span is a complete event (`"ph":"X"`), every decision an instant one (`"i"`), both on the
-//! row of their thread, and rows are in the order of time. Times are microseconds since the runtime
-//! started.
+//! Every span is a complete event (`"ph":"X"`), every decision an instant event (`"i"`). Each thread has one
+//! row, with its events in the order of time. Times are microseconds since the runtime started.
 
 use super::ending::Ending;
 use super::json::quoted;
@@ -13,17 +12,17 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-/// How many events were left out.
+/// Events that were left out, and the number of threads that lost some.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Dropped {
     pub(super) events: u64,
     pub(super) threads: u64,
 }
 
-/// Writes all that was traced since `origin` (nanoseconds of the monotonic clock).
+/// Writes all traced events; times count from `origin` (nanoseconds of the monotonic clock).
 pub(super) fn write(out: &mut dyn Write, origin: u64, ending: Ending) -> io::Result<Dropped> {
     let mut threads = trace::read();
-    // In the order they were made, the program's own first.
+    // In the order in which threads were made, the program's initial thread first.
     threads.sort_by_key(|t| t.tid);
     let mut dropped = Dropped {
         events: trace::lost(),
@@ -75,7 +74,7 @@ pub(super) fn write(out: &mut dyn Write, origin: u64, ending: Ending) -> io::Res
 }
 
 fn event(out: &mut String, e: &Event, origin: u64, name: &mut dyn FnMut(u64) -> String) {
-    // Whole nanoseconds in both, so that an end is exactly where it was.
+    // Start and duration keep whole nanoseconds, so that their sum is exactly the end.
     let us = |ns: u64| format!("{}.{:03}", ns / 1000, ns % 1000);
     let start = e.start_ns.saturating_sub(origin);
     let (category, title, arguments) = match e.kind {
