@@ -1,116 +1,23 @@
-//! The files of `HETMP_REPORT` and `HETMP_TRACE`, from unmodified programs: they are whole, what
-//! they say adds up, and they are there however the program ended.
+//! The files of `HETMP_REPORT` and `HETMP_TRACE`, from unmodified programs: the files are whole, their figures add up, and
+//! they are written however the program ends.
 //!
 //! On one CPU there is one node only: then these tests say so and pass.
 
-use hetmp_abi_compat::exec::{self, Ending, Outcome};
+#[path = "report/even.rs"]
+mod even;
+#[path = "report/scratch.rs"]
+mod scratch;
+
+use hetmp_abi_compat::exec::Ending;
 use hetmp_abi_compat::library;
+use scratch::{list, number, stderr, two_cpus, Scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
-fn two_cpus() -> bool {
-    let two = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
-    if !two {
-        eprintln!("skipped: one CPU is one node");
-    }
-    two
-}
-
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str) -> Scratch {
-        let dir = std::env::temp_dir().join(format!("hetmp-report-{name}-{}", std::process::id()));
-        fs::create_dir_all(&dir).unwrap();
-        Scratch(dir)
-    }
-
-    fn compile(&self, source: &Path) -> PathBuf {
-        let program = self.0.join(source.file_stem().unwrap());
-        let out = Command::new("gcc")
-            .args(["-fopenmp", "-O2", "-o"])
-            .arg(&program)
-            .arg(source)
-            .arg("-I")
-            .arg(library::root().join("c-tests"))
-            .arg("-lm")
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&out.stderr);
-        assert!(out.status.success(), "{said}");
-        program
-    }
-
-    fn ends(&self) -> PathBuf {
-        let source = self.0.join("ends.c");
-        fs::write(&source, ENDS).unwrap();
-        self.compile(&source)
-    }
-
-    fn run(&self, program: &Path, args: &[&str], env: &[(&str, &str)]) -> Outcome {
-        let preload = library::fresh().display().to_string();
-        let base = [("LD_PRELOAD", preload.as_str()), ("OMP_NUM_THREADS", "2")];
-        let env: Vec<(String, String)> = base
-            .iter()
-            .chain(env)
-            .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))
-            .collect();
-        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
-        exec::run(&exec::Program {
-            path: program,
-            args: &args,
-            env: &env,
-            dir: &self.0,
-            limit: Duration::from_secs(60),
-            merge: false,
-        })
-        .unwrap()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        let text = fs::read_to_string(self.0.join(name)).unwrap_or_else(|e| panic!("{name}: {e}"));
-        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{name}: {e}"))
-    }
-
-    /// Everything but what the test itself put there.
-    fn files(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries
-            .map(|e| e.unwrap().file_name().into_string().unwrap())
-            .filter(|n| !n.starts_with("ends"))
-            .collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-fn stderr(out: &Outcome) -> String {
-    String::from_utf8_lossy(&out.stderr).into_owned()
-}
-
-fn number(value: &Value, field: &str) -> u64 {
-    value[field]
-        .as_u64()
-        .unwrap_or_else(|| panic!("{field} in {value}"))
-}
-
-fn list<'a>(value: &'a Value, field: &str) -> &'a Vec<Value> {
-    value[field]
-        .as_array()
-        .unwrap_or_else(|| panic!("{field} in {value}"))
-}
-
-/// A program that runs a loop five times and then ends in the way that it is told, in its sixth run.
+/// A program that runs a loop five times, and in the sixth run ends in the way that its argument names.
 const ENDS: &str = r#"
 #include <signal.h>
 #include <stdio.h>
@@ -178,16 +85,16 @@ fn however_a_program_ends() {
         return;
     }
     let scratch = Scratch::new("ends");
-    let program = scratch.ends();
+    let program = scratch.compile_text("ends", ENDS);
     for (how, ending, said, executions, traced) in [
         ("", Ending::Exit(0), "exit", 6, true),
         ("exit", Ending::Exit(3), "exit", 5, true),
         ("abort", Ending::Signal(libc::SIGABRT), "signal 6", 5, true),
         ("segv", Ending::Signal(libc::SIGSEGV), "signal 11", 5, true),
         ("term", Ending::Signal(libc::SIGTERM), "signal 15", 5, true),
-        // Nothing can be done in time: what was there before is.
+        // No handler runs at SIGKILL: the file is the last checkpoint.
         ("kill", Ending::Signal(libc::SIGKILL), "running", 5, false),
-        // The program's own handler, and a signal that is ignored, stay what they are.
+        // A program's own handler, and a signal that the program ignores, work as without the library.
         ("own", Ending::Exit(libc::SIGTERM), "exit", 5, true),
         ("ignored", Ending::Exit(0), "exit", 6, true),
         ("fork", Ending::Exit(0), "exit", 6, true),
@@ -227,7 +134,7 @@ fn however_a_program_ends() {
     }
 }
 
-/// Times of regions and shares of levers add up, and everything has its place.
+/// Times of regions and shares of levers add up, and each region and loop names its module and symbol.
 #[test]
 fn regions_and_loops_add_up() {
     if !two_cpus() {
@@ -303,7 +210,6 @@ fn regions_and_loops_add_up() {
     }
 }
 
-/// Without nodes and schedules of ours there is a report too, with the guards.
 /// Regions of which the report must say what happened in them: `sections`, which nothing divides, a
 /// loop beside a call that leads anywhere, and regions and loops as old gcc compiles them.
 const KINDS: &str = r#"
@@ -396,9 +302,7 @@ fn what_is_reached_is_counted() {
         return;
     }
     let scratch = Scratch::new("kinds");
-    let source = scratch.0.join("kinds.c");
-    fs::write(&source, KINDS).unwrap();
-    let program = scratch.compile(&source);
+    let program = scratch.compile_text("kinds", KINDS);
     // The lever that has most time, the guard beside it, and the schedule of the loop, if there is one.
     for (what, lever, guard, schedule) in [
         ("sections", "sections", None, None),
@@ -440,102 +344,6 @@ fn what_is_reached_is_counted() {
     }
 }
 
-/// One loop whose iterations are alike, and one whose first half takes three times as long.
-const EVEN: &str = r#"
-#include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-enum { N = 64 };
-static volatile long sink;
-static void work(long n) { for (long k = 0; k < n; k++) sink = k; }
-
-static void even(void)
-{
-    #pragma omp parallel for
-    for (int i = 0; i < N; i++) work(500);
-}
-
-/* Threads that are done early wait at the barrier, and not at the end. */
-static void uneven(void)
-{
-    #pragma omp parallel
-    {
-        #pragma omp for
-        for (int i = 0; i < N; i++) work(i < N / 2 ? 60000 : 20000);
-        work(10);
-    }
-}
-
-int main(int argc, char **argv)
-{
-    (void)argc;
-    /* The number of threads is to be the runtime's own choice. */
-    if (getenv("OMP_NUM_THREADS")) {
-        unsetenv("OMP_NUM_THREADS");
-        execv("/proc/self/exe", argv);
-        return 1;
-    }
-    printf("%d\n", omp_get_max_threads());
-    for (int i = 0; i < 300; i++) even();
-    for (int i = 0; i < 60; i++) uneven();
-    return 0;
-}
-"#;
-
-/// Where nothing tells the nodes apart, regions are looked at once their threads have waited for each other.
-#[test]
-fn even_regions_on_like_nodes_are_left_alone() {
-    if !two_cpus() {
-        return;
-    }
-    let scratch = Scratch::new("even");
-    let source = scratch.0.join("even.c");
-    fs::write(&source, EVEN).unwrap();
-    let program = scratch.compile(&source);
-    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let threads = format!("{cpus}\n");
-    for (extra, left_alone) in [
-        (("HETMP_SCHEDULE", "hetprobe"), true),
-        // Who names what nodes there are for the schedule has told them apart.
-        (("HETMP_SCHEDULE", "static-csr:2,1"), false),
-        (("HETMP_STATIC", "force"), false),
-    ] {
-        let env = [
-            ("HETMP_NODES", "2"),
-            ("OMP_SCHEDULE", "hetprobe"),
-            extra,
-            ("HETMP_REPORT", "report.json"),
-        ];
-        let out = scratch.run(&program, &[], &env);
-        assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
-        // Nobody is told of more threads than there are where most likely nothing is gained.
-        let told = String::from_utf8_lossy(&out.stdout).into_owned();
-        assert_eq!(told == threads, left_alone, "{extra:?}: {told:?}");
-        let report = scratch.json("report.json");
-        let ways = |function: &str| -> Vec<String> {
-            let region = list(&report, "regions")
-                .iter()
-                .find(|r| r["symbol"].as_str().unwrap().starts_with(function))
-                .unwrap_or_else(|| panic!("{function} in {report}"));
-            list(region, "ways")
-                .iter()
-                .map(|w| w["lever"].as_str().unwrap().to_owned())
-                .collect()
-        };
-        let (even, uneven) = (ways("even"), ways("uneven"));
-        if left_alone {
-            assert_eq!(even, ["even"], "{extra:?}");
-            assert!(uneven.contains(&"even".to_owned()), "{uneven:?}");
-            assert!(uneven.contains(&"fibers".to_owned()), "{uneven:?}");
-        } else {
-            assert!(!even.contains(&"even".to_owned()), "{even:?}");
-            assert!(!uneven.contains(&"even".to_owned()), "{uneven:?}");
-        }
-    }
-}
-
 /// A pipe gets the report at the end, once: checkpoints are for files.
 #[test]
 fn a_pipe_gets_one_report() {
@@ -543,9 +351,7 @@ fn a_pipe_gets_one_report() {
         return;
     }
     let scratch = Scratch::new("pipe");
-    let source = scratch.0.join("kinds.c");
-    fs::write(&source, KINDS).unwrap();
-    let program = scratch.compile(&source);
+    let program = scratch.compile_text("kinds", KINDS);
     let env = [BOTH[0], BOTH[1], ("HETMP_REPORT", "/proc/self/fd/1")];
     let out = Command::new("sh")
         .args(["-c", "\"$0\" beside | cat"])
@@ -563,10 +369,11 @@ fn a_pipe_gets_one_report() {
     assert_eq!(number(&report["reach"], "runs"), 6, "{text}");
 }
 
+/// Without nodes and schedules of ours there is a report too, with the guards.
 #[test]
 fn a_report_of_a_plain_run() {
     let scratch = Scratch::new("plain");
-    let program = scratch.ends();
+    let program = scratch.compile_text("ends", ENDS);
     let out = scratch.run(&program, &[""], &[("HETMP_REPORT", "report.json")]);
     assert_eq!((out.ending, stderr(&out)), (Ending::Exit(0), String::new()));
     let report = scratch.json("report.json");
@@ -676,9 +483,7 @@ fn a_trace_shows_each_thread() {
         return;
     }
     let scratch = Scratch::new("trace");
-    let source = scratch.0.join("busy.c");
-    fs::write(&source, BUSY).unwrap();
-    let program = scratch.compile(&source);
+    let program = scratch.compile_text("busy", BUSY);
     for schedule in ["hetprobe", "dynamic", "static"] {
         let env = [
             ("HETMP_NODES", "2"),
@@ -705,7 +510,7 @@ fn a_trace_shows_each_thread() {
 #[test]
 fn a_full_trace_says_so() {
     let scratch = Scratch::new("full");
-    let program = scratch.ends();
+    let program = scratch.compile_text("ends", ENDS);
     let env = [
         ("HETMP_TRACE", "trace.json"),
         ("HETMP_TRACE_EVENTS", "16"),
@@ -731,7 +536,7 @@ fn a_full_trace_says_so() {
 #[test]
 fn files_that_cannot_be_written_cost_one_line() {
     let scratch = Scratch::new("bad");
-    let program = scratch.ends();
+    let program = scratch.compile_text("ends", ENDS);
     for variable in ["HETMP_REPORT", "HETMP_TRACE"] {
         for file in ["/dev/full", "no/such/folder", "."] {
             let out = scratch.run(&program, &[""], &[(variable, file)]);
