@@ -8,10 +8,10 @@
 //! * **Data in**: calls of the C API, records that peers write into this rank's segment. **Data out**: records in peers'
 //!   segments, bytes in the program's buffers, a word that says that a run has ended.
 //!
-//! The way of a message: [`api`] starts a run, [`driver`] hands the rank's packets to a [`link`], which writes them as
-//! records of a [`ring`] in the peer's segment; the peer's driver finds its tail moved.
+//! The way of a message: [`api`] starts a run, `driver` hands the rank's packets to a `link`, which writes them as
+//! records of a `ring` in the peer's segment; the peer's driver finds its tail moved.
 //!
-//! Blocking collectives of ranks that map each other's memory take a shorter way ([`direct`]).
+//! Blocking collectives of ranks that map each other's memory take a shorter way (`direct`).
 //!
 //! **Who owns progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a thread of
 //! each process moves them on when something arrives, unless a thread of the program waits and does it itself ([`duty`]).
@@ -31,6 +31,10 @@ pub mod duty;
 mod link;
 #[cfg(not(loom))]
 mod memory;
+#[cfg(not(loom))]
+mod peers;
+#[cfg(not(loom))]
+mod progress;
 #[cfg(not(loom))]
 mod ring;
 #[cfg(not(loom))]

@@ -1,25 +1,29 @@
-//! This process in its job: joining, the engines, waiting, and leaving.
+//! This process in its job: joining, beginning and testing runs, and leaving.
+//!
+//! * **What it owns**: the one [`World`] of a process, its progress thread, and the state that says whether the process
+//!   has joined, left, or is a forked child.
+//! * **What it calls**: `hetmp_nic::job` to join, `progress` for runs and waiting, `direct` for the
+//!   short way of blocking collectives.
 
 use crate::choice::Collective;
 use crate::direct::{self, Direct, Piece};
 use crate::driver::{Driver, Outcome};
-use crate::duty::Duty;
 use crate::link::{self, Here, Layout, Posts};
 use crate::memory::{Bound, Segment};
+use crate::peers::Peers;
+use crate::progress::Progress;
 use crate::settings::{Engine, Settings};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicU8, Ordering};
-use hetmp_core::bell::{Bell, Naps};
-use hetmp_core::handover::HandOvers;
-use hetmp_core::park::{Policy, Spinner};
-use hetmp_core::sync::pause;
-use hetmp_core::{bootstrap, quota, spins, sys, thread, topo};
+use hetmp_core::bell::Bell;
+use hetmp_core::park::Policy;
+use hetmp_core::{bootstrap, quota, spins, thread, topo};
 use hetmp_goal::rank::{Failure, StartError};
 use hetmp_goal::schedule::Schedule;
 use hetmp_nic::descriptor::Key;
 use hetmp_nic::domain::Sizes;
 use hetmp_nic::job::{self, Handler, Job, Reach, Refused, Request};
 use hetmp_nic::keys::{Memory, Rights};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// GOAL's port in a job's domains. OpenSHMEM has 0.
 const PORT: u8 = 2;
@@ -30,26 +34,8 @@ const SIZES: Sizes = Sizes {
     messages: 2,
     counters: 1,
 };
-/// Sleeps of a waiter end by themselves after this many nanoseconds, so that it notices a peer that has died.
-const NAPS: Naps = Naps {
-    shortest: 2_000_000,
-    longest: 200_000_000,
-};
-/// Looks of a waiter before it gives its core away, with a core for every rank: some 10 us.
-const LOOKS: u32 = 300;
-/// Of these, without a pause between.
+/// How often a blocking collective looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
-/// Hand-overs of the core before the general way to wait: the awaited rank may be next in line on this very core, always
-/// where ranks outnumber cores, and now and then where the system has put two of them on one.
-const YIELDS: u32 = 64;
-/// How long the progress thread dozes at first while it is on duty, nanoseconds; each time in which nothing came is twice as
-/// long. A look costs some 3 us of a core.
-const DOZE: u64 = 50_000;
-/// Longer than this it sleeps, and is woken by what arrives.
-const LONGEST_DOZE: u64 = 800_000;
-/// How it dozes off duty, and how often, before it sleeps until it is called.
-const IDLE_DOZE: u64 = 500_000;
-const IDLE_DOZES: u32 = 4;
 
 /// Why this process cannot be part of a job, or is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,28 +86,15 @@ pub enum How {
 pub struct World {
     job: &'static Job,
     settings: Settings,
-    driver: Mutex<Driver>,
-    bell: &'static Bell,
-    duty: Duty,
-    hand_overs: HandOvers,
+    progress: Progress,
+    /// Under the engine `thread`: the progress thread, until the process leaves.
     thread: Mutex<Option<thread::Thread>>,
-    /// Peers' processes, to notice that one has died: an open descriptor for each that was looked at.
-    watched: Mutex<Vec<(u32, i32)>>,
     here: Here,
-    /// The short way of blocking collectives, where there is one.
+    /// The short way of blocking collectives, where all ranks map each other's segments.
     direct: Option<Mutex<Direct>>,
-    /// Of the peers that are mapped, on the short way.
+    /// The other ranks' bells where `direct` is there; else none.
     bells: Box<[&'static Bell]>,
-    /// Processes that were found to have died.
-    died: Box<[AtomicBool]>,
-    /// Where the segments of ranks of this machine are mapped; null for others.
-    bases: Box<[*mut u8]>,
 }
-
-// SAFETY: the bases are of segments that stay mapped, where only atomics are accessed through them.
-unsafe impl Send for World {}
-// SAFETY: threads share the world only by its mutexes and atomics, and the segments behind `bases` by atomics.
-unsafe impl Sync for World {}
 
 impl core::fmt::Debug for World {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -170,7 +143,7 @@ pub fn join() -> Result<&'static World, JoinError> {
     let world = World::new(place, settings);
     let world: &'static World = Box::leak(Box::new(world));
     if settings.engine == Engine::Thread && world.ranks() > 1 {
-        let started = thread::start(c"hetmp-goal", || world.serve());
+        let started = thread::start(c"hetmp-goal", || world.progress.serve());
         let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
         // It does not count among the threads that need a core: mostly it sleeps, and always while others wait.
         *world.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
@@ -282,16 +255,6 @@ fn waking(base: *mut u8) -> Handler {
     })
 }
 
-/// Sleeps for so many nanoseconds.
-fn rest(ns: u64) {
-    let time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: ns as i64,
-    };
-    // SAFETY: a live time of less than a second; null: nobody asks what was left of it.
-    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
-}
-
 /// How many threads of how many processes share the processors.
 fn set_policy(job: &Job) {
     let local = job.peers().iter().filter(|p| p.local).count();
@@ -380,20 +343,17 @@ impl World {
             .collect();
         let queue = job.engine().map(|e| e.queue_pair(256, job.keys()));
         let post = Posts::new(queue, job.keys().local, key);
+        // SAFETY: `begin` and `share` have mapped these segments of this `Layout`, and nobody unmaps them.
+        let processes = unsafe { Peers::new(bases) };
+        let driver = Driver::new(here, reached, post);
         World {
             job,
             settings,
-            driver: Mutex::new(Driver::new(here, reached, post)),
-            bell,
-            duty: Duty::new(),
-            hand_overs: HandOvers::new(),
+            progress: Progress::new(job, driver, bell, processes),
             thread: Mutex::new(None),
-            watched: Mutex::new(Vec::new()),
             here,
             direct,
             bells,
-            died: (0..ranks).map(|_| AtomicBool::new(false)).collect(),
-            bases,
         }
     }
 
@@ -410,10 +370,6 @@ impl World {
     /// What the environment says.
     pub fn settings(&self) -> &Settings {
         &self.settings
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Driver> {
-        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a run of a schedule.
@@ -434,16 +390,10 @@ impl World {
         let bytes = schedule.scratchpad();
         // SAFETY: passed on to the caller.
         let memory = unsafe { Bound::new(segments, bytes) }.ok_or(RunError::NoMemory { bytes })?;
-        let mut driver = self.lock();
-        let outcome = driver
-            .start(schedule, context, memory, how == How::Traced)
-            .map_err(RunError::Start)?;
-        self.duty.runs(driver.running() as u32);
-        drop(driver);
-        if how != How::Awaited {
-            self.duty.call();
-        }
-        Ok(outcome)
+        let (traced, awaited) = (how == How::Traced, how == How::Awaited);
+        self.progress
+            .start(schedule, context, memory, traced, awaited)
+            .map_err(RunError::Start)
     }
 
     /// A blocking collective without a schedule. `None`: it needs one, or has arguments that a schedule's errors name.
@@ -466,9 +416,7 @@ impl World {
         if gives > 0 && give.is_null() || gets > 0 && get.is_null() {
             return None;
         }
-        if self.duty.has_runs() {
-            self.try_step(0);
-        }
+        self.progress.advance_open_runs();
         // SAFETY: passed on to the caller; these are the collective's lengths.
         let (give, get) = unsafe {
             (
@@ -490,7 +438,7 @@ impl World {
         over: &AtomicU64,
     ) -> Result<(), Failure> {
         let there = || word.load(Ordering::Acquire) >= least;
-        let gone = || self.died[peer as usize].load(Ordering::Relaxed) || self.here.has_left(peer);
+        let gone = || self.progress.has_died(peer) || self.here.has_left(peer);
         let poll = || {
             if there() {
                 return Some(Ok(()));
@@ -505,34 +453,7 @@ impl World {
             // Looked at again: a peer's last words stand.
             Some(if there() { Ok(()) } else { Err(why) })
         };
-        self.wait_until(&poll, Some(peer))
-    }
-
-    /// Moves runs on, if nobody else does at this moment, in one of `counted` threads that wait. True if there was something
-    /// to do.
-    fn try_step(&self, counted: u32) -> bool {
-        match self.driver.try_lock() {
-            Ok(driver) => self.step(driver, counted),
-            Err(_) => false,
-        }
-    }
-
-    fn step(&self, mut driver: MutexGuard<'_, Driver>, counted: u32) -> bool {
-        let before = driver.running();
-        let worked = driver.step();
-        let now = driver.running();
-        if now == before {
-            return worked;
-        }
-        self.duty.runs(now as u32);
-        // Other threads may wait for what has ended. Who waits says so before it takes the driver for the last time, and then
-        // sleeps: it has found the end there, or is seen here.
-        let others = self.duty.waiting() > counted;
-        drop(driver);
-        if others {
-            self.bell.ring();
-        }
-        worked
+        self.progress.wait_until(&poll, Some(peer))
     }
 
     /// Whether a run has ended, and how. Reads a word; under the engine `user` it moves the runs on first.
@@ -542,7 +463,7 @@ impl World {
         if ended.is_some() || self.settings.engine == Engine::Thread {
             return ended;
         }
-        self.try_step(0);
+        self.progress.try_step(0);
         outcome.poll()
     }
 
@@ -554,175 +475,11 @@ impl World {
         if let Some(ended) = outcome.poll() {
             return ended;
         }
-        self.wait_until(&|| outcome.poll(), None)
-    }
-
-    /// Waits until `poll` has an answer, and moves all runs on meanwhile. If a peer is named, its death is noticed.
-    fn wait_until<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
-        self.duty.wait_begins();
-        let ended = self.wait_here(poll, peer);
-        self.duty.wait_ends();
-        ended
-    }
-
-    fn wait_here<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
-        let engine = self.job.engine();
-        let look = || {
-            let ended = poll();
-            if ended.is_some() {
-                return ended;
-            }
-            if self.try_step(1) {
-                return poll();
-            }
-            if let Some(engine) = engine {
-                engine.progress();
-            }
-            None
-        };
-        // With ranks that share cores, every look without giving this one away is lost.
-        let crowded = Policy::oversubscribed();
-        if !crowded {
-            for i in 0..LOOKS {
-                if let Some(ended) = look() {
-                    self.hand_overs.kept();
-                    return ended;
-                }
-                if i >= QUICK {
-                    pause();
-                }
-            }
-        }
-        for _ in 0..YIELDS {
-            sys::yield_now();
-            if let Some(ended) = look() {
-                if !crowded {
-                    self.hand_overs.gave(self.rank());
-                }
-                return ended;
-            }
-        }
-        let mut spinner = Spinner::new();
-        loop {
-            if let Some(ended) = look() {
-                return ended;
-            }
-            if !spinner.turn() {
-                self.sleep(&mut || poll().is_some(), peer);
-                spinner = Spinner::new();
-            }
-        }
-    }
-
-    /// Sleeps until something arrives or `until` holds.
-    fn sleep(&self, until: &mut dyn FnMut() -> bool, peer: Option<u32>) {
-        let naps = match self.lock().deadline() {
-            Some(at) => {
-                let left = at.saturating_sub(sys::monotonic_ns()).max(1000);
-                Naps {
-                    shortest: left.min(NAPS.shortest),
-                    longest: left.min(NAPS.longest),
-                }
-            }
-            None => NAPS,
-        };
-        self.bell.sleep(
-            naps,
-            // A blocking lock: whoever holds it may have looked before the message came.
-            &mut || until() || self.step(self.lock(), 0) || until(),
-            &mut || {
-                self.look_for_lost(peer);
-                true
-            },
-        );
-    }
-
-    /// After a nap in which nothing came: a peer that runs still need, or this one, may have died.
-    fn look_for_lost(&self, peer: Option<u32>) {
-        let mut needed = self.lock().needed();
-        needed.extend(peer);
-        for peer in needed {
-            let base = self.bases[peer as usize];
-            if base.is_null() {
-                self.lock().probe(peer);
-                continue;
-            }
-            // SAFETY: a peer's segment, which stays mapped.
-            let pid = unsafe { link::process(base) };
-            if pid != 0 && self.has_died(peer, pid) {
-                self.died[peer as usize].store(true, Ordering::Relaxed);
-                self.lock().miss(peer);
-            }
-        }
-    }
-
-    fn has_died(&self, peer: u32, pid: u32) -> bool {
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-        let fd = match watched.iter().find(|(p, _)| *p == peer) {
-            Some((_, fd)) => *fd,
-            None => {
-                // SAFETY: a system call that takes numbers.
-                let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as i32;
-                if fd < 0 {
-                    let gone = std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
-                    return gone;
-                }
-                watched.push((peer, fd));
-                fd
-            }
-        };
-        let mut poll = libc::pollfd {
-            fd,
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one live structure. The descriptor of a process becomes readable when it ends.
-        unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
-    }
-
-    /// The progress thread.
-    fn serve(&self) {
-        // A doze is to be as long as it says.
-        // SAFETY: sets an attribute of this thread.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
-        loop {
-            self.duty.sleep_until_on();
-            let (mut doze, mut idle) = (DOZE, 0);
-            while idle < IDLE_DOZES && !self.duty.is_stopped() {
-                if !self.duty.is_on() {
-                    idle += 1;
-                    doze = DOZE;
-                    rest(IDLE_DOZE);
-                    continue;
-                }
-                idle = 0;
-                if self.try_step(0) {
-                    doze = DOZE;
-                } else if doze <= LONGEST_DOZE {
-                    rest(self.until_due(doze));
-                    doze *= 2;
-                } else {
-                    self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped(), None);
-                    doze = DOZE;
-                }
-            }
-            if self.duty.is_stopped() {
-                return;
-            }
-        }
-    }
-
-    /// How long until the runs have something to do although nothing arrives, at most `ns` nanoseconds.
-    fn until_due(&self, ns: u64) -> u64 {
-        match self.lock().deadline() {
-            Some(at) => at.saturating_sub(sys::monotonic_ns()).clamp(1000, ns),
-            None => ns,
-        }
+        self.progress.wait_until(&|| outcome.poll(), None)
     }
 
     fn finish(&self) {
-        self.duty.stop();
-        self.bell.ring();
+        self.progress.stop();
         let thread = self
             .thread
             .lock()
@@ -731,19 +488,7 @@ impl World {
         if let Some(thread) = thread {
             thread.join();
         }
-        self.lock().abandon_all();
-        let mut spinner = Spinner::new();
-        while !self.lock().is_flushed() {
-            let driver = self.lock();
-            if self.step(driver, 0) {
-                spinner = Spinner::new();
-            } else if !spinner.turn() {
-                self.sleep(&mut || self.lock().is_flushed(), None);
-                self.look_for_lost(None);
-            }
-        }
-        self.lock().leave();
-        self.bell.ring();
+        self.progress.finish();
     }
 }
 

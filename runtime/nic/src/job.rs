@@ -1,13 +1,14 @@
-//! A job: the processes that reach each other's memory, joined once per process, for every library that uses it.
+//! A job: the processes that reach each other's memory. A process joins once, for all libraries that use the job.
 //!
-//! 1. [`begin`] decides which engine is needed and makes this process' segment: the user's memory, then a *block* with
-//!    the rank's [domain](crate::domain). The user may fill its memory now.
-//! 2. [`Joining::meet`] tells the others where it is, and maps the segments of those on this machine.
+//! 1. [`begin`] decides which engine is needed and makes this process's segment: the first user's memory, followed by
+//!    a *block* with the rank's [domain](crate::domain). The user may now fill its memory.
+//! 2. [`Joining::meet`] tells the other processes where the segment is, and maps the segments of those on this
+//!    machine.
 //! 3. [`Job::start`] starts the engine.
-//! 4. [`Job::establish`] makes it the job of this process, which later users find by [`established`].
+//! 4. [`Job::establish`] makes the job known in this process; later users find it by [`established`].
 //!
-//! Processes find each other through an exchange of small values (put, get, fence): that of a launcher
-//! ([`hetmp_core::bootstrap::connect`]), or one that the caller has, under MPI for example
+//! Processes find each other through an exchange of small values (put, get, fence): the launcher's
+//! ([`hetmp_core::bootstrap::connect`]) or one of the caller's own, under MPI for example
 //! ([`hetmp_core::bootstrap::through`]).
 //!
 //! | way | peers on this machine | peers on others |
@@ -18,11 +19,12 @@
 //! | `tcp` | sockets | sockets |
 //! | `ofi` | libfabric | libfabric |
 //!
-//! On several machines `auto` takes libfabric for the others if all of them have an adapter of the same provider that is
-//! faster than TCP.
+//! On several machines, `auto` uses libfabric for the other machines if all of them have an adapter of the same
+//! provider that is faster than TCP.
 //!
-//! **Several users.** Each has a [port](crate::domain::Port): a number that the users of a job agree on, below
-//! [`Sizes::ports`]. Its inbox, counters and regions are its own. Memory that came later is shared by [`Job::segment`].
+//! **Several users.** Each has a [port](crate::domain::Port), with inbox, counters and regions of its own. The users
+//! of a job agree on the ports' numbers, below `Sizes::ports`. [`Job::segment`] shares the memory of users that
+//! join later.
 
 mod fabric;
 mod joining;
@@ -49,13 +51,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use way::{Plan, ADDRESS};
 
-/// How long peers may take to connect.
+/// How long connecting to the peers may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long another host may give no answer where nothing else is told, seconds.
+/// How long another host may be silent unless `HETMP_NIC_TIMEOUT` says otherwise, seconds.
 const SILENCE: u64 = 10;
 
-/// What is done about peers whose hosts vanish, as `HETMP_NIC_TIMEOUT` says: the job ends with a line about the first.
+/// What to do about peers whose hosts vanish, as `HETMP_NIC_TIMEOUT` says: the job ends, with a line about the first
+/// such peer.
 fn vanished(member: &'static str) -> Option<Vanished> {
     let seconds = snapshot().get("HETMP_NIC_TIMEOUT").map_or(SILENCE, |text| {
         let text = String::from_utf8_lossy(text).trim().to_owned();
@@ -77,25 +80,26 @@ fn vanished(member: &'static str) -> Option<Vanished> {
             if let Some(job) = established() {
                 job.abort(1, &text);
             }
-            // Another thread is in the exchange: the launcher notices the end of this process.
+            // The job was not ended, because another thread uses the exchange. The launcher notices the end of this
+            // process.
             report::line("hetmp: ", format_args!("{text}"));
-            // SAFETY: no preconditions; nothing of this process is to run any more.
+            // SAFETY: `_exit` has no preconditions, and no further code of this process has to run.
             unsafe { libc::_exit(1) }
         }),
     })
 }
 
-/// A peer as this process reaches it.
+/// A rank, as this process reaches it.
 #[derive(Debug)]
 pub struct Peer {
-    /// Its segment, where it is mapped here (this process' own for itself).
+    /// The rank's segment, if it is mapped here. This process's own segment for itself.
     pub segment: Option<Segment>,
-    /// Runs on this machine.
+    /// True if the rank runs on this machine.
     pub local: bool,
 }
 
 impl Peer {
-    /// Its memory in this process; null where it is not mapped.
+    /// The rank's memory in this process; null if it is not mapped.
     pub fn base(&self) -> *mut u8 {
         self.segment
             .as_ref()
@@ -110,19 +114,21 @@ pub struct Job {
     member: &'static str,
     memory: usize,
     sizes: Sizes,
-    /// Sockets are connected when they are first needed.
+    /// Sockets are connected when they are first needed, not at the start.
     dials: bool,
     reach: Reach,
     peers: Box<[Peer]>,
     domains: Domains,
     keys: TemplateKeys,
-    plan: Option<Plan>,
+    /// What [`Job::start`] will build the engine from, and takes. All threads share the job, but a libfabric endpoint
+    /// inside the plan must not be shared between threads: hence the lock, for which `start` never has to wait.
+    plan: Mutex<Option<Plan>>,
     engine: Option<Box<dyn Engine>>,
     boards: Option<Arc<[Board]>>,
-    /// Where there is no engine, for those who want queue pairs all the same.
+    /// Queue pairs for users that want them although all peers are mapped and the job has no engine.
     shm: OnceLock<Option<Shm>>,
     exchange: Mutex<Option<Box<dyn Exchange>>>,
-    /// Windows taken.
+    /// How many windows are in use.
     segments: Mutex<usize>,
 }
 
@@ -138,19 +144,20 @@ impl core::fmt::Debug for Job {
 
 static ESTABLISHED: AtomicPtr<Job> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The job that this process has joined.
+/// The job that this process has established, if any.
 pub fn established() -> Option<&'static Job> {
-    // SAFETY: null, or what `Job::establish` leaked.
+    // SAFETY: the pointer is null, or `Job::establish` leaked the job.
     unsafe { ESTABLISHED.load(Ordering::Acquire).as_ref() }
 }
 
 impl Job {
-    /// Starts the engine, if one is needed.
+    /// Starts the engine, if the job needs one.
     ///
     /// # Errors
-    /// One line: a thread or a connection cannot be made.
+    /// One line: a thread could not be started, or a connection could not be made.
     pub fn start(&mut self, exchange: &mut dyn Exchange) -> Result<(), String> {
-        match self.plan.take() {
+        let plan = self.plan.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match plan.take() {
             None | Some(Plan::Mapped) => {}
             Some(Plan::Emulated(model)) => {
                 let mut engine = emulated::start_one(self.rank, self.domains.clone(), model)
@@ -200,7 +207,7 @@ impl Job {
     fn board(&self, peer: &Peer) -> Option<Board> {
         let segment = peer.segment.as_ref()?;
         let at = segment.base().wrapping_add(segment.len() - BOARD_BYTES);
-        // SAFETY: the last part of a block, which stays mapped; a new file is zero.
+        // SAFETY: the board is the last part of a segment, which stays mapped, and was zero when the file was new.
         Some(unsafe { Board::at(at) })
     }
 
@@ -215,7 +222,8 @@ impl Job {
             .map_err(|_| why(&format!("{text}: an address is accepted")))
     }
 
-    /// Makes it the job of this process; the first one stays.
+    /// Makes this job known in this process. If another job is known already, [`established`] keeps returning that
+    /// one.
     pub fn establish(self, exchange: Box<dyn Exchange>) -> &'static Job {
         *self.lock() = Some(exchange);
         let job = Box::leak(Box::new(self));
@@ -232,42 +240,42 @@ impl Job {
         self.exchange.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This process' number.
+    /// This process's rank.
     pub fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// Processes of the job.
+    /// The number of processes of the job.
     pub fn size(&self) -> u32 {
         self.size
     }
 
-    /// All ranks, this one among them.
+    /// All ranks, this one included.
     pub fn peers(&self) -> &[Peer] {
         &self.peers
     }
 
-    /// What this rank offers: [`Domain::port`] has a user's part of it.
+    /// What this rank offers. [`Domain::port`] is one user's part of it.
     pub fn domain(&self) -> &Domain {
         &self.domains[self.rank as usize]
     }
 
-    /// Of the first segment of every rank, and of this process' address space.
+    /// The keys of the first segment of every rank, and of this process's address space.
     pub fn keys(&self) -> TemplateKeys {
         self.keys
     }
 
-    /// Whom the engine reaches.
+    /// Which ranks the engine reaches.
     pub fn reach(&self) -> Reach {
         self.reach
     }
 
-    /// The engine; none where every peer is mapped.
+    /// The engine; `None` if every peer is mapped.
     pub fn engine(&self) -> Option<&dyn Engine> {
         self.engine.as_deref()
     }
 
-    /// An engine in any case: where there is none, one that executes in whoever rings, on mapped memory.
+    /// The engine, or for mapped peers one that executes operations in the thread that rings.
     pub fn queues(&self) -> Option<&dyn Engine> {
         if let Some(engine) = self.engine() {
             return Some(engine);
@@ -278,16 +286,18 @@ impl Job {
         shm.as_ref().map(|e| e as &dyn Engine)
     }
 
-    /// Where a checker of the modelled memory pins what it finds, one of each rank.
+    /// The boards on which a checker of modelled memory pins its reports, one for each rank. `None` without a
+    /// checker.
     pub fn boards(&self) -> Option<&Arc<[Board]>> {
         self.boards.as_ref()
     }
 
-    /// Shares more memory: collective, all ranks with the same arguments. Returns the segment of every rank that is mapped
-    /// here, this process' own among them. What lies there can then be [registered](Domain::register) for peers.
+    /// Shares more memory. Collective: all ranks call it with the same arguments. Returns the segments of the ranks
+    /// that are mapped here, this process's own included. Memory in them can then be [registered](Domain::register)
+    /// for peers.
     ///
     /// # Errors
-    /// One line: there is no memory, or a peer's cannot be mapped, or `WINDOWS` are taken.
+    /// One line: there is no memory, a peer's segment cannot be mapped, or all `WINDOWS` are in use.
     pub fn segment(
         &self,
         name: &CStr,
@@ -350,8 +360,8 @@ impl Job {
         Ok(all.into())
     }
 
-    /// Waits until every rank has come here: collective. A later user's regions are registered before it; else a peer could
-    /// put to a key that is none yet.
+    /// Waits until all ranks have called it. A user that joins later registers its regions before this call:
+    /// otherwise a peer could put to a key that does not exist yet.
     ///
     /// # Errors
     /// One line: the launcher is lost.
@@ -362,13 +372,13 @@ impl Job {
         }
     }
 
-    /// What `rank` offers, as this process reaches it.
+    /// The domain of `rank`, as this process reaches it.
     pub fn domain_of(&self, rank: u32) -> &Domain {
         &self.domains[rank as usize]
     }
 
-    /// Ends every process of the job with `status` and a line about it. False: another thread is in the exchange, or ends
-    /// the job at this moment; the launcher then notices that this process ends.
+    /// Ends every process of the job with `status`, after a line with `text`. Returns (false) only if another thread
+    /// is using the exchange or is ending the job at this moment. The launcher then notices the end of this process.
     pub fn abort(&self, status: i32, text: &str) -> bool {
         if let Ok(mut exchange) = self.exchange.try_lock() {
             if let Some(exchange) = exchange.as_mut() {
@@ -378,30 +388,30 @@ impl Job {
         false
     }
 
-    /// Whether the launcher is there no more, as far as its protocol tells ([`Exchange::is_gone`]). False while another
-    /// thread is in the exchange, which notices by itself.
+    /// True if the launcher is gone, as far as its protocol can tell ([`Exchange::is_gone`]). False while another
+    /// thread uses the exchange; that thread will notice by itself.
     pub fn launcher_is_gone(&self) -> bool {
         self.exchange
             .try_lock()
             .is_ok_and(|exchange| exchange.as_ref().is_some_and(|exchange| exchange.is_gone()))
     }
 
-    /// Says that this process is done with the job, and ends well.
+    /// Tells the launcher that this process is done with the job and ends as intended.
     pub fn leave(&self) {
         if let Ok(mut exchange) = self.exchange.try_lock() {
             if let Some(exchange) = exchange.as_mut() {
-                // The process ends; there is nobody to tell.
+                // An error is ignored: the process ends, and there is nobody to tell.
                 let _ = exchange.finalize();
             }
         }
     }
 
-    /// Bytes of the memory that every rank brought along.
+    /// Bytes of the first user's memory, equal in every rank.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// Sizes of the domains.
+    /// Sizes of the ranks' domains.
     pub fn sizes(&self) -> Sizes {
         self.sizes
     }

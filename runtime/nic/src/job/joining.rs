@@ -1,4 +1,4 @@
-//! Joining: this process makes its segment, tells its peers where it is, and maps theirs.
+//! Joining: this process makes its segment, tells its peers where the segment is, and maps theirs.
 
 use super::way::{plan, Plan};
 use super::{Exchange, Job, Peer, Request};
@@ -10,10 +10,10 @@ use crate::keys::{Memory, Rights};
 use hetmp_core::segment::{Segment, PAGE};
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// Where a rank's segment is, and its user's note.
+/// Under this name a rank publishes where its segment is, with its user's note.
 const CARD: &str = "nic.card";
 
-/// What a rank tells the others: where its segment is, and what its user wants them to know.
+/// What a rank publishes: where its segment is, and its user's note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Card {
     pid: u32,
@@ -53,12 +53,12 @@ impl Card {
     }
 }
 
-/// Bytes of a rank's block, behind its user's memory.
+/// Bytes of a rank's block, which follows its user's memory.
 fn block_bytes(sizes: Sizes, ranks: usize) -> usize {
     Domain::bytes(sizes, ranks).next_multiple_of(PAGE) + BOARD_BYTES
 }
 
-/// A process that has made its segment, and has not met the others.
+/// A process that has made its segment and does not know the others yet.
 pub struct Joining<'a> {
     request: Request<'a>,
     plan: Plan,
@@ -66,14 +66,14 @@ pub struct Joining<'a> {
     fd: i32,
 }
 
-/// Why a job cannot be begun.
+/// Why a job cannot begin.
 #[derive(Debug)]
 pub enum Refused {
-    /// What was asked for cannot be: one line.
+    /// The request cannot be fulfilled: one line.
     Way(String),
-    /// There is no memory.
+    /// There is no memory for the segment.
     Memory {
-        /// So many bytes.
+        /// Its length in bytes.
         bytes: usize,
         /// Why.
         error: std::io::Error,
@@ -93,10 +93,10 @@ impl core::fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Decides which engine is needed, and makes this process' segment.
+/// Decides which engine is needed, and makes this process's segment.
 ///
 /// # Errors
-/// What was asked for cannot be, or there is no memory.
+/// The request cannot be fulfilled, or there is no memory.
 pub fn begin<'a>(
     request: Request<'a>,
     exchange: &mut dyn Exchange,
@@ -115,7 +115,7 @@ pub fn begin<'a>(
             len: request.memory,
             base: 0,
         };
-        // SAFETY: a segment stays mapped as long as the process lives, and its user expects its peers to write there.
+        // SAFETY: the segment stays mapped as long as the process, and its user expects peers to write there.
         unsafe { fabric.enter(memory, exchange) }.map_err(Refused::Way)?;
     }
     Ok(Joining {
@@ -126,31 +126,31 @@ pub fn begin<'a>(
     })
 }
 
-/// Sees another rank's note before its memory is mapped: its number, whether it runs on this machine, and the note. What
-/// it says against the rank ends the joining.
+/// Checks another rank before its memory is mapped: gets its number, whether it runs on this machine, and its user's
+/// note. An error ends the joining.
 pub type Check<'a> = dyn FnMut(u32, bool, &[u8]) -> Result<(), String> + 'a;
 
-/// Called for what arrives at a rank: see `Domain::on_arrival`.
+/// Called when something arrives at a rank: see `Domain::on_arrival`.
 pub type Handler = Box<dyn Fn(&Arrival) + Send + Sync>;
 
 impl Joining<'_> {
-    /// This process' memory: zero, until the user writes there.
+    /// The user's memory in this process's segment: zero until the user writes there.
     pub fn base(&self) -> *mut u8 {
         self.own.base()
     }
 
-    /// The file that is mapped there.
+    /// The descriptor of the segment's file.
     pub fn file(&self) -> i32 {
         self.fd
     }
 
-    /// Tells the others where this process' memory is, and `note`; maps the memory of those on this machine.
+    /// Publishes where this process's memory is, with `note`, and maps the memory of the ranks on this machine.
     ///
-    /// `check` sees every other rank's note before its memory is mapped. `handler` makes what is called when something
-    /// arrives at a rank that is mapped here, from its number and where its memory lies.
+    /// `check` sees every other rank's note before its memory is mapped. `handler` gets the number of each rank that
+    /// is mapped here and the address of its memory, and returns what to call when something arrives at that rank.
     ///
     /// # Errors
-    /// One line: a peer cannot be mapped, or did not bring the same, or the launcher is lost, or what `check` says.
+    /// One line: a peer cannot be mapped or has other sizes, the launcher is lost, or `check` refused a peer.
     pub fn meet(
         self,
         exchange: &mut dyn Exchange,
@@ -222,8 +222,8 @@ impl Joining<'_> {
             });
         }
         let (domains, keys) = domains(rank as usize, &request, &peers, handler);
-        // Nobody may end, and take its segment's file along, before all have opened it; and what a rank has registered
-        // is there for all.
+        // After this fence all ranks have opened all segments, so that a rank may end and take its file along, and
+        // all ranks have registered their memory.
         exchange.fence().map_err(|e| e.to_string())?;
         Ok(Job {
             rank,
@@ -236,7 +236,7 @@ impl Joining<'_> {
             peers: peers.into(),
             domains,
             keys,
-            plan: Some(plan),
+            plan: Mutex::new(Some(plan)),
             engine: None,
             boards: None,
             shm: OnceLock::new(),
@@ -246,8 +246,9 @@ impl Joining<'_> {
     }
 }
 
-/// The domains of all ranks: of those that are not mapped an empty one, which nobody uses. The memory of each is its
-/// window 1 and registered as its first region, from address 0; the second region is this process' address space.
+/// The domains of all ranks. A rank that is not mapped gets an empty domain, which nobody uses. The memory of each
+/// mapped rank is its window 1, and is registered as its first region, from address 0; the second region is this
+/// process's address space.
 fn domains(
     rank: usize,
     request: &Request<'_>,
@@ -274,7 +275,7 @@ fn domains(
         .map(|r| {
             let base = peers[r].base();
             let domain = match (r == rank, base.is_null()) {
-                // No peer maps this process' block: it need not be told what lies in a window.
+                // No peer maps this process's block, so that peers need not learn what lies in a window.
                 (true, _) if alone => Domain::new(request.sizes),
                 // SAFETY: the blocks lie behind the users' memory in segments that stay mapped, are aligned to pages, and
                 // were made for these sizes, which the cards have compared.
@@ -300,7 +301,7 @@ fn domains(
     (all.into(), keys)
 }
 
-/// Registers a rank's memory, and its address space for its own operations.
+/// Registers a rank's memory; and this process's address space, for its own operations.
 fn register(domain: &Domain, base: *mut u8, len: usize) -> TemplateKeys {
     let memory = Memory {
         here: base,
@@ -313,8 +314,8 @@ fn register(domain: &Domain, base: *mut u8, len: usize) -> TemplateKeys {
         base: 0,
     };
     let local = Rights::LOCAL_READ | Rights::LOCAL_WRITE;
-    // SAFETY: a segment stays mapped as long as the process lives, and its user expects its peers to write there. Of the
-    // address space, only this process' own operations use parts, which whoever posts them vouches for.
+    // SAFETY: the segment stays mapped as long as the process, and its user expects peers to write there. The address
+    // space is used by this process's own operations only; who posts one vouches for the memory that it names.
     unsafe {
         let remote = domain.register(0, memory, Rights::ALL, None);
         let local = domain.register(0, everything, local, None);

@@ -1,0 +1,315 @@
+//! Moving this process's runs on, and waiting for them.
+//!
+//! * **What it owns**: the rank's [`Driver`] behind a mutex, the hand-off between waiting threads and the progress
+//!   thread ([`Duty`]), and the bell on which waiters sleep.
+//! * **What it calls**: the driver, the job's engine, and `hetmp_core`'s spinning and sleeping. It knows nothing of
+//!   joining and leaving the job; [`crate::world`] does that and holds the one [`Progress`] of a process.
+//!
+//! A thread that waits first looks at the runs again and again, then gives its core away between two looks, then sleeps
+//! on the bell. A peer rings the bell when it has written into this rank's segment. Sleeps end by themselves after a
+//! nap, because a peer that has died rings nothing: after each nap the waiter checks which processes still live.
+
+use crate::driver::{Driver, Outcome};
+use crate::duty::Duty;
+use crate::memory::Bound;
+use crate::peers::{Health, Peers};
+use hetmp_core::bell::{Bell, Naps};
+use hetmp_core::handover::HandOvers;
+use hetmp_core::park::{Policy, Spinner};
+use hetmp_core::sync::pause;
+use hetmp_core::sys;
+use hetmp_goal::rank::StartError;
+use hetmp_goal::schedule::Schedule;
+use hetmp_nic::job::Job;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How long a waiter sleeps before it checks whether a peer has died, nanoseconds.
+const NAPS: Naps = Naps {
+    shortest: 2_000_000,
+    longest: 200_000_000,
+};
+/// How often a waiter looks before it gives its core away, if there is a core for every rank: some 10 us.
+const LOOKS: u32 = 300;
+/// The first of [`LOOKS`], which have no pause between them.
+const QUICK: u32 = 64;
+/// How often a waiter gives its core away before it spins and sleeps as `hetmp_core::park` says. The awaited rank may be
+/// queued on this very core: always where ranks outnumber cores, sometimes where the system has put two ranks on one
+/// core.
+const YIELDS: u32 = 64;
+/// The first doze of the progress thread while it is on duty, nanoseconds. Each doze in which nothing came is followed by
+/// one of twice its length. A look costs some 3 us of a core.
+const DOZE: u64 = 50_000;
+/// The longest doze, nanoseconds. After it the progress thread sleeps until an arriving packet wakes it.
+const LONGEST_DOZE: u64 = 800_000;
+/// A doze of the progress thread while it is off duty, nanoseconds.
+const IDLE_DOZE: u64 = 500_000;
+/// How many of these dozes follow each other before the progress thread sleeps until [`Duty::call`].
+const IDLE_DOZES: u32 = 4;
+
+/// The runs of this process, and the threads that move them on.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    job: &'static Job,
+    driver: Mutex<Driver>,
+    /// This rank's bell: peers ring it when they have written something.
+    bell: &'static Bell,
+    duty: Duty,
+    hand_overs: HandOvers,
+    peers: Peers,
+}
+
+impl Progress {
+    /// Nothing runs, nobody waits. `bell` lies in this rank's segment.
+    pub(crate) fn new(
+        job: &'static Job,
+        driver: Driver,
+        bell: &'static Bell,
+        peers: Peers,
+    ) -> Progress {
+        Progress {
+            job,
+            driver: Mutex::new(driver),
+            bell,
+            duty: Duty::new(),
+            hand_overs: HandOvers::new(),
+            peers,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Driver> {
+        self.driver.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the process of `peer` was found to have died.
+    pub(crate) fn has_died(&self, peer: u32) -> bool {
+        self.peers.has_died(peer)
+    }
+
+    /// Begins a run. Under the engine `thread` the progress thread is called if the run is not `awaited`: if its caller does
+    /// not wait for it at once.
+    pub(crate) fn start(
+        &self,
+        schedule: &Arc<Schedule>,
+        context: u32,
+        memory: Bound,
+        traced: bool,
+        awaited: bool,
+    ) -> Result<Arc<Outcome>, StartError> {
+        let mut driver = self.lock();
+        let outcome = driver.start(schedule, context, memory, traced)?;
+        self.duty.runs(driver.running() as u32);
+        drop(driver);
+        if !awaited {
+            self.duty.call();
+        }
+        Ok(outcome)
+    }
+
+    /// Moves open runs on once, for a caller that does not wait for any of them. Costs one load if nothing runs.
+    #[inline]
+    pub(crate) fn advance_open_runs(&self) {
+        if self.duty.has_runs() {
+            self.try_step(0);
+        }
+    }
+
+    /// Moves all runs on once, unless another thread is doing that at this moment. `counted`: how many of the threads that
+    /// [`Duty`] counts as waiting are the caller itself, 0 or 1. True if there was something to do.
+    pub(crate) fn try_step(&self, counted: u32) -> bool {
+        match self.driver.try_lock() {
+            Ok(driver) => self.step(driver, counted),
+            Err(_) => false,
+        }
+    }
+
+    fn step(&self, mut driver: MutexGuard<'_, Driver>, counted: u32) -> bool {
+        let before = driver.running();
+        let worked = driver.step();
+        let now = driver.running();
+        if now == before {
+            return worked;
+        }
+        self.duty.runs(now as u32);
+        // Another thread may sleep until a run ends that has just ended here. It counted itself as waiting before it took
+        // the driver for its last look. If that look came before this step, the count is seen here, and the bell wakes the
+        // thread; if the look comes after this step, the thread finds the run's end itself.
+        let others = self.duty.waiting() > counted;
+        drop(driver);
+        if others {
+            self.bell.ring();
+        }
+        worked
+    }
+
+    /// Waits until `poll` has an answer, and moves all runs on meanwhile. If a peer is named, its death is noticed too:
+    /// `poll` then finds [`Progress::has_died`].
+    pub(crate) fn wait_until<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
+        self.duty.wait_begins();
+        let ended = self.wait_counted(poll, peer);
+        self.duty.wait_ends();
+        ended
+    }
+
+    /// [`Progress::wait_until`] of a thread that `duty` counts as waiting.
+    fn wait_counted<T>(&self, poll: &impl Fn() -> Option<T>, peer: Option<u32>) -> T {
+        let engine = self.job.engine();
+        let look = || {
+            let ended = poll();
+            if ended.is_some() {
+                return ended;
+            }
+            if self.try_step(1) {
+                return poll();
+            }
+            if let Some(engine) = engine {
+                engine.progress();
+            }
+            None
+        };
+        // Where ranks outnumber cores, the awaited rank can only run after this one has given its core away.
+        let crowded = Policy::oversubscribed();
+        if !crowded {
+            for i in 0..LOOKS {
+                if let Some(ended) = look() {
+                    self.hand_overs.kept();
+                    return ended;
+                }
+                if i >= QUICK {
+                    pause();
+                }
+            }
+        }
+        for _ in 0..YIELDS {
+            sys::yield_now();
+            if let Some(ended) = look() {
+                if !crowded {
+                    self.hand_overs.gave(self.job.rank());
+                }
+                return ended;
+            }
+        }
+        let mut spinner = Spinner::new();
+        loop {
+            if let Some(ended) = look() {
+                return ended;
+            }
+            if !spinner.turn() {
+                self.sleep(&mut || poll().is_some(), peer);
+                spinner = Spinner::new();
+            }
+        }
+    }
+
+    /// Sleeps until something has arrived and was worked on, or `until` holds.
+    fn sleep(&self, until: &mut dyn FnMut() -> bool, peer: Option<u32>) {
+        let naps = match self.lock().deadline() {
+            Some(at) => {
+                let left = at.saturating_sub(sys::monotonic_ns()).max(1000);
+                Naps {
+                    shortest: left.min(NAPS.shortest),
+                    longest: left.min(NAPS.longest),
+                }
+            }
+            None => NAPS,
+        };
+        self.bell.sleep(
+            naps,
+            // Takes the lock, and does not only try: a thread that holds the driver may have looked at this rank's links
+            // before the message came, and would not look again.
+            &mut || until() || self.step(self.lock(), 0) || until(),
+            &mut || {
+                self.check_peers(peer);
+                true
+            },
+        );
+    }
+
+    /// Called after a nap in which nothing came. A peer that open runs still need, or `peer`, may have died: then those runs
+    /// fail.
+    fn check_peers(&self, peer: Option<u32>) {
+        let mut needed = self.lock().needed();
+        needed.extend(peer);
+        for peer in needed {
+            match self.peers.check(peer) {
+                Health::Unknown => self.lock().probe(peer),
+                Health::Dead => self.lock().miss(peer),
+                Health::Alive => {}
+            }
+        }
+    }
+
+    /// What the progress thread does until [`Progress::finish`].
+    pub(crate) fn serve(&self) {
+        // The kernel's default slack of 50 us would double the shortest doze.
+        // SAFETY: the call takes two numbers and sets an attribute of this thread only.
+        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
+        loop {
+            self.duty.sleep_until_on();
+            let (mut doze, mut idle) = (DOZE, 0);
+            while idle < IDLE_DOZES && !self.duty.is_stopped() {
+                if !self.duty.is_on() {
+                    idle += 1;
+                    doze = DOZE;
+                    rest(IDLE_DOZE);
+                    continue;
+                }
+                idle = 0;
+                if self.try_step(0) {
+                    doze = DOZE;
+                } else if doze <= LONGEST_DOZE {
+                    rest(self.until_due(doze));
+                    doze *= 2;
+                } else {
+                    self.sleep(&mut || !self.duty.is_on() || self.duty.is_stopped(), None);
+                    doze = DOZE;
+                }
+            }
+            if self.duty.is_stopped() {
+                return;
+            }
+        }
+    }
+
+    /// Nanoseconds, at most `ns`, until the runs have something to do even if nothing arrives.
+    fn until_due(&self, ns: u64) -> u64 {
+        match self.lock().deadline() {
+            Some(at) => at.saturating_sub(sys::monotonic_ns()).clamp(1000, ns),
+            None => ns,
+        }
+    }
+
+    /// Ends [`Progress::serve`], and wakes the progress thread for that.
+    pub(crate) fn stop(&self) {
+        self.duty.stop();
+        self.bell.ring();
+    }
+
+    /// Gives up all runs, waits until what was sent has room at its target, and tells the peers that this rank leaves. For
+    /// a process whose progress thread has ended.
+    pub(crate) fn finish(&self) {
+        self.lock().abandon_all();
+        let mut spinner = Spinner::new();
+        while !self.lock().is_flushed() {
+            let driver = self.lock();
+            if self.step(driver, 0) {
+                spinner = Spinner::new();
+            } else if !spinner.turn() {
+                self.sleep(&mut || self.lock().is_flushed(), None);
+                self.check_peers(None);
+            }
+        }
+        self.lock().leave();
+        self.bell.ring();
+    }
+}
+
+/// Sleeps for `ns` nanoseconds, less than a second.
+fn rest(ns: u64) {
+    let time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: ns as i64,
+    };
+    // SAFETY: `time` lives until the call returns; the null pointer says that the rest of an interrupted sleep is not asked
+    // for.
+    unsafe { libc::nanosleep(&raw const time, core::ptr::null_mut()) };
+}
