@@ -1,22 +1,23 @@
-//! Work that needs a stack of some size, on behalf of threads that may have little of it.
+//! Work that needs more stack than the calling thread may have.
 //!
-//! The first region of a program may be opened by a thread with the least stack that the system
-//! allows, 16 KiB. What the runtime does once, for all that follow, can need more than that: reading
-//! the program's code, taking signals while it measures. Such work is done by a thread of ours then.
+//! A program may open its first region on a thread with the least stack that the system allows, 16 KiB. At that
+//! region the runtime does work that is done once for the whole program and needs more: it reads the program's code,
+//! and takes signals while it measures. If the caller's stack is too small, [`run`] starts a thread for such work and
+//! waits for it.
 
 use core::mem::MaybeUninit;
 
-/// A thread with this much room below it does the work itself.
+/// A thread with at least this much free stack does the work itself, bytes.
 const ROOM: usize = 64 << 10;
 
-/// What is handed to our thread, and what it hands back.
+/// The work on its way to the other thread, and its result on the way back.
 struct Handed<W, R> {
     work: Option<W>,
     done: Option<R>,
 }
 
-/// Runs `work`: here, or on a thread of its own where the calling thread's stack is small or unknown. That
-/// thread blocks all signals. If there can be no thread, `work` is run here in any case.
+/// Runs `work` and returns its result. If the calling thread's stack is small or unknown, `work` runs on a new
+/// thread, which blocks all signals. If no thread can be started, `work` runs here all the same.
 pub fn run<R: Send, W: FnOnce() -> R + Send>(work: W) -> R {
     if has_room() {
         return work();
@@ -45,11 +46,11 @@ pub fn run<R: Send, W: FnOnce() -> R + Send>(work: W) -> R {
     }
 }
 
-/// Has the calling thread [`ROOM`] on its stack?
+/// True if the calling thread has [`ROOM`] left on its stack.
 fn has_room() -> bool {
     let here = 0u8;
     let here = (&raw const here).addr();
-    // The program's first thread has a stack that grows. To ask would make the C library read a file.
+    // The program's first thread has a stack that grows. The C library would read a file to tell how far.
     // SAFETY: both calls have no preconditions.
     if crate::sys::gettid() == unsafe { libc::getpid() } {
         return true;
@@ -66,7 +67,7 @@ fn has_room() -> bool {
         libc::pthread_attr_destroy(attr.as_mut_ptr());
         (low.addr(), size)
     };
-    // Elsewhere than on its thread's stack: a coroutine's, of any size.
+    // False where this code runs on another stack than the thread's own: a coroutine's, whose size nobody knows.
     here >= low && here - low < size && here - low >= ROOM
 }
 

@@ -1,7 +1,7 @@
 //! Waking a thread of another process.
 //!
-//! A [`Bell`] lies in memory that several processes map. Who waits for something to change there spins first
-//! ([`crate::park`]), and then sleeps on the bell; who changes it rings.
+//! A [`Bell`] lies in memory that several processes map. A thread that waits for a change in that memory spins first
+//! ([`crate::park`]) and then sleeps on the bell. A process that makes the change rings the bell afterwards.
 
 #[cfg(loom)]
 use crate::sync::Futex;
@@ -9,16 +9,18 @@ use crate::sync::{fence, AtomicU32, Ordering};
 #[cfg(not(loom))]
 use crate::sys::{self, Scope};
 
-/// Sleeping and waking between processes. A word pair of zeros is a bell that nobody sleeps on.
+/// Sleeping and waking between processes. Eight zero bytes are a bell that nobody sleeps on.
 ///
 /// # Memory ordering
-/// A waiter counts itself in `sleepers`, then looks at what it waits for, then sleeps on `rings`. A peer changes that,
-/// then looks at `sleepers`. Sequentially consistent fences lie between on both sides: one of the two sees the other.
-/// Without them the peer could miss a waiter that has just looked, and the waiter would sleep on.
+/// A waiter counts itself in `sleepers`, then looks whether its wait is over, then sleeps on `rings`. A peer makes
+/// the change that ends the wait, then looks at `sleepers`. Both have a sequentially consistent fence between their
+/// two steps, so that at least one of them sees what the other did. Without the fences a peer could miss a waiter
+/// that has just looked, and the waiter would sleep on.
 ///
-/// [`Bell::ring_unfenced`] goes without the peer's fence, for a path on which that fence is the largest cost: it may
-/// miss a waiter that goes to sleep within the time that a store needs to become visible (some 0.1 us). So a sleep ends by
-/// itself after a nap. A waiter counts itself until its wait ends, so that only the first nap can be affected.
+/// [`Bell::ring_unfenced`] leaves out the peer's fence, for paths on which that fence would be the largest cost. It
+/// can miss a waiter that goes to sleep within the time that a store needs to become visible (some 0.1 us). For that
+/// reason every sleep ends by itself after a nap. A waiter stays counted until its whole wait ends, so a missed ring
+/// delays it by its first nap at most.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Bell {
@@ -28,12 +30,12 @@ pub struct Bell {
     kernel: Futex,
 }
 
-/// How long a sleep lasts while nobody rings, nanoseconds.
+/// How long a sleep lasts while nobody rings. Each nap is twice as long as the one before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Naps {
-    /// The first.
+    /// The first nap, nanoseconds.
     pub shortest: u64,
-    /// Each is twice as long as the one before, up to this.
+    /// The longest nap, nanoseconds.
     pub longest: u64,
 }
 
@@ -43,14 +45,15 @@ impl Bell {
         Bell::default()
     }
 
-    /// Wakes who sleeps, after what they wait for was changed.
+    /// Wakes all sleepers. The caller has made the change that they wait for before.
     #[inline]
     pub fn ring(&self) {
         fence(Ordering::SeqCst);
         self.ring_unfenced();
     }
 
-    /// As [`Bell::ring`], without its fence: see "Memory ordering".
+    /// Like [`Bell::ring`], but without a fence: it may miss a waiter that is just falling asleep (see "Memory
+    /// ordering").
     #[inline(always)]
     pub fn ring_unfenced(&self) {
         if self.sleepers.load(Ordering::Relaxed) != 0 {
@@ -67,8 +70,8 @@ impl Bell {
         self.kernel.wake_all();
     }
 
-    /// Sleeps until `done`; after each nap that ended with `done` still missing, calls `napped`, which may end the wait
-    /// by saying false. True: `done` held.
+    /// Sleeps until `done` says true, and then returns true. After each nap at whose end `done` still says false,
+    /// `napped` is called; if it says false, the wait ends and false is returned.
     pub fn sleep(
         &self,
         naps: Naps,
@@ -79,7 +82,7 @@ impl Bell {
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         let held = loop {
             let seen = self.rings.load(Ordering::Acquire);
-            // See "Memory ordering".
+            // Between counting this sleeper and the look at what it waits for: see "Memory ordering".
             fence(Ordering::SeqCst);
             if done() {
                 break true;

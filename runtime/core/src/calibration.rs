@@ -24,20 +24,21 @@ use std::path::Path;
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// One kind of node.
+/// A kind of node, as measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct NodeKind {
-    /// [`kind_of`] the nodes it stands for.
+    /// Which nodes: those for which [`kind_of`] returns this text.
     pub kind: String,
     /// Watts of the whole node while all its cores compute.
     pub watts: Option<f64>,
     /// Watts of the whole node while nothing runs on it.
     pub watts_idle: Option<f64>,
-    /// Core speed ratio of standard kernels, slowest kind 1. For people; a loop's own is measured.
+    /// Core speed ratios of standard kernels, where the slowest kind has 1. Shown to people; the runtime measures
+    /// each loop.
     pub csr: Vec<(String, f64)>,
 }
 
-/// What couples two kinds of nodes.
+/// The connection between two kinds of nodes, as measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkKind {
     /// The two kinds.
@@ -46,7 +47,7 @@ pub struct LinkKind {
     pub fault_period_us: f64,
 }
 
-/// A calibration. Its [`Display`](fmt::Display) is the file.
+/// A calibration. [`Display`](fmt::Display) writes the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Calibration {
     /// The kinds of nodes.
@@ -55,7 +56,7 @@ pub struct Calibration {
     pub links: Vec<LinkKind>,
 }
 
-/// What a node is called here: its name, or else its CPUs.
+/// The name under which a calibration keeps a node: the node's name, or its CPUs if it has none.
 #[must_use]
 pub fn kind_of(node: &Node) -> String {
     node.name
@@ -94,8 +95,8 @@ impl Calibration {
         })
     }
 
-    /// The threshold for a team on nodes of these kinds: the highest of all links between them, so
-    /// that none is used in vain. `None` where no link between any two of them was measured.
+    /// The threshold for a team on nodes of these kinds, in microseconds: the highest of all links between them, so
+    /// that a loop gains on every link that it uses. `None` if no link between two of these kinds was measured.
     #[must_use]
     pub fn fault_period_us(&self, kinds: &[String]) -> Option<f64> {
         let between = |l: &&LinkKind| {
@@ -113,7 +114,7 @@ impl Calibration {
             .reduce(f64::max)
     }
 
-    /// What is known of nodes of this kind.
+    /// What was measured for nodes of this kind.
     #[must_use]
     pub fn node(&self, kind: &str) -> Option<&NodeKind> {
         self.nodes.iter().find(|n| n.kind == kind)

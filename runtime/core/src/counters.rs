@@ -1,13 +1,13 @@
-//! Counters: what a piece of work cost beside time.
+//! Counters: what a piece of work cost besides time.
 //!
 //! A [`Source`] tells how many instructions, events of one chosen kind, and remote page faults a
 //! thread caused while it ran a piece of a loop. There are three kinds:
 //!
 //! * [`Hardware`] reads the processor's counters through Linux's perf events. Virtual machines and
 //!   containers often have none; then [`Hardware::open`] says why.
-//! * [`Recorded`] tells what a file says: decisions that depend on counters and faults can be
+//! * [`Recorded`] takes its counts from a file, so that decisions which depend on counters and faults can be
 //!   reproduced on any machine.
-//! * [`NoSource`] knows nothing.
+//! * [`NoSource`] counts nothing.
 //!
 //! **Data in**: perf events of the calling thread, or a file. **Data out**: a [`Sample`] for each
 //! piece.
@@ -19,15 +19,14 @@ use std::sync::OnceLock;
 
 use crate::toml::{self, Fields};
 
-/// Readings of the calling thread's counters at one moment. Good for [`Source::since`] on the same
-/// thread only.
+/// The calling thread's counters at one moment. Only [`Source::since`] on the same thread can use them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
     /// Instructions retired since some moment.
     pub instructions: u64,
     /// Events since the same moment.
     pub events: u64,
-    /// The counters could be read.
+    /// False if the counters could not be read.
     pub valid: bool,
 }
 
@@ -49,13 +48,13 @@ pub trait Source: fmt::Debug + Send + Sync {
     /// `iterations` of a loop.
     fn since(&self, start: &Reading, node: usize, iterations: u64) -> Sample;
 
-    /// Can samples have a number of faults? Then it pays to look at every piece, not only at probes.
+    /// True if samples may have a number of faults. Then every piece of a loop is measured, not only its probes.
     fn counts_faults(&self) -> bool {
         false
     }
 }
 
-/// Knows nothing.
+/// A source without counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSource;
 
@@ -77,7 +76,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// What is compared when nothing else is named.
+    /// The event that is compared unless `HETMP_COUNTER` names another one.
     pub const CACHE_MISSES: Event = Event::hardware(3);
     const INSTRUCTIONS: Event = Event::hardware(1);
 
@@ -127,11 +126,11 @@ struct Attributes {
 
 const _: () = assert!(size_of::<Attributes>() == 64);
 
-/// All events of a group are read by one call.
+/// One call reads all events of the group.
 const FORMAT_GROUP: u64 = 1 << 3;
-/// With the time for which the group was on, and on a counter.
+/// The call also returns how long the group was enabled, and how long it was on a hardware counter.
 const FORMAT_TIMES: u64 = 3;
-/// Not the kernel's and not the hypervisor's: needs no privilege up to `perf_event_paranoid` 2.
+/// Counts neither the kernel nor the hypervisor. This needs no privilege up to `perf_event_paranoid` 2.
 const USER_ONLY: u64 = (1 << 5) | (1 << 6);
 
 /// Two counters of one thread: instructions and the event.
@@ -165,7 +164,8 @@ impl Group {
                 size_of_val(&values),
             )
         };
-        // A group that had to share its counters reads too low: better nothing than that.
+        // A group that shared its hardware counters with others has counted for a part of the time. Such numbers are
+        // too low.
         let whole = values[1] == values[2] && values[2] > 0;
         (n == size_of_val(&values) as isize && values[0] == 2 && whole).then_some(Reading {
             instructions: values[3],
@@ -190,7 +190,8 @@ fn open_event(event: Event, group: libc::c_int) -> io::Result<libc::c_int> {
     let attributes = Attributes {
         kind: event.kind,
         size: size_of::<Attributes>() as u32,
-        // Processors with two kinds of cores have a unit for each: its number goes on top.
+        // A processor with two kinds of cores has a performance monitoring unit for each kind. The unit's number goes
+        // into the upper half of `config`.
         config: event.config | if generic { unit_of_this_cpu() << 32 } else { 0 },
         read_format: FORMAT_GROUP | FORMAT_TIMES,
         flags: USER_ONLY,
@@ -214,8 +215,8 @@ fn open_event(event: Event, group: libc::c_int) -> io::Result<libc::c_int> {
     Ok(fd as libc::c_int)
 }
 
-/// The performance monitoring unit of the CPU that the caller runs on, where there are two kinds;
-/// else 0, the usual one.
+/// The number of the performance monitoring unit of the CPU that the caller runs on; 0 on processors with one kind of
+/// core.
 fn unit_of_this_cpu() -> u64 {
     let read = |unit: &str, file: &str| {
         std::fs::read_to_string(format!("/sys/bus/event_source/devices/{unit}/{file}")).ok()
@@ -240,14 +241,14 @@ pub struct Hardware {
     event: Event,
 }
 
-/// One thread's counters; none where they could not be had, which is not tried again.
+/// One thread's counters; no group if they could not be opened. This is tried once in a thread.
 struct Slot {
     tid: libc::pid_t,
     group: Option<Group>,
 }
 
-/// The key under which each thread keeps its [`Slot`]. Not `thread_local!`, whose place in static
-/// thread storage every thread of every program would pay for.
+/// The key under which each thread keeps its [`Slot`]. A `thread_local!` would take static thread-local storage in
+/// every thread of every program.
 fn key() -> Option<libc::pthread_key_t> {
     unsafe extern "C" fn free(slot: *mut libc::c_void) {
         // SAFETY: the box that `Hardware::start` leaked; the thread is ending and reads no more.
@@ -270,7 +271,7 @@ fn read_own(event: Event) -> Option<Reading> {
     let old: *mut Slot = unsafe { libc::pthread_getspecific(key) }.cast();
     // SAFETY: null, or the slot leaked below by this thread, which nobody frees.
     if let Some(slot) = unsafe { old.as_ref() } {
-        // After a fork the descriptors count what the parent does.
+        // After a fork the inherited descriptors still count the parent.
         if slot.tid == tid {
             return slot.group.as_ref()?.read();
         }
@@ -293,7 +294,7 @@ impl Hardware {
     /// Counters of instructions and of `event`. Errors say why there are none, for people.
     pub fn open(event: Event) -> Result<Hardware, String> {
         let group = Group::open(event).map_err(|error| why(&error))?;
-        // Some hypervisors let them be opened, but nothing is ever counted.
+        // Some hypervisors let a program open counters that never count.
         let before = group.read();
         std::hint::black_box((0..1000u32).fold(1u32, |a, b| a.wrapping_mul(b | 1)));
         match (before, group.read()) {
@@ -438,7 +439,7 @@ mod tests {
         }
     }
 
-    /// Either the counters count, or it is said why not.
+    /// Either the counters count, or the error says why not.
     #[test]
     fn hardware_counts_or_says_why_not() {
         match Hardware::open(Event::CACHE_MISSES) {
@@ -454,7 +455,7 @@ mod tests {
             }
             Err(why) => {
                 assert!(why.len() > 20 && !why.contains('\n'), "{why}");
-                // A thread that cannot have them says so each time.
+                // A source that no thread can open: each call returns no counts.
                 let source = Hardware {
                     event: Event::CACHE_MISSES,
                 };

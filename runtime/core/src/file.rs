@@ -1,28 +1,28 @@
-//! Small files that a user names: read whole, never for ever.
+//! Reading small files that a user names, without ever blocking.
 //!
-//! A pipe makes a reader wait for a writer, a device may have no end, and both may be named by a slip
-//! in an environment variable, before the program has begun. So only regular files are read, and only
-//! up to a size that no file of the kind reaches.
+//! A pipe makes its reader wait for a writer, and a device may have no end. A slip in an environment variable can
+//! name either one, and the program would hang before it has begun. So only regular files are read, up to a size that
+//! no file of the kind reaches.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A file that a person wrote, or a tool for a person to read.
+/// The size limit of files that people write or read, bytes.
 pub const SMALL: u64 = 1 << 20;
 
-/// The bytes of the regular file at `path`, which has at most `most` of them.
+/// The bytes of the regular file at `path`, at most `most`.
 ///
 /// # Errors
 /// Those of the system, "not a regular file", and "larger than N bytes".
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
-    // Looked at before it is opened: opening a device may do something.
+    // Checked before the file is opened, because opening a device may have an effect.
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::other("not a regular file"));
     }
-    // Another file may have taken its place since. Then opening must not wait, and nothing is
-    // read from what is no regular file after all.
+    // Between that check and the open, another file may have taken the place. Hence an open that does not wait, and a
+    // second check on the open file.
     let file = File::options()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)
@@ -30,7 +30,8 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     if !file.metadata()?.is_file() {
         return Err(Error::other("not a regular file"));
     }
-    // A length of 0 says nothing: files of /proc have it. So what comes is counted.
+    // The length that the system reports says nothing for files of /proc, where it is 0. So the bytes that come are
+    // counted.
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
@@ -39,7 +40,7 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The text of the regular file at `path`, which has at most `most` bytes.
+/// The text of the regular file at `path`, at most `most` bytes.
 ///
 /// # Errors
 /// As for [`bytes`], and "not UTF-8".

@@ -1,7 +1,8 @@
-//! Two processes of a job that the system has put on one core, though there is a core for each.
+//! Two processes of a job on one core, although there is a core for each.
 //!
-//! They may stay there for long: each gives the core away as soon as it waits, so that none looks starved. After many such
-//! waits in a row a process moves to another of its CPUs by itself.
+//! The scheduler may leave them there for long: each process gives the core away whenever it waits, so that none of
+//! them looks starved. A process therefore counts such waits, and after many in a row moves itself to another of its
+//! CPUs.
 
 use crate::topo;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -9,10 +10,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 /// How the waits of one process have ended lately.
 ///
 /// # Memory ordering
-/// Relaxed: counts of one process that decide how soon it moves, and nothing else.
+/// Relaxed: the counts only decide how soon the process moves, and no other data depends on them.
 #[derive(Debug)]
 pub struct HandOvers {
-    /// Waits in a row that ended when the core had been given away.
+    /// Waits in a row that ended after the core had been given away.
     row: AtomicU32,
     /// Moves so far.
     moves: AtomicU32,
@@ -31,15 +32,16 @@ impl HandOvers {
         }
     }
 
-    /// A wait has ended while the core was kept.
+    /// A wait has ended without giving the core away.
     #[inline]
     pub fn kept(&self) {
         self.row.store(0, Ordering::Relaxed);
     }
 
-    /// A wait of process `me` has ended after the core was given away, though there is one for each process. The number of
-    /// waits after which it moves differs by process, so that not both move, and doubles, so that where moving does not
-    /// help (the other CPUs belong to other programs) it costs nothing.
+    /// A wait of process number `me` has ended after the core was given away. Only for jobs that have a core for each
+    /// process. The number of waits before a move differs between processes, so that two on one core do not both
+    /// move. It doubles with each move, up to 1024 times: where the other CPUs belong to other programs, moving does
+    /// not help and soon costs next to nothing.
     pub fn gave(&self, me: u32) {
         let after = (64 * (1 + me % 16)) << self.moves.load(Ordering::Relaxed).min(10);
         if self.row.fetch_add(1, Ordering::Relaxed) + 1 >= after {
@@ -63,7 +65,7 @@ fn leave_core() {
     if others.is_empty() {
         return;
     }
-    // Refused in some containers: the thread stays where it is.
+    // Some containers refuse this; the thread then stays where it is.
     if topo::set_affinity(&others).is_ok() {
         let _ = topo::set_affinity(&all);
     }
@@ -75,7 +77,7 @@ mod tests {
 
     #[test]
     fn waits_in_a_row_move_it_ever_more_rarely() {
-        // A thread of its own: the processors of others are not touched.
+        // Runs in a thread of its own, so that other tests keep their CPUs.
         std::thread::spawn(|| {
             let before = topo::affinity();
             let h = HandOvers::new();

@@ -1,16 +1,16 @@
 //! A hash table for words: numbers and addresses.
 //!
-//! The standard table seeds its hash from random numbers that it keeps in static thread-local storage, which is
-//! scarce for a library that is opened late. The keys here are our own numbers, so that nobody chooses them to
-//! collide.
+//! The standard table seeds its hash from random numbers in static thread-local storage, which is scarce for a
+//! library that is opened late. The seed protects against keys that an attacker chooses. The keys here are our own
+//! numbers.
 
 use core::hash::{BuildHasherDefault, Hasher};
 
-/// A table whose keys are words or small tuples of them. Made by `default()`.
+/// A table whose keys are words or small tuples of words. Made by `default()`.
 pub type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<WordHasher>>;
 
-/// Multiplication by an odd number near the golden ratio (Knuth, volume 3, 6.4), with the halves mixed: the table
-/// takes its bucket from the low bits and its tag from the high ones.
+/// Multiplies by an odd number near the golden ratio (Knuth, volume 3, section 6.4), then mixes the two halves: the
+/// table takes the bucket from the low bits and the tag from the high bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WordHasher(u64);
 

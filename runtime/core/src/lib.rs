@@ -1,13 +1,19 @@
-//! `hetmp-core`: what every part of hetmp needs and no part of it owns.
+//! `hetmp-core`: what every part of hetmp needs and no single part owns.
 //!
-//! * **What it is**: waiting and waking ([`park`], [`bell`] between processes, [`handover`], [`sleep`] without a fence on the fast
-//!   side), memory that processes share ([`segment`], [`statics`]), the per-thread self pointer ([`tls`]), system
-//!   calls ([`sys`]), a larger stack for a while ([`aside`]), loaded objects and their functions ([`object`], [`program`]), machine discovery ([`topo`],
-//!   [`quota`], [`calibration`]), job bootstrap ([`bootstrap`]), counters ([`counters`]), the table
-//!   of environment variables ([`mod@env`]), the files that they name ([`mod@file`]), emulated slow
-//!   cores ([`slow`]) and one-line user messages ([`report`]).
-//! * **What it owns**: the process-wide waiting policy and the self-pointer word. Nothing of any
-//!   API; it does not know what a team, a queue pair or a page is.
+//! * **What it is**, by subject:
+//!   * waiting and waking: [`park`] and [`spins`] (threads), [`lock`], [`bell`] and [`handover`] (processes),
+//!     [`sleep`] (without a fence on the waker's side), [`sync`] (atomics, or loom's);
+//!   * memory that processes share: [`segment`], [`statics`];
+//!   * threads and the system: [`thread`], [`tls`] (the per-thread self pointer), [`aside`] (more stack for a while),
+//!     [`sys`] (system calls);
+//!   * the program: [`object`] (loaded files and their functions), [`program`] (what it was linked with);
+//!   * the machine: [`topo`], [`quota`], [`calibration`], [`counters`], [`power`], [`slow`] (emulated slow cores);
+//!   * the job: [`mod@bootstrap`];
+//!   * the user: [`mod@env`] (the table of variables), [`mod@file`] and [`toml`] (files that variables name),
+//!     [`report`] (one-line messages), [`trace`];
+//!   * [`hash`], a table of words.
+//! * **What it owns**: the process-wide waiting policy, the self-pointer word, the snapshot of the environment, and
+//!   the rings of a trace. It knows no API: no team, no queue pair, no page.
 //! * **Data in**: sysfs, cgroup files, environment variables, the clock. **Data out**: plain values
 //!   to the engines above; lines on standard error through [`report`].
 

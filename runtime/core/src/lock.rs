@@ -12,19 +12,18 @@ const HELD: u32 = 1;
 /// Held, and somebody may sleep on the word.
 const WANTED: u32 = 2;
 
-/// Turns between two looks at a lock that is held, at most; some 100 ns.
+/// The most pauses between two looks at a held lock; together some 100 ns.
 const MOST_PAUSES: u32 = 8;
 
 /// A lock of one word that spins and then sleeps, under the waiting policy.
 ///
-/// Zero-initialised memory is a free lock; C programs rely on that for `omp_lock_t` and for the
-/// pointer of a named critical section. It may be released by another thread than the one
-/// that took it.
+/// Zero-initialised memory is a free lock; C programs rely on that for `omp_lock_t` and for the pointer of a named
+/// critical section. A thread may release a lock that another thread took.
 ///
 /// # Memory ordering
-/// Taking acquires, releasing releases. A sleeper first swaps `WANTED` into the word, so the
-/// holder that swaps `FREE` in afterwards sees it and wakes; a sleeper that gets the lock keeps
-/// `WANTED`, because there may be others it does not know of.
+/// Taking acquires, releasing releases. A thread swaps `WANTED` into the word before it sleeps. The holder later
+/// swaps `FREE` in, sees `WANTED`, and wakes a sleeper. A sleeper that gets the lock leaves `WANTED` in the word,
+/// because other threads may sleep too.
 #[derive(Debug, Default)]
 #[cfg_attr(not(loom), repr(transparent))]
 pub struct Lock {
@@ -70,8 +69,8 @@ impl Lock {
     #[cold]
     fn lock_slow(&self) {
         let mut spinner = Spinner::new();
-        // Look rarely: every look takes the line from the holder, who needs it to release, and whoever
-        // just released often wants the lock again.
+        // Looks at a held lock are rare: each takes the cache line from the holder, who needs the line for the
+        // release, and whoever has just released often takes the lock again.
         let mut pauses = 1;
         'spin: loop {
             if self.word.load(Ordering::Relaxed) == FREE && self.try_lock() {
@@ -98,7 +97,8 @@ impl Lock {
         #[cfg(not(loom))]
         let word = self.word.as_ptr();
         if self.word.swap(FREE, Ordering::Release) == WANTED {
-            // The next holder may already have destroyed the lock: only its address is used.
+            // The next holder may already have destroyed the lock. The kernel gets the address only, and reads
+            // nothing there.
             #[cfg(not(loom))]
             sys::futex_wake(word, 1);
             #[cfg(loom)]
@@ -106,19 +106,20 @@ impl Lock {
         }
     }
 
-    /// Is it held by anybody?
+    /// True if any thread holds the lock.
     pub fn is_held(&self) -> bool {
         self.word.load(Ordering::Relaxed) != FREE
     }
 }
 
-/// A lock that says who holds it: the holder's number, which is not 0 and below 2^31, is its word.
+/// A lock whose word names its holder: a number of the caller's choice, not 0 and below 2^31.
 ///
-/// Zero-initialised memory is a free lock. Released by its holder, or for it.
+/// Zero-initialised memory is a free lock. Its holder releases it, or another thread on the holder's behalf.
 ///
 /// # Memory ordering
-/// As for [`Lock`]: taking acquires, releasing releases. A thread puts `ASLEEP` into the word before it sleeps, so that the
-/// holder which then swaps 0 in sees the mark and wakes one; that one keeps the mark, because there may be others.
+/// Taking acquires, releasing releases. A thread puts `ASLEEP` into the word before it sleeps. The holder later swaps
+/// 0 in, sees the mark, and wakes one thread. That thread leaves the mark in the word, because other threads may
+/// sleep too.
 #[derive(Debug, Default)]
 #[cfg_attr(not(loom), repr(transparent))]
 pub struct OwnedLock {
@@ -127,7 +128,7 @@ pub struct OwnedLock {
     kernel: Futex,
 }
 
-/// Somebody may sleep on the word of an [`OwnedLock`].
+/// In the word of an [`OwnedLock`]: some thread may sleep on it.
 const ASLEEP: u32 = 1 << 31;
 
 impl OwnedLock {
@@ -148,14 +149,14 @@ impl OwnedLock {
     /// Takes the lock for `me` if it is free.
     ///
     /// # Errors
-    /// Who holds it.
+    /// The number of the holder, if the lock is held.
     #[inline]
     pub fn try_take(&self, me: u32) -> Result<(), u32> {
         debug_assert!(me != 0 && me < ASLEEP);
         self.replace(me).map_err(|held| held & !ASLEEP)
     }
 
-    /// The word becomes `word` if the lock is free; else what it is.
+    /// Stores `word` if the lock is free; else returns the word that is there.
     #[inline]
     fn replace(&self, word: u32) -> Result<(), u32> {
         self.word
@@ -198,7 +199,8 @@ impl OwnedLock {
         #[cfg(not(loom))]
         let word = self.word.as_ptr();
         if self.word.swap(0, Ordering::Release) & ASLEEP != 0 {
-            // The next holder may already have destroyed the lock: only its address is used.
+            // The next holder may already have destroyed the lock. The kernel gets the address only, and reads
+            // nothing there.
             #[cfg(not(loom))]
             sys::futex_wake(word, 1);
             #[cfg(loom)]
@@ -206,7 +208,7 @@ impl OwnedLock {
         }
     }
 
-    /// Is it held by anybody?
+    /// True if any thread holds the lock.
     pub fn is_held(&self) -> bool {
         self.word.load(Ordering::Relaxed) != 0
     }
@@ -214,8 +216,8 @@ impl OwnedLock {
 
 /// A spin lock for critical sections of a few instructions, released by a plain store.
 ///
-/// For data that is nearly always taken by the same thread: half the cost of a [`Lock`]. A waiter
-/// whose spin runs out yields its core, in case the holder was descheduled.
+/// For data that one thread takes nearly always: half the cost of a [`Lock`]. A waiter whose spin runs out yields its
+/// core, in case the holder was descheduled.
 #[derive(Debug, Default)]
 pub struct Brief {
     word: AtomicU32,

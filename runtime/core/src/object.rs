@@ -1,9 +1,8 @@
 //! Loaded objects: which file holds an address of the program, and which function.
 //!
-//! An address is good for one run only. What is kept between runs, or told to people, is a
-//! [`Place`]: the object's build-id and the offset in it, which are the same in every run of the
-//! same binary. Function names come from the symbol tables of the file on disk; they are only read
-//! where somebody asks for them.
+//! An address is valid in one run only. What is kept between runs or shown to people is a [`Place`]: the object's
+//! build-id and the offset in it, which are the same in every run of the same binary. Function names come from the
+//! symbol tables of the file on disk, which are read only when a name is asked for.
 
 use core::ffi::CStr;
 use core::fmt;
@@ -11,7 +10,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Where an address lies.
+/// The position of an address in a loaded object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file that was loaded.
@@ -23,7 +22,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of `address`; `None` if no loaded object holds it (code made at run time).
+    /// The place of `address`; `None` if no loaded object holds it, as with code made at run time.
     #[must_use]
     pub fn of(address: usize) -> Option<Place> {
         struct Search {
@@ -35,8 +34,8 @@ impl Place {
             _: libc::size_t,
             data: *mut libc::c_void,
         ) -> libc::c_int {
-            // SAFETY: dl_iterate_phdr hands out a live record, and `data` as it was given: the
-            // search below, which nobody else uses meanwhile.
+            // SAFETY: dl_iterate_phdr passes a live record, and as `data` the pointer that it was given below: the
+            // search, which nobody else uses until the call returns.
             let (info, search) = unsafe { (&*info, &mut *data.cast::<Search>()) };
             // SAFETY: the record's program headers, which live as long as the object is loaded.
             let headers = unsafe { headers(info) };
@@ -58,7 +57,7 @@ impl Place {
                 .filter(|n| !n.is_empty());
             let path = match name {
                 Some(name) => PathBuf::from(OsStr::from_bytes(name)),
-                // The program itself.
+                // An empty name is the program itself.
                 None => std::fs::read_link("/proc/self/exe").unwrap_or_default(),
             };
             let notes = headers.iter().filter(|h| h.p_type == libc::PT_NOTE);
@@ -102,7 +101,8 @@ unsafe fn headers(info: &libc::dl_phdr_info) -> &[libc::Elf64_Phdr] {
     if info.dlpi_phdr.is_null() {
         return &[];
     }
-    // SAFETY: the promise of the caller.
+    // SAFETY: who calls has a record that dl_iterate_phdr passes right now, and `dlpi_phnum` counts the headers at
+    // `dlpi_phdr`.
     unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) }
 }
 
@@ -136,12 +136,12 @@ pub struct Functions {
     names: Vec<u8>,
 }
 
-/// Symbol tables beyond this size are not read: nobody waits for a gigabyte of debug build.
+/// Larger files are not read: a user would have to wait for gigabytes of debug information.
 const LARGEST_FILE: u64 = 1 << 30;
 
 impl Functions {
-    /// The functions named in the file's symbol tables; none if it is not a 64-bit ELF file of this
-    /// byte order, or is damaged or stripped.
+    /// The functions named in the file's symbol tables. None if the file is stripped or damaged, or is no 64-bit ELF
+    /// file of this machine's byte order.
     #[must_use]
     pub fn of(path: &Path) -> Functions {
         let small = std::fs::metadata(path).is_ok_and(|m| m.len() <= LARGEST_FILE);
@@ -155,7 +155,8 @@ impl Functions {
     #[must_use]
     pub fn at(&self, offset: u64) -> Option<&str> {
         let end = self.all.partition_point(|f| f.0 <= offset);
-        // Aliases start at the same address, and one may be longer.
+        // Several functions may start at the same address; the last that starts at or before `offset` need not reach
+        // it.
         let found = self.all[..end]
             .iter()
             .rev()
@@ -236,7 +237,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The number of `size` bytes at `at`, in this machine's order.
+/// The number of `size` bytes at `at`, in this machine's byte order.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     let bytes = bytes.get(at..at + size)?;
     let mut word = [0; 8];
@@ -248,12 +249,12 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(word))
 }
 
-/// What the programmer called the function with this symbol: without the compiler's suffixes
-/// (`work._omp_fn.0`, `work.constprop.0`), without Fortran's underscore, without a C++ signature.
+/// The name that the programmer gave to the function with this symbol: without the compiler's suffixes
+/// (`work._omp_fn.0`, `work.constprop.0`), Fortran's underscore, or a C++ signature.
 #[must_use]
 pub fn plain_name(symbol: &str) -> &str {
     let stem = match symbol.find('.') {
-        // A name may begin with the dot: clang's old .omp_outlined.
+        // A dot at the start is a part of the name: clang's old `.omp_outlined`.
         Some(at) if at > 0 => &symbol[..at],
         _ => symbol,
     };
@@ -324,7 +325,7 @@ mod tests {
         assert_eq!(build_id(&[0xff; 64], 4), None);
     }
 
-    /// A damaged file names no functions, and does no harm.
+    /// A damaged file has no functions and causes no crash.
     #[test]
     fn damaged_files() {
         let exe = std::env::current_exe().expect("a path");

@@ -1,8 +1,7 @@
 //! The one way to wait: spin under one policy, then sleep in the kernel.
 //!
-//! Everything that blocks (barriers, forks, joins, locks, ordered, task waits, queues) waits on a
-//! [`Flag`] or with [`Spinner`], so that `OMP_WAIT_POLICY`, oversubscription and a loaded machine
-//! are answered in one place.
+//! Everything that blocks (barriers, forks, joins, locks, ordered, task waits, queues) waits on a [`Flag`] or with
+//! [`Spinner`]. So `OMP_WAIT_POLICY`, oversubscription and a loaded machine are handled in one place.
 //!
 //! * [`spin`](self::Policy): how long a wait spins, yields, and when it sleeps.
 //! * [`flag`](self::Flag): the word that threads wait on, and how none of them misses its wake-up.

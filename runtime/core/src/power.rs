@@ -1,5 +1,5 @@
-//! Energy as the machine itself measures it: the counters that Linux shows under `powercap`
-//! (Intel's and AMD's RAPL), one for each package.
+//! Energy as the machine measures it: one counter for each package, which Linux shows under `powercap` (RAPL of Intel
+//! and AMD).
 //!
 //! They are readable by root only on most systems, and missing in virtual machines.
 
@@ -11,7 +11,7 @@ pub struct Meter {
     /// The package's number, as the counter's name says it.
     pub package: usize,
     file: PathBuf,
-    /// The counter begins again at 0 beyond this, in microjoules.
+    /// After this value the counter begins again at 0, microjoules.
     range: u64,
 }
 
@@ -44,7 +44,7 @@ impl Meter {
             })
             .collect();
         all.sort_by_key(|m| m.package);
-        // The same package is shown twice where two interfaces exist.
+        // With two kernel interfaces the same package is listed twice.
         all.dedup_by_key(|m| m.package);
         all
     }
@@ -59,13 +59,13 @@ impl Meter {
             .ok()
     }
 
-    /// Joules between two readings less than one turn of the counter apart.
+    /// Joules between two readings, between which the counter has wrapped around at most once.
     #[must_use]
     pub fn joules(&self, before: u64, after: u64) -> f64 {
         let micro = if after >= before {
             after - before
         } else {
-            // Beyond the range it has begun again.
+            // The counter has wrapped around.
             self.range.saturating_sub(before).saturating_add(after)
         };
         micro as f64 * 1e-6

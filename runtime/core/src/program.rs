@@ -1,18 +1,18 @@
-//! What the program itself was linked against.
+//! What the program was linked with.
 
 use std::sync::OnceLock;
 
-/// True where the program's own file asks for a symbol at version node `VERSION`: a program that clang
-/// built for libomp, whose only node has that name. Libraries of the process do not count, so a
-/// Python process is no such program whatever its packages were built with.
+/// True if the program's own file needs a symbol at version node `VERSION`, the only node of libomp: clang built the
+/// program for libomp. Libraries of the process do not count. A Python process is no such program, whatever its
+/// packages were built with.
 #[must_use]
 pub fn wants_libomp() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| asks_for_version(&|name| name == LIBOMP))
 }
 
-/// True where the program's own file asks for a symbol of libgomp or libomp. A shell that will start such a
-/// program, or `timeout`, is none.
+/// True if the program's own file needs a symbol of libgomp or libomp. False for a shell, or for `timeout`, that will
+/// start such a program.
 #[must_use]
 pub fn uses_openmp() -> bool {
     asks_for_version(&|name| {
@@ -23,7 +23,7 @@ pub fn uses_openmp() -> bool {
 /// The only version node of libomp.
 const LIBOMP: &[u8] = b"VERSION";
 
-/// Tables of an object's dynamic section that are needed here, as addresses.
+/// The tables of an object's dynamic section that are read here, as addresses.
 #[derive(Default)]
 struct Tables {
     strings: usize,
@@ -67,14 +67,14 @@ fn asks_for_version(wanted: &dyn Fn(&[u8]) -> bool) -> bool {
         _: libc::size_t,
         data: *mut libc::c_void,
     ) -> libc::c_int {
-        // SAFETY: dl_iterate_phdr hands out a live record, and `data` as it was given: the search of the
-        // function around, which nobody else uses meanwhile.
+        // SAFETY: dl_iterate_phdr passes a live record, and as `data` the pointer that it was given below: the
+        // search, which nobody else uses until the call returns.
         let (info, search) = unsafe { (&*info, &mut *data.cast::<Search<'_>>()) };
         // SAFETY: the record is of a loaded object, which stays loaded during the call.
         let tables = unsafe { tables(info) };
         // SAFETY: the dynamic section of a loaded object says where its tables lie.
         search.found = unsafe { needs(&tables, search.wanted) };
-        // The first object is the program; the others do not matter.
+        // The first object is the program. A value other than 0 ends the iteration.
         1
     }
     let mut search = Search {
@@ -103,7 +103,7 @@ unsafe fn tables(info: &libc::dl_phdr_info) -> Tables {
         return tables;
     };
     let mut entry = base.wrapping_add(dynamic.p_vaddr as usize) as *const [u64; 2];
-    // glibc adds the load address to these entries, other loaders do not.
+    // glibc has added the load address to these values; other loaders leave that to the reader.
     let address = |value: u64| {
         let value = value as usize;
         if value < base {

@@ -1,15 +1,14 @@
 //! How much CPU time this process may use: the CPU quota of its control groups.
 //!
-//! A container that is given one CPU's worth of time on a machine of sixteen sees sixteen CPUs. An
-//! OpenMP program that starts sixteen threads there is throttled for most of every period, in the
-//! middle of its barriers. So the default number of threads is bounded by the quota, in either
-//! version of control groups (`cpu.cfs_quota_us`, `cpu.max`), of the process's own group and of
-//! *every* ancestor that can be seen, rounded up to whole CPUs.
+//! A container may get one CPU's worth of time on a machine of sixteen CPUs, and see all sixteen. An OpenMP program
+//! that starts sixteen threads there is throttled for most of every period, in the middle of its barriers. So the
+//! quota bounds the default number of threads. Both versions of control groups are read (`cpu.cfs_quota_us`,
+//! `cpu.max`): the process's own group and *every* ancestor that is visible. The smallest quota counts, rounded up to
+//! whole CPUs.
 //!
-//! Data comes from `/proc/self/cgroup` (which group), `/proc/self/mountinfo` (where groups are
-//! mounted) and the groups' own files, below a root that tests choose. This runs inside every
-//! OpenMP program at first use: a handful of files, read without any parsing library, some tens
-//! of microseconds.
+//! Data comes from `/proc/self/cgroup` (which group), `/proc/self/mountinfo` (where groups are mounted) and the
+//! groups' own files, below a root that tests choose. Every OpenMP program does this at its first use, so it reads a
+//! handful of files without a parsing library, in some tens of microseconds.
 
 use std::path::Path;
 
@@ -43,7 +42,7 @@ pub(crate) fn cpus_below(root: &Path) -> Option<usize> {
         path.truncate(root_len);
         mount.push_group(group, &mut path);
         let mount_len = root_len + mount.point.len();
-        // From the process's own group up to the mount point, which is the topmost that shows.
+        // Goes from the process's own group up to the mount point, the topmost group that is visible.
         loop {
             if let Some(cpus) = group_quota(&mut path, mount.version) {
                 least = Some(least.map_or(cpus, |other| other.min(cpus)));
@@ -70,7 +69,7 @@ enum Version {
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
     version: Version,
-    /// The group that shows as the mount's top.
+    /// The group that is visible as the mount's top.
     top: String,
     /// Where it is mounted; without a trailing slash.
     point: String,
@@ -106,8 +105,8 @@ impl Mount {
         })
     }
 
-    /// Appends the directory of `group` to `path`, or the mount point where the group lies outside
-    /// of what is mounted (then the top is the only ancestor that shows).
+    /// Appends the directory of `group` to `path`. A group outside of the mount is not visible; then the mount point
+    /// is appended, its only visible ancestor.
     fn push_group(&self, group: &str, path: &mut String) {
         path.push_str(&self.point);
         let below = match group.strip_prefix(self.top.trim_end_matches('/')) {
@@ -116,8 +115,7 @@ impl Mount {
             _ => return,
         };
         let below = below.trim_end_matches('/');
-        // "/.." is how a group outside of the cgroup namespace is shown; following it would leave
-        // the mount.
+        // "/.." is how a group outside of the cgroup namespace is shown. Following it would leave the mount.
         if !below.split('/').any(|part| part == "..") {
             path.push_str(below);
         }
@@ -144,7 +142,7 @@ fn own_group(groups: &[u8], version: Version) -> Option<&str> {
     })
 }
 
-/// The quota of the group at `path`, which is left as it was.
+/// The quota of the group at `path`. `path` is the same again when the call returns.
 fn group_quota(path: &mut String, version: Version) -> Option<usize> {
     let len = path.len();
     let mut read = |name: &str, f: &dyn Fn(&str) -> Option<(u64, u64)>| {
@@ -157,7 +155,7 @@ fn group_quota(path: &mut String, version: Version) -> Option<usize> {
     let (quota, period) = match version {
         Version::V2 => read("/cpu.max", &|text| {
             let mut words = text.split_ascii_whitespace();
-            // "max" means none, and does not parse.
+            // "max" means no quota. It does not parse, so that `None` is returned.
             let quota = words.next()?.parse().ok()?;
             Some((
                 quota,
@@ -165,7 +163,7 @@ fn group_quota(path: &mut String, version: Version) -> Option<usize> {
             ))
         })?,
         Version::V1 => {
-            // -1 means none, and does not parse as unsigned.
+            // -1 means no quota. It does not parse as unsigned, so that `None` is returned.
             let one = |text: &str| Some((text.trim().parse().ok()?, 0));
             let (quota, _) = read("/cpu.cfs_quota_us", &one)?;
             let (period, _) = read("/cpu.cfs_period_us", &one)?;
@@ -178,8 +176,8 @@ fn group_quota(path: &mut String, version: Version) -> Option<usize> {
     Some(usize::try_from(quota.div_ceil(period).max(1)).unwrap_or(usize::MAX))
 }
 
-/// What is in a file of `/proc`. Such a file says that it is empty, and would be read in small pieces, each of which
-/// the kernel writes anew, if there were no room from the start.
+/// The content of a file of `/proc`. The length that such a file reports is 0. A reader that trusts it reads in small
+/// pieces, and for each piece the kernel writes the whole text anew; hence the large buffer.
 fn contents(path: &str) -> Option<Vec<u8>> {
     use std::io::Read;
     let mut text = Vec::with_capacity(8192);
@@ -197,7 +195,7 @@ fn read_small<'a>(path: &str, buffer: &'a mut [u8; 64]) -> Option<&'a str> {
     core::str::from_utf8(&buffer[..n]).ok()
 }
 
-/// A path of mountinfo, where blanks and backslashes are written as octal escapes.
+/// A path of mountinfo. The file writes blanks and backslashes as octal escapes.
 fn unescape(text: &[u8]) -> Option<String> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,15 +1,15 @@
 //! One-line messages to the user.
 //!
-//! Everything hetmp says to a person goes through here, so that each message is one line, one
-//! `write` (lines of several threads never mix), and carries the same prefix.
+//! Everything hetmp says to a person goes through here. Each message is one line and one `write`, so that lines of
+//! several threads never mix, and all carry the same prefix.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::fmt::Write as _;
 
-/// Warnings are not to be written.
+/// True while warnings are off (`KMP_WARNINGS=off`).
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Whether [`warn`] is to say nothing (`KMP_WARNINGS=off`).
+/// Turns warnings off or on: [`warn`] writes nothing while they are off.
 pub fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
@@ -30,7 +30,7 @@ pub fn warn_as(prefix: &str, text: core::fmt::Arguments<'_>) {
 pub fn line(prefix: &str, text: core::fmt::Arguments<'_>) {
     let mut buffer = String::with_capacity(160);
     buffer.push_str(prefix);
-    // Formatting into a String cannot fail except through a broken Display impl of ours.
+    // Formatting into a String fails only if one of our Display implementations is broken.
     let _ = buffer.write_fmt(text);
     buffer.push('\n');
     write_all(libc::STDERR_FILENO, buffer.as_bytes());
@@ -51,14 +51,14 @@ extern "C" {
     fn fflush_unlocked(file: *mut libc::FILE) -> libc::c_int;
 }
 
-/// Writes out what the program's standard output has buffered: to be called before a process ends by `_exit`, which
-/// loses it.
+/// Writes out the text that waits in the program's standard output. For a process that is about to end by `_exit`,
+/// which would lose that text.
 ///
-/// Another thread of the program may hold the stream, and need not ever give it back: it may wait for the very thread
-/// that calls. So this tries for `PATIENCE` looks, a millisecond each, and then gives the text up.
+/// Another thread of the program may hold the stream's lock and never release it, because it waits for this very
+/// thread. So this looks `PATIENCE` times, a millisecond apart, and then gives the text up.
 #[cold]
 pub fn flush_output() {
-    /// Looks at a stream that another thread holds.
+    /// How often to look at a stream whose lock another thread holds.
     const PATIENCE: u32 = 100;
     for _ in 0..PATIENCE {
         // SAFETY: the C library's own stream, which it never frees; the program may have set the variable to another
@@ -78,7 +78,7 @@ pub fn flush_output() {
     }
 }
 
-/// Writes `text` to the program's standard output, behind what the program itself has written there.
+/// Writes `text` to the program's standard output, after what the program itself has written there.
 pub fn print(text: &[u8]) {
     // SAFETY: the C library's own stream, which it never frees, and a live slice. The stream locks itself.
     unsafe {
@@ -89,8 +89,8 @@ pub fn print(text: &[u8]) {
     }
 }
 
-/// Writes all of `bytes` to `fd`, going on after interrupted and short writes. Errors are dropped:
-/// there is nobody left to tell.
+/// Writes all of `bytes` to `fd`. Goes on after interrupted and short writes. Errors are ignored: there is nobody
+/// left to tell.
 pub fn write_all(fd: libc::c_int, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: the pointer and length describe a live slice.

@@ -1,37 +1,38 @@
 //! Memory that processes of one machine share: a file in memory, without a name.
 //!
-//! Its owner [creates](Segment::create) it; a peer [opens](Segment::open) it through `/proc/PID/fd/N`, so that nothing is
-//! left behind however a job ends. It stays mapped as long as the process lives: programs hold pointers into it.
+//! The owner [creates](Segment::create) a segment. A peer [opens](Segment::open) it through `/proc/PID/fd/N`, so that
+//! no file is left behind however the job ends. A segment stays mapped as long as the process lives, because programs
+//! hold pointers into it.
 
 use core::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// The size of a page, in which lengths are counted.
+/// The size of a page, bytes. Lengths of segments are multiples of it.
 pub const PAGE: usize = 4096;
 
-/// A mapped segment, this process' own or a peer's.
+/// A mapped segment of this process or of a peer.
 #[derive(Debug)]
 pub struct Segment {
     base: *mut u8,
     len: usize,
-    /// Open in the owner only: peers open it again.
+    /// The owner's descriptor, through which peers open the file. A peer keeps none.
     file: Option<OwnedFd>,
 }
 
-// SAFETY: memory that stays mapped; who accesses it orders the accesses.
+// SAFETY: the memory stays mapped, and this type accesses none of it: users of `base` order their own accesses.
 unsafe impl Send for Segment {}
-// SAFETY: memory that stays mapped; who accesses it orders the accesses.
+// SAFETY: the memory stays mapped, and this type accesses none of it: users of `base` order their own accesses.
 unsafe impl Sync for Segment {}
 
 impl Segment {
-    /// Makes one of `len` bytes, all zero, mapped at a multiple of `align` (a power of two, at least a page). `name` is
-    /// what `/proc` calls it.
+    /// Makes a segment of `len` zero bytes, mapped at a multiple of `align` (a power of two, at least a page).
+    /// `/proc` shows it as `name`.
     ///
     /// # Errors
     /// There is no memory, or the limit for files is lower.
     pub fn create(name: &CStr, len: usize, align: usize) -> io::Result<Segment> {
-        // Beyond the limit for files, the kernel would send a signal that ends the process.
+        // Checked first: a file larger than the process's limit makes the kernel send a signal that ends the process.
         // SAFETY: plain data, filled by the call.
         let limit = unsafe {
             let mut limit: libc::rlimit = core::mem::zeroed();
@@ -64,7 +65,7 @@ impl Segment {
         })
     }
 
-    /// Maps the one of `len` bytes that process `pid` has open as `fd`.
+    /// Maps the segment of `len` bytes that process `pid` has open as descriptor `fd`.
     ///
     /// # Errors
     /// It cannot be opened or mapped, or has another length.
@@ -103,18 +104,18 @@ impl Segment {
         self.base
     }
 
-    /// Bytes.
+    /// Length in bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True for no bytes.
+    /// True if the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The file, by which peers open it; none for a peer's.
+    /// The descriptor through which peers open the segment; `None` for a segment of a peer.
     pub fn file(&self) -> Option<RawFd> {
         self.file.as_ref().map(AsRawFd::as_raw_fd)
     }
@@ -124,8 +125,8 @@ impl Segment {
 fn map(file: &OwnedFd, len: usize, align: usize) -> io::Result<*mut u8> {
     debug_assert!(align.is_power_of_two() && align >= PAGE);
     let refused = || Err(io::Error::last_os_error());
-    // SAFETY: a reservation that nothing else uses, then the file over the aligned part of it, then the ends
-    // given back.
+    // SAFETY: a fresh reservation, which nothing else uses; the file is mapped over its aligned part, and the two
+    // ends are unmapped.
     unsafe {
         let room = len + align;
         let at = libc::mmap(

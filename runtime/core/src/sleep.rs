@@ -1,19 +1,19 @@
-//! Sleeping without a fence on the other side's fast path.
+//! Sleeping without a fence on the waker's fast path.
 //!
-//! For one process: the kernel runs a barrier on its threads. Between processes there is [`crate::bell`].
+//! For threads of one process; between processes there is [`crate::bell`].
 //!
-//! A side that finds nothing spins under the policy of [`crate::park`] and then sleeps here. The other side,
-//! after each store that may end the wait, looks whether somebody sleeps. Between that store and
-//! that look the processor must not reorder, and an ordinary fence for it would cost more than the whole
-//! message. So the sleeper pays for both: after setting its word it has the kernel run a barrier on all
-//! threads of the process (`membarrier`), and only then looks a last time.
+//! The sleeper has found nothing, has spun as [`crate::park`] says, and sleeps here. The waker, after each store that
+//! may end the wait, looks whether somebody sleeps. The processor must not reorder that store and that look. An
+//! ordinary fence between them would cost the waker more than the whole message. So the sleeper pays for both sides:
+//! after setting its word it has the kernel run a barrier on all threads of the process (`membarrier`), and only then
+//! looks a last time.
 //!
 //! 1. sleeper: `word = 1`; barrier everywhere; looks; sleeps while `word` is 1.
 //! 2. waker: stores what the sleeper waits for; looks at `word`; if 1, sets 0 and wakes.
 //!
-//! Either the waker's store was before the barrier, and the sleeper's look sees it; or the waker's look is after the
-//! barrier, and sees `word`. Where the kernel has no `membarrier`, sleeps are a millisecond long.
-//! In the loom model both barriers are sequentially consistent fences.
+//! Either the waker's store came before the barrier, and the sleeper's last look sees it; or the waker's look comes
+//! after the barrier, and sees `word`. Where the kernel has no `membarrier`, a sleep lasts a millisecond at most. In
+//! the loom model both barriers are sequentially consistent fences.
 
 #[cfg(loom)]
 use crate::sync::Futex;
@@ -35,13 +35,13 @@ impl Sleep {
         Sleep::default()
     }
 
-    /// Where the word lies, for the inline paths.
+    /// The word's address, for the paths that C headers inline.
     #[cfg(not(loom))]
     pub fn address(&self) -> usize {
         self.word.as_ptr() as usize
     }
 
-    /// Sleeps until woken, for at most `ms` milliseconds, unless `ready`. May return early.
+    /// Sleeps until woken, but `ms` milliseconds at most, and not at all if `ready` says true. May return early.
     pub fn sleep(&self, ready: &mut dyn FnMut() -> bool, ms: u32) {
         self.word.store(1, Ordering::Relaxed);
         let everywhere = barrier_everywhere();
@@ -63,7 +63,7 @@ impl Sleep {
         self.word.store(0, Ordering::Relaxed);
     }
 
-    /// Wakes the sleeper if there is one. Comes after the store that it may wait for.
+    /// Wakes the sleeper if there is one. Call it after the store that the sleeper may wait for.
     #[inline(always)]
     pub fn notify(&self) {
         #[cfg(not(loom))]
@@ -104,21 +104,21 @@ mod membarrier {
     }
 }
 
-/// To be called while the process has one thread: the kernel then registers it at once. Later it waits for all
-/// processors, which takes up to 20 ms.
+/// Registers the process for `membarrier`. Call it while the process has one thread: the kernel then registers it at
+/// once. Later the kernel waits for all processors, which takes up to 20 ms.
 #[cfg(not(loom))]
 pub fn prepare() {
     membarrier::registered();
 }
 
-/// Runs a full barrier on every thread of this process. False where the kernel cannot.
+/// Runs a full barrier on every thread of this process. False if the kernel cannot.
 #[cfg(not(loom))]
 fn barrier_everywhere() -> bool {
     use membarrier::{command, registered, PRIVATE_EXPEDITED, REGISTER_PRIVATE_EXPEDITED};
     let registered = registered();
-    // Its own side, too, where the kernel does nothing.
+    // A fence of this thread's own, which is needed where the kernel has no barrier.
     fence(Ordering::SeqCst);
-    // After a fork the child has to register again.
+    // After a fork the child is not registered yet.
     registered
         && (command(PRIVATE_EXPEDITED)
             || command(REGISTER_PRIVATE_EXPEDITED) && command(PRIVATE_EXPEDITED))

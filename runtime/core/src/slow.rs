@@ -1,35 +1,35 @@
 //! Emulated slow cores: a thread that runs user code at a fraction of its speed.
 //!
-//! Heterogeneity must be testable on one small, uniform machine. A thread of a node with `speed`
-//! 0.33 calls [`SlowThread::enter`] when it starts to run user code and [`SlowThread::leave`] when
-//! it stops; `u` nanoseconds of user code then take `u / 0.33`. Nothing else is slowed: the engine
-//! leaves before it waits in a barrier, and a thread at full speed pays one predictable branch.
+//! Heterogeneity must be testable on one small, uniform machine. A thread of a node with `speed` 0.33 calls
+//! [`SlowThread::enter`] when it starts to run user code and [`SlowThread::leave`] when it stops; `u` nanoseconds of
+//! user code then take `u / 0.33`. Nothing else is slowed: the engine leaves before it waits in a barrier. A thread
+//! at full speed pays one predictable branch.
 //!
 //! # How
 //!
-//! While inside, a timer of the monotonic clock ticks at most `SLICE_US` after the last account
-//! was settled. The tick's signal handler *burns* what the slow core would still need for the user
-//! code run since then: it spins on the clock, so that the thread keeps its core as a slow core
-//! would (a sleeping one would lend it to others, and wake late). `leave` settles the
-//! remainder, so that code shorter than a tick is right too; [`SlowThread::settle`] does the same
-//! in between, for a chunk of a loop that is measured by itself.
+//! While the thread is inside, a timer of the monotonic clock ticks at most `SLICE_US` after the account was last
+//! settled. The tick's signal handler *burns* the time that the slow core would still need for the user code run
+//! since then. It spins on the clock, so that the thread keeps its core as a slow core would; a sleeping thread would
+//! lend the core to others, and wake late. `leave` settles the remainder, so that code shorter than a tick takes the
+//! right time too. [`SlowThread::settle`] does the same without leaving, for a chunk of a loop that is measured by
+//! itself.
 //!
-//! What counts is the *running* time of the thread: time it spent descheduled or blocked in the
-//! kernel is not stretched. Ticks compare the thread's CPU clock with the elapsed time; the stretch
-//! between `enter` and the first tick is bounded by the tick's own period, which keeps both calls
-//! free of system calls. Where a thread has been seen descheduled, they ask the CPU clock too.
+//! What counts is the thread's *running* time: time in which it was descheduled, or blocked in the kernel, is not
+//! stretched. Ticks compare the thread's CPU clock with the elapsed time. Between `enter` and the first tick the
+//! elapsed time is taken, which a tick's period bounds; so neither `enter` nor `leave` needs a system call. After a
+//! thread has been seen descheduled, both calls ask the CPU clock too.
 //!
-//! A tick itself costs user code time, up to 20 us where a hypervisor delivers the timer. This is
-//! measured once per process, and counted as a part of the burning. (Hence speeds so near to 1 that
-//! ticks cost more than they burn, above 0.96 on such machines, come out a little slower.)
+//! A tick itself takes time from user code, up to 20 us where a hypervisor delivers the timer. This cost is measured
+//! once for each process and counted as burned. (Speeds close to 1, above 0.96 on such machines, come out a little
+//! slower: there a tick costs more than it has to burn.)
 //!
 //! # What a program can notice
 //!
-//! A real-time signal is taken (the first below `SIGRTMAX - 4` that has its default action).
-//! Its handler restarts interrupted calls, but Linux ends `poll`, `select`, `epoll_wait`,
-//! `nanosleep`, and waits on semaphores with a timeout with `EINTR` even so (signal(7)): a program
-//! that does not expect it must not be run on emulated nodes. A program that blocks all signals is
-//! slowed at `leave` only. Only threads of slowed nodes, inside user code, see any of this.
+//! The process takes a real-time signal: the first below `SIGRTMAX - 4` that has its default action. The handler
+//! restarts interrupted calls. Linux still ends some calls with `EINTR` (signal(7)): `poll`, `select`, `epoll_wait`,
+//! `nanosleep`, and waits on semaphores with a timeout. A program that does not expect this must not run on emulated
+//! nodes. A program that blocks all signals is slowed at `leave` only. Only threads of slowed nodes, inside user
+//! code, see any of this.
 
 use crate::sys::ticks;
 use core::cell::Cell;
@@ -43,41 +43,40 @@ mod timer;
 
 use calibrate::Calibration;
 
-/// Longest time user code runs before it is slowed, in microseconds.
+/// The longest time that user code runs before it is slowed, microseconds.
 pub(crate) const SLICE_US: u64 = 500;
 
-/// After the thread was seen descheduled, this many calls of `enter` are exact at the price of a
-/// system call each: where one process competes for the cores, the next moment it does again.
+/// After the thread was seen descheduled, this many calls of `enter` read the CPU clock, a system call each: another
+/// process that competes for the cores will do so again soon.
 const CAREFUL: u32 = 1000;
 
-/// Where a [`SlowThread`] keeps account.
+/// The account of a [`SlowThread`]: how much it has run, and how much it still has to burn.
 ///
-/// **Invariant**: only the owning thread and its own signal handler, which interrupts it, touch the
-/// fields. Hence relaxed atomics, ordered against the handler by compiler fences, and no
-/// read-modify-write: whoever is about to change the account clears `inside` first, and the handler
-/// then keeps its hands off.
+/// **Invariant**: only the owning thread touches the fields, and its own signal handler, which interrupts it. Hence
+/// relaxed atomics, ordered against the handler by compiler fences, and no read-modify-write operations. The thread
+/// clears `inside` before it changes the account, and the handler touches no account whose `inside` is clear.
 #[derive(Debug)]
 struct Account {
     /// User code is running: the handler may account and burn.
     inside: AtomicBool,
-    /// A tick is on its way.
+    /// The timer is set: a tick will come.
     armed: AtomicBool,
-    /// How many more times `enter` looks at the CPU clock itself, since the thread was descheduled
-    /// not long ago, or ticks do not arrive.
+    /// How many more calls of `enter` read the CPU clock: not 0 after the thread was descheduled, or if ticks do not
+    /// arrive.
     careful: AtomicU32,
-    /// Ticks up to which user code has been accounted for.
+    /// The tick-counter value up to which user code has been accounted for.
     mark: AtomicU64,
-    /// The thread's CPU clock at `mark`, in ns; 0: not read.
+    /// The thread's CPU clock at `mark`, in ns; 0 if it was not read then.
     mark_cpu: AtomicU64,
-    /// Ticks still to be burned; negative: burned in advance.
+    /// Ticks still to be burned; negative if more was burned than needed.
     debt: AtomicI64,
     /// `1 / speed - 1`, as bits of an f64.
     stretch: AtomicU64,
     /// The kernel's timer, or -1.
     timer: AtomicI32,
-    /// The thread that `timer` signals. Another one after a fork, when the timer is gone.
+    /// The thread that `timer` signals. In a forked child this is another thread, and the timer is gone.
     tid: AtomicI32,
-    /// The account of the calibration: the handler only notes when it ran.
+    /// The account belongs to the calibration: the handler only notes when it ran.
     probing: bool,
 }
 
@@ -97,7 +96,7 @@ impl Account {
         }
     }
 
-    /// User code starts now, and owes nothing for what was before.
+    /// User code starts now. Time before this moment is not stretched.
     fn mark_now(&self) {
         let careful = self.careful.load(Relaxed);
         let cpu = if careful > 0 {
@@ -114,15 +113,14 @@ impl Account {
         f64::from_bits(self.stretch.load(Relaxed))
     }
 
-    /// Accounts for the user code between `mark` and `now`, of which `pre` ticks were the delivery
-    /// of a signal and no user code. Returns the debt, in ticks.
+    /// Accounts for the user code between `mark` and `now`. Of that time, `pre` ticks were the delivery of a signal.
+    /// Returns the debt in ticks.
     fn account(&self, now: u64, cpu_now: u64, pre: u64, c: &Calibration) -> i64 {
         let elapsed = now.saturating_sub(self.mark.load(Relaxed));
         let mark_cpu = self.mark_cpu.load(Relaxed);
         let run = if mark_cpu != 0 && cpu_now > mark_cpu {
             let run = c.to_ticks(cpu_now - mark_cpu);
-            // The clocks differ by some microseconds of interrupt handling; only a real gap is a
-            // pause.
+            // Interrupt handling makes the two clocks differ by some microseconds. Only a larger gap is a pause.
             if run + c.gap < elapsed {
                 self.careful.store(CAREFUL, Relaxed);
                 run
@@ -138,18 +136,18 @@ impl Account {
     }
 }
 
-/// The slow-down of one thread. Used by that thread only.
+/// The slow-down of one thread. Only that thread uses it.
 #[derive(Debug)]
 pub struct SlowThread {
-    /// Below 1: slowed.
+    /// The speed; below 1 the thread is slowed.
     speed: Cell<f64>,
-    /// Null until the thread first enters while slowed; then a leaked box, freed by `drop`.
+    /// Null until the thread first enters while slowed. Then a leaked box, which `drop` frees.
     account: Cell<*mut Account>,
 }
 
 impl SlowThread {
-    /// A thread that runs at `speed`, limited to [`crate::topo::nodes::MIN_SPEED`] to 1; NaN
-    /// means 1. Nothing is set up before the thread first enters.
+    /// A thread that runs at `speed`, limited to the range from [`crate::topo::nodes::MIN_SPEED`] to 1; NaN means 1.
+    /// The timer is set up when the thread first enters.
     pub const fn new(speed: f64) -> Self {
         SlowThread {
             speed: Cell::new(limited(speed)),
@@ -157,12 +155,12 @@ impl SlowThread {
         }
     }
 
-    /// The speed in force.
+    /// The current speed.
     pub fn speed(&self) -> f64 {
         self.speed.get()
     }
 
-    /// Changes the speed, between `leave` and `enter`.
+    /// Changes the speed. Call it outside, between `leave` and `enter`.
     pub fn set_speed(&self, speed: f64) {
         let speed = limited(speed);
         if speed != self.speed.get() {
@@ -176,15 +174,15 @@ impl SlowThread {
         }
     }
 
-    /// Sets up what the first `enter` would (some milliseconds in the process's first such thread,
-    /// microseconds in others), so that no measured region pays for it.
+    /// Does what the first `enter` would have to do, so that no measured region pays for it: some milliseconds in the
+    /// first such thread of the process, microseconds in others.
     pub fn prepare(&self) {
         if self.speed.get() < 1.0 && self.account.get().is_null() {
             self.set_up();
         }
     }
 
-    /// The thread starts to run user code. Does nothing at full speed, or when already inside.
+    /// The thread starts to run user code. No effect at full speed, or if the thread is already inside.
     #[inline]
     pub fn enter(&self) {
         if self.speed.get() < 1.0 {
@@ -192,8 +190,8 @@ impl SlowThread {
         }
     }
 
-    /// The thread stops running user code: returns when the slow core would have come this far.
-    /// Does nothing at full speed, or outside.
+    /// The thread stops running user code. Returns when the slow core would have got to this point. No effect at full
+    /// speed, or outside.
     #[inline]
     pub fn leave(&self) {
         if self.speed.get() < 1.0 {
@@ -201,8 +199,7 @@ impl SlowThread {
         }
     }
 
-    /// Inside, brings the account up to date: returns when the slow core would have come this far,
-    /// and stays inside.
+    /// Settles the account while staying inside: returns when the slow core would have got to this point.
     #[inline]
     pub fn settle(&self) {
         if self.speed.get() < 1.0 {
@@ -238,8 +235,8 @@ impl SlowThread {
             return;
         }
         account.mark_now();
-        // Inside first, and only then a look at `armed`: a tick that comes in between then re-arms
-        // the timer; in the other order it would find nobody inside, and be the last one.
+        // First `inside`, then the look at `armed`. A tick that comes in between finds the thread inside and sets the
+        // timer again. In the other order the tick would find nobody inside, set no timer, and be the last one.
         compiler_fence(SeqCst);
         account.inside.store(true, Relaxed);
         compiler_fence(SeqCst);
@@ -264,8 +261,8 @@ impl SlowThread {
         };
         let now = ticks();
         if now.saturating_sub(account.mark.load(Relaxed)) > 3 * c.slice {
-            // A tick was due long ago: signals are blocked, or the timer was lost in a fork.
-            // The next `enter` sets it again.
+            // A tick is long overdue: signals are blocked, or a fork has lost the timer. The next `enter` sets it
+            // again.
             account.armed.store(false, Relaxed);
             account.careful.store(CAREFUL, Relaxed);
         }
@@ -292,14 +289,14 @@ impl Drop for SlowThread {
         account.inside.store(false, Relaxed);
         compiler_fence(SeqCst);
         timer::delete(account);
-        // SAFETY: the box leaked by `set_up`; its timer is deleted and no signal that carries
-        // its address is pending, so nobody else holds the pointer.
+        // SAFETY: the box was leaked by `set_up`. Its timer is deleted, and no signal that carries its address is
+        // pending, so nobody else has the pointer.
         drop(unsafe { Box::from_raw(self.account.get()) });
     }
 }
 
 const fn limited(speed: f64) -> f64 {
-    // Written so that NaN ends in the last branch.
+    // A NaN fails both comparisons and takes the last branch.
     if speed < crate::topo::nodes::MIN_SPEED {
         crate::topo::nodes::MIN_SPEED
     } else if speed < 1.0 {
@@ -309,8 +306,7 @@ const fn limited(speed: f64) -> f64 {
     }
 }
 
-/// The thread is inside, and no tick is coming: starts the timer. The system call is credited as
-/// time burned.
+/// The thread is inside, and no tick will come: starts the timer. The time of the system call counts as burned.
 #[cold]
 fn arm_and_enter(account: &Account) {
     loop {
@@ -319,7 +315,7 @@ fn arm_and_enter(account: &Account) {
         let start = ticks();
         account.armed.store(true, Relaxed);
         if !timer::arm(account) {
-            // Then `leave` alone slows the thread.
+            // There is no timer, so that only `leave` slows the thread.
             account.armed.store(false, Relaxed);
         }
         let now = ticks();
@@ -332,7 +328,8 @@ fn arm_and_enter(account: &Account) {
         compiler_fence(SeqCst);
         account.inside.store(true, Relaxed);
         compiler_fence(SeqCst);
-        // Descheduled for a whole slice right here, the tick came too early: once more.
+        // The thread was descheduled here for a whole slice, and the tick came before user code ran: set the timer
+        // again.
         if !armed || account.armed.load(Relaxed) {
             return;
         }
@@ -347,7 +344,7 @@ fn tick(account: &Account) {
         return;
     }
     if !account.inside.load(Relaxed) {
-        // The thread is in the runtime or idle, and must not be woken again.
+        // The thread is in the runtime or idle, and further ticks would disturb it.
         account.armed.store(false, Relaxed);
         return;
     }
@@ -356,8 +353,8 @@ fn tick(account: &Account) {
     let c = calibrate::get();
     let cpu_now = timer::cpu_ns();
     if account.mark_cpu.load(Relaxed) == 0 {
-        // The first tick since `enter`: what the CPU clock said then is not known. No tick is set
-        // for longer than a slice, so more cannot have been run.
+        // The first tick since `enter`, at which the CPU clock was not read. A tick is never set for longer than a
+        // slice, so the thread has run no longer than that.
         let longest = c.slice + c.pre;
         if start.saturating_sub(account.mark.load(Relaxed)) > longest + c.gap {
             account.mark.store(start - longest, Relaxed);
@@ -365,7 +362,7 @@ fn tick(account: &Account) {
         }
     }
     let debt = account.account(start, cpu_now, c.pre, c) - c.post as i64;
-    // The timer is started first, since its system call is then a part of the burning.
+    // The timer is started before burning, so that the time of its system call counts as burned.
     let rest = c.to_ns(debt.max(0) as u64);
     account
         .armed
@@ -380,15 +377,15 @@ fn tick(account: &Account) {
     account.inside.store(true, Relaxed);
 }
 
-/// Spins until the thread has run for `debt` ticks since `start`. Returns what is left, negative
-/// when it ran over.
+/// Spins until the thread has run for `debt` ticks since `start`. Returns the ticks that are left, negative if it ran
+/// over.
 fn burn(debt: i64, start: u64, c: &Calibration) -> i64 {
     if debt <= 0 {
         return debt - (ticks() - start) as i64;
     }
     let debt = debt as u64;
     if debt < c.gap {
-        // Too short for a look at the CPU clock, and to be interrupted often enough to matter.
+        // Shorter than it takes to read the CPU clock, and too short to be interrupted often.
         spin_until(start + debt);
         return debt as i64 - (ticks() - start) as i64;
     }
@@ -399,7 +396,7 @@ fn burn(debt: i64, start: u64, c: &Calibration) -> i64 {
         let now = ticks();
         let elapsed = now - start;
         let run = c.to_ticks(timer::cpu_ns().saturating_sub(cpu_start));
-        // As in `account`: only a gap between the clocks is a pause, and nothing burns in it.
+        // Only a gap between the clocks is a pause, in which nothing burns; `account` decides the same way.
         let burned = if run + c.gap < elapsed { run } else { elapsed };
         if burned >= debt {
             return debt as i64 - burned as i64;
@@ -409,7 +406,7 @@ fn burn(debt: i64, start: u64, c: &Calibration) -> i64 {
 }
 
 fn spin_until(target: u64) {
-    // Without the pause instruction, which can trap under a hypervisor.
+    // No pause instruction here: it can trap under a hypervisor.
     while ticks() < target {}
 }
 

@@ -1,7 +1,7 @@
-//! How long waits spin, by `OMP_WAIT_POLICY`: one table for every engine.
+//! How long waits spin: one table of spin lengths by `OMP_WAIT_POLICY`, for every engine.
 //!
-//! OpenMP and OpenSHMEM wait under one policy ([`crate::park`]), which either of them may be the first to set, and a program
-//! may use one without the other. So both take the numbers from here, and what the later one sets is what the first one set.
+//! OpenMP and OpenSHMEM share one waiting policy ([`crate::park`]). A program may use either of them or both, and
+//! either may start first. Both take their spin lengths from here, so that the second one to start changes nothing.
 
 use crate::env::snapshot;
 
@@ -14,10 +14,10 @@ pub struct Spins {
     pub throttled: u64,
 }
 
-/// `OMP_WAIT_POLICY` is not set: spin shortly, then sleep. The first number is libgomp's, whose estimate is 100,000 turns
-/// in a millisecond. The second is a tenth of libgomp's: a thread that shares its core with the awaited one yields
-/// next ([`crate::park`]), and whatever it spins before is lost to both. Eight threads on two cores pass a barrier in
-/// half the time with 10 turns than with 100.
+/// `OMP_WAIT_POLICY` is not set: spin shortly, then sleep. `free` is libgomp's value, which assumes 100,000 turns in
+/// a millisecond. `throttled` is a tenth of libgomp's: a thread that shares its core with the awaited thread will
+/// yield next ([`crate::park`]), and turns before the yield are lost time for both. With 10 turns, eight threads on
+/// two cores pass a barrier in half the time that they need with 100.
 pub const UNSET: Spins = Spins {
     free: 300_000,
     throttled: 10,
@@ -27,14 +27,14 @@ pub const ACTIVE: Spins = Spins {
     free: 30_000_000_000,
     throttled: 1000,
 };
-/// `passive`: a few microseconds. Going to sleep and being woken costs more than that in processor time alone, so even
-/// a program that wants no spinning gains.
+/// `passive`: spin for a few microseconds. Going to sleep and being woken takes more processor time than that, so
+/// even a program that wants no spinning gains.
 pub const PASSIVE: Spins = Spins {
     free: 256,
     throttled: 0,
 };
 
-/// For a value of `OMP_WAIT_POLICY`; one that is not understood says nothing.
+/// The spin lengths for a value of `OMP_WAIT_POLICY`; those of [`UNSET`] for a value that is not understood.
 fn of(value: Option<&[u8]>) -> Spins {
     let value = value.unwrap_or_default().trim_ascii();
     if value.eq_ignore_ascii_case(b"active") {
@@ -49,7 +49,8 @@ fn of(value: Option<&[u8]>) -> Spins {
 /// Turns of a spin loop in a millisecond, about (a turn is 40 to 140 cycles).
 const TURNS_PER_MS: u64 = 30_000;
 
-/// The turns that take about `us` microseconds, at least those of [`PASSIVE`]; the largest number stands for ever.
+/// The number of turns that take about `us` microseconds, at least those of [`PASSIVE`]. `u64::MAX` microseconds
+/// stand for ever.
 #[must_use]
 pub fn in_microseconds(us: u64) -> u64 {
     match us {
@@ -58,10 +59,10 @@ pub fn in_microseconds(us: u64) -> u64 {
     }
 }
 
-/// What the environment asks for; none where another variable has a number.
+/// The spin lengths that `OMP_WAIT_POLICY` asks for; `None` if another variable gives a number.
 pub fn from_env() -> Option<Spins> {
     let snapshot = snapshot();
-    // Numbers are OpenMP's to read.
+    // Numbers are read by the OpenMP engine.
     let numbers = ["GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"];
     match numbers.iter().any(|name| snapshot.get(name).is_some()) {
         false => Some(of(snapshot.get("OMP_WAIT_POLICY"))),

@@ -1,10 +1,11 @@
 //! The executable's static data in memory that other processes can map.
 //!
-//! OpenSHMEM (1.5, section 3) makes global and static variables of the program symmetric objects, and a distributed
-//! shared memory needs them shared, too. The writable pages of the executable (`.data`, `.bss` and what lies with them)
-//! are copied into a [segment](crate::segment), and the segment is mapped in their place: the program goes on with the
-//! same values at the same addresses, and peers that map the segment see them. Where every process runs the same file, an
-//! offset names the same variable in all of them, wherever the loader put a position-independent executable.
+//! OpenSHMEM (1.5, section 3) makes global and static variables of the program symmetric objects. A distributed
+//! shared memory needs them shared too. The writable pages of the executable (`.data`, `.bss` and their neighbours)
+//! are copied into a [segment](crate::segment), and the segment is mapped in their place. The program goes on with
+//! the same values at the same addresses, and peers that map the segment see them. If every process runs the same
+//! file, an offset names the same variable in all of them, wherever the loader has put a position-independent
+//! executable.
 //!
 //! A forked child gets a private copy, as fork promises ([`Snapshot`]).
 
@@ -34,7 +35,7 @@ pub fn range() -> Range<usize> {
                 len: h.p_memsz as usize,
             }),
         );
-        // The first object is the executable: look no further.
+        // The first object is the executable. A value other than 0 ends the iteration.
         1
     }
     // SAFETY: the callback matches what is passed to it, which lives through the call.
@@ -49,7 +50,7 @@ struct Header {
     len: usize,
 }
 
-/// The pages of the writable segments, without what becomes read-only after relocation.
+/// The pages of the writable segments, without those that become read-only after relocation.
 fn writable(base: usize, headers: impl Iterator<Item = Header>) -> Range<usize> {
     let (mut start, mut end) = (usize::MAX, 0);
     let mut relro = 0;
@@ -59,7 +60,7 @@ fn writable(base: usize, headers: impl Iterator<Item = Header>) -> Range<usize> 
             start = start.min(at & !(PAGE - 1));
             end = end.max((at + h.len).next_multiple_of(PAGE));
         } else if h.kind == libc::PT_GNU_RELRO {
-            // The loader protects whole pages only, up to the last that is wholly within.
+            // The loader protects whole pages only: up to the last page that lies wholly inside.
             relro = (at + h.len) & !(PAGE - 1);
         }
     }
@@ -71,10 +72,10 @@ fn writable(base: usize, headers: impl Iterator<Item = Header>) -> Range<usize> 
     }
 }
 
-/// Copies the pages of `from..from + len` that are not all zero to `to`, which is zero.
+/// Copies those pages of `from..from + len` that are not all zero to `to`, whose memory is zero.
 ///
-/// Page by page, so that a large `.bss` that nobody has touched takes neither time nor memory; and by plain loads and
-/// stores, because a sanitizer's memcpy refuses to read the gaps between variables.
+/// Untouched pages of a large `.bss` are skipped, so that they take neither time nor memory. Plain loads and stores
+/// instead of memcpy: a sanitizer's memcpy refuses to read the gaps between variables.
 ///
 /// # Safety
 /// Both are mapped for `len` bytes, a multiple of a page, and page-aligned.
@@ -83,8 +84,8 @@ unsafe fn copy_pages(from: usize, to: *mut u8, len: usize) {
     for at in (0..len).step_by(PAGE) {
         let source = (from + at) as *const u64;
         let target = to.wrapping_add(at).cast::<u64>();
-        // SAFETY: this function's contract: both are mapped for the whole length. Volatile, since other threads of
-        // the program may write meanwhile.
+        // SAFETY: who calls has mapped both ranges for the whole length. Volatile, since other threads of the program
+        // may write meanwhile.
         unsafe {
             let any = (0..WORDS).fold(0, |any, i| any | source.add(i).read_volatile());
             if any != 0 {
@@ -96,7 +97,7 @@ unsafe fn copy_pages(from: usize, to: *mut u8, len: usize) {
     }
 }
 
-/// Copies `range` to `copy` (its place in the mapped segment) and maps the segment's file over it.
+/// Copies `range` to `copy`, its place in the mapped segment, and maps the segment's file over `range`.
 ///
 /// # Errors
 /// The mapping is refused.
@@ -113,8 +114,8 @@ pub unsafe fn share(
     if range.is_empty() {
         return Ok(());
     }
-    // SAFETY: this function's contract: both are mapped for the whole length. The mapping replaces pages by pages
-    // of the same content.
+    // SAFETY: who calls has mapped both ranges for the whole length. The mapping replaces pages by pages with the
+    // same content.
     let at = unsafe {
         copy_pages(range.start, copy, range.len());
         libc::mmap(
@@ -132,15 +133,15 @@ pub unsafe fn share(
     Ok(())
 }
 
-/// A copy of shared static data, made before a fork: the child's variables are what they were at the fork, whatever
-/// the parent and its peers write after it.
+/// A copy of shared static data, made before a fork. The child gets the values of the moment of the fork, whatever
+/// the parent and its peers write afterwards.
 #[derive(Debug)]
 pub struct Snapshot {
     at: *mut c_void,
     range: Range<usize>,
 }
 
-// SAFETY: plain memory that nobody else knows.
+// SAFETY: memory of its own mapping, to which only this value has the address.
 unsafe impl Send for Snapshot {}
 
 impl Snapshot {
@@ -173,7 +174,7 @@ impl Snapshot {
         })
     }
 
-    /// In the parent: it is not needed.
+    /// Frees the copy, in the parent, which does not need it.
     pub fn drop_it(self) {
         if !self.range.is_empty() {
             // SAFETY: mapped by `take`, and given up here.
@@ -181,7 +182,7 @@ impl Snapshot {
         }
     }
 
-    /// In the child: puts it in the place of the shared pages. False if the system refuses.
+    /// Maps the copy over the shared pages, in the child. False if the system refuses.
     pub fn put_in_place(self) -> bool {
         if self.range.is_empty() {
             return true;

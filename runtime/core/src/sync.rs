@@ -21,8 +21,7 @@ pub fn pause() {
     loom::thread::yield_now();
 }
 
-/// The kernel's side of a futex in model builds: the comparison and going to sleep are one step, as
-/// they are in the kernel.
+/// The kernel's side of a futex in model builds. Comparing and going to sleep are one step, as in the kernel.
 #[cfg(loom)]
 #[derive(Debug, Default)]
 pub struct Futex(loom::sync::Mutex<()>, loom::sync::Condvar);

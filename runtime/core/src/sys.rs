@@ -1,4 +1,4 @@
-//! Thin wrappers over the system calls the runtime waits with and reads clocks by.
+//! Thin wrappers over the system calls by which the runtime waits and reads clocks.
 
 use core::sync::atomic::AtomicU32;
 
@@ -8,7 +8,7 @@ pub fn errno() -> libc::c_int {
     unsafe { *libc::__errno_location() }
 }
 
-/// Who sleeps on a futex, and wakes.
+/// Which threads a futex call concerns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Threads of this process.
@@ -27,17 +27,17 @@ impl Scope {
     }
 }
 
-/// Sleeps while `*word == expected`, until [`futex_wake`]. May return early (signals, races): the
-/// caller checks its condition again.
+/// Sleeps while `*word == expected`, until [`futex_wake`]. May return early (signals, races): the caller checks its
+/// condition again.
 #[inline]
 pub fn futex_wait(word: &AtomicU32, expected: u32) {
     futex_wait_in(Scope::Process, word, expected);
 }
 
-/// As [`futex_wait`], for a word that other processes may map.
+/// Like [`futex_wait`], for a word that other processes may map.
 #[inline]
 pub(crate) fn futex_wait_in(scope: Scope, word: &AtomicU32, expected: u32) {
-    // The program's errno must not change under its feet: a barrier is not a libc call to it.
+    // The program's errno must not change: for the program a barrier is no call of the C library.
     let saved = errno();
     // SAFETY: the word is a live, aligned u32; a null timeout means none.
     unsafe {
@@ -52,12 +52,12 @@ pub(crate) fn futex_wait_in(scope: Scope, word: &AtomicU32, expected: u32) {
     }
 }
 
-/// As [`futex_wait`], but returns after `ns` nanoseconds at the latest (by the monotonic clock).
+/// Like [`futex_wait`], but returns after `ns` nanoseconds at the latest (monotonic clock).
 pub(crate) fn futex_wait_for(word: &AtomicU32, expected: u32, ns: u64) {
     futex_wait_for_in(Scope::Process, word, expected, ns);
 }
 
-/// As [`futex_wait_for`], for a word that other processes may map.
+/// Like `futex_wait_for`, for a word that other processes may map.
 pub(crate) fn futex_wait_for_in(scope: Scope, word: &AtomicU32, expected: u32, ns: u64) {
     let saved = errno();
     // SAFETY: timespec is plain data.
@@ -79,9 +79,8 @@ pub(crate) fn futex_wait_for_in(scope: Scope, word: &AtomicU32, expected: u32, n
 
 /// Wakes up to `count` threads that sleep on `word`.
 ///
-/// Takes a pointer, not a reference: after the store that released the sleepers, the memory of the
-/// word may already be theirs to reuse. A wake-up on memory that became something else is harmless,
-/// since every sleeper re-checks.
+/// Takes a pointer, because the store that released the sleepers may have freed the memory of the word. A wake-up at
+/// an address that now serves something else is harmless: every sleeper checks its condition again.
 #[inline]
 #[allow(
     clippy::not_unsafe_ptr_arg_deref,
@@ -91,7 +90,7 @@ pub fn futex_wake(word: *const u32, count: i32) {
     futex_wake_in(Scope::Process, word, count);
 }
 
-/// As [`futex_wake`], for a word that other processes may map.
+/// Like [`futex_wake`], for a word that other processes may map.
 #[inline]
 #[allow(
     clippy::not_unsafe_ptr_arg_deref,
@@ -111,7 +110,7 @@ pub(crate) fn futex_wake_in(scope: Scope, word: *const u32, count: i32) {
     }
 }
 
-/// Gives the rest of this thread's turn to another runnable thread of the same core.
+/// Gives the rest of this thread's time slice to another runnable thread of the same core.
 #[inline]
 pub fn yield_now() {
     // SAFETY: sched_yield has no preconditions and always succeeds on Linux.
@@ -134,11 +133,11 @@ pub fn monotonic_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Tells the kernel that this many `threads` of this process may sleep, each at an address of its own.
+/// Tells the kernel that `threads` threads of this process may sleep, each at an address of its own.
 ///
-/// The kernel keeps sleepers in a table whose size goes by the number of CPUs, and a wake-up walks a
-/// row of it: with 20,000 threads on 2 CPUs, 40 strangers each. Linux 6.16 and newer give a process a table
-/// of its own on demand (`PR_FUTEX_HASH`); elsewhere nothing happens.
+/// The kernel keeps sleepers in a table whose size depends on the number of CPUs, and a wake-up goes through a row of
+/// it: with 20,000 threads on 2 CPUs, 40 other sleepers each time. Linux 6.16 and newer give a process a table of its
+/// own on demand (`PR_FUTEX_HASH`); on older kernels this does nothing.
 pub fn expect_sleepers(threads: u32) {
     const PR_FUTEX_HASH: libc::c_int = 78;
     const SET_SLOTS: libc::c_ulong = 1;
@@ -162,7 +161,7 @@ pub fn expect_sleepers(threads: u32) {
     }
 }
 
-/// A cheap tick counter, of unknown but constant rate, for noticing gaps in a spin loop.
+/// A cheap tick counter of unknown but constant rate, for noticing gaps in a spin loop.
 #[inline(always)]
 pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]

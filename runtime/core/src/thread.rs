@@ -1,21 +1,21 @@
-//! Threads of our own inside of somebody else's process.
+//! Threads of ours in the program's process.
 //!
-//! Not [`std::thread`], whose `spawn` brings a hundred bytes of static thread-local storage, which is scarce for a
-//! library that is opened late. And the program's signal handlers must not run on our threads: all signals
-//! are blocked there.
+//! Not [`std::thread`]: its `spawn` brings a hundred bytes of static thread-local storage, which is scarce for a
+//! library that is opened late. All signals are blocked on our threads, because the program's handlers must not run
+//! there.
 
 use core::ffi::{c_void, CStr};
 use std::io;
 
 type Body = Box<dyn FnOnce() + Send>;
 
-/// A thread that has been started. Dropping this lets it go on by itself.
+/// A thread that was started. Dropping this value lets the thread go on by itself.
 #[derive(Debug)]
 pub struct Thread(Option<libc::pthread_t>);
 
-// SAFETY: the id of a thread may be used from any thread; the `Option` is only taken by `&mut`.
+// SAFETY: any thread may use a thread's id, and the `Option` is taken by `&mut` only.
 unsafe impl Send for Thread {}
-// SAFETY: a shared `Thread` gives nothing out: the id is only used by who owns it.
+// SAFETY: a shared `Thread` gives nothing out: only its owner uses the id.
 unsafe impl Sync for Thread {}
 
 extern "C" fn run(body: *mut c_void) -> *mut c_void {
@@ -28,12 +28,12 @@ extern "C" fn run(body: *mut c_void) -> *mut c_void {
 /// Starts a thread named `name` (the kernel keeps 15 bytes of it).
 ///
 /// # Errors
-/// The system has no room for another one.
+/// The system has no room for another thread.
 pub fn start(name: &CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Thread> {
     let body: Box<Body> = Box::new(Box::new(body));
     let body = Box::into_raw(body);
-    // SAFETY: the sets and the id are plain data on this stack, initialised by the calls; the body is given to
-    // the thread, or taken back where there is none. The mask of this thread is put back.
+    // SAFETY: the sets and the id are plain data on this stack, initialised by the calls. The body is given to the
+    // thread, or taken back if there is none. The caller's signal mask is restored.
     unsafe {
         let mut all: libc::sigset_t = core::mem::zeroed();
         let mut before: libc::sigset_t = core::mem::zeroed();
@@ -46,17 +46,17 @@ pub fn start(name: &CStr, body: impl FnOnce() + Send + 'static) -> io::Result<Th
             drop(Box::from_raw(body));
             return Err(io::Error::from_raw_os_error(error));
         }
-        // Refused for longer names; a thread without a name works as well.
+        // Longer names are refused. A thread without a name works as well.
         libc::pthread_setname_np(id, name.as_ptr());
         Ok(Thread(Some(id)))
     }
 }
 
 impl Thread {
-    /// Waits until it has ended.
+    /// Waits until the thread has ended.
     pub fn join(mut self) {
         if let Some(id) = self.0.take() {
-            // SAFETY: started joinable, and neither joined nor let go before: the id was still here.
+            // SAFETY: the thread is joinable: an id that is still in the `Option` was neither joined nor detached.
             unsafe { libc::pthread_join(id, core::ptr::null_mut()) };
         }
     }
@@ -65,7 +65,7 @@ impl Thread {
 impl Drop for Thread {
     fn drop(&mut self) {
         if let Some(id) = self.0.take() {
-            // SAFETY: started joinable, and neither joined nor let go before: the id was still here.
+            // SAFETY: the thread is joinable: an id that is still in the `Option` was neither joined nor detached.
             unsafe { libc::pthread_detach(id) };
         }
     }

@@ -6,9 +6,8 @@
 //! offset and a load through the thread register (2.2 ns). The word is only 8 bytes because static
 //! TLS is scarce for libraries that are opened late.
 //!
-//! **Invariant**: the word is null or a pointer that the thread itself stored with [`set`]. The
-//! engine that stores it (`hetmp-omp`) keeps the pointee alive as long as the thread may run
-//! its code.
+//! **Invariant**: the word is null, or a pointer that the thread itself stored with [`set`]. The engine that stores
+//! it (`hetmp-omp`) keeps the pointee alive as long as the thread may run the engine's code.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod imp {

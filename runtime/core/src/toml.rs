@@ -1,5 +1,5 @@
-//! Small TOML files: every key is asked for, what is left over is refused, and what is wrong is
-//! said in words that fit behind `hetmp: <variable> <file>: `.
+//! Small TOML files. A reader asks for every key it knows, and keys that are left over are refused. Errors fit behind
+//! `hetmp: <variable> <file>: `.
 
 use toml_span::value::{Table, Value, ValueInner};
 
@@ -25,7 +25,7 @@ impl<'a> Fields<'a> {
         self.0.remove(key).map(|mut value| value.take())
     }
 
-    /// The tables of the array `key`; an error of the words `shape` where it is something else.
+    /// The tables of the array `key`. If `key` is something else, the error is `shape`.
     pub fn array(&mut self, key: &str, shape: &str) -> Result<Option<Vec<Fields<'a>>>, String> {
         let inner = |mut value: Value<'a>| match value.take() {
             ValueInner::Table(table) => Ok(Fields(table)),
@@ -108,7 +108,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Nothing may be left: a mistyped key must not be ignored.
+    /// Refuses keys that nobody has asked for: a mistyped key must not be ignored.
     pub fn done(&self, accepted: &str) -> Result<(), String> {
         match self.0.keys().next() {
             None => Ok(()),

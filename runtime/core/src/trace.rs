@@ -1,20 +1,21 @@
-//! What each thread did, and when: ring buffers of fixed size, one a thread.
+//! What each thread did, and when: one ring buffer of fixed size for each thread.
 //!
-//! Off, a hook costs one relaxed load ([`on`]). On, a thread writes into its own ring only: no lock,
-//! no shared cache line. A ring that is full loses its oldest events and counts them. What a
-//! thread is in the middle of stands on a small stack beside its ring, so that a program that ends
-//! (or crashes) inside a region shows where each thread was.
+//! While tracing is off, a hook costs one relaxed load ([`on`]). While it is on, a thread writes into its own ring
+//! only: no lock, no shared cache line. A full ring loses its oldest events and counts them. Events that have begun
+//! and not ended stand on a small stack beside the ring, so that a program which ends or crashes inside a region
+//! shows where each thread was.
 //!
 //! **Data in**: [`open`], [`close`], [`chunk`], [`note`] from the engines, and the monotonic clock.
 //! **Data out**: [`read`], at any time and from any thread. Nothing here knows a file format.
 //!
 //! # Memory ordering
 //! One writer, any number of readers, no waiting: both parts are sequence locks.
-//! * *Ring.* The writer raises `begun` before it overwrites a slot and `written` after. Its release
-//!   fence between the two keeps a reader that sees a new word from missing the raised `begun`: the
-//!   reader copies, fences (acquire), and then drops what `begun` says may have been overwritten
-//!   meanwhile. Words are atomics, so a torn event is only wrong, and dropped.
-//! * *Stack.* `version` is odd while it changes. A reader that saw it odd, or changed, tries again.
+//! * *Ring.* The writer raises `begun` before it overwrites a slot, and `written` afterwards. A reader copies the
+//!   slots, fences (acquire), and then drops every event that `begun` says may have been overwritten meanwhile. The
+//!   writer's release fence between `begun` and the words ensures that a reader which saw a new word also sees the
+//!   raised `begun`. Words are atomics, so that a torn event holds wrong numbers at worst, and is dropped.
+//! * *Stack.* `version` is odd while the stack changes. A reader that saw an odd version, or two different ones,
+//!   tries again.
 
 use crate::sys::{gettid, monotonic_ns};
 use core::sync::atomic::{fence, AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -33,7 +34,7 @@ pub enum Kind {
     Join = 3,
     /// Iterations of a loop. `what`: the loop; from `a` to before `b`, counted from 0.
     Chunk = 4,
-    /// As `Chunk`, and measured for a decision.
+    /// Like `Chunk`, but measured for a decision.
     Probe = 5,
     /// A virtual thread's part of a region. `what`: the outlined function; `a`: its number; `b`: how
     /// many there are.
@@ -74,12 +75,11 @@ pub struct Event {
     pub a: u64,
     /// See [`Kind`].
     pub b: u64,
-    /// It had not ended when it was read: `end_ns` is that moment.
+    /// The event had not ended when it was read; `end_ns` is the time of reading.
     pub unfinished: bool,
 }
 
-/// The events of one thread, in the order of their begins; where two begin together, the outer
-/// one first.
+/// The events of one thread, sorted by their begin; of events that begin together, the outer one comes first.
 #[derive(Clone, Debug)]
 pub struct Thread {
     /// The kernel's id of the thread.
@@ -90,38 +90,38 @@ pub struct Thread {
     pub dropped: u64,
 }
 
-/// Words of an event.
+/// Words in an event.
 const WORDS: usize = 6;
-/// Threads that are traced. Those after them only count as lost.
+/// The most threads that are traced. Events of further threads are counted as lost.
 const MOST_THREADS: usize = 1024;
-/// Things that a thread can be in the middle of.
+/// The most events that a thread can have open at a time.
 const DEPTH: usize = 32;
-/// Texts that are kept.
+/// The most texts that are kept.
 const MOST_TEXTS: usize = 4096;
 
 static ON: AtomicBool = AtomicBool::new(false);
-/// Events of a ring.
+/// Events in a ring.
 static CAPACITY: AtomicU64 = AtomicU64::new(0);
 static RINGS: [AtomicPtr<Ring>; MOST_THREADS] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; MOST_THREADS];
 static THREADS: AtomicUsize = AtomicUsize::new(0);
-/// Events of threads without a ring, and things too deep for a stack.
+/// Events of threads without a ring, and events nested too deeply for a stack.
 static LOST: AtomicU64 = AtomicU64::new(0);
 static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The key of each thread's own ring, plus one; 0: none. Not `thread_local!`, because static
-/// thread storage is scarce for libraries that are opened late, and most runs have no trace.
+/// One more than the key under which each thread keeps its ring; 0: no key yet. Not `thread_local!`: static
+/// thread-local storage is scarce for libraries that are opened late, and most runs have no trace.
 static KEY: AtomicU64 = AtomicU64::new(0);
 
-/// Is there a trace? One relaxed load: turned on when the runtime starts, before its first region.
+/// True while tracing is on. One relaxed load: the runtime turns tracing on at its start, before the first region.
 #[inline(always)]
 #[must_use]
 pub fn on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// Turns tracing on, with rings of `events` events (at least one), 48 bytes each. Memory is taken
-/// when a thread has its first event, and touched as it fills.
+/// Turns tracing on, with rings of `events` events (at least one) of 48 bytes each. A thread's ring is allocated at
+/// its first event, and its pages are touched as it fills.
 pub fn start(events: u64) {
     if KEY.load(Ordering::Relaxed) == 0 {
         let mut key = 0;
@@ -141,7 +141,7 @@ pub fn stop() {
     ON.store(false, Ordering::Relaxed);
 }
 
-/// The calling thread begins something.
+/// The calling thread begins an event of this kind.
 #[inline(always)]
 pub fn open(kind: Kind, what: u64, a: u64, b: u64) {
     if on() {
@@ -149,8 +149,8 @@ pub fn open(kind: Kind, what: u64, a: u64, b: u64) {
     }
 }
 
-/// The calling thread ends the innermost thing of this kind, and with it what it began since and
-/// did not end (a chunk that was cancelled).
+/// The calling thread ends its innermost open event of this kind, and with it the events that were opened inside and
+/// not ended, such as a cancelled chunk.
 #[inline(always)]
 pub fn close(kind: Kind) {
     if on() {
@@ -158,7 +158,7 @@ pub fn close(kind: Kind) {
     }
 }
 
-/// Something that lasts until the value is dropped.
+/// An event that ends when the value is dropped.
 #[derive(Debug)]
 #[must_use]
 pub struct Scope(Option<Kind>);
@@ -183,13 +183,13 @@ impl Drop for Scope {
     }
 }
 
-/// The calling thread, of node `node`, has asked the execution `owner` of the loop `what` for its
-/// next chunk: the one before is over, and `range` begins. `owner` is not 0.
+/// The calling thread, on node `node`, has asked for its next chunk of the loop `what`. `owner`, not 0, names this
+/// execution of the loop. The chunk before is over, and `range` begins; `None` if there is no next chunk.
 pub fn chunk(owner: u64, what: u64, node: u32, range: Option<(u64, u64)>, probe: bool) {
     let Some(ring) = mine() else { return };
     let now = monotonic_ns();
     let mut depth = ring.depth();
-    // What lies above belongs to regions inside the chunk, and is over too.
+    // Events above it on the stack belong to regions inside that chunk, and are over too.
     if let Some(at) = (0..depth).rev().find(|&i| ring.owner_at(i) == owner) {
         while depth > at {
             depth -= 1;
@@ -202,7 +202,7 @@ pub fn chunk(owner: u64, what: u64, node: u32, range: Option<(u64, u64)>, probe:
     }
 }
 
-/// The calling thread, of node `node`, has done something since `start_ns` and is done with it.
+/// The calling thread, on node `node`, reports an event that began at `start_ns` and ends now.
 #[inline(always)]
 pub fn done(kind: Kind, node: u32, start_ns: u64, what: u64, a: u64, b: u64) {
     if on() {
@@ -210,15 +210,15 @@ pub fn done(kind: Kind, node: u32, start_ns: u64, what: u64, a: u64, b: u64) {
     }
 }
 
-/// Something without duration that the calling thread did just now.
+/// The calling thread reports an event without duration.
 pub fn note(kind: Kind, what: u64, a: u64, b: u64) {
     let Some(ring) = mine() else { return };
     let now = monotonic_ns();
     ring.record([kind as u64, what, now, now, a, b]);
 }
 
-/// Keeps a text for the trace and returns its number. Past some thousands they are all the last
-/// one, which says so.
+/// Keeps a text for the trace and returns its number. After `MOST_TEXTS` texts every further one gets the number of
+/// the last, which says so.
 pub fn text(line: &str) -> u64 {
     let Ok(mut texts) = TEXTS.lock() else {
         return 0;
@@ -241,13 +241,13 @@ pub fn text_of(id: u64) -> Option<String> {
         .cloned()
 }
 
-/// Events that had no ring to go to.
+/// Events that were lost because no ring or stack had room.
 #[must_use]
 pub fn lost() -> u64 {
     LOST.load(Ordering::Relaxed)
 }
 
-/// What all threads have done so far. Threads may go on meanwhile; nothing waits.
+/// What all threads have done so far. The threads go on meanwhile; nothing waits.
 #[must_use]
 pub fn read() -> Vec<Thread> {
     let count = THREADS.load(Ordering::Acquire).min(MOST_THREADS);
@@ -293,7 +293,7 @@ fn close_slow(kind: Kind) {
     }
 }
 
-/// The calling thread's ring; made at its first event.
+/// The calling thread's ring, made at its first event.
 fn mine() -> Option<&'static Ring> {
     let key = KEY.load(Ordering::Relaxed).checked_sub(1)? as libc::pthread_key_t;
     // SAFETY: the key exists; its value is null, or a ring that `make` leaked for this thread.
@@ -307,7 +307,7 @@ fn make(key: libc::pthread_key_t) -> Option<&'static Ring> {
         LOST.fetch_add(1, Ordering::Relaxed);
         None
     };
-    // Asked before counting up, so that the count does not run away.
+    // Checked before the count is raised, so that the count cannot overflow.
     if THREADS.load(Ordering::Relaxed) >= MOST_THREADS {
         return lost();
     }
@@ -330,13 +330,13 @@ fn make(key: libc::pthread_key_t) -> Option<&'static Ring> {
         stack: [const { [const { AtomicU64::new(0) }; WORDS] }; DEPTH],
     }));
     RINGS[at].store(core::ptr::from_ref(ring).cast_mut(), Ordering::Release);
-    // SAFETY: the key exists. Without memory for the value the thread would get another ring at
-    // its next event, until there are no more.
+    // SAFETY: the key exists. If there is no memory for the value, the thread gets another ring at its next event,
+    // until no ring is left.
     unsafe { libc::pthread_setspecific(key, core::ptr::from_ref(ring).cast()) };
     Some(ring)
 }
 
-/// Zeroed memory for `capacity` events, for ever.
+/// Zeroed memory for `capacity` events, never freed.
 fn map(capacity: u64) -> Option<&'static [[AtomicU64; WORDS]]> {
     let count = usize::try_from(capacity).ok()?;
     let bytes = count.checked_mul(size_of::<[AtomicU64; WORDS]>())?;
@@ -355,10 +355,10 @@ fn map(capacity: u64) -> Option<&'static [[AtomicU64; WORDS]]> {
     }
 }
 
-/// One thread's events. Written by that thread only.
+/// One thread's events. Only that thread writes them.
 ///
-/// The words of an event are: kind and node, what, begin, end, a, b. On the stack the owner of a
-/// chunk stands where the end will be.
+/// The words of an event are: kind and node, what, begin, end, a, b. For an open chunk on the stack, the word of the
+/// end holds the chunk's owner.
 #[derive(Debug)]
 struct Ring {
     tid: i32,
@@ -412,7 +412,7 @@ impl Ring {
         });
     }
 
-    /// Ends what stands at the top, `at`.
+    /// Ends the topmost open event, number `at` on the stack.
     fn pop(&self, at: usize, now: u64) {
         let mut words: [u64; WORDS] = self.load(&self.stack[at]);
         words[3] = now;
@@ -444,7 +444,8 @@ impl Ring {
     }
 
     fn read(&self) -> Thread {
-        // The stack first: what ends meanwhile would be seen twice the other way round.
+        // Reads the stack first. In the other order an event that ends in between would be seen in the ring and on
+        // the stack.
         let (now, open) = self.read_stack();
         let written = self.written.load(Ordering::Acquire);
         let oldest = written.saturating_sub(self.capacity);
@@ -452,14 +453,14 @@ impl Ring {
             .map(|i| self.load(&self.words[(i % self.capacity) as usize]))
             .collect();
         fence(Ordering::Acquire);
-        // Event i shares its slot with i + capacity.
+        // Events number i and i + capacity share a slot.
         let begun = self.begun.load(Ordering::Relaxed);
         let first = oldest.max(begun.saturating_sub(self.capacity));
         let mut events: Vec<Event> = raw
             .into_iter()
             .skip((first - oldest) as usize)
             .filter_map(|w| event(w, false))
-            // What was open above is there already.
+            // Events that ended after the stack was read were on the stack, and are in `open` already.
             .filter(|e| e.end_ns <= now)
             .collect();
         events.extend(open);
@@ -471,7 +472,7 @@ impl Ring {
         }
     }
 
-    /// What the thread is in the middle of, and when that was.
+    /// The thread's open events, and the time at which they were read.
     fn read_stack(&self) -> (u64, Vec<Event>) {
         for _ in 0..100 {
             let now = monotonic_ns();
@@ -483,7 +484,7 @@ impl Ring {
                 let open = raw
                     .into_iter()
                     .filter_map(|mut w| {
-                        // It may have begun after the clock was read.
+                        // The event may have begun after the clock was read.
                         w[3] = now.max(w[2]);
                         event(w, true)
                     })
@@ -491,7 +492,7 @@ impl Ring {
                 return (now, open);
             }
         }
-        // A thread that opens and closes without pause: what it is in now is over at once.
+        // The thread opens and closes events without a pause: an open event would be over at once.
         (u64::MAX, Vec::new())
     }
 }

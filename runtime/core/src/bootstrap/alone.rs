@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 pub(super) struct Alone {
     secret: [u8; SECRET],
     keys: Keys,
-    /// Put, but not visible before a fence, as under any launcher.
+    /// What was put since the last fence. Under every launcher a value becomes visible at a fence only.
     pending: Vec<(String, Vec<u8>)>,
     values: BTreeMap<String, Vec<u8>>,
 }

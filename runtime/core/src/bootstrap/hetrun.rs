@@ -36,7 +36,7 @@ impl Hetrun {
         let value = text("HETMP_JOB").unwrap_or_default();
         let ticket = Ticket::decode(value.trim()).ok_or(Error::Environment {
             name: "HETMP_JOB",
-            // Not the value: it may hold most of a secret.
+            // The message shows no part of the value, which may be most of a secret.
             value: format!("({} bytes)", value.len()),
             accepted: "what hetrun sets is accepted",
         })?;
@@ -152,8 +152,8 @@ impl Job for Hetrun {
             message: message.to_owned(),
         });
         if told.is_ok() {
-            // hetrun ends the connection when it has heard: no process of the job goes on, and
-            // the line about it names this message, not this process's death.
+            // Wait until hetrun closes the connection: it then knows that the job was aborted on purpose. Otherwise
+            // it would report this process's death instead of `message`.
             while let Ok(Some(_)) = read_frame(&mut self.stream) {}
         }
         exit_now(status)

@@ -1,7 +1,7 @@
 //! Which ranks share a machine, by PMI's `PMI_process_mapping`.
 //!
-//! The value is `(vector,(node,nodes,each)...)`: a block puts `each` ranks on every one of `nodes`
-//! machines from number `node` on, in order. Where the blocks end before the ranks do, they begin
+//! The value is `(vector,(node,nodes,each)...)`. Each block puts `each` ranks on every one of `nodes` machines, in
+//! order, beginning with machine number `node`. If ranks are left after the last block, the blocks are gone through
 //! again.
 
 use super::MAX_SIZE;

@@ -1,10 +1,9 @@
-//! Job bootstrap: who am I, who else.
+//! Job bootstrap: which process of a job this is, and how it finds the others.
 //!
-//! * **What it is**: [`connect`] finds out which launcher started this process (hetrun, a PMI-1 or
-//!   PMI-2 one, a PMIx one, or none) and returns a [`Job`]: the rank and the number of ranks, which ranks share
-//!   this machine, a key-value exchange by which the processes learn each other's addresses, and a
-//!   secret by which they recognise each other's connections. [`through`] makes one from an exchange
-//!   that the caller has.
+//! * **What it is**: [`connect`] finds out which launcher started this process (hetrun, PMI-1, PMI-2, PMIx, or none)
+//!   and returns a [`Job`]. A job has the rank, the number of ranks, the ranks on this machine, a key-value exchange
+//!   by which the processes learn each other's addresses, and a secret by which they recognise each other's
+//!   connections. [`through`] makes a job from an exchange of the caller's own.
 //! * **What it owns**: the connection to the launcher, nothing else; no data of any API travels
 //!   here.
 //! * **Data in**: environment variables and messages of the launcher; the parsers of both are pure
@@ -51,13 +50,13 @@ pub const SECRET: usize = 32;
 pub enum Launcher {
     /// Nobody: a job of one.
     Alone,
-    /// Our `hetrun` (`oshrun`).
+    /// Our `hetrun`, which is also installed as `oshrun`.
     Hetrun,
-    /// One that speaks PMI-1: hydra's `mpiexec` and others.
+    /// A launcher that speaks PMI-1: hydra's `mpiexec` and others.
     Pmi1,
-    /// One that speaks PMI-2: `srun --mpi=pmi2`.
+    /// A launcher that speaks PMI-2: `srun --mpi=pmi2`.
     Pmi2,
-    /// One that speaks PMIx: Open MPI's `mpirun`, `prterun`, `srun --mpi=pmix`.
+    /// A launcher that speaks PMIx: Open MPI's `mpirun`, `prterun`, `srun --mpi=pmix`.
     Pmix,
     /// The caller, with an exchange of its own.
     Own,
@@ -79,7 +78,7 @@ impl fmt::Display for Launcher {
 /// What went wrong. The text is one line, for [`crate::report`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// The environment says something that cannot be.
+    /// A variable has a value that is not accepted.
     Environment {
         /// The variable.
         name: &'static str,
@@ -90,19 +89,19 @@ pub enum Error {
     },
     /// The launcher is gone, or cannot be reached.
     Lost {
-        /// Who.
+        /// Which launcher.
         launcher: Launcher,
         /// Why, as far as known.
         why: String,
     },
     /// The launcher said something that is not in its protocol, or refused.
     Protocol {
-        /// Who.
+        /// Which launcher.
         launcher: Launcher,
         /// What it said.
         what: String,
     },
-    /// The caller asked for something that cannot be: a bad key, value or rank.
+    /// A bad key, value or rank from the caller.
     Usage(String),
 }
 
@@ -137,11 +136,11 @@ pub trait Job: Send {
     fn size(&self) -> u32;
     /// The ranks on this machine, ascending, this one among them.
     fn local_ranks(&self) -> &[u32];
-    /// The same random bytes in every process of the job, and in no other job: connections between
-    /// the processes are recognised by it.
+    /// Random bytes that are the same in every process of this job and in no other job. Processes prove by them that
+    /// a connection belongs to the job.
     fn secret(&self) -> &[u8; SECRET];
-    /// The address by which the others reach this process, where the launcher says or the job is
-    /// on one machine (the loopback address then). Nothing needs to listen anywhere else.
+    /// The address by which the other processes reach this one. Known if the launcher tells it, or if the job is on
+    /// one machine: then it is the loopback address. This process need not listen at any other address.
     fn address(&self) -> Option<IpAddr>;
     /// Keeps `value` (at most `MAX_VALUE` bytes) for the others to get after the next fence.
     ///
@@ -159,31 +158,32 @@ pub trait Job: Send {
     /// # Errors
     /// [`Error::Usage`] for a bad key or rank; else what happened to the launcher.
     fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, Error>;
-    /// Ends every process of the job, this one with `status`; `message` is for the user. What this process's standard
-    /// output has buffered is written out before.
+    /// Ends every process of the job; this one ends with `status`. `message` is one line for the user. Text that
+    /// waits in the program's standard output is written out first.
     fn abort(&mut self, status: i32, message: &str) -> !;
-    /// Says that this process is done with the job: that it ends afterwards, even with the others
-    /// still running, is no accident. Nothing may be put, got or fenced afterwards.
+    /// Says that this process is done with the job, so that its end is no accident even while the others go on.
+    /// Nothing may be put, got or fenced afterwards.
     ///
     /// # Errors
     /// What happened to the launcher.
     fn finalize(&mut self) -> Result<(), Error>;
-    /// Whether the launcher's end of the connection has closed: the program that would notice how this process ends, and
-    /// that would end the others, is there no more. False where the protocol cannot tell. Never blocks.
+    /// True if the launcher has closed its end of the connection. Then nobody would notice how this process ends, or
+    /// end the others. False where the protocol cannot tell. Never blocks.
     fn is_gone(&self) -> bool {
         false
     }
 }
 
-/// Finds the launcher and joins the job. Every process of the job has to call it (the first thing
-/// that happens under PMI and PMIx is a fence); call it once.
+/// Finds the launcher and joins the job. Call it once in every process: under PMI and PMIx it begins with a fence,
+/// which waits for all processes.
 ///
 /// `HETMP_BOOTSTRAP` names the way; unset, it is found by the variables that launchers set.
 ///
 /// # Errors
 /// A value in the environment that cannot be, or a launcher that cannot be reached or refuses.
 pub fn connect() -> Result<Box<dyn Job>, Error> {
-    // Launchers' own variables are not settings of ours, so the table does not name them.
+    // Launchers' variables (`PMI_FD` and others) are not in the table of our settings, so the snapshot does not have
+    // them.
     let text = |name: &str| {
         let value = match name {
             "HETMP_BOOTSTRAP" => snapshot().get(name).map(<[u8]>::to_vec),
@@ -202,8 +202,8 @@ pub fn connect() -> Result<Box<dyn Job>, Error> {
     })
 }
 
-/// Which launcher the environment speaks of. hetrun comes first: it may itself run under another
-/// launcher, whose variables its processes still see.
+/// Which launcher the environment names. hetrun is looked for first: it may itself run under another launcher, and
+/// then its processes see that launcher's variables too.
 fn choose(text: &dyn Fn(&str) -> Option<String>) -> Result<Launcher, Error> {
     if let Some(way) = text("HETMP_BOOTSTRAP") {
         return match way.trim().to_ascii_lowercase().as_str() {
@@ -222,7 +222,8 @@ fn choose(text: &dyn Fn(&str) -> Option<String>) -> Result<Launcher, Error> {
     Ok(if text("HETMP_JOB").is_some() {
         Launcher::Hetrun
     } else if text("PMI_FD").is_some() {
-        // Slurm's plugin for PMI-2 names the job, hydra, whose native tongue is PMI-1, does not.
+        // Both set PMI_FD. Slurm's PMI-2 plugin also names the job. hydra does not, and PMI-1 is the protocol it
+        // speaks best.
         if text("PMI_JOBID").is_some() {
             Launcher::Pmi2
         } else {
@@ -235,7 +236,7 @@ fn choose(text: &dyn Fn(&str) -> Option<String>) -> Result<Launcher, Error> {
     })
 }
 
-/// Which keys this process put already, and what keys, values and ranks are accepted.
+/// The keys that this process has put, and the checks of keys, values and ranks.
 #[derive(Default)]
 struct Keys(BTreeSet<String>);
 
@@ -312,7 +313,7 @@ fn number(
     })
 }
 
-/// Ends this process without running anything of the program, whose other threads may be anywhere.
+/// Ends this process at once. The program's exit handlers must not run: its other threads may be anywhere.
 fn exit_now(status: i32) -> ! {
     // SAFETY: _exit has no preconditions.
     unsafe { libc::_exit(status) }

@@ -3,7 +3,7 @@
 use super::{exit_now, random_secret, Error, Job, Keys, Launcher, MAX_VALUE, SECRET};
 use std::net::IpAddr;
 
-/// What the caller has: three calls with the meaning of [`Job`]'s.
+/// The caller's exchange, whose calls mean the same as those of [`Job`].
 pub trait Exchange: Send {
     /// This process' number, below [`Exchange::size`].
     fn rank(&self) -> u32;
@@ -24,7 +24,7 @@ pub trait Exchange: Send {
     /// # Errors
     /// A text that says what happened.
     fn get(&mut self, rank: u32, key: &str) -> Result<Option<Vec<u8>>, String>;
-    /// Ends every process, this one with `status`. Where it returns, this process ends alone.
+    /// Ends every process; this one ends with `status`. If the call returns, only this process ends.
     fn abort(&mut self, status: i32, message: &str);
 }
 
@@ -45,14 +45,15 @@ fn lost(why: String) -> Error {
     }
 }
 
-/// The kernel's name for this boot of this machine, and for the processes that can see each other's files in `/proc`.
+/// Equal for two processes exactly if they run on one machine since its last start and see each other in `/proc`: the
+/// kernel's id of this boot, and the name of the process's pid namespace.
 fn machine() -> Vec<u8> {
     let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let seen = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     [boot, seen.into_os_string().into_encoded_bytes()].concat()
 }
 
-/// Joins the job of an exchange. Collective: puts, fences and gets once.
+/// Joins the job behind `exchange`. Collective: all ranks put, fence and get once.
 ///
 /// # Errors
 /// What the exchange says, or a number of processes that cannot be.
@@ -64,7 +65,7 @@ pub fn through(mut exchange: Box<dyn Exchange>) -> Result<Box<dyn Job>, Error> {
             i64::from(size) - 1
         )));
     }
-    // Everybody makes one; that of rank 0 is the job's.
+    // Every rank makes a secret, because all must put the same keys; the job takes that of rank 0.
     let secret = random_secret()?;
     let own = [&secret[..], &machine()].concat();
     exchange.put(KEY, &own).map_err(lost)?;

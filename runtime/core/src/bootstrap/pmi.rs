@@ -1,8 +1,8 @@
 //! The texts of the PMI wire protocols, versions 1 and 2: pure encoding and decoding.
 //!
-//! Version 1: a line of `name=value` words. Version 2: six characters with the length, then
-//! `name=value;` without a line feed, where a semicolon within a value is doubled; its first
-//! exchange, which settles the version, is in the form of version 1.
+//! Version 1: a line of words `name=value`. Version 2: six digits with the length, then `name=value;` pairs without a
+//! line feed, where a semicolon inside a value is doubled. The first exchange of version 2, which settles the
+//! version, has the form of version 1.
 
 use std::io::{self, BufRead, Read};
 
@@ -42,8 +42,8 @@ impl Message {
         self.get(name)?.trim().parse().ok()
     }
 
-    /// The line of version 1. What would end a word becomes an underscore: nothing in a value may
-    /// pass for another word.
+    /// The message as a line of version 1. A blank or line feed inside a value becomes an underscore, so that no part
+    /// of a value can pass for another word.
     #[must_use]
     pub(crate) fn to_line(&self) -> Vec<u8> {
         let words: Vec<String> = self
@@ -59,8 +59,8 @@ impl Message {
         line
     }
 
-    /// The message in a line of version 1, without its line feed. Words without `=` belong to the
-    /// value before them, as launchers' error texts have blanks. `None` if it does not begin with a name and a value.
+    /// Reads a line of version 1, without its line feed. A word without `=` belongs to the value before it, because
+    /// launchers' error texts have blanks. `None` if the line does not begin with a name and a value.
     #[must_use]
     pub(crate) fn from_line(line: &str) -> Option<Self> {
         let mut pairs: Vec<(String, String)> = Vec::new();
@@ -79,7 +79,7 @@ impl Message {
         (!pairs.is_empty()).then_some(Self(pairs))
     }
 
-    /// The bytes of version 2, with their length in front; `None` if six digits cannot say it.
+    /// The message in the form of version 2, with its length in front. `None` if the length has more than six digits.
     #[must_use]
     pub(crate) fn to_packet(&self) -> Option<Vec<u8>> {
         let body: String = self
@@ -90,7 +90,7 @@ impl Message {
         (body.len() <= MAX_MESSAGE).then(|| format!("{:6}{body}", body.len()).into_bytes())
     }
 
-    /// The message in the body of version 2, behind the length. `None` for what is not one.
+    /// Reads the body of a version-2 message, which is all after the length. `None` for anything else.
     #[must_use]
     pub(crate) fn from_packet(body: &str) -> Option<Self> {
         let mut pairs = Vec::new();

@@ -55,7 +55,8 @@ pub(super) fn environment(text: &dyn Fn(&str) -> Option<String>) -> Result<Envir
     })
 }
 
-/// The launcher's descriptor, ours from now on. Programs that this one starts are not of the job.
+/// Takes over the launcher's descriptor, and keeps programs that this process starts from inheriting it: they are not
+/// part of the job.
 pub(super) fn take(fd: RawFd) -> File {
     // SAFETY: sets a flag of a descriptor that was found open.
     unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
@@ -146,7 +147,7 @@ impl Pmi1 {
             .with("kvsname", &self.space)
             .with("key", key);
         let answer = self.ask(&question, "get_result")?;
-        // Launchers say "not there" with an rc of their own choice.
+        // A missing key is an rc other than 0; which one differs between launchers.
         Ok(match answer.number("rc") {
             Some(0) => answer.get("value").map(str::to_owned),
             _ => None,
@@ -154,7 +155,7 @@ impl Pmi1 {
     }
 }
 
-/// Whether the other end of a connection has closed. Does not wait, and takes nothing that has come.
+/// True if the other end of a connection has closed. Does not wait, and leaves what has arrived in the connection.
 pub(super) fn closed(stream: &impl AsRawFd) -> bool {
     let mut look = libc::pollfd {
         fd: stream.as_raw_fd(),
@@ -200,7 +201,7 @@ impl Exchange for Pmi1 {
         let abort = Message::new("abort")
             .with("exitcode", status)
             .with("message", message);
-        // The process ends in any case; the launcher notices that, too.
+        // If the message cannot be sent, the launcher still notices that this process ends.
         let _ = self.say(&abort);
     }
     fn is_gone(&self) -> bool {

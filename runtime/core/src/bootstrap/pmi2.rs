@@ -20,8 +20,8 @@ pub(super) struct Pmi2 {
 }
 
 impl Pmi2 {
-    /// Settles the version and says who this is; returns the rank and, where the launcher says
-    /// it, the size of the job.
+    /// Settles the version and tells the launcher which rank this is. Returns the rank and, if the launcher tells it,
+    /// the size of the job.
     pub(super) fn start(
         stream: File,
         rank: u32,
@@ -94,7 +94,7 @@ impl Pmi2 {
     }
 }
 
-/// The value of an answer that says whether it has one.
+/// The value in an answer; `None` if the answer says that there is none.
 fn found(answer: &Message) -> Option<String> {
     answer
         .get("found")
@@ -123,7 +123,7 @@ impl Exchange for Pmi2 {
             .with("srcid", -1)
             .with("key", key);
         self.say(&message)?;
-        // A key that is not there may be an rc, a "found" or both.
+        // A missing key is an rc other than 0, a "found" that is not true, or both, depending on the launcher.
         let answer =
             read_packet(&mut self.stream).map_err(|error| failure(Launcher::Pmi2, &error))?;
         if answer.get("cmd") == Some("kvs-get-response") {
@@ -148,7 +148,7 @@ impl Exchange for Pmi2 {
             .with("isworld", "TRUE")
             .with("exitcode", status)
             .with("msg", message.replace('\n', " "));
-        // The process ends in any case; the launcher notices that, too.
+        // If the message cannot be sent, the launcher still notices that this process ends.
         let _ = self.say(&abort);
     }
     fn is_gone(&self) -> bool {

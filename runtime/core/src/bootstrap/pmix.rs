@@ -9,7 +9,7 @@ use core::ffi::{c_char, c_int, c_void, CStr};
 use std::ffi::CString;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// `pmix_proc_t`: who.
+/// `pmix_proc_t`: a process of a name space.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Proc {
@@ -166,7 +166,7 @@ pub(super) struct Pmix {
     keys: Keys,
 }
 
-/// A flag that is set.
+/// The directive `name` with the value true.
 fn flag(name: &CStr) -> Info {
     let mut key = [0; 512];
     for (to, from) in key.iter_mut().zip(name.to_bytes()) {
@@ -227,7 +227,7 @@ impl Pmix {
 
     fn look(&self, rank: u32, key: &CStr) -> Result<Option<Found>, Error> {
         let who = Proc { rank, ..self.me };
-        // Without this a key that nobody put would be waited for.
+        // Without this directive PMIx_Get waits until somebody puts the key.
         let immediate = flag(c"pmix.immediate");
         let mut value: *mut Value = core::ptr::null_mut();
         // SAFETY: all pointers are to live records of the standard's layout; the library allocates
@@ -242,7 +242,7 @@ impl Pmix {
             )
         };
         if status != SUCCESS || value.is_null() {
-            // The library has several words for "not there", depending on where it looked.
+            // "Not there" has several codes, depending on where the library looked.
             const ABSENT: [c_int; 4] = [-46, -1, -24, -25];
             if ABSENT.contains(&status) {
                 return Ok(None);
@@ -288,8 +288,8 @@ impl Pmix {
             }
             _ => Found::Other,
         };
-        // SAFETY: the standard has values released by free; what this one held is freed or has no memory of its
-        // own.
+        // SAFETY: PMIx has its values released by `free`. Nothing of this value is used afterwards: its text or bytes
+        // were copied and freed above.
         unsafe { libc::free(value.cast()) };
         Ok(Some(found))
     }
@@ -345,7 +345,7 @@ impl Job for Pmix {
     }
     fn put(&mut self, key: &str, value: &[u8]) -> Result<(), Error> {
         self.keys.put(key, value)?;
-        // PMIx's own keys begin with "pmix"; a length keeps an empty value apart from none.
+        // "h.": PMIx reserves keys that begin with "pmix". "v": PMIx does not tell an empty value from a missing one.
         let mut marked = vec![b'v'];
         marked.extend_from_slice(value);
         self.store(&format!("h.{key}"), &marked)

@@ -65,7 +65,8 @@ proptest! {
         prop_assert_eq!(Reply::decode(&bytes).unwrap(), reply);
     }
 
-    /// Whatever is decoded from any bytes is what an encoder makes of it, so nothing is ignored.
+    /// Random bytes are either refused or decoded to a message whose encoding is exactly those bytes: no byte is
+    /// ignored.
     #[test]
     fn any_bytes_are_a_message_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         if let Ok(request) = Request::decode(&bytes) {
@@ -77,7 +78,7 @@ proptest! {
         let _ = read_frame(&mut &bytes[..]);
     }
 
-    /// A message with one byte changed, cut or doubled never decodes to something it does not say.
+    /// A message with one byte changed, cut off or doubled is refused, or decodes to what its bytes say.
     #[test]
     fn damaged_messages_are_read_strictly(
         request in request(), at in any::<prop::sample::Index>(), to in any::<u8>(), cut in any::<bool>()
@@ -93,7 +94,7 @@ proptest! {
     #[test]
     fn pmi_messages_come_back(pairs in prop::collection::vec(("[a-z_-]{1,10}", "[!-:<-~]{0,40}"), 1..6)) {
         let message = Message(pairs);
-        // A first word without "=" and words of "=" only cannot arise: names are not empty.
+        // These two shapes never arise, because names are not empty: a first word without "=", and words of "=" only.
         let line = message.to_line();
         prop_assert_eq!(read_line(&mut &line[..]).unwrap(), message.clone());
         let packet = message.to_packet().unwrap();
@@ -122,7 +123,8 @@ proptest! {
         let _ = local_ranks(&text, 0, 4);
     }
 
-    /// Against the definition: every rank is on one machine, and asks whose it is alike.
+    /// Checked against the definition of the mapping: every rank is on one machine, and ranks of one machine agree
+    /// about it.
     #[test]
     fn machines_divide_the_ranks(
         blocks in prop::collection::vec((0..5_u32, 1..4_u32, 1..4_u32), 1..4), size in 1..40_u32
@@ -149,7 +151,7 @@ fn a_length_alone_costs_no_memory_and_is_bounded() {
     let error = read_frame(&mut &lone[..]).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
     assert_eq!(read_frame(&mut &[][..]).unwrap(), None);
-    // A list that claims more ranks than the message has bytes.
+    // A list that claims more ranks than the message has bytes for.
     let bytes = [1, 4, 0, 0, 0, 255, 255, 255, 255];
     assert_eq!(Reply::decode(&bytes), Err(Malformed("count is too large")));
 }

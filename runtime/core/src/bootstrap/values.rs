@@ -1,32 +1,32 @@
-//! A job over an exchange of short texts, as PMI offers it: keys carry their rank, values travel
-//! as hexadecimal digits in pieces.
+//! A job over an exchange of short texts, which is all that PMI offers. The rank becomes a part of each key, and a
+//! value travels in pieces of hexadecimal digits.
 
 use super::wire::{hex, unhex};
 use super::{exit_now, mapping, random_secret, Error, Job, Keys, Launcher, MAX_VALUE, SECRET};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// What a launcher's protocol can do.
+/// A launcher's protocol.
 pub(super) trait Exchange: Send {
     /// Which protocol.
     fn launcher(&self) -> Launcher;
-    /// Keeps a text: no blanks, no semicolons.
+    /// Keeps a text without blanks and semicolons under a key.
     fn put(&mut self, key: &str, value: &str) -> Result<(), Error>;
-    /// Waits for all, and makes visible what was put.
+    /// Waits for all processes. What was put before is then visible to all.
     fn fence(&mut self) -> Result<(), Error>;
     /// The text of a key; `None` if there is none.
     fn get(&mut self, key: &str) -> Result<Option<String>, Error>;
-    /// `PMI_process_mapping`, where the launcher says it.
+    /// The value of `PMI_process_mapping`; `None` if the launcher does not tell it.
     fn mapping(&mut self) -> Result<Option<String>, Error>;
-    /// Asks for the end of the job; returns even so.
+    /// Asks the launcher to end the job, and returns.
     fn abort(&mut self, status: i32, message: &str);
-    /// Says good-bye.
+    /// Tells the launcher that this process is done.
     fn finalize(&mut self) -> Result<(), Error>;
-    /// As [`Job::is_gone`].
+    /// See [`Job::is_gone`].
     fn is_gone(&self) -> bool;
 }
 
-/// How many bytes a piece carries: twice as many digits, well within the 1024 characters that
-/// launchers grant a value.
+/// Bytes in a piece. They become twice as many digits, well within the 1024 characters that launchers allow for a
+/// value.
 const PIECE: usize = 200;
 
 pub(super) struct Texts<X> {
@@ -55,8 +55,8 @@ impl<X: Exchange> Texts<X> {
         if rank == 0 {
             this.put_pieces("hetmp.secret", &random_secret()?)?;
         }
-        // Every rank must put the same keys, or one without a mapping would wait for names that
-        // others never gave.
+        // Every rank puts this key, even if it needs nobody's machine: a rank without a mapping would otherwise wait
+        // for keys that other ranks never put.
         this.put_pieces("hetmp.machine", &machine())?;
         this.exchange.fence()?;
         this.secret = this
@@ -124,7 +124,7 @@ fn name(rank: u32, key: &str, piece: usize) -> String {
     format!("h{rank}-{key}-{piece}")
 }
 
-/// The whole length that a first piece names, and its own bytes.
+/// Splits a first piece: the length of the whole value, and this piece's bytes.
 pub(super) fn first_piece(text: &str) -> Option<(usize, Vec<u8>)> {
     let (length, digits) = text.split_once('.')?;
     let length = length.parse().ok().filter(|&n: &usize| n <= MAX_VALUE)?;
@@ -132,8 +132,8 @@ pub(super) fn first_piece(text: &str) -> Option<(usize, Vec<u8>)> {
     (value.len() <= length).then_some((length, value))
 }
 
-/// What tells this machine (and its network name space, without which a loopback address means
-/// somewhere else) from others.
+/// A name of this machine and its network name space. (In two name spaces of one machine the loopback address means
+/// two different hosts.)
 fn machine() -> Vec<u8> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -178,7 +178,8 @@ impl<X: Exchange> Job for Texts<X> {
             "rank {} ended the job with status {status}: {message}",
             self.rank
         ));
-        // hydra throws away what is still on its way when it hears of an abort, this line too.
+        // When hydra hears of an abort, it drops output that is still on its way to the user, the line above
+        // included. Give that line some time.
         std::thread::sleep(std::time::Duration::from_millis(100));
         self.exchange.abort(status, message);
         exit_now(status)

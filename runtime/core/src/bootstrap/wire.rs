@@ -1,17 +1,17 @@
 //! The protocol between hetrun and the processes it starts: pure encoding and decoding.
 //!
-//! A frame is a length (32 bits, little endian, of what follows), a byte that says what it is, and
-//! its fields. Numbers are little endian; texts and byte strings carry a 32-bit length. A decoder
-//! accepts exactly what an encoder makes: everything else, trailing bytes too, is [`Malformed`],
-//! and no length is believed before it was compared with what is there.
+//! A frame is a length (32 bits, of the bytes after it), a byte that names the message, and the message's fields.
+//! Numbers are little endian; texts and byte strings begin with a 32-bit length. A decoder accepts exactly what an
+//! encoder makes. Everything else is [`Malformed`], trailing bytes too, and a length is compared with the bytes that
+//! are there before memory is taken for it.
 
 use super::{MAX_KEY, MAX_SIZE, MAX_VALUE, SECRET};
 use std::fmt;
 use std::io::{self, Read};
 
-/// The protocol's version; a process and a launcher of different ones do not talk.
+/// The protocol's version. A process and a launcher of different versions refuse each other.
 pub const VERSION: u32 = 1;
-/// The most bytes behind a frame's length.
+/// The most bytes after a frame's length.
 pub(crate) const MAX_FRAME: usize = 8 << 20;
 
 /// Why a message is not one of the protocol.
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
     /// A count of things that take at least `each` bytes.
     ///
     /// # Errors
-    /// What is left has no room for that many.
+    /// What is left is too short for that many.
     pub fn count(&mut self, each: usize) -> Result<usize, Malformed> {
         let n = self.number()? as usize;
         if n.checked_mul(each).is_none_or(|total| total > self.0.len()) {
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
         Ok(n)
     }
 
-    /// Checks that nothing is left.
+    /// Checks that all bytes were read.
     ///
     /// # Errors
     /// Something is.
@@ -144,7 +144,7 @@ impl Frame {
         self
     }
 
-    /// Adds bytes whose number both sides know.
+    /// Adds bytes without a length, for fields whose length both sides know.
     #[must_use]
     pub fn fixed(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
@@ -166,7 +166,7 @@ impl Frame {
     }
 }
 
-/// Reads a frame's bytes behind its length; `None` at the end of the stream between two frames.
+/// Reads a frame without its length; `None` if the stream ends before the frame.
 ///
 /// # Errors
 /// What the stream says; `InvalidData` for a length of 0 or above `MAX_FRAME`; `UnexpectedEof`
@@ -187,7 +187,7 @@ pub fn read_frame(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
     if n == 0 || n > MAX_FRAME {
         return Err(Malformed("length of a frame is out of bounds").into());
     }
-    // Grows with what arrives: a length alone must not cost memory.
+    // The buffer grows with what arrives, so that a peer cannot take memory by sending a large length.
     let mut bytes = Vec::new();
     let got = from.by_ref().take(n as u64).read_to_end(&mut bytes)?;
     if got < n {
@@ -203,7 +203,7 @@ pub enum Request {
     Hello {
         /// [`VERSION`].
         version: u32,
-        /// The job's secret: who does not know it is not of the job.
+        /// The job's secret. hetrun refuses a process that does not know it.
         secret: [u8; SECRET],
         /// Which process this is.
         rank: u32,
@@ -215,9 +215,9 @@ pub enum Request {
         /// The value.
         value: Vec<u8>,
     },
-    /// Answer with [`Reply::Fenced`] when all have asked.
+    /// Wait for all processes; the answer is [`Reply::Fenced`].
     Fence,
-    /// Answer with [`Reply::Value`].
+    /// Ask for a value; the answer is [`Reply::Value`].
     Get {
         /// Who put it.
         rank: u32,
@@ -231,7 +231,7 @@ pub enum Request {
         /// For the user.
         message: String,
     },
-    /// Answer with [`Reply::Finalized`]; the connection may end then.
+    /// This process is done; the answer is [`Reply::Finalized`], after which the connection may close.
     Finalize,
 }
 
@@ -247,7 +247,7 @@ pub enum Reply {
         /// Where the others reach this process: an address in text form.
         address: String,
     },
-    /// To anything; the connection ends. One line, for the user.
+    /// Refuses any request, and closes the connection. One line for the user.
     Refused(String),
     /// To [`Request::Fence`].
     Fenced,
@@ -281,10 +281,10 @@ impl Request {
         .done()
     }
 
-    /// What the bytes behind a frame's length say.
+    /// Decodes a frame's bytes without their length.
     ///
     /// # Errors
-    /// They are not what [`Request::encode`] makes.
+    /// The bytes are not what [`Request::encode`] makes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut f = Fields::new(bytes);
         let message = match f.byte()? {
@@ -344,10 +344,10 @@ impl Reply {
         .done()
     }
 
-    /// What the bytes behind a frame's length say.
+    /// Decodes a frame's bytes without their length.
     ///
     /// # Errors
-    /// They are not what [`Reply::encode`] makes.
+    /// The bytes are not what [`Reply::encode`] makes.
     pub fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut f = Fields::new(bytes);
         let message = match f.byte()? {
@@ -383,7 +383,7 @@ impl Reply {
     }
 }
 
-/// `text`, or as much of it as fits.
+/// The start of `text`, at most `limit` bytes long.
 fn cut(text: &str, limit: usize) -> &str {
     let mut end = text.len().min(limit);
     while !text.is_char_boundary(end) {
@@ -392,12 +392,12 @@ fn cut(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// What `HETMP_JOB` holds: where hetrun listens, who the process is, and the secret.
+/// The content of `HETMP_JOB`: where hetrun listens, which rank this process is, and the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// The name of a unix socket in the abstract name space (no file: nothing is left behind).
+    /// The name of a unix socket in the abstract name space. Such a socket is no file, so no file is left behind.
     pub socket: String,
-    /// This process.
+    /// This process's rank.
     pub rank: u32,
     /// The job's secret.
     pub secret: [u8; SECRET],
@@ -410,7 +410,7 @@ impl Ticket {
         format!("{}:{}:{}", self.socket, self.rank, hex(&self.secret))
     }
 
-    /// What the variable's value says; `None` if it is not one of hetrun's.
+    /// Reads the variable's value; `None` if hetrun did not write it.
     #[must_use]
     pub fn decode(value: &str) -> Option<Self> {
         let mut parts = value.split(':');
@@ -459,7 +459,7 @@ pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Whether two secrets are the same, in a time that does not say where they differ.
+/// Compares two secrets. The time it takes does not tell where they differ.
 #[must_use]
 pub fn same_secret(a: &[u8; SECRET], b: &[u8; SECRET]) -> bool {
     let mut difference = 0;

@@ -1,7 +1,7 @@
 //! libomp's own variables, which programs and their scripts set.
 //!
-//! Those that mean something here have a row each. The others tune libomp's own insides (its barriers' trees, its
-//! pools, its debug output): they are accepted, so that no script has to be changed, and do nothing.
+//! Variables that have a meaning here have a row with their meaning. The others tune libomp's internals (the trees of
+//! its barriers, its pools, its debug output). They are accepted without effect, so that no script has to be changed.
 
 use super::table::{Family, Kind, Variable};
 
@@ -9,7 +9,7 @@ const fn kmp(name: &'static str, kind: Kind) -> Variable {
     Variable::new(Family::Libomp, name, kind).spec("libomp")
 }
 
-/// A variable without effect here: `what` it tunes in libomp.
+/// A variable without effect here. `what` says what it tunes in libomp.
 const fn unused(name: &'static str, what: &'static str) -> Variable {
     kmp(name, Kind::Text)
         .default("not set")

@@ -1,14 +1,13 @@
-//! Environment variables: the one table, and the one reading.
+//! Environment variables: the table that describes them, and the snapshot of their values.
 //!
-//! [`TABLE`] says of every variable its name, type, default, accepted values, meaning and where
-//! the specification describes it. The parsers take the "what is accepted" half of their messages
-//! from it. `OMP_DISPLAY_ENV=verbose` and `hetmp info --env` list the table, and a test compares it with
-//! `docs/environment.md`.
+//! [`TABLE`] has the name, type, default, accepted values, meaning and specification of every variable. Parsers take
+//! the "what is accepted" half of their messages from it. `OMP_DISPLAY_ENV=verbose` and `hetmp info --env` list the
+//! table, and a test compares it with `docs/environment.md`.
 //!
-//! [`snapshot`] copies the values that the table names out of `environ`, once, at the first use: all
-//! parts of the library then agree, whatever the program sets later. libgomp reads its variables while
-//! it is loaded. Under a preload that is before `main`, and what Python programs put into `os.environ`
-//! before they import would not count; so we wait for the first call.
+//! [`snapshot`] copies the values of these variables out of `environ` once, at the first use. All parts of the
+//! library then agree, whatever the program sets later. libgomp reads its variables while it is loaded. Under a
+//! preload that would be before `main`, and what a Python program puts into `os.environ` before it imports a package
+//! would not count. For this reason the snapshot waits for the first call.
 //!
 //! **Data in**: `environ`. **Data out**: bytes, not strings: a value need not be UTF-8.
 

@@ -8,10 +8,10 @@ use super::table::{self, Suffixes};
 /// The values of the table's variables at one moment.
 #[derive(Debug, Default)]
 pub struct Snapshot {
-    /// In the order of the environment. A handful of entries: a linear search is the fastest one,
-    /// and an environment without any of them costs no allocation.
+    /// In the order of the environment. These are a handful of entries, so that a linear search is fastest; an
+    /// environment without any of our variables costs no allocation.
     entries: Vec<Entry>,
-    /// Names that begin as libomp's do, and are none.
+    /// Names that begin like libomp's (`KMP_`) but are none of its variables.
     unknown: Vec<Box<[u8]>>,
 }
 
@@ -36,7 +36,7 @@ impl Snapshot {
         self.entries.iter().map(|e| (&*e.name, &*e.value))
     }
 
-    /// Names that were set and begin as libomp's do (`KMP_`), but are no variable.
+    /// Names that were set and begin like libomp's (`KMP_`), but are none of its variables.
     pub fn unknown(&self) -> impl Iterator<Item = &[u8]> {
         self.unknown.iter().map(|name| &**name)
     }
@@ -46,7 +46,7 @@ impl Snapshot {
     pub(crate) fn from_lines<'a>(lines: impl Iterator<Item = &'a [u8]>, privileged: bool) -> Self {
         let (mut entries, mut unknown) = (Vec::new(), Vec::new());
         for line in lines {
-            // Most of an environment is not ours; one look at the first byte tells for nearly all.
+            // Most variables of an environment are not ours. The first byte tells for nearly all of them.
             if !matches!(
                 line.first(),
                 Some(b'O' | b'G' | b'A' | b'H' | b'S' | b'K' | b'L')
@@ -109,7 +109,7 @@ impl Snapshot {
     }
 }
 
-/// The table's entry for a name, where the name may carry a suffix (`_ALL`, `_DEV`, `_DEV_3`).
+/// The table's entry for a name, which may have a suffix (`_ALL`, `_DEV`, `_DEV_3`).
 fn variable_named(name: &[u8]) -> Option<&'static table::Variable> {
     table::TABLE.iter().find(|v| {
         let Some(rest) = name.strip_prefix(v.name.as_bytes()) else {
@@ -127,30 +127,30 @@ fn variable_named(name: &[u8]) -> Option<&'static table::Variable> {
 
 static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
 
-/// The process's snapshot, taken now if it was not taken before. One pass over the environment, no
-/// system call but one for who runs the program.
+/// The snapshot of this process, taken at the first call: one pass over the environment, and one system call that
+/// asks whether the process is privileged.
 ///
 /// # A program that changes its environment
-/// What it sets before the first use counts, and nothing after. `environ` is the C library's, and
-/// nothing in its interface keeps a reader and a `setenv` of another thread apart (POSIX.1-2017,
-/// `setenv`: the function "need not be thread-safe"). So the rule for every function that may call
-/// `getenv` holds for the first call of this library: no other thread of the program may change the
-/// environment meanwhile. The README says so, under "What differs".
+/// Values that the program sets before the first call count; later ones do not. `environ` belongs to the C library,
+/// whose interface does not keep a reader and a `setenv` of another thread apart (POSIX.1-2017, `setenv`: the
+/// function "need not be thread-safe"). So the first call of this library needs what every call of `getenv` needs: no
+/// other thread of the program changes the environment meanwhile. The README says so, under "What differs".
 pub fn snapshot() -> &'static Snapshot {
     SNAPSHOT.get_or_init(Snapshot::of_process)
 }
 
-/// What the program has set in place of the environment's values.
+/// Settings that the program made by calls before the snapshot. They come before the environment's values.
 static PRESETS: Mutex<Vec<Box<[u8]>>> = Mutex::new(Vec::new());
 
-/// Puts `line` (`NAME=value`) in front of the environment. False, and without effect, once the snapshot was taken.
+/// Puts `line` (`NAME=value`) in front of the environment. Once the snapshot is taken, does nothing and returns
+/// false.
 pub fn preset(line: &[u8]) -> bool {
     let mut presets = PRESETS
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
     let early = SNAPSHOT.get().is_none();
     if early {
-        // The last word counts, and the first one of a list.
+        // `Snapshot::get` takes the first of several values, and the program's last call has to win.
         presets.insert(0, line.into());
     }
     early

@@ -1,6 +1,6 @@
 //! The table of environment variables.
 
-/// Whose variable it is; also the order of the documentation.
+/// Who defines a variable. `docs/environment.md` lists the families in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Defined by the OpenMP specification.
@@ -25,24 +25,24 @@ pub enum Kind {
     Boolean,
     /// A whole number.
     Integer,
-    /// Whole numbers, separated by commas, one per nesting level.
+    /// Whole numbers separated by commas, one for each nesting level.
     IntegerList,
     /// One of several words.
     Word,
-    /// Words separated by commas, one per nesting level.
+    /// Words separated by commas, one for each nesting level.
     WordList,
-    /// A number, with a point if need be.
+    /// A number, which may have a decimal point.
     Number,
     /// A number with a unit.
     Size,
-    /// A notation of its own, described in the help text.
+    /// A notation that the help text describes.
     Notation,
     /// Any text, taken as it is.
     Text,
 }
 
 impl Kind {
-    /// The word for it in tables.
+    /// The kind's name in printed tables.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Kind {
     }
 }
 
-/// Which longer names exist (OpenMP 5.1, section 6: "device-specific environment variables").
+/// Which longer forms of a name exist (OpenMP 5.1, section 6: "device-specific environment variables").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Suffixes {
     /// None.
@@ -76,19 +76,19 @@ pub struct Variable {
     pub name: &'static str,
     /// The type of its value.
     pub kind: Kind,
-    /// What holds when it is unset, for people to read.
+    /// What holds while the variable is not set; a text for people.
     pub default: &'static str,
-    /// What is accepted: the second half of the message about a bad value.
+    /// The accepted values; the second half of the message about a bad value.
     pub accepts: &'static str,
-    /// What it does, in a sentence or two.
+    /// What the variable does, in a sentence or two.
     pub help: &'static str,
     /// Where it is specified.
     pub spec: &'static str,
-    /// Whose it is.
+    /// Who defines it.
     pub family: Family,
     /// Which longer names exist.
     pub suffixes: Suffixes,
-    /// Not read in set-user-id programs.
+    /// True if a set-user-id program does not read it.
     pub ignored_when_privileged: bool,
 }
 
@@ -160,14 +160,14 @@ const SCHEDULES: &str = "[monotonic:|nonmonotonic:]static|dynamic|guided|auto[,c
      hetprobe[,probe%], hetprobe-i[,probe%[,jump%]], static-csr:R0,R1,..., \
      cross-dynamic[,chunk], aid-static[,chunk], aid-hybrid[,part%[,chunk]] or aid-dynamic[,major[,chunk]]";
 
-/// What turns a switch of OpenSHMEM on.
+/// The values of OpenSHMEM's switches.
 const SWITCH: &str = "any value; 0, no, false and off are as if it were not set";
 
 /// Every environment variable that hetmp reads, in the order of the documentation.
 pub static TABLE: &[Variable] =
     &joined::<{ OTHERS.len() + super::libomp::ROWS.len() }>(OTHERS, super::libomp::ROWS);
 
-/// Two lists as one of `N`, which is as many as both have.
+/// Joins two lists. `N` is the sum of their lengths.
 const fn joined<const N: usize>(first: &[Variable], second: &[Variable]) -> [Variable; N] {
     let mut all = [first[0]; N];
     let mut i = 0;

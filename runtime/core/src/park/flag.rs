@@ -20,21 +20,21 @@ const STATE: u32 = 3;
 /// cyclically ("reached" means equal or up to 2^29 - 1 later).
 ///
 /// # Memory ordering
-/// [`signal`](Flag::signal) releases and a wait that sees the epoch acquires: what the signaller
-/// wrote before is visible after. `signal` is a swap rather than a store because it must also learn
-/// whether anybody sleeps: with a plain store followed by a load of a separate "sleeping" word the
-/// two could be reordered, the waiter could announce its sleep in between, and nobody would wake
-/// it. For the same reason a waiter announces its sleep by compare-exchange on the same word.
+/// [`signal`](Flag::signal) releases, and a wait that sees the epoch acquires: what the signaller wrote before is
+/// visible to the waiter. `signal` must also learn whether anybody sleeps. With a plain store, followed by a load of
+/// a separate "sleeping" word, the processor could reorder the two: a waiter could announce its sleep in between, and
+/// nobody would wake it. So `signal` is one swap of a word that holds both, and a waiter announces its sleep by
+/// compare-exchange on the same word.
 ///
-/// **`SHARED`.** A flag of one process by default. A [`SharedFlag`] may lie in memory that several processes map:
-/// the kernel then finds its sleepers by the page, which makes a sleep and a wake-up a little dearer. A word of
-/// zeros is a flag at epoch 0.
+/// **`SHARED`.** A [`Flag`] belongs to one process. A [`SharedFlag`] may lie in memory that several processes map:
+/// the kernel then finds the sleepers by the page, so that sleeping and waking cost a little more. A word of zeros is
+/// a flag at epoch 0.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Flag<const SHARED: bool = false> {
     word: AtomicU32,
-    /// The core from which the flag was last signalled while the machine was contended, or
-    /// [`NOWHERE`]. A hint: it may be old, and orders nothing.
+    /// The core on which the flag was last signalled while the machine was contended, or [`NOWHERE`]. A hint that may
+    /// be out of date; nothing is ordered by it.
     pub(super) core: core::sync::atomic::AtomicU32,
     #[cfg(loom)]
     kernel: Futex,
@@ -124,17 +124,18 @@ impl<const SHARED: bool> Flag<SHARED> {
 
     /// Sets the epoch and wakes every sleeper.
     ///
-    /// Takes a pointer because the memory may be reused by a released waiter before this returns.
+    /// Takes a pointer, because a released waiter may reuse the memory before this call returns.
     ///
     /// # Safety
     /// `this` is a live flag when the call begins.
     #[inline]
     pub(crate) unsafe fn signal_ptr(this: *const Self, epoch: u32) {
-        // SAFETY: this function's contract: the flag lives until the swap below has released the waiters.
+        // SAFETY: who calls has a flag that lives when the call begins, and it lives until the swap below releases
+        // its waiters.
         let flag = unsafe { &*this };
         #[cfg(not(loom))]
         let word = flag.word.as_ptr();
-        // Before the swap: after it the memory may be somebody else's.
+        // Stored before the swap, after which the memory may belong to somebody else.
         #[cfg(not(loom))]
         if Policy::was_contended() {
             flag.core.store(core_here(), Ordering::Relaxed);
@@ -148,18 +149,18 @@ impl<const SHARED: bool> Flag<SHARED> {
         }
     }
 
-    /// Sets the epoch and wakes every sleeper. The flag must outlive its waiters' use of it
-    /// (otherwise see `Flag::signal_ptr`).
+    /// Sets the epoch and wakes every sleeper. The flag must outlive this call; where a waiter may free it at once,
+    /// use `Flag::signal_ptr`.
     #[inline(always)]
     pub fn signal(&self, epoch: u32) {
         // SAFETY: a reference is live.
         unsafe { Self::signal_ptr(self, epoch) }
     }
 
-    /// Wakes the sleepers without changing the epoch, so that they poll again. True if somebody
-    /// slept.
+    /// Wakes the sleepers without changing the epoch, so that they poll again. True if a thread slept.
     pub fn nudge(&self) -> bool {
-        // Either the sleeper's last poll sees what the caller wrote, or this load sees its mark.
+        // The caller has written something, and a sleeper polls after it has marked the word. With this fence, either
+        // that poll sees what the caller wrote, or the load below sees the mark.
         fence(Ordering::SeqCst);
         let mut cur = self.word.load(Ordering::Relaxed);
         while cur & STATE == SLEEPING {
@@ -190,12 +191,12 @@ impl<const SHARED: bool> Flag<SHARED> {
         }
     }
 
-    /// Waits until `epoch` is reached; meanwhile calls `poll` at every turn, and around the
-    /// sleep `asleep(true)` before the last poll and `asleep(false)` after.
+    /// Waits until `epoch` is reached, and calls `poll` at every turn. Before the last poll ahead of a sleep it calls
+    /// `asleep(true)`, and after the sleep `asleep(false)`.
     ///
-    /// `asleep(true)` lets the caller announce that it will need a [`nudge`](Flag::nudge): from the
-    /// announcement on, a nudge keeps this thread from sleeping. The poll that follows catches
-    /// work that came before the announcement.
+    /// `asleep(true)` lets the caller announce that this thread will need a [`nudge`](Flag::nudge). A nudge after the
+    /// announcement keeps the thread from sleeping. Work that came before the announcement is found by the poll that
+    /// follows.
     #[cold]
     pub fn wait_polling(
         &self,
@@ -233,25 +234,25 @@ impl<const SHARED: bool> Flag<SHARED> {
                 {
                     continue;
                 }
-                // After the mark: whoever takes the announcement down then finds the mark too, and
-                // this thread does not fall asleep unannounced. Anew at every turn, since a nudge
-                // takes the announcement down.
+                // Announced after the mark, so that a thread which withdraws the announcement and nudges finds the
+                // mark: otherwise this thread could fall asleep unannounced. Announced anew at every turn, since each
+                // nudge withdraws the announcement.
                 asleep(true);
-                // The mark before the last poll, as in `nudge` the reason for it before the look
-                // at the mark.
+                // Pairs with the fence in `nudge`: here the mark comes before the last poll, there the reason for the
+                // nudge comes before the look at the mark.
                 fence(Ordering::SeqCst);
                 match poll() {
                     Poll::Idle => {}
-                    // The word stays marked SLEEPING: other sleepers may rely on the mark, and at
-                    // worst the signaller makes one needless system call.
+                    // The word stays marked SLEEPING, because other sleepers may rely on the mark. At worst a
+                    // signaller makes one needless system call.
                     Poll::Worked => {
                         asleep(false);
                         continue 'again;
                     }
                     Poll::Leave => {
                         asleep(false);
-                        // This thread's mark may have covered a nudge that another one, about to
-                        // fall asleep, was to find.
+                        // A nudge that was meant for another thread, which is about to sleep, may have found this
+                        // thread's mark instead. Pass it on.
                         self.nudge();
                         return;
                     }
@@ -264,8 +265,8 @@ impl<const SHARED: bool> Flag<SHARED> {
         }
     }
 
-    /// Waits until `done` says so, on a flag that is only ever [nudged](Flag::nudge), for some `ns`
-    /// nanoseconds at most. False: the time is over.
+    /// Waits until `done` says true, on a flag that only [`nudge`](Flag::nudge) is used on. Gives up after about `ns`
+    /// nanoseconds and returns false.
     #[cfg(not(loom))]
     #[cold]
     pub fn wait_nudged(&self, ns: u64, done: &mut dyn FnMut() -> bool) -> bool {
@@ -280,8 +281,8 @@ impl<const SHARED: bool> Flag<SHARED> {
         }
     }
 
-    /// As [`Flag::wait_nudged`], but sleeps at once. For a thread that may share its core with the awaited one: spinning
-    /// would only delay that one.
+    /// Like [`Flag::wait_nudged`], but sleeps at once. Use this when the awaited thread may be queued on this
+    /// thread's own core: spinning would only delay it.
     #[cfg(not(loom))]
     #[cold]
     pub fn sleep_nudged(&self, ns: u64, done: &mut dyn FnMut() -> bool) -> bool {
@@ -297,7 +298,7 @@ impl<const SHARED: bool> Flag<SHARED> {
             {
                 continue;
             }
-            // The mark before the last look, as in `wait_polling`.
+            // Pairs with the fence in `nudge`: the mark comes before the last look.
             fence(Ordering::SeqCst);
             if done() {
                 return true;

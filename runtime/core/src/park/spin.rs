@@ -3,28 +3,28 @@
 //! **How long to spin.** Waking a sleeping thread costs tens of microseconds, a cache-line hop some
 //! 55 ns, so a thread that has a core to itself should spin for a good while. A thread that
 //! shares its core should not spin at all: it burns the time of the very thread it waits for.
-//! Which of the two holds is judged by
+//! Three signs tell which of the two holds:
 //! 1. the number of threads the runtime manages against the CPUs it may use ([`Policy::set_threads`]);
 //! 2. a *gap*: two turns of a spin loop that lie a time slice apart mean that another program computes
-//!    on this core. (Short gaps are everyday noise: interrupts, a daemon that wakes up. Sleeping
-//!    because of them would cost far more than they do.)
+//!    on this core. (Short gaps are normal: interrupts, or a daemon that wakes up. Sleeping because of them would cost
+//!    more than they do.)
 //! 3. the number of runnable threads in the system against its CPUs, looked up once a wait has
 //!    lasted a millisecond: the thread waited for may be the one without a core.
 //!
-//! A thread that shares its core with other threads *of the runtime* yields a few times before it
-//! sleeps: the one it waits for is likely next in line on this very core, and a hand-over by yielding
-//! costs a tenth of a sleep and a wake-up.
+//! A thread that shares its core with other threads *of the runtime* yields a few times before it sleeps. The awaited
+//! thread is likely the next in line on this very core, and handing the core over by yielding costs a tenth of a
+//! sleep and a wake-up.
 //!
-//! Beside one other busy process, two threads that meet at barriers soon end up on *one* core: the
-//! kernel gives the other core to that process. A thread that spins there keeps the awaited thread
-//! from running, and sleeping costs two switches for each barrier. So while the machine is
-//! contended, [`Flag::signal`](super::Flag::signal) notes the core of the signaller, and a waiter on that very core yields
-//! at once: one switch a barrier, and the two run as fast as one core can. A yield that takes a time
-//! slice went to the other program instead; then everybody sleeps rather than yields for a while.
+//! Two threads that meet at barriers, beside one busy process, soon end up on *one* core, because the kernel gives
+//! the other core to that process. A thread that spins there keeps the awaited thread from running, and sleeping
+//! costs two switches for each barrier. So while the machine is contended, [`Flag::signal`](super::Flag::signal)
+//! notes the signaller's core, and a waiter on that core yields at once: one switch a barrier, and the two run as
+//! fast as one core can. If a yield takes a whole time slice, the kernel gave the core to the other program instead.
+//! Then all waiters sleep rather than yield for a while.
 //!
-//! 2 and 3 open a *contended* window in which spins are short; the window doubles while
-//! contention is seen again soon after it closes, so that a machine that stays loaded is probed
-//! ever more rarely, and a machine that becomes quiet is back to spinning within a second.
+//! Signs 2 and 3 open a *contended* window, in which spins are short. If contention is seen again soon after a window
+//! closes, the next one is twice as long. So a machine that stays loaded is probed ever more rarely, and on a machine
+//! that becomes quiet waits spin again within a second.
 
 use crate::sync::pause;
 #[cfg(not(loom))]
@@ -43,18 +43,18 @@ pub struct Policy {
     throttled: AtomicU64,
     /// CPUs that the managed threads may use: the larger of the next two.
     pub(super) cpus: AtomicUsize,
-    /// CPUs that this process may use; 0: nobody has said it.
+    /// CPUs that this process may use; 0 until somebody says how many.
     own_cpus: AtomicUsize,
-    /// CPUs that the processes of its job on this machine may use, all together; 0: there is no job.
+    /// CPUs that all processes of this job on this machine may use together; 0 without a job.
     job_cpus: AtomicUsize,
-    /// Threads the runtime manages in this process, and one for each other process of its job on this machine.
+    /// Threads that the runtime manages in this process, plus one for each other process of its job on this machine.
     pub(super) threads: AtomicUsize,
     /// Tick until which spins are throttled because contention was seen.
     pub(super) contended_until: AtomicU64,
     /// Length of the last contended window in ticks.
     window: AtomicU64,
-    /// Tick until which nobody yields beside other load, because a yield gave the core to another
-    /// program for a time slice.
+    /// Tick until which no thread yields while other programs run, because a yield gave the core to another program
+    /// for a time slice.
     pub(super) crowded_until: AtomicU64,
 }
 
@@ -71,34 +71,34 @@ pub(super) static POLICY: Policy = Policy {
     crowded_until: AtomicU64::new(0),
 };
 
-/// Two turns this far apart (some 1.5 ms at 2.6 GHz) had a time slice of another program between them.
+/// Two turns this far apart (some 1.5 ms at 2.6 GHz) had another program's time slice between them.
 #[cfg(not(loom))]
 const GAP: u64 = 4_000_000;
-/// A wait this long (some 1 ms) may look around in the system: next to it, sleeping costs little.
+/// A wait this long (some 1 ms) may ask how busy the system is: compared to the wait, a sleep costs little.
 #[cfg(not(loom))]
 const LONG_WAIT: u64 = 2_600_000;
-/// Turns to spin while the machine is loaded (some 8 us): enough that two threads which both have
-/// their cores do not put each other to sleep, a fraction of what a needless sleep costs.
+/// Turns to spin while the machine is loaded (some 8 us): enough that two threads with a core each do not put each
+/// other to sleep, and a fraction of the cost of a needless sleep.
 #[cfg(not(loom))]
 pub(super) const CONTENDED: u64 = 500;
-/// How often a thread that shares its core with others of the runtime yields before it sleeps.
+/// How often a thread that shares its core with other threads of the runtime yields before it sleeps.
 #[cfg(not(loom))]
 pub(super) const YIELDS: u32 = 32;
-/// How long nobody yields beside other load, once a yield took a time slice: some 50 ms. That slice
-/// was some milliseconds, so even if each first yield costs one, no more than a tenth is lost.
+/// How long no thread yields, once a yield has taken a time slice: some 50 ms. A slice is some milliseconds, so even
+/// if the first yield of each period costs one, a tenth of the time is lost at most.
 #[cfg(not(loom))]
 const CROWDED: u64 = 130_000_000;
-/// First contended window: some 3 ms. A window too short would cost a loaded machine one long
-/// spin per window; one too long would make a quiet machine sleep for no reason.
+/// The first contended window, some 3 ms. With a shorter one a loaded machine would pay for a long spin too often;
+/// with a longer one a quiet machine would sleep for no reason.
 #[cfg(not(loom))]
 const FIRST_WINDOW: u64 = 8_000_000;
-/// Longest contended window: some 500 ms.
+/// The longest contended window, some 500 ms.
 #[cfg(not(loom))]
 const LONGEST_WINDOW: u64 = 1_300_000_000;
 
 #[cfg(not(loom))]
 impl Policy {
-    /// Sets the spin lengths (turns): for threads with a core each, and for the others.
+    /// Sets the spin lengths in turns: `free` while every thread has a core, `throttled` otherwise.
     pub fn set_spins(free: u64, throttled: u64) {
         POLICY.free.store(free, Ordering::Relaxed);
         POLICY
@@ -112,8 +112,9 @@ impl Policy {
         Self::settle_cpus();
     }
 
-    /// Adds a job: `others`, processes besides this one on this machine, and the CPUs that all of them may use. An
-    /// engine of threads and one of processes say what they know in any order.
+    /// Adds a job: `others` more processes on this machine, and the CPUs that all its processes may use. May come
+    /// before or after [`Policy::set_cpus`]: an OpenMP engine and an OpenSHMEM engine of one process start in any
+    /// order.
     pub fn join_job(others: usize, cpus: usize) {
         Self::add_threads(others as isize);
         POLICY.job_cpus.store(cpus.max(1), Ordering::Relaxed);
@@ -131,7 +132,7 @@ impl Policy {
         POLICY.threads.fetch_add(more as usize, Ordering::Relaxed);
     }
 
-    /// Sets the number of managed threads; after `fork`, where all but one are gone.
+    /// Sets the number of managed threads. Used after `fork`, where all but one are gone.
     pub fn set_threads(threads: usize) {
         POLICY.threads.store(threads, Ordering::Relaxed);
     }
@@ -142,14 +143,14 @@ impl Policy {
         POLICY.threads.load(Ordering::Relaxed) > POLICY.cpus.load(Ordering::Relaxed)
     }
 
-    /// True while contention seen lately keeps spins short.
+    /// True while spins are kept short because contention was seen lately.
     #[inline]
     pub fn contended() -> bool {
         let until = POLICY.contended_until.load(Ordering::Relaxed);
         until != 0 && sys::ticks() < until
     }
 
-    /// True when contention was ever seen in this process.
+    /// True if contention was ever seen in this process.
     #[inline(always)]
     pub(super) fn was_contended() -> bool {
         POLICY.contended_until.load(Ordering::Relaxed) != 0
@@ -161,13 +162,14 @@ impl Policy {
         sys::ticks() < POLICY.crowded_until.load(Ordering::Relaxed)
     }
 
-    /// How many turns a wait that begins now may spin, and how often it may yield then.
-    /// `core` is where the awaited thread was last seen, as [`core_here`] says it.
+    /// How many turns a wait that begins now may spin, and how often it may yield afterwards. `core` is where the
+    /// awaited thread was last seen, as [`core_here`] numbers it.
     #[inline]
     pub(super) fn budget(core: u32) -> (u64, u32) {
         if Self::contended() {
             if Self::oversubscribed() {
-                // Spinning or yielding would only help the other program.
+                // The core is wanted by another program and by other threads of ours: spinning or yielding helps only
+                // the other program.
                 (0, 0)
             } else if core != NOWHERE && core == core_here() {
                 (0, if Self::crowded() { 0 } else { YIELDS })
@@ -188,7 +190,7 @@ impl Policy {
             return;
         }
         let last = POLICY.window.load(Ordering::Relaxed);
-        // Soon after the previous window closed: the load is still there, look again later.
+        // Contention again soon after the last window closed: the load is still there, so probe later.
         let window = if last != 0 && now < until.saturating_add(last) {
             (last * 2).min(LONGEST_WINDOW)
         } else {
@@ -261,8 +263,8 @@ impl Spinner {
         sys::yield_now();
         let now = sys::ticks();
         if now.wrapping_sub(before) > GAP {
-            // Somebody computes on this core, for whole time slices: sleep, so that the wake-up has
-            // a claim to the core.
+            // The yield took whole time slices: another program computes on this core. Sleep; a thread that slept
+            // gets the core promptly when it is woken.
             self.yields = 0;
             Policy::saw_contention(now);
             POLICY.crowded_until.store(now + CROWDED, Ordering::Relaxed);
@@ -297,7 +299,7 @@ impl Spinner {
 
 #[cfg(loom)]
 impl Spinner {
-    /// Begins a wait; the model sleeps at once, so that both ways of waiting are explored.
+    /// Begins a wait. The model sleeps after one turn, so that it explores spinning and sleeping.
     pub fn new() -> Spinner {
         Spinner { left: 1 }
     }
@@ -320,16 +322,16 @@ impl Default for Spinner {
     }
 }
 
-/// No core, in a [`Flag`](super::Flag).
+/// The value of a [`Flag`](super::Flag)'s core before it is known.
 pub(super) const NOWHERE: u32 = 0;
 
-/// The core that the calling thread runs on, as a number other than [`NOWHERE`].
+/// The core that the calling thread runs on, as a number that is not [`NOWHERE`].
 #[cfg(not(loom))]
 #[inline]
 pub(super) fn core_here() -> u32 {
     // SAFETY: sched_getcpu has no preconditions.
     let core = unsafe { libc::sched_getcpu() };
-    // An error is -1, which becomes `NOWHERE`.
+    // On an error sched_getcpu returns -1, which becomes `NOWHERE`.
     core.wrapping_add(1) as u32
 }
 
@@ -338,7 +340,7 @@ pub(super) fn core_here() -> u32 {
 #[cold]
 fn system_is_busy() -> bool {
     let mut buffer = [0u8; 64];
-    // The file is opened each time: a kept descriptor could be closed or reused by the program.
+    // The file is opened at each look: the program could close or reuse a descriptor that we keep.
     // SAFETY: the path is a C string and the buffer is live and of the length given.
     let n = unsafe {
         let saved = sys::errno();

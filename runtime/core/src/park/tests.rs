@@ -1,4 +1,4 @@
-//! Of both: flags under the policy as it stands, and as a loaded machine makes it.
+//! Flags and spins: under the policy as it stands, and under one that a loaded machine makes.
 
 use super::spin::{core_here, CONTENDED, NOWHERE, POLICY, YIELDS};
 use super::*;
@@ -30,7 +30,7 @@ fn a_wait_for_a_nudge_ends_by_itself() {
     let done = AtomicBool::new(false);
     std::thread::scope(|s| {
         s.spawn(|| {
-            // The sleeper has marked the flag before a nudge says true.
+            // A nudge says true once the sleeper has marked the flag.
             while !f.nudge() {
                 std::thread::yield_now();
             }
@@ -64,7 +64,7 @@ fn a_sleeper_is_woken_and_a_nudge_makes_it_poll() {
     assert!(polls.load(Ordering::Relaxed) > 0);
 }
 
-/// The policy is the process's: tests that change it take turns.
+/// The policy belongs to the whole process, so that tests which change it take turns.
 static POLICY_TESTS: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[test]
@@ -79,13 +79,13 @@ fn beside_other_load_a_waiter_yields_to_the_signaller_on_its_own_core() {
     assert_eq!(Policy::budget(core_here()), (free, 0));
     POLICY.contended_until.store(u64::MAX, Ordering::Relaxed);
     assert_eq!(Policy::budget(NOWHERE), (CONTENDED, 0));
-    // The test may be moved to another core at any moment, but not each time.
+    // The test may be moved to another core at any moment, but not every time.
     let on_core = || {
         f.signal(2);
         Policy::budget(f.core.load(Ordering::Relaxed))
     };
     assert!((0..1000).any(|_| on_core() == (0, YIELDS)));
-    // A yield went to another program: sleep.
+    // A yield went to another program: sleep from now on.
     POLICY.crowded_until.store(u64::MAX, Ordering::Relaxed);
     assert!((0..1000).any(|_| on_core() == (0, 0)));
     POLICY.crowded_until.store(0, Ordering::Relaxed);

@@ -31,7 +31,7 @@ fn version_2_takes_the_least_of_all_ancestors() {
     t.file("sys/fs/cgroup/a/cpu.max", "max 100000")
         .file("sys/fs/cgroup/a/b/cpu.max", "max");
     assert_eq!(cpus_below(t.path()), None);
-    // A container's own top group has limits too.
+    // The top group of a container has a limit too.
     t.file("sys/fs/cgroup/cpu.max", "200000 100000");
     assert_eq!(cpus_below(t.path()), Some(2));
 }
@@ -53,7 +53,7 @@ fn version_1_rounds_up_and_knows_minus_one() {
 
 #[test]
 fn a_mount_of_a_subtree_is_stripped_from_the_group() {
-    // A container without a cgroup namespace: the group's path is the host's, the mount its part.
+    // A container without a cgroup namespace: the group's path is the host's, and the mount shows a part of it.
     let mount = "32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu";
     let t = tree("4:cpu:/docker/abc/inner", mount);
     t.file("sys/fs/cgroup/cpu/inner/cpu.cfs_quota_us", "300000")
@@ -62,7 +62,7 @@ fn a_mount_of_a_subtree_is_stripped_from_the_group() {
     t.file("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "100000")
         .file("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000");
     assert_eq!(cpus_below(t.path()), Some(1));
-    // A group outside of the mount: only the mount's top shows.
+    // A group outside of the mount: only the mount's top is visible.
     t.file("proc/self/cgroup", "4:cpu:/docker/abcd/inner");
     assert_eq!(cpus_below(t.path()), Some(1));
 }
@@ -96,8 +96,8 @@ fn mount_points_with_blanks() {
 
 #[test]
 fn a_real_group_limits_this_process() {
-    // Needs root and a version 1 CPU hierarchy with no limit above; the rest of the test binary
-    // goes on in other threads, so a child process enters the group.
+    // Needs root, and a version 1 CPU hierarchy without a limit above. A child process enters the group, because
+    // other tests of this binary run in other threads meanwhile.
     let mount = std::fs::read("/proc/self/mountinfo").ok().and_then(|text| {
         text.split(|&b| b == b'\n')
             .filter_map(Mount::parse)

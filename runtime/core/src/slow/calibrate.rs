@@ -1,8 +1,8 @@
 //! What one tick costs, and how fast the tick counter runs.
 //!
-//! A timer signal keeps a thread from its user code for longer than its handler runs: before it,
-//! the interrupt (under a hypervisor an exit and an injection) and the signal frame; after it, the
-//! return. A thread that polls the clock sees the whole hole; the handler notes when it ran in it.
+//! A timer signal keeps a thread from its user code for longer than the handler runs. Before the handler come the
+//! interrupt (under a hypervisor an exit and an injection) and the signal frame, after it the return. A thread that
+//! polls the clock sees the whole gap, and the handler notes when it ran inside that gap.
 
 use super::{timer, Account, SLICE_US};
 use crate::sys::{monotonic_ns, ticks};
@@ -14,14 +14,14 @@ use std::sync::OnceLock;
 pub(super) struct Calibration {
     /// [`SLICE_US`].
     pub(super) slice: u64,
-    /// The least difference between elapsed and CPU time that is taken for a pause.
+    /// Differences between elapsed and CPU time from here on are taken for a pause.
     pub(super) gap: u64,
-    /// The most that may count as burned in advance. A thread that is descheduled in the runtime,
-    /// between two looks at the clock, has not burned anything.
+    /// The most ticks that may count as burned in advance. A thread that was descheduled in the runtime, between two
+    /// looks at the clock, has not burned anything.
     pub(super) advance: u64,
-    /// From the end of user code to the handler's first instruction.
+    /// From the last user instruction to the handler's first.
     pub(super) pre: u64,
-    /// From the handler's last instruction to the next of user code.
+    /// From the handler's last instruction to the next one of user code.
     pub(super) post: u64,
     ticks_per_ns: f64,
 }
@@ -36,17 +36,16 @@ impl Calibration {
     }
 }
 
-/// How many ticks are looked at. The lower quartile counts: a tick that comes together with a
-/// pause (another process, another interrupt) costs more, never less.
+/// How many ticks are measured. The lower quartile is taken: a tick that coincides with a pause (another process or
+/// interrupt) costs more, never less.
 const PROBES: usize = 15;
-/// Their distance.
+/// Time between two of these ticks.
 const PROBE_NS: u64 = 100_000;
-/// At most this much CPU time: signals may be blocked. (Not elapsed time, which ends before the
-/// first good tick where other processes have the cores.)
+/// The most CPU time that measuring may take, in case signals are blocked. (CPU time, because on a busy machine the
+/// same elapsed time could pass before the first good tick.)
 const LIMIT_NS: u64 = 40 * PROBE_NS;
 
-/// The constants; measured for the first caller, in about 2 ms. Afterwards a load, which a signal
-/// handler may do.
+/// The constants. The first call measures them, in about 2 ms; later calls are a load, which a signal handler may do.
 pub(super) fn get() -> &'static Calibration {
     static ONCE: OnceLock<Calibration> = OnceLock::new();
     ONCE.get_or_init(|| {
@@ -60,11 +59,11 @@ pub(super) fn get() -> &'static Calibration {
     })
 }
 
-/// The handler of the calibration's own ticks: `mark` and `mark_cpu` hold its first and last
-/// moment, `debt` counts.
+/// The handler of the calibration's ticks. It stores its first moment in `mark` and its last in `mark_cpu`, and
+/// counts in `debt`.
 pub(super) fn note(account: &Account, start: u64) {
     account.mark.store(start, Relaxed);
-    // As a real tick does it: its cost lies within the handler.
+    // A real tick sets the timer too, so that its cost must lie within the handler here.
     timer::set(account, PROBE_NS);
     account.debt.store(account.debt.load(Relaxed) + 1, Relaxed);
     account.mark_cpu.store(ticks(), Relaxed);
@@ -78,7 +77,7 @@ fn measure() -> Calibration {
     let start_cpu = timer::cpu_ns();
     let (start, start_ns) = both_clocks();
     let works = timer::arm(&account);
-    // At once: other calls set errno, too.
+    // Read at once, before other calls set errno.
     let why = if works || timer::signal().is_some() {
         format!(
             "no timer could be made ({})",
@@ -95,8 +94,8 @@ fn measure() -> Calibration {
         compiler_fence(SeqCst);
         let count = account.debt.load(Relaxed);
         if count != seen {
-            // The handler ran between the readings of `before` and `count`: if after `now`, then
-            // the hole shows in the next reading, so look once more.
+            // The handler ran between the readings of `before` and `count`. If it ran after `now`, the gap shows in
+            // the next reading, so read once more.
             let after = if account.mark.load(Relaxed) > now {
                 pre.push(account.mark.load(Relaxed) - now);
                 ticks()
@@ -112,7 +111,7 @@ fn measure() -> Calibration {
         }
         before = now;
         rounds += 1;
-        // The clock is looked at rarely, since that would blur the holes.
+        // The CPU clock is read rarely, because the call would blur the gaps.
         if rounds % 256 == 0 {
             if timer::cpu_ns() - start_cpu > LIMIT_NS {
                 break;
@@ -122,7 +121,7 @@ fn measure() -> Calibration {
     }
     timer::delete(&account);
     let (end, end_ns) = both_clocks();
-    // Without a counter of its own, `ticks` is the monotonic clock and the ratio comes out as 1.
+    // Where the processor has no counter, `ticks` is the monotonic clock, and the ratio is 1.
     let ticks_per_ns = (end - start) as f64 / (end_ns - start_ns).max(1) as f64;
     let us = |us: u64| (us as f64 * 1000.0 * ticks_per_ns) as u64;
     let usual = |values: &mut Vec<u64>| {

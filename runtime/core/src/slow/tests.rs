@@ -1,7 +1,7 @@
 use super::*;
 use std::time::{Duration, Instant};
 
-/// Work that takes as many steps as asked, and no clock.
+/// Work of `steps` steps, which reads no clock.
 fn work(steps: u64) -> u64 {
     let mut x = 1u64;
     for i in 0..steps {
@@ -10,13 +10,13 @@ fn work(steps: u64) -> u64 {
     x
 }
 
-/// CPU time: the other tests of this binary keep all cores busy, and the burning is CPU time too.
+/// CPU time of this thread. Other tests of this binary keep all cores busy, and burning takes CPU time too.
 fn cpu_seconds() -> f64 {
     timer::cpu_ns() as f64 * 1e-9
 }
 
-/// How many times as long `other` takes as `plain`: the median over pairs of runs, so that what
-/// else the machine does meanwhile slows both.
+/// How many times as long `other` takes as `plain`: the median over pairs of runs. Other load on the machine slows
+/// both runs of a pair.
 fn usual_ratio(runs: usize, mut plain: impl FnMut(), mut other: impl FnMut()) -> f64 {
     let mut ratios: Vec<f64> = (0..runs)
         .map(|_| {
@@ -31,8 +31,8 @@ fn usual_ratio(runs: usize, mut plain: impl FnMut(), mut other: impl FnMut()) ->
     ratios[runs / 2]
 }
 
-/// Repeats `tried` until one try is good. What else runs can spoil tries for a while, so they lie
-/// ever further apart (80 s in all); a wrong emulation spoils them all.
+/// Repeats `tried` until it succeeds. Other load can spoil tries for a while, so that the tries lie ever further
+/// apart (80 s in all); a wrong emulation spoils all of them.
 fn sooner_or_later(mut tried: impl FnMut() -> Result<(), String>) {
     let mut tries = Vec::new();
     while let Err(why) = tried() {
@@ -42,8 +42,8 @@ fn sooner_or_later(mut tried: impl FnMut() -> Result<(), String>) {
     }
 }
 
-/// The accuracy that is promised is shown by the example `slow_accuracy` on a quiet machine; these
-/// tests run beside others and notice only what is grossly wrong.
+/// The example `slow_accuracy` shows the promised accuracy on a quiet machine. These tests run beside others and
+/// notice only gross errors.
 fn is_twice(what: &str, ratio: f64) -> Result<(), String> {
     if (1.7..2.3).contains(&ratio) {
         Ok(())
@@ -94,7 +94,7 @@ fn user_code_takes_as_long_as_asked() {
     sooner_or_later(slowed_by_half);
 }
 
-/// What a thread at half speed takes, if it is not twice the time.
+/// An error that says how long a thread at half speed took, if that was not twice the time.
 fn slowed_by_half() -> Result<(), String> {
     let thread = SlowThread::new(0.5);
     thread.prepare();
@@ -109,7 +109,7 @@ fn slowed_by_half() -> Result<(), String> {
         };
         is_twice(&format!("{steps} steps"), usual_ratio(15, plain, slowed))?;
     }
-    // In pieces that are settled one by one, the whole takes as long.
+    // Work in pieces that are settled one by one takes as long in all.
     let plain = || {
         for _ in 0..50 {
             work(20_000);
@@ -157,12 +157,12 @@ fn a_sleeping_thread_owes_nothing() {
         thread.prepare();
         thread.enter();
         let (start, cpu) = (Instant::now(), cpu_seconds());
-        // Ticks end libc's nanosleep early; std goes on with the rest.
+        // Ticks end the C library's nanosleep early; std then sleeps for the rest.
         std::thread::sleep(Duration::from_millis(60));
         thread.leave();
         let cpu = cpu_seconds() - cpu;
         assert!(start.elapsed() >= Duration::from_millis(60));
-        // 60 ms of running would cost another 180 ms; a hundred ticks cost some.
+        // Had the sleep counted as running, 60 ms would cost another 180 ms. The hundred ticks cost some.
         if cpu < 0.030 {
             Ok(())
         } else {
@@ -178,7 +178,7 @@ fn timers_come_and_go_with_threads() {
             let thread = SlowThread::new(0.5);
             thread.enter();
             work(300_000);
-            // Dropped inside, with a tick on its way.
+            // Dropped while inside, with the timer set.
         })
         .join()
         .expect("thread");
@@ -227,7 +227,7 @@ fn a_forked_child_gets_a_timer_of_its_own() {
         if child == 0 {
             let account = thread.account().expect("set up");
             let old_tid = account.tid.load(Relaxed);
-            // The first region is long enough to notice that ticks are lost, the second sets the
+            // The first region is long enough for the thread to notice that ticks are missing. The second sets the
             // timer again.
             for _ in 0..2 {
                 thread.enter();

@@ -1,7 +1,7 @@
-//! One timer of the kernel for a thread, and the signal it sends.
+//! The kernel timer of a thread, and the signal that it sends.
 //!
-//! The system calls are made directly: the handler may then use them (timer_settime and
-//! clock_gettime are async-signal-safe anyway), and old C libraries need no further library.
+//! The system calls are made directly, so that the handler may make them (timer_settime and clock_gettime are
+//! async-signal-safe), and old C libraries need no further library.
 
 use super::{tick, Account, SLICE_US};
 use core::mem::MaybeUninit;
@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use libc::c_int;
 use std::sync::OnceLock;
 
-/// Said where [`signal`] finds none.
+/// What is said if [`signal`] finds no free signal.
 pub(super) const NO_SIGNAL: &str =
     "the program has taken every real-time signal from SIGRTMIN+1 to \
     SIGRTMAX-5, and a timer needs one";
@@ -27,12 +27,12 @@ pub(super) fn cpu_ns() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// Starts the timer of the calling thread's account, making it first where there is none. False
-/// when the system refuses.
+/// Starts the timer of the calling thread's account, and creates the timer if there is none. False if the system
+/// refuses.
 pub(super) fn arm(account: &Account) -> bool {
     let tid = crate::sys::gettid();
-    // Timers do not survive a fork, and their numbers are reused by the child's own: one made by
-    // another thread must not be touched.
+    // Timers do not survive a fork, and the child's own timers reuse their numbers. So a timer that another thread
+    // has made must not be touched.
     if account.tid.load(Relaxed) != tid || account.timer.load(Relaxed) < 0 {
         account.timer.store(-1, Relaxed);
         account.tid.store(tid, Relaxed);
@@ -90,7 +90,7 @@ fn create(account: &Account, tid: libc::pid_t) -> Option<c_int> {
     (rc == 0).then_some(timer)
 }
 
-/// Lets the timer's signal reach the calling thread, which blocks it if it is one of ours.
+/// Unblocks the timer's signal in the calling thread, if it is one of ours. Our threads block all signals.
 pub(super) fn let_ticks_in() {
     if let Some(signal) = signal() {
         // SAFETY: the set is live, and initialised before use.
@@ -103,8 +103,8 @@ pub(super) fn let_ticks_in() {
     }
 }
 
-/// Ends the timer. Afterwards no signal that carries the account's address is pending, so that it
-/// may be freed. (A thread that ended without this takes its pending signals with it.)
+/// Deletes the timer. Afterwards no signal that carries the account's address is pending, so that the account may be
+/// freed. (A thread that ends without this takes its pending signals with it.)
 pub(super) fn delete(account: &Account) {
     let timer = account.timer.swap(-1, Relaxed);
     if timer < 0 || account.tid.load(Relaxed) != crate::sys::gettid() {
@@ -134,8 +134,8 @@ pub(super) fn delete(account: &Account) {
 
 /// The signal of this process's ticks, with its handler in place.
 ///
-/// The first one below `SIGRTMAX - 4` that has its default action: debuggers and language
-/// runtimes take the last few, C libraries the first.
+/// The first below `SIGRTMAX - 4` that has its default action. Debuggers and language runtimes use the last few
+/// signals, and C libraries the first.
 pub(super) fn signal() -> Option<c_int> {
     static ONCE: OnceLock<Option<c_int>> = OnceLock::new();
     *ONCE.get_or_init(|| {
@@ -159,9 +159,8 @@ fn take(signal: c_int) -> bool {
         let mut new: libc::sigaction = core::mem::zeroed();
         let entry: extern "C" fn(c_int, *mut libc::siginfo_t, *mut libc::c_void) = handler;
         new.sa_sigaction = entry as usize;
-        // ONSTACK: programs with small stacks of their own (fibers, Go) install a large one for
-        // signals; without one the flag does nothing. The empty mask lets the program's own
-        // signals through while we burn.
+        // ONSTACK: programs with small stacks of their own (fibers, Go) install a large one for signals; elsewhere
+        // the flag has no effect. With an empty mask the program's own signals still arrive while we burn.
         new.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
         libc::sigaction(signal, &new, core::ptr::null_mut()) == 0
     }

@@ -1,14 +1,13 @@
 //! Reading sysfs.
 //!
-//! A list file such as `thread_siblings_list` names the whole group, so it is read once per group
-//! and not once per CPU. On a machine of 256 CPUs that is the difference between 600 and 2000
-//! opened files.
+//! A list file such as `thread_siblings_list` names a whole group, so it is read once for each group, not once for
+//! each CPU. On a machine of 256 CPUs this opens 600 files instead of 2000.
 
 use super::{CoreType, Cpu, CpuSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// More cache descriptions per CPU than any machine has; a bound for a walk over files.
+/// More caches than any CPU has. Bounds the walk over sysfs.
 const MAX_CACHES: u32 = 32;
 
 struct Reader {
@@ -36,7 +35,7 @@ impl Reader {
         self.text(relative)?.parse().ok()
     }
 
-    /// A CPU list that is present and not empty.
+    /// A CPU list; `None` if the file is missing or the list is empty.
     fn list(&mut self, relative: core::fmt::Arguments<'_>) -> Option<CpuSet> {
         let set = CpuSet::parse_list(&self.text(relative)?)?;
         (!set.is_empty()).then_some(set)
@@ -110,7 +109,7 @@ pub(super) fn cpus(sys: &Path, allowed: &CpuSet) -> Vec<Cpu> {
     cpus
 }
 
-/// CPUs of which nothing but the number is known.
+/// CPUs of which only the number is known.
 fn bare(all: &CpuSet) -> Vec<Cpu> {
     let first = all.first().unwrap_or(0);
     all.iter()
@@ -145,7 +144,7 @@ fn group(
         let Some(set) = list(read, cpus[at].id).filter(|set| set.contains(cpus[at].id)) else {
             continue;
         };
-        // Named by the lowest *known* CPU, which is this one: lower members would have set it.
+        // The lowest *known* CPU names the group. That is this one: a lower member would have named the group before.
         let name = cpus[at].id;
         for other in at..cpus.len() {
             if found[other].is_none() && set.contains(cpus[other].id) {
@@ -156,9 +155,9 @@ fn group(
     found
 }
 
-/// Finds for each CPU the cache of the highest level; of several at that level the last, as
-/// libgomp does. libgomp looks the index up for the first CPU only; hybrid processors have CPUs
-/// that lack the outermost cache, so here every group is asked.
+/// Finds the cache of the highest level for each CPU. If there are several at that level, the last one counts, as in
+/// libgomp. libgomp looks up the cache's index for the first CPU only. On hybrid processors some CPUs lack the
+/// outermost cache, so here every group is asked.
 fn last_level_caches(cpus: &mut [Cpu], read: &mut Reader) {
     let mut done = CpuSet::new();
     for at in 0..cpus.len() {

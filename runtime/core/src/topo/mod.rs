@@ -1,14 +1,13 @@
 //! The machine: its CPUs, what they share, and which of them this process may use.
 //!
 //! * [`CpuSet`] is a set of logical CPUs; [`affinity`] the set the calling thread may run on.
-//! * [`Topology`] is read from sysfs: cores, packages, caches, memory domains, core types. Every
-//!   file may be missing (containers, virtual machines, kernels without NUMA); what is then
-//!   assumed is said at [`Cpu`]. Reading takes a few system calls per CPU, so it is done when
-//!   places or nodes are asked for, not at start.
+//! * [`Topology`] is read from sysfs: cores, packages, caches, memory domains, core types. Every file may be missing
+//!   (containers, virtual machines, kernels without NUMA); [`Cpu`] says what is assumed then. Reading takes a few
+//!   system calls for each CPU, so it is done when places or nodes are asked for, not at start.
 //! * [`nodes`] groups CPUs into the nodes that loops are split over.
 //!
-//! Data comes from files below a root that the caller names, so that tests hand in made-up
-//! machines; it goes out as plain values.
+//! Data comes from files below a root that the caller names, so that tests can describe machines. It goes out as
+//! plain values.
 
 mod cpuset;
 mod discover;
@@ -21,7 +20,7 @@ pub use places::PlaceKind;
 
 use std::path::Path;
 
-/// What kind of core a hybrid processor says a CPU is.
+/// The kind of core that a hybrid processor reports for a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CoreType {
     /// Listed by the performance-monitoring unit `cpu_core`.
@@ -33,7 +32,7 @@ pub enum CoreType {
 }
 
 impl CoreType {
-    /// A word for people.
+    /// The kind's name in messages and tables.
     pub fn name(self) -> &'static str {
         match self {
             CoreType::Performance => "performance",
@@ -119,10 +118,9 @@ impl Topology {
 
 /// The CPUs that the calling thread may run on.
 ///
-/// Read once, before the runtime binds a thread, this is the process's mask at start. Machines of
-/// any size work: the kernel refuses a buffer shorter than its own masks, so it grows until it
-/// fits. Should the kernel refuse even [`MAX_CPUS`] bits (a sandbox without the call), the online
-/// CPUs as the C library counts them are assumed.
+/// Before the runtime binds a thread, this is the process's mask at start. Machines of any size work: the kernel
+/// refuses a buffer shorter than its own masks, so the buffer grows until it fits. If the kernel refuses even
+/// [`MAX_CPUS`] bits (a sandbox without the call), the online CPUs as the C library counts them are taken.
 pub fn affinity() -> CpuSet {
     let mut words = [0u64; 16];
     if get_affinity(&mut words) {

@@ -1,6 +1,6 @@
 //! Nodes: the sets of like cores that loops are split over.
 //!
-//! Nodes are *told* by `HETMP_NODES` or *found* in the [`Topology`].
+//! The user tells the nodes by `HETMP_NODES`, or they are found in the [`Topology`].
 //!
 //! # `HETMP_NODES`
 //!
@@ -46,8 +46,7 @@ use std::path::Path;
 mod file;
 mod parse;
 
-/// The least speed that can be asked for. Below it, a program is indistinguishable from a hung
-/// one.
+/// The lowest speed that can be asked for. A slower program could not be told from one that hangs.
 pub const MIN_SPEED: f64 = 0.01;
 
 /// A set of like cores.
@@ -65,8 +64,8 @@ pub struct Node {
     pub watts_idle: Option<f64>,
     /// A name for reports.
     pub name: Option<String>,
-    /// What the machine says of its speed, relative to 1024 for the fastest CPU. Never told, only
-    /// found.
+    /// The speed that the machine reports, where the fastest CPU has 1024. Found by discovery; no field of
+    /// `HETMP_NODES` sets it.
     pub capacity: Option<u32>,
 }
 
@@ -125,8 +124,7 @@ pub struct Nodes(Vec<Node>);
 impl Nodes {
     /// The nodes told by the value of `HETMP_NODES`, or found when it is unset or blank.
     ///
-    /// Errors: see [`NodeError`]; the caller says it in one line and goes on with
-    /// [`Nodes::discover`].
+    /// Errors: [`NodeError`]. The caller prints it as one line and goes on with [`Nodes::discover`].
     pub fn from_env(value: Option<&[u8]>, machine: &Topology) -> Result<Self, NodeError> {
         match value {
             Some(value) if !value.trim_ascii().is_empty() => Nodes::parse(value, machine),
@@ -144,8 +142,8 @@ impl Nodes {
     pub fn discover(machine: &Topology) -> Self {
         let classes = speed_classes(machine);
         let class_of = |cpu: &Cpu| classes.iter().position(|class| class.contains(cpu.id));
-        // Machines that hide their outer caches (virtual machines do) would fall apart into
-        // single cores: a cache that only one core uses groups nothing.
+        // A cache that only one core uses groups nothing. Virtual machines hide their outer caches; without this rule
+        // they would fall apart into single cores.
         let shared_cache = |cpu: &Cpu| {
             machine
                 .cpus()
@@ -155,7 +153,7 @@ impl Nodes {
         };
         let mut groups =
             machine.grouped(|cpu| (cpu.core_type, class_of(cpu), cpu.numa, shared_cache(cpu)));
-        // Stable: within a class the order stays that of the lowest CPU.
+        // The sort is stable: within a class the order of the lowest CPUs stays.
         groups.sort_by_key(|set| {
             let first = set.first().and_then(|cpu| machine.cpu(cpu));
             first.map(|cpu| (cpu.core_type, class_of(cpu)))
@@ -168,14 +166,14 @@ impl Nodes {
             node.name = kind.map(|kind| kind.name().to_owned());
         }
         if nodes.is_empty() {
-            // An empty affinity mask cannot happen on Linux; a node list must still not be empty.
+            // Linux has no empty affinity masks, but a list of nodes must not be empty.
             nodes.push(Node::new(CpuSet::from_iter([0])));
         }
         Nodes(nodes)
     }
 
-    /// Does anything that was told, or that the machine says, set one node apart from another? What they do in a
-    /// program may still differ (other processes, memory).
+    /// True if something the user told or the machine reports sets one node apart from another. Equal nodes may still
+    /// differ in a run, because of other processes or the place of memory.
     pub fn are_told_apart(&self, machine: &Topology) -> bool {
         let classes = speed_classes(machine);
         let said = |node: &Node| {
@@ -230,9 +228,8 @@ impl fmt::Display for Nodes {
 
 /// Allowed CPUs in classes of like speed, fastest first.
 ///
-/// By `cpu_capacity` where every CPU has one, else by the highest frequency. Favoured cores of one
-/// kind differ by some percent ("turbo boost max", preferred cores) and are one class; kinds of
-/// cores differ by far more.
+/// Uses `cpu_capacity` if every CPU has one, else the highest frequency. Favoured cores of one kind ("turbo boost
+/// max", preferred cores) differ by some percent and are one class; kinds of cores differ by far more.
 fn speed_classes(machine: &Topology) -> Vec<CpuSet> {
     let all = |value: &dyn Fn(&Cpu) -> Option<u32>| -> Option<Vec<(u32, usize)>> {
         machine
@@ -260,8 +257,8 @@ fn speed_classes(machine: &Topology) -> Vec<CpuSet> {
     classes.into_iter().map(|(_, set)| set).collect()
 }
 
-/// Why a value of `HETMP_NODES` was not taken. Prints as one line,
-/// `HETMP_NODES <value>: <what is accepted>`, without the `hetmp: ` prefix.
+/// Why a value of `HETMP_NODES` was refused. Prints as one line, `HETMP_NODES <value>: <what is accepted>`, without
+/// the prefix `hetmp: `.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeError {
     value: String,
@@ -269,7 +266,7 @@ pub struct NodeError {
 }
 
 impl NodeError {
-    /// Longest part of a value that is repeated to the user, in characters.
+    /// The most characters of a value that a message repeats.
     const SHOWN: usize = 200;
 
     fn new(value: &[u8], accepted: impl Into<String>) -> Self {

@@ -42,10 +42,9 @@ impl PlaceKind {
 impl Topology {
     /// The places that an abstract name stands for, at most `count` of them.
     ///
-    /// Only allowed CPUs appear, and no place is empty. The order is libgomp 12's, so that a bound
-    /// program finds its threads where it had them: cores, sockets and caches by their lowest
-    /// allowed CPU; threads core after core, the hardware threads of a core side by side; memory
-    /// nodes by their number.
+    /// Only allowed CPUs appear, and no place is empty. The order is libgomp 12's, so that a bound program finds its
+    /// threads where they were: cores, sockets and caches by their lowest allowed CPU; threads core by core, with the
+    /// hardware threads of a core side by side; memory nodes by their number.
     pub fn places(&self, kind: PlaceKind, count: Option<usize>) -> Vec<CpuSet> {
         let limit = count.unwrap_or(usize::MAX);
         let mut places = match kind {
@@ -75,7 +74,7 @@ impl Topology {
     /// The allowed CPUs grouped by a key, groups ordered by their lowest CPU.
     pub(super) fn grouped<K: PartialEq>(&self, key: impl Fn(&Cpu) -> K) -> Vec<CpuSet> {
         let mut groups: Vec<(K, CpuSet)> = Vec::new();
-        // CPUs come in ascending order, so groups appear in the order of their lowest one.
+        // CPUs come in ascending order, so that groups come in the order of their lowest CPU.
         for cpu in self.allowed_cpus() {
             let key = key(cpu);
             match groups.iter_mut().find(|(k, _)| *k == key) {

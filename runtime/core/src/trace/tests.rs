@@ -1,6 +1,6 @@
 use super::*;
 
-/// A ring of its own, not the thread's.
+/// A ring that is not any thread's own.
 fn ring(capacity: u64) -> Ring {
     Ring {
         tid: 1,
@@ -60,7 +60,7 @@ fn a_stack_has_a_bottom() {
     assert!(lost() >= before + 3);
 }
 
-/// The whole way, on threads of our own, with a reader beside them.
+/// Threads trace while another thread reads.
 #[test]
 fn threads_trace_while_they_are_read() {
     assert!(!on());
@@ -115,7 +115,7 @@ fn threads_trace_while_they_are_read() {
     stop();
 }
 
-/// Every event lies inside or beside every other one of its thread, and none is torn.
+/// Every event of a thread lies inside or beside every other one, and none is torn.
 fn nested(t: &Thread) {
     let mut ends: Vec<u64> = Vec::new();
     let mut last = 0;

@@ -79,7 +79,7 @@ fn number(value: &ValueInner<'_>) -> f64 {
     }
 }
 
-/// A mistyped key must not be ignored: the node would silently run at full speed.
+/// Refuses keys that nobody has asked for: after a mistyped `speed` the node would silently run at full speed.
 fn none_left(table: &Table<'_>, accepted: &str) -> Result<(), String> {
     match table.keys().next() {
         None => Ok(()),

@@ -8,7 +8,7 @@ use std::path::Path;
 const FORMS: &str = "a number of nodes, a list such as \"cores=0,speed=1;cores=1,speed=0.33\", \
                      or \"@file.toml\"";
 
-/// Reads a whole file; a parameter, so that tests need no file system.
+/// Reads a whole file. Passed in, so that tests need no file system.
 pub(super) type ReadFile<'a> = &'a dyn Fn(&Path) -> std::io::Result<String>;
 
 pub(super) fn value(
@@ -37,9 +37,9 @@ pub(super) fn value(
     Ok(nodes)
 }
 
-/// `count` nodes of as equal a number of cores as possible.
+/// Splits the cores into `count` nodes of sizes as equal as possible.
 fn split(count: usize, machine: &Topology) -> Result<Vec<Node>, String> {
-    // Neighbours in memory and cache stay together.
+    // Sorted so that neighbours in memory and cache stay together.
     let mut cores = machine.grouped(|cpu| cpu.core);
     cores.sort_by_key(|set| {
         let first = set.first().and_then(|id| machine.cpu(id));
@@ -47,7 +47,7 @@ fn split(count: usize, machine: &Topology) -> Result<Vec<Node>, String> {
     });
     let threads = machine.allowed().count();
     if count > cores.len() {
-        // More nodes than cores: hardware threads are the pieces then.
+        // With more nodes than cores, hardware threads are distributed instead.
         cores = cores
             .iter()
             .flat_map(CpuSet::iter)
@@ -80,7 +80,7 @@ fn node(text: &str) -> Result<Node, String> {
     let mut in_cores = false;
     for part in text.split(',') {
         let Some((key, value)) = part.split_once('=') else {
-            // A CPU list holds commas itself, so a part without a key goes on with the list.
+            // A CPU list contains commas too, so a part without a key continues the list.
             match &mut cores {
                 Some(list) if in_cores => {
                     list.push(',');
@@ -161,7 +161,7 @@ pub(super) fn text_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// What holds within and between nodes: CPUs that may be used, each in one node only.
+/// Checks that every CPU may be used and is in one node only.
 fn check(nodes: &[Node], allowed: &CpuSet) -> Result<(), String> {
     let mut used = CpuSet::new();
     for node in nodes {
