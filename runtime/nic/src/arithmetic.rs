@@ -1,9 +1,9 @@
-//! Types of elements, and arithmetic on arrays of them: what [`Work::Compute`](crate::descriptor::Work::Compute) does
-//! to registered memory, and GOAL's interpreter to the memory of a run.
+//! Types of elements, and arithmetic on arrays of elements. [`Work::Compute`](crate::descriptor::Work::Compute) does
+//! it to registered memory, and GOAL's interpreter to the memory of a run.
 //!
 //! GOAL has signed and unsigned integers of 1 to 64 bits and two floating point types (paper, section 2.1). An
-//! integer is stored in the smallest of 1, 2, 4 and 8 bytes that has room for its bits, little-endian; the bits
-//! above are a copy of the sign, or zero. Results are reduced to the type's bits (they wrap).
+//! integer is stored little-endian in the smallest of 1, 2, 4 and 8 bytes that has room for its bits; the remaining
+//! high bits are copies of the sign, or zero. Results wrap around at the type's number of bits.
 
 use core::fmt;
 
@@ -37,7 +37,8 @@ impl Type {
         }
     }
 
-    /// The type's byte in descriptors and binary schedules: class in the two high bits, width less one below.
+    /// The type's byte in descriptors and binary schedules: the class in the two high bits, below it the width minus
+    /// one.
     #[must_use]
     pub fn to_raw(self) -> u8 {
         match self {
@@ -88,9 +89,9 @@ pub enum Arithmetic {
     Mul = 2,
     /// Quotient, target by operand; of integers rounded towards zero.
     Div = 3,
-    /// The larger one. Of floating point numbers, the other one where one is not a number.
+    /// The larger number. If one of two floating point numbers is not a number, the other one.
     Max = 4,
-    /// The smaller one, likewise.
+    /// The smaller number. If one of two floating point numbers is not a number, the other one.
     Min = 5,
     /// Bitwise and; of integers.
     And = 6,
@@ -114,7 +115,7 @@ impl Arithmetic {
         Arithmetic::Xor,
     ];
 
-    /// Of its number; `None` for numbers that name no operation.
+    /// The operation with this number; `None` if there is none.
     #[must_use]
     pub fn from_raw(raw: u8) -> Option<Arithmetic> {
         Arithmetic::ALL.get(usize::from(raw)).copied()
@@ -147,7 +148,7 @@ impl fmt::Display for Arithmetic {
 /// A quotient of integers whose divisor is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DivisionByZero {
-    /// The element at fault, counted from 0. Those before are done, it and those behind are as they were.
+    /// The element's index, from 0. The elements before it are done; this one and those after it are unchanged.
     pub element: usize,
 }
 
@@ -158,7 +159,7 @@ fn elements<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
     unsafe { core::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / N) }
 }
 
-/// As [`elements`], to be written.
+/// Whole elements of `N` bytes, for writing.
 #[inline(always)]
 fn elements_mut<const N: usize>(bytes: &mut [u8]) -> &mut [[u8; N]] {
     // SAFETY: `len / N` arrays of `N` bytes lie within the slice, and arrays of bytes need no alignment. The slice is borrowed
@@ -166,8 +167,8 @@ fn elements_mut<const N: usize>(bytes: &mut [u8]) -> &mut [[u8; N]] {
     unsafe { core::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len() / N) }
 }
 
-/// `target = f(target, operand)` for all elements of `N` bytes. A function of its own for each type and operation: as one
-/// with a hundred loops, the compiler gave up on them before it came to vectors.
+/// `target = f(target, operand)` for all elements of `N` bytes. Each type and operation gets a function of its own:
+/// in one function with a hundred loops, the compiler gave up before it came to vectors.
 #[inline(never)]
 fn each<const N: usize>(
     target: &mut [u8],
@@ -179,7 +180,7 @@ fn each<const N: usize>(
     }
 }
 
-/// As [`each`], for what divides: `f` answers `None` where the divisor is zero.
+/// Like [`each`], for division: `f` returns `None` if the divisor is zero.
 #[inline(never)]
 fn each_quotient<const N: usize>(
     target: &mut [u8],
@@ -193,7 +194,7 @@ fn each_quotient<const N: usize>(
     Ok(())
 }
 
-/// Integers that fill their bytes, one loop an operation, so that the compiler can use vectors.
+/// Integers that fill their bytes. One loop for each operation, so that the compiler can use vectors.
 macro_rules! whole {
     ($t:ty, $op:expr, $target:expr, $operand:expr) => {{
         let (target, operand): (&mut [u8], &[u8]) = ($target, $operand);
@@ -241,7 +242,8 @@ macro_rules! float {
             Arithmetic::Sub => with!(|a, b| a - b),
             Arithmetic::Mul => with!(|a, b| a * b),
             Arithmetic::Div => with!(|a, b| a / b),
-            // `max` may answer either zero where both are zero: a choice by the sign makes the result one.
+            // Of two zeros with different signs, `max` may return either one. Combining the bits gives the same
+            // result everywhere.
             Arithmetic::Max => with!(|a, b| if a == b {
                 <$t>::from_bits(a.to_bits() & b.to_bits())
             } else {
@@ -252,7 +254,7 @@ macro_rules! float {
             } else {
                 a.min(b)
             }),
-            // `Arithmetic::takes` says so to whoever asks first.
+            // A caller that has asked `Arithmetic::takes` does not get here.
             Arithmetic::And | Arithmetic::Or | Arithmetic::Xor => {
                 debug_assert!(false, "{} of floating point numbers", $op);
             }
@@ -261,8 +263,8 @@ macro_rules! float {
     }};
 }
 
-/// `target[i] = target[i] OP operand[i]` for all elements. Both have the same length, a multiple of the
-/// element's; a rest is left alone. Bitwise operations on floating point numbers do nothing: see [`Arithmetic::takes`].
+/// `target[i] = target[i] OP operand[i]` for all elements. Both slices have the same length; bytes after the last
+/// whole element are left alone. Bitwise operations on floating point numbers do nothing: see [`Arithmetic::takes`].
 ///
 /// # Errors
 /// [`DivisionByZero`]; elements before the faulty one are done.
@@ -288,7 +290,7 @@ pub fn apply(
     }
 }
 
-/// Integers of other widths, one by one, in 128 bits: two factors of 64 bits fit.
+/// Integers of other widths, one by one. 128 bits have room for the product of two 64-bit factors.
 fn narrow(
     op: Arithmetic,
     element: Type,
@@ -314,7 +316,7 @@ fn narrow(
             Arithmetic::Or => a | b,
             Arithmetic::Xor => a ^ b,
         };
-        // Reduced to the type's bits, and the bits above as the type has them.
+        // The result wraps at the type's number of bits; then the bits above are filled as the type stores them.
         let r = match element {
             Type::Signed(bits) => sign_extend(r as u64, bits) as u64,
             Type::Unsigned(bits) => (r as u64) & mask(bits),
@@ -376,7 +378,7 @@ mod tests {
         }
         assert_eq!(run(Arithmetic::Add, Type::Unsigned(3), 7, 2), Ok(1));
         assert_eq!(run(Arithmetic::Sub, Type::Unsigned(8), 1, 2), Ok(255));
-        // -4 - 1 in three bits is 3; and the bits above are a copy of the sign.
+        // -4 - 1 wraps to 3 in three bits, and the bits above copy the sign of 3.
         assert_eq!(run(Arithmetic::Sub, Type::Signed(3), -4, 1), Ok(3));
         assert_eq!(run(Arithmetic::Add, Type::Signed(3), 3, 1), Ok(0xfc));
         assert_eq!(
@@ -412,7 +414,7 @@ mod tests {
         assert_eq!(run(Arithmetic::Min, -3.0, -3.0), -3.0);
     }
 
-    /// The loops for whole bytes say what the general way says.
+    /// The loops for whole bytes give the same results as the general way.
     #[test]
     fn whole_widths_agree_with_the_general_way() {
         let bytes: Vec<u8> = (0..64u8)

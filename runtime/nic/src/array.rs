@@ -1,18 +1,18 @@
-//! Arrays of atomics: this process' own, or in memory that other processes map.
+//! Arrays of atomics, in this process's own memory or in memory that other processes map.
 
 use core::ops::Deref;
 
-/// What may lie in shared memory: atomics only, for which zero is a value.
+/// Types that may lie in shared memory: made of atomics, with zero as a value.
 ///
 /// # Safety
 /// All bytes zero is a value of the type, it is made of atomics, and its layout is fixed (`repr(C)`).
 pub(crate) unsafe trait Shareable: Sync {}
 
-/// An array with a place of its own, or in memory that outlives it.
+/// An array that owns its memory, or lies in mapped memory that outlives it.
 pub(crate) struct Array<T> {
     at: *const T,
     len: usize,
-    /// Where `at` points, if it is this process' own.
+    /// The memory behind `at`, if this array owns it.
     _own: Option<Box<[T]>>,
 }
 
@@ -28,7 +28,7 @@ impl<T: core::fmt::Debug> core::fmt::Debug for Array<T> {
 }
 
 impl<T> Array<T> {
-    /// In memory of this process.
+    /// An array in memory of its own.
     pub(crate) fn own(items: impl IntoIterator<Item = T>) -> Array<T> {
         let own: Box<[T]> = items.into_iter().collect();
         Array {
@@ -38,7 +38,7 @@ impl<T> Array<T> {
         }
     }
 
-    /// Bytes of `len` items.
+    /// The bytes that `len` items take.
     #[cfg(not(loom))]
     pub(crate) const fn bytes(len: usize) -> usize {
         (len * size_of::<T>()).next_multiple_of(128)
@@ -47,7 +47,7 @@ impl<T> Array<T> {
 
 #[cfg(not(loom))]
 impl<T: Shareable> Array<T> {
-    /// At `at`, and moves `at` behind it.
+    /// The array at `*at`. Moves `*at` to the end of the array.
     ///
     /// # Safety
     /// `*at` is aligned to 128 bytes, and valid for [`Array::bytes`] of `len` as long as the process lives; it was zero,
@@ -68,7 +68,7 @@ impl<T> Deref for Array<T> {
     type Target = [T];
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `at` points to `len` items, which live as long as this array: see its constructors.
+        // SAFETY: both constructors make `at` point to `len` items that live as long as this array.
         unsafe { core::slice::from_raw_parts(self.at, self.len) }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::descriptor::{high, low, pair};
 
-/// 64-bit words of a completion.
+/// Words of 64 bits in a completion.
 pub const COMPLETION_WORDS: usize = 4;
 
 /// How an operation ended.
@@ -11,7 +11,7 @@ pub const COMPLETION_WORDS: usize = 4;
 pub enum Status {
     /// Done.
     Ok = 0,
-    /// The descriptor means nothing; [`Completion::value`] is the [`crate::descriptor::Malformed`] code.
+    /// The descriptor is malformed; [`Completion::value`] is the code of [`crate::descriptor::Malformed`].
     Malformed = 1,
     /// No such peer; `value` is its number.
     Peer = 2,
@@ -33,7 +33,7 @@ pub enum Status {
     Counter = 10,
     /// The peer is gone; `value` is its number.
     PeerLost = 11,
-    /// This engine does not do that; see [`crate::engine::Abilities`].
+    /// This engine cannot do such an operation; see [`crate::engine::Abilities`].
     Unsupported = 12,
     /// The engine was stopped before the operation ran.
     Stopped = 13,
@@ -44,7 +44,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Of its number.
+    /// The status with this number.
     pub fn of(code: u8) -> Option<Status> {
         use Status::*;
         [
@@ -75,20 +75,20 @@ impl Status {
 pub struct Failure {
     /// Why; never [`Status::Ok`].
     pub status: Status,
-    /// The key, address or number at fault.
+    /// The key, address or number that caused the failure.
     pub value: u64,
 }
 
 /// What the engine tells the initiator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Which operation: the number [`crate::queue_pair::Initiator::post`] gave.
+    /// Which operation: the number that [`crate::queue_pair::Initiator::post`] returned.
     pub ticket: u64,
     /// How it ended.
     pub status: Status,
     /// Bytes moved.
     pub bytes: u32,
-    /// The fetched value, or what [`Status`] says of an error.
+    /// The fetched value; after a failure, the value that [`Status`] describes.
     pub value: u64,
 }
 
@@ -103,7 +103,7 @@ impl Completion {
         ]
     }
 
-    /// What the words mean; `None` if the status does not exist.
+    /// Reads a completion; `None` if the status does not exist.
     pub fn parse(w: &[u64; COMPLETION_WORDS]) -> Option<Completion> {
         Some(Completion {
             ticket: w[0],

@@ -14,8 +14,8 @@
 //! | 6 | operand, or address of the signal | | operands |
 //! | 7 | comparand, or value of the signal | | operands |
 //!
-//! [`Descriptor::parse`] takes any 64 bytes and either gives a value whose every field means something,
-//! or says what is wrong. Nothing is looked up in memory here.
+//! [`Descriptor::parse`] accepts or refuses any 64 bytes. An accepted descriptor has a meaning in every field; a
+//! refusal says what is wrong. Parsing looks nothing up in memory.
 
 mod words;
 
@@ -29,19 +29,19 @@ pub use crate::completion::{Completion, Failure, Status, COMPLETION_WORDS};
 pub const DESCRIPTOR_BYTES: usize = 64;
 /// 64-bit words of a descriptor.
 pub const WORDS: usize = DESCRIPTOR_BYTES / 8;
-/// Bytes that fit into a descriptor itself when no signal follows them.
+/// Bytes that fit into a descriptor without a signal.
 pub const INLINE_BYTES: usize = 24;
 /// Bytes that fit into a descriptor with a signal.
 pub const INLINE_BYTES_WITH_SIGNAL: usize = 8;
 /// Longest small message.
 pub const MESSAGE_BYTES: usize = 256;
-/// Most descriptors that one [`Work::Wait`] can hold back.
+/// The most descriptors that one [`Work::Wait`] can hold back.
 pub const LONGEST_SPAN: u32 = 4096;
 
 /// A descriptor as it lies in a send queue.
 pub type Words = [u64; WORDS];
 
-/// Names a registered region; 0 names none.
+/// The name of a registered region; 0 names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Key(pub u32);
 
@@ -59,7 +59,7 @@ pub struct CounterId(pub u32);
 pub struct Local {
     /// Address as registered.
     pub address: u64,
-    /// Its region.
+    /// The region's key.
     pub key: Key,
 }
 
@@ -68,21 +68,21 @@ pub struct Local {
 pub struct Remote {
     /// Address as registered by the target.
     pub address: u64,
-    /// Its region there.
+    /// The key of the region at the target.
     pub key: Key,
 }
 
 /// Where an operation takes its bytes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// From registered memory: `length` bytes.
+    /// `u32` bytes of registered memory.
     Memory(Local, u32),
     /// From the descriptor itself.
     Inline(Inline),
 }
 
 impl Source {
-    /// Bytes it holds.
+    /// Length in bytes.
     pub fn len(&self) -> u32 {
         match self {
             Source::Memory(_, n) => *n,
@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// True for the zero-byte operation, which moves nothing and completes all the same.
+    /// True for length 0. Such an operation moves nothing, and completes like any other.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -104,7 +104,7 @@ pub struct Inline {
 }
 
 impl Inline {
-    /// Of at most [`INLINE_BYTES`] bytes; `None` for more.
+    /// Takes at most [`INLINE_BYTES`] bytes; `None` for more.
     pub fn new(bytes: &[u8]) -> Option<Inline> {
         if bytes.len() > INLINE_BYTES {
             return None;
@@ -117,7 +117,7 @@ impl Inline {
         })
     }
 
-    /// The first `len` bytes of the words: those past the length belong to an earlier use of the slot.
+    /// Keeps the first `len` bytes of the words and clears the rest, which an earlier use of the slot left there.
     #[inline]
     fn kept(mut words: [u64; 3], len: u8) -> Inline {
         for (i, word) in words.iter_mut().enumerate() {
@@ -127,7 +127,7 @@ impl Inline {
         Inline { words, len }
     }
 
-    /// The bytes, and how many of them count.
+    /// The bytes, and their number.
     #[inline]
     pub fn bytes(&self) -> ([u8; INLINE_BYTES], usize) {
         let mut raw = [0u8; INLINE_BYTES];
@@ -198,7 +198,7 @@ impl AtomicOp {
             .find(|op| *op as u8 == code)
     }
 
-    /// What the word holds afterwards, given what it held; widths are the caller's.
+    /// The word's new value, from its old one. The caller cuts both to the word's width.
     pub fn apply(self, old: u64, operand: u64, comparand: u64) -> u64 {
         match self {
             AtomicOp::Read => old,
@@ -235,7 +235,7 @@ impl Width {
 /// Where a fetched value goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fetch {
-    /// Nowhere.
+    /// The old value is dropped.
     No,
     /// Into the completion's `value`.
     Completion,
@@ -250,7 +250,7 @@ pub struct Atomic {
     pub op: AtomicOp,
     /// Size of the word.
     pub width: Width,
-    /// What becomes of the old value.
+    /// Where the old value goes.
     pub fetch: Fetch,
     /// The word; aligned to its size.
     pub remote: Remote,
@@ -263,7 +263,7 @@ pub struct Atomic {
 /// What a descriptor asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Nothing; completes. What an unused template says.
+    /// Does nothing, and completes. This is the content of an unused template.
     Nop,
     /// Writes to the target's memory.
     Put {
@@ -285,22 +285,22 @@ pub enum Work {
     },
     /// One word, atomically.
     Atomic(Atomic),
-    /// A small message into the target's inbox, in order per pair of queue pair and target.
+    /// Sends a small message into the target's inbox. Messages of one queue pair to one target arrive in order.
     Send {
         /// Bytes, at most [`MESSAGE_BYTES`].
         source: Source,
-        /// Whose inbox: the [port](crate::domain::Port) of the sender's counterpart.
+        /// Which inbox: the sender's [port](crate::domain::Port) number, which has the same user at the target.
         port: u8,
-        /// For the receiver.
+        /// A number for the receiver.
         tag: u32,
     },
-    /// Later operations of this queue pair on this peer take effect after earlier ones. Other peers are
-    /// not concerned.
+    /// Operations of this queue pair on this peer that are posted later take effect after those posted earlier.
+    /// Operations on other peers are not affected.
     Fence,
-    /// Takes the next `span` descriptors of this queue pair aside until the counter of the initiator's
-    /// own rank has reached the threshold; what follows them is not held up. Completes at once.
-    /// They are ordered by fences from when they run; quiet waits for them like for the others. A wait
-    /// among them completes in error.
+    /// Holds the next `span` descriptors of this queue pair back until the counter, of the initiator's own rank, has
+    /// reached the threshold. The descriptors after these are not delayed. The wait itself completes at once. Fences
+    /// order the held-back descriptors from the moment at which they run, and quiet waits for them too. A wait among
+    /// the held-back descriptors completes in error.
     Wait {
         /// Which counter.
         counter: CounterId,
@@ -309,30 +309,31 @@ pub enum Work {
         /// How many descriptors, 1 to [`LONGEST_SPAN`].
         span: u32,
     },
-    /// Adds to a counter of the peer (which may be the initiator itself); what waits for it then runs.
+    /// Adds to a counter of the peer, which may be the initiator itself. Descriptors that wait for the counter then
+    /// run.
     Count {
         /// Which counter.
         counter: CounterId,
         /// How much.
         add: u64,
     },
-    /// Arithmetic on this rank's own registered memory: `target = target OP operand`, element by element. Its peer is the
-    /// initiator itself: fences to that peer order it, others do not. What reads the result elsewhere, such as a
-    /// put, waits for this operation's counter or completion.
+    /// Arithmetic on this rank's own registered memory: `target = target OP operand`, element by element. The peer of
+    /// this operation is the initiator itself, so fences to that peer order it, and fences to other peers do not. A
+    /// later operation that reads the result, such as a put, has to wait for this operation's counter or completion.
     ///
-    /// Completes with the bytes of the target. An integer divided by zero is [`Status::Divisor`]: elements before
-    /// it are done.
+    /// Completes with the number of bytes of the target. A division of an integer by zero ends with
+    /// [`Status::Divisor`]; the elements before it are done.
     Compute {
-        /// The operation; it has to [take](Arithmetic::takes) the elements.
+        /// The operation; it must [accept](Arithmetic::takes) the elements' type.
         op: Arithmetic,
-        /// What the elements are.
+        /// The elements' type.
         element: Type,
         /// Read and written.
         target: Local,
-        /// Read. It may be the target itself; where they overlap in another way, the elements that both hold
-        /// end up as no particular value.
+        /// Read. The operand may be the target itself. If the two overlap in another way, the elements in the overlap
+        /// get unspecified values.
         operand: Local,
-        /// Of each, bytes: a multiple of the element's.
+        /// Bytes of the target, and of the operand: a multiple of the element's size.
         length: u32,
     },
 }
@@ -344,14 +345,14 @@ pub struct Descriptor {
     pub queue_pair: u32,
     /// Target.
     pub peer: u32,
-    /// A completion is written on success too (an error always writes one).
+    /// A completion is written on success too. An error always writes one.
     pub signalled: bool,
-    /// On success, 1 is added to this counter of the initiator's rank. Not with a signal: its key
-    /// lies in the same place.
+    /// On success, 1 is added to this counter of the initiator's rank. Not possible with a signal, whose key takes
+    /// the same place in the descriptor.
     pub count: Option<CounterId>,
-    /// With a counter: it counts as soon as the source has been read and may be written again, which may be before the
-    /// operation is done. It then counts for operations, too, that fail later. For operations that read no memory of
-    /// the initiator, and for those that write there, this changes nothing.
+    /// Only with a counter: the counter counts as soon as the source has been read and may be written again, which
+    /// may be before the operation is done. Operations that fail later are counted too. No effect on operations that
+    /// read no memory of the initiator, or that write there.
     pub count_source: bool,
     /// What to do.
     pub work: Work,

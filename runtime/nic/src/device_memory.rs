@@ -1,16 +1,16 @@
-//! What the memory of a GPU does to one-sided communication, on a CPU: the three hazards of the seed paper
-//! (Hamidouche and LeBeane, "GPU Initiated OpenSHMEM", section 4.2), and a checker for programs.
+//! A model on the CPU of what a GPU's memory does to one-sided communication: the three hazards of Hamidouche and
+//! LeBeane, "GPU Initiated OpenSHMEM", section 4.2, and a checker for programs.
 //!
-//! * [`cached`]: the device's L2. The adapter reads and writes an image of *cached* memory, which the program
-//!   sees, and which sees the program, only at a kernel boundary or flush. *Uncached* memory is the image
-//!   itself: register it as it is.
-//! * [`read_cache`]: the path block between device and adapter (PPB) answers reads of a source from lines
-//!   it kept, until the initiator invalidates them.
-//! * [`combiner`]: at the target, writes are held for a bounded random time and applied in pieces and in
-//!   any order, until a fence flushes them.
-//! * [`board`]: which writes an initiator left unordered, for the target that waits for one of them.
+//! * [`cached`]: the device's L2. The adapter reads and writes an image of *cached* memory. The program sees the
+//!   image, and the image gets the program's writes, only at a kernel boundary or flush. *Uncached* memory is the
+//!   image itself: register it as it is.
+//! * [`read_cache`]: the path block between device and adapter (PPB) answers reads of a source from lines that it has
+//!   kept, until the initiator invalidates them.
+//! * [`combiner`]: at the target, writes are held for a bounded random time and applied in pieces and in any order,
+//!   until a fence flushes them.
+//! * [`board`]: records which writes an initiator left unordered, for the target that waits for one of them.
 //!
-//! All of it is pure or plain memory; the [emulated adapter](crate::engine::emulated) drives it where
+//! All of this is pure code on plain memory; the [emulated adapter](crate::engine::emulated) drives it where
 //! [`Model::device`](crate::engine::emulated::Model) is set.
 
 pub mod board;
@@ -18,21 +18,21 @@ pub mod cached;
 pub mod combiner;
 pub mod read_cache;
 
-/// How long a write may be held, nanoseconds, where nothing else is said.
+/// The longest hold unless the setting says otherwise, nanoseconds.
 pub(crate) const HOLD_NS: u64 = 50_000;
-/// Longest hold that is accepted, nanoseconds: a second.
+/// The largest hold that is accepted, nanoseconds: a second.
 pub(crate) const LONGEST_HOLD_NS: u64 = 1_000_000_000;
 
 /// What `HETMP_NIC_MODEL` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceMemory {
-    /// Of the holds and of the cuts.
+    /// Seed of the random holds and cuts.
     pub seed: u64,
     /// Longest hold, nanoseconds.
     pub hold_ns: u64,
-    /// Unordered writes that a target waits for are reported.
+    /// Report unordered writes that a target waits for.
     pub check: bool,
-    /// Every post invalidates the read cache first. Without, the initiator has to.
+    /// Every post invalidates the read cache first. Otherwise the initiator has to.
     pub invalidate: bool,
 }
 
@@ -47,7 +47,7 @@ impl Default for DeviceMemory {
     }
 }
 
-/// Why a value of `HETMP_NIC_MODEL` means nothing: the part at fault, and what is accepted there.
+/// Why a value of `HETMP_NIC_MODEL` is refused: the part at fault, and what is accepted there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     part: String,
@@ -63,15 +63,15 @@ impl core::fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 impl DeviceMemory {
-    /// Of the notation `gpu[,seed=N][,hold=NANOSECONDS][,check][,noinval]`; blanks and the case of letters
-    /// count for nothing.
+    /// Reads the notation `gpu[,seed=N][,hold=NANOSECONDS][,check][,noinval]`. Blanks and the case of letters do not
+    /// matter.
     ///
     /// # Errors
     /// The first part that is not accepted.
     pub fn parse(text: &str) -> Result<DeviceMemory, Refused> {
         let refuse = |part: &str, accepted| {
             Err(Refused {
-                // One line, whatever the environment held.
+                // Escaped, so that the message stays one line whatever the environment holds.
                 part: part.escape_debug().to_string(),
                 accepted,
             })
@@ -121,27 +121,28 @@ impl DeviceMemory {
     }
 }
 
-/// Digits only: `+7` and the like are slips.
+/// Digits only: `+7` is refused.
 fn number(text: &str) -> Option<u64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// A sequence of random numbers (xorshift64*): any sequence does, as long as its seed gives it back.
+/// Random numbers (xorshift64*). The same seed gives the same numbers; nothing else is required of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Random(u64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Random {
-        // Spread first (the finish of splitmix64), or neighbouring seeds would begin alike.
+        // Mixes the seed first (the last steps of splitmix64): otherwise the sequences of neighbouring seeds would
+        // begin alike.
         let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
         z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        // The state 0 would stay 0.
+        // A generator in state 0 would give 0 for ever.
         Random((z ^ z >> 31).max(1))
     }
 
-    /// Of 0 to `most`.
+    /// A number from 0 to `most`.
     pub(crate) fn up_to(&mut self, most: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

@@ -1,12 +1,15 @@
-//! What a rank offers to its peers: registered regions, and a [`Port`] with messages and counters for each of its users.
+//! What a rank offers to its peers: registered regions, and for each of its users a [`Port`] with messages and
+//! counters.
 //!
 //! Several libraries of one process may use one engine at the same time: OpenSHMEM, a distributed shared memory, a
-//! collectives engine. With one inbox they would take each other's messages. Each has the same port number in every rank,
-//! and at that port an inbox, counters and places for regions of its own. All ports share the rank's engine.
+//! collectives engine. With one common inbox they would take each other's messages. So each user has a port, with the
+//! same number in every rank, and at that port an inbox, counters and places for regions of its own. All ports share
+//! the rank's engine.
 //!
-//! **Three kinds of domain.** [`Domain::new`] is a rank of this process alone. `Domain::own_at` lies in memory that peers
-//! map, and `Domain::peer_at` is such a peer's domain as this process maps it: messages, counts and newly registered
-//! regions reach it. [`Domain::view`] knows a peer's memory only.
+//! **Three kinds of domain.** [`Domain::new`] makes the domain of a rank whose peers are in this process.
+//! `Domain::own_at` makes one in memory that peers in other processes map, and `Domain::peer_at` is such a peer's
+//! domain as mapped here: messages, counts and newly registered regions reach it. [`Domain::view`] stands for a peer
+//! of which only the registered memory is mapped.
 
 use crate::array::{Array, Shareable};
 use crate::descriptor::{CounterId, Key, Remote, MESSAGE_BYTES};
@@ -19,16 +22,16 @@ use hetmp_core::park::SharedFlag;
 use hetmp_core::sync::CacheLine;
 use std::sync::{Arc, OnceLock};
 
-/// Sizes of a [`Domain`]: the same in every rank of a job.
+/// Sizes of a [`Domain`], the same in every rank of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Users, at most 255.
+    /// The number of ports, one for each user; at most 255.
     pub ports: usize,
-    /// Regions that a port can have registered at once.
+    /// How many regions a port can have registered at once.
     pub regions: usize,
-    /// Messages that the inbox of a port holds.
+    /// How many messages a port's inbox holds.
     pub messages: usize,
-    /// Counters of a port.
+    /// How many counters a port has.
     pub counters: usize,
 }
 
@@ -67,24 +70,24 @@ pub struct Port {
 }
 
 impl Port {
-    /// Its number: what [`Work::Send`](crate::descriptor::Work::Send) names.
+    /// The port's number, which [`Work::Send`](crate::descriptor::Work::Send) names.
     pub fn number(&self) -> u8 {
         self.number
     }
 
-    /// Its messages; none for a [view](Domain::view).
+    /// The port's messages; `None` for a [view](Domain::view).
     pub fn inbox(&self) -> Option<&Inbox> {
         self.inbox.as_ref()
     }
 
-    /// Its counter `i`, as descriptors name it.
+    /// The port's counter number `i`, as descriptors name it; `None` if there are fewer.
     pub fn counter(&self, i: u32) -> Option<CounterId> {
         let id = self.counters.start.checked_add(i)?;
         (id < self.counters.end).then_some(CounterId(id))
     }
 }
 
-/// What has come to a rank, and where.
+/// Something that has come to a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// A put or an atomic changed registered memory.
@@ -93,17 +96,17 @@ pub enum Arrival {
         at: Remote,
         /// Bytes.
         len: u32,
-        /// The word of the signal that came behind them.
+        /// The word of the put's signal, which was written after the data.
         signal: Option<Remote>,
     },
     /// A message is in an inbox.
     Message {
-        /// Whose.
+        /// The port whose inbox it is.
         port: u8,
-        /// What the sender said.
+        /// The sender's tag.
         tag: u32,
     },
-    /// A counter was added to by [`Work::Count`](crate::descriptor::Work::Count).
+    /// [`Work::Count`](crate::descriptor::Work::Count) has added to this counter.
     Count(CounterId),
 }
 
@@ -116,12 +119,13 @@ impl core::fmt::Debug for Handler {
     }
 }
 
-/// The doorbell of a rank's engine: whoever has posted for it, or moved a counter that its triggers may wait for, knocks.
+/// The doorbell of a rank's engine. Who has posted for the engine, or has moved a counter that its triggers may wait
+/// for, knocks.
 ///
 /// # Memory ordering
-/// `knocks` grows after what it announces was released. The engine reads it, looks at its queues and counters, marks itself
-/// asleep in `wake`, and compares (fences on both sides in [`SharedFlag`]'s nudge and wait): what is announced is seen, or
-/// the engine is woken.
+/// `knocks` grows after what it announces was released. The engine reads `knocks`, looks at its queues and counters,
+/// marks itself asleep in `wake`, and compares `knocks` again (with the fences of [`SharedFlag`]'s nudge and wait
+/// between). So either the engine sees what is announced, or the knock sees the mark and wakes the engine.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Door {
@@ -130,7 +134,7 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// True if the engine slept and has to be scheduled first.
+    /// Knocks. True if the engine slept, and so has to be scheduled before it can work.
     #[inline]
     pub(crate) fn knock(&self) -> bool {
         self.knocks.fetch_add(1, Ordering::Release);
@@ -148,14 +152,14 @@ pub struct Domain {
     ports: Box<[Port]>,
     counters: Counters,
     door: Array<Door>,
-    /// The rank is in another process, whose engine has to be told of counts.
+    /// The rank is in another process, whose engine must be told when its counters move.
     remote: bool,
-    /// A thread of this process runs what waits for this rank's counters, and others of its threads add to them.
+    /// A thread of this process executes what waits for this rank's counters, while other threads add to them.
     served: AtomicBool,
-    /// Regions of a port.
+    /// How many regions a port can have.
     regions: usize,
     handler: Option<Handler>,
-    /// What a port's user that came later wants to be told, and its port.
+    /// The handler of a user that joined after the engine was started, and its port.
     late: OnceLock<(u8, Handler)>,
 }
 
@@ -186,8 +190,8 @@ impl Domain {
         }
     }
 
-    /// A peer in another process whose memory is mapped here. Its regions are registered here in the order
-    /// in which the peer registered them, so that keys agree; messages and counters do not reach it.
+    /// A peer in another process whose memory is mapped here. Its regions must be registered here in the order in
+    /// which the peer registers them, so that both get the same keys. Messages and counts do not reach such a peer.
     pub fn view(sizes: Sizes) -> Domain {
         Domain {
             ports: ports(&sizes, || None),
@@ -196,7 +200,7 @@ impl Domain {
         }
     }
 
-    /// Bytes that a rank's domain takes in memory that its `ranks` peers, itself included, map.
+    /// Bytes that a rank's domain takes in memory that all `ranks` ranks map.
     pub fn bytes(sizes: Sizes, ranks: usize) -> usize {
         let inboxes = Inbox::bytes(sizes.messages, MESSAGE_BYTES) * sizes.ports();
         Array::<Door>::bytes(1)
@@ -206,7 +210,7 @@ impl Domain {
             + KeyTable::users_bytes(sizes.all_regions()) * ranks
     }
 
-    /// Where in such memory the process of the domain's rank counts its users of the regions of `whose`.
+    /// Where, in such memory at `base`, the process of that rank counts its uses of the regions of rank `whose`.
     fn users_at(base: *mut u8, sizes: &Sizes, ranks: usize, whose: usize) -> *mut u8 {
         let each = KeyTable::users_bytes(sizes.all_regions());
         let before = Domain::bytes(*sizes, ranks) - each * (ranks - whose);
@@ -214,11 +218,11 @@ impl Domain {
     }
 
     /// # Safety
-    /// As `Domain::own_at`; `users` are this process' own.
+    /// As for `Domain::own_at`; `users` are the words in which this process counts its own uses.
     unsafe fn at(base: *mut u8, sizes: Sizes, users: Array<Users>, remote: bool) -> Domain {
         let mut at = base;
-        // SAFETY: this function's contract: the block is aligned, valid and holds only domains of these sizes; the
-        // parts follow each other, and `Domain::bytes` is their sum.
+        // SAFETY: who calls has an aligned, valid block in which only domains of these sizes lie. The parts follow
+        // each other, and `Domain::bytes` is the sum of their lengths.
         unsafe {
             let door = Array::at(&mut at, 1);
             let counters = Counters::at(&mut at, sizes.all_counters());
@@ -240,35 +244,34 @@ impl Domain {
         }
     }
 
-    /// The domain of this process' rank, in memory that its peers map. `blocks`: where the memory of every rank is mapped
-    /// here, by rank; null for one that is not.
+    /// The domain of this process's rank, in memory that its peers map. `blocks[r]` is where the memory of rank `r`
+    /// is mapped here, or null.
     ///
     /// # Safety
-    /// `blocks[rank]` is aligned to 128 bytes and valid for [`Domain::bytes`] of these sizes as long as the process lives; it
-    /// was zero, and since then only domains of the same sizes wrote there, in any process. So are the others that are
-    /// not null.
+    /// `blocks[rank]` is aligned to 128 bytes and valid for [`Domain::bytes`] of these sizes as long as the process
+    /// lives. It was zero, and since then only domains of the same sizes wrote there, in any process. The same holds
+    /// for every other block that is not null.
     pub(crate) unsafe fn own_at(blocks: &[*mut u8], rank: usize, sizes: Sizes) -> Domain {
         let ranks = blocks.len();
         let users = |viewer: usize| {
             let mut at = Domain::users_at(blocks[viewer], &sizes, ranks, rank);
-            // SAFETY: this function's contract says so of the viewer's block, behind whose other parts these words
-            // lie.
+            // SAFETY: who calls has a valid block of the viewer, and these words lie in it after its other parts.
             unsafe { KeyTable::users_at(&mut at, sizes.all_regions()) }
         };
         let others = (0..ranks)
             .filter(|r| *r != rank && !blocks[*r].is_null())
             .map(users)
             .collect();
-        // SAFETY: this function's contract says so of the own block; `users` are this process' own words in it.
+        // SAFETY: who calls has a valid block of this rank; `users` are this process's words in it.
         let own = unsafe { Domain::at(blocks[rank], sizes, users(rank), false) };
         own.keys.watch(others);
         own
     }
 
-    /// The domain of `peer`, whose process maps the same blocks, as `rank`'s process reaches it.
+    /// The domain of `peer`, as the process of `rank` reaches it. Both processes map the same blocks.
     ///
     /// # Safety
-    /// As `Domain::own_at`, for the blocks of both, neither of which is null.
+    /// As for `Domain::own_at`, for the blocks of `rank` and `peer`, neither of which is null.
     pub(crate) unsafe fn peer_at(
         blocks: &[*mut u8],
         rank: usize,
@@ -276,17 +279,16 @@ impl Domain {
         sizes: Sizes,
     ) -> Domain {
         let mut at = Domain::users_at(blocks[rank], &sizes, blocks.len(), peer);
-        // SAFETY: this function's contract says so of both blocks; `users` are this process' own words in the
-        // block of `rank`.
+        // SAFETY: who calls has valid blocks of both ranks; `users` are this process's words in the block of `rank`.
         unsafe {
             let users = KeyTable::users_at(&mut at, sizes.all_regions());
             Domain::at(blocks[peer], sizes, users, true)
         }
     }
 
-    /// Calls `handle` after each put, signal, atomic, message or count that came to this rank, on the thread of the engine
-    /// that brought it (of this process: for a peer's domain, what this process brings there). For waking who waits;
-    /// it should be short.
+    /// From now on `handle` is called after each put, signal, atomic, message or count that came to this rank, on the
+    /// thread of the engine that brought it. On a peer's domain it is called for what this process brings there. The
+    /// handler wakes waiters and should be short.
     #[must_use]
     pub(crate) fn on_arrival(self, handle: Box<dyn Fn(&Arrival) + Send + Sync>) -> Domain {
         Domain {
@@ -295,8 +297,8 @@ impl Domain {
         }
     }
 
-    /// Calls `handle` instead of the domain's handler for what comes to `port`, from now on: for a user that joins while the
-    /// engine runs. False: another one has come later already.
+    /// From now on `handle` is called, instead of the domain's handler, for what comes to `port`. For a user that
+    /// joins while the engine runs. False, without effect, if another user has done so before.
     pub fn on_arrival_at(&self, port: u8, handle: Box<dyn Fn(&Arrival) + Send + Sync>) -> bool {
         self.late.set((port, Handler(handle))).is_ok()
     }
@@ -315,12 +317,13 @@ impl Domain {
         }
     }
 
-    /// After a counter was added to: an engine that looks at its triggers elsewhere, in another process or in another
-    /// thread, is told.
+    /// A counter was added to. Tells the engine, if the engine looks at its triggers in another process or in another
+    /// thread.
     #[inline]
     pub(crate) fn counted(&self) {
-        // The thread is marked before it looks at a counter, this comes after the addition. Without the fences (the other
-        // is in `serve`) this could miss the mark while the thread misses the addition, and sleeps.
+        // The serving thread marks itself before it looks at a counter, and the look here comes after the addition.
+        // Each side has a fence between (the other one is in `serve`). Without the fences, this look could miss the
+        // mark while the thread misses the addition and goes to sleep.
         fence(Ordering::SeqCst);
         if self.remote || self.served.load(Ordering::Relaxed) {
             self.door().knock();
@@ -338,17 +341,17 @@ impl Domain {
         &self.door[0]
     }
 
-    /// Its regions.
+    /// The rank's registered regions.
     pub fn keys(&self) -> &KeyTable {
         &self.keys
     }
 
-    /// The port of a user; none if there are fewer.
+    /// The port with this number; `None` if there are fewer.
     pub fn port(&self, number: u8) -> Option<&Port> {
         self.ports.get(usize::from(number))
     }
 
-    /// The port to which something came.
+    /// The number of the port to which something came.
     pub(crate) fn port_of(&self, arrival: &Arrival) -> u8 {
         match arrival {
             Arrival::Memory { at, .. } => (KeyTable::place_of(at.key) / self.regions.max(1)) as u8,
@@ -360,23 +363,23 @@ impl Domain {
         }
     }
 
-    /// The messages of port 0; none for a [view](Domain::view).
+    /// The messages of port 0; `None` for a [view](Domain::view).
     pub fn inbox(&self) -> Option<&Inbox> {
         self.ports[0].inbox()
     }
 
-    /// Its counters, of all ports.
+    /// The counters of all ports.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Registers memory at a port, counted by a counter if one is named.
+    /// Registers memory at a port. If `counter` is given, it counts what arrives in the memory.
     ///
     /// # Errors
-    /// As [`KeyTable::register`]; [`RegisterError::Full`] for a port that does not exist.
+    /// Those of [`KeyTable::register`]; [`RegisterError::Full`] if the port does not exist.
     ///
     /// # Safety
-    /// As [`KeyTable::register`].
+    /// As for [`KeyTable::register`].
     pub unsafe fn register(
         &self,
         port: u8,
@@ -385,12 +388,12 @@ impl Domain {
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
         let places = self.port(port).map_or(0..0, |p| p.regions.clone());
-        // SAFETY: this function's contract is that of the function called.
+        // SAFETY: who calls upholds the contract of `KeyTable::register`, which `register_among` has too.
         unsafe { self.keys.register_among(places, memory, rights, counter) }
     }
 }
 
-/// Domains by rank.
+/// The domains of all ranks, by rank.
 pub type Domains = Arc<[Arc<Domain>]>;
 
 #[cfg(test)]
@@ -465,7 +468,7 @@ mod tests {
         assert_eq!(*later.lock().expect("whole"), [1]);
     }
 
-    /// Two processes in one: each with its own view of both blocks.
+    /// Two processes played by one: each has its own view of both blocks.
     #[test]
     fn what_a_rank_registers_its_peer_finds_and_holds() {
         let (_memory, at) = blocks(2);
@@ -478,7 +481,7 @@ mod tests {
         };
         let mut window = vec![0u8; 64];
         own.keys().window(1, window.as_mut_ptr(), 64);
-        // The peer maps it elsewhere.
+        // The peer maps the window at another address.
         let elsewhere = core::ptr::without_provenance_mut(1 << 20);
         seen.keys().window(1, elsewhere, 64);
         let inside = Memory {

@@ -1,13 +1,14 @@
-//! Engines: who executes descriptors. One trait for OpenSHMEM, the DSM and GOAL.
+//! Engines execute descriptors. OpenSHMEM, the DSM and GOAL use them through one trait.
 //!
-//! * [`shm`]: the memory of every peer is mapped here; the initiator executes its own descriptors as it
-//!   rings the doorbell. Queue pairs with triggered operations are served by an adapter's thread.
-//! * [`emulated`]: a software adapter: a thread that takes descriptors from the queues of all its ranks,
+//! * [`shm`]: the memory of every peer is mapped here. The initiator executes its own descriptors when it rings the
+//!   doorbell. Queue pairs with triggered operations are served by an adapter's thread.
+//! * [`emulated`]: a software adapter, which is a thread that takes descriptors from the queues of all its ranks. It
 //!   models latency and bandwidth, and runs triggered operations.
-//! * [`tcp`]: a thread in each process, a stream to every peer; each side checks its own half.
-//! * [`ofi`]: what has a provider in libfabric: remote memory access by the adapter, and the requests of `tcp` as messages.
+//! * [`tcp`]: a thread in each process, and a stream to every peer. Each side checks its own half of an operation.
+//! * [`ofi`]: for adapters with a provider in libfabric. Puts and gets are remote memory access of the adapter;
+//!   everything else is a request as in `tcp`, carried by the adapter's messages.
 //!
-//! Every engine works on a [`Domain`] per rank, and gives out [`QueuePair`]s, each owned by one initiator.
+//! Every engine works on a [`Domain`] for each rank, and gives out [`QueuePair`]s, each owned by one initiator.
 
 pub mod emulated;
 mod fabric;
@@ -30,45 +31,45 @@ pub(crate) use fabric::{message, parse, transfer, with_source, Fabric, Outcome};
 /// What an engine can do beyond puts, gets, atomics and fences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// Runs [`Work::Wait`]. Where it does not (a thread could not be started), that and what it holds back complete
-    /// as [`Status::Unsupported`].
+    /// Runs [`Work::Wait`]. If false (its thread could not be started), a wait and the descriptors that it holds back
+    /// complete with [`Status::Unsupported`].
     pub triggered: bool,
-    /// All operations make progress while the initiator computes. Elsewhere those do that a wait held back.
+    /// All operations make progress while the initiator computes. If false, only operations after a wait do.
     pub asynchronous: bool,
 }
 
 /// The keys that a queue pair's templates carry.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TemplateKeys {
-    /// Region of local buffers.
+    /// Region of the initiator's buffers.
     pub local: Key,
-    /// Region of the targets.
+    /// Region of the targets' memory.
     pub remote: Key,
 }
 
 /// An engine as one rank sees it.
 pub trait Engine: Send + Sync {
-    /// Name, as users give it: `shm`, `emulated`, `tcp`, `ofi`.
+    /// The engine's name, as users write it: `shm`, `emulated`, `tcp`, `ofi`.
     fn name(&self) -> &'static str;
-    /// The rank this is.
+    /// This process's rank.
     fn rank(&self) -> u32;
     /// How many ranks there are.
     fn ranks(&self) -> u32;
-    /// What it can do.
+    /// What the engine can do.
     fn abilities(&self) -> Abilities;
     /// This rank's regions, messages and counters.
     fn domain(&self) -> &Domain;
     /// A new queue pair with `depth` slots (rounded up to a power of two), filled with put templates.
     fn queue_pair(&self, depth: usize, keys: TemplateKeys) -> QueuePair;
 
-    /// Works on what arrives and leaves, where the engine can do that in its callers; true if there was
-    /// something. A rank that waits for memory which a peer will write calls this in its loop: the
-    /// bytes then need no other thread to get there.
+    /// Does what can be done now, if the engine can work in its callers. True if there was something to do. A rank
+    /// that waits for memory which a peer will write calls this in its loop, so that no other thread is needed to
+    /// bring the bytes.
     fn progress(&self) -> bool {
         false
     }
 
-    /// Registers memory of this rank at port 0; for other ports see [`Domain::register`].
+    /// Registers memory of this rank at port 0. [`Domain::register`] does it for other ports.
     ///
     /// # Errors
     /// See [`KeyTable::register`](crate::keys::KeyTable::register).
@@ -81,36 +82,35 @@ pub trait Engine: Send + Sync {
         rights: Rights,
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
-        // SAFETY: this function's contract is that of the function called.
+        // SAFETY: who calls upholds the contract of `KeyTable::register`, which `Domain::register` has too.
         unsafe { self.domain().register(0, memory, rights, counter) }
     }
 }
 
 /// How a queue pair reaches its engine.
 pub trait Bell: Send {
-    /// Called after new descriptors were announced: the engine may sleep, and has to be woken then.
+    /// Called after new descriptors were announced. Wakes the engine if it sleeps.
     fn rung(&mut self);
-    /// Called while the initiator waits. An engine that runs in its callers works here; true if it did
-    /// something.
+    /// Called while the initiator waits. An engine that runs in its callers works here. True if it did something.
     fn drive(&mut self) -> bool;
-    /// Waits until `until` holds; not asked again once it did. An engine that sleeps somewhere else than where completions wake the
-    /// initiator has a way of its own.
+    /// Waits until `until` says true; it is not called again after that. Overridden by engines that sleep in another
+    /// place than the one where completions wake the initiator.
     fn wait(&mut self, initiator: &mut Initiator, until: &mut dyn FnMut(&mut Initiator) -> bool) {
         initiator.wait(&mut || self.drive(), until);
     }
-    /// Sources must be read afresh: see [`QueuePair::invalidate`].
+    /// Sources must be read anew: see [`QueuePair::invalidate`].
     fn invalidate(&mut self) {}
 }
 
-/// Operations that failed since the last look.
+/// Operations that failed since the last report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed(pub Vec<Completion>);
 
-/// A queue pair with its engine: what an initiator holds.
+/// What an initiator holds: the posting end of a queue pair, and the way to its engine.
 pub struct QueuePair {
     initiator: Initiator,
     bell: Box<dyn Bell>,
-    /// Quiet has to flush the writes held at this many ranks; 0: none holds any.
+    /// How many ranks hold writes back, which quiet has to flush; 0 if none does.
     holding: u32,
     tracker: Option<Box<Tracker>>,
 }
@@ -135,12 +135,12 @@ impl QueuePair {
         }
     }
 
-    /// Quiet flushes what `ranks` ranks hold.
+    /// Tells quiet to flush the writes that `ranks` ranks hold.
     pub(crate) fn flushing(&mut self, ranks: u32) {
         self.holding = ranks;
     }
 
-    /// At how many ranks quiet has to flush held writes, by a fence to each: 0 where none holds any.
+    /// How many ranks quiet has to flush, by a fence to each; 0 if none holds writes back.
     pub fn holding(&self) -> u32 {
         self.holding
     }
@@ -149,9 +149,9 @@ impl QueuePair {
         self.tracker = Some(Box::new(tracker));
     }
 
-    /// Says where in the program the operations that follow come from: what the checker calls them
-    /// ([`crate::device_memory::board`]). 0: they are nobody's, and not looked at. Without a checker this
-    /// does nothing.
+    /// Names the place in the program from which the next operations come. The checker reports it
+    /// ([`crate::device_memory::board`]); operations at place 0 are not checked. Without a checker this has no
+    /// effect.
     #[inline]
     pub fn at_site(&mut self, site: u64) -> &mut QueuePair {
         if let Some(t) = &mut self.tracker {
@@ -160,20 +160,19 @@ impl QueuePair {
         self
     }
 
-    /// True where [`QueuePair::at_site`] means something.
+    /// True if a checker uses [`QueuePair::at_site`].
     #[inline]
     pub fn is_checked(&self) -> bool {
         self.tracker.is_some()
     }
 
-    /// Makes the adapter read sources afresh that it may have read before. Posting does that by itself,
-    /// except under [`DeviceMemory`](crate::device_memory::DeviceMemory) without `invalidate`; on other
-    /// engines there is nothing to do.
+    /// Makes the adapter read sources anew that it may have cached. Posting does so by itself, except under
+    /// [`DeviceMemory`](crate::device_memory::DeviceMemory) without `invalidate`. Other engines have nothing to do.
     pub fn invalidate(&mut self) {
         self.bell.invalidate();
     }
 
-    /// The raw posting end: posting without ringing, templates, polling.
+    /// The posting end itself: posting without ringing, templates, polling.
     pub fn initiator(&mut self) -> &mut Initiator {
         &mut self.initiator
     }
@@ -186,15 +185,15 @@ impl QueuePair {
         }
     }
 
-    /// Tells the engine that the doorbell record has grown: for an initiator that writes the
-    /// [rings' memory](Initiator::raw) itself.
+    /// Tells the engine that the doorbell record has grown. For an initiator that writes the [rings'
+    /// memory](Initiator::raw) itself.
     #[inline]
     pub fn doorbell(&mut self) {
         self.bell.rung();
     }
 
-    /// Waits until that many operations are done in all, for such an initiator: the engine runs here if it runs in its
-    /// callers, and the thread sleeps if it takes long.
+    /// Waits until `operations` operations of this queue pair are done in all. For an initiator that writes the
+    /// rings' memory itself. An engine that runs in its callers runs here; if the wait takes long, the thread sleeps.
     pub fn wait_done(&mut self, operations: u64) {
         let bell = &mut self.bell;
         self.initiator
@@ -209,7 +208,7 @@ impl QueuePair {
         self.bell.wait(&mut self.initiator, until);
     }
 
-    /// Calls `post` until there is room; what was posted before is announced, or room would never come.
+    /// Calls `post` until the queue has room. Announces what was posted before: otherwise no room would come.
     fn insist(&mut self, mut post: impl FnMut(&mut Initiator) -> Result<u64, Full>) -> u64 {
         loop {
             match post(&mut self.initiator) {
@@ -222,7 +221,7 @@ impl QueuePair {
         }
     }
 
-    /// Posts any work, announced at the next [`QueuePair::ring`]; waits while the queue is full.
+    /// Posts any operation, which is announced at the next [`QueuePair::ring`]. Waits while the queue is full.
     pub fn post(&mut self, peer: u32, signalled: bool, work: Work) -> u64 {
         self.track(peer, &work);
         if let (
@@ -253,8 +252,8 @@ impl QueuePair {
         }
     }
 
-    /// As [`QueuePair::post`], with a counter of this rank that counts once the operation's source may be written again:
-    /// with sockets, that is before the operation is done. See [`Descriptor::count_source`].
+    /// Like [`QueuePair::post`]. `counter`, of this rank, counts when the operation's source may be written again;
+    /// with sockets that is before the operation is done. See [`Descriptor::count_source`].
     pub fn post_counting_source(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
         self.track(peer, &work);
         let mut d = self.descriptor(peer, false, work);
@@ -263,7 +262,7 @@ impl QueuePair {
         self.insist(|i| i.post(&d))
     }
 
-    /// As [`QueuePair::post`], with a counter of this rank that counts the operation when it is done.
+    /// Like [`QueuePair::post`]. `counter`, of this rank, counts the operation when it is done.
     pub fn post_counted(&mut self, peer: u32, counter: CounterId, work: Work) -> u64 {
         self.track(peer, &work);
         let mut d = self.descriptor(peer, false, work);
@@ -282,13 +281,13 @@ impl QueuePair {
         }
     }
 
-    /// Starts a put of `length` bytes from `local` to `remote`, in the regions of the templates.
+    /// Posts a put of `length` bytes from `local` to `remote`, in the regions of the templates.
     #[inline]
     pub fn put(&mut self, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
         self.post_shape(Shape::Put, peer, remote, local, length)
     }
 
-    /// Starts a get of `length` bytes from `remote` to `local`, in the regions of the templates.
+    /// Posts a get of `length` bytes from `remote` to `local`, in the regions of the templates.
     #[inline]
     pub fn get(&mut self, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
         self.post_shape(Shape::Get, peer, remote, local, length)
@@ -313,9 +312,8 @@ impl QueuePair {
         ticket
     }
 
-    /// Starts a put of bytes that travel in the descriptor (at most
-    /// [`crate::descriptor::INLINE_BYTES`]): the source may be used again at once. `None` if they do not
-    /// fit.
+    /// Posts a put of bytes that travel in the descriptor, so that the source may be written again at once. `None` if
+    /// there are more than [`crate::descriptor::INLINE_BYTES`].
     pub fn put_inline(&mut self, peer: u32, remote: u64, bytes: &[u8]) -> Option<u64> {
         let work = Work::Put {
             source: Source::Inline(Inline::new(bytes)?),
@@ -327,7 +325,7 @@ impl QueuePair {
         Some(ticket)
     }
 
-    /// Starts a put followed by a signal at the same target.
+    /// Posts a put followed by a signal at the same target.
     pub fn put_signal(
         &mut self,
         peer: u32,
@@ -346,8 +344,8 @@ impl QueuePair {
         ticket
     }
 
-    /// Sends a small message to a port of `peer`; `None` if it is longer than fits inline. Longer ones are posted from
-    /// registered memory as [`Work::Send`].
+    /// Sends a small message to a port of `peer`. `None` if the bytes do not fit into the descriptor; post longer
+    /// messages from registered memory as [`Work::Send`].
     pub fn send_inline(&mut self, peer: u32, port: u8, tag: u32, bytes: &[u8]) -> Option<u64> {
         let source = Source::Inline(Inline::new(bytes)?);
         let ticket = self.post(peer, false, Work::Send { source, port, tag });
@@ -355,7 +353,7 @@ impl QueuePair {
         Some(ticket)
     }
 
-    /// Runs an atomic and waits for the old value.
+    /// Runs an atomic, waits, and returns the old value.
     ///
     /// # Errors
     /// The completion in error.
@@ -371,18 +369,18 @@ impl QueuePair {
         }
     }
 
-    /// Orders what follows to `peer` after what went before to `peer`.
+    /// Operations to `peer` that are posted later take effect after those posted before.
     pub fn fence(&mut self, peer: u32) {
         self.post(peer, false, Work::Fence);
     }
 
-    /// Rings, and waits for the completion of one operation. `None`: it is done and has none (it was not
-    /// signalled and succeeded), or its completion was given out before. For an operation that is not
-    /// signalled this waits for all the others, too.
+    /// Rings, and waits for the completion of one operation. `None` if the operation is done and has no completion
+    /// (it was not signalled, and succeeded), or its completion was given out before. For an operation that is not
+    /// signalled this waits for all other operations too.
     pub fn wait_for(&mut self, ticket: u64) -> Option<Completion> {
         let mut found = None;
         self.wait(&mut |i| {
-            // Quiet first: what was done by then has its completion written.
+            // The look at quiet comes first: whatever is done by then has written its completion.
             let quiet = i.is_quiet();
             found = i.take(ticket);
             found.is_some() || quiet
@@ -396,7 +394,7 @@ impl QueuePair {
     /// The operations that failed since the last such report. The others took effect all the same.
     pub fn quiet(&mut self) -> Result<(), Failed> {
         if self.holding != 0 {
-            // What is done may still be held there.
+            // An operation that is done may still be held at its target.
             for peer in 0..self.holding {
                 self.post(peer, false, Work::Fence);
             }
@@ -413,16 +411,16 @@ impl QueuePair {
         }
     }
 
-    /// Rings, and waits until the buffers of everything posted may be used again: sources were read, and what gets and
-    /// fetching atomics brought has come. Nothing is said about when the targets see it: that is
-    /// [`QueuePair::quiet`], which also reports what failed. What a [wait](Work::Wait) holds back is waited for, too.
+    /// Rings, and waits until the buffers of all posted operations may be used again: sources were read, and the
+    /// results of gets and fetching atomics have come. The targets need not see the data yet; [`QueuePair::quiet`]
+    /// waits for that, and reports failures. Operations that a [wait](Work::Wait) holds back are waited for too.
     ///
-    /// For the buffer of a single operation, let a counter tell: [`QueuePair::post_counting_source`].
+    /// For the buffer of a single operation use a counter: [`QueuePair::post_counting_source`].
     pub fn flush(&mut self) {
         self.wait(&mut |i| i.is_flushed());
     }
 
-    /// Memory of the templates' local region.
+    /// Memory in the templates' local region.
     pub fn local(&self, address: u64) -> Local {
         Local {
             address,
@@ -430,7 +428,7 @@ impl QueuePair {
         }
     }
 
-    /// Memory of the templates' remote region.
+    /// Memory in the templates' remote region.
     pub fn remote(&self, address: u64) -> Remote {
         Remote {
             address,
@@ -439,7 +437,7 @@ impl QueuePair {
     }
 }
 
-/// Makes the two ends of a queue pair with its number and keys.
+/// Makes the two ends of a queue pair.
 pub(crate) fn ends(
     depth: usize,
     number: u32,

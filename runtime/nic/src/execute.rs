@@ -1,8 +1,8 @@
-//! What a descriptor may touch: the pure half of execution.
+//! Which memory a descriptor may touch: the pure half of execution.
 //!
-//! [`local`] and [`remote`] take a parsed descriptor and the table of one side, and give the memory that the
-//! operation will touch there, or the failure. Nothing is read or written here, so an operation that
-//! fails has touched nothing; a driver moves bytes only once both sides said yes.
+//! [`local`] and [`remote`] take a parsed descriptor and the table of one side. They return the memory that the
+//! operation will touch there, or the failure. Nothing is read or written here. A driver moves bytes only if both
+//! sides have agreed, so an operation that fails has touched nothing.
 
 use crate::descriptor::{
     Atomic, AtomicOp, CounterId, Descriptor, Failure, Fetch, Inline, Local, Remote, Signal,
@@ -14,7 +14,7 @@ use crate::trigger::Counters;
 /// The initiator's part of an operation.
 #[derive(Debug)]
 pub enum LocalPart<'a> {
-    /// Nothing of its memory.
+    /// No memory of the initiator.
     Nothing,
     /// Bytes from the descriptor.
     Inline(Inline),
@@ -22,16 +22,16 @@ pub enum LocalPart<'a> {
     Read(Span<'a>),
     /// Where bytes will be written.
     Write(Span<'a>),
-    /// Elements that will be read and written, and those that will be combined with them.
+    /// Elements to be read and written, and the elements to combine them with.
     Update(Span<'a>, Span<'a>),
 }
 
 /// The target's part of an operation.
 #[derive(Debug)]
 pub enum RemotePart<'a> {
-    /// Nothing of its memory.
+    /// No memory of the target.
     Nothing,
-    /// Bytes are written here, then the signal.
+    /// Bytes are written here; after them the signal.
     Write(Span<'a>, Option<SignalPart<'a>>),
     /// Bytes are read here.
     Read(Span<'a>),
@@ -54,10 +54,10 @@ pub struct SignalPart<'a> {
     pub value: u64,
 }
 
-/// The initiator's part.
+/// Checks the initiator's part of an operation.
 ///
 /// # Errors
-/// Its key, bounds, right, alignment or counter is wrong.
+/// The key, bounds, rights, alignment or counter are wrong.
 pub fn local<'a>(
     d: &Descriptor,
     keys: &'a KeyTable,
@@ -113,10 +113,10 @@ pub fn local<'a>(
     }
 }
 
-/// The target's part.
+/// Checks the target's part of an operation.
 ///
 /// # Errors
-/// Its key, bounds, right, alignment or counter is wrong.
+/// The key, bounds, rights, alignment or counter are wrong.
 pub fn remote<'a>(
     d: &Descriptor,
     keys: &'a KeyTable,
@@ -126,7 +126,7 @@ pub fn remote<'a>(
         |r: &Remote, n: u32, rights| keys.find(Side::Remote, r.key, r.address, n as usize, rights);
     let word = |r: &Remote, n: u32, rights| {
         let span = find(r, n, rights)?;
-        // By the address in this process: that is the one the atomic instruction uses.
+        // The alignment of this process's address counts: that is the address that the atomic instruction uses.
         if span.start() as usize % n as usize != 0 {
             return Err(Failure {
                 status: Status::Misaligned,
@@ -183,7 +183,7 @@ fn counter(c: CounterId, counters: &Counters) -> Result<(), Failure> {
     }
 }
 
-/// Bytes an operation moves, for its completion and for the model of a link.
+/// The bytes that an operation moves, for its completion and for the model of a link.
 pub fn bytes(d: &Descriptor) -> u32 {
     match &d.work {
         Work::Put { source, .. } | Work::Send { source, .. } => source.len(),

@@ -1,10 +1,10 @@
 //! Small messages: a bounded ring that many initiators fill and the owner empties, without a lock.
 //!
-//! The algorithm is Dmitry Vyukov's bounded queue: every cell carries a number that says whose turn it is.
-//! A full inbox refuses; the engine then keeps the descriptor and tries again, so that a message is
-//! delayed but never lost.
+//! The algorithm is Dmitry Vyukov's bounded queue: every cell carries a number that says whose turn it is. A full
+//! inbox refuses a message. The engine then keeps the descriptor and tries again, so that a message may be delayed
+//! but is never lost.
 //!
-//! An inbox lies in memory of its owner's process, or in memory that its peers map and deliver into themselves.
+//! An inbox lies in memory of its owner's process, or in memory that its peers map and write into themselves.
 
 use crate::array::Array;
 #[cfg(not(loom))]
@@ -19,14 +19,14 @@ use hetmp_core::sync::{pause, AtomicU64, CacheLine, Ordering};
 pub struct Message {
     /// Rank of the sender.
     pub source: u32,
-    /// What the sender said.
+    /// The sender's tag.
     pub tag: u32,
     len: usize,
     bytes: [u8; MESSAGE_BYTES],
 }
 
 impl Message {
-    /// A message of at most [`MESSAGE_BYTES`] bytes.
+    /// A message with this payload; `None` for more than [`MESSAGE_BYTES`] bytes.
     pub fn new(source: u32, tag: u32, payload: &[u8]) -> Option<Message> {
         let mut bytes = [0; MESSAGE_BYTES];
         bytes.get_mut(..payload.len())?.copy_from_slice(payload);
@@ -38,7 +38,7 @@ impl Message {
         })
     }
 
-    /// Its bytes.
+    /// The payload.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
@@ -54,26 +54,25 @@ impl core::fmt::Debug for Message {
     }
 }
 
-/// # Memory ordering
-/// `turn` is released after the content was written (or read), and acquired before it is read (or written
-/// again). Without the first a receiver could see a message's old bytes, without the second a sender
-/// could overwrite what is still being read.
+/// A sender releases `turn` after it has written the content, and a receiver acquires it before reading: otherwise
+/// the receiver could read old bytes. A receiver releases `turn` after it has read, and a sender acquires it before
+/// writing: otherwise the sender could overwrite bytes that are still being read.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Cell {
-    /// The number of the turn less the number of the cell, so that zero is the first one.
+    /// The number of the turn minus the cell's index, so that zero is the first turn.
     turn: AtomicU64,
     header: AtomicU64,
     length: AtomicU64,
 }
 
-/// Both ends of the ring.
+/// The two ends of the ring.
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Ends {
     head: CacheLine<AtomicU64>,
     tail: CacheLine<AtomicU64>,
-    /// Nudged for each message.
+    /// Nudged after each message.
     #[cfg(not(loom))]
     arrived: CacheLine<SharedFlag>,
 }
@@ -85,18 +84,19 @@ unsafe impl Shareable for Cell {}
 #[cfg(not(loom))]
 unsafe impl Shareable for Ends {}
 
-/// The messages of one rank for one user. Any thread may deliver, of any process that maps it; any thread may receive.
+/// The messages of one rank for one user. Threads of any process that maps the inbox may deliver, and any thread may
+/// receive.
 #[derive(Debug)]
 pub struct Inbox {
     ends: Array<Ends>,
     cells: Array<Cell>,
-    /// The bytes of all cells, one after another.
+    /// The payloads of all cells, one after the other.
     words: Array<AtomicU64>,
-    /// Words of one cell.
+    /// Words of one payload.
     most: usize,
 }
 
-/// Cells for `depth` messages, and words of each for `most` bytes.
+/// The number of cells for `depth` messages, and the words of each for `most` bytes.
 fn sizes(depth: usize, most: usize) -> (usize, usize) {
     (
         depth.clamp(2, 1 << 20).next_power_of_two(),
@@ -105,8 +105,8 @@ fn sizes(depth: usize, most: usize) -> (usize, usize) {
 }
 
 impl Inbox {
-    /// Room for `depth` messages (rounded up to a power of two, at least 2) of `most` bytes
-    /// (at most [`MESSAGE_BYTES`]).
+    /// An inbox for `depth` messages (rounded up to a power of two, at least 2) of `most` bytes (at most
+    /// [`MESSAGE_BYTES`]).
     pub fn new(depth: usize, most: usize) -> Inbox {
         let (depth, most) = sizes(depth, most);
         Inbox {
@@ -126,14 +126,15 @@ impl Inbox {
             + Array::<AtomicU64>::bytes(depth * most)
     }
 
-    /// One in mapped memory, behind which `at` is moved.
+    /// An inbox in mapped memory at `*at`. Moves `*at` to its end.
     ///
     /// # Safety
-    /// As [`Array::at`], for [`Inbox::bytes`] of the same sizes.
+    /// As for `Array::at`, for [`Inbox::bytes`] of the same sizes.
     #[cfg(not(loom))]
     pub(crate) unsafe fn at(at: &mut *mut u8, depth: usize, most: usize) -> Inbox {
         let (depth, most) = sizes(depth, most);
-        // SAFETY: this function's contract is that of `Array::at`, for the parts one after the other.
+        // SAFETY: who calls upholds the contract of `Array::at` for the whole range, in which the parts follow each
+        // other.
         unsafe {
             Inbox {
                 ends: Array::at(at, 1),
@@ -152,8 +153,8 @@ impl Inbox {
         &self.words[cell * self.most..(cell + 1) * self.most]
     }
 
-    /// Delivers a message. False: the inbox is full (or the message longer than its cells), and nothing
-    /// was delivered.
+    /// Delivers a message. False if the inbox is full or the message is longer than a cell; then nothing was
+    /// delivered.
     pub fn deliver(&self, message: &Message) -> bool {
         let mask = self.cells.len() as u64 - 1;
         if message.len > self.most * 8 {
@@ -202,7 +203,7 @@ impl Inbox {
         }
     }
 
-    /// The oldest message, if there is one.
+    /// Takes the oldest message, if there is one.
     pub fn receive(&self) -> Option<Message> {
         let mask = self.cells.len() as u64 - 1;
         let ends = self.ends();
@@ -229,7 +230,7 @@ impl Inbox {
                 Err(now) => head = now,
                 Ok(_) => {
                     let header = cell.header.load(Ordering::Relaxed);
-                    // A peer that maps this memory may have written anything.
+                    // Bounded, because a peer that maps this memory may have written any number.
                     let len = (cell.length.load(Ordering::Relaxed) as usize).min(self.most * 8);
                     let mut bytes = [0; MESSAGE_BYTES];
                     let words = self.words(index as usize).iter();

@@ -1,14 +1,14 @@
-//! Registered memory: keys, bounds, rights, and the guard that keeps a region registered while it is used.
+//! Registered memory: keys, bounds, rights, and the guard that keeps a region registered while an operation uses it.
 //!
-//! A key is a place in the table and a generation, so that the key of a region that was taken out stays
-//! invalid when its place is used again.
+//! A key is an index into the table and a generation. After a region was deregistered, its key stays invalid even
+//! when its place is used again.
 //!
-//! **Between processes.** The table of a rank may lie in memory that its peers map: they then find what it registers,
-//! when it registers it. Addresses differ from process to process, so a place holds an offset into one of the rank's
-//! [windows](KeyTable::window): memory of the rank that its peers map, too. What lies in no window can be registered for the
-//! rank's own operations alone. Who uses a place counts itself in words of its own process (`users`), so that operations
-//! of different processes share no cache line that is written; the owner looks at the words of all of them before it
-//! says that a region is gone.
+//! **Between processes.** A rank's table may lie in memory that its peers map; then peers find a region as soon as
+//! the rank has registered it. The region's address differs from process to process, so a place holds an offset into
+//! one of the rank's [windows](KeyTable::window), which are memory of the rank that its peers map too. Memory outside
+//! of all windows can only be registered for the rank's own operations. A process that uses a place counts its uses
+//! in words of its own (`users`), so that operations of different processes write to different cache lines. Before
+//! the owner says that a region is gone, it looks at the words of all processes.
 
 use crate::array::Array;
 #[cfg(not(loom))]
@@ -23,14 +23,14 @@ use hetmp_core::sync::{fence, pause};
 use hetmp_core::sync::{AtomicU64, Ordering};
 use std::sync::OnceLock;
 
-/// What others (or the engine on behalf of the owner) may do with a region.
+/// What peers, or the engine on behalf of the owner, may do with a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Rights(u8);
 
 impl Rights {
-    /// Source of the owner's own operations.
+    /// The owner's own operations may read it as a source.
     pub const LOCAL_READ: Rights = Rights(1);
-    /// Destination of the owner's own operations.
+    /// The owner's own operations may write to it.
     pub const LOCAL_WRITE: Rights = Rights(2);
     /// Peers may get.
     pub const REMOTE_READ: Rights = Rights(4);
@@ -38,7 +38,7 @@ impl Rights {
     pub const REMOTE_WRITE: Rights = Rights(8);
     /// Peers may run atomics, and signal.
     pub const REMOTE_ATOMIC: Rights = Rights(16);
-    /// Everything, as a symmetric heap needs it.
+    /// All rights, which a symmetric heap needs.
     pub const ALL: Rights = Rights(31);
 
     /// True when every right of `other` is in `self`.
@@ -58,20 +58,20 @@ impl core::ops::BitOr for Rights {
     }
 }
 
-/// Memory to be registered.
+/// Memory that is to be registered.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
-    /// Where this process sees it.
+    /// Its address in this process.
     pub here: *mut u8,
     /// Bytes.
     pub len: usize,
-    /// The address that descriptors use for its first byte: the owner's own. Differs from `here` where a
-    /// peer's memory is mapped at another address.
+    /// The address of its first byte in descriptors, which is the owner's address. Differs from `here` if a peer's
+    /// memory is mapped at another address.
     pub base: u64,
 }
 
 impl Memory {
-    /// Memory of this process under its own address.
+    /// Memory of this process, under its own address.
     pub fn here(here: *mut u8, len: usize) -> Memory {
         Memory {
             here,
@@ -89,14 +89,14 @@ pub enum RegisterError {
         /// How many there are.
         places: usize,
     },
-    /// The range does not end within the address space.
+    /// The range wraps around the end of the address space.
     Range {
         /// First address.
         base: u64,
         /// Bytes.
         len: usize,
     },
-    /// Peers are to reach memory that they do not map.
+    /// The region is for peers, and lies in no window that they map.
     Window {
         /// First address.
         base: u64,
@@ -129,41 +129,40 @@ impl fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
-/// Bits of a key that name the place; the rest is the generation.
+/// The low bits of a key are the index of the place; the others are the generation.
 const PLACE_BITS: u32 = 16;
 const GENERATIONS: u32 = 1 << (32 - PLACE_BITS);
 
-/// Loom takes sequentially consistent accesses for acquiring and releasing ones; it needs the fence to
-/// see the order that the accesses around it have on a machine.
+/// Loom treats sequentially consistent accesses as acquiring and releasing only. In the model this fence gives them
+/// the order that they have on a machine.
 #[inline(always)]
 fn order() {
     #[cfg(loom)]
     fence(Ordering::SeqCst);
 }
 
-/// # Memory ordering
-/// A user announces itself in `users` and then reads `key`; deregistration clears `key` and then reads
-/// `users`; all four are sequentially consistent (a read-modify-write and a load on the side of the
-/// operation, which on x86-64 needs no fence besides). Either the user sees the key gone, or deregistration sees the user and waits: no operation runs in memory that
-/// its owner was told is its own again. The fields are written before `key` is (release), and read only
-/// after it was seen (acquire).
+/// A user announces itself in `users` and then reads `key`. Deregistration clears `key` and then reads `users`. All
+/// four accesses are sequentially consistent. (On the operation's side these are a read-modify-write and a load,
+/// which need no fence on x86-64.) So either the user sees that the key is gone, or deregistration sees the user and
+/// waits: no operation touches memory after its owner was told that the memory is free. The other fields are written
+/// before `key` is (release), and read only after `key` was seen (acquire).
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Place {
-    /// The key while registered, else 0.
+    /// The key while a region is registered here, else 0.
     key: AtomicU64,
-    /// Offset of the first byte in the window, which is the rights' second byte.
+    /// Offset of the region's first byte in its window.
     here: AtomicU64,
     base: AtomicU64,
     len: AtomicU64,
     /// Bits 0 to 7: the rights; 8 to 15: the window.
     rights: AtomicU64,
-    /// 0, or one more than the number of the counter that counts what arrives.
+    /// One more than the number of the counter that counts what arrives; 0 for none.
     counter: AtomicU64,
     generation: AtomicU64,
 }
 
-/// How many operations of one process use a place right now: its part of "Memory ordering" above.
+/// How many operations of one process use a place at this moment. See "Memory ordering" of `Place`.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Users(AtomicU64);
@@ -175,39 +174,39 @@ unsafe impl Shareable for Place {}
 #[cfg(not(loom))]
 unsafe impl Shareable for Users {}
 
-/// Windows of a rank.
+/// The most windows of a rank.
 pub(crate) const WINDOWS: usize = 8;
 
-/// A window as this process sees it: an address, so that the word may also be that of the whole address space.
+/// A window, as mapped in this process.
 #[derive(Debug, Default)]
 struct Window {
     start: AtomicU64,
-    /// 0: there is none.
+    /// 0: there is no such window.
     len: AtomicU64,
 }
 
-/// The regions of one rank, its own or a peer's.
+/// The regions of one rank, this process's own or a peer's.
 #[derive(Debug)]
 pub struct KeyTable {
     places: Array<Place>,
-    /// Of this process.
+    /// The words in which this process counts its uses.
     users: Array<Users>,
-    /// Of the other processes that map this table; in the owner's process alone.
+    /// The words of the other processes that map this table. Set in the owner's process only.
     others: OnceLock<Box<[Array<Users>]>>,
-    /// Number 0 is the owner's whole address space, and means nothing elsewhere.
+    /// Window 0 is the owner's whole address space, and has a meaning in the owner's process only.
     windows: [Window; WINDOWS],
-    /// Peers in other processes find what is registered here: it has to lie in a window.
+    /// Peers in other processes can use the regions, which therefore have to lie in a window.
     shared: bool,
-    /// Held by registration and deregistration; operations never take it.
+    /// Held while a region is registered or deregistered; operations never take it.
     writing: Lock,
 }
 
-/// Places of a table that has room for this many regions.
+/// The number of places in a table for `places` regions.
 fn most(places: usize) -> usize {
     places.min((1 << PLACE_BITS) - 1)
 }
 
-/// Which side of an operation asks: decides what a failure is called.
+/// The side of an operation on whose behalf memory is looked up. Failures are named after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The initiator's own memory.
@@ -229,36 +228,36 @@ impl KeyTable {
         }
     }
 
-    /// Bytes that the places take in mapped memory.
+    /// Bytes that the table's places take in mapped memory.
     #[cfg(not(loom))]
     pub(crate) fn bytes(places: usize) -> usize {
         Array::<Place>::bytes(most(places))
     }
 
-    /// Bytes that the users of one process take in mapped memory.
+    /// Bytes that the words of one process take in mapped memory.
     #[cfg(not(loom))]
     pub(crate) fn users_bytes(places: usize) -> usize {
         Array::<Users>::bytes(most(places))
     }
 
-    /// Words in mapped memory in which one process counts its users of a table, behind which `at` is moved.
+    /// The words at `*at`, in mapped memory, in which one process counts its uses. Moves `*at` to their end.
     ///
     /// # Safety
-    /// As [`Array::at`].
+    /// As for `Array::at`.
     #[cfg(not(loom))]
     pub(crate) unsafe fn users_at(at: &mut *mut u8, places: usize) -> Array<Users> {
-        // SAFETY: this function's contract is that of `Array::at` for as many words.
+        // SAFETY: who calls upholds the contract of `Array::at` for this many words.
         unsafe { Array::at(at, most(places)) }
     }
 
-    /// A table in mapped memory, behind which `at` is moved; `users` are this process' own.
+    /// A table in mapped memory at `*at`. Moves `*at` to its end. `users` are this process's words.
     ///
     /// # Safety
-    /// As [`Array::at`], for [`KeyTable::bytes`] of `places`.
+    /// As for `Array::at`, for `KeyTable::bytes` of `places`.
     #[cfg(not(loom))]
     pub(crate) unsafe fn at(at: &mut *mut u8, places: usize, users: Array<Users>) -> KeyTable {
         KeyTable {
-            // SAFETY: this function's contract is that of `Array::at` for as many places.
+            // SAFETY: who calls upholds the contract of `Array::at` for this many places.
             places: unsafe { Array::at(at, most(places)) },
             users,
             others: OnceLock::new(),
@@ -268,20 +267,21 @@ impl KeyTable {
         }
     }
 
-    /// In the owner's process: where the other processes count themselves. Before the first deregistration.
+    /// For the owner's process: the words in which the other processes count. Call it before the first
+    /// deregistration.
     #[cfg(not(loom))]
     pub(crate) fn watch(&self, others: Box<[Array<Users>]>) {
-        // A second set would be the same one.
+        // A second call would pass the same words.
         let _ = self.others.set(others);
     }
 
-    /// The number of the place that a key names.
+    /// The index of the place that a key names.
     pub(crate) fn place_of(key: Key) -> usize {
         (key.0 & ((1 << PLACE_BITS) - 1)) as usize
     }
 
-    /// Says where the rank's window `number`, 1 to `WINDOWS` less one, lies in this process. Its peers say the same, for
-    /// the addresses at which they map it, before they use what is registered there.
+    /// Says where window `number` of the rank lies in this process; 1 to `WINDOWS` - 1. Every peer does the same with
+    /// the address at which it maps the window, before it uses regions in the window.
     pub fn window(&self, number: usize, start: *mut u8, len: usize) {
         let Some(w) = self.windows.get(number).filter(|_| number != 0) else {
             debug_assert!(false, "window {number}");
@@ -291,7 +291,7 @@ impl KeyTable {
         w.len.store(len as u64, Ordering::Release);
     }
 
-    /// The window that holds a range, and its start: for the whole address space number 0, and 0.
+    /// The window that holds a range, and the window's start. For a range in no window: window 0, whose start is 0.
     fn window_of(&self, start: u64, len: u64) -> (u64, u64) {
         for (i, w) in self.windows.iter().enumerate().skip(1) {
             let size = w.len.load(Ordering::Acquire);
@@ -306,29 +306,29 @@ impl KeyTable {
     /// Registers memory.
     ///
     /// # Errors
-    /// The table is full, or the range wraps around.
+    /// The table is full, the range wraps around, or peers could not reach the memory because it lies in no window.
     ///
     /// # Safety
-    /// `memory` stays readable and writable, as `rights` say, until [`KeyTable::deregister`] has returned
-    /// for its key, and whoever else accesses it meanwhile expects concurrent access by the engine, as
-    /// the rules of the API above (OpenSHMEM's memory model) say.
+    /// `memory` stays readable and writable, as `rights` say, until [`KeyTable::deregister`] has returned for its
+    /// key. Others that use the memory meanwhile expect concurrent access by the engine, as the memory model of the
+    /// API above says (OpenSHMEM's, for example).
     pub unsafe fn register(
         &self,
         memory: Memory,
         rights: Rights,
         counter: Option<CounterId>,
     ) -> Result<Key, RegisterError> {
-        // SAFETY: this function's contract is that of the function called.
+        // SAFETY: who calls upholds the contract of `register_among`, which is the same.
         unsafe { self.register_among(0..self.places.len(), memory, rights, counter) }
     }
 
-    /// As [`KeyTable::register`], at one of these places: those of one [port](crate::domain::Port).
+    /// Like [`KeyTable::register`], at one of these places, which are those of a [port](crate::domain::Port).
     ///
     /// # Errors
-    /// As [`KeyTable::register`].
+    /// Those of [`KeyTable::register`].
     ///
     /// # Safety
-    /// As [`KeyTable::register`].
+    /// As for [`KeyTable::register`].
     pub(crate) unsafe fn register_among(
         &self,
         places: Range<usize>,
@@ -363,7 +363,7 @@ impl KeyTable {
             }),
             Some(i) => {
                 let p = &self.places[i];
-                // Generation 0 is left out, so that no key is 0.
+                // Generation 0 is skipped, so that no key is 0.
                 let mut g = (p.generation.load(Ordering::Relaxed) as u32 + 1) % GENERATIONS;
                 if g == 0 {
                     g = 1;
@@ -385,9 +385,9 @@ impl KeyTable {
         result
     }
 
-    /// Takes a region out and waits until no operation is using it. False if the key names none.
+    /// Deregisters a region, and waits until no operation uses it. False if the key names no region.
     ///
-    /// A process that dies while it uses the region is waited for: whoever notices its end ends the job.
+    /// If a process dies while it uses the region, this waits on; whoever notices the death ends the job.
     pub fn deregister(&self, key: Key) -> bool {
         let index = KeyTable::place_of(key);
         let Some(p) = self.places.get(index) else {
@@ -407,7 +407,7 @@ impl KeyTable {
             order();
             let mut spinner = Spinner::new();
             while users(index) {
-                // A use is one copy: it ends without our help, but may need this very core to end.
+                // A use is one copy. It ends without our help, but the thread may need this very core for it.
                 if !spinner.turn() {
                     #[cfg(not(loom))]
                     hetmp_core::sys::yield_now();
@@ -420,12 +420,12 @@ impl KeyTable {
         known
     }
 
-    /// The memory `address..address+len` of region `key`, if it exists, lies within and has `rights`.
+    /// Looks up the memory `address..address+len` of region `key`, for an operation that needs `rights`.
     ///
-    /// A length of 0 is allowed anywhere from the first address to one past the last.
+    /// Length 0 is allowed from the region's first address up to the first one after the region.
     ///
     /// # Errors
-    /// Which of the three does not hold.
+    /// The key names no region, the range leaves the region, or a right is missing.
     pub fn find(
         &self,
         side: Side,
@@ -444,10 +444,10 @@ impl KeyTable {
         let (Some(place), Some(users)) = (self.places.get(index), self.users.get(index)) else {
             return Err(unknown);
         };
-        // See "Memory ordering".
+        // Announces this use before `key` is read: see "Memory ordering" of `Place`.
         users.0.fetch_add(1, Ordering::SeqCst);
         order();
-        // Dropped on every way out from here on, which takes the user off again.
+        // Every way out from here drops the span, which ends the announced use.
         let mut span = Span {
             place,
             users,
@@ -469,13 +469,13 @@ impl KeyTable {
         }
         let base = place.base.load(Ordering::Relaxed);
         let size = place.len.load(Ordering::Relaxed);
-        // Written so that no sum can wrap: an address far above would else come round into the region.
+        // No sum here can wrap around: otherwise an address far above the region could seem to lie inside.
         let inside =
             address >= base && address - base <= size && len as u64 <= size - (address - base);
         if !inside {
             return Err(fail(Status::LocalBounds, Status::RemoteBounds, address));
         }
-        // Of window 0, the start is 0.
+        // The start of window 0 is 0.
         let window = &self.windows[(rights_and_window >> 8) as usize % WINDOWS];
         span.window = window.start.load(Ordering::Relaxed);
         let here = place.here.load(Ordering::Relaxed).wrapping_add(span.window);
@@ -484,34 +484,34 @@ impl KeyTable {
     }
 }
 
-/// Registered memory that was found in bounds; its region stays registered until this is dropped.
+/// Registered memory that was found in bounds. The region stays registered until this value is dropped.
 #[derive(Debug)]
 pub struct Span<'a> {
     place: &'a Place,
     users: &'a Users,
-    /// Start of its window in this process.
+    /// Where the window begins in this process.
     window: u64,
     start: *mut u8,
     len: usize,
 }
 
 impl Span<'_> {
-    /// Its first byte in this process.
+    /// The first byte in this process.
     pub fn start(&self) -> *mut u8 {
         self.start
     }
 
-    /// Bytes.
+    /// Length in bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True for no bytes.
+    /// True if the length is 0.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// First address in this process, and bytes, of the whole region.
+    /// The whole region: its first address in this process, and its bytes.
     pub fn region(&self) -> (usize, usize) {
         (
             self.place
@@ -522,7 +522,7 @@ impl Span<'_> {
         )
     }
 
-    /// The counter of the owner that counts operations on this region.
+    /// The owner's counter of operations on this region.
     pub fn counter(&self) -> Option<CounterId> {
         let c = self.place.counter.load(Ordering::Relaxed);
         c.checked_sub(1).map(|c| CounterId(c as u32))
@@ -531,7 +531,7 @@ impl Span<'_> {
 
 impl Drop for Span<'_> {
     fn drop(&mut self) {
-        // Release: what the operation did in the region comes before deregistration's return.
+        // Release: deregistration, which acquires, returns after everything that the operation did in the region.
         self.users.0.fetch_sub(1, Ordering::Release);
     }
 }

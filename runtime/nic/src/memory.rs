@@ -1,33 +1,33 @@
-//! Moving bytes in registered memory: the only place where engines touch the memory of programs.
+//! Moving bytes in registered memory. Engines touch the memory of programs only here.
 //!
-//! Programs read that memory while an engine writes it; the API above says when they may trust it. What
-//! they may poll without more (a flag, a signal) is a naturally aligned word, so up to 8 aligned
-//! bytes are moved by one atomic access.
+//! Programs may read that memory while an engine writes it; the API above says when they may trust what they read. A
+//! naturally aligned word (a flag, a signal) may be polled without further rules, so up to 8 aligned bytes are moved
+//! by one atomic access.
 
 use crate::arithmetic::{apply, Arithmetic, DivisionByZero, Type};
 use crate::descriptor::{Atomic, AtomicOp, SignalOp, Width};
 use crate::keys::Span;
 use core::sync::atomic::{fence, AtomicU16, AtomicU32, AtomicU64, AtomicU8, Ordering};
 
-/// Copies `n` bytes from `from` to `to`, which may overlap; a single aligned word is written in one access,
-/// and read in one where the source is aligned as well.
+/// Copies `n` bytes from `from` to `to`; the two may overlap. A single aligned word is written in one access, and
+/// read in one access if the source is aligned too.
 ///
 /// # Safety
 /// Both are valid for `n` bytes.
 pub unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
-    /// One word; `$atomic` has its size.
+    /// Copies one word; `$atomic` has the word's size.
     macro_rules! word {
         ($atomic:ty, $word:ty) => {{
-            // The program may be writing the source, and must then get the old or the new word. A source
-            // that is not aligned (bytes of a descriptor) is nobody else's.
+            // The program may be writing the source at this moment, and this must read the old or the new word. A
+            // source that is not aligned (bytes of a descriptor) is written by nobody.
             let value = if from as usize % n == 0 {
-                // SAFETY: this function's contract: `from` is valid for `n` bytes. Aligned as just tested.
+                // SAFETY: who calls has `n` valid bytes at `from`, and the alignment was just tested.
                 unsafe { <$atomic>::from_ptr(from.cast_mut().cast()) }.load(Ordering::Relaxed)
             } else {
-                // SAFETY: this function's contract: `from` is valid for `n` bytes.
+                // SAFETY: who calls has `n` valid bytes at `from`.
                 unsafe { from.cast::<$word>().read_unaligned() }
             };
-            // SAFETY: this function's contract: `to` is valid for `n` bytes. Aligned as the guard of the arm says.
+            // SAFETY: who calls has `n` valid bytes at `to`, and the guard of the match arm has tested the alignment.
             unsafe { <$atomic>::from_ptr(to.cast()) }.store(value, Ordering::Release);
         }};
     }
@@ -37,19 +37,19 @@ pub unsafe fn copy(from: *const u8, to: *mut u8, n: usize) {
         2 if to as usize % 2 == 0 => word!(AtomicU16, u16),
         4 if to as usize % 4 == 0 => word!(AtomicU32, u32),
         8 if to as usize % 8 == 0 => word!(AtomicU64, u64),
-        // SAFETY: this function's contract: both are valid for `n` bytes; overlap is allowed.
+        // SAFETY: who calls has `n` valid bytes at both; overlap is allowed.
         _ => unsafe { core::ptr::copy(from, to, n) },
     }
 }
 
-/// Bytes that [`compute`] takes at a time: a multiple of every element's.
+/// Bytes that [`compute`] handles at a time: a multiple of every element's size.
 const PIECE: usize = 1024;
 
-/// `target = target OP operand`, element by element. Elements are read and written piece by piece; what else writes there
-/// meanwhile may be lost.
+/// `target = target OP operand`, element by element. Elements are read and written piece by piece, so that a write of
+/// another thread to the target meanwhile may be lost.
 ///
 /// # Errors
-/// The element whose divisor is zero; those before it are done.
+/// The element whose divisor is zero. The elements before it are done.
 pub fn compute(
     op: Arithmetic,
     element: Type,
@@ -82,7 +82,7 @@ pub fn compute(
     Ok(())
 }
 
-/// Runs an atomic on its word and gives the old value.
+/// Runs an atomic on its word and returns the old value.
 pub fn atomic(word: &Span<'_>, a: &Atomic) -> u64 {
     debug_assert_eq!(word.len(), a.width.bytes() as usize);
     let start = word.start();
@@ -124,10 +124,10 @@ pub fn atomic(word: &Span<'_>, a: &Atomic) -> u64 {
     }
 }
 
-/// Writes a signal, after all data that this thread copied before.
+/// Writes a signal, after all data that this thread has copied before.
 pub fn signal(word: &Span<'_>, op: SignalOp, value: u64) {
     debug_assert_eq!(word.len(), 8);
-    // The data was copied by plain stores.
+    // The data was copied by plain stores, which this fence orders before the signal.
     fence(Ordering::Release);
     // SAFETY: `execute::remote` found the word in bounds and aligned, or `Device::apply` did with `find`; the span
     // keeps its region registered.

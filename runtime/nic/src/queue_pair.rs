@@ -1,13 +1,13 @@
 //! A queue pair: a ring of descriptors, a ring of completions, a doorbell. Plain atomics; no lock.
 //!
-//! One [`Initiator`] posts, one [`Consumer`] (an engine) takes and completes. The memory between them is
-//! a [`Rings`]. Three numbers only ever grow: descriptors posted (the doorbell record), descriptors taken
-//! (their slots may be used again), descriptors done. A fourth tells of how many operations that are not done the
-//! buffers are free already: a socket has their bytes, say, and the peer has not answered yet.
+//! One [`Initiator`] posts; one [`Consumer`], which an engine has, takes and completes. The memory between them is a
+//! [`Rings`]. Three numbers there only grow: descriptors posted (the doorbell record), descriptors taken (their slots
+//! may be used again), and descriptors done. A fourth number counts operations that are not done although their
+//! buffers are free already: for example, a socket has the bytes and the peer has not answered yet.
 //!
-//! **Nothing is lost when the queue is full.** [`Initiator::post`] refuses while `depth` descriptors are
-//! posted and not taken, and while operations not yet done plus completions not yet read could
-//! overrun the completion ring. The refused descriptor is still the caller's.
+//! **Nothing is lost when the queue is full.** [`Initiator::post`] refuses in two cases: while `depth` descriptors
+//! are posted and not taken; and while operations not yet done plus completions not yet read could overrun the
+//! completion ring. The caller keeps the refused descriptor.
 
 mod consumer;
 mod initiator;
@@ -21,7 +21,7 @@ pub use initiator::Initiator;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A slot on a cache line of its own: a descriptor is moved by one line.
+/// A slot on a cache line of its own, so that one line carries a descriptor.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Line([AtomicU64; WORDS]);
@@ -29,17 +29,17 @@ struct Line([AtomicU64; WORDS]);
 /// The shared memory of a queue pair.
 ///
 /// # Memory ordering
-/// * Words of a slot are relaxed. They are published by the release store of `posted` in
-///   [`Initiator::ring`] and read after the consumer's acquire load of it; a consumer that read them
-///   unordered would execute half of a descriptor.
-/// * `taken` is released after the words were read, and acquired before the slot is written again:
-///   else a new descriptor's words could be read as the old one's.
-/// * `done` is released after the operation took effect and its completion was written, and acquired by
-///   the initiator: `quiet` promises that effect.
-/// * `early` counts operations that are not done and whose buffers are free. It is released after the last access to such
-///   a buffer, and acquired by the initiator, which then writes there. An operation leaves `early` before it enters
-///   `done`, and the initiator loads `done` first: so no operation is counted in both, and the sum of
-///   the two reaches what was posted only when every buffer is free.
+/// * The words of a slot are relaxed. The release store of `posted` in [`Initiator::ring`] publishes them, and the
+///   consumer reads them after its acquire load of `posted`; without that order it could execute half of a
+///   descriptor.
+/// * `taken` is released after the words were read, and acquired before the slot is written again: otherwise a new
+///   descriptor's words could be read as the old one's.
+/// * `done` is released after the operation took effect and its completion was written. The initiator acquires it,
+///   because `quiet` promises that effect.
+/// * `early` counts operations that are not done and whose buffers are free. It is released after the last access to
+///   such a buffer, and acquired by the initiator, which may then write there. An operation leaves `early` before it
+///   enters `done`, and the initiator loads `done` first. So no operation is counted in both, and their sum reaches
+///   the number of posted operations only when every buffer is free.
 #[derive(Debug)]
 pub struct Rings {
     slots: Box<[Line]>,
@@ -47,33 +47,34 @@ pub struct Rings {
     posted: CacheLine<AtomicU64>,
     taken: CacheLine<AtomicU64>,
     done: CacheLine<Done>,
-    /// Nudged when `done` has grown.
+    /// Nudged after `done` has grown.
     progress: CacheLine<Flag>,
 }
 
 #[derive(Debug)]
 struct Done {
     operations: AtomicU64,
-    /// Completions written.
+    /// How many completions were written.
     written: AtomicU64,
-    /// Operations not done whose buffers are free.
+    /// How many operations are not done although their buffers are free.
     early: AtomicU64,
 }
 
-/// Where the memory of a queue pair lies, for an initiator that is not this library: a device, or the inline
-/// functions of a C header. It keeps the rules of [`Initiator::post`]: a slot is written while fewer than `depth`
-/// operations are posted and not done plus completions written and not read; then `posted` is stored, with release.
+/// Where the memory of a queue pair lies, for an initiator outside of this library: a device, or the inline functions
+/// of a C header. Such an initiator follows the rules of [`Initiator::post`]: it writes a slot only while operations
+/// posted and not done, plus completions written and not read, are fewer than `depth`; then it stores `posted`, with
+/// release.
 ///
 /// All words are read and written atomically. The memory lives as long as the [`Initiator`].
 #[derive(Clone, Copy, Debug)]
 pub struct Raw {
-    /// The first slot: `depth` of 64 bytes, each aligned to 64.
+    /// The first of `depth` slots of 64 bytes, each aligned to 64.
     pub slots: *mut u64,
-    /// A power of two.
+    /// The number of slots and of completions, a power of two.
     pub depth: usize,
     /// The doorbell record: descriptors posted so far.
     pub posted: *mut u64,
-    /// Descriptors taken so far: their slots may be written again.
+    /// Descriptors taken so far; their slots may be written again.
     pub taken: *mut u64,
     /// Operations done so far.
     pub done: *mut u64,
@@ -170,7 +171,7 @@ mod tests {
             let (ticket, words) = c.peek().expect("posted");
             assert_eq!(Descriptor::parse(&words), Ok(nop(n)));
             c.advance();
-            // Its slot is free, but its completion may still come: the ring has room for four.
+            // The slot is free, but its completion may still come, and the ring has room for four.
             assert_eq!(i.post(&nop(99)), Err(Full));
             assert_eq!(ticket, u64::from(n));
         }
@@ -178,7 +179,7 @@ mod tests {
         for n in 0..4 {
             c.complete(Some(ok(n)));
         }
-        // Nobody polled: posting moves the completions aside rather than overrun them.
+        // Nobody has polled: posting moves completions aside and does not overrun them.
         for n in 4..8 {
             assert_eq!(i.post(&nop(0)), Ok(n));
         }
@@ -219,8 +220,8 @@ mod tests {
         assert_eq!(i.poll(), None);
     }
 
-    /// Any order of posting, taking, completing (out of order) and polling: every descriptor arrives whole and
-    /// in order, every completion comes back once, and a refusal only comes when the queue is full.
+    /// Plays any order of posting, taking, completing (out of order) and polling. Every descriptor arrives whole and
+    /// in order, every completion comes back once, and posting is refused only when the queue is full.
     fn play(depth: usize, moves: &[u8]) {
         let (mut i, mut c) = queue_pair(depth, STATICS);
         let depth = i.depth() as u64;

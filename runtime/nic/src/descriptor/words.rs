@@ -1,4 +1,4 @@
-//! A descriptor's bytes: which bits say what, written and read.
+//! The bytes of a descriptor: their encoding, and how they are read.
 
 use super::{
     Atomic, AtomicOp, CounterId, Descriptor, Fetch, Inline, Key, Local, Remote, Signal, SignalOp,
@@ -25,7 +25,7 @@ const COUNTED: u8 = 8;
 const SOURCE: u8 = 16;
 const ALL_FLAGS: u8 = SIGNALLED | INLINE | FETCH | COUNTED | SOURCE;
 
-/// Detail byte of an atomic: the operation, and this bit for 64-bit words.
+/// In the detail byte of an atomic, beside the operation: the word has 64 bits.
 const WIDE: u8 = 0x80;
 
 /// Why bytes are not a descriptor.
@@ -34,7 +34,7 @@ const WIDE: u8 = 0x80;
 pub enum Malformed {
     /// No such opcode.
     Opcode = 1,
-    /// A flag that does not exist, or not with this opcode.
+    /// A flag that does not exist, or is not allowed with this opcode.
     Flags = 2,
     /// The detail byte names no operation.
     Detail = 3,
@@ -44,8 +44,8 @@ pub enum Malformed {
     Message = 5,
     /// A span of 0 or more than [`LONGEST_SPAN`].
     Span = 6,
-    /// No such type of elements, one that the operation does not take, or a length that is no whole number of
-    /// them.
+    /// A type of elements that does not exist or that the operation does not accept, or a length that is not a
+    /// multiple of the element's size.
     Elements = 7,
 }
 
@@ -62,22 +62,22 @@ pub(crate) const fn high(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
-/// A put that asks for nothing else: no completion, no count, no signal. What most descriptors are.
+/// A put without completion, count or signal. Most descriptors are such puts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainPut {
     /// Target.
     pub peer: u32,
-    /// Bytes, and where from.
+    /// The bytes to write.
     pub source: Source,
-    /// Where to.
+    /// Where the bytes go.
     pub remote: Remote,
 }
 
 impl PlainPut {
-    /// What the words mean, if they are one; [`Descriptor::parse`] says the same, and of all others.
+    /// Reads words that are a plain put; `None` for all others. [`Descriptor::parse`] reads a plain put the same way.
     #[inline]
     pub fn of(w: &Words) -> Option<PlainPut> {
-        // The detail byte means nothing in a put.
+        // A put has no use for the detail byte.
         let [opcode, flags, inline, _] = low(w[0]).to_le_bytes();
         let length = low(w[4]);
         let source = match (opcode, flags) {
@@ -103,7 +103,7 @@ impl PlainPut {
         })
     }
 
-    /// Its words, as of the descriptor of queue pair `queue_pair` that means the same.
+    /// The words of the descriptor that a queue pair with number `queue_pair` would post for this put.
     #[inline]
     pub fn encode(&self, queue_pair: u32) -> Words {
         let head =
@@ -132,8 +132,8 @@ impl PlainPut {
 }
 
 impl Descriptor {
-    /// Its 64 bytes as words. An inline source longer than fits beside a signal is cut by nobody: the
-    /// result then does not [parse](Descriptor::parse).
+    /// The descriptor as words. Inline bytes that are too long beside a signal are not cut: such words do not
+    /// [parse](Descriptor::parse).
     pub fn encode(&self) -> Words {
         let mut w: Words = [0; WORDS];
         let mut flags = if self.signalled { SIGNALLED } else { 0 };
@@ -262,10 +262,10 @@ impl Descriptor {
         w
     }
 
-    /// What the words mean.
+    /// Reads a descriptor.
     ///
     /// # Errors
-    /// What is wrong with them; any words may be handed in.
+    /// Why the words are not a descriptor. Any words may be passed.
     pub fn parse(w: &Words) -> Result<Descriptor, Malformed> {
         let [opcode, flags, inline, detail] = low(w[0]).to_le_bytes();
         let allowed = match opcode {

@@ -1,19 +1,19 @@
-//! The checker: which two writes of an initiator nothing orders, told to the target that waits for the second.
+//! The checker: finds two writes of an initiator that nothing orders, and tells the target that waits for the second.
 //!
-//! Every rank has a [`Board`] in memory that its peers have mapped. An initiator remembers, for every target,
-//! what it wrote since its last fence to it (`Tracker`). With a write that comes behind such a write it
-//! pins the two to the target's board, *before* it announces the second to its adapter. Once a wait or test of
-//! the target has succeeded, it asks its board about the word it looked at ([`Board::observe`]). So a report
-//! needs no luck: it does not matter which of the two arrived first this time.
+//! Every rank has a [`Board`] in memory that its peers have mapped. An initiator remembers for every target what it
+//! wrote since its last fence to that target (`Tracker`). When it posts another write, it pins the earlier write and
+//! the new one as a pair to the target's board, *before* it announces the new one to its adapter. When a wait or test
+//! of the target has succeeded, the target asks its board about the word it looked at ([`Board::observe`]). So a
+//! report does not depend on luck: it does not matter which of the two writes arrived first this time.
 //!
-//! **What is reported** is an order that is missing: the target waited for the second write, and what the
-//! first one wrote need not be there. Where the target looks at the first only after a barrier or after a
-//! flag that is ordered, nothing is wrong, and a fence between the two costs little.
+//! **What is reported** is a missing order: the target waited for the second write, and the data of the first need
+//! not be there yet. A report is harmless if the target reads the first write's data only after a barrier, or after
+//! another flag that is ordered; a fence between the two costs little then.
 //!
-//! **What is not**: a put's data before its own signal (ordered), an atomic or signal before one on the same word (either order
-//! gives the same, or is not for fences to decide), operations that fetch (their result says that they took
-//! effect), pairs on different queue pairs, what is posted without a site, memory that the target polls
-//! without a wait.
+//! **What is not reported**: a put's data before its own signal (always ordered); an atomic or signal before another
+//! one on the same word (fences do not decide their order, or both orders give the same value); operations that fetch
+//! (their result shows that they took effect); pairs on different queue pairs; what is posted without a site; memory
+//! that the target polls without a wait.
 
 use crate::descriptor::{Fetch, Signal, Work};
 use core::sync::atomic::{fence, AtomicU64, Ordering};
@@ -23,13 +23,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Words of an entry.
 const WORDS: usize = 8;
-/// Entries of a board, after one that counts.
+/// Entries of a board. One more place, the first, holds its counts.
 const ENTRIES: usize = 255;
 /// Bytes of a board in shared memory.
 pub const BOARD_BYTES: usize = (ENTRIES + 1) * WORDS * 8;
-/// Writes to one target that are remembered.
+/// How many writes to one target an initiator remembers.
 const REMEMBERED: usize = 8;
-/// A stamp while its entry is written.
+/// The stamp of an entry that is being written.
 const BUSY: u64 = u64::MAX;
 
 /// What kind of write it was.
@@ -44,14 +44,14 @@ pub enum Kind {
     Signal = 2,
 }
 
-/// A write, as it is named in a report.
+/// A write, as a report names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// What it was.
     pub kind: Kind,
-    /// Where in the program: the number that the initiator gave, such as [`site`]'s.
+    /// Where in the program the write was posted: a number that the initiator chose, such as [`site`]'s.
     pub site: u64,
-    /// First address, the target's own.
+    /// First address, as the target registered it.
     pub address: u64,
     /// Bytes.
     pub len: u32,
@@ -64,14 +64,14 @@ impl Access {
     }
 }
 
-/// Two writes of one initiator that nothing orders, the second of which was waited for.
+/// Two writes of one initiator that nothing orders. The target waited for the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Race {
-    /// Who wrote.
+    /// The initiator's rank.
     pub initiator: u32,
-    /// The first.
+    /// The earlier write.
     pub first: Access,
-    /// The one that was waited for.
+    /// The write that the target waited for.
     pub flag: Access,
 }
 
@@ -98,28 +98,28 @@ impl core::fmt::Display for Race {
     }
 }
 
-/// The board of one rank, as this process sees it.
+/// The board of one rank, as mapped in this process.
 ///
 /// # Memory ordering
-/// A writer takes an entry by swapping its stamp to `BUSY`, and releases it with the new stamp after the
-/// words. A reader acquires the stamp, reads the words, and looks (behind a fence) whether the stamp is still
-/// the same: else the words may be of two reports. That a report is there before the flag is seen holds
-/// because the initiator pins it before it rings, and the adapter writes the flag after it took the
-/// descriptor (release and acquire on the doorbell, then on the flag).
+/// A writer takes an entry by swapping its stamp to `BUSY`, and releases it with the new stamp after it has written
+/// the words. A reader acquires the stamp, reads the words, and looks (after a fence) whether the stamp is still the
+/// same: otherwise the words may come from two reports. A report is on the board before the target sees the flag: the
+/// initiator pins the pair before it rings, and the adapter writes the flag after it took the descriptor (release and
+/// acquire on the doorbell, then on the flag).
 #[derive(Debug)]
 pub struct Board {
     start: *const AtomicU64,
-    /// Pairs of sites that were reported here.
+    /// Pairs of sites that this process has reported already.
     reported: Mutex<BTreeSet<(u64, u64)>>,
 }
 
-// SAFETY: the memory is accessed by atomics only, and outlives the board by the promise made to `at`.
+// SAFETY: the memory is accessed by atomics only. Who called `at` keeps it valid while the board is used.
 unsafe impl Send for Board {}
 // SAFETY: the memory is accessed by atomics only.
 unsafe impl Sync for Board {}
 
 impl Board {
-    /// The board at `start`: [`BOARD_BYTES`] bytes that were zero when the first of its users came.
+    /// The board at `start`: [`BOARD_BYTES`] bytes that were zero before the first rank used them.
     ///
     /// # Safety
     /// `start` is aligned to 8 and valid for that many bytes while the result is used, and nobody accesses
@@ -133,27 +133,27 @@ impl Board {
 
     fn word(&self, entry: usize, word: usize) -> &AtomicU64 {
         debug_assert!(entry <= ENTRIES && word < WORDS);
-        // SAFETY: within the memory of the board, which is valid by the promise made to `at`.
+        // SAFETY: entry and word lie within the [`BOARD_BYTES`] that the caller of `at` keeps valid.
         unsafe { &*self.start.add(entry * WORDS + word) }
     }
 
-    /// All ranks have met and everything was done before: what is pinned from before that is settled. Every rank
-    /// calls it for its own board, equally often.
+    /// All ranks have met, and everything posted before has been done. Pairs from before that are settled and will
+    /// not be reported. Every rank calls this for its own board, the same number of times.
     pub fn advance(&self) {
         self.word(0, 1).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How often the board's owner has called [`Board::advance`], in 16 bits.
+    /// The low 16 bits of the number of calls of [`Board::advance`] on this board.
     fn epoch(&self) -> u16 {
         self.word(0, 1).load(Ordering::Relaxed) as u16
     }
 
-    /// Pins a pair that was posted in the `epoch` of its initiator (of the initiator's own board).
+    /// Pins a pair. `epoch` is that of the initiator's own board when it posted the second write.
     fn pin(&self, race: &Race, epoch: u16) {
         let n = self.word(0, 0).fetch_add(1, Ordering::Relaxed);
         let entry = 1 + (n % ENTRIES as u64) as usize;
         let stamp = self.word(entry, 0);
-        // Somebody a whole round behind is writing it: one report less, rather than a mixture of two.
+        // A writer that is a whole round behind is still writing this entry: drop this report rather than mix two.
         if stamp.swap(BUSY, Ordering::Acquire) == BUSY {
             return;
         }
@@ -176,8 +176,8 @@ impl Board {
         stamp.store(n + 1, Ordering::Release);
     }
 
-    /// What is pinned about the `len` bytes at `address` (the owner's own) that a wait or test of the owner
-    /// just saw; each pair of sites once.
+    /// The pairs on the board whose second write touches the `len` bytes at `address` (the owner's addresses), which
+    /// a wait or test of the owner has just seen. Each pair of sites is returned once.
     pub fn observe(&self, address: u64, len: u32) -> Vec<Race> {
         let mut races = Vec::new();
         for entry in 1..=ENTRIES {
@@ -211,7 +211,7 @@ impl Board {
                     len: (w[5] >> 32) as u32,
                 },
             };
-            // An initiator may have left a meeting that the owner is still in, never the other way round.
+            // An initiator may leave a meeting before the board's owner does, and never the other way round.
             let settled = ((w[0] >> 48) as u16).wrapping_sub(self.epoch()) > u16::MAX / 2;
             let pair = (race.first.site, race.flag.site);
             if !settled
@@ -230,14 +230,14 @@ impl Board {
     }
 }
 
-/// What one queue pair wrote and did not fence.
+/// The writes of one queue pair since its last fences.
 #[derive(Debug)]
 pub(crate) struct Tracker {
     rank: u32,
     boards: Arc<[Board]>,
-    /// By target, oldest first.
+    /// By target's rank; the oldest write first.
     unfenced: HashMap<u32, VecDeque<Access>>,
-    /// Where the program is; 0: not to be reported.
+    /// The place in the program of what is posted next; 0: do not report it.
     pub(crate) site: u64,
 }
 
@@ -251,7 +251,7 @@ impl Tracker {
         }
     }
 
-    /// Called before the descriptor is announced.
+    /// Records a descriptor. Called before the descriptor is announced.
     pub(crate) fn posted(&mut self, peer: u32, work: &Work) {
         match work {
             Work::Put {
@@ -281,7 +281,7 @@ impl Tracker {
         }
     }
 
-    /// `open`: what comes behind it is not ordered by anything that belongs to it.
+    /// `open`: the write is remembered, because nothing orders later writes after it.
     pub(crate) fn wrote(&mut self, peer: u32, write: (Kind, u64, u32), open: bool) {
         let (kind, address, len) = write;
         if self.site == 0 || len == 0 {
@@ -294,10 +294,10 @@ impl Tracker {
             len,
         };
         let before = self.unfenced.entry(peer).or_default();
-        // The latest is the likeliest to be what the flag announces.
+        // The flag most likely announces the latest of these writes.
         let first = before.iter().rev().find(|a| {
             let same_word = a.overlaps(address, len);
-            // A signal changes its word atomically, too.
+            // A signal changes its word atomically, like an atomic.
             !(same_word && a.kind != Kind::Put && kind != Kind::Put)
         });
         if let (Some(first), Some(board)) = (first, self.boards.get(peer as usize)) {
@@ -317,14 +317,15 @@ impl Tracker {
         }
     }
 
-    /// After quiet: everything is in order.
+    /// The queue pair is quiet: every write is done, so nothing is unordered.
     pub(crate) fn quiet(&mut self) {
         self.unfenced.clear();
     }
 }
 
-/// A code address as an offset in the file it comes from, so that processes that loaded the file at different
-/// addresses agree about it, and `addr2line` knows it. As it is if it belongs to no file.
+/// A code address as an offset in the file that it was loaded from, which `addr2line` understands. Processes that
+/// loaded the file at different addresses get the same number. An address that belongs to no file is returned as it
+/// is.
 pub fn site(address: usize) -> u64 {
     // SAFETY: a plain struct of pointers, for which zero is a value.
     let mut info: libc::Dl_info = unsafe { core::mem::zeroed() };

@@ -1,32 +1,32 @@
-//! Memory behind a device's second-level cache, which the adapter does not see.
+//! Memory behind a device's second-level cache. The adapter sees another image of it.
 //!
-//! A program that works on *cached* memory works on its cache. The adapter, and with it every peer, works on
-//! the image in the device's memory. The two meet at a kernel boundary: bytes that the program wrote since the
-//! last one go to the image, all others come from it.
+//! A program that works on *cached* memory works on the cache's content. The adapter, and with it every peer, works
+//! on the image in the device's memory. The two meet at a kernel boundary: bytes that the program wrote since the
+//! last boundary go to the image, and all other bytes come from the image.
 
 use crate::keys::Memory;
 
-/// Cached memory of a program, with its image.
+/// A program's cached memory, with its image.
 #[derive(Debug)]
 pub struct Cached {
     program: *mut u8,
     image: *mut u8,
-    /// What the program saw at the last boundary: what differs from it is dirty.
+    /// The program's bytes at the last boundary. A byte that differs from them is dirty.
     clean: Box<[u8]>,
 }
 
-// SAFETY: the pointers are used by the methods that take `&mut self` only, and point to memory that the caller
-// of `new` promised to outlive it.
+// SAFETY: only methods that take `&mut self` use the pointers, and who called `new` keeps the memory behind them
+// valid as long as this value.
 unsafe impl Send for Cached {}
 
 impl Cached {
-    /// `len` bytes at `program`, of which the adapter sees `image`. The program's bytes hold from the
-    /// start: nothing is dirty, and the image is made equal.
+    /// Cached memory of `len` bytes: the program's at `program`, and the adapter's at `image`. The program's bytes
+    /// are copied to the image, and none is dirty.
     ///
     /// # Safety
     /// Both are valid for reads and writes of `len` bytes, do not overlap, and outlive the result. Nobody
     /// accesses `program` during [`Cached::flush`], [`Cached::invalidate`] and [`Cached::boundary`];
-    /// who accesses the image meanwhile expects that.
+    /// whoever accesses the image meanwhile expects the concurrent access.
     pub unsafe fn new(program: *mut u8, image: *mut u8, len: usize) -> Cached {
         // SAFETY: this function's contract: both are valid for `len` bytes, and do not overlap.
         let clean = unsafe {
@@ -52,8 +52,8 @@ impl Cached {
     /// Writes dirty bytes back to the image: the end of a kernel, or an explicit flush.
     pub fn flush(&mut self) {
         for (i, clean) in self.clean.iter_mut().enumerate() {
-            // SAFETY: in bounds; valid by the promise made to `new`. Volatile: the adapter may be reading
-            // or writing the image.
+            // SAFETY: `i` is below `len`, and who called `new` keeps both arrays valid for `len` bytes. Volatile,
+            // because the adapter may read or write the image meanwhile.
             unsafe {
                 let now = self.program.add(i).read_volatile();
                 if now != *clean {
@@ -64,10 +64,10 @@ impl Cached {
         }
     }
 
-    /// Drops what is not dirty, so that the program sees the image there: the begin of a kernel.
+    /// Replaces clean bytes by the image's, so that the program sees what the adapter wrote: the begin of a kernel.
     pub fn invalidate(&mut self) {
         for (i, clean) in self.clean.iter_mut().enumerate() {
-            // SAFETY: both arrays are valid for as many bytes as `clean` has: the contract of `new`.
+            // SAFETY: `i` is below the length of `clean`, for which who called `new` keeps both arrays valid.
             unsafe {
                 if self.program.add(i).read_volatile() == *clean {
                     let seen = self.image.add(i).read_volatile();
@@ -78,7 +78,7 @@ impl Cached {
         }
     }
 
-    /// Between two kernels: both.
+    /// The boundary between two kernels: flush, then invalidate.
     pub fn boundary(&mut self) {
         self.flush();
         self.invalidate();
@@ -119,7 +119,7 @@ mod tests {
         );
         cached.boundary();
         assert_eq!(at(i, 2), 7);
-        // Neighbours in one line written by both sides: neither is lost.
+        // The program and the adapter write neighbouring bytes of one line, and neither write is lost.
         set(p, 3, 8);
         set(i, 4, 9);
         cached.boundary();

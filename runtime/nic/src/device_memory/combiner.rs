@@ -1,31 +1,31 @@
-//! The write combiner at the target, and the fabric before it that keeps no order.
+//! The write combiner at the target, and before it a fabric that keeps no order.
 //!
-//! A write that has arrived is held for a random time, at most as long as the setting says. Data is cut at lines
-//! (no aligned word is torn) into a few pieces with a time each; a signal and the counting of an arrival
-//! come when the last piece of their own data is applied, and know nothing of other writes. A flush,
-//! which is what a fence does, applies everything that one queue has on its way to one peer.
+//! A write that has arrived is held for a random time, up to the setting's limit. Data is cut at lines into a few
+//! pieces, each with a time of its own; cuts never tear an aligned word. A put's signal, and the counting of its
+//! arrival, come after the last piece of its own data and are independent of other writes. A fence flushes: it
+//! applies everything that one queue has under way to one peer.
 
 use super::Random;
 use crate::descriptor::{Atomic, Remote, Signal};
 use std::collections::BTreeMap;
 
-/// Where data may be cut: lines, so that a word that a program may poll is never torn.
+/// Data is cut at multiples of this, so that a word that a program polls is never torn.
 const LINE: u64 = 64;
-/// Most pieces of one write.
+/// The most pieces of one write.
 const PIECES: u64 = 8;
 
-/// Something that is applied at one moment.
+/// A part of a write that is applied at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// Bytes to be written.
     Bytes(Remote, Box<[u8]>),
-    /// The data of a put is there, this much of it.
+    /// All data of a put has been applied: its place, its bytes, and its signal.
     Arrived(Remote, u32, Option<Signal>),
     /// An atomic that fetches nothing.
     Atomic(Atomic),
 }
 
-/// Where a piece belongs to.
+/// Which queue and ranks a piece belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Way {
     /// The queue it was posted to.
@@ -36,18 +36,18 @@ pub struct Way {
     pub peer: u32,
 }
 
-/// What is held.
+/// The pieces that are held.
 #[derive(Debug)]
 pub struct Combiner {
     random: Random,
     hold_ns: u64,
-    /// By the time at which each is applied, and then in order.
+    /// By the time at which the piece is due; pieces of the same time in the order in which they came.
     held: BTreeMap<(u64, u64), (Way, Piece)>,
     order: u64,
 }
 
 impl Combiner {
-    /// Holds up to `hold_ns` nanoseconds.
+    /// A combiner that holds pieces up to `hold_ns` nanoseconds. The same seed gives the same holds.
     pub fn new(seed: u64, hold_ns: u64) -> Combiner {
         Combiner {
             random: Random::new(seed),
@@ -57,7 +57,7 @@ impl Combiner {
         }
     }
 
-    /// Takes a put that has arrived. `counted`: the target counts arrivals there.
+    /// Takes a put that has arrived. `counted`: the target counts arrivals in this region.
     pub fn put(
         &mut self,
         now: u64,
@@ -80,7 +80,7 @@ impl Combiner {
             from = end;
         }
         if signal.is_some() || counted {
-            // With a hold of its own: a signal is slow at times, too.
+            // The signal gets a hold of its own, because a signal may be slow too.
             let due = last.max(now + self.hold());
             let piece = Piece::Arrived(remote, bytes.len() as u32, signal);
             self.keep(due, way, piece);
@@ -104,7 +104,7 @@ impl Combiner {
         self.held.first_key_value().map(|(k, _)| k.0)
     }
 
-    /// Everything of one queue to one peer, in the order in which it has to be applied.
+    /// All pieces of one queue to one peer, in the order in which they have to be applied.
     pub fn flush(&mut self, queue: usize, peer: u32) -> Vec<(Way, Piece)> {
         let keys: Vec<_> = self
             .held
@@ -115,7 +115,7 @@ impl Combiner {
         keys.iter().filter_map(|k| self.held.remove(k)).collect()
     }
 
-    /// Everything.
+    /// All pieces.
     pub fn take_all(&mut self) -> Vec<(Way, Piece)> {
         core::mem::take(&mut self.held).into_values().collect()
     }
@@ -125,7 +125,7 @@ impl Combiner {
         self.order += 1;
     }
 
-    /// Some writes pass at once, as those that find the combiner empty.
+    /// A random hold. A quarter of the writes passes at once, as if the combiner were empty.
     fn hold(&mut self) -> u64 {
         if self.random.up_to(3) == 0 {
             0
@@ -134,13 +134,13 @@ impl Combiner {
         }
     }
 
-    /// Ends of the pieces of `len` bytes at `address`.
+    /// The ends of the pieces into which `len` bytes at `address` are cut.
     fn cuts(&mut self, address: u64, len: usize) -> Vec<usize> {
         let mut ends = Vec::new();
         if len == 0 {
             return ends;
         }
-        // Line boundaries strictly inside.
+        // The line boundaries strictly inside.
         let first = (LINE - address % LINE) as usize;
         let inside = len.saturating_sub(first).div_ceil(LINE as usize) as u64;
         if inside > 0 {
@@ -181,7 +181,7 @@ mod tests {
         })
     }
 
-    /// Every byte once, cut at lines only, never later than the hold, and the signal last.
+    /// Every byte comes once, cut at lines only and never later than the hold, and the signal comes last.
     fn whole(seed: u64, address: u64, len: usize) {
         let bytes: Vec<u8> = (0..len).map(|i| i as u8 ^ 0x5a).collect();
         let mut c = Combiner::new(seed, 1000);

@@ -1,21 +1,21 @@
 //! The read cache between a device's memory and its adapter.
 //!
-//! A line that was read stays as it was read until it is invalidated, or until others push it out. Whole lines
-//! are read, so that a source that was never sent can be stale too: because of its neighbour.
+//! A line that was read keeps its content until it is invalidated or replaced. Since whole lines are read, a source
+//! that was never sent before can be stale: a neighbour in its line was sent.
 
 use hetmp_core::hash::HashMap;
 use std::collections::VecDeque;
 
 /// Bytes of a line.
 pub const LINE: usize = 64;
-/// Lines it holds.
+/// The most lines in the cache.
 const LINES: usize = 512;
 
-/// The cache of one device, by address in this process.
+/// The read cache of one device. Addresses are those of this process.
 #[derive(Debug, Default)]
 pub struct ReadCache {
     lines: HashMap<usize, [u8; LINE]>,
-    /// Oldest first.
+    /// The lines' addresses, the oldest first.
     order: VecDeque<usize>,
 }
 
@@ -26,8 +26,8 @@ impl ReadCache {
         self.order.clear();
     }
 
-    /// Reads `to.len()` bytes at `address`. What is not there is fetched by `fetch(address, into)`, by
-    /// lines, of which only what lies within `region` (first address, bytes) exists.
+    /// Reads `to.len()` bytes at `address`. Missing lines are fetched by `fetch(address, into)`. Only bytes within
+    /// `region` (first address, bytes) exist, and only those are fetched.
     pub fn read(
         &mut self,
         address: usize,
@@ -79,7 +79,8 @@ mod tests {
         assert_eq!(read(&mut cache, &memory, 30, 10), memory[30..40]);
         let old = memory.clone();
         memory.fill(9);
-        // From the same lines, though never read before; the line behind them is fresh.
+        // The first 96 bytes lie in lines that were read before, although some of the bytes were not; the next line
+        // is fresh.
         assert_eq!(read(&mut cache, &memory, 0, 96), old[..96]);
         assert_eq!(read(&mut cache, &memory, 96, 10), [9; 10]);
         cache.invalidate();

@@ -1,9 +1,9 @@
-//! The software adapter: one thread serves the queue pairs of the ranks of this process, all of a job's
-//! ([`start`]) or one ([`start_one`]), whose peers are then reached through [views](Domain::view).
+//! The software adapter: one thread that serves the queue pairs of ranks in this process. [`start`] serves all ranks
+//! of a job. [`start_one`] serves one rank, whose peers are reached through [views](Domain::view).
 //!
-//! [`adapter`] is the state machine, stepped with the time; here is the thread around it. After a doorbell it
-//! keeps looking for a while and then sleeps (the policy of [`hetmp_core::park`]); a doorbell that finds it
-//! asleep costs its initiator a wake-up.
+//! [`adapter`] is a state machine that is stepped with the current time; this module is the thread around it. After a
+//! doorbell the thread keeps looking for a while and then sleeps, as [`hetmp_core::park`] says. A doorbell that finds
+//! it asleep costs its initiator a wake-up.
 
 pub mod adapter;
 mod device;
@@ -26,12 +26,12 @@ use place::{cpu, Place};
 use std::cell::UnsafeCell;
 use std::sync::Arc;
 
-/// No processor.
+/// Instead of a processor's number.
 const NOWHERE: i32 = -2;
-/// How often an initiator gives its core away after it had to wake the thread.
+/// How often an initiator that had to wake the thread gives its core away.
 const YIELDS: u32 = 4;
 
-/// Queue pairs that were made and that the thread has not taken over yet.
+/// New queue pairs that the thread has not taken over yet.
 struct Joining {
     lock: Lock,
     list: UnsafeCell<Vec<(u32, Consumer)>>,
@@ -39,7 +39,7 @@ struct Joining {
 
 // SAFETY: the list is only touched while the lock is held.
 unsafe impl Sync for Joining {}
-// SAFETY: ranks and consumers may change threads.
+// SAFETY: ranks and consumers may be moved to another thread.
 unsafe impl Send for Joining {}
 
 impl Joining {
@@ -52,21 +52,21 @@ impl Joining {
     }
 }
 
-/// What the thread and the ranks share. Its doorbell is the [door](Door) of `home`, at which peers in other processes
-/// knock, too.
+/// What the thread and its ranks share. The thread's doorbell is the [door](Door) of `home`; peers in other processes
+/// knock there too.
 struct Shared {
     fabric: Fabric,
     joining: Joining,
-    /// The rank that the adapter serves, or the first of several.
+    /// The rank that the adapter serves, or the first one of several.
     home: Arc<Domain>,
-    /// Where the latest initiator ran that had to wake the thread. The thread writes here at every turn: on a line of
-    /// its own, or each doorbell would miss the words beside it.
+    /// The processor of the last initiator that had to wake the thread. The thread writes this word at every turn, so
+    /// it has a cache line of its own: otherwise each doorbell would miss the cache on the words beside it.
     waker: CacheLine<AtomicI32>,
     stop: AtomicBool,
     queue_pairs: AtomicU32,
-    /// Queue pairs in the list so far: grows after each was put in.
+    /// How many queue pairs were put into the list; raised after each.
     joined: AtomicU32,
-    /// Writes are held at their targets ([`Model::device`]).
+    /// Targets hold writes back ([`Model::device`]).
     combining: bool,
     invalidations: Arc<Invalidations>,
 }
@@ -77,7 +77,7 @@ impl Shared {
         self.home.door()
     }
 
-    /// True if the thread slept and has to be scheduled first.
+    /// Rings. True if the thread slept, and so has to be scheduled before it can work.
     #[inline]
     fn bell(&self) -> bool {
         let slept = self.door().knock();
@@ -88,7 +88,7 @@ impl Shared {
     }
 }
 
-/// The adapter; stops when the last rank and the last queue pair are gone.
+/// The adapter. It stops when the last rank and the last queue pair are dropped.
 pub(super) struct Card {
     shared: Arc<Shared>,
     thread: Option<thread::Thread>,
@@ -123,15 +123,15 @@ impl Card {
         })
     }
 
-    /// An adapter that costs nothing, for one rank of a job whose engine is another: it serves the queue pairs that are
-    /// [handed over](Card::take_over) to it, and looks at its triggers when counters of the rank move.
+    /// An adapter without modelled costs, for one rank of a job that has another engine. It serves the queue pairs
+    /// that are [handed over](Card::take_over) to it, and looks at its triggers when counters of the rank move.
     pub(super) fn beside(rank: u32, domains: Domains) -> std::io::Result<Card> {
         let card = Card::start(domains.clone(), rank as usize, Model::default())?;
         domains[rank as usize].serve();
         Ok(card)
     }
 
-    /// Executes what is in this queue from now on.
+    /// From now on the thread executes what is posted to this queue.
     pub(super) fn take_over(self: &Arc<Card>, rank: u32, consumer: Consumer) -> Doorbell {
         let shared = &self.shared;
         shared.joining.with(|list| list.push((rank, consumer)));
@@ -150,13 +150,13 @@ impl Drop for Card {
         self.shared.stop.store(true, Ordering::Release);
         self.shared.door().wake.nudge();
         if let Some(t) = self.thread.take() {
-            // It ends on `stop`; with `panic = "abort"` there is no other way for it to end.
+            // The thread ends on `stop`. It cannot end by a panic, because `panic` is "abort".
             t.join();
         }
     }
 }
 
-/// One rank's view of the adapter.
+/// The adapter as one rank sees it.
 pub struct Emulated {
     rank: u32,
     card: Arc<Card>,
@@ -164,8 +164,8 @@ pub struct Emulated {
 }
 
 impl Emulated {
-    /// With the [boards](crate::device_memory::board) of all ranks: queue pairs made from now on pin what
-    /// they leave unordered, where they are told [sites](QueuePair::at_site).
+    /// Makes queue pairs check their order: from now on they pin unordered writes to the
+    /// [boards](crate::device_memory::board) of all ranks, where they are told [sites](QueuePair::at_site).
     #[must_use]
     pub fn checking(self, boards: Arc<[Board]>) -> Emulated {
         Emulated {
@@ -183,7 +183,7 @@ impl core::fmt::Debug for Emulated {
     }
 }
 
-/// Starts an adapter for all of `domains`; one engine a rank.
+/// Starts an adapter for all of `domains`, and returns an engine for each rank.
 ///
 /// # Errors
 /// The thread cannot be started.
@@ -199,10 +199,10 @@ pub fn start(domains: Domains, model: Model) -> std::io::Result<Vec<Emulated>> {
         .collect())
 }
 
-/// Starts an adapter that serves the queue pairs of `rank` alone, as every process of a job has one:
-/// `domains` are its own and those of its peers, whose memory is mapped here. Peers whose domains are mapped, too
-/// (`Domain::peer_at`), are reached by everything. [Views](Domain::view) are reached by puts, gets, atomics, signals and
-/// fences; messages and counts end as [`Status::Unsupported`](crate::descriptor::Status::Unsupported).
+/// Starts an adapter for the queue pairs of `rank` alone: every process of a job has one. `domains` are the rank's
+/// own and those of its peers, whose memory is mapped here. A peer whose domain is mapped too (`Domain::peer_at`) is
+/// reached by every operation. A [view](Domain::view) is reached by puts, gets, atomics, signals and fences; messages
+/// and counts to it end with [`Status::Unsupported`](crate::descriptor::Status::Unsupported).
 ///
 /// # Errors
 /// `rank` has no domain, or the thread cannot be started.
@@ -215,7 +215,7 @@ pub fn start_one(rank: u32, domains: Domains, model: Model) -> std::io::Result<E
     }
     let mut model = model;
     if let Some(device) = &mut model.device {
-        // The processes of a job share the setting, but should not hold alike.
+        // The processes of a job share this setting. With the same seed, all would hold alike.
         device.seed ^= u64::from(rank) << 32;
     }
     let card = Arc::new(Card::start(domains, rank as usize, model)?);
@@ -263,7 +263,7 @@ fn serve(shared: &Shared, mut adapter: Adapter) {
                 || shared.stop.load(Ordering::Acquire)
                 || due.is_some_and(|d| sys::monotonic_ns() >= d)
         };
-        // To spin on the initiator's core would keep it from ringing again: a hand-over is what is left.
+        // The initiator runs on this core, and spinning here would keep it from ringing again. Hand the core over.
         let waker = shared.waker.swap(NOWHERE, Ordering::Relaxed);
         if waker != NOWHERE && place.shares(waker) {
             door.wake.sleep_nudged(ns, &mut done);
@@ -316,7 +316,7 @@ impl Engine for Emulated {
 pub(super) struct Doorbell {
     rank: u32,
     card: Arc<Card>,
-    /// Turns of the next wait that give the core away: the thread may have been put on it.
+    /// How many turns of the next wait give the core away: the thread may run on this core.
     yields: u32,
 }
 

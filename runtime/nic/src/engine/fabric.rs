@@ -1,5 +1,5 @@
-//! Execution by load and store, where the memory of both ends is mapped here: what `shm` and the emulated adapter do with
-//! a descriptor, and `tcp` with one for its own rank.
+//! Execution by load and store, where the memory of both ends is mapped here. `shm` and the emulated adapter execute
+//! all their descriptors so, and `tcp` those of a rank to itself.
 
 use super::{Arrival, Domain};
 use crate::descriptor::{
@@ -33,7 +33,7 @@ impl Outcome {
         }
     }
 
-    /// The completion to be written: always for an error, for a success if it was asked for.
+    /// The completion to write. An error always has one; a success has one if it was signalled.
     pub(crate) fn completion(&self, ticket: u64, signalled: bool) -> Option<Completion> {
         (signalled || self.status != Status::Ok).then_some(Completion {
             ticket,
@@ -44,7 +44,7 @@ impl Outcome {
     }
 }
 
-/// Parses words as posted by a queue pair.
+/// Parses the words that a queue pair posted.
 pub(crate) fn parse(words: &Words) -> Result<Descriptor, Failure> {
     Descriptor::parse(words).map_err(|m| Failure {
         status: Status::Malformed,
@@ -52,7 +52,7 @@ pub(crate) fn parse(words: &Words) -> Result<Descriptor, Failure> {
     })
 }
 
-/// Gives the bytes of a source to `use_bytes`.
+/// Calls `use_bytes` with the bytes of a source.
 pub(crate) fn with_source<R>(
     part: &LocalPart<'_>,
     use_bytes: impl FnOnce(*const u8, usize) -> R,
@@ -69,26 +69,26 @@ pub(crate) fn with_source<R>(
     }
 }
 
-/// A message from source bytes.
+/// Makes a message of source bytes; `None` if they are too many.
 ///
 /// # Safety
 /// `from` is valid for `n` bytes.
 pub(crate) unsafe fn message(source: u32, tag: u32, from: *const u8, n: usize) -> Option<Message> {
     let mut bytes = [0u8; MESSAGE_BYTES];
     let bytes = bytes.get_mut(..n)?;
-    // SAFETY: this function's contract: `from` is valid for `n` bytes. The buffer was cut to `n`.
+    // SAFETY: who calls has `n` valid bytes at `from`. The buffer was cut to `n` bytes.
     unsafe { memory::copy(from, bytes.as_mut_ptr(), n) };
     Message::new(source, tag, bytes)
 }
 
-/// All domains of a job within reach of this process: execution by load and store.
+/// The domains of a job that this process reaches by load and store.
 #[derive(Clone, Debug)]
 pub(crate) struct Fabric {
     pub(crate) domains: Arc<[Arc<Domain>]>,
 }
 
 impl Fabric {
-    /// Executes one operation of `rank`. `None`: the target's inbox is full; nothing was done.
+    /// Executes one operation of `rank`. `None` if the target's inbox is full; then nothing was done.
     #[inline]
     pub(crate) fn run(&self, rank: u32, d: &Descriptor) -> Option<Outcome> {
         match self.domains.get(d.peer as usize) {
@@ -102,8 +102,7 @@ impl Fabric {
 }
 
 impl Fabric {
-    /// Executes a plain put of `rank`: what [`Fabric::run`] does with it, in a third of the instructions. True
-    /// if a counter moved.
+    /// Executes a plain put of `rank` like [`Fabric::run`], in a third of the instructions. True if a counter moved.
     #[inline]
     pub(crate) fn put(&self, rank: u32, put: &PlainPut) -> Result<bool, Failure> {
         let (Some(me), Some(peer)) = (
@@ -116,7 +115,7 @@ impl Fabric {
             });
         };
         let n = put.source.len() as usize;
-        // The initiator's side is checked first, as everywhere.
+        // As in every engine, the initiator's side is checked first.
         let local = match &put.source {
             Source::Memory(from, _) => {
                 Some(
@@ -148,7 +147,7 @@ impl Fabric {
         let Some(counter) = remote.counter() else {
             return Ok(false);
         };
-        // What is counted is visible before the count.
+        // Releases the data before the count: who sees the count must see what was counted.
         fence(Ordering::Release);
         peer.counters().add(counter, 1);
         peer.counted();
@@ -156,8 +155,8 @@ impl Fabric {
     }
 }
 
-/// Executes an operation of `rank` between two domains of this process. `None`: the target's inbox is full;
-/// nothing was done.
+/// Executes an operation of `rank` between two domains that are mapped here. `None` if the target's inbox is full;
+/// then nothing was done.
 pub(crate) fn transfer(me: &Domain, peer: &Domain, rank: u32, d: &Descriptor) -> Option<Outcome> {
     match attempt(me, peer, rank, d) {
         Ok(outcome) => outcome,
@@ -178,7 +177,7 @@ fn attempt(
         });
     }
     let local = execute::local(d, me.keys(), me.counters())?;
-    // The inbox and the counters of a view are in another process, and not mapped here.
+    // The inbox and counters of a view are in another process and not mapped here.
     if peer.inbox().is_none() && matches!(d.work, Work::Send { .. } | Work::Count { .. }) {
         return Err(Failure {
             status: Status::Unsupported,
@@ -207,7 +206,7 @@ fn attempt(
             if let Some(s) = signal {
                 memory::signal(&s.word, s.op, s.value);
             }
-            // What is counted is visible before the count.
+            // Releases the data before the count: who sees the count must see what was counted.
             fence(Ordering::Release);
             for span in core::iter::once(to).chain(signal.iter().map(|s| &s.word)) {
                 if let Some(c) = span.counter() {
@@ -265,7 +264,7 @@ fn attempt(
             let m = with_source(&local, |from, n| unsafe { message(rank, *tag, from, n) });
             match m {
                 Some(m) if inbox.deliver(&m) => {}
-                // Parsing has limited the length, so that it is the inbox that has no room.
+                // Parsing has bounded the length, so the inbox has no room.
                 _ => return Ok(None),
             }
             peer.arrived(|| Arrival::Message {

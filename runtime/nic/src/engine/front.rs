@@ -1,12 +1,12 @@
-//! What every engine thread does first with a queue pair: take descriptors, and put aside those that a wait
-//! holds back.
+//! The first step of every engine thread with a queue pair: it takes descriptors, and marks those that a wait holds
+//! back.
 
 use super::parse;
 use crate::descriptor::{CounterId, Descriptor, Failure, Malformed, PlainPut, Status, Work};
 use crate::queue_pair::Consumer;
 use crate::trigger::Counters;
 
-/// The consuming end with the wait that is being filled.
+/// The consuming end of a queue pair, and the wait whose span is being taken.
 #[derive(Debug)]
 pub(crate) struct Front {
     pub(crate) consumer: Consumer,
@@ -18,7 +18,7 @@ pub(crate) struct Front {
 pub(crate) struct Taken {
     pub(crate) ticket: u64,
     pub(crate) work: Result<Descriptor, Failure>,
-    /// It has to wait for this counter to reach this threshold.
+    /// The counter and threshold for which a wait makes this descriptor wait.
     pub(crate) held: Option<(CounterId, u64)>,
 }
 
@@ -42,7 +42,7 @@ impl Front {
         Some((ticket, put))
     }
 
-    /// Takes the next descriptor of a rank with these counters.
+    /// Takes the next descriptor, for a rank with these counters.
     pub(crate) fn take(&mut self, counters: &Counters) -> Option<Taken> {
         let (ticket, words) = self.consumer.peek()?;
         self.consumer.advance();
@@ -50,7 +50,7 @@ impl Front {
         let mut held = None;
         if let Some((counter, threshold, left)) = self.aside {
             self.aside = (left > 1).then_some((counter, threshold, left - 1));
-            // A wait inside of a span would take aside what follows at whatever time it runs.
+            // A wait inside a span would hold back whatever descriptors happen to follow when it runs.
             if matches!(work, Ok(d) if matches!(d.work, Work::Wait { .. })) {
                 work = Err(Failure {
                     status: Status::Malformed,
@@ -60,7 +60,7 @@ impl Front {
             match counters.value(counter) {
                 Some(v) if v >= threshold => {}
                 Some(_) => held = Some((counter, threshold)),
-                // What waits for a counter that does not exist would wait for ever.
+                // A descriptor that waits for a counter which does not exist would wait for ever.
                 None => {
                     work = Err(Failure {
                         status: Status::Counter,
@@ -83,7 +83,7 @@ impl Front {
         Some(Taken { ticket, work, held })
     }
 
-    /// True when nothing is under way and nobody can post any more.
+    /// True when nothing is under way and no more can be posted.
     pub(crate) fn is_over(&self) -> bool {
         self.consumer.under_way() == 0 && self.consumer.is_abandoned()
     }

@@ -1,22 +1,22 @@
-//! Ranks in processes of their own over a fabric of libfabric (OpenFabrics interfaces): an engine for adapters that have a
-//! provider there.
+//! Ranks in processes of their own over libfabric (OpenFabrics interfaces). For adapters that have a provider there.
 //!
-//! libfabric is no dependency: it is loaded when this engine is asked for.
+//! libfabric is no dependency. The library is loaded when this engine is asked for.
 //!
 //! | file | what it is |
 //! | --- | --- |
 //! | `abi` | libfabric's layouts and numbers |
 //! | `library` | libfabric's symbols, and the offers of its providers |
-//! | `endpoint` | every call of what was opened |
+//! | `endpoint` | every call of an opened object |
 //! | `rma` | puts and gets as remote memory access, and the provider's completions |
-//! | `links` | everything else, as messages: the requests and replies of the [port](super::tcp::port) |
+//! | `links` | everything else, as messages: the requests and replies of the port |
 //!
-//! Since requests and replies are those of sockets, the target makes the same checks as there. `drive` and `driven` are
-//! those of sockets, too. An initiator that waits works on the completion queue itself; while nobody waits, a thread of the engine does.
-//! Providers without progress of their own (`FI_PROGRESS_MANUAL`) thus make progress in a rank that computes.
+//! Requests and replies are those of `tcp`, so the target makes the same checks. `drive` and `driven` are those of
+//! `tcp` too: an initiator that waits works on the completion queue itself, and while nobody waits a thread of the
+//! engine does. So a provider without progress of its own (`FI_PROGRESS_MANUAL`) makes progress even in a rank that
+//! computes.
 //!
-//! **Who may write here.** A provider like `tcp` executes whatever names the right key. Where keys can be chosen they are
-//! drawn from the job's secret, as is a word in front of each message.
+//! **Who may write here.** A provider such as `tcp` executes any request that names the right key. If keys can be
+//! chosen, they are derived from the job's secret. So is a word in front of each message.
 
 mod abi;
 mod endpoint;
@@ -40,11 +40,12 @@ pub fn adapter() -> Option<String> {
     library::adapter()
 }
 
-/// The endpoint of a rank that has not met its peers.
+/// The endpoint of a rank that does not know its peers yet.
 pub struct Opened {
     rma: Rma,
     address: Address,
-    /// Of the memory: what descriptors call its first byte, what the provider does, and the key.
+    /// The job's memory: the address of its first byte in descriptors, the same address for the provider, and the
+    /// key.
     own: [u64; 3],
 }
 
@@ -54,19 +55,19 @@ impl core::fmt::Debug for Opened {
     }
 }
 
-/// A number that only those who know the secret know.
+/// A number derived from the secret, so that others cannot guess it.
 fn word(secret: &Secret, place: usize) -> u64 {
     let mut w = [0; 8];
     w.copy_from_slice(&secret[place * 8..place * 8 + 8]);
     u64::from_le_bytes(w)
 }
 
-/// Opens the endpoint of `rank`, with `memory` as what its peers reach. `provider`: a name that
-/// libfabric knows, or none for the one that suits best. `source`: the address of this machine by which peers reach it.
-/// `several`: they run on several machines.
+/// Opens the endpoint of `rank`, through which peers reach `memory`. `provider` is a name that libfabric knows, or
+/// `None` for the most suitable provider. `source` is the address of this machine by which peers reach it. `several`:
+/// the peers are on several machines.
 ///
 /// # Errors
-/// One line without the variable's name: no library, no such provider, or one that cannot do what is needed.
+/// One line without the variable's name: the library or provider is missing, or cannot do what is needed.
 ///
 /// # Safety
 /// The memory stays valid as long as the process, and its user expects the accesses of peers.
@@ -80,7 +81,7 @@ pub unsafe fn open(
 ) -> Result<Opened, String> {
     let mut rma = Rma::new(Endpoint::open(provider, source, several)?);
     let key = word(secret, 0).wrapping_add(u64::from(rank)) & (u64::MAX >> 1);
-    // SAFETY: this function's contract.
+    // SAFETY: who calls keeps the memory valid as long as the process, and expects peers' accesses.
     let (base, key) = unsafe { rma.own(memory.here, memory.len, key) }?;
     let own = [memory.base, base, key];
     let address = rma.endpoint().address()?;
@@ -88,7 +89,7 @@ pub unsafe fn open(
 }
 
 impl Opened {
-    /// What the peers have to know.
+    /// The bytes that peers need to reach this endpoint.
     pub fn card(&self) -> Vec<u8> {
         let mut card = Vec::new();
         for w in self.own {
@@ -98,16 +99,16 @@ impl Opened {
         card
     }
 
-    /// The provider.
+    /// The provider's name.
     pub fn provider(&mut self) -> String {
         self.rma.endpoint().facts().provider.clone()
     }
 
-    /// Starts the engine with the cards of all ranks. `keys`: by which operations name the job's memory, of every rank,
-    /// and this process' address space.
+    /// Starts the engine with the cards of all ranks. Operations name by `keys` the job's memory, of every rank, and
+    /// this process's address space.
     ///
     /// # Errors
-    /// One line: an address means nothing to the provider, or there is no thread.
+    /// One line: the provider does not understand an address, or no thread can be started.
     pub fn start(
         mut self,
         rank: u32,
@@ -152,7 +153,7 @@ impl Opened {
     }
 }
 
-/// The engine of one rank. Stops when it and its last queue pair are gone.
+/// The engine of one rank. It stops when it and its last queue pair are dropped.
 pub struct Ofi(Arc<Driven<Links>>);
 
 impl core::fmt::Debug for Ofi {

@@ -1,12 +1,12 @@
-//! Peer memory is mapped here: the initiator executes its own descriptors when it rings.
+//! The engine for mapped peers: the initiator executes its own descriptors when it rings.
 //!
-//! Everything announced is done when the ring returns, unless a message finds its target's inbox full; it
-//! and what follows it in its queue pair then wait for the next call into that queue pair. Counts are added at once.
+//! When the ring returns, everything announced is done, with one exception: a message whose target has a full inbox
+//! waits, with everything after it, for the next call into that queue pair. Counts are added at once.
 //!
-//! **What waits for a counter** cannot be executed by an initiator that has gone on to compute. So the first
-//! [`Work::Wait`] of a rank starts an adapter's thread (that of [`super::emulated`], with a link that costs nothing), and a
-//! queue pair that meets a wait is handed over to it for good: with all that follows in its order. Queue pairs
-//! without waits stay with their initiators.
+//! **Waits for a counter** cannot be executed by an initiator that has gone on to compute. So the first
+//! [`Work::Wait`] of a rank starts an adapter's thread (that of [`super::emulated`], without modelled costs). A queue
+//! pair that meets a wait is handed over to this thread for good, with everything that follows in its order. Queue
+//! pairs without waits stay with their initiators.
 
 use super::emulated::{Card, Doorbell};
 use super::{
@@ -26,7 +26,7 @@ pub struct Shm {
     helper: Arc<Helper>,
 }
 
-/// The adapter for queue pairs with waits, once there is one; `None` inside where its thread could not be started.
+/// The adapter for queue pairs with waits, once it was asked for; `None` inside if its thread could not be started.
 struct Helper(OnceLock<Option<Arc<Card>>>);
 
 impl core::fmt::Debug for Helper {
@@ -38,8 +38,8 @@ impl core::fmt::Debug for Helper {
 }
 
 impl Shm {
-    /// The engine of `rank` among `domains`: its own, those of ranks in this process, and
-    /// [views](Domain::view) of ranks in others. `None` if the rank has no domain.
+    /// The engine of `rank` among `domains`: its own, those of ranks in this process, and [views](Domain::view) of
+    /// ranks in other processes. `None` if the rank has no domain.
     pub fn new(rank: u32, domains: Arc<[Arc<Domain>]>) -> Option<Shm> {
         ((rank as usize) < domains.len()).then(|| Shm {
             rank,
@@ -88,31 +88,31 @@ impl Engine for Shm {
     }
 }
 
-/// Who executes the descriptors of a queue pair.
+/// Who executes a queue pair's descriptors.
 enum Ringer {
-    /// Its initiator.
+    /// The initiator.
     Here(Direct),
-    /// The adapter's thread, since a wait was met.
+    /// The adapter's thread, since the queue pair has met a wait.
     There(Doorbell),
-    /// Between the two.
+    /// Neither: the queue pair is being handed over.
     Moving,
 }
 
-/// The executing end of a queue pair, in its initiator.
+/// The executing end of a queue pair, in the initiator's hands.
 struct Direct {
     rank: u32,
     fabric: Fabric,
     helper: Arc<Helper>,
     consumer: Consumer,
-    /// Descriptors still to be refused: a wait that nobody can run held them back.
+    /// How many descriptors are still to be refused: they follow a wait that nobody can run.
     refused: u32,
 }
 
-/// What ended a turn of [`Direct::drive`].
+/// How a turn of [`Direct::drive`] ended.
 enum Turn {
-    /// Nothing is left, or the next one cannot be executed now. True if something was done.
+    /// Nothing is left, or the next descriptor cannot be executed now. True if something was done.
     Over(bool),
-    /// A wait is next, and here is who can run it.
+    /// A wait is next, and this adapter can run it.
     Wait(Arc<Card>),
 }
 
@@ -191,8 +191,8 @@ impl Direct {
                         }
                         outcome
                     } else {
-                        // Nobody nudges this queue pair when the receiver makes room, so the
-                        // initiator must not sleep; it gives the receiver its core.
+                        // No message tells this initiator that the receiver has made room, so it must not sleep. It
+                        // gives its core to the receiver instead.
                         if !worked {
                             hetmp_core::sys::yield_now();
                         }
@@ -215,7 +215,7 @@ impl Direct {
         })
     }
 
-    /// The adapter of this rank, started now if need be.
+    /// The adapter of this rank; starts it at the first call.
     #[cold]
     fn helper(&self) -> Option<Arc<Card>> {
         let start = || {

@@ -1,4 +1,4 @@
-//! Ranks in processes of their own, a stream between every two of them.
+//! Ranks in processes of their own, with a stream between every two of them.
 //!
 //! | file | what it is |
 //! | --- | --- |
@@ -10,7 +10,7 @@
 //! | `target` | the execution of what arrives |
 //! | `wires` | the sockets around a port |
 //! | `drive` | who works on the sockets: a thread of the engine, or an initiator that waits |
-//! | `driven` | the engine around all that, which `ofi` has, too |
+//! | `driven` | the engine around all of these; `ofi` uses it too |
 
 pub mod connect;
 mod dial;
@@ -39,7 +39,7 @@ use wires::Wires;
 
 pub use dial::Addresses;
 
-/// The engine of one rank. Stops when it and its last queue pair are gone.
+/// The engine of one rank. It stops when it and its last queue pair are dropped.
 pub struct Tcp(Arc<Driven<Wires>>);
 
 impl core::fmt::Debug for Tcp {
@@ -50,11 +50,11 @@ impl core::fmt::Debug for Tcp {
     }
 }
 
-/// What is done about a peer whose host gives no answer any more.
+/// What to do about a peer whose host does not answer any more.
 pub struct Vanished {
-    /// How long it may give none, at least a second.
+    /// How long the host may be silent, at least a second.
     pub after: Duration,
-    /// Called with the peer and its address, on the thread that noticed, before operations to it end in error.
+    /// Called with the peer and its address, on the thread that noticed, before operations to the peer end in error.
     pub tell: Box<dyn Fn(u32, SocketAddr) + Send>,
 }
 
@@ -66,9 +66,9 @@ impl core::fmt::Debug for Vanished {
     }
 }
 
-/// Makes the kernel end a stream on which nothing is sent once its other end has answered no probes for that long. One
-/// with something under way is looked at by `wires`: the kernel's own limit for that (`TCP_USER_TIMEOUT`) would also end
-/// streams to a process that is stopped and reads nothing, while its host answers.
+/// Makes the kernel end an idle stream once the other end has answered no probes for `after`. A stream with bytes
+/// under way is checked by `wires` instead: the kernel's limit for those (`TCP_USER_TIMEOUT`) would also end streams
+/// to a process that is stopped and reads nothing, although its host answers.
 fn watch(stream: &TcpStream, after: Duration) -> io::Result<()> {
     let seconds = after.as_secs().clamp(1, 1 << 20) as i32;
     let probe = (seconds / 4).max(1);
@@ -88,7 +88,7 @@ fn watch(stream: &TcpStream, after: Duration) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a stream ready for its wires.
+/// Prepares a stream for its wires.
 fn prepare(stream: &TcpStream, vanished: Option<&Vanished>) -> io::Result<()> {
     if let Some(v) = vanished {
         watch(stream, v.after)?;
@@ -110,10 +110,11 @@ impl Tcp {
         Tcp::start_watching(rank, domain, streams, None)
     }
 
-    /// As [`Tcp::start`], and gives peers up whose hosts vanish: the stream of such a peer never ends by itself.
+    /// Like [`Tcp::start`], and gives up peers whose hosts vanish. The stream to such a peer would never end by
+    /// itself.
     ///
     /// # Errors
-    /// As [`Tcp::start`].
+    /// Those of [`Tcp::start`].
     pub fn start_watching(
         rank: u32,
         domain: Arc<Domain>,
@@ -143,7 +144,7 @@ impl Tcp {
         Tcp::begin(rank, domain, wires)
     }
 
-    /// Starts the engine of `rank`, which connects to a peer when it first has something for it.
+    /// Starts the engine of `rank`. It connects to a peer when it first has something to send to that peer.
     ///
     /// # Errors
     /// There is no such rank, or the thread cannot be started.

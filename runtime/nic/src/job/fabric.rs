@@ -1,4 +1,4 @@
-//! A rank's way into a fabric of libfabric: its endpoint, and what its peers have to know of it.
+//! A rank's way into a libfabric network: its endpoint, and what its peers have to know about it.
 
 use super::way::own_address;
 use super::Exchange;
@@ -9,18 +9,18 @@ use crate::keys::Memory;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// What its peers have to know of a rank's endpoint.
+/// Under this name a rank publishes how to reach its endpoint.
 const ENDPOINT: &str = "nic.ofi";
-/// The provider of a rank's adapter, if it has one.
+/// Under this name a rank publishes the provider of its adapter; empty without an adapter.
 const ADAPTER: &str = "nic.adapter";
 
 pub(super) struct Fabric {
-    /// Asked for.
+    /// The provider that was asked for, if any.
     provider: Option<String>,
     opened: Option<Box<Opened>>,
 }
 
-/// The provider of the fast adapter that all ranks have, if they do.
+/// The provider of a fast adapter, if all ranks have an adapter of the same provider.
 pub(super) fn common_adapter(exchange: &mut dyn Exchange) -> Result<Option<String>, String> {
     let own = ofi::adapter().unwrap_or_default();
     exchange
@@ -36,7 +36,7 @@ pub(super) fn common_adapter(exchange: &mut dyn Exchange) -> Result<Option<Strin
 }
 
 impl Fabric {
-    /// By this provider, or by the one that suits best.
+    /// By `provider`, or by the most suitable one.
     pub(super) fn wanted(provider: Option<String>) -> Fabric {
         Fabric {
             provider,
@@ -44,13 +44,13 @@ impl Fabric {
         }
     }
 
-    /// Opens this rank's endpoint for its memory, and says where it is.
+    /// Opens this rank's endpoint for its memory, and publishes how to reach it.
     ///
     /// # Errors
-    /// One line: the library or the provider is not there, or not able.
+    /// One line: the library or provider is missing, or cannot do what is needed.
     ///
     /// # Safety
-    /// As [`ofi::open`].
+    /// As for [`ofi::open`].
     pub(super) unsafe fn enter(
         &mut self,
         memory: Memory,
@@ -64,7 +64,7 @@ impl Fabric {
         };
         let provider = self.provider.as_deref();
         let (rank, secret) = (exchange.rank(), exchange.secret());
-        // SAFETY: this function's contract is that of the function called.
+        // SAFETY: who calls upholds the contract of `ofi::open`.
         let opened = unsafe { ofi::open(rank, provider, Some(source), several, memory, secret) };
         let opened = opened.map_err(|e| match provider {
             Some(provider) => format!("HETMP_NIC ofi:{provider}: {e}"),
@@ -77,10 +77,10 @@ impl Fabric {
         Ok(())
     }
 
-    /// Starts the engine, once all ranks have said where they are.
+    /// Starts the engine, after all ranks have published their endpoints.
     ///
     /// # Errors
-    /// One line: a rank said nothing, or nothing that the provider understands.
+    /// One line: a rank has published nothing, or something that the provider does not understand.
     pub(super) fn start(
         self,
         exchange: &mut dyn Exchange,

@@ -1,4 +1,4 @@
-//! What is asked for, and which engine that takes.
+//! The engine that is asked for, and what it needs.
 
 use super::fabric::{common_adapter, Fabric};
 use super::Exchange;
@@ -11,10 +11,10 @@ use std::net::{IpAddr, TcpListener, ToSocketAddrs};
 /// Where a rank listens for its peers.
 pub(super) const ADDRESS: &str = "nic.tcp";
 
-/// What was asked for: `HETMP_NIC`.
+/// The engine that was asked for by `HETMP_NIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Mapped memory where it can be, sockets elsewhere.
+    /// Mapped memory for peers on this machine, sockets for others.
     Auto,
     /// Mapped memory only.
     Shm,
@@ -22,12 +22,12 @@ pub enum Way {
     Emulated,
     /// Sockets to everybody.
     Tcp,
-    /// libfabric to everybody, by this provider or by the one that suits best.
+    /// libfabric to everybody, by this provider or by the most suitable one.
     Ofi(Option<&'static str>),
 }
 
 impl Way {
-    /// As users write it.
+    /// The name, as users write it.
     pub fn name(self) -> &'static str {
         match self {
             Way::Auto => "auto",
@@ -38,10 +38,10 @@ impl Way {
         }
     }
 
-    /// Of what a user wrote, which for libfabric may have a provider behind a colon.
+    /// Reads what a user wrote. For libfabric a provider may follow after a colon.
     pub fn of(name: &str) -> Option<Way> {
         if let Some(provider) = name.strip_prefix("ofi:").filter(|p| !p.is_empty()) {
-            // Settings are read once.
+            // Leaks a few bytes: settings are read once.
             return Some(Way::Ofi(Some(provider.to_owned().leak())));
         }
         [Way::Auto, Way::Shm, Way::Emulated, Way::Tcp, Way::Ofi(None)]
@@ -50,37 +50,38 @@ impl Way {
     }
 }
 
-/// Whom the engine of a job reaches; the others' memory is accessed by loads and stores.
+/// Which ranks a job's engine reaches. The memory of the other ranks is accessed by loads and stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Nobody: every peer is mapped, and there is no engine.
+    /// No rank: every peer is mapped, and there is no engine.
     Nobody,
-    /// Those whose memory is not mapped here.
+    /// The ranks whose memory is not mapped here.
     Unmapped,
-    /// All but this rank.
+    /// All ranks but this one.
     Others,
-    /// All, this rank too: the modelled memory is behind the adapter.
+    /// All ranks, this one too: the adapter stands before the modelled memory.
     All,
 }
 
-/// What a process brings along.
+/// What a process asks for when it joins.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// What messages call a rank: `PE` for example.
+    /// The word for a rank in messages, such as `PE`.
     pub member: &'static str,
-    /// What `/proc` calls the segment.
+    /// The segment's name in `/proc`.
     pub name: &'a CStr,
-    /// Bytes of memory that peers are to reach.
+    /// Bytes of memory that peers can reach.
     pub memory: usize,
-    /// What that memory is aligned to in every process: a power of two, at least a page.
+    /// The alignment of that memory in every process: a power of two, at least a page.
     pub align: usize,
-    /// Of the domain; the same in every process.
+    /// Sizes of the domain; the same in every process.
     pub sizes: Sizes,
-    /// Which engine.
+    /// The engine that is asked for.
     pub way: Way,
-    /// `HETMP_NIC_MODEL`; empty for none.
+    /// The value of `HETMP_NIC_MODEL`; empty for none.
     pub model: &'a str,
-    /// Sockets are connected when a peer first has something for another one; else all of them before the job starts.
+    /// Sockets are connected when a rank first has something to send to a peer; if false, all are connected before
+    /// the job starts.
     pub dials: bool,
 }
 
@@ -92,7 +93,7 @@ pub(super) enum Plan {
 }
 
 impl Plan {
-    /// True if memory of peers of this machine is to be mapped.
+    /// True if the memory of peers on this machine is mapped.
     pub(super) fn maps(&self) -> bool {
         !matches!(
             self,
@@ -110,7 +111,7 @@ impl Plan {
     }
 }
 
-/// Which engine; a rank that listens says where.
+/// Decides which engine the job gets. A rank that listens publishes its address.
 pub(super) fn plan(request: &Request<'_>, exchange: &mut dyn Exchange) -> Result<Plan, String> {
     let all_local = exchange.local_ranks().len() == exchange.size() as usize;
     let here_only = |plan| {
@@ -168,10 +169,10 @@ fn listen(exchange: &mut dyn Exchange, reach: Reach) -> Result<Plan, String> {
     Ok(Plan::Tcp(listener, reach))
 }
 
-/// The address that this machine's name stands for, where the launcher does not say one.
+/// The address of this machine's host name, for launchers that do not tell an address.
 pub(super) fn own_address() -> Result<IpAddr, String> {
     let mut buffer = [0u8; 256];
-    // SAFETY: room for as many as said; the last byte stays zero.
+    // SAFETY: the buffer is one byte longer than the call is told, so that the last byte stays zero.
     unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
     let end = buffer.iter().position(|&b| b == 0).unwrap_or(0);
     let name = String::from_utf8_lossy(&buffer[..end]).into_owned();

@@ -16,7 +16,7 @@ pub struct Consumer {
 }
 
 impl Consumer {
-    /// The next descriptor's ticket and words, left in its slot.
+    /// The ticket and words of the next descriptor, which stays in its slot.
     #[inline]
     pub fn peek(&self) -> Option<(u64, Words)> {
         if self.rings.posted.load(Ordering::Acquire) == self.taken {
@@ -30,15 +30,15 @@ impl Consumer {
         ))
     }
 
-    /// Frees the slot of what was [peeked](Consumer::peek) at.
+    /// Frees the slot of the descriptor that [`peek`](Consumer::peek) returned.
     #[inline]
     pub fn advance(&mut self) {
         self.taken += 1;
         self.rings.taken.store(self.taken, Ordering::Release);
     }
 
-    /// Reports an operation, with a completion if there is one to be written. An initiator that sleeps is not
-    /// woken: see [`Consumer::notify`].
+    /// Reports that an operation is done, and writes its completion if it has one. Does not wake an initiator that
+    /// sleeps; see [`Consumer::notify`].
     #[inline]
     pub fn complete(&mut self, completion: Option<Completion>) {
         if let Some(c) = completion {
@@ -60,35 +60,35 @@ impl Consumer {
             .store(self.done, Ordering::Release);
     }
 
-    /// Reports that the buffers of one operation are free, which is not done yet. It is reported by
-    /// [`Consumer::complete_freed`] later, and not by [`Consumer::complete`]. An initiator that sleeps is not woken.
+    /// Reports that the buffers of an operation are free although it is not done. Such an operation is later reported
+    /// by [`Consumer::complete_freed`], not by [`Consumer::complete`]. Does not wake an initiator that sleeps.
     pub fn free(&mut self) {
         self.early += 1;
         self.rings.done.early.store(self.early, Ordering::Release);
     }
 
-    /// As [`Consumer::complete`], for an operation whose buffers were reported as [free](Consumer::free).
+    /// Like [`Consumer::complete`], for an operation whose buffers were reported as [free](Consumer::free).
     pub fn complete_freed(&mut self, completion: Option<Completion>) {
         debug_assert!(self.early > 0);
         self.early -= 1;
-        // Before `done`: see "Memory ordering".
+        // Leaves `early` before it enters `done`: see "Memory ordering" of `Rings`.
         self.rings.done.early.store(self.early, Ordering::Release);
         self.complete(completion);
     }
 
-    /// Wakes the initiator if it sleeps, after [`Consumer::complete`]. Not needed where the initiator itself
+    /// Wakes the initiator if it sleeps. Call it after [`Consumer::complete`]; not needed where the initiator itself
     /// executes.
     #[inline]
     pub fn notify(&self) {
         self.rings.progress.nudge();
     }
 
-    /// Taken and not yet completed.
+    /// How many descriptors are taken and not completed.
     pub fn under_way(&self) -> u64 {
         self.taken - self.done
     }
 
-    /// True when the initiating end is gone and everything it announced was taken.
+    /// True when the initiator is dropped and everything that it announced was taken.
     pub(crate) fn is_abandoned(&self) -> bool {
         Arc::strong_count(&self.rings) == 1 && self.peek().is_none()
     }

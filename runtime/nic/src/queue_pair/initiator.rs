@@ -17,33 +17,33 @@ impl Slot for Shared<'_> {
     }
 }
 
-/// The posting end. Owned by one thread (or workgroup) at a time.
+/// The posting end. One thread (or workgroup) at a time owns it.
 #[derive(Debug)]
 pub struct Initiator {
     pub(super) rings: Arc<Rings>,
     pub(super) templates: Templates,
-    /// The slots of `rings`, and their number less one: what every post needs, within reach.
+    /// The slots of `rings`, and their number minus one: kept here because every post needs them.
     pub(super) slots: *const Line,
     pub(super) mask: u64,
-    /// Descriptors written; those from `rung` on are not announced yet.
+    /// Descriptors written. Those from `rung` on are not announced yet.
     pub(super) staged: u64,
     pub(super) rung: u64,
-    /// Descriptors that may be written before the next look at what the consumer publishes: a post rarely
-    /// touches its cache line.
+    /// How many descriptors may be written before the next look at the consumer's numbers. So a post rarely touches
+    /// the consumer's cache line.
     pub(super) limit: u64,
     /// Completions read from the ring.
     pub(super) read: u64,
-    /// Completions read to make room, not yet given out.
+    /// Completions that were read to make room, and not given out yet.
     pub(super) backlog: VecDeque<Completion>,
 }
 
-// SAFETY: `slots` points into `rings`, which may change threads.
+// SAFETY: `slots` points into `rings`, which this value holds and which may be moved to another thread.
 unsafe impl Send for Initiator {}
-// SAFETY: a shared initiator only reads, atomics of `rings` among it.
+// SAFETY: a shared initiator is only read, and what it shares with the consumer are atomics.
 unsafe impl Sync for Initiator {}
 
 impl Initiator {
-    /// Slots.
+    /// The number of slots.
     pub fn depth(&self) -> usize {
         self.rings.slots.len()
     }

@@ -1,9 +1,9 @@
-//! The software adapter as a state machine: queues and a time in, effects and completions out.
+//! The software adapter as a state machine: queues and the time go in, effects and completions come out.
 //!
-//! An operation taken from a queue gets the time at which it takes effect: when the wire to its target is free,
-//! plus its bytes over the bandwidth, plus the latency, plus a seeded random delay. With such a delay
-//! operations of one queue pair overtake each other, as they may on a real fabric, and only a fence
-//! keeps their order: the floor it sets is kept per target, so that a fence never waits for another target.
+//! An operation that is taken from a queue gets the time at which it takes effect: when the wire to its target is
+//! free, plus its bytes divided by the bandwidth, plus the latency, plus a seeded random delay. Because of the random
+//! delay, operations of one queue pair overtake each other, as they may on a real fabric. Only a fence keeps their
+//! order. It sets a floor for each target, so that a fence never waits for another target.
 
 use super::device::Device;
 use super::device::Invalidations;
@@ -19,26 +19,26 @@ use hetmp_core::hash::HashMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// What the emulated link costs. All zero: operations take effect as soon as they are seen.
+/// The costs of the emulated link. All zero: operations take effect as soon as they are seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Model {
-    /// Nanoseconds from the wire to the target's memory.
+    /// Nanoseconds from the end of the wire to the target's memory.
     pub latency_ns: u64,
-    /// Bytes a microsecond on the wire from one rank to another; 0: no limit.
+    /// Bytes per microsecond on the wire from one rank to another; 0: no limit.
     pub bytes_per_us: u64,
-    /// Largest random delay, nanoseconds. Not for messages, whose order is promised.
+    /// The largest random delay, nanoseconds. Messages have none, because they must arrive in order.
     pub jitter_ns: u64,
-    /// Of the random delays.
+    /// Seed of the random delays.
     pub seed: u64,
-    /// The memory of both ends is that of a device. Operations then complete when the target's side has taken
-    /// them; [`QueuePair::quiet`](crate::engine::QueuePair::quiet) and fences make them visible.
+    /// Both ends have a device's memory. An operation then completes when the target's side has taken it;
+    /// [`QueuePair::quiet`](crate::engine::QueuePair::quiet) and fences make it visible.
     pub device: Option<DeviceMemory>,
 }
 
-/// How long until a full inbox is looked at again, nanoseconds.
+/// After this time a full inbox is tried again, nanoseconds.
 const RETRY_NS: u64 = 2_000;
 
-/// Operations taken from one queue in a row before the next one gets its turn.
+/// The most operations taken from one queue before the next queue gets its turn.
 const BURST: usize = 32;
 
 #[derive(Clone, Copy, Debug)]
@@ -50,13 +50,13 @@ struct Operation {
 
 #[derive(Debug, Default)]
 struct Path {
-    /// Nothing more takes effect before this: set by a fence.
+    /// Later operations take effect at this time or after it; set by a fence.
     floor: u64,
-    /// Latest time of an operation so far.
+    /// The latest time at which an operation so far takes effect.
     latest: u64,
-    /// Of a message so far.
+    /// The latest time at which a message so far takes effect.
     latest_message: u64,
-    /// Held up by a full inbox, in order.
+    /// Operations behind a message that found the inbox full, in order.
     blocked: VecDeque<Operation>,
 }
 
@@ -73,15 +73,15 @@ pub(crate) struct Adapter {
     fabric: Fabric,
     model: Model,
     random: u64,
-    /// A queue keeps its place for good: operations under way name it.
+    /// A queue keeps its index, because operations under way name it by the index.
     queues: Vec<Option<Queue>>,
     /// When each wire is free again.
     wires: HashMap<(u32, u32), u64>,
-    /// By time and then in the order in which they were taken.
+    /// By the time of taking effect, then in the order in which they were taken.
     under_way: BTreeMap<(u64, u64), Operation>,
     taken: u64,
     triggers: HashMap<u32, Triggers<Operation>>,
-    /// Paths with messages that were refused, and when to try again.
+    /// Queue and peer of paths whose message was refused.
     blocked: Vec<(usize, u32)>,
     retry_at: u64,
     device: Option<Device>,
@@ -119,7 +119,7 @@ impl Adapter {
         }
     }
 
-    /// Takes what was announced, and executes what is due. False: nothing to do before
+    /// Takes what was announced, and executes what is due. False if there is nothing to do before
     /// [`Adapter::next_due`] or the next doorbell.
     pub(super) fn step(&mut self, now: u64) -> bool {
         let mut worked = false;
@@ -163,7 +163,7 @@ impl Adapter {
         worked
     }
 
-    /// A write that was held takes effect.
+    /// A held write takes effect.
     fn apply(&mut self, way: &Way, piece: &Piece, now: u64) {
         if let Some(d) = &self.device {
             if d.apply(way, piece) {
@@ -172,7 +172,7 @@ impl Adapter {
         }
     }
 
-    /// True while operations take effect as soon as they are taken; no clock is needed then.
+    /// True if operations take effect as soon as they are taken. Then no clock is needed.
     pub(super) fn is_immediate(&self) -> bool {
         let m = &self.model;
         m.latency_ns | m.bytes_per_us | m.jitter_ns == 0
@@ -181,7 +181,7 @@ impl Adapter {
             && self.blocked.is_empty()
     }
 
-    /// When something is due although no doorbell rings.
+    /// The next time at which something is due even if no doorbell rings.
     pub(super) fn next_due(&self) -> Option<u64> {
         let first = self.under_way.first_key_value().map(|(k, _)| k.0);
         let retry = (!self.blocked.is_empty()).then_some(self.retry_at);
@@ -189,8 +189,7 @@ impl Adapter {
         [first, retry, held].into_iter().flatten().min()
     }
 
-    /// Gives up everything that has not arrived, with an error. What was held has completed, and takes
-    /// effect.
+    /// Ends everything that has not arrived with an error. Writes that are held have completed, so they take effect.
     pub(super) fn stop(&mut self) {
         for (way, piece) in self.device.as_mut().map_or(Vec::new(), Device::take_all) {
             self.apply(&way, &piece, 0);
@@ -213,7 +212,7 @@ impl Adapter {
         }
     }
 
-    /// A plain put that takes effect at once is what an idle adapter mostly sees.
+    /// A fast path for the most common case: a plain put that takes effect at once, on an idle adapter.
     #[inline]
     fn take_put(&mut self, q: usize, now: u64) -> bool {
         if !self.is_immediate() {
@@ -255,7 +254,7 @@ impl Adapter {
                 let waiting = self.triggers.entry(queue.rank).or_default();
                 waiting.hold(counter, threshold, operation);
             }
-            // Nothing to wait for and nothing to be ordered behind: the table of times is spared.
+            // Nothing delays the operation or has to come before it, so it needs no entry in the table of times.
             None if self.is_immediate() => self.arrive(operation, now),
             None => self.dispatch(operation, now),
         }
@@ -277,7 +276,7 @@ impl Adapter {
         let Some(queue) = &mut self.queues[q] else {
             return now;
         };
-        // Waits are local; a number that names no peer must not grow the table of paths.
+        // A wait is local. A number that names no peer must not add a path.
         if matches!(d.work, Work::Wait { .. }) || d.peer as usize >= self.fabric.domains.len() {
             return now;
         }
@@ -287,7 +286,7 @@ impl Adapter {
             return path.floor.max(now);
         }
         if matches!(d.work, Work::Compute { .. }) {
-            // No wire, and no delay: only fences hold it back.
+            // Needs no wire and has no delay. Only fences hold it back.
             let due = path.floor.max(now);
             path.latest = path.latest.max(due);
             return due;
@@ -303,7 +302,7 @@ impl Adapter {
         let mut due = sent + self.model.latency_ns;
         let message = matches!(d.work, Work::Send { .. });
         if self.model.jitter_ns != 0 && !message {
-            // xorshift64*: any sequence does, as long as the seed gives it back.
+            // xorshift64*: the same seed gives the same delays.
             self.random ^= self.random >> 12;
             self.random ^= self.random << 25;
             self.random ^= self.random >> 27;
@@ -331,7 +330,7 @@ impl Adapter {
         let Some(queue) = &mut self.queues[q] else {
             return;
         };
-        // Behind a refused message everything to that target waits: a fence may have come between.
+        // A message to this target was refused. Everything after it waits, because there may be a fence in between.
         if !self.blocked.is_empty() {
             if let Some(path) = queue.paths.get_mut(&d.peer) {
                 if !path.blocked.is_empty() {
@@ -408,7 +407,7 @@ impl Adapter {
         }
     }
 
-    /// Sets off what waited for counters of `rank`.
+    /// Starts the operations that waited for counters of `rank`.
     fn release(&mut self, rank: u32, now: u64) {
         let Some(triggers) = self.triggers.get_mut(&rank) else {
             return;
@@ -420,7 +419,7 @@ impl Adapter {
         }
     }
 
-    /// Sets off what waited for counters that peers in other processes have moved.
+    /// Starts the operations that waited for counters which peers in other processes have moved.
     #[inline]
     pub(super) fn recount(&mut self, now: u64) {
         if !self.triggers.is_empty() {

@@ -1,4 +1,4 @@
-//! The adapter of a device: sources through the read cache, writes through the combiner at the target.
+//! The adapter of a device: reads sources through the read cache, and writes through the combiner at the target.
 
 use crate::descriptor::{AtomicOp, Descriptor, Failure, Fetch, Source, Status, Work};
 use crate::device_memory::combiner::{Combiner, Piece, Way};
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::hash::HashMap;
 use std::sync::Arc;
 
-/// How often each rank invalidated: what a write to a register of its device would be.
+/// How often each rank has invalidated its read cache. On a real device this is a write to a register.
 #[derive(Debug)]
 pub(super) struct Invalidations(Box<[AtomicU64]>);
 
@@ -41,10 +41,10 @@ pub(super) struct Device {
     setting: DeviceMemory,
     fabric: Fabric,
     combiner: Combiner,
-    /// By rank, with the number of invalidations that it has seen.
+    /// By rank, with the number of invalidations that the cache has followed.
     caches: HashMap<u32, (u64, ReadCache)>,
     invalidations: Arc<Invalidations>,
-    /// Of the source under way; kept for its room.
+    /// The bytes of the source being read. Kept between operations, to keep its memory.
     gathered: Vec<u8>,
 }
 
@@ -80,8 +80,8 @@ impl Device {
         self.combiner.take_all()
     }
 
-    /// An operation arrives at its target: plain writes are held there, all else takes effect.
-    /// `None`: the target's inbox is full; nothing was done.
+    /// An operation arrives at its target. Plain writes are held there; everything else takes effect. `None` if the
+    /// target's inbox is full; then nothing was done.
     pub(super) fn take(&mut self, now: u64, way: Way, d: &Descriptor) -> Option<Outcome> {
         let held = match &d.work {
             Work::Put { .. } => true,
@@ -96,7 +96,7 @@ impl Device {
             ..
         } = d.work
         {
-            // A message is short and its order is promised; only its source may be stale.
+            // A message is not held: it is short, and messages must arrive in order. Only its source may be stale.
             if !self.setting.invalidate {
                 return self.send(way, d);
             }
@@ -129,7 +129,7 @@ impl Device {
         Ok(self.arrived(me, d))
     }
 
-    /// What the initiator hears.
+    /// The outcome that the initiator gets.
     fn arrived(&self, me: &Domain, d: &Descriptor) -> Outcome {
         if let Some(c) = d.count {
             me.counters().add(c, 1);
@@ -165,7 +165,7 @@ impl Device {
                 value: u64::from(*port),
             }));
         };
-        // Parsing has limited the length.
+        // Parsing has bounded the length.
         let message = Message::new(way.rank, *tag, &self.gathered)?;
         if !inbox.deliver(&message) {
             return None;
@@ -188,13 +188,13 @@ impl Device {
             LocalPart::Read(span) => {
                 self.gathered.resize(span.len(), 0);
                 let fetch = |at: usize, into: &mut [u8]| {
-                    // SAFETY: the cache asks for parts of the region only, which the span keeps
-                    // registered; the owner promised that it stays valid.
+                    // SAFETY: the cache asks for parts of the region only. The span keeps the region registered, and
+                    // who registered it keeps the memory valid until then.
                     unsafe { memory::copy(at as *const u8, into.as_mut_ptr(), into.len()) }
                 };
                 let start = span.start() as usize;
                 if self.setting.invalidate {
-                    // The post wrote the register: there is no line to be found.
+                    // Posting has invalidated the cache, so that no line can be found.
                     fetch(start, &mut self.gathered);
                     return;
                 }
@@ -210,8 +210,7 @@ impl Device {
         }
     }
 
-    /// A piece takes effect, unless its region was taken out meanwhile: then there is no memory to write.
-    /// True if counters moved.
+    /// Applies a piece that was held. Does nothing if its region was deregistered meanwhile. True if counters moved.
     pub(super) fn apply(&self, way: &Way, piece: &Piece) -> bool {
         let Some(peer) = self.fabric.domains.get(way.peer as usize) else {
             return false;
@@ -229,7 +228,7 @@ impl Device {
         match piece {
             Piece::Bytes(remote, bytes) => {
                 if let Ok(to) = find(remote, bytes.len(), Rights::REMOTE_WRITE) {
-                    // SAFETY: found in bounds, of that length.
+                    // SAFETY: `find` returned a span of `bytes.len()` bytes, which keeps its region registered.
                     unsafe { memory::copy(bytes.as_ptr(), to.start(), to.len()) };
                     peer.arrived(|| Arrival::Memory {
                         at: *remote,

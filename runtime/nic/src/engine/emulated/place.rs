@@ -1,26 +1,26 @@
-//! Where the adapter's thread runs: not on the core of an initiator that could have it for itself.
+//! Keeps the adapter's thread off an initiator's core, if there is another core.
 //!
-//! Schedulers like to put who was woken beside who woke it, and see no reason to part the two while each sleeps as
-//! soon as the other runs. A hand-over a post is what follows, twenty times the cost of two cores. After a few of
-//! them the thread asks for another core, and is free to come back: where all cores are busy the scheduler
-//! brings it back soon, and it asks ever more rarely.
+//! Schedulers like to put a woken thread on the core of its waker, and see no reason to part the two while each
+//! sleeps as soon as the other runs. Then every post costs a hand-over, twenty times as much as with two cores. After
+//! a few hand-overs the thread moves to another core, and may come back later. If all cores are busy, the scheduler
+//! brings it back soon, and the thread then moves ever more rarely.
 
 use hetmp_core::park::Policy;
 use hetmp_core::sys;
 
-/// Hand-overs in a row before the thread asks for another core.
+/// Hand-overs in a row before the thread moves.
 const PATIENCE: u32 = 4;
-/// Nanoseconds from one request to the next.
+/// The first pause between two moves, nanoseconds.
 const SOON: u64 = 5_000_000;
 const LATEST: u64 = 1_000_000_000;
 
-/// The processor that this thread runs on.
+/// The processor on which the calling thread runs.
 pub(super) fn cpu() -> i32 {
     // SAFETY: no preconditions.
     unsafe { libc::sched_getcpu() }
 }
 
-/// What the thread remembers of its hand-overs.
+/// The thread's recent hand-overs.
 #[derive(Debug)]
 pub(super) struct Place {
     shared: u32,
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// After a wake-up: true if the thread shares its core with who woke it, and should sleep rather than spin.
+    /// Called after a wake-up. True if the thread shares its waker's core, and should sleep rather than spin.
     pub(super) fn shares(&mut self, waker: i32) -> bool {
         if waker != cpu() {
             self.shared = 0;
@@ -52,7 +52,7 @@ impl Place {
         if since < self.pause {
             return true;
         }
-        // Coming back soon means that there is no core to be had.
+        // The thread was brought back soon: no core is free.
         self.pause = if since < 4 * self.pause {
             (self.pause * 2).min(LATEST)
         } else {
@@ -64,7 +64,7 @@ impl Place {
     }
 }
 
-/// Moves this thread off a processor, if it may use another one.
+/// Moves this thread off a processor, if it is allowed to use another one.
 fn leave(cpu: i32) -> bool {
     let Ok(cpu) = usize::try_from(cpu) else {
         return false;
@@ -73,8 +73,8 @@ fn leave(cpu: i32) -> bool {
         return false;
     }
     let size = size_of::<libc::cpu_set_t>();
-    // SAFETY: bit sets, for which zero is a value, that live through the calls; only this thread is concerned, and
-    // gets back what it may use.
+    // SAFETY: bit sets, for which zero is a value, live through the calls. They concern this thread only, and its own
+    // mask is restored.
     unsafe {
         let mut may: libc::cpu_set_t = core::mem::zeroed();
         if libc::sched_getaffinity(0, size, &mut may) != 0 {
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_may_move_leaves_the_core_and_keeps_what_it_may_use() {
-        // A thread of its own: the processors of others are not touched.
+        // Runs in a thread of its own, so that other tests keep their processors.
         std::thread::spawn(|| {
             let allowed = || {
                 // SAFETY: the set is live and of the size given.
@@ -120,7 +120,7 @@ mod tests {
         let mut p = Place::new();
         for _ in 0..PATIENCE - 1 {
             let here = cpu();
-            // Where the scheduler moves this thread between the two looks, the count ends, too.
+            // If the scheduler moves this thread between the two calls, the count ends too.
             if p.shares(here) {
                 assert!(p.shared > 0);
             }

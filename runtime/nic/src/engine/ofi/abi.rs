@@ -1,15 +1,15 @@
-//! libfabric's binary interface, as far as it is used here: layouts and numbers of `rdma/fabric.h`, `fi_domain.h`,
-//! `fi_endpoint.h`, `fi_rma.h`, `fi_eq.h` and `fi_cm.h` of libfabric 1.17 (its manual pages `fi_getinfo(3)`, `fi_domain(3)`,
-//! `fi_endpoint(3)`, `fi_rma(3)`, `fi_cq(3)`, `fi_av(3)` and `fi_mr(3)` say what they mean).
+//! The part of libfabric's binary interface that is used here: layouts and numbers of `rdma/fabric.h`, `fi_domain.h`,
+//! `fi_endpoint.h`, `fi_rma.h`, `fi_eq.h` and `fi_cm.h` of libfabric 1.17. Its manual pages `fi_getinfo(3)`,
+//! `fi_domain(3)`, `fi_endpoint(3)`, `fi_rma(3)`, `fi_cq(3)`, `fi_av(3)` and `fi_mr(3)` describe their meaning.
 //!
-//! Most of libfabric's functions are inline functions of its headers over tables of pointers, so that loading the library
-//! gives four symbols and the rest are these tables. Every table begins with its size, and fields are only ever added at
-//! the end: a table may be longer than what stands here. The test `layouts_are_those_of_the_c_headers` compares all
-//! sizes and offsets with the headers, where they are installed.
+//! Most of libfabric's functions are inline functions of its headers that call through tables of pointers. The
+//! library itself exports four symbols; all else comes from these tables. Every table begins with its size, and
+//! fields are only added at its end, so that a table may be longer than the one declared here. The test
+//! `layouts_are_those_of_the_c_headers` compares all sizes and offsets with the headers, where they are installed.
 
 use core::ffi::{c_char, c_int, c_void};
 
-/// Version of the interface that is asked for: 1.11, major and minor.
+/// The version of the interface that is asked for: 1.11, as major and minor number.
 pub(super) const VERSION: u32 = 1 << 16 | 11;
 
 pub(super) const FI_MSG: u64 = 1 << 1;
@@ -24,7 +24,7 @@ pub(super) const FI_REMOTE_CQ_DATA: u64 = 1 << 17;
 pub(super) const FI_COMPLETION: u64 = 1 << 24;
 pub(super) const FI_INJECT: u64 = 1 << 25;
 pub(super) const FI_DELIVERY_COMPLETE: u64 = 1 << 28;
-/// Of `fi_getinfo`: node and service are this process' own.
+/// For `fi_getinfo`: node and service are this process's own.
 pub(super) const FI_SOURCE: u64 = 1 << 57;
 
 pub(super) const FI_CONTEXT: u64 = 1 << 59;
@@ -58,7 +58,7 @@ pub(super) const FI_GETWAIT: c_int = 5;
 /// Commands of `fi_control`.
 pub(super) const FI_ENABLE: c_int = 6;
 
-/// `FI_SOCKADDR`, `FI_SOCKADDR_IN` and `FI_SOCKADDR_IN6`: addresses of the internet.
+/// `FI_SOCKADDR`, `FI_SOCKADDR_IN` and `FI_SOCKADDR_IN6`: internet addresses.
 pub(super) const FI_SOCKADDR: core::ops::RangeInclusive<u32> = 1..=3;
 
 pub(super) const FI_EAGAIN: isize = 11;
@@ -225,7 +225,7 @@ pub(super) struct OpsDomain {
 #[repr(C)]
 pub(super) struct OpsMr {
     pub(super) size: usize,
-    /// Object, memory, bytes, access, offset, key, flags; gives the region.
+    /// Object, memory, bytes, access, offset, key, flags; stores the region.
     pub(super) reg: unsafe extern "C" fn(
         *mut Fid,
         *const c_void,
@@ -422,7 +422,7 @@ mod tests {
     use core::mem::offset_of;
     use std::process::Command;
 
-    /// A C expression and what it is here.
+    /// A C expression, and the value that this module has for it.
     type Fact = (String, u64);
 
     macro_rules! layout {

@@ -1,8 +1,8 @@
-//! A libfabric endpoint with what it stands on: fabric, domain, address vector, completion queue. Every call of an opened
-//! object is made here.
+//! A libfabric endpoint, with the fabric, domain, address vector and completion queue that it needs. Every call of an
+//! opened object is made in this file.
 //!
-//! Objects are opened for [`FI_THREAD_DOMAIN`](super::abi::FI_THREAD_DOMAIN): who calls a method has the endpoint to itself,
-//! which `&mut` says.
+//! The objects are opened for [`FI_THREAD_DOMAIN`](super::abi::FI_THREAD_DOMAIN): one thread at a time may call them.
+//! `&mut self` ensures that.
 
 use super::abi::{
     Av, AvAttr, Cq, CqAttr, CqEntry, CqError, Domain, Ep, Fabric, Fid, Info, Mr, MsgRma, RmaIov,
@@ -19,28 +19,29 @@ use std::os::fd::RawFd;
 
 /// Longest address of an endpoint.
 const LONGEST_ADDRESS: usize = 512;
-/// Completions that the queue has room for, at least.
+/// The completion queue has room for at least this many.
 const COMPLETIONS: usize = 4096;
 
-/// What a provider can do, as far as the engine asks.
+/// The abilities of a provider that the engine asks about.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     pub(super) provider: String,
-    /// Bytes that can be injected: their source may be written again at once.
+    /// The most bytes that can be injected: then the source may be written again at once.
     pub(super) inject: usize,
-    /// Longest operation.
+    /// The longest operation, bytes.
     pub(super) longest: usize,
-    /// A put can bring the target 64 bits for its completion queue.
+    /// A put can carry 64 bits to the target's completion queue.
     pub(super) cq_data: bool,
-    /// `FI_MR_*`.
+    /// The `FI_MR_*` bits.
     pub(super) mr_mode: c_int,
-    /// A write stays behind an earlier write, a read behind an earlier write, a message behind an earlier write.
+    /// Whether a write keeps its place after an earlier write (`waw`), a read after an earlier write (`raw`), and a
+    /// message after an earlier write (`saw`).
     pub(super) waw: bool,
     pub(super) raw: bool,
     pub(super) saw: bool,
-    /// Bytes arrive through a stream that the target's process reads: a word may come in two parts.
+    /// Bytes arrive through a stream that the target's process reads, so that a word may arrive in two parts.
     pub(super) streams: bool,
-    /// Receives that may be posted.
+    /// How many receives may be posted.
     pub(super) receives: usize,
 }
 
@@ -48,7 +49,7 @@ impl Facts {
     /// # Safety
     /// `info` is an entry of a live list.
     unsafe fn of(info: *mut Info) -> Facts {
-        // SAFETY: this function's contract: the entry is live, and has all its parts.
+        // SAFETY: who calls has an entry of a live list, and every entry has all its parts.
         let (tx, rx, ep, domain) = unsafe {
             let i = &*info;
             (&*i.tx_attr, &*i.rx_attr, &*i.ep_attr, &*i.domain_attr)
@@ -75,13 +76,13 @@ impl Facts {
     }
 }
 
-/// What became of an operation that was handed to the provider.
+/// What the provider did with an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Posted {
     Yes,
-    /// There is no room now.
+    /// The provider has no room now.
     Busy,
-    /// It will never be: this error.
+    /// The operation failed with this error, and will never be done.
     Failed(i32),
 }
 
@@ -95,26 +96,26 @@ impl Posted {
     }
 }
 
-/// Memory that was registered with the provider, as long as this lives.
+/// Memory that is registered with the provider while this value lives.
 pub(super) struct Region(*mut Mr);
 
 impl Region {
-    /// What peers name it by.
+    /// The key by which peers name the region.
     pub(super) fn key(&self) -> u64 {
-        // SAFETY: open as long as `self` lives.
+        // SAFETY: the region is open as long as `self`.
         unsafe { (*self.0).key }
     }
 
-    /// What own operations name it by.
+    /// The descriptor by which own operations name the region.
     pub(super) fn descriptor(&self) -> *mut c_void {
-        // SAFETY: open as long as `self` lives.
+        // SAFETY: the region is open as long as `self`.
         unsafe { (*self.0).mem_desc }
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: open, and this is the only owner.
+        // SAFETY: the region is open, and only this value owns it.
         unsafe { close(self.0.cast()) }
     }
 }
@@ -122,13 +123,13 @@ impl Drop for Region {
 /// # Safety
 /// `object` is open, and nobody uses it any more.
 unsafe fn close(object: *mut Fid) {
-    // SAFETY: this function's contract.
+    // SAFETY: who calls has an open object that nobody uses any more.
     unsafe {
         ((*(*object).ops).close)(object);
     }
 }
 
-/// An address of the endpoint's own, to be reached by.
+/// An endpoint's address, as peers need it.
 pub(super) type Address = Vec<u8>;
 
 /// An endpoint, connectionless and reliable (`FI_EP_RDM`).
@@ -139,20 +140,20 @@ pub(super) struct Endpoint {
     av: *mut Av,
     cq: *mut Cq,
     ep: *mut Ep,
-    /// Readable when something is to be done; none: the provider has no such thing.
+    /// A descriptor that is readable when there is something to do; `None` if the provider has none.
     fd: Option<RawFd>,
     facts: Facts,
 }
 
-// SAFETY: libfabric's objects may be used by any thread; by one at a time, as `&mut` says.
+// SAFETY: any thread may use libfabric's objects, one thread at a time; `&mut self` ensures that.
 unsafe impl Send for Endpoint {}
 
 impl Endpoint {
-    /// Opens an endpoint of `provider`, or of the one that suits best. `source`: this machine's address to be reached by.
-    /// `several`: peers are on other machines, too.
+    /// Opens an endpoint of `provider`, or of the most suitable provider. `source` is this machine's address for
+    /// peers. `several`: peers are on other machines too.
     ///
     /// # Errors
-    /// One line, without the name of the variable: no library, no such provider, or one that cannot do what is needed.
+    /// One line without the variable's name: the library or provider is missing, or cannot do what is needed.
     pub(super) fn open(
         provider: Option<&str>,
         source: Option<IpAddr>,
@@ -165,13 +166,13 @@ impl Endpoint {
             able: true,
             order,
         };
-        // With the order that makes fences cheap, if there is such an offer; the least that is needed otherwise.
+        // First asks for the order that makes fences cheap, then for the least order that is needed.
         let orders = [
             FI_ORDER_SAS | FI_ORDER_WAW | FI_ORDER_RAW | FI_ORDER_SAW,
             FI_ORDER_SAS,
         ];
         for order in orders {
-            // A provider whose addresses are not those of the internet offers nothing for such a source.
+            // A provider whose addresses are not internet addresses offers nothing for such a source.
             for source in [source, None] {
                 let offers = library.offers(wish(order, source))?;
                 let suits = |i: &*mut Info| {
@@ -185,7 +186,7 @@ impl Endpoint {
                     .filter(suits)
                     .min_by_key(|i| (!is_adapter(&provider_of(*i)), rank(&provider_of(*i))));
                 if let Some(info) = best {
-                    // SAFETY: an entry of a list that lives until the end of the call.
+                    // SAFETY: the entry's list lives until the end of this call.
                     return unsafe { Endpoint::start(library, info) };
                 }
             }
@@ -214,7 +215,7 @@ impl Endpoint {
     /// # Safety
     /// `info` is an entry of a live list.
     unsafe fn start(library: &'static Library, info: *mut Info) -> Result<Endpoint, String> {
-        // SAFETY: this function's contract.
+        // SAFETY: who calls has an entry of a live list.
         let facts = unsafe { Facts::of(info) };
         let mut e = Endpoint {
             library,
@@ -226,10 +227,10 @@ impl Endpoint {
             fd: None,
             facts,
         };
-        // SAFETY: this function's contract: the entry lives, with its parts. Each call gets objects that the calls before it
-        // have opened, and room for its result; what was opened is closed when `e` is dropped.
+        // SAFETY: who calls has an entry of a live list, with all its parts. Each call gets objects that earlier
+        // calls have opened, and room for its result. Dropping `e` closes what was opened.
         unsafe {
-            // Each operation says itself what its completion means.
+            // Each operation says itself when it completes.
             (*(*info).tx_attr).op_flags = 0;
             let r = (library.fabric)((*info).fabric_attr, &mut e.fabric, null_mut());
             library.check("fi_fabric", r)?;
@@ -277,7 +278,7 @@ impl Endpoint {
         &self.facts
     }
 
-    /// What peers reach this endpoint by.
+    /// The address by which peers reach this endpoint.
     pub(super) fn address(&mut self) -> Result<Address, String> {
         let mut address = vec![0u8; LONGEST_ADDRESS];
         let mut len = address.len();
@@ -290,7 +291,7 @@ impl Endpoint {
         Ok(address)
     }
 
-    /// Takes a peer's address in; gives what operations name it by.
+    /// Adds a peer's address, and returns the number by which operations name the peer.
     pub(super) fn insert(&mut self, address: &[u8]) -> Result<u64, String> {
         let mut at = u64::MAX;
         // SAFETY: an open object, an address as `fi_getname` of the same provider gave it, and room for one result.
@@ -303,11 +304,11 @@ impl Endpoint {
         Ok(at)
     }
 
-    /// Registers memory for own operations, and for those of peers if `key` says by which key they name it (which the
-    /// provider may choose itself).
+    /// Registers memory for own operations; with a `key` also for operations of peers. The provider may choose
+    /// another key.
     ///
     /// # Safety
-    /// The memory stays valid as long as the region, and who else uses it expects the accesses of peers.
+    /// The memory stays valid as long as the region, and others that use it expect the accesses of peers.
     pub(super) unsafe fn register(
         &mut self,
         start: *mut u8,
@@ -325,7 +326,7 @@ impl Endpoint {
             key
         };
         let mut mr = null_mut();
-        // SAFETY: an open object; this function's contract says that the memory is valid; room for the result.
+        // SAFETY: the domain is open, who calls keeps the memory valid, and there is room for the result.
         let r = unsafe {
             ((*(*self.domain).mr).reg)(
                 self.domain.cast(),
@@ -357,8 +358,8 @@ impl Endpoint {
     /// Posts a receive.
     ///
     /// # Safety
-    /// The memory stays valid, and is nobody else's, until the completion with this context; `context` points to 64 bytes
-    /// that are the provider's until then.
+    /// Until the completion with this context, the memory stays valid and is used by nobody else, and the 64 bytes at
+    /// `context` belong to the provider.
     pub(super) unsafe fn receive(
         &mut self,
         to: *mut u8,
@@ -366,7 +367,7 @@ impl Endpoint {
         descriptor: *mut c_void,
         context: *mut c_void,
     ) -> Posted {
-        // SAFETY: an open endpoint; the rest is this function's contract.
+        // SAFETY: the endpoint is open; who calls keeps memory and context valid until the completion.
         Posted::of(unsafe {
             ((*(*self.ep).msg).recv)(self.ep, to.cast(), len, descriptor, u64::MAX, context)
         })
@@ -375,7 +376,7 @@ impl Endpoint {
     /// Sends a message.
     ///
     /// # Safety
-    /// As [`Endpoint::receive`], the memory being read.
+    /// As for [`Endpoint::receive`], except that the memory is read.
     pub(super) unsafe fn send(
         &mut self,
         from: *const u8,
@@ -384,13 +385,13 @@ impl Endpoint {
         to: u64,
         context: *mut c_void,
     ) -> Posted {
-        // SAFETY: an open endpoint; the rest is this function's contract.
+        // SAFETY: the endpoint is open; who calls keeps memory and context valid until the completion.
         Posted::of(unsafe {
             ((*(*self.ep).msg).send)(self.ep, from.cast(), len, descriptor, to, context)
         })
     }
 
-    /// Sends a message of at most [`Facts::inject`] bytes, which are free when this returns; without a completion.
+    /// Sends at most [`Facts::inject`] bytes without a completion. The bytes may be written again when this returns.
     pub(super) fn inject(&mut self, bytes: &[u8], to: u64) -> Posted {
         // SAFETY: an open endpoint, and bytes that live until the return.
         Posted::of(unsafe {
@@ -398,10 +399,12 @@ impl Endpoint {
         })
     }
 
-    /// Writes to a peer's memory; completes when the bytes are there. With `data`, the peer's completion queue tells it.
+    /// Writes to a peer's memory. Completes when the bytes are there. With `data`, the peer's completion queue
+    /// reports the write.
     ///
     /// # Safety
-    /// As [`Endpoint::receive`], the memory being read; with `inject` it is free when this returns.
+    /// As for [`Endpoint::receive`], except that the memory is read. With `inject` it may be written again when this
+    /// returns.
     #[allow(clippy::too_many_arguments, reason = "an operation's parts")]
     pub(super) unsafe fn write(
         &mut self,
@@ -437,14 +440,15 @@ impl Endpoint {
             | FI_DELIVERY_COMPLETE
             | if data.is_some() { FI_REMOTE_CQ_DATA } else { 0 }
             | if inject { FI_INJECT } else { 0 };
-        // SAFETY: an open endpoint; the vectors are read before the return; the rest is this function's contract.
+        // SAFETY: the endpoint is open; the provider reads the vectors before it returns; who calls keeps the memory
+        // and context valid until the completion.
         Posted::of(unsafe { ((*(*self.ep).rma).writemsg)(self.ep, &message, flags) })
     }
 
     /// Reads a peer's memory.
     ///
     /// # Safety
-    /// As [`Endpoint::receive`].
+    /// As for [`Endpoint::receive`].
     pub(super) unsafe fn read(
         &mut self,
         to: *mut u8,
@@ -454,7 +458,7 @@ impl Endpoint {
         at: (u64, u64),
         context: *mut c_void,
     ) -> Posted {
-        // SAFETY: an open endpoint; the rest is this function's contract.
+        // SAFETY: the endpoint is open; who calls keeps memory and context valid until the completion.
         Posted::of(unsafe {
             ((*(*self.ep).rma).read)(
                 self.ep,
@@ -469,14 +473,14 @@ impl Endpoint {
         })
     }
 
-    /// Takes completions, and lets the provider work. How many came; an error is taken out, and given to `failed` by its
-    /// context and number.
+    /// Takes completions and lets the provider work. Returns how many completions came. `failed` gets the context and
+    /// number of an error.
     pub(super) fn completions(
         &mut self,
         into: &mut [CqEntry],
         failed: &mut dyn FnMut(*mut c_void, i32),
     ) -> usize {
-        // SAFETY: an open object, and room for as many entries of the format that it was opened with.
+        // SAFETY: the queue is open, and there is room for as many entries, in the format for which it was opened.
         let n = unsafe { ((*(*self.cq).ops).read)(self.cq, into.as_mut_ptr().cast(), into.len()) };
         if n > 0 {
             return n as usize;
@@ -493,7 +497,7 @@ impl Endpoint {
         0
     }
 
-    /// What can be slept on, if it may be slept on now: else there is something to be done.
+    /// The descriptor to sleep on, if sleeping is allowed now. `Err` if there is something to do first.
     pub(super) fn wait_on(&self) -> Option<Result<RawFd, ()>> {
         let fd = self.fd?;
         let mut object = self.cq.cast::<Fid>();
@@ -508,7 +512,7 @@ impl Endpoint {
     }
 }
 
-/// Providers that are as good otherwise, in the order in which they are taken.
+/// The order in which providers are chosen that are equally good otherwise.
 fn rank(provider: &str) -> usize {
     ["tcp;ofi_rxm", "tcp", "shm", "net", "sockets"]
         .iter()
@@ -526,7 +530,7 @@ impl Drop for Endpoint {
             self.fabric.cast(),
         ];
         for object in objects.into_iter().filter(|o| !o.is_null()) {
-            // SAFETY: open, and in the order in which they stand on each other; nobody else has them.
+            // SAFETY: the object is open, and nobody else has it. Each is closed before the objects that it needs.
             unsafe { close(object) }
         }
     }

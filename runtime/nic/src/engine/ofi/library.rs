@@ -1,7 +1,7 @@
 //! libfabric itself: loaded at run time, its symbols, and the offers of its providers.
 //!
-//! The library is no dependency: it is loaded when the engine is asked for, and stays loaded. `fi_getinfo` answers a
-//! [`Wish`] with a list of offers ([`Infos`]), of which [`super::endpoint`] takes one.
+//! The library is loaded when the engine is asked for, and stays loaded. `fi_getinfo` answers a [`Wish`] with a list
+//! of offers ([`Infos`]), from which [`super::endpoint`] chooses.
 
 use super::abi::{
     Fabric, FabricAttr, Info, FI_CONTEXT, FI_CONTEXT2, FI_DELIVERY_COMPLETE, FI_EP_RDM,
@@ -16,7 +16,7 @@ use std::net::IpAddr;
 use std::sync::OnceLock;
 
 const NAME: &CStr = c"libfabric.so.1";
-/// Providers of adapters that move memory by themselves. None of them could be tried.
+/// Providers of adapters that move memory by themselves. None of them was available for a test.
 const ADAPTERS: [&str; 7] = ["verbs", "efa", "cxi", "psm2", "psm3", "opx", "ucx"];
 
 type GetInfo = unsafe extern "C" fn(
@@ -41,7 +41,7 @@ pub(super) struct Library {
     strerror: Text,
 }
 
-/// Signals for which a library may bring handlers of its own when it is loaded.
+/// Signals for which a library may install handlers when it is loaded.
 const CRASHES: [c_int; 7] = [
     libc::SIGSEGV,
     libc::SIGBUS,
@@ -52,9 +52,9 @@ const CRASHES: [c_int; 7] = [
     libc::SIGTERM,
 ];
 
-/// Runs `load`, and then gives signals the handlers back that they had before. Distributions link libfabric with
-/// libinfinipath, whose constructor takes all of these signals to print a backtrace and end the program with status 1, also
-/// where it has no such adapter.
+/// Runs `load`, then restores the signal handlers. Distributions link libfabric with libinfinipath. Its constructor
+/// takes all of these signals, to print a backtrace and end the program with status 1, even on machines without such
+/// an adapter.
 fn with_own_handlers<R>(load: impl FnOnce() -> R) -> R {
     let before = CRASHES.map(|signal| {
         // SAFETY: a zeroed `sigaction` is a value; asks only.
@@ -66,7 +66,7 @@ fn with_own_handlers<R>(load: impl FnOnce() -> R) -> R {
     });
     let result = load();
     for (signal, action) in CRASHES.into_iter().zip(&before) {
-        // SAFETY: what the process had installed a moment ago.
+        // SAFETY: the process had installed this action a moment ago.
         unsafe { libc::sigaction(signal, action, null_mut()) };
     }
     result
@@ -85,7 +85,7 @@ impl Library {
                 NAME.to_string_lossy()
             ));
         }
-        // The layout of `fi_info` that stands in `abi` is that of this version of the symbols; later libraries keep them.
+        // `abi` has the layout of `fi_info` for this version of the symbols; later libraries keep the version.
         let symbol = |name: &CStr, version: &CStr| {
             // SAFETY: a live handle and two strings with their terminating zeros.
             let at = unsafe { libc::dlvsym(handle, name.as_ptr(), version.as_ptr()) };
@@ -130,7 +130,7 @@ impl Library {
         text.to_string_lossy().into_owned()
     }
 
-    /// `Err` with what was tried, for a negative result.
+    /// `Err`, which names what was tried, if the result is negative.
     pub(super) fn check(&self, what: &str, result: c_int) -> Result<(), String> {
         if result < 0 {
             Err(format!("{what}: {}", self.text(result)))
@@ -139,7 +139,7 @@ impl Library {
         }
     }
 
-    /// What the library offers, in its order; none if nothing fits.
+    /// The library's offers, in its order. An empty list if nothing fits.
     pub(super) fn offers(&self, wish: Wish<'_>) -> Result<Infos, String> {
         // SAFETY: null asks for an empty description, with all its parts.
         let hints = unsafe { (self.dupinfo)(null()) };
@@ -199,12 +199,12 @@ impl Library {
 pub(super) struct Wish<'a> {
     pub(super) provider: Option<&'a str>,
     pub(super) source: Option<IpAddr>,
-    /// Can do all that the engine needs, with this order of messages.
+    /// The provider can do all that the engine needs, in the order of messages of `order`.
     pub(super) able: bool,
     pub(super) order: u64,
 }
 
-/// A list that `fi_getinfo` gave.
+/// A list from `fi_getinfo`.
 pub(super) struct Infos {
     library: *const Library,
     first: *mut Info,
@@ -250,16 +250,16 @@ pub(super) fn provider_of(info: *mut Info) -> String {
     }
 }
 
-/// True for an adapter that moves memory by itself: worth more than sockets.
+/// True for an adapter that moves memory by itself, which is preferred to sockets.
 pub(super) fn is_adapter(provider: &str) -> bool {
     provider.split(';').any(|part| ADAPTERS.contains(&part))
 }
 
-/// Where Linux lists adapters: InfiniBand, RoCE, Omni-Path and EFA; Slingshot.
+/// Where Linux lists adapters: InfiniBand, RoCE, Omni-Path and EFA in the first, Slingshot in the second.
 const CLASSES: [&str; 2] = ["/sys/class/infiniband", "/sys/class/cxi"];
 
-/// The provider of an adapter faster than TCP, if this machine has one. The library is not even loaded where the kernel
-/// knows of no adapter.
+/// The provider of an adapter faster than TCP, if this machine has one. If the kernel knows of no adapter, the
+/// library is not even loaded.
 pub(super) fn adapter() -> Option<String> {
     let has_some =
         |class: &&str| std::fs::read_dir(class).is_ok_and(|mut all| all.next().is_some());

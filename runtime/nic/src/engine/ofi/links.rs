@@ -1,4 +1,4 @@
-//! What a rank's [`Port`] says and hears, as messages of a fabric; and what of it the fabric does by itself.
+//! Carries a rank's [`Port`] over a fabric: requests and replies as messages, puts and gets by the adapter itself.
 
 use super::endpoint::Posted;
 use super::rma::{Event, Rma, MESSAGE};
@@ -12,23 +12,23 @@ use hetmp_core::sys;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// In front of each message: who says it, and a word that only ranks of this job know.
+/// Bytes in front of each message: the sender, and a word that only ranks of this job know.
 pub(super) const HEAD: usize = 16;
-/// How soon to look again where nothing tells that there is something, milliseconds.
+/// How long to wait before the next look, if the provider has nothing to sleep on, milliseconds.
 const RETRY_MS: i32 = 1;
 /// How long the last messages may take to leave when the engine stops.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The endpoint of one rank around its port.
+/// The endpoint of one rank, around its port.
 pub(super) struct Links {
     port: Port<Rma>,
     rank: u32,
     ranks: usize,
     token: u64,
     domain: Arc<Domain>,
-    /// The job's memory, as arrivals name it.
+    /// The key of the job's memory in arrivals.
     key: Key,
-    /// Peers that are out of reach.
+    /// By rank: whether the peer is out of reach.
     lost: Vec<bool>,
     events: Vec<Event>,
     message: Vec<u8>,
@@ -63,7 +63,7 @@ impl Links {
         }
     }
 
-    /// Hands to the provider what the port has to say.
+    /// Hands the port's output to the provider.
     fn send(&mut self) -> bool {
         let mut worked = false;
         for peer in 0..self.ranks {
@@ -117,7 +117,7 @@ impl Links {
         n > 0
     }
 
-    /// A message: of a peer, or of somebody who knows this endpoint's address and nothing else.
+    /// Takes a message. Its sender is a peer, or a stranger who knows nothing but this endpoint's address.
     fn hear(&mut self, message: &[u8]) {
         let Some((head, mut bytes)) = message.split_first_chunk::<HEAD>() else {
             return;
@@ -185,7 +185,7 @@ impl Wires for Links {
                 events: libc::POLLIN,
                 revents: 0,
             }),
-            // There is something already.
+            // There is something to do already.
             Some(Err(())) => watch.ms = 0,
             None => watch.ms = RETRY_MS,
         }

@@ -1,8 +1,7 @@
 //! Puts and gets by the provider's remote memory access, and the provider's completions.
 //!
-//! A peer's job memory is the only memory that is reached so: its key and bounds are known to everybody, it is
-//! never taken out, and it has no counter. Whatever else is asked for travels as a request that the peer's software
-//! checks and executes.
+//! Only the job's memory of a peer is reached this way: all ranks know its key and bounds, it is never deregistered,
+//! and it has no counter. Every other operation is a request, which the peer's software checks and executes.
 
 use super::abi::{
     CqEntry, FI_MR_LOCAL, FI_MR_VIRT_ADDR, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE,
@@ -16,27 +15,27 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use std::os::fd::RawFd;
 
-/// Bytes of a message, which carries a part of the stream of requests and replies. Providers send messages of this length at
-/// once; for longer ones they first exchange a word with the target.
+/// Bytes of a message, which carries a part of the stream of requests and replies. Providers send messages of this
+/// length at once; before longer ones they first exchange a word with the target.
 pub(super) const MESSAGE: usize = 8 * 1024;
-/// Completions taken at a time.
+/// The most completions taken by one call.
 const BATCH: usize = 32;
 
 /// Memory of a rank that peers access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Its name in the address vector.
+    /// The peer's number in the address vector.
     pub(super) peer: u64,
-    /// What descriptors call its first byte.
+    /// The address of its first byte in descriptors.
     pub(super) origin: u64,
-    /// What the provider calls its first byte.
+    /// The address of its first byte for the provider.
     pub(super) base: u64,
-    /// Its key.
+    /// The memory's key.
     pub(super) key: u64,
 }
 
 impl Target {
-    /// What the provider calls an address of descriptors.
+    /// Translates an address of descriptors to the provider's.
     fn of(&self, address: u64) -> u64 {
         self.base.wrapping_add(address.wrapping_sub(self.origin))
     }
@@ -46,59 +45,59 @@ impl Target {
 #[derive(Debug)]
 enum Use {
     Free,
-    /// Bytes on their way to a rank.
+    /// A message to this rank, being sent.
     Send(usize),
     Receive,
-    /// An operation of this number, to a rank.
+    /// A put or get with this number, to this rank.
     Direct(u64, usize),
 }
 
-/// What belongs to an operation of the provider until it completes. The provider's context comes first, so that its address is
-/// the slot's.
+/// The state of an operation that the provider has. The provider's context comes first, so that its address is that
+/// of the slot.
 #[repr(C)]
 struct Slot {
     /// `struct fi_context2`.
     context: [*mut c_void; 8],
     index: usize,
     what: Use,
-    /// Of a message.
+    /// The bytes of a message.
     bytes: Vec<u8>,
-    /// A source or target outside of registered memory, where the provider wants all to be registered.
+    /// A region for a source or target outside of registered memory, if the provider wants all memory registered.
     region: Option<Region>,
 }
 
-/// What came out of the completion queue.
+/// A result of the completion queue.
 pub(super) enum Event {
     /// The bytes of a message.
     Message(Vec<u8>),
-    /// A direct operation's number, and how it ended.
+    /// The number of a direct operation, and how it ended.
     Landed(u64, Result<(), Failure>),
-    /// A peer has written to this rank's memory: from where on, and how many bytes.
+    /// A peer has written to this rank's memory: the first address, and the number of bytes.
     Written(u64, usize),
     /// This peer cannot be reached any more.
     Lost(usize),
 }
 
-/// The endpoint with the operations that it has.
+/// The endpoint, with its operations under way.
 pub(super) struct Rma {
     endpoint: Endpoint,
-    /// The slots, never moved; by their number.
+    /// The slots by number. They are never moved.
     slots: Vec<*mut Slot>,
     free: Vec<usize>,
-    /// This rank's memory, as registered here.
+    /// The registration of this rank's memory.
     own: Option<Region>,
     memory: (usize, usize),
     keys: TemplateKeys,
     targets: Vec<Target>,
     entries: Box<[CqEntry]>,
-    /// Messages and direct operations that the provider has.
+    /// How many messages and direct operations the provider has.
     under_way: usize,
-    /// The provider had no room for something since this was last reset: a connection may be in the making, of which no
+    /// The provider had no room for something since this was last reset. It may be making a connection, of which no
     /// completion will tell.
     pub(super) busy: bool,
 }
 
-// SAFETY: the slots are this object's own, and the provider's while it has them.
+// SAFETY: this object owns its slots, and the provider uses them only through calls of this object.
 unsafe impl Send for Rma {}
 
 impl Rma {
@@ -128,8 +127,8 @@ impl Rma {
         &mut self.endpoint
     }
 
-    /// Registers this rank's memory, for peers by `key` if the provider lets that be chosen; gives what they have to
-    /// know: base and key.
+    /// Registers this rank's memory. Peers use it by `key`, if the provider lets the key be chosen. Returns what
+    /// peers have to know: the base address and the key.
     ///
     /// # Safety
     /// The memory stays valid as long as the process, and its user expects the accesses of peers.
@@ -139,7 +138,7 @@ impl Rma {
         len: usize,
         key: u64,
     ) -> Result<(u64, u64), String> {
-        // SAFETY: this function's contract.
+        // SAFETY: who calls keeps the memory valid as long as the process, and expects peers' accesses.
         let region = unsafe { self.endpoint.register(start, len, key, true) }?;
         let base = if self.endpoint.facts().has_mode(FI_MR_VIRT_ADDR) {
             start as u64
@@ -152,7 +151,7 @@ impl Rma {
         Ok((base, key))
     }
 
-    /// Whom there is to reach, and by which keys operations name this rank's memory.
+    /// Sets the peers, and the keys by which operations name this rank's memory.
     pub(super) fn reach(&mut self, targets: Vec<Target>, keys: TemplateKeys) {
         self.targets = targets;
         self.keys = keys;
@@ -177,15 +176,15 @@ impl Rma {
     }
 
     fn give_back(&mut self, slot: *mut Slot) {
-        // SAFETY: a slot of ours that the provider does not have (any more).
+        // SAFETY: this object owns the slot, and the provider does not have it, or not any more.
         let s = unsafe { &mut *slot };
         s.what = Use::Free;
         s.region = None;
         self.free.push(s.index);
     }
 
-    /// The descriptor of registered memory that holds these bytes, or of a region made for them, which the slot keeps; null where
-    /// the provider wants none.
+    /// The provider's descriptor of memory that holds these bytes: of registered memory, or of a region made for
+    /// them, which the slot keeps. Null if the provider wants none.
     fn describe(
         &mut self,
         slot: *mut Slot,
@@ -201,14 +200,14 @@ impl Rma {
                 return Ok(own.descriptor());
             }
         }
-        // SAFETY: own operations alone access it, whose initiator keeps it valid until they are done.
+        // SAFETY: only own operations access the region, and their initiator keeps it valid until they are done.
         let region = unsafe {
             self.endpoint
                 .register(start.cast_mut(), len, 0, false)
                 .map_err(|_| libc::ENOMEM)?
         };
         let descriptor = region.descriptor();
-        // SAFETY: a slot of ours that the provider does not have yet.
+        // SAFETY: this object owns the slot, and the provider does not have it yet.
         unsafe { (*slot).region = Some(region) };
         Ok(descriptor)
     }
@@ -219,7 +218,7 @@ impl Rma {
         let most = self.endpoint.facts().receives.max(2) - 1;
         for _ in 0..wanted.min(most) {
             let slot = self.slot(Use::Receive);
-            // SAFETY: just made free, and ours.
+            // SAFETY: the slot was just taken, and this object owns it.
             unsafe { (*slot).bytes.resize(MESSAGE, 0) };
             match self.post_receive(slot) {
                 Posted::Yes => {}
@@ -234,7 +233,8 @@ impl Rma {
     }
 
     fn post_receive(&mut self, slot: *mut Slot) -> Posted {
-        // SAFETY: a slot of ours that the provider does not have; its bytes stay where they are while it does.
+        // SAFETY: this object owns the slot, and the provider does not have it. Its bytes are not moved while the
+        // provider has it.
         unsafe {
             let (at, len) = ((*slot).bytes.as_mut_ptr(), (*slot).bytes.len());
             let descriptor = match self.describe(slot, at, len) {
@@ -245,7 +245,7 @@ impl Rma {
         }
     }
 
-    /// Sends a message to a rank. `Busy`: nothing was done.
+    /// Sends a message to a rank. If the result is `Busy`, nothing was done.
     pub(super) fn send(&mut self, rank: usize, bytes: &[u8]) -> Posted {
         let to = self.targets[rank].peer;
         if bytes.len() <= self.endpoint.facts().inject {
@@ -254,7 +254,8 @@ impl Rma {
             return posted;
         }
         let slot = self.slot(Use::Send(rank));
-        // SAFETY: a slot of ours that the provider does not have; its bytes stay where they are while it does.
+        // SAFETY: this object owns the slot, and the provider does not have it. Its bytes are not moved while the
+        // provider has it.
         let posted = unsafe {
             (*slot).bytes.clear();
             (*slot).bytes.extend_from_slice(bytes);
@@ -272,12 +273,12 @@ impl Rma {
         posted
     }
 
-    /// Messages and direct operations that the provider still has.
+    /// How many messages and direct operations the provider still has.
     pub(super) fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// Lets the provider work, and gives out what has happened. How much that was.
+    /// Lets the provider work, and appends what has happened. Returns the number of completions.
     pub(super) fn poll(&mut self, events: &mut Vec<Event>) -> usize {
         let mut entries = core::mem::take(&mut self.entries);
         let mut failed = None;
@@ -295,7 +296,7 @@ impl Rma {
             if slot.is_null() {
                 continue;
             }
-            // SAFETY: contexts are slots of ours, which the provider has given back by this entry.
+            // SAFETY: contexts are slots of this object, and the provider has given this one back by its completion.
             let s = unsafe { &mut *slot };
             match s.what {
                 Use::Receive if entry.flags & FI_RECV != 0 => {
@@ -325,17 +326,17 @@ impl Rma {
 
     fn receive_again(&mut self, slot: *mut Slot) {
         if self.post_receive(slot) != Posted::Yes {
-            // The other receives go on; this one is made again with the next that completes.
+            // The other receives remain posted. This one is posted again when the next one completes.
             self.give_back(slot);
         }
     }
 
-    /// An operation ended in error: what it was going to is out of reach.
+    /// An operation ended in error: its peer is out of reach.
     fn fail(&mut self, slot: *mut Slot, events: &mut Vec<Event>) {
         if slot.is_null() {
             return;
         }
-        // SAFETY: contexts are slots of ours, which the provider has given back by its error.
+        // SAFETY: contexts are slots of this object, and the provider has given this one back by its error.
         let s = unsafe { &mut *slot };
         match s.what {
             Use::Direct(id, rank) => {
@@ -358,7 +359,7 @@ impl Rma {
         }
     }
 
-    /// Whether an address and a length lie in a rank's memory, which is as long everywhere.
+    /// True if the bytes lie in the rank's memory, which is equally long in every rank.
     fn holds(&self, rank: u32, key: Key, address: u64, len: u64) -> bool {
         let Some(target) = self.targets.get(rank as usize) else {
             return false;
@@ -368,8 +369,8 @@ impl Rma {
         key == self.keys.remote && offset <= size && len <= size - offset
     }
 
-    /// A word that the target may poll has to come in one piece. A stream promises no such thing, and the peer's software
-    /// does.
+    /// True if a word that the target may poll could arrive in two parts. A stream may split it; the peer's software
+    /// would not.
     fn may_tear(&self, address: u64, len: u32) -> bool {
         let word = matches!(len, 2 | 4 | 8) && address % u64::from(len) == 0;
         word && self.endpoint.facts().streams
@@ -388,7 +389,7 @@ impl Direct for Rma {
 
     fn takes(&self, d: &Descriptor) -> bool {
         let fits = |n: u32| n > 0 && n as usize <= self.endpoint.facts().longest;
-        // What stays registered as long as the engine runs, and whose addresses are those of this process.
+        // Memory that stays registered as long as the engine runs, under this process's addresses.
         let stays = |key: Key| key == self.keys.local;
         match &d.work {
             Work::Put {
@@ -436,8 +437,9 @@ impl Direct for Rma {
                 let at = (target.of(remote.address), target.key);
                 let data = cq_data.then_some(remote.address);
                 let posted = match descriptor {
-                    // SAFETY: the source was found in bounds, and its initiator leaves it alone until it is free: when
-                    // it is injected, or when the completion comes. Slots live as long as the endpoint.
+                    // SAFETY: the source was found in bounds. Its initiator leaves it alone until it hears that the
+                    // source is free: after an injection at once, else at the completion. Slots live as long as the
+                    // endpoint.
                     Ok(descriptor) => unsafe {
                         self.endpoint.write(
                             from,
@@ -498,10 +500,11 @@ impl Drop for Rma {
     fn drop(&mut self) {
         self.own = None;
         for slot in &self.slots {
-            // SAFETY: ours until the endpoint is closed; regions are closed before the domain that they belong to.
+            // SAFETY: the slots are this object's until the endpoint is closed. Regions are closed before their
+            // domain.
             unsafe { (**slot).region = None };
         }
-        // The provider may use slots until its endpoint is closed, which is after this: they are left to the process, of
-        // which an engine lives as long as its job.
+        // The slots are not freed: the endpoint is closed after this, and the provider may use them until then. An
+        // engine lives as long as its job, and a process has one job.
     }
 }

@@ -1,8 +1,8 @@
-//! Connecting the ranks of a job: who is at the other end, and does it know the job's secret.
+//! Connecting the ranks of a job, and checking that the other end knows the job's secret.
 //!
-//! Rank `r` connects to every lower rank and accepts every higher one. Both ends send a greeting with the
-//! secret; a stranger is turned away, and nobody waits for one that says nothing. The secret goes over the
-//! wire as it is: it keeps out who cannot read the wire, not who can.
+//! Rank `r` connects to every lower rank and accepts every higher one. Both ends send a greeting with the secret. A
+//! stranger is turned away, and a caller that says nothing delays nobody. The secret is sent in plain text: it keeps
+//! out those who cannot read the network's traffic, and nobody else.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -14,9 +14,9 @@ pub type Secret = [u8; 32];
 const GREETING: &[u8; 8] = b"hetmpnic";
 const VERSION: u32 = 1;
 const GREETING_BYTES: usize = 48;
-/// How long a caller may take to say its greeting. Ranks say it as soon as they are connected.
+/// How long a caller may take to send its greeting. Ranks send theirs as soon as they are connected.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Callers that have not said theirs yet, at most: of more, the first is given up.
+/// The most callers without a complete greeting. If there are more, the oldest is turned away.
 const CALLERS: usize = 64;
 
 pub(super) fn greeting(rank: u32, secret: &Secret) -> [u8; GREETING_BYTES] {
@@ -37,7 +37,7 @@ fn rank_of(b: &[u8; GREETING_BYTES], secret: &Secret) -> io::Result<u32> {
     if b[8..12] != VERSION.to_le_bytes() {
         return refuse("the other end speaks another version");
     }
-    // Every byte is looked at, so that the time taken says nothing about the first that differs.
+    // All bytes are compared, so that the time taken does not tell where they differ.
     let differ = b[16..].iter().zip(secret).fold(0, |d, (a, b)| d | (a ^ b));
     if differ != 0 {
         return refuse("the other end does not know the secret of this job");
@@ -45,7 +45,7 @@ fn rank_of(b: &[u8; GREETING_BYTES], secret: &Secret) -> io::Result<u32> {
     Ok(u32::from_le_bytes([b[12], b[13], b[14], b[15]]))
 }
 
-/// Somebody who has connected, perhaps a stranger.
+/// A process that has connected, perhaps a stranger.
 #[derive(Debug)]
 pub(super) struct Caller {
     pub(super) stream: TcpStream,
@@ -56,9 +56,9 @@ pub(super) struct Caller {
 
 /// What is known of a caller.
 pub(super) enum Heard {
-    /// It may still say its greeting.
+    /// The greeting is not complete yet.
     Waiting,
-    /// It has ended, is too slow, or is a stranger.
+    /// The caller has closed the stream, is too slow, or is a stranger.
     Nobody,
     Rank(u32),
 }
@@ -74,7 +74,8 @@ impl Caller {
         })
     }
 
-    /// Who was called and greeted, on a stream that does not block. It may take any time.
+    /// The peer of an own call, to which the greeting was sent, on a stream that does not block. It may take any time
+    /// to answer.
     pub(super) fn greeted(stream: TcpStream) -> Caller {
         Caller {
             stream,
@@ -84,7 +85,7 @@ impl Caller {
         }
     }
 
-    /// Reads what it has said by now.
+    /// Reads what the caller has said so far.
     pub(super) fn listen(&mut self, secret: &Secret) -> Heard {
         while self.len < GREETING_BYTES {
             match self.stream.read(&mut self.said[self.len..]) {
@@ -104,8 +105,8 @@ impl Caller {
     }
 }
 
-/// Connects `rank` with every other rank. `addresses` has an entry for each rank; `listener` listens at this
-/// rank's. The result has `None` at the place of `rank`.
+/// Connects `rank` with every other rank. `addresses` has the address of each rank, `listener` listens at this
+/// rank's. The result has `None` at index `rank`.
 ///
 /// # Errors
 /// A rank could not be reached or did not come within `within`, or refused the greeting.
@@ -130,7 +131,7 @@ pub fn mesh(
         let mut stream = loop {
             match TcpStream::connect_timeout(address, left()?) {
                 Ok(s) => break s,
-                // The peer may not listen yet.
+                // The peer may not be listening yet.
                 Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
                     left()?;
                     std::thread::sleep(Duration::from_millis(2));
@@ -165,7 +166,7 @@ pub fn mesh(
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // It has given up, or a signal came: the next one.
+            // The caller has given up, or a signal came: accept the next one.
             Err(e)
                 if matches!(
                     e.kind(),
@@ -187,7 +188,7 @@ pub fn mesh(
                 Heard::Rank(peer) => peer,
             };
             let mut stream = callers.remove(i).stream;
-            // A rank that is connected already, or none of this job: turned away, and the job goes on.
+            // The rank is connected already, or is not part of this job: turn it away, and the job goes on.
             let place = (peer > rank)
                 .then(|| streams.get_mut(peer as usize))
                 .flatten()

@@ -1,14 +1,14 @@
 //! Streams that are made when they are first needed.
 //!
-//! Every rank listens, and knows where the others do. The first operation to a peer makes this rank *dial*: it connects and
-//! says its greeting ([`super::connect`]); the peer answers with its own, and both have the stream. Nothing here waits: each
-//! look does what can be done at once, so that a peer that answers late delays nobody else.
+//! Every rank listens, and knows where the others listen. The first operation to a peer makes this rank *dial*: it
+//! connects and sends its greeting ([`super::connect`]); the peer answers with its own, and both have the stream.
+//! Nothing here blocks: each look does what can be done at once, so that a slow peer delays no other.
 //!
-//! **Crossing calls.** Two ranks may dial each other at the same time. The call of the higher one stands: it turns the other
-//! one's away, and the lower one takes the call that comes in and gives its own up. A rank that was turned away and has no
-//! stream tries again; the other one's call is on its way.
+//! **Crossing calls.** Two ranks may dial each other at the same time. The call of the higher rank wins: the higher
+//! rank turns the lower one's call away; the lower rank accepts the higher one's call and gives up its own. A rank
+//! that was turned away and has no stream dials again later; in the meantime the other rank's call arrives.
 //!
-//! **A peer that is gone** has closed its listener: the call is refused, and the peer is lost.
+//! **A peer that is gone** has closed its listener. The call is refused, and the peer is lost.
 
 use super::connect::{greeting, Caller, Heard, Secret};
 use std::io::{self, ErrorKind, Write};
@@ -16,21 +16,21 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// How long to leave a peer alone that has turned a call away.
+/// How long to wait before calling a peer again that has turned a call away.
 const AGAIN: Duration = Duration::from_millis(1);
-/// Callers that have not said who they are, at most: of more, the first is given up.
+/// The most callers without a complete greeting. If there are more, the oldest is turned away.
 const CALLERS: usize = 64;
 
 /// Where the ranks of a job listen.
 #[derive(Debug)]
 pub struct Addresses {
-    /// This rank's ear.
+    /// This rank's listening socket.
     pub listener: TcpListener,
-    /// Of every rank, this one too.
+    /// The address of every rank, this one too.
     pub of: Vec<SocketAddr>,
-    /// Of the job.
+    /// The job's secret.
     pub secret: Secret,
-    /// How long a connection may take to be made.
+    /// How long making a connection may take.
     pub within: Duration,
 }
 
@@ -39,13 +39,13 @@ pub struct Addresses {
 enum Call {
     /// The connection is being made.
     Connecting(TcpStream),
-    /// The greeting is said.
+    /// The greeting was sent.
     Greeted(Caller),
-    /// It was turned away, and is to be made again then.
+    /// The peer has turned the call away. Call again at this time.
     Later(Instant),
 }
 
-/// A call, and when it has taken too long.
+/// A call of this rank, and the time at which it has taken too long.
 #[derive(Debug)]
 struct Dialled {
     peer: usize,
@@ -53,7 +53,7 @@ struct Dialled {
     until: Instant,
 }
 
-/// What became of a call.
+/// The result of a call.
 pub(super) enum Rung {
     /// There is a stream.
     Stream(usize, TcpStream),
@@ -68,7 +68,7 @@ pub(super) struct Dial {
     addresses: Addresses,
     calls: Vec<Dialled>,
     callers: Vec<Caller>,
-    /// By rank: there is a stream, or was; no further call is made or taken.
+    /// By rank: there is a stream, or there was one. No further call to or from that rank is made or accepted.
     met: Vec<bool>,
 }
 
@@ -90,23 +90,23 @@ impl Dial {
         self.addresses.of[peer]
     }
 
-    /// True once no call will be made or taken any more: the listener can be closed.
+    /// True once no call will be made or accepted any more; the listener can be closed.
     pub(super) fn is_over(&self) -> bool {
         self.met.iter().all(|m| *m)
     }
 
-    /// True while calls of this rank are under way.
+    /// True while this rank has calls under way.
     pub(super) fn is_calling(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// The peer is lost.
+    /// Marks the peer as lost.
     pub(super) fn forget(&mut self, peer: usize) {
         self.met[peer] = true;
         self.calls.retain(|c| c.peer != peer);
     }
 
-    /// Makes a call, unless there is one.
+    /// Calls a peer, unless there is a call or a stream already.
     pub(super) fn call(&mut self, peer: usize) -> Option<Rung> {
         if self.met[peer] || self.calls.iter().any(|c| c.peer == peer) {
             return None;
@@ -124,7 +124,8 @@ impl Dial {
         }
     }
 
-    /// Adds what is to be polled; milliseconds after which to look again although nothing comes, below 0 for never.
+    /// Adds what is to be polled. Returns the milliseconds after which to look again even if nothing comes; negative
+    /// for never.
     pub(super) fn ask(&self, fds: &mut Vec<libc::pollfd>) -> i32 {
         let mut ms = -1;
         let mut add = |fd: i32, events: i16| {
@@ -145,14 +146,14 @@ impl Dial {
                 Call::Later(_) => ms = 1,
             }
         }
-        // A caller that says nothing, and a call that nobody answers, are given up some time.
+        // Silent callers and unanswered calls must be given up at some time.
         if ms < 0 && !(self.callers.is_empty() && self.calls.is_empty()) {
             ms = 100;
         }
         ms
     }
 
-    /// Does what can be done at once. One result at a time; `None`: there is nothing now.
+    /// Does what can be done at once. Returns one result at a time; `None` if there is none now.
     pub(super) fn look(&mut self) -> Option<Rung> {
         self.accept();
         let mut i = 0;
@@ -190,7 +191,7 @@ impl Dial {
     }
 
     fn accept(&mut self) {
-        // Whatever else goes wrong went wrong for the caller.
+        // Any other error of accept concerns the caller only.
         while let Ok((stream, _)) = self.addresses.listener.accept() {
             if let Ok(caller) = Caller::new(stream) {
                 if self.callers.len() == CALLERS {
@@ -201,7 +202,7 @@ impl Dial {
         }
     }
 
-    /// Takes the call of a rank, or turns it away by dropping its stream.
+    /// Accepts the call of a rank, or turns it away by dropping its stream.
     fn answer(&mut self, peer: usize, mut stream: TcpStream) -> Option<TcpStream> {
         if *self.met.get(peer)? {
             return None;
@@ -210,7 +211,7 @@ impl Dial {
         if crossing.is_some() && peer < self.rank {
             return None;
         }
-        // The first bytes of a stream always find room.
+        // The first bytes on a stream always find room.
         let said = stream.write_all(&greeting(self.rank as u32, &self.addresses.secret));
         said.ok()?;
         if let Some(own) = crossing {
@@ -220,12 +221,12 @@ impl Dial {
         Some(stream)
     }
 
-    /// Takes a call further; the stream once it is there.
+    /// Continues a call; returns the stream once it is there.
     fn go_on(&mut self, i: usize) -> io::Result<Option<TcpStream>> {
         let now = Instant::now();
         let (rank, addresses) = (self.rank as u32, &self.addresses);
         let Dialled { peer, call, until } = &mut self.calls[i];
-        // Who has been greeted may be a process that is stopped: its host answers, and it is waited for.
+        // After the greeting there is no limit: the peer's process may be stopped while its host answers.
         if now >= *until && !matches!(call, Call::Greeted(_)) {
             return Err(ErrorKind::TimedOut.into());
         }
@@ -264,7 +265,7 @@ impl Dial {
     }
 }
 
-/// Begins a connection; it is there, or has failed, when the socket can be written to.
+/// Begins a connection. When the socket can be written to, the connection is there or has failed.
 fn connect(to: &SocketAddr) -> io::Result<TcpStream> {
     let (family, v4, v6);
     let (address, len) = match to {
@@ -300,7 +301,7 @@ fn connect(to: &SocketAddr) -> io::Result<TcpStream> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just made, and nobody else's.
+    // SAFETY: the descriptor was just made, and nobody else has it.
     let stream = TcpStream::from(unsafe { OwnedFd::from_raw_fd(fd) });
     // SAFETY: a live address of that many bytes.
     if unsafe { libc::connect(fd, address, len as libc::socklen_t) } != 0 {

@@ -4,16 +4,16 @@
 //! request and no reply, only word from the adapter that it has landed. The engine of that adapter implements
 //! [`Direct`]; an engine of plain sockets has [`StreamOnly`].
 //!
-//! **Order.** The two ways do not know of each other. A put by the adapter can land before a request that was sent
-//! earlier, and behind one that was sent later. Only a fence promises order, so that operations behind a fence are the
-//! only ones that wait: see [`Peer::may_go`](super::peer::Peer::may_go).
+//! **Order.** The two ways are independent. A put by the adapter can land before a request that was sent earlier, and
+//! after one that was sent later. Only a fence promises order, so only operations after a fence have to wait: see
+//! [`Peer::may_go`](super::peer::Peer::may_go).
 
 use crate::descriptor::{Descriptor, Failure};
 use crate::execute::LocalPart;
 
 /// Puts and gets that leave the rank by themselves, not as requests.
 pub(in crate::engine) trait Direct {
-    /// What an earlier put by this way stays before, so that no fence has to wait for the put.
+    /// What this way keeps in order after an earlier put, so that a fence does not have to wait for that put.
     fn keeps_order(&self) -> Kept;
     /// Whether this way can carry an operation. The port has checked the initiator's half of the operation.
     fn takes(&self, d: &Descriptor) -> bool;
@@ -21,7 +21,7 @@ pub(in crate::engine) trait Direct {
     fn begin(&mut self, id: u64, d: &Descriptor, local: &LocalPart<'_>) -> Begun;
 }
 
-/// What an earlier direct put to a peer stays before, although nobody waits for the put.
+/// Which later operations take effect after an earlier direct put to the same peer, even if nobody waits for the put.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::engine) struct Kept {
     /// A later direct put to the same peer.

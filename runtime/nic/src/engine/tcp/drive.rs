@@ -1,12 +1,12 @@
-//! Who works on the wires: the engine's thread, or an initiator that waits anyway.
+//! Decides which thread works on the wires: the engine's thread, or an initiator that waits.
 //!
-//! A reply that has to wake a thread which then wakes the initiator costs two wake-ups more than a bare
-//! exchange of messages. So whoever waits takes the wires and looks at the sockets itself, spinning and
-//! then asleep in `poll` as the waiting policy says; the thread naps meanwhile. An initiator that rings while
-//! little is under way writes to the socket itself.
+//! If a reply had to wake the engine's thread, which then wakes the initiator, this would cost two wake-ups more than
+//! a bare exchange of messages. So an initiator that waits takes the wires and looks at the sockets itself: it spins,
+//! and then sleeps in `poll`, as the waiting policy says. Meanwhile the engine's thread naps. An initiator that rings
+//! while little is under way writes to the socket itself.
 //!
-//! The thread takes over when no initiator has waited for [`NAP`]. Thus a rank that computes serves its
-//! peers, at worst that much later than one that does not.
+//! The engine's thread takes over when no initiator has waited for [`NAP`]. So a rank that computes answers its peers
+//! too, at worst that much later than a rank that waits.
 
 use super::wires::Watch;
 use crate::engine::Domain;
@@ -22,39 +22,40 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Spin turns between two looks at the sockets: a look is a system call or more.
+/// How many spin turns lie between two looks at the sockets. A look is at least one system call.
 const TURNS_PER_LOOK: u32 = 4;
-/// How long the thread leaves the wires to the initiators before it looks whether they still use them.
+/// How long the thread leaves the wires to the initiators before it checks whether they still use them.
 const NAP: Duration = Duration::from_micros(100);
 /// How long the thread leaves the wires to an initiator that sleeps over them.
 const LONGEST_NAP: Duration = Duration::from_millis(100);
-/// A wait this long is worth the wake-up of the thread when it ends, nanoseconds.
+/// After a wait of this length the thread is woken when the wait ends, nanoseconds.
 const LONG_WAIT_NS: u64 = 1_000_000;
-/// How long an initiator that waits beside another one sleeps before it tries to take its place, nanoseconds.
+/// How long an initiator that waits while another one has the wires sleeps before it tries to take them, nanoseconds.
 const BESIDE_NS: u64 = 200_000;
-/// Requests under way up to which an initiator that rings writes to the socket itself. With more of them the
-/// thread writes many at once.
+/// Up to this many requests under way, an initiator that rings writes to the socket itself. With more, the thread
+/// writes many at once.
 const FEW_REQUESTS: usize = 4;
 
-/// What there is to drive: a [port](super::port::Port) and what carries its bytes. One at a time calls it.
+/// What is driven: a [port](super::port::Port) and the sockets or endpoint that carry its bytes. One thread at a time
+/// calls it.
 pub(in crate::engine) trait Wires: Send {
     /// Takes a new queue pair over.
     fn join(&mut self, consumer: Consumer);
     /// Takes what was posted, and sends what can be sent.
     fn push(&mut self) -> bool;
-    /// One look at everything; what arrived is answered at once. False: there was nothing to do.
+    /// Looks at everything once, and answers what has arrived. False if there was nothing to do.
     fn turn(&mut self) -> bool;
-    /// True while somebody has to look again although nothing arrives and nobody posts.
+    /// True if somebody must look again even if nothing arrives and nothing is posted.
     fn needs_care(&self) -> bool;
-    /// Requests without a reply.
+    /// How many requests have no reply yet.
     fn requests(&self) -> usize;
     /// Fills in what has to be watched before a sleep.
     fn watch(&mut self, watch: &mut Watch);
-    /// The engine stops: peers may still wait for answers that are on their way out.
+    /// The engine stops. Sends out the answers that peers may still wait for.
     fn finish(&mut self);
 }
 
-/// Somebody who may sleep in `poll`.
+/// A thread that may sleep in `poll`.
 struct Sleeper {
     asleep: AtomicBool,
     wake: OwnedFd,
@@ -69,7 +70,7 @@ impl Sleeper {
         }
         Ok(Sleeper {
             asleep: AtomicBool::new(false),
-            // SAFETY: just made, and nobody else's.
+            // SAFETY: the descriptor was just made, and nobody else has it.
             wake: unsafe { OwnedFd::from_raw_fd(fd) },
         })
     }
@@ -77,7 +78,7 @@ impl Sleeper {
     #[cold]
     fn awaken(&self) {
         let one = 1u64;
-        // SAFETY: eight bytes of a live word. An eventfd that cannot take more is already readable.
+        // SAFETY: writes eight bytes of a live word. If the eventfd has no room for more, it is readable already.
         unsafe { libc::write(self.wake.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 }
@@ -85,11 +86,11 @@ impl Sleeper {
 /// What the thread and the initiators of a rank share.
 ///
 /// # Memory ordering
-/// * A doorbell first counts in `bells`, then tries `driving`, then looks who is asleep. Who drives reads `bells`
-///   before it takes what was posted; when it lets go of `driving`, and when it has said that it sleeps,
-///   it compares. Sequentially consistent fences lie between on both sides: a doorbell finds the wires
-///   free, or is seen by who had them, or finds a sleeper to wake.
-/// * `driving` (acquire, release) hands the wires from one to the next.
+/// * A doorbell first counts in `bells`, then tries `driving`, then looks who is asleep. The driving thread reads
+///   `bells` before it takes what was posted, and compares the count again after it has let go of `driving`, and
+///   after it has marked itself asleep. Sequentially consistent fences lie between these steps on both sides. So a
+///   doorbell finds the wires free, or is seen by the thread that had them, or finds a sleeper to wake.
+/// * `driving` (acquire, release) passes the wires from one thread to the next.
 pub(in crate::engine) struct Shared<W> {
     pub(in crate::engine) rank: u32,
     pub(in crate::engine) ranks: u32,
@@ -101,20 +102,20 @@ pub(in crate::engine) struct Shared<W> {
     joiners: UnsafeCell<Vec<Consumer>>,
     joined: AtomicU32,
     bells: CacheLine<AtomicU64>,
-    /// Grows whenever an initiator begins to drive.
+    /// Raised whenever an initiator begins to drive.
     sessions: CacheLine<AtomicU64>,
-    /// Requests that had no reply when the wires were last let go.
+    /// How many requests had no reply when the wires were last let go.
     under_way: AtomicU64,
     thread: Sleeper,
-    /// The initiator that sleeps over the wires, with `driving` held.
+    /// The initiator that sleeps while it holds `driving`.
     leader: Sleeper,
     stop: AtomicBool,
 }
 
-// SAFETY: `wires` is only touched by who holds `driving`, `joiners` by who holds `joining`; the rest is shared by
-// itself.
+// SAFETY: only the holder of `driving` touches `wires`, and only the holder of `joining` touches `joiners`. All other
+// fields are atomics, locks, or never change.
 unsafe impl<W: Wires> Sync for Shared<W> {}
-// SAFETY: wires and consumers may change threads.
+// SAFETY: wires and consumers may be moved to another thread.
 unsafe impl<W: Wires> Send for Shared<W> {}
 
 impl<W: Wires> Shared<W> {
@@ -143,7 +144,7 @@ impl<W: Wires> Shared<W> {
         })
     }
 
-    /// A new queue pair.
+    /// Adds a new queue pair.
     pub(in crate::engine) fn join(&self, consumer: Consumer) {
         self.joining.lock();
         // SAFETY: the lock is held.
@@ -153,7 +154,7 @@ impl<W: Wires> Shared<W> {
         self.bell();
     }
 
-    /// The wires, for who holds `driving`.
+    /// The wires, for the holder of `driving`.
     ///
     /// # Safety
     /// The caller holds `driving`, and uses the result only while it does.
@@ -162,7 +163,7 @@ impl<W: Wires> Shared<W> {
         reason = "the lock makes the reference the only one"
     )]
     unsafe fn wires(&self) -> &mut W {
-        // SAFETY: this function's contract: the caller holds `driving`, so that nobody else has a reference.
+        // SAFETY: who calls holds `driving`, so that nobody else has a reference.
         unsafe { &mut *self.wires.get() }
     }
 
@@ -180,7 +181,8 @@ impl<W: Wires> Shared<W> {
         self.joining.unlock();
     }
 
-    /// Lets go of the wires, unless somebody rang since `seen`: then true, and the caller still has them.
+    /// Lets go of the wires. If somebody has rung since `seen` and the wires are still free, takes them again and
+    /// returns true.
     fn let_go(&self, wires: &mut W, seen: u64) -> bool {
         let care = wires.needs_care();
         self.under_way
@@ -192,7 +194,7 @@ impl<W: Wires> Shared<W> {
             return self.driving.try_lock();
         }
         if care && self.thread.asleep.load(Ordering::Relaxed) {
-            // It does not watch for what is needed now.
+            // The sleeping thread does not watch for what is needed now.
             self.thread.awaken();
         }
         false
@@ -222,7 +224,7 @@ impl<W: Wires> Shared<W> {
 
     #[inline]
     fn wake_who_sleeps(&self) {
-        // A leader has the wires: it must see to them, and nobody else can.
+        // A leader holds the wires while it sleeps: only the leader can see to them.
         if self.leader.asleep.load(Ordering::Relaxed) {
             self.leader.awaken();
         } else if self.thread.asleep.load(Ordering::Relaxed) {
@@ -230,7 +232,7 @@ impl<W: Wires> Shared<W> {
         }
     }
 
-    /// Sends what was posted, with `driving` just taken, and lets go of it.
+    /// Sends what was posted. The caller has just taken `driving`; this lets go of it.
     fn push(&self) {
         loop {
             let seen = self.bells.load(Ordering::Acquire);
@@ -244,7 +246,7 @@ impl<W: Wires> Shared<W> {
         }
     }
 
-    /// One look at the wires, if nobody else has them.
+    /// Looks at the wires once, if nobody else has them.
     pub(in crate::engine) fn progress(&self) -> bool {
         self.sessions.fetch_add(1, Ordering::Relaxed);
         if !self.driving.try_lock() {
@@ -263,7 +265,7 @@ impl<W: Wires> Shared<W> {
         }
     }
 
-    /// Waits for `until`, working on the wires while nobody else does.
+    /// Waits for `until`, and works on the wires while nobody else does.
     pub(in crate::engine) fn wait(
         &self,
         initiator: &mut Initiator,
@@ -279,7 +281,8 @@ impl<W: Wires> Shared<W> {
             if until(initiator) {
                 return;
             }
-            // The thread goes as soon as it sees the session; another initiator may stay for long.
+            // The engine's thread lets go as soon as it sees the new session. Another initiator may keep the wires
+            // for long.
             if !spinner.turn() && initiator.wait_within(BESIDE_NS, until) {
                 return;
             }
@@ -293,11 +296,11 @@ impl<W: Wires> Shared<W> {
         let mut done = false;
         loop {
             let seen = self.bells.load(Ordering::Acquire);
-            // SAFETY: `driving` is held since before the call, or since `let_go` said so.
+            // SAFETY: this thread holds `driving`: it took the lock before the call, or `let_go` has taken it again.
             let wires = unsafe { self.wires() };
             self.admit(wires);
             let worked = wires.turn();
-            // Not asked again once it said so: it may have taken a completion.
+            // `until` must not be called again after it said true: it may have taken a completion.
             done = done || until(initiator);
             if done {
                 if self.let_go(wires, seen) {
@@ -322,7 +325,7 @@ impl<W: Wires> Shared<W> {
             }
             self.leader.asleep.store(false, Ordering::Relaxed);
         }
-        // The thread naps for long when an initiator sleeps for long.
+        // While an initiator sleeps for long, the thread naps for long.
         if slept_from.is_some_and(|t| sys::monotonic_ns() - t > LONG_WAIT_NS) {
             self.thread.awaken();
         }
@@ -343,7 +346,7 @@ impl<W: Wires> Shared<W> {
         while !self.stop.load(Ordering::Acquire) {
             let now = self.sessions.load(Ordering::Relaxed);
             if now != sessions || !self.driving.try_lock() {
-                // Initiators see to the wires. One that sleeps over them may do so for long.
+                // Initiators see to the wires. One that sleeps with the wires in hand may do so for long.
                 nap = if now != sessions {
                     NAP
                 } else {
@@ -390,7 +393,7 @@ impl<W: Wires> Shared<W> {
         self.driving.unlock();
     }
 
-    /// Sleeps without being woken by what arrives.
+    /// Sleeps for a fixed time. What arrives on the sockets does not end this sleep.
     fn nap(&self, how_long: Duration) {
         let mut fd = libc::pollfd {
             fd: self.thread.wake.as_raw_fd(),

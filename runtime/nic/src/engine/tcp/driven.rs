@@ -1,5 +1,5 @@
-//! The engine around wires that somebody drives: its thread, its queue pairs and their doorbells. `tcp` and `ofi` are this
-//! engine with wires of their own.
+//! The engine around wires that some thread drives: its thread, its queue pairs and their doorbells. `tcp` and `ofi`
+//! are this engine, each with its own wires.
 
 use super::drive::{Shared, Wires};
 use crate::engine::{ends, Abilities, Bell, QueuePair, TemplateKeys};
@@ -17,14 +17,15 @@ pub(in crate::engine) const ABILITIES: Abilities = Abilities {
     asynchronous: true,
 };
 
-/// The engine of one rank with its thread. Stops when the engine and its last queue pair are gone: each holds it.
+/// The engine of one rank, with its thread. Every queue pair holds it too, so it stops when the engine and its last
+/// queue pair are dropped.
 pub(in crate::engine) struct Driven<W: Wires> {
     pub(in crate::engine) shared: Arc<Shared<W>>,
     thread: Option<thread::Thread>,
 }
 
 impl<W: Wires + 'static> Driven<W> {
-    /// Starts the thread, which has this name.
+    /// Starts the engine's thread under this name.
     pub(in crate::engine) fn start(
         name: &'static CStr,
         shared: Shared<W>,
@@ -55,7 +56,7 @@ impl<W: Wires> Drop for Driven<W> {
     fn drop(&mut self) {
         self.shared.end();
         if let Some(t) = self.thread.take() {
-            // The thread ends on `stop`; with `panic = "abort"` there is no other way for it to end.
+            // The thread ends on `stop`. It cannot end by a panic, because `panic` is "abort".
             t.join();
         }
     }

@@ -1,7 +1,7 @@
-//! What goes over a stream: a header of 32 bytes and its content. Parsed without trust.
+//! What travels over a stream: a header of 32 bytes and its content. Nothing that a peer sends is trusted.
 //!
-//! A request's content is the 64-byte descriptor as posted, then the bytes of its piece if it writes; a
-//! reply's content is the bytes of the piece that was read.
+//! The content of a request is the 64-byte descriptor as posted, followed by the bytes of the piece if the operation
+//! writes. The content of a reply is the bytes of the piece that was read.
 
 use crate::descriptor::{Status, Words, DESCRIPTOR_BYTES, WORDS};
 
@@ -9,15 +9,15 @@ use crate::descriptor::{Status, Words, DESCRIPTOR_BYTES, WORDS};
 pub const HEADER_BYTES: usize = 32;
 /// Longest piece of an operation in one frame.
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;
-/// First bytes of every frame.
+/// The first two bytes of every frame.
 const MAGIC: u16 = 0x4e48;
 
 /// Request or reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// To be executed by the receiver.
+    /// The receiver has to execute it.
     Request,
-    /// What became of a request.
+    /// The result of a request.
     Reply,
 }
 
@@ -26,15 +26,15 @@ pub enum Kind {
 pub struct Header {
     /// Request or reply.
     pub kind: Kind,
-    /// Of a reply.
+    /// In a reply: how the request ended.
     pub status: Status,
     /// Bytes of content.
     pub length: u32,
-    /// Chosen by the requester, and repeated in the reply.
+    /// The requester's number for the request; the reply repeats it.
     pub id: u64,
-    /// Of a reply: the fetched value, or that of the failure.
+    /// In a reply: the fetched value, or the value of the failure.
     pub value: u64,
-    /// Of a request: where in the operation's bytes this piece begins.
+    /// In a request: where this piece begins, in bytes of the operation.
     pub offset: u32,
 }
 
@@ -55,7 +55,7 @@ impl Header {
         b
     }
 
-    /// Of its bytes; `None` if they are not a header that a peer of this version sends.
+    /// Reads a header; `None` if a peer of this version would not send it.
     pub fn parse(b: &[u8; HEADER_BYTES]) -> Option<Header> {
         let u32_at = |i: usize| u32::from_le_bytes([b[i], b[i + 1], b[i + 2], b[i + 3]]);
         let u64_at = |i: usize| u64::from(u32_at(i)) | u64::from(u32_at(i + 4)) << 32;
@@ -102,27 +102,27 @@ pub fn split(content: &[u8]) -> Option<(Words, &[u8])> {
     Some((words, &content[DESCRIPTOR_BYTES..]))
 }
 
-/// Bytes that are no frame: the stream is of no use any more.
+/// The bytes are no frame. The stream cannot be used any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoFrame;
 
-/// Bytes that a stream is first read into, and most of them.
+/// Bytes of the buffer for the next read: at first, and at most.
 const ROOM: usize = 16 * 1024;
 const MOST_ROOM: usize = 2 * PIECE_BYTES;
 
-/// Cuts a stream into frames, however its bytes arrive.
+/// Cuts a stream into frames, wherever reads split its bytes.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    /// Only `from..to` was received and not yet given out.
+    /// `from..to` was received and not given out yet.
     bytes: Vec<u8>,
     from: usize,
     to: usize,
-    /// Room that the next bytes get; grows with what arrives at once.
+    /// Length of the buffer for the next read. Grows with the amount that arrives at once.
     room: usize,
 }
 
 impl Decoder {
-    /// Where received bytes go; [`Decoder::filled`] says how many came.
+    /// The buffer for received bytes. Say with [`Decoder::filled`] how many were received.
     pub fn room(&mut self) -> &mut [u8] {
         if self.from == self.to {
             self.from = 0;
@@ -130,7 +130,8 @@ impl Decoder {
         }
         self.room = self.room.max(ROOM);
         if self.bytes.len() - self.to < self.room {
-            // Less than a frame and its header is left over: moving it is cheap beside what comes.
+            // What is left is shorter than a frame and its header, so that moving it is cheap compared to what will
+            // come.
             self.bytes.copy_within(self.from..self.to, 0);
             self.to -= self.from;
             self.from = 0;
@@ -151,7 +152,7 @@ impl Decoder {
         self.to += n;
     }
 
-    /// Takes received bytes that lie elsewhere.
+    /// Takes received bytes that lie in another buffer.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = self.room();
@@ -162,10 +163,10 @@ impl Decoder {
         }
     }
 
-    /// The next whole frame, if there is one.
+    /// The next whole frame; `None` if it has not arrived in full.
     ///
     /// # Errors
-    /// What follows is no frame.
+    /// The next bytes are no frame.
     pub fn frame(&mut self) -> Result<Option<(Header, &[u8])>, NoFrame> {
         let rest = &self.bytes[self.from..self.to];
         let Some(head) = rest.first_chunk::<HEADER_BYTES>() else {

@@ -20,7 +20,7 @@ pub(super) struct Operation {
     /// The first thing that went wrong. The initiator hears of it once the other pieces are answered: until then replies
     /// may still write to the operation's buffers.
     pub(super) failure: Option<Failure>,
-    /// What was fetched.
+    /// The value that the operation fetched.
     pub(super) value: u64,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Request {
     pub(super) peer: usize,
     /// Where in the operation's bytes the piece begins: there the reply's content goes.
     pub(super) offset: u32,
-    /// Bytes of the piece: as many has the content of a get's reply.
+    /// Bytes of the piece. The content of a get's reply has the same length.
     pub(super) piece: u32,
     /// What the reply gives back to the peer's window.
     pub(super) cost: usize,

@@ -32,7 +32,7 @@ pub(super) struct Peer {
     pub(super) blocked: VecDeque<(Header, Vec<u8>)>,
     /// Bytes that the blocked requests take here.
     blocked_bytes: usize,
-    /// Bytes to be sent, from `out_from` on: requests to the peer, and replies to the peer's requests.
+    /// Bytes to be sent to the peer, from index `out_from` on: requests, and replies to the peer's requests.
     out: Vec<u8>,
     out_from: usize,
     /// What the requests without a reply cost of the window.
@@ -41,7 +41,7 @@ pub(super) struct Peer {
     pub(super) puts: u32,
     /// Direct gets under way.
     pub(super) gets: u32,
-    /// A fence stands before what is sent next, and something posted before the fence may be under way.
+    /// A fence stands before the next operation, and operations posted before the fence may still be under way.
     pub(super) fenced: bool,
 }
 

@@ -1,5 +1,5 @@
-//! The state machine of one rank on streams: bytes and descriptors in, bytes and completions out. No sockets.
-//! (Not to be confused with a user's [port](crate::domain::Port): all of them share this one.)
+//! The state machine of one rank on streams: bytes and descriptors go in, bytes and completions come out. It knows no
+//! sockets. (A user's [port](crate::domain::Port) is something else: all of them share this state machine.)
 //!
 //! An operation passes four stages; each has a file:
 //!

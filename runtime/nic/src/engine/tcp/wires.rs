@@ -12,25 +12,25 @@ use std::net::TcpStream;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// How soon a full inbox is looked at again, milliseconds.
+/// After this time a full inbox is tried again, milliseconds.
 const RETRY_MS: i32 = 1;
 /// How long the last bytes may take to leave when the engine stops.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Looks at the streams for each look at who calls, which is a system call more.
+/// How many looks at the streams lie between two looks at callers, which cost one more system call.
 const LOOKS_PER_CALL: u32 = 32;
-/// With more streams than this, one system call first asks which of them have something.
+/// With more streams than this, one system call first asks which of them have bytes.
 const FEW: usize = 2;
 
-/// What is to be polled, kept so that polling allocates nothing.
+/// The arguments of a poll, kept so that polling allocates nothing.
 #[derive(Debug, Default)]
 pub(in crate::engine) struct Watch {
     pub(in crate::engine) fds: Vec<libc::pollfd>,
-    /// Look again after so many; below 0: never.
+    /// Milliseconds after which to look again; negative: never.
     pub(in crate::engine) ms: i32,
 }
 
 impl Watch {
-    /// Sleeps until something can be done or `wake` is written to, which is then emptied.
+    /// Sleeps until something can be done or somebody writes to `wake`, which is then emptied.
     pub(in crate::engine) fn sleep(&mut self, wake: RawFd) {
         self.fds.push(libc::pollfd {
             fd: wake,
@@ -58,26 +58,26 @@ pub(super) struct Wires {
     ready: Watch,
     vanished: Option<Vanished>,
     silence: Silence,
-    /// While streams are still to be made.
+    /// Makes the streams that do not exist yet; `None` once all exist.
     dial: Option<Dial>,
-    /// Looks at the streams since the last one at the calls.
+    /// How many looks at the streams there were since the last look at callers.
     looks: u32,
 }
 
-/// Looks in a row that find a stream without answers, after which its host has vanished. There are four in the time that a
-/// host has.
+/// After this many looks in a row that find a stream without answers, its host has vanished. A quarter of the allowed
+/// silence lies between two looks.
 const SILENT_LOOKS: u32 = 3;
 
-/// What was found when the streams were last looked at.
+/// The results of earlier looks for silent streams.
 #[derive(Debug, Default)]
 struct Silence {
     looked_ns: u64,
-    /// By peer: looks in a row.
+    /// By peer: how many looks in a row found its stream silent.
     looks: Vec<u32>,
 }
 
-/// Whether a stream has something under way that the other end's kernel has not answered, repetitions included, for so
-/// many milliseconds.
+/// True if the stream has bytes under way that the other end's kernel has not acknowledged for `ms` milliseconds,
+/// repetitions included.
 fn is_silent(stream: &TcpStream, ms: u32) -> bool {
     // SAFETY: plain numbers, for which zero is a value.
     let mut info: libc::tcp_info = unsafe { core::mem::zeroed() };
@@ -124,7 +124,7 @@ impl Wires {
         self.streams.len()
     }
 
-    /// Takes calls further, of this rank and of others. True if something came of it.
+    /// Continues the calls of this rank and of others. True if there was a result.
     fn meet(&mut self) -> bool {
         let mut worked = false;
         self.looks = 0;
@@ -148,7 +148,7 @@ impl Wires {
         }
     }
 
-    /// Calls the peers that something is to be sent to.
+    /// Calls the peers to which something is to be sent.
     fn call(&mut self) {
         for peer in 0..self.streams.len() {
             if self.streams[peer].is_none() && !self.port.output(peer).is_empty() {
@@ -160,7 +160,8 @@ impl Wires {
         }
     }
 
-    /// Looks for hosts that have vanished, if the last look was long ago. Milliseconds to the next one; below 0: none.
+    /// Looks for hosts that have vanished, if the last look was long enough ago. Returns the milliseconds until the
+    /// next look; negative: none.
     fn look(&mut self) -> i32 {
         let Some(v) = &self.vanished else {
             return -1;
@@ -185,7 +186,7 @@ impl Wires {
         ms as i32
     }
 
-    /// Gives a peer up, whose stream has failed.
+    /// Gives up a peer whose stream has failed.
     fn fail(&mut self, peer: usize, error: &io::Error) {
         let silent = matches!(
             error.kind(),
@@ -207,7 +208,7 @@ impl Wires {
         self.port.lose(peer);
     }
 
-    /// Fills in the streams, and for what each is asked.
+    /// Fills in the streams, and what to ask of each.
     fn ask(&self, watch: &mut Watch) {
         watch.fds.clear();
         for (peer, stream) in self.streams.iter().enumerate() {
@@ -222,7 +223,7 @@ impl Wires {
         }
     }
 
-    /// Reads what is there.
+    /// Reads what has arrived.
     fn receive(&mut self) -> bool {
         let mut met = false;
         if let Some(dial) = &self.dial {
@@ -280,7 +281,7 @@ impl Wires {
         worked
     }
 
-    /// Writes what the sockets take.
+    /// Writes as much as the sockets take.
     fn send(&mut self) -> bool {
         let mut worked = false;
         if self.dial.is_some() {
@@ -345,7 +346,7 @@ impl drive::Wires for Wires {
     fn watch(&mut self, watch: &mut Watch) {
         let look = self.look();
         self.ask(watch);
-        // Who wakes up looks at the calls, too.
+        // The next look also looks at callers.
         self.looks = LOOKS_PER_CALL;
         let call = self.dial.as_ref().map_or(-1, |d| d.ask(&mut watch.fds));
         watch.ms = if self.port.is_held_up() {
