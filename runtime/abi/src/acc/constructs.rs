@@ -80,7 +80,7 @@ fn trace(name: &str, count: size_t) {
 
 entries! {
     "GOACC_2.0" default:
-    /// A compute construct, by gcc 5: always on the host.
+    /// A compute construct, from gcc 5: always runs on the host.
     fn GOACC_parallel(
         _flags: c_int, f: Outlined, _count: size_t, addresses: *mut *mut c_void,
     ) {
@@ -100,7 +100,7 @@ entries! {
         acc::begin_data(host_data);
     }
 
-    /// Ends it.
+    /// Ends the innermost structured data region.
     fn GOACC_data_end() {
         acc::end_data();
     }
@@ -113,7 +113,7 @@ entries! {
         acc::move_data(Movement::Update, queue);
     }
 
-    /// `enter data` or `exit data`, by gcc before 12: the kinds say which.
+    /// `enter data` or `exit data`, from gcc before 12. The kinds tell which of the two.
     fn GOACC_enter_exit_data(
         _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         kinds: *const u16, queue: c_int,
@@ -133,12 +133,12 @@ entries! {
         acc::move_data(what, queue);
     }
 
-    /// Number of this thread in a compute construct, by gcc 5.
+    /// The thread's number in a compute construct, from gcc 5.
     fn GOACC_get_thread_num() -> c_int {
         0
     }
 
-    /// Threads of a compute construct, by gcc 5.
+    /// The number of threads of a compute construct, from gcc 5.
     fn GOACC_get_num_threads() -> c_int {
         1
     }

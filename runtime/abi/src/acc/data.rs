@@ -11,7 +11,7 @@ entries! {
         acc::allocate(size)
     }
 
-    /// Frees it.
+    /// Frees memory of `acc_malloc`.
     fn acc_free(memory: *mut c_void) {
         // SAFETY: the program frees what acc_malloc gave, once.
         unsafe { libc::free(memory) };
@@ -51,7 +51,7 @@ entries! {
         acc::map(host, target);
     }
 
-    /// Ends that.
+    /// Ends the mapping that `acc_map_data` made.
     fn acc_unmap_data(_host: *mut c_void) {}
 
     /// Allocates a device copy and copies to it.
@@ -124,7 +124,7 @@ entries! {
     }
 
     "OACC_2.6" default:
-    /// Makes a pointer in a device copy point to the device copy of what it points to.
+    /// Makes a pointer in a device copy point to the device copy of its target.
     fn acc_attach(_pointer: *mut *mut c_void) {
         acc::attach_pointer(acc::ASYNC_SYNC);
     }

@@ -7,12 +7,12 @@ use libc::{c_char, c_int, c_void, size_t};
 
 entries! {
     "OACC_2.0" default:
-    /// Devices of a type.
+    /// The number of devices of a type.
     fn acc_get_num_devices(kind: c_int) -> c_int {
         acc::num_devices(kind)
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_get_num_devices`.
     fn acc_get_num_devices_h_(kind: *const c_int) -> c_int {
         // SAFETY: the program passes an integer.
         acc::num_devices(unsafe { *kind })
@@ -23,7 +23,7 @@ entries! {
         acc::set_device_type(kind);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_set_device_type`.
     fn acc_set_device_type_h_(kind: *const c_int) {
         // SAFETY: the program passes an integer.
         acc::set_device_type(unsafe { *kind });
@@ -39,7 +39,7 @@ entries! {
         acc::set_device_num(number, kind);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_set_device_num`.
     fn acc_set_device_num_h_(number: *const c_int, kind: *const c_int) {
         // SAFETY: the program passes integers.
         unsafe { acc::set_device_num(*number, *kind) };
@@ -50,7 +50,7 @@ entries! {
         acc::device_num(kind)
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_get_device_num`.
     fn acc_get_device_num_h_(kind: *const c_int) -> c_int {
         // SAFETY: the program passes an integer.
         acc::device_num(unsafe { *kind })
@@ -61,7 +61,7 @@ entries! {
         acc::acc_init(kind);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_init`.
     fn acc_init_h_(kind: *const c_int) {
         // SAFETY: the program passes an integer.
         acc::acc_init(unsafe { *kind });
@@ -72,7 +72,7 @@ entries! {
         acc::acc_shutdown(kind);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_shutdown`.
     fn acc_shutdown_h_(kind: *const c_int) {
         // SAFETY: the program passes an integer.
         acc::acc_shutdown(unsafe { *kind });
@@ -83,7 +83,7 @@ entries! {
         c_int::from(acc::on_device(kind))
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_on_device`.
     fn acc_on_device_h_(kind: *const c_int) -> c_int {
         // SAFETY: the program passes an integer.
         c_int::from(acc::on_device(unsafe { *kind }))
@@ -126,7 +126,7 @@ entries! {
         acc::property(number, kind, property).map_or(core::ptr::null(), core::ffi::CStr::as_ptr)
     }
 
-    /// The Fortran form, filled with blanks.
+    /// Fortran form of `acc_get_property_string`; the text is filled up with blanks.
     fn acc_get_property_string_h_(
         number: c_int, kind: c_int, property: c_int, text: *mut c_char, length: size_t,
     ) {

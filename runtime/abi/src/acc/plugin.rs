@@ -51,12 +51,12 @@ entries! {
         checked(unsafe { libc::realloc(block, size) }, size)
     }
 
-    /// Obsolete in libgomp too.
+    /// Obsolete in libgomp, too.
     fn GOMP_PLUGIN_async_unmap_vars(_data: *mut c_void, _queue: c_int) {
         no_plugins("GOMP_PLUGIN_async_unmap_vars");
     }
 
-    /// The plugin's own data of the calling thread: none.
+    /// The plugin's data of the calling thread: none.
     fn GOMP_PLUGIN_acc_thread() -> *mut c_void {
         core::ptr::null_mut()
     }
@@ -87,7 +87,7 @@ entries! {
         unsafe { profile::dispatch(info, event, api) };
     }
 
-    /// libgomp's own structure of the calling thread.
+    /// libgomp's internal structure of the calling thread.
     fn GOMP_PLUGIN_goacc_thread() -> *mut c_void {
         no_plugins("GOMP_PLUGIN_goacc_thread");
     }

@@ -12,17 +12,17 @@ entries! {
         profile::register(event, callback, how, true);
     }
 
-    /// Takes a callback back, or switches callbacks off.
+    /// Removes a callback, or switches callbacks off.
     fn acc_prof_unregister(event: c_int, callback: Option<Callback>, how: c_int) {
         profile::register(event, callback, how, false);
     }
 
-    /// Functions of the runtime that a tool may ask for by name: none.
+    /// A function of the runtime that a tool asks for by name: there are none.
     fn acc_prof_lookup(_name: *const c_char) -> *const c_void {
         core::ptr::null()
     }
 
-    /// Profiling libraries define this; there is nothing to be done by the runtime's own.
+    /// Profiling libraries define this function. The runtime's own must not be called.
     fn acc_register_library(
         _register: *const c_void, _unregister: *const c_void, _lookup: *const c_void,
     ) {

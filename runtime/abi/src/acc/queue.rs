@@ -7,20 +7,20 @@ use libc::c_int;
 
 entries! {
     "OACC_2.0" default:
-    /// Is everything on a queue done?
+    /// Is all work on a queue done?
     fn acc_async_test(queue: c_int) -> c_int {
         acc::queue_is_empty(queue);
         1
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_async_test`.
     fn acc_async_test_h_(queue: *const c_int) -> c_int {
         // SAFETY: the program passes an integer.
         acc::queue_is_empty(unsafe { *queue });
         1
     }
 
-    /// Is everything on all queues done?
+    /// Is all work on all queues done?
     fn acc_async_test_all() -> c_int {
         acc::all_queues_are_empty();
         1
@@ -31,19 +31,19 @@ entries! {
         acc::queue_is_empty(queue);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_wait`.
     fn acc_wait_h_(queue: *const c_int) {
         // SAFETY: the program passes an integer.
         acc::queue_is_empty(unsafe { *queue });
     }
 
-    /// Has the second queue wait for the first.
+    /// Makes the second queue wait for the first.
     fn acc_wait_async(first: c_int, second: c_int) {
         acc::queue_is_empty(first);
         acc::queue_is_empty(second);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_wait_async`.
     fn acc_wait_async_h_(first: *const c_int, second: *const c_int) {
         // SAFETY: the program passes integers.
         unsafe {
@@ -57,12 +57,12 @@ entries! {
         acc::all_queues_are_empty();
     }
 
-    /// Has a queue wait for all others.
+    /// Makes a queue wait for all others.
     fn acc_wait_all_async(queue: c_int) {
         acc::queue_is_empty(queue);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `acc_wait_all_async`.
     fn acc_wait_all_async_h_(queue: *const c_int) {
         // SAFETY: the program passes an integer.
         acc::queue_is_empty(unsafe { *queue });

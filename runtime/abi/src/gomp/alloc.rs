@@ -11,19 +11,20 @@ entries! {
         alloc::allocate_or_end(align, size, allocator)
     }
 
-    /// Frees it.
+    /// Frees memory of `GOMP_alloc`.
     fn GOMP_free(block: *mut c_void, _allocator: usize) {
         // SAFETY: the compiled code frees what GOMP_alloc gave, once.
         unsafe { alloc::free(block) };
     }
 
     "GOMP_5.1.2" default:
-    /// Notes that an allocatable variable of Fortran has its memory from an OpenMP allocator.
+    /// Notes that the memory of an allocatable Fortran variable came from an OpenMP allocator.
     fn GOMP_add_alloc(block: *mut c_void) {
         alloc::note(block);
     }
 
-    /// Was that noted? Then the caller gives the memory back to the allocator; the note is taken out.
+    /// Was `GOMP_add_alloc` called for this memory? If so, the caller gives the memory back to the allocator,
+    /// and the note is removed.
     fn GOMP_is_alloc(block: *mut c_void) -> bool {
         alloc::take_note(block)
     }

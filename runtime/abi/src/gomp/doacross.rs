@@ -10,13 +10,13 @@ use libc::c_long;
 
 entries! {
     "GOMP_4.5" default:
-    /// The iteration with these numbers has reached its source.
+    /// The iteration with these numbers has reached `depend(source)`.
     fn GOMP_doacross_post(at: *const c_long) {
         // SAFETY: the compiled code passes an array of one number for each nested loop.
         doacross::post(Thread::current(), |i| unsafe { *at.add(i) } as u64);
     }
 
-    /// The same for `unsigned long long`.
+    /// `GOMP_doacross_post` for `unsigned long long`.
     fn GOMP_doacross_ull_post(at: *const u64) {
         // SAFETY: the compiled code passes an array of one number for each nested loop.
         doacross::post(Thread::current(), |i| unsafe { *at.add(i) });

@@ -133,12 +133,12 @@ entries! {
         unsafe { give(ordered::next(Thread::current()), istart, iend) }
     }
 
-    /// Ends a loop with a barrier.
+    /// Ends a loop, with a barrier.
     fn GOMP_loop_end() {
         loops::end(Thread::current());
     }
 
-    /// Ends a loop without one: nothing to do until the thread enters its next construct.
+    /// Ends a loop without a barrier: nothing to do until the thread enters its next construct.
     fn GOMP_loop_end_nowait() {}
 
     /// Opens a region that consists of a loop with `schedule(static)`.
@@ -230,7 +230,7 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// Ends a loop that can be cancelled; true when the region was.
+    /// Ends a loop that can be cancelled, with a barrier. True if the region was cancelled.
     fn GOMP_loop_end_cancel() -> bool {
         loops::end_cancel(Thread::current())
     }
@@ -329,8 +329,8 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// A loop with task reductions or memory that its threads share. Without `istart` it is
-    /// distributed by the compiled code.
+    /// Enters a loop with task reductions, or with memory that its threads share. If `istart` is null,
+    /// compiled code divides the loop itself.
     fn GOMP_loop_start(
         start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
@@ -346,7 +346,7 @@ entries! {
         }
     }
 
-    /// The same with `ordered`.
+    /// `GOMP_loop_start` for loops with `ordered`.
     fn GOMP_loop_ordered_start(
         start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
@@ -361,7 +361,7 @@ entries! {
         }
     }
 
-    /// The same with `ordered(n)`.
+    /// `GOMP_loop_start` for loops with `ordered(n)`.
     fn GOMP_loop_doacross_start(
         n: c_uint, sizes: *const c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void

@@ -159,8 +159,8 @@ entries! {
     }
 
     "GOMP_5.0" default:
-    /// A loop with task reductions or memory that its threads share. Without `istart` it is
-    /// distributed by the compiled code.
+    /// Enters a loop with task reductions, or with memory that its threads share. If `istart` is null,
+    /// compiled code divides the loop itself.
     fn GOMP_loop_ull_start(
         up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
@@ -176,7 +176,7 @@ entries! {
         }
     }
 
-    /// The same with `ordered`.
+    /// `GOMP_loop_ull_start` for loops with `ordered`.
     fn GOMP_loop_ull_ordered_start(
         up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
@@ -191,7 +191,7 @@ entries! {
         }
     }
 
-    /// The same with `ordered(n)`.
+    /// `GOMP_loop_ull_start` for loops with `ordered(n)`.
     fn GOMP_loop_ull_doacross_start(
         n: c_uint, sizes: *const u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void

@@ -55,7 +55,7 @@ entries! {
         team::barrier(Thread::current());
     }
 
-    /// Opens a region; the caller runs its part and calls `GOMP_parallel_end`.
+    /// Opens a region. The caller then runs its own part and calls `GOMP_parallel_end`.
     fn GOMP_parallel_start(f: Outlined, data: *mut c_void, num_threads: c_uint) {
         let th = Thread::current();
         let region = region(th, f, data, num_threads, 0);
@@ -63,13 +63,13 @@ entries! {
         unsafe { team::open(th, &region, None) };
     }
 
-    /// Ends the region opened last.
+    /// Ends the region that the thread opened last.
     fn GOMP_parallel_end() {
         team::close(Thread::current());
     }
 
     "GOMP_4.0" default:
-    /// A whole region. `flags`: the proc_bind clause.
+    /// Runs a whole region. `flags`: the `proc_bind` clause.
     fn GOMP_parallel(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
         let th = Thread::current();
         let region = region(th, f, data, num_threads, flags);
@@ -77,12 +77,12 @@ entries! {
         unsafe { team::parallel(th, &region, None) };
     }
 
-    /// A barrier that can be cancelled; true when it was.
+    /// A barrier that can be cancelled. True if the region was cancelled.
     fn GOMP_barrier_cancel() -> bool {
         team::barrier(Thread::current())
     }
 
-    /// Cancels the innermost construct of the kind, or with `!active` asks whether it was.
+    /// Cancels the innermost construct of this kind; with `!active` only asks whether it was cancelled.
     fn GOMP_cancel(which: c_int, active: bool) -> bool {
         let th = Thread::current();
         match construct(which) {
@@ -98,8 +98,8 @@ entries! {
     }
 
     "GOMP_5.0" default:
-    /// A region with `reduction(task, ...)`; the first word of `data` is the descriptor. Returns
-    /// the number of threads.
+    /// Runs a region with `reduction(task, ...)`. The first word of `data` is the descriptor of the
+    /// reductions. Returns the number of threads.
     fn GOMP_parallel_reductions(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint)
         -> c_uint
     {

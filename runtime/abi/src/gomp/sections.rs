@@ -29,7 +29,7 @@ fn region(
 
 entries! {
     "GOMP_1.0" default:
-    /// Enters a construct of `count` sections; the first one for this thread.
+    /// Enters a construct of `count` sections. Returns the thread's first section.
     fn GOMP_sections_start(count: c_uint) -> c_uint {
         sections::start(Thread::current(), count)
     }
@@ -39,12 +39,12 @@ entries! {
         sections::next(Thread::current())
     }
 
-    /// Ends the construct with a barrier.
+    /// Ends the construct, with a barrier.
     fn GOMP_sections_end() {
         loops::end(Thread::current());
     }
 
-    /// Ends the construct without one: nothing to do until the thread enters its next construct.
+    /// Ends the construct without a barrier: nothing to do until the thread enters its next construct.
     fn GOMP_sections_end_nowait() {}
 
     /// Opens a region that consists of `count` sections.
@@ -66,13 +66,13 @@ entries! {
         unsafe { sections::parallel(th, &region(th, f, data, (num_threads, count), flags), count) };
     }
 
-    /// Ends a construct that can be cancelled; true when the region was.
+    /// Ends a construct that can be cancelled, with a barrier. True if the region was cancelled.
     fn GOMP_sections_end_cancel() -> bool {
         loops::end_cancel(Thread::current())
     }
 
     "GOMP_5.0" default:
-    /// Sections with task reductions or memory that the threads share.
+    /// Enters sections with task reductions, or with memory that their threads share.
     fn GOMP_sections2_start(
         count: c_uint, reductions: *mut usize, memory: *mut *mut c_void
     ) -> c_uint {

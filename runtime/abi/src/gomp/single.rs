@@ -8,13 +8,13 @@ use libc::c_void;
 
 entries! {
     "GOMP_1.0" default:
-    /// True for the thread that is to execute the construct.
+    /// True in the thread that executes the construct.
     fn GOMP_single_start() -> bool {
         single::start(Thread::current())
     }
 
-    /// With `copyprivate`: null for the thread that is to execute the construct, for the others
-    /// what that thread passes to `GOMP_single_copy_end`.
+    /// `single` with `copyprivate`: null in the thread that executes the construct. The other threads get the
+    /// pointer that this thread passes to `GOMP_single_copy_end`.
     fn GOMP_single_copy_start() -> *mut c_void {
         single::copy_start(Thread::current()).unwrap_or(null_mut())
     }

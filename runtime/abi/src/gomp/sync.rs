@@ -15,29 +15,29 @@ entries! {
         critical::enter();
     }
 
-    /// Leaves it.
+    /// Leaves the critical section without a name.
     fn GOMP_critical_end() {
         critical::leave();
     }
 
-    /// Enters the critical section whose name has the word `name`.
+    /// Enters the critical section whose name's word is `name`.
     fn GOMP_critical_name_start(name: *const Lock) {
         // SAFETY: a static, zero-initialised word of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
-    /// Leaves it.
+    /// Leaves the critical section whose name's word is `name`.
     fn GOMP_critical_name_end(name: *const Lock) {
         // SAFETY: the static word of the program that the construct's start was given.
         critical::leave_named(unsafe { &*name });
     }
 
-    /// Begins an atomic construct that has no instruction.
+    /// Begins an atomic construct for which there is no instruction.
     fn GOMP_atomic_start() {
         critical::atomic_begin();
     }
 
-    /// Ends it.
+    /// Ends an atomic construct that `GOMP_atomic_start` began.
     fn GOMP_atomic_end() {
         critical::atomic_end();
     }

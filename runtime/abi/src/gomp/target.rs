@@ -100,23 +100,23 @@ entries! {
     }
 
     "GOMP_4.0.1" default:
-    /// A program or library brings code for devices that are not there.
+    /// A program or library brings code for devices, of which there are none.
     fn GOMP_offload_register(
         _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
 
-    /// It takes it back.
+    /// The program or library withdraws that code.
     fn GOMP_offload_unregister(
         _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
 
     "GOMP_4.5" default:
-    /// As `GOMP_offload_register`, with the version of the code.
+    /// `GOMP_offload_register` with the version of the code.
     fn GOMP_offload_register_ver(
         _version: c_uint, _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
 
-    /// As `GOMP_offload_unregister`, with the version of the code.
+    /// `GOMP_offload_unregister` with the version of the code.
     fn GOMP_offload_unregister_ver(
         _version: c_uint, _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
@@ -163,7 +163,7 @@ entries! {
         device::settle_for_host(device);
     }
 
-    /// `target update`. Host memory is up to date; what the construct depends on comes before it.
+    /// `target update`. Host memory is up to date, so only the construct's dependences count.
     fn GOMP_target_update_ext(
         device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *const usize,
         _kinds: *const u16, flags: c_uint, depend: *const *mut c_void,
@@ -173,7 +173,7 @@ entries! {
         unsafe { take_turn(depend, flags) };
     }
 
-    /// `target enter data` and `target exit data`.
+    /// `target enter data` and `target exit data`: only the construct's dependences count.
     fn GOMP_target_enter_exit_data(
         device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *const usize,
         _kinds: *const u16, flags: c_uint, depend: *const *mut c_void,

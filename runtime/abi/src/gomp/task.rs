@@ -177,7 +177,7 @@ entries! {
         group::start(Thread::current());
     }
 
-    /// Ends it: waits for all tasks made inside, and their descendants.
+    /// Ends the innermost taskgroup: waits for all tasks made in it, and for their descendants.
     fn GOMP_taskgroup_end() {
         group::end(Thread::current());
     }
@@ -224,7 +224,7 @@ entries! {
         unsafe { reduction::register(Thread::current(), data) };
     }
 
-    /// Frees their private copies.
+    /// Frees the private copies of these reductions.
     fn GOMP_taskgroup_reduction_unregister(data: *mut usize) {
         // SAFETY: the compiled code passes the descriptor it registered.
         unsafe { reduction::unregister(data) };
@@ -243,7 +243,7 @@ entries! {
     }
 
     "GOMP_5.1.1" default:
-    /// `taskwait` with `depend` and `nowait`: an empty task in its place among the others.
+    /// `taskwait` with `depend` and `nowait`: an empty task with these dependences.
     fn GOMP_taskwait_depend_nowait(depend: *const *mut c_void) {
         // SAFETY: the compiled code passes such an array.
         let list = unsafe { dependences(depend) };
@@ -256,7 +256,7 @@ entries! {
         task::fulfill(event);
     }
 
-    /// The Fortran form, whose argument has the VALUE attribute.
+    /// Fortran form of `omp_fulfill_event`, whose argument has the VALUE attribute.
     fn omp_fulfill_event_(event: *mut c_void) {
         task::fulfill(event);
     }

@@ -31,7 +31,7 @@ entries! {
         unsafe { alloc::reallocate(block, size, allocator) }
     }
 
-    /// Frees; the block knows its allocator.
+    /// Frees a block; its header names its allocator.
     fn __kmpc_free(_gtid: i32, block: *mut c_void, _allocator: usize) {
         // SAFETY: the program frees what it got from these routines, once.
         unsafe { alloc::free(block) };
@@ -50,18 +50,18 @@ entries! {
         alloc::init(space, traits)
     }
 
-    /// Ends an allocator.
+    /// Destroys an allocator.
     fn __kmpc_destroy_allocator(_gtid: i32, allocator: usize) {
         // SAFETY: the compiled code ends what it made, once.
         unsafe { alloc::destroy(allocator) };
     }
 
-    /// The allocator that `omp_null_allocator` stands for.
+    /// Sets the allocator that `omp_null_allocator` stands for.
     fn __kmpc_set_default_allocator(_gtid: i32, allocator: usize) {
         alloc::set_default(allocator);
     }
 
-    /// See `__kmpc_set_default_allocator`.
+    /// The allocator that `omp_null_allocator` stands for.
     fn __kmpc_get_default_allocator(_gtid: i32) -> usize {
         alloc::get_default()
     }

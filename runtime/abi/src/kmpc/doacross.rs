@@ -30,7 +30,7 @@ fn number((first, step): (i64, i64), value: i64) -> u64 {
 
 entries! {
     "VERSION" default:
-    /// Announces the loop that the thread is about to enter; `count` nested loops.
+    /// Announces the doacross loop of `count` nested loops that the thread is about to enter.
     fn __kmpc_doacross_init(_loc: Loc, _gtid: i32, count: i32, dimensions: *const Dimension) {
         let th = Thread::current();
         // SAFETY: the compiled code passes an array of that size.
@@ -54,7 +54,7 @@ entries! {
         });
     }
 
-    /// That iteration has reached its source.
+    /// The iteration with these values of the loop variables has reached its source.
     fn __kmpc_doacross_post(_loc: Loc, _gtid: i32, at: *const i64) {
         with_doacross(Thread::current(), |d| {
             // SAFETY: the compiled code passes one value for each nested loop.

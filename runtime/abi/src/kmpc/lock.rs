@@ -15,13 +15,13 @@ entries! {
         unsafe { lock.write(Lock::new()) };
     }
 
-    /// The same; hints change nothing.
+    /// `__kmpc_init_lock`; hints have no effect.
     fn __kmpc_init_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut Lock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
         unsafe { lock.write(Lock::new()) };
     }
 
-    /// Ends a lock.
+    /// Destroys a lock.
     fn __kmpc_destroy_lock(_loc: Loc, _gtid: i32, _lock: *mut Lock) {}
 
     /// Takes a lock.
@@ -30,7 +30,7 @@ entries! {
         take(unsafe { &*lock });
     }
 
-    /// Gives a lock back.
+    /// Releases a lock.
     fn __kmpc_unset_lock(_loc: Loc, _gtid: i32, lock: *const Lock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unlock();
@@ -48,43 +48,43 @@ entries! {
         unsafe { lock.write(NestLock::new()) };
     }
 
-    /// The same; hints change nothing.
+    /// `__kmpc_init_nest_lock`; hints have no effect.
     fn __kmpc_init_nest_lock_with_hint(_loc: Loc, _gtid: i32, lock: *mut NestLock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
         unsafe { lock.write(NestLock::new()) };
     }
 
-    /// Ends a nestable lock.
+    /// Destroys a nestable lock.
     fn __kmpc_destroy_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock that nobody uses any more.
         unsafe { (*lock).destroy() };
     }
 
-    /// Takes a nestable lock, possibly once more.
+    /// Takes a nestable lock, or one more nesting of it.
     fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.set(Thread::current());
     }
 
-    /// Gives up one nesting.
+    /// Releases one nesting.
     fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unset();
     }
 
-    /// Takes a nestable lock if that needs no waiting; the nesting count, or 0.
+    /// Takes a nestable lock if that needs no waiting. Returns the new nesting count, or 0.
     fn __kmpc_test_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.test(Thread::current())
     }
 
-    /// Makes a free lock; hints change nothing.
+    /// Makes a free lock; hints have no effect.
     fn omp_init_lock_with_hint(lock: *mut Lock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
         unsafe { lock.write(Lock::new()) };
     }
 
-    /// Makes a free nestable lock; hints change nothing.
+    /// Makes a free nestable lock; hints have no effect.
     fn omp_init_nest_lock_with_hint(lock: *mut NestLock, _hint: usize) {
         // SAFETY: the program passes a variable for a lock.
         unsafe { lock.write(NestLock::new()) };

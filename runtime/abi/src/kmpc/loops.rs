@@ -536,9 +536,9 @@ keyed_entry!(init_8u, "__kmpc_dispatch_init_8u", u64, bounds_8u);
 
 entries! {
     "VERSION" default:
-    /// A static loop has ended: nothing was kept.
+    /// A static loop has ended: the runtime keeps no state of it.
     fn __kmpc_for_static_fini(_loc: Loc, _gtid: i32) {}
 
-    /// A dispatched loop has ended: its state goes when all threads have left the construct.
+    /// A dispatched loop has ended: its state is freed when all threads have left the construct.
     fn __kmpc_dispatch_deinit(_loc: Loc, _gtid: i32) {}
 }

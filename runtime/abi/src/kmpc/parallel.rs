@@ -237,7 +237,8 @@ unsafe fn numbers(count: u32, list: *const i32) -> Vec<u32> {
 
 entries! {
     "VERSION" default:
-    /// A region that is only parallel if `condition`; its function has one argument, or none.
+    /// Runs a region that has more than one thread only if `condition` is true. Its function has one
+    /// argument, or none.
     fn __kmpc_fork_call_if(
         _loc: Loc, _count: i32, microtask: Microtask, condition: i32, argument: usize,
     ) {
@@ -257,17 +258,18 @@ entries! {
         team::open_alone(th, bind);
     }
 
-    /// Ends it.
+    /// Ends a region that `__kmpc_serialized_parallel` opened.
     fn __kmpc_end_serialized_parallel(_loc: Loc, _gtid: i32) {
         team::close_alone(Thread::current());
     }
 
-    /// `num_threads`, ahead of the region.
+    /// `num_threads`, called ahead of the region.
     fn __kmpc_push_num_threads(_loc: Loc, _gtid: i32, n: i32) {
         ahead::say_num_threads(Thread::current(), n.max(0) as u32);
     }
 
-    /// The same with `strict`: where there are fewer threads, severity 1 warns, and others end the program.
+    /// `num_threads(strict: n)`. If the region gets fewer threads, severity 1 warns, and other severities end
+    /// the program.
     fn __kmpc_push_num_threads_strict(
         _loc: Loc, _gtid: i32, n: i32, severity: i32, message: *const c_char,
     ) {
@@ -276,13 +278,13 @@ entries! {
         ahead::say_strict(th, Strict { fatal: severity != WARNING, message });
     }
 
-    /// `num_threads` with a list: the region's number, that of regions directly inside of it, and so on.
+    /// `num_threads` with a list: the number for the region, for regions directly inside of it, and so on.
     fn __kmpc_push_num_threads_list(_loc: Loc, _gtid: i32, count: u32, list: *const i32) {
         // SAFETY: the compiled code passes a list of that length.
         ahead::say_num_threads_list(Thread::current(), &unsafe { numbers(count, list) });
     }
 
-    /// The same with `strict` for the region's own number.
+    /// `num_threads` with a list, with `strict` for the region's own number.
     fn __kmpc_push_num_threads_list_strict(
         _loc: Loc, _gtid: i32, count: u32, list: *const i32, severity: i32, message: *const c_char,
     ) {
@@ -292,12 +294,12 @@ entries! {
         ahead::say_strict(th, Strict { fatal: severity != WARNING, message });
     }
 
-    /// Takes that back.
+    /// Withdraws `num_threads` for the next region.
     fn __kmpc_pop_num_threads(_loc: Loc, _gtid: i32) {
         ahead::say_num_threads(Thread::current(), 0);
     }
 
-    /// `proc_bind`, ahead of the region.
+    /// `proc_bind`, called ahead of the region.
     fn __kmpc_push_proc_bind(_loc: Loc, _gtid: i32, bind: i32) {
         // The clause's values (primary, close, spread); others mean none.
         // 0 and 1 are no clause.
@@ -325,22 +327,22 @@ entries! {
         query::num_threads()
     }
 
-    /// In an active region?
+    /// Is the thread in an active region?
     fn __kmpc_in_parallel(_loc: Loc) -> i32 {
         i32::from(query::active_level() > 0)
     }
 
-    /// A region may be opened here: always.
+    /// May a region be opened here? Always.
     fn __kmpc_ok_to_fork(_loc: Loc) -> i32 {
         1
     }
 
-    /// Starts the runtime, which any other entry does as well.
+    /// Starts the runtime. Any other entry does so, too.
     fn __kmpc_begin(_loc: Loc, _flags: i32) {
         hetmp_omp::init::once();
     }
 
-    /// The end of the main program. Regions of other threads and destructors may follow, so nothing ends.
+    /// The main program ends. Regions of other threads and destructors may follow, so nothing is shut down.
     fn __kmpc_end(_loc: Loc) {}
 
     /// A barrier of the current team.
@@ -348,13 +350,13 @@ entries! {
         team::barrier(Thread::current());
     }
 
-    /// A barrier that can be cancelled; 1 when it was.
+    /// A barrier that can be cancelled; 1 if the region was cancelled.
     fn __kmpc_cancel_barrier(_loc: Loc, _gtid: i32) -> i32 {
         i32::from(team::barrier(Thread::current()))
     }
 
-    /// A barrier behind which the primary thread runs alone: 1 for that thread. The others wait in the
-    /// second half, and leave it when the primary thread calls `__kmpc_end_barrier_master`.
+    /// A barrier behind which the primary thread runs alone: 1 in that thread. The other threads wait in a
+    /// second barrier, until the primary thread calls `__kmpc_end_barrier_master`.
     fn __kmpc_barrier_master(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
@@ -365,12 +367,12 @@ entries! {
         0
     }
 
-    /// Lets the others go on.
+    /// The primary thread lets the other threads go on.
     fn __kmpc_end_barrier_master(_loc: Loc, _gtid: i32) {
         team::barrier(Thread::current());
     }
 
-    /// A barrier; 1 for the primary thread.
+    /// A barrier; 1 in the primary thread.
     fn __kmpc_barrier_master_nowait(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
@@ -382,24 +384,24 @@ entries! {
         core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
     }
 
-    /// Cancels the innermost construct of the kind; 1 when the thread is to leave the construct.
+    /// Cancels the innermost construct of this kind; 1 if the thread must leave the construct.
     fn __kmpc_cancel(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
         construct(kind).map_or(0, |c| i32::from(cancel::cancel(Thread::current(), c)))
     }
 
-    /// 1 when the innermost construct of the kind was cancelled.
+    /// 1 if the innermost construct of this kind was cancelled.
     fn __kmpc_cancellationpoint(_loc: Loc, _gtid: i32, kind: i32) -> i32 {
         construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
     }
 
-    /// The Fortran form of [`kmp_get_cancellation_status`].
+    /// Fortran form of [`kmp_get_cancellation_status`].
     fn kmp_get_cancellation_status_(kind: *const i32) -> i32 {
         // SAFETY: the program passes an integer.
         construct(unsafe { *kind })
             .map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
     }
 
-    /// The same for the program's own use.
+    /// `__kmpc_cancellationpoint` for calls by the program itself.
     fn kmp_get_cancellation_status(kind: i32) -> i32 {
         construct(kind).map_or(0, |c| i32::from(cancel::is_cancelled(Thread::current(), c)))
     }

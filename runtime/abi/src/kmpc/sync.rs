@@ -38,13 +38,13 @@ entries! {
         critical::enter_named(unsafe { &*name });
     }
 
-    /// The same; hints change nothing.
+    /// `__kmpc_critical`; hints have no effect.
     fn __kmpc_critical_with_hint(_loc: Loc, _gtid: i32, name: Name, _hint: u32) {
         // SAFETY: a static, zero-initialised variable of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
-    /// Leaves it.
+    /// Leaves a critical section.
     fn __kmpc_end_critical(_loc: Loc, _gtid: i32, name: Name) {
         // SAFETY: the variable that the thread passed to `__kmpc_critical`.
         critical::leave_named(unsafe { &*name });
@@ -55,39 +55,39 @@ entries! {
         ordered::enter(Thread::current());
     }
 
-    /// Ends it.
+    /// Ends an ordered region.
     fn __kmpc_end_ordered(_loc: Loc, _gtid: i32) {
         ordered::leave(Thread::current());
     }
 
-    /// 1 for the thread that is to execute the construct.
+    /// 1 in the thread that executes the construct.
     fn __kmpc_single(_loc: Loc, _gtid: i32) -> i32 {
         i32::from(single::start(Thread::current()))
     }
 
-    /// The executing thread has ended it; nobody waits for that here.
+    /// The executing thread has ended the construct. Any barrier is a separate call.
     fn __kmpc_end_single(_loc: Loc, _gtid: i32) {}
 
-    /// 1 for the primary thread.
+    /// 1 in the primary thread.
     fn __kmpc_master(_loc: Loc, _gtid: i32) -> i32 {
         i32::from(Thread::current().tid() == 0)
     }
 
-    /// The primary thread has ended it; nobody waits for that.
+    /// The primary thread has ended the construct. No thread waits for that.
     fn __kmpc_end_master(_loc: Loc, _gtid: i32) {}
 
-    /// 1 for the thread with the number `filter`.
+    /// 1 in the thread with the number `filter`.
     fn __kmpc_masked(_loc: Loc, _gtid: i32, filter: i32) -> i32 {
         i32::from(Thread::current().tid() as i32 == filter)
     }
 
-    /// That thread has ended it; nobody waits for that.
+    /// The executing thread has ended the construct. No thread waits for that.
     fn __kmpc_end_masked(_loc: Loc, _gtid: i32) {}
 
-    /// `scope` begins: there is nothing to share out.
+    /// Begins `scope`: no work is divided.
     fn __kmpc_scope(_loc: Loc, _gtid: i32, _reserved: *mut c_void) {}
 
-    /// `scope` ends: a barrier is a call of its own.
+    /// Ends `scope`. Any barrier is a separate call.
     fn __kmpc_end_scope(_loc: Loc, _gtid: i32, _reserved: *mut c_void) {}
 
     /// Enters `sections`.
@@ -104,10 +104,10 @@ entries! {
         if n == 0 || n > count as u32 { count } else { n as i32 - 1 }
     }
 
-    /// Ends `sections`: a barrier is a call of its own.
+    /// Ends `sections`. Any barrier is a separate call.
     fn __kmpc_end_sections(_loc: Loc, _gtid: i32) {}
 
-    /// A reduction without barrier: see [`reduce`].
+    /// Begins a reduction without a barrier: see [`reduce`].
     fn __kmpc_reduce_nowait(
         loc: Loc, _gtid: i32, variables: i32, _size: usize, _data: *mut c_void, _f: Combine, name: Name,
     ) -> i32 {
@@ -115,12 +115,12 @@ entries! {
         unsafe { reduce(loc, variables, name) }
     }
 
-    /// Ends it.
+    /// Ends a reduction without a barrier.
     fn __kmpc_end_reduce_nowait(_loc: Loc, _gtid: i32, _name: Name) {
         reduce::end(Thread::current());
     }
 
-    /// A reduction with a barrier at its end.
+    /// Begins a reduction with a barrier at its end: see [`reduce`].
     fn __kmpc_reduce(
         loc: Loc, _gtid: i32, variables: i32, _size: usize, _data: *mut c_void, _f: Combine, name: Name,
     ) -> i32 {
@@ -128,15 +128,15 @@ entries! {
         unsafe { reduce(loc, variables, name) }
     }
 
-    /// Ends it.
+    /// Ends a reduction, with a barrier.
     fn __kmpc_end_reduce(_loc: Loc, _gtid: i32, _name: Name) {
         let th = Thread::current();
         reduce::end(th);
         team::barrier(th);
     }
 
-    /// `copyprivate`: all threads call this with a list of their own; those that did not execute the
-    /// construct copy from the executor's list.
+    /// `copyprivate`: all threads call this, each with its own list. Threads that did not execute the
+    /// construct copy from the executing thread's list.
     fn __kmpc_copyprivate(
         _loc: Loc, _gtid: i32, _size: usize, data: *mut c_void, copy: Combine, executed: i32,
     ) {
@@ -149,8 +149,8 @@ entries! {
         single::broadcast_end(th);
     }
 
-    /// The same for compiled code that copies itself: the executor passes its list, the others null; all
-    /// get the executor's.
+    /// `copyprivate` for compiled code that copies by itself. The executing thread passes its list, the
+    /// others pass null; all get the executing thread's list.
     fn __kmpc_copyprivate_light(_loc: Loc, _gtid: i32, data: *mut c_void) -> *mut c_void {
         single::broadcast(Thread::current(), NonNull::new(data).map(NonNull::as_ptr))
     }

@@ -382,14 +382,14 @@ unsafe fn variables_before(count: i32, list: *const ReducedBefore) -> Box<[Varia
 
 entries! {
     "VERSION" default:
-    /// Memory for a task; the compiled code fills it in and submits it.
+    /// Allocates memory for a task. Compiled code fills it in and submits the task.
     fn __kmpc_omp_task_alloc(
         _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
     ) -> *mut KmpTask {
         allocate(flags & !HELPER, bytes, shareds, routine)
     }
 
-    /// The same for a `target nowait`, which runs on the host: later, also where there is no region around.
+    /// `__kmpc_omp_task_alloc` for `target nowait`, which runs on the host: later, even outside of regions.
     fn __kmpc_omp_target_task_alloc(
         _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
         _device: i64,
@@ -404,7 +404,7 @@ entries! {
         0
     }
 
-    /// The same.
+    /// `__kmpc_omp_task` for tasks with parts (untied).
     fn __kmpc_omp_task_parts(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
         // SAFETY: the compiled code submits what it allocated.
         unsafe { submit(task, &List::new(), true) };
@@ -424,7 +424,7 @@ entries! {
         0
     }
 
-    /// Begins a task that the compiled code runs itself.
+    /// Begins a task that compiled code runs itself.
     fn __kmpc_omp_task_begin_if0(_loc: Loc, _gtid: i32, task: *mut KmpTask) {
         // SAFETY: the compiled code begins what it allocated, and ends it.
         unsafe {
@@ -434,7 +434,7 @@ entries! {
         }
     }
 
-    /// Ends it.
+    /// Ends a task that `__kmpc_omp_task_begin_if0` began.
     fn __kmpc_omp_task_complete_if0(_loc: Loc, _gtid: i32, task: *mut KmpTask) {
         // SAFETY: the compiled code ends the task that it began.
         unsafe {
@@ -454,7 +454,7 @@ entries! {
         depend::wait_for(Thread::current(), depends.as_slice());
     }
 
-    /// The same; with `nowait` as a task that does nothing.
+    /// `__kmpc_omp_wait_deps`; with `nowait`, an empty task with these dependences.
     fn __kmpc_omp_taskwait_deps_51(
         _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
         more: *const DependInfo, nowait: i32,
@@ -487,7 +487,7 @@ entries! {
         group::start(Thread::current());
     }
 
-    /// Ends it.
+    /// Ends the innermost taskgroup.
     fn __kmpc_end_taskgroup(_loc: Loc, _gtid: i32) {
         group::end(Thread::current());
     }
@@ -503,7 +503,7 @@ entries! {
         unsafe { taskloop(task, if_clause != 0, lower, upper, step, nogroup != 0, cut, copy) };
     }
 
-    /// The same with the `strict` modifier.
+    /// `__kmpc_taskloop` with the `strict` modifier.
     fn __kmpc_taskloop_5(
         _loc: Loc, _gtid: i32, task: *mut KmpTask, if_clause: i32, lower: *mut u64, upper: *mut u64,
         step: i64, nogroup: i32, kind: i32, number: u64, strict: i32,
@@ -520,7 +520,7 @@ entries! {
         unsafe { privates::attach(Thread::current(), variables(count, list)) }
     }
 
-    /// The same for older code.
+    /// `__kmpc_taskred_init` for older code.
     fn __kmpc_task_reduction_init(_gtid: i32, count: i32, list: *const ReducedBefore) -> *const Group {
         // SAFETY: the compiled code describes variables that outlive the taskgroup.
         unsafe { privates::attach(Thread::current(), variables_before(count, list)) }
@@ -534,7 +534,7 @@ entries! {
         unsafe { privates::begin_modifier(Thread::current(), variables(count, list)) }
     }
 
-    /// The same for older code.
+    /// `__kmpc_taskred_modifier_init` for older code.
     fn __kmpc_task_reduction_modifier_init(
         _loc: Loc, _gtid: i32, _worksharing: i32, count: i32, list: *const ReducedBefore,
     ) -> *const Group {
@@ -542,7 +542,7 @@ entries! {
         unsafe { privates::begin_modifier(Thread::current(), variables_before(count, list)) }
     }
 
-    /// Ends it.
+    /// Ends the taskgroup of the `task` reduction modifier.
     fn __kmpc_task_reduction_modifier_fini(_loc: Loc, _gtid: i32, _worksharing: i32) {
         privates::end_modifier(Thread::current());
     }
@@ -555,7 +555,7 @@ entries! {
         unsafe { privates::private(Thread::current(), group, item) }
     }
 
-    /// The `affinity` clause: advice, which nothing here follows.
+    /// The `affinity` clause: advice, which is ignored.
     fn __kmpc_omp_reg_task_with_affinity(
         _loc: Loc, _gtid: i32, _task: *mut KmpTask, _count: i32, _list: *const c_void,
     ) -> i32 {
@@ -570,13 +570,13 @@ entries! {
         unsafe { submit::event(data_of(task)) }
     }
 
-    /// A proxy task is complete, says a thread of its team.
+    /// A proxy task is complete. Called by a thread of its team.
     fn __kmpc_proxy_task_completed(_gtid: i32, task: *mut KmpTask) {
         // SAFETY: the program completes a proxy task once.
         unsafe { task::fulfill(submit::handle(data_of(task))) };
     }
 
-    /// The same from any thread.
+    /// A proxy task is complete. Called by any thread.
     fn __kmpc_proxy_task_completed_ooo(task: *mut KmpTask) {
         // SAFETY: the program completes a proxy task once.
         unsafe { task::fulfill(submit::handle(data_of(task))) };
@@ -588,18 +588,19 @@ entries! {
         unsafe { submit::graph(data_of(task)) }.0
     }
 
-    /// The list of the nodes that wait for a task: address of a node and of the next item.
+    /// The list of the nodes that wait for a task. An item holds the address of a node, then of the next
+    /// item.
     fn __kmpc_task_get_successors(task: *mut KmpTask) -> *const c_void {
         // SAFETY: the program passes a task that it submitted and that has not ended.
         unsafe { submit::graph(data_of(task)) }.1
     }
 
-    /// Could tasks of the current one run on other threads?
+    /// Can other threads run tasks of the current task?
     fn __kmpc_omp_has_task_team(_gtid: i32) -> bool {
         hetmp_omp::query::num_threads() > 1
     }
 
-    /// The `error` directive: 1 warning, 2 the end of the program.
+    /// The `error` directive. Severity 1 warns; 2 ends the program.
     fn __kmpc_error(_loc: Loc, severity: i32, message: *const c_char) {
         let text = if message.is_null() {
             "".into()

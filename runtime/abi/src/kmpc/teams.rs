@@ -37,12 +37,12 @@ variadic!(fork_teams, "__kmpc_fork_teams", "VERSION", 3);
 
 entries! {
     "VERSION" default:
-    /// `num_teams` and `thread_limit`, ahead of the league; 0 where there is no clause.
+    /// `num_teams` and `thread_limit`, called ahead of the league; 0 without a clause.
     fn __kmpc_push_num_teams(_loc: Loc, _gtid: i32, teams: i32, limit: i32) {
         ahead::say_teams(Thread::current(), teams.max(0) as u32, limit.max(0) as u32);
     }
 
-    /// The same with a lower bound: the league has as many teams as the upper bound says.
+    /// `__kmpc_push_num_teams` with a lower bound. The league gets as many teams as the upper bound says.
     fn __kmpc_push_num_teams_51(_loc: Loc, _gtid: i32, lower: i32, upper: i32, limit: i32) {
         let teams = if upper > 0 { upper } else { lower.max(0) };
         ahead::say_teams(Thread::current(), teams as u32, limit.max(0) as u32);

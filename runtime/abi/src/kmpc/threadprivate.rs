@@ -15,7 +15,7 @@ type DestroyAll = unsafe extern "C" fn(*mut c_void, usize);
 
 entries! {
     "VERSION" default:
-    /// Says how copies of a variable are made and ended.
+    /// Registers how copies of a variable are made and destroyed.
     fn __kmpc_threadprivate_register(
         _loc: Loc, variable: *mut c_void, construct: Option<Construct>, copy: Option<CopyConstruct>,
         destroy: Option<Destroy>,
@@ -24,7 +24,7 @@ entries! {
         unsafe { register(variable, Kind::Object { construct, copy, destroy }) };
     }
 
-    /// The same for an array.
+    /// `__kmpc_threadprivate_register` for an array.
     fn __kmpc_threadprivate_register_vec(
         _loc: Loc, variable: *mut c_void, construct: Option<ConstructAll>,
         copy: Option<CopyConstructAll>, destroy: Option<DestroyAll>, length: usize,
@@ -33,13 +33,13 @@ entries! {
         unsafe { register(variable, Kind::Array { construct, copy, destroy, length }) };
     }
 
-    /// The calling thread's copy.
+    /// The calling thread's copy of a variable.
     fn __kmpc_threadprivate(_loc: Loc, _gtid: i32, variable: *mut c_void, size: usize) -> *mut c_void {
         // SAFETY: the compiled code passes a threadprivate variable and its size.
         unsafe { copy_of(Thread::current(), variable, size) }
     }
 
-    /// The same. `cache` is for a table that compiled code might look into; it stays as it is.
+    /// `__kmpc_threadprivate`. `cache` is for a table that compiled code might read; it stays unchanged.
     fn __kmpc_threadprivate_cached(
         _loc: Loc, _gtid: i32, variable: *mut c_void, size: usize, _cache: *mut *mut *mut c_void,
     ) -> *mut c_void {

@@ -39,13 +39,13 @@ const BLOCKTIME_MS: i32 = 200;
 
 entries! {
     "VERSION" default:
-    /// Allocates.
+    /// Allocates memory.
     fn kmp_malloc(size: size_t) -> *mut c_void {
         // SAFETY: malloc has no preconditions.
         unsafe { libc::malloc(size) }
     }
 
-    /// Allocates with an alignment.
+    /// Allocates memory with an alignment.
     fn kmp_aligned_malloc(size: size_t, align: size_t) -> *mut c_void {
         let mut p = core::ptr::null_mut();
         // SAFETY: the place for the address is live.
@@ -65,56 +65,56 @@ entries! {
         unsafe { libc::realloc(block, size) }
     }
 
-    /// Frees.
+    /// Frees memory.
     fn kmp_free(block: *mut c_void) {
         // SAFETY: the program frees what it got from these routines, once.
         unsafe { libc::free(block) };
     }
 
-    /// How long threads wait before they sleep, in milliseconds; largest: for ever.
+    /// Sets how long threads wait before they sleep, in milliseconds; the largest value: for ever.
     fn kmp_set_blocktime(ms: i32) {
         init::set_blocktime(ms.max(0));
     }
 
-    /// The Fortran form.
+    /// Fortran form of `kmp_set_blocktime`.
     fn kmp_set_blocktime_(ms: *const i32) {
         // SAFETY: the program passes an integer.
         init::set_blocktime(unsafe { *ms }.max(0));
     }
 
-    /// See `kmp_set_blocktime`.
+    /// The value that `kmp_set_blocktime` sets.
     fn kmp_get_blocktime() -> i32 {
         init::blocktime().unwrap_or(BLOCKTIME_MS)
     }
 
-    /// Stack size of threads that are made from now on.
+    /// Sets the stack size of threads that are made from now on, in bytes.
     fn kmp_set_stacksize_s(bytes: size_t) {
         init::set_stack_size(bytes);
     }
 
-    /// The same.
+    /// `kmp_set_stacksize_s` with an `int`.
     fn kmp_set_stacksize(bytes: i32) {
         init::set_stack_size(bytes.max(0) as usize);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `kmp_set_stacksize_s`.
     fn kmp_set_stacksize_s_(bytes: *const size_t) {
         // SAFETY: the program passes an integer.
         init::set_stack_size(unsafe { *bytes });
     }
 
-    /// The Fortran form.
+    /// Fortran form of `kmp_set_stacksize`.
     fn kmp_set_stacksize_(bytes: *const i32) {
         // SAFETY: the program passes an integer.
         init::set_stack_size(unsafe { *bytes }.max(0) as usize);
     }
 
-    /// See `kmp_set_stacksize_s`.
+    /// The value that `kmp_set_stacksize_s` sets.
     fn kmp_get_stacksize_s() -> size_t {
         init::stack_size()
     }
 
-    /// The same, cut to what an `int` holds.
+    /// `kmp_get_stacksize_s`, cut to the range of an `int`.
     fn kmp_get_stacksize() -> i32 {
         i32::try_from(init::stack_size()).unwrap_or(i32::MAX)
     }
@@ -125,7 +125,7 @@ entries! {
         unsafe { mask.write(Box::into_raw(Box::new(core::mem::zeroed()))) };
     }
 
-    /// Ends a mask.
+    /// Destroys a mask.
     fn kmp_destroy_affinity_mask(mask: *mut Mask) {
         // SAFETY: the program ends what `kmp_create_affinity_mask` made.
         unsafe {
@@ -136,7 +136,7 @@ entries! {
         }
     }
 
-    /// Binds the calling thread to the CPUs of a mask; 0 where that went well.
+    /// Binds the calling thread to the CPUs of a mask. 0 on success.
     fn kmp_set_affinity(mask: *const Mask) -> i32 {
         // SAFETY: the program passes a variable with a mask.
         match unsafe { mask.as_ref().and_then(|m| m.as_ref()) } {
@@ -146,7 +146,7 @@ entries! {
         }
     }
 
-    /// Writes the calling thread's CPUs to a mask; 0 where that went well.
+    /// Writes the calling thread's CPUs to a mask. 0 on success.
     fn kmp_get_affinity(mask: *const Mask) -> i32 {
         // SAFETY: the program passes a variable with a mask.
         match unsafe { mask.as_ref().and_then(|m| m.as_mut()) } {
@@ -169,7 +169,7 @@ entries! {
         unsafe { with_proc(proc, mask, |cpu, set| { libc::CPU_SET(cpu, set); 0 }) }
     }
 
-    /// Takes a CPU out of a mask.
+    /// Removes a CPU from a mask.
     fn kmp_unset_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
         // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
         unsafe { with_proc(proc, mask, |cpu, set| { libc::CPU_CLR(cpu, set); 0 }) }
@@ -181,44 +181,45 @@ entries! {
         unsafe { with_proc(proc, mask, |cpu, set| i32::from(libc::CPU_ISSET(cpu, set))) }
     }
 
-    /// Loops may be in flight in any number: nothing is to be reserved.
+    /// Has no effect: any number of loops may be in flight.
     fn kmp_set_disp_num_buffers(_count: i32) {}
 
-    /// Threads of the process that the runtime has met.
+    /// The number of threads of the process that the runtime has met.
     fn kmp_get_num_known_threads() -> i32 {
         hetmp_omp::ahead::highest_index() as i32 + 1
     }
 
-    /// The kind of waiting: 1 serial, 2 turnaround, 3 throughput.
+    /// How threads wait: 1 serial, 2 turnaround, 3 throughput.
     fn kmp_get_library() -> i32 {
         if query::icv().max_active_levels == 0 { 1 } else if init::blocktime() == Some(i32::MAX) { 2 } else { 3 }
     }
 
-    /// Settings in place of the environment's, `NAME=value` separated by `|`; they count before the first use only.
+    /// Settings that replace the environment's: `NAME=value`, separated by `|`. They have an effect only
+    /// before the first use of OpenMP.
     fn kmp_set_defaults(text: *const c_char) {
         // SAFETY: the program passes a string.
         preset(unsafe { CStr::from_ptr(text) }.to_bytes());
     }
 
-    /// The Fortran form, whose text ends with its length.
+    /// Fortran form of `kmp_set_defaults`; the length of the text is an argument.
     fn kmp_set_defaults_(text: *const c_char, length: i32) {
         // SAFETY: the program passes a string of that length.
         preset(unsafe { core::slice::from_raw_parts(text.cast(), length.max(0) as usize) });
     }
 
-    /// Warnings are written.
+    /// Warnings are printed.
     fn kmp_set_warnings_on() {
         init::once();
         report::set_quiet(false);
     }
 
-    /// Warnings are not written.
+    /// Warnings are not printed.
     fn kmp_set_warnings_off() {
         init::once();
         report::set_quiet(true);
     }
 
-    /// The calling thread may run on all CPUs that the process had at its start; 0 where that went well.
+    /// Lets the calling thread run on all CPUs that the process had at its start. 0 on success.
     fn kmp_set_thread_affinity_mask_initial() -> i32 {
         match hetmp_core::topo::set_affinity(&init::globals().allowed) {
             Ok(()) => 0,
@@ -231,12 +232,12 @@ entries! {
         -2
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_control_tool`.
     fn omp_control_tool_(_command: *const i32, _modifier: *const i32, _argument: *mut c_void) -> i32 {
         -2
     }
 
-    /// `omp_pause_resource` for a device number of the host, which libomptarget asks for: 0 where it was paused.
+    /// `omp_pause_resource` for the host, for libomptarget. 0 on success.
     fn __kmpc_pause_resource(_kind: i32) -> i32 {
         i32::from(!query::pause())
     }
@@ -250,22 +251,24 @@ entries! {
         }
     }
 
-    /// The same, set. Serial: regions have one thread; turnaround: threads wait for ever before they sleep.
+    /// Sets how threads wait. 1 (serial): no region has more than one thread. 2 (turnaround): threads
+    /// spin for ever. Anything else, such as 3 (throughput): threads spin for the usual time, and then
+    /// sleep.
     fn kmp_set_library(kind: i32) {
         set_library(kind);
     }
 
-    /// See `kmp_set_library`.
+    /// Lets no region have more than one thread from now on (`kmp_set_library(1)`).
     fn kmp_set_library_serial() {
         set_library(1);
     }
 
-    /// See `kmp_set_library`.
+    /// Lets waiting threads spin for ever (`kmp_set_library(2)`).
     fn kmp_set_library_turnaround() {
         set_library(2);
     }
 
-    /// See `kmp_set_library`.
+    /// Lets waiting threads spin for the usual time, and then sleep (`kmp_set_library(3)`).
     fn kmp_set_library_throughput() {
         set_library(3);
     }

@@ -57,7 +57,7 @@ fn pad(buffer: &mut [u8], length: usize) {
     }
 }
 
-/// Copies what fits of the current format into `buffer`; its whole length.
+/// Copies the current format to `buffer` as far as it fits. Returns its whole length.
 fn copy_format(buffer: &mut [u8]) -> usize {
     query::with_affinity_format(|format| {
         let fits = format.len().min(buffer.len());
@@ -74,29 +74,29 @@ entries! {
     }
 
     "OMP_4.5" default:
-    /// Places there are.
+    /// The number of places.
     fn omp_get_num_places() -> i32 {
         query::num_places()
     }
 
-    /// CPUs of a place.
+    /// The number of a place's CPUs.
     fn omp_get_place_num_procs(place: i32) -> i32 {
         query::place_cpus(place).count() as i32
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_place_num_procs`.
     fn omp_get_place_num_procs_(place: *const i32) -> i32 {
         // SAFETY: the program passes an integer.
         query::place_cpus(unsafe { *place }).count() as i32
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_place_num_procs` for 8-byte integers.
     fn omp_get_place_num_procs_8_(place: *const i64) -> i32 {
         // SAFETY: the program passes an integer.
         query::place_cpus(to_int(unsafe { *place })).count() as i32
     }
 
-    /// The numbers of a place's CPUs, into an array of `omp_get_place_num_procs` elements.
+    /// Writes the numbers of a place's CPUs to an array of `omp_get_place_num_procs` elements.
     fn omp_get_place_proc_ids(place: i32, ids: *mut i32) {
         for (i, cpu) in query::place_cpus(place).enumerate() {
             // SAFETY: the program passes an array of that size.
@@ -104,7 +104,7 @@ entries! {
         }
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_place_proc_ids`.
     fn omp_get_place_proc_ids_(place: *const i32, ids: *mut i32) {
         // SAFETY: the program passes an integer, and an array of that size.
         unsafe {
@@ -114,7 +114,7 @@ entries! {
         }
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_place_proc_ids` for 8-byte integers.
     fn omp_get_place_proc_ids_8_(place: *const i64, ids: *mut i64) {
         // SAFETY: the program passes an integer, and an array of that size.
         unsafe {
@@ -124,17 +124,17 @@ entries! {
         }
     }
 
-    /// The place of the calling thread, -1 if it is not bound.
+    /// The calling thread's place; -1 if the thread is not bound.
     fn omp_get_place_num() -> i32 {
         query::place_num()
     }
 
-    /// Places of the calling thread's partition.
+    /// The number of places in the calling thread's partition.
     fn omp_get_partition_num_places() -> i32 {
         query::partition().len() as i32
     }
 
-    /// The numbers of those places, into an array of `omp_get_partition_num_places` elements.
+    /// Writes the numbers of those places to an array of `omp_get_partition_num_places` elements.
     fn omp_get_partition_place_nums(places: *mut i32) {
         for (i, place) in query::partition().enumerate() {
             // SAFETY: the program passes an array of that size.
@@ -142,7 +142,7 @@ entries! {
         }
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_partition_place_nums` for 8-byte integers.
     fn omp_get_partition_place_nums_8_(places: *mut i64) {
         for (i, place) in query::partition().enumerate() {
             // SAFETY: the program passes an array of that size.
@@ -151,19 +151,20 @@ entries! {
     }
 
     "OMP_5.0" default:
-    /// The format of `omp_display_affinity` and `OMP_DISPLAY_AFFINITY`.
+    /// Sets the format of `omp_display_affinity` and `OMP_DISPLAY_AFFINITY`.
     fn omp_set_affinity_format(format: *const c_char) {
         // SAFETY: the program passes a string.
         query::set_affinity_format(unsafe { bytes(format) });
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_affinity_format`.
     fn omp_set_affinity_format_(format: *const c_char, length: size_t) {
         // SAFETY: the program passes a string.
         query::set_affinity_format(unsafe { fortran(format, length) });
     }
 
-    /// Copies what fits of the format into a buffer, with a terminating zero; the format's length.
+    /// Copies the format to a buffer as far as it fits, with a terminating zero. Returns the length of the
+    /// whole format.
     fn omp_get_affinity_format(text: *mut c_char, size: size_t) -> size_t {
         // SAFETY: the program passes a buffer of that size.
         let text = unsafe { buffer(text, size) };
@@ -172,7 +173,7 @@ entries! {
         length
     }
 
-    /// The Fortran form, filled with blanks.
+    /// Fortran form of `omp_get_affinity_format`; the text is filled up with blanks.
     fn omp_get_affinity_format_(text: *mut c_char, size: size_t) -> i32 {
         // SAFETY: the program passes a string of that size.
         let text = unsafe { buffer(text, size) };
@@ -181,19 +182,21 @@ entries! {
         length as i32
     }
 
-    /// Writes a line about the calling thread to standard error.
+    /// Writes a line about the calling thread to standard error (for programs built for libomp: to standard
+    /// output).
     fn omp_display_affinity(format: *const c_char) {
         // SAFETY: the program passes a string.
         query::display_affinity(unsafe { bytes(format) });
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_display_affinity`.
     fn omp_display_affinity_(format: *const c_char, length: size_t) {
         // SAFETY: the program passes a string.
         query::display_affinity(unsafe { fortran(format, length) });
     }
 
-    /// Writes what fits of that line into a buffer, with a terminating zero; the line's length.
+    /// Writes that line to a buffer as far as it fits, with a terminating zero. Returns the length of the
+    /// whole line.
     fn omp_capture_affinity(
         text: *mut c_char, size: size_t, format: *const c_char,
     ) -> size_t {
@@ -204,7 +207,7 @@ entries! {
         length
     }
 
-    /// The Fortran form, filled with blanks.
+    /// Fortran form of `omp_capture_affinity`; the text is filled up with blanks.
     fn omp_capture_affinity_(
         text: *mut c_char, format: *const c_char, size: size_t, length: size_t,
     ) -> i32 {

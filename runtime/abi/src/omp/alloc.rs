@@ -23,13 +23,13 @@ unsafe fn init(space: usize, count: i64, traits: *const Trait) -> usize {
 
 entries! {
     "OMP_5.0.1" default:
-    /// Makes an allocator; `omp_null_allocator` where a trait is refused.
+    /// Makes an allocator; `omp_null_allocator` if a trait is refused.
     fn omp_init_allocator(space: usize, count: i32, traits: *const Trait) -> usize {
         // SAFETY: the program passes an array of that size.
         unsafe { init(space, i64::from(count), traits) }
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_init_allocator`.
     fn omp_init_allocator_(
         space: *const usize, count: *const i32, traits: *const Trait,
     ) -> usize {
@@ -37,7 +37,7 @@ entries! {
         unsafe { init(*space, i64::from(*count), traits) }
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_init_allocator` for 8-byte integers.
     fn omp_init_allocator_8_(
         space: *const usize, count: *const i64, traits: *const Trait,
     ) -> usize {
@@ -45,47 +45,47 @@ entries! {
         unsafe { init(*space, *count, traits) }
     }
 
-    /// Ends an allocator.
+    /// Destroys an allocator.
     fn omp_destroy_allocator(allocator: usize) {
         // SAFETY: the program ends what it made, once.
         unsafe { alloc::destroy(allocator) };
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_destroy_allocator`.
     fn omp_destroy_allocator_(allocator: *const usize) {
         // SAFETY: the program ends what it made, once; Fortran passes a reference to its variable.
         unsafe { alloc::destroy(*allocator) };
     }
 
-    /// The allocator that `omp_null_allocator` stands for.
+    /// Sets the allocator that `omp_null_allocator` stands for.
     fn omp_set_default_allocator(allocator: usize) {
         alloc::set_default(allocator);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_default_allocator`.
     fn omp_set_default_allocator_(allocator: *const usize) {
         // SAFETY: the program passes a handle.
         alloc::set_default(unsafe { *allocator });
     }
 
-    /// See `omp_set_default_allocator`.
+    /// The value that `omp_set_default_allocator` sets.
     fn omp_get_default_allocator() -> usize {
         alloc::get_default()
     }
 
-    /// Allocates.
+    /// Allocates memory.
     fn omp_alloc(size: size_t, allocator: usize) -> *mut c_void {
         alloc::allocate(1, 1, size, false, allocator)
     }
 
-    /// Frees; the block knows its allocator.
+    /// Frees a block; its header names its allocator.
     fn omp_free(block: *mut c_void, _allocator: usize) {
         // SAFETY: the program frees what it got from these routines, once.
         unsafe { alloc::free(block) };
     }
 
     "OMP_5.0.2" default:
-    /// Allocates with an alignment.
+    /// Allocates memory with an alignment.
     fn omp_aligned_alloc(align: size_t, size: size_t, allocator: usize) -> *mut c_void {
         alloc::allocate(align, 1, size, false, allocator)
     }

@@ -11,180 +11,180 @@ const MONOTONIC: u32 = 0x8000_0000;
 
 entries! {
     "OMP_1.0" default:
-    /// Threads of the next regions.
+    /// Sets the number of threads of the next regions.
     fn omp_set_num_threads(n: i32) {
         query::change_icv(|icv| icv.set_num_threads(n));
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_num_threads`.
     fn omp_set_num_threads_(n: *const i32) {
         // SAFETY: the program passes an integer.
         let n = unsafe { *n };
         query::change_icv(|icv| icv.set_num_threads(n));
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_set_num_threads` for 8-byte integers.
     fn omp_set_num_threads_8_(n: *const i64) {
         // SAFETY: the program passes an integer.
         let n = to_int(unsafe { *n });
         query::change_icv(|icv| icv.set_num_threads(n));
     }
 
-    /// Threads that the next region asks for.
+    /// The number of threads that the next region asks for.
     fn omp_get_max_threads() -> i32 {
         query::max_threads()
     }
 
-    /// May regions get fewer threads than they ask for?
+    /// Sets whether regions may get fewer threads than they ask for.
     fn omp_set_dynamic(yes: i32) {
         query::change_icv(|icv| icv.dynamic = yes != 0);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_dynamic`.
     fn omp_set_dynamic_(yes: *const i32) {
         // SAFETY: the program passes a logical.
         let yes = unsafe { *yes } != 0;
         query::change_icv(|icv| icv.dynamic = yes);
     }
 
-    /// The Fortran form for 8-byte logicals.
+    /// Fortran form of `omp_set_dynamic` for 8-byte logicals.
     fn omp_set_dynamic_8_(yes: *const i64) {
         // SAFETY: the program passes a logical.
         let yes = unsafe { *yes } != 0;
         query::change_icv(|icv| icv.dynamic = yes);
     }
 
-    /// See `omp_set_dynamic`.
+    /// The value that `omp_set_dynamic` sets.
     fn omp_get_dynamic() -> i32 {
         i32::from(query::icv().dynamic)
     }
 
-    /// Regions inside regions with more than one thread?
+    /// Sets whether regions inside regions may have more than one thread.
     fn omp_set_nested(yes: i32) {
         query::change_icv(|icv| icv.set_nested(yes != 0));
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_nested`.
     fn omp_set_nested_(yes: *const i32) {
         // SAFETY: the program passes a logical.
         let yes = unsafe { *yes } != 0;
         query::change_icv(|icv| icv.set_nested(yes));
     }
 
-    /// The Fortran form for 8-byte logicals.
+    /// Fortran form of `omp_set_nested` for 8-byte logicals.
     fn omp_set_nested_8_(yes: *const i64) {
         // SAFETY: the program passes a logical.
         let yes = unsafe { *yes } != 0;
         query::change_icv(|icv| icv.set_nested(yes));
     }
 
-    /// See `omp_set_nested`.
+    /// The value that `omp_set_nested` sets.
     fn omp_get_nested() -> i32 {
         i32::from(query::icv().nested(query::active_level().unsigned_abs()))
     }
 
     "OMP_3.0" default:
-    /// The schedule of loops with `schedule(runtime)`.
+    /// Sets the schedule of loops with `schedule(runtime)`.
     fn omp_set_schedule(kind: u32, chunk: i32) {
         query::change_icv(|icv| icv.set_schedule(kind, chunk));
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_schedule`.
     fn omp_set_schedule_(kind: *const u32, chunk: *const i32) {
         // SAFETY: the program passes integers.
         let (kind, chunk) = unsafe { (*kind, *chunk) };
         query::change_icv(|icv| icv.set_schedule(kind, chunk));
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_set_schedule` for 8-byte integers.
     fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64) {
         // SAFETY: the program passes integers.
         let (kind, chunk) = unsafe { (*kind, to_int(*chunk)) };
         query::change_icv(|icv| icv.set_schedule(kind, chunk));
     }
 
-    /// See `omp_set_schedule`.
+    /// The value that `omp_set_schedule` sets.
     fn omp_get_schedule(kind: *mut u32, chunk: *mut i32) {
         // SAFETY: the program passes the addresses of its variables.
         unsafe { (*kind, *chunk) = query::icv().schedule() };
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_schedule`.
     fn omp_get_schedule_(kind: *mut u32, chunk: *mut i32) {
         let (k, c) = query::icv().schedule();
         // SAFETY: the program passes the addresses of its variables.
         unsafe { (*kind, *chunk) = (k & !MONOTONIC, c) };
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_schedule` for 8-byte integers.
     fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
         let (k, c) = query::icv().schedule();
         // SAFETY: the program passes the addresses of its variables.
         unsafe { (*kind, *chunk) = (k & !MONOTONIC, i64::from(c)) };
     }
 
-    /// Threads that a contention group may have.
+    /// The most threads of a contention group.
     fn omp_get_thread_limit() -> i32 {
         query::icv().thread_limit_as_int()
     }
 
-    /// Nested regions that may have more than one thread.
+    /// Sets how many nested regions may have more than one thread.
     fn omp_set_max_active_levels(levels: i32) {
         query::change_icv(|icv| icv.set_max_active_levels(levels));
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_max_active_levels`.
     fn omp_set_max_active_levels_(levels: *const i32) {
         // SAFETY: the program passes an integer.
         let levels = unsafe { *levels };
         query::change_icv(|icv| icv.set_max_active_levels(levels));
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_set_max_active_levels` for 8-byte integers.
     fn omp_set_max_active_levels_8_(levels: *const i64) {
         // SAFETY: the program passes an integer.
         let levels = to_int(unsafe { *levels });
         query::change_icv(|icv| icv.set_max_active_levels(levels));
     }
 
-    /// See `omp_set_max_active_levels`.
+    /// The value that `omp_set_max_active_levels` sets.
     fn omp_get_max_active_levels() -> i32 {
         i32::from(query::icv().max_active_levels)
     }
 
     "OMP_4.0" default:
-    /// The device of constructs without `device` clause; negative numbers count as 0.
+    /// Sets the device of constructs without a `device` clause; negative numbers count as 0.
     fn omp_set_default_device(device: i32) {
         query::change_icv(|icv| icv.default_device = device.max(0));
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_default_device`.
     fn omp_set_default_device_(device: *const i32) {
         // SAFETY: the program passes an integer.
         let device = unsafe { *device };
         query::change_icv(|icv| icv.default_device = device.max(0));
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_set_default_device` for 8-byte integers.
     fn omp_set_default_device_8_(device: *const i64) {
         // SAFETY: the program passes an integer.
         let device = to_int(unsafe { *device });
         query::change_icv(|icv| icv.default_device = device.max(0));
     }
 
-    /// See `omp_set_default_device`.
+    /// The value that `omp_set_default_device` sets.
     fn omp_get_default_device() -> i32 {
         query::icv().default_device
     }
 
     "OMP_5.0" default:
-    /// Gives back what device `device` can do without for a while: for the host, its worker
-    /// threads. 0 if it did.
+    /// Releases what device `device` does not need for a while: for the host, its worker threads. 0 on
+    /// success.
     fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
         pause_device(device)
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_pause_resource`.
     fn omp_pause_resource_(_kind: *const i32, device: *const i32) -> i32 {
         // SAFETY: the program passes an integer.
         pause_device(unsafe { *device })
@@ -195,7 +195,7 @@ entries! {
         pause_device(device::num_devices())
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_pause_resource_all`.
     fn omp_pause_resource_all_(_kind: *const i32) -> i32 {
         pause_device(device::num_devices())
     }
@@ -207,62 +207,62 @@ entries! {
     }
 
     "OMP_5.1" default:
-    /// Teams of leagues without `num_teams` clause.
+    /// Sets the number of teams of leagues without a `num_teams` clause.
     fn omp_set_num_teams(n: i32) {
         query::set_num_teams(n);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_num_teams`.
     fn omp_set_num_teams_(n: *const i32) {
         // SAFETY: the program passes an integer.
         query::set_num_teams(unsafe { *n });
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_set_num_teams` for 8-byte integers.
     fn omp_set_num_teams_8_(n: *const i64) {
         // SAFETY: the program passes an integer.
         query::set_num_teams(to_int(unsafe { *n }));
     }
 
-    /// See `omp_set_num_teams`.
+    /// The value that `omp_set_num_teams` sets.
     fn omp_get_max_teams() -> i32 {
         query::max_teams()
     }
 
-    /// Threads of each team of a league.
+    /// Sets the most threads of each of a league's teams.
     fn omp_set_teams_thread_limit(n: i32) {
         query::set_teams_thread_limit(n);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_set_teams_thread_limit`.
     fn omp_set_teams_thread_limit_(n: *const i32) {
         // SAFETY: the program passes an integer.
         query::set_teams_thread_limit(unsafe { *n });
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_set_teams_thread_limit` for 8-byte integers.
     fn omp_set_teams_thread_limit_8_(n: *const i64) {
         // SAFETY: the program passes an integer.
         query::set_teams_thread_limit(to_int(unsafe { *n }));
     }
 
-    /// See `omp_set_teams_thread_limit`.
+    /// The value that `omp_set_teams_thread_limit` sets.
     fn omp_get_teams_thread_limit() -> i32 {
         query::teams_thread_limit()
     }
 
-    /// Shows the variables as the environment set them; all of them with `verbose`.
+    /// Shows the control variables; with `verbose`, those of libgomp and hetmp, too.
     fn omp_display_env(verbose: i32) {
         query::display_env(verbose != 0);
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_display_env`.
     fn omp_display_env_(verbose: *const i32) {
         // SAFETY: the program passes a logical.
         query::display_env(unsafe { *verbose } != 0);
     }
 
-    /// The Fortran form for 8-byte logicals.
+    /// Fortran form of `omp_display_env` for 8-byte logicals.
     fn omp_display_env_8_(verbose: *const i64) {
         // SAFETY: the program passes a logical.
         query::display_env(unsafe { *verbose } != 0);

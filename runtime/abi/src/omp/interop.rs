@@ -29,13 +29,13 @@ const PROPERTIES: [&CStr; 9] = [
     c"targetsync",
 ];
 
-/// The property's name; `None` for numbers of none.
+/// The property's name; `None` for other numbers.
 fn property(id: c_int) -> Option<&'static CStr> {
     let place = usize::try_from(id.checked_neg()? - 1).ok()?;
     PROPERTIES.get(place).copied()
 }
 
-/// What a return code means; `None` for codes that never occur here.
+/// The meaning of a return code; `None` for codes that never occur here.
 fn meaning(code: c_int) -> Option<&'static CStr> {
     Some(match code {
         NO_VALUE => c"the property has no meaningful value",
@@ -88,8 +88,8 @@ pub(super) unsafe fn to_fortran(
 
 entries! {
     "GOMP_5.1.3" default:
-    /// The `interop` construct: objects to make, to use and to destroy. All become, or are,
-    /// `omp_interop_none`; what the construct depends on comes before it, and what depends on it after.
+    /// The `interop` construct, with objects to make, to use and to destroy. All of them become
+    /// `omp_interop_none`; otherwise only the construct's dependences count.
     fn GOMP_interop(
         device: c_int, inits: c_int, init: *const *mut *mut c_void, _targetsync: *const c_void,
         _prefer: *const c_void, _uses: c_int, _used: *const *mut c_void, destroys: c_int,
@@ -107,7 +107,7 @@ entries! {
         }
     }
 
-    /// Properties beyond those that OpenMP names.
+    /// The number of properties beyond those that OpenMP names.
     fn omp_get_num_interop_properties(_object: *const c_void) -> c_int {
         0
     }
@@ -142,17 +142,17 @@ entries! {
         pointer(property(id))
     }
 
-    /// The type of a property, as C writes it; null, as no object has any.
+    /// The type of a property, as C writes it; null, as no object has properties.
     fn omp_get_interop_type_desc(_object: *const c_void, _id: c_int) -> *const c_char {
         core::ptr::null()
     }
 
-    /// What a return code means.
+    /// The meaning of a return code.
     fn omp_get_interop_rc_desc(_object: *const c_void, code: c_int) -> *const c_char {
         pointer(meaning(code))
     }
 
-    /// The Fortran form: a function whose result is a pointer to a string.
+    /// Fortran form of `omp_get_interop_str`: a function whose result is a pointer to a string.
     fn omp_get_interop_str_(
         result: *mut *const c_char, length: *mut size_t, _object: *const c_void, id: c_int,
         code: *mut c_int,
@@ -164,7 +164,7 @@ entries! {
         }
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_interop_name`.
     fn omp_get_interop_name_(
         result: *mut *const c_char, length: *mut size_t, _object: *const c_void, id: c_int,
     ) {
@@ -172,7 +172,7 @@ entries! {
         unsafe { to_fortran(property(id), result, length) };
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_interop_type_desc`.
     fn omp_get_interop_type_desc_(
         result: *mut *const c_char, length: *mut size_t, _object: *const c_void, _id: c_int,
     ) {
@@ -180,7 +180,7 @@ entries! {
         unsafe { to_fortran(None, result, length) };
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_interop_rc_desc`.
     fn omp_get_interop_rc_desc_(
         result: *mut *const c_char, length: *mut size_t, _object: *const c_void, code: c_int,
     ) {

@@ -53,13 +53,13 @@ entries! {
         query::ancestor_thread_num(level)
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_ancestor_thread_num`.
     fn omp_get_ancestor_thread_num_(level: *const i32) -> i32 {
         // SAFETY: the program passes an integer.
         query::ancestor_thread_num(unsafe { *level })
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_ancestor_thread_num` for 8-byte integers.
     fn omp_get_ancestor_thread_num_8_(level: *const i64) -> i32 {
         // SAFETY: the program passes an integer.
         query::ancestor_thread_num(to_int(unsafe { *level }))
@@ -70,13 +70,13 @@ entries! {
         query::team_size(level)
     }
 
-    /// The Fortran form.
+    /// Fortran form of `omp_get_team_size`.
     fn omp_get_team_size_(level: *const i32) -> i32 {
         // SAFETY: the program passes an integer.
         query::team_size(unsafe { *level })
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_team_size` for 8-byte integers.
     fn omp_get_team_size_8_(level: *const i64) -> i32 {
         // SAFETY: the program passes an integer.
         query::team_size(to_int(unsafe { *level }))

@@ -153,7 +153,7 @@ entries! {
         unsafe { super::interop::to_fortran(uid_of(device), result, length) };
     }
 
-    /// The Fortran form for 8-byte integers.
+    /// Fortran form of `omp_get_uid_from_device` for 8-byte integers.
     fn omp_get_uid_from_device_8_(
         result: *mut *const c_char, length: *mut size_t, device: i64,
     ) {
