@@ -1,11 +1,12 @@
 //! The deprecated collectives of active sets (specification 1.5, section 9.11 and its deprecated forms).
 //!
-//! A set of PEs has no state of the library's: its members tell each other in the `pSync` array that the program
-//! gives, by counts. A member adds 1 to a word of the peer's array. The peer waits until the word has the number that the peer
-//! expects, and subtracts that number: the array is zero again when everybody has returned. So a barrier may use the same
-//! array again at once: the count of a peer that is one call ahead stays for the next call.
+//! The library keeps no state of such a set. Its members count in the `pSync` array that the program gives: a member
+//! adds 1 to a word of a peer's array; the peer waits until the word has reached the number that it expects, and
+//! subtracts that number. When all members have returned, the array is zero again. A barrier may even use the array
+//! again at once: a count from a peer that is one call ahead stays in the word for the next call.
 //!
-//! The set of all PEs, the usual one, goes by the cells of a [team](crate::team) of its own, without `pSync`.
+//! The set of all PEs, which is the usual one, does not use `pSync`. It has a [team](crate::team) of its own, and
+//! uses its cells.
 
 use crate::check;
 use crate::collective::algorithms;
@@ -37,20 +38,20 @@ pub struct Set {
 
 /// Words of a `pSync` array: `SHMEM_*_SYNC_SIZE`. The first [`PHASES`] are counts of phases.
 const WORDS: usize = 64;
-/// The word in which a member tells the next one what all before it contribute, plus 1.
+/// The word in which a member tells the next one the sum of all contributions before it, plus 1.
 const CHAIN: usize = 40;
 
 const _: () = assert!((PHASES as usize) < CHAIN && CHAIN < WORDS);
 
-/// Who takes part in a call.
+/// The members that take part in a call.
 enum Members {
-    /// Everybody.
+    /// All PEs.
     All(&'static TeamState),
-    /// Some, with the program's array.
+    /// A part of the PEs, with the program's array.
     Some(Active),
 }
 
-/// A set that is not all PEs, in one call.
+/// A set that is not all PEs, during one call.
 struct Active {
     /// The function that the program called.
     f: &'static str,
@@ -63,7 +64,8 @@ struct Active {
     direct: bool,
 }
 
-/// The number in the set of PE `me`, if the set is one of a world of `n`.
+/// The rank in the set of PE `me`; `None` if `me` is not a member, an error if the set does not fit into a world of
+/// `n` PEs.
 fn rank_in(set: Set, me: u32, n: u32) -> Option<Result<u32, &'static str>> {
     let (start, size) = (
         u32::try_from(set.start).ok()?,
@@ -128,7 +130,7 @@ fn members(f: &'static str, set: Set, psync: *mut c_long) -> Members {
     Members::Some(active)
 }
 
-/// Under `HETMP_CHECK`: an array that is not symmetric, or that cannot have been zero before.
+/// Under `HETMP_CHECK`: ends the job if the array is not symmetric, or cannot have been zero before the call.
 #[cold]
 fn check_psync(f: &'static str, world: &World, psync: *mut c_long) {
     let bytes = WORDS * size_of::<c_long>();
@@ -158,7 +160,7 @@ fn check_psync(f: &'static str, world: &World, psync: *mut c_long) {
 impl Active {
     /// This PE's word.
     fn word(&self, index: usize) -> &AtomicU64 {
-        // SAFETY: within the array, aligned; only counts are in it during the call.
+        // SAFETY: the word lies within the array and is aligned, and during the call all PEs access it as an atomic.
         unsafe { AtomicU64::from_ptr(self.psync.at.cast::<u64>().add(index)) }
     }
 
@@ -178,7 +180,7 @@ impl Tell for Active {
     }
     fn tell(&self, phase: u32, rank: usize) {
         let offset = self.psync.offset + u64::from(phase) * size_of::<u64>() as u64;
-        // SAFETY: a word of the peer's array.
+        // SAFETY: a word of the peer's array, which has the same offset in every segment.
         unsafe { link::add(self.world, self.pe(rank), offset, 1) };
     }
     fn await_from(&self, phase: u32, _rank: usize) {
@@ -214,14 +216,14 @@ impl Group for Active {
         if self.rank + 1 < self.size {
             let offset = self.psync.offset + (CHAIN * size_of::<u64>()) as u64;
             let next = self.pe(self.rank() + 1);
-            // SAFETY: a word of the peer's array.
+            // SAFETY: a word of the peer's array, which has the same offset in every segment.
             unsafe { link::tell(self.world, next, offset, before + mine + 1) };
         }
         before
     }
 }
 
-/// Runs an algorithm for whoever takes part.
+/// Runs an algorithm for the members of either kind.
 macro_rules! among {
     ($f:expr, $members:expr, $g:ident => $run:expr) => {
         match $members {
@@ -252,7 +254,7 @@ impl Members {
         }
     }
 
-    /// What `HETMP_CHECK` does: of a set that is not all PEs, it sees one PE's arguments only.
+    /// Makes the checks of `HETMP_CHECK`. For a set that is not all PEs they see this PE's arguments only.
     fn check(&self, f: &'static str, buffers: check::Buffers, items: &[(&'static str, u64)]) {
         if !self.world().settings.check {
             return;
@@ -264,10 +266,10 @@ impl Members {
     }
 }
 
-/// `shmem_barrier`: quiet, and all members are here.
+/// `shmem_barrier`: quiet, then waits until all members have called it.
 ///
 /// # Safety
-/// As the C function: `psync` is zero before the first call and used for nothing else meanwhile.
+/// The C function's contract: `psync` is zero before the first call, and used for nothing else meanwhile.
 pub unsafe fn barrier(f: &'static str, set: Set, psync: *mut c_long) {
     if !world::is_direct() {
         context::quiet_all(f);
@@ -277,7 +279,7 @@ pub unsafe fn barrier(f: &'static str, set: Set, psync: *mut c_long) {
     unsafe { sync(f, set, psync) };
 }
 
-/// `shmem_sync` of an active set: all members are here.
+/// `shmem_sync` of an active set: waits until all members have called it.
 ///
 /// # Safety
 /// As [`barrier`].
@@ -289,7 +291,7 @@ pub unsafe fn sync(f: &'static str, set: Set, psync: *mut c_long) {
     among!(f, &members, g => rounds::sync(g));
 }
 
-/// `shmem_broadcast32` and `64`: to everybody's `dest` but the root's. `root` counts within the set.
+/// `shmem_broadcast32` and `64`: copies to `dest` of every member but the root. `root` is a rank in the set.
 ///
 /// # Safety
 /// As [`barrier`]; `dest` and `source` hold `bytes`, and the program orders its accesses.
@@ -320,10 +322,10 @@ pub unsafe fn broadcast(
     unsafe { among!(f, &members, g => algorithms::broadcast(g, dest, source, bytes, root)) };
 }
 
-/// `shmem_collect32` and `64`; `bytes` is this PE's contribution.
+/// `shmem_collect32` and `64`; this PE contributes `bytes`.
 ///
 /// # Safety
-/// As [`broadcast`]; `dest` holds everybody's.
+/// As [`broadcast`]; `dest` has room for all contributions.
 pub unsafe fn collect(
     f: &'static str,
     dest: *mut u8,
@@ -342,7 +344,7 @@ pub unsafe fn collect(
     unsafe { among!(f, &members, g => algorithms::collect(g, place, source, bytes)) };
 }
 
-/// `shmem_fcollect32` and `64`; `bytes` is each PE's contribution.
+/// `shmem_fcollect32` and `64`; each PE contributes `bytes`.
 ///
 /// # Safety
 /// As [`collect`].
@@ -372,10 +374,10 @@ pub unsafe fn fcollect(
     unsafe { among!(f, &members, g => algorithms::fcollect(g, dest, source, bytes)) };
 }
 
-/// `shmem_alltoall32` and `64`; `bytes` goes from each PE to each.
+/// `shmem_alltoall32` and `64`; each PE sends `bytes` to each PE.
 ///
 /// # Safety
-/// As [`broadcast`], of `bytes` for each PE.
+/// As [`broadcast`], with `bytes` for each PE.
 pub unsafe fn alltoall(
     f: &'static str,
     dest: *mut u8,
@@ -402,10 +404,10 @@ pub unsafe fn alltoall(
     unsafe { among!(f, &members, g => algorithms::alltoall(g, dest, source, bytes)) };
 }
 
-/// `shmem_alltoalls32` and `64`: strides count elements of `elem` bytes; `nelems` go from each PE to each.
+/// `shmem_alltoalls32` and `64`. Strides count elements of `elem` bytes; each PE sends `nelems` elements to each PE.
 ///
 /// # Safety
-/// As [`alltoall`], for the strides.
+/// As [`alltoall`], for all elements that the strides reach.
 #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
 pub unsafe fn alltoalls(
     f: &'static str,
@@ -440,7 +442,7 @@ pub unsafe fn alltoalls(
     unsafe { among!(f, &members, g => algorithms::alltoalls(g, dest, source, s)) };
 }
 
-/// The `shmem_*_to_all` reductions. `dest` may be `source`; `pWrk` is not needed.
+/// The `shmem_*_to_all` reductions. `dest` may be `source`. `pWrk` is not used.
 ///
 /// # Safety
 /// As [`broadcast`], for `nelems` elements.

@@ -1,7 +1,7 @@
 //! Atomic memory operations (specification 1.5, section 9.7).
 //!
-//! Words are 32 or 64 bits. Addition and the bitwise operations are the same for signed and unsigned integers,
-//! and floating-point values are only fetched, set and swapped, so that the entries pass bits.
+//! Words have 32 or 64 bits. The entries pass bits: addition and the bitwise operations are the same for signed and
+//! unsigned integers, and floating-point values are only fetched, set and swapped.
 
 use crate::context::handle::{self, Ctx};
 use crate::fail;
@@ -9,8 +9,8 @@ use crate::way::{self, Way};
 pub use crate::word::{Op, Word};
 use core::ffi::c_int;
 
-/// The way to the word of an atomic, or the job ends. One that is not aligned is no word: adapters refuse it, and so do
-/// processors other than x86-64's.
+/// The way to the word of an atomic. Ends the job for an address that is wrong or not aligned: adapters refuse
+/// unaligned words, and so do processors other than x86-64.
 fn find<W: Word>(f: &'static str, ctx: Ctx, dest: *mut W, pe: c_int) -> Way {
     let (address, bytes) = (dest as usize, size_of::<W>());
     if address % bytes != 0 {
@@ -22,7 +22,7 @@ fn find<W: Word>(f: &'static str, ctx: Ctx, dest: *mut W, pe: c_int) -> Way {
     way::find(f, ctx, address, bytes, pe).way
 }
 
-/// Runs `op` on the word `dest` of `pe` and returns what was there before.
+/// Runs `op` on the word `dest` of `pe`, and returns the old value.
 ///
 /// # Safety
 /// `dest` is aligned.
@@ -107,10 +107,10 @@ unsafe fn update_cold<W: Word>(
     }
 }
 
-/// As [`fetching`]; the old value is in `*fetch` after the next quiet.
+/// Like [`fetching`], but the old value is in `*fetch` after the next quiet.
 ///
 /// # Safety
-/// As [`fetching`]; `fetch` is writable and left alone until then.
+/// As [`fetching`]; `fetch` is writable and left alone until that quiet.
 #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
 #[inline(always)]
 pub unsafe fn fetching_nbi<W: Word>(

@@ -1,21 +1,21 @@
-//! The books of a symmetric heap: pure. Where memory lies, and when PEs meet, is [`crate::heap`]'s business.
+//! The bookkeeping of a symmetric heap, without any memory or communication: [`crate::heap`] does the rest.
 
 use std::collections::BTreeMap;
 
-/// What every block is aligned to: a cache line, so that blocks of two calls share none.
+/// The alignment of every block: a cache line, so that blocks of two calls share no line.
 pub(crate) const ALIGN: usize = 64;
 
-/// The books of one heap: offsets from its start.
+/// Which parts of one heap are free and taken, as offsets from its start.
 #[derive(Debug)]
 pub(crate) struct Heap {
-    /// Free ranges: start to length; never two that touch.
+    /// Free ranges: start to length. Two of them never touch.
     free: BTreeMap<usize, usize>,
-    /// Blocks given out: start to length taken, and length asked for.
+    /// Blocks in use: start to the length taken and the length asked for.
     taken: BTreeMap<usize, (usize, usize)>,
 }
 
 impl Heap {
-    /// All of `len` bytes free.
+    /// A heap of `len` free bytes.
     pub(crate) fn new(len: usize) -> Heap {
         let free = if len == 0 {
             BTreeMap::new()
@@ -28,7 +28,7 @@ impl Heap {
         }
     }
 
-    /// The first place of `bytes` bytes aligned to `align` (a power of two).
+    /// Takes the first free place for `bytes` bytes aligned to `align` (a power of two).
     pub(crate) fn allocate(&mut self, bytes: usize, align: usize) -> Option<usize> {
         let len = bytes.max(1).checked_next_multiple_of(ALIGN)?;
         let align = align.max(ALIGN);
@@ -48,7 +48,7 @@ impl Heap {
         Some(at)
     }
 
-    /// Gives a block back; false if none begins at `at`.
+    /// Frees a block. False if none begins at `at`.
     pub(crate) fn release(&mut self, at: usize) -> bool {
         let Some((len, _)) = self.taken.remove(&at) else {
             return false;
@@ -67,7 +67,7 @@ impl Heap {
         true
     }
 
-    /// Makes the block that begins at `at` hold `bytes` without moving it; false if it cannot.
+    /// Changes the block that begins at `at` to `bytes` bytes without moving it. False if that is impossible.
     pub(crate) fn resize(&mut self, at: usize, bytes: usize) -> bool {
         let (Some(&(had, _)), Some(len)) = (
             self.taken.get(&at),
@@ -85,7 +85,7 @@ impl Heap {
                 self.free.insert(at + len, had + room - len);
             }
         } else if len < had {
-            // What is cut off joins the free range behind it.
+            // The part that is cut off joins the free range after it.
             let after = self.free.remove(&(at + had)).unwrap_or(0);
             self.free.insert(at + len, had - len + after);
         }
@@ -93,12 +93,12 @@ impl Heap {
         true
     }
 
-    /// Bytes asked for of the block that begins at `at`.
+    /// The length that was asked for when the block at `at` was allocated; `None` if none begins there.
     pub(crate) fn size_of(&self, at: usize) -> Option<usize> {
         self.taken.get(&at).map(|&(_, asked)| asked)
     }
 
-    /// Bytes free, and the longest range of them.
+    /// The number of free bytes, and the length of the longest free range.
     pub(crate) fn room(&self) -> (usize, usize) {
         (
             self.free.values().sum(),
@@ -106,7 +106,7 @@ impl Heap {
         )
     }
 
-    /// The block that holds `at`: its start and the bytes asked for.
+    /// The block that contains offset `at`: its start and the length that was asked for.
     pub(crate) fn block(&self, at: usize) -> Option<(usize, usize)> {
         let (&start, &(len, asked)) = self.taken.range(..=at).next_back()?;
         (at < start + len).then_some((start, asked))
@@ -135,7 +135,7 @@ mod tests {
         let a = h.allocate(128, 1).expect("room");
         let b = h.allocate(64, 1).expect("room");
         assert!(h.resize(a, 10) && h.size_of(a) == Some(10));
-        // Back into what was cut off, but not over the next block.
+        // The block may grow again into what was cut off, and not into the next block.
         assert!(h.resize(a, 128) && !h.resize(a, 129));
         assert!(h.release(b) && h.resize(a, 1 << 16) && h.room() == (0, 0));
         assert!(h.resize(a, 1) && h.release(a));

@@ -1,21 +1,21 @@
-//! What `HETMP_CHECK=1` looks for in collectives: members that disagree, buffers that overlap, places that are not
-//! symmetric.
+//! The checks of `HETMP_CHECK=1` in collectives: members that call different functions or pass different values,
+//! buffers that overlap, addresses that are not symmetric.
 //!
-//! Members tell each other what they call, and with which values, before every collective; so that a checked
-//! collective always waits for all, whatever the unchecked one does.
+//! Before every collective, members tell each other what they call and with which values. So a checked collective
+//! waits for all members, even if the unchecked one does not.
 
 use crate::fail;
 use crate::team::state::TeamState;
 
-/// Bytes of a function's name that are told.
+/// The longest function name that is told, bytes; a longer one is cut.
 const NAME: usize = 64;
-/// Values that are told.
+/// The most values that are told.
 const VALUES: usize = 8;
 
-/// A value that is not compared.
+/// Instead of a value that is not compared.
 const UNSAID: u64 = u64::MAX;
 
-/// What a member calls.
+/// A member's call.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Record {
@@ -46,7 +46,7 @@ impl Record {
     }
 }
 
-/// How two records differ, in words.
+/// The difference between two records, as text for a message.
 fn difference(
     mine: &Record,
     theirs: &Record,
@@ -70,7 +70,7 @@ fn difference(
     ))
 }
 
-/// Ends the job if the members of a team call different collectives, or with different values.
+/// Ends the job if the members of a team call different collectives, or pass different values.
 #[inline(always)]
 pub(crate) fn agree(team: &TeamState, f: &'static str, items: &[(&'static str, u64)]) {
     if team.world.settings.check {
@@ -87,7 +87,7 @@ fn compare(team: &TeamState, f: &'static str, items: &[(&'static str, u64)]) {
     // SAFETY: plain words and bytes, written whole by every member.
     unsafe {
         let exchange = team.exchange(f, (&raw const mine).cast(), size_of::<Record>());
-        // By rank, so that most members name the same one.
+        // In the order of ranks, so that most members name the same culprit.
         for rank in 0..team.size() {
             if rank == team.rank as usize {
                 continue;
@@ -104,14 +104,14 @@ fn compare(team: &TeamState, f: &'static str, items: &[(&'static str, u64)]) {
     }
 }
 
-/// The arrays of a collective.
+/// The source and destination arrays of a collective.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Buffers {
     dest: usize,
     dest_bytes: usize,
     source: usize,
     source_bytes: usize,
-    /// They may be the same.
+    /// The two arrays may be the same.
     same: bool,
 }
 
@@ -146,7 +146,7 @@ impl Buffers {
     }
 }
 
-/// As [`agree`], with what is to be said about arrays.
+/// [`agree`], and the checks of the arrays.
 #[inline(always)]
 pub(crate) fn call(
     team: &TeamState,
@@ -169,14 +169,14 @@ fn check_call(team: &TeamState, f: &'static str, buffers: Buffers, items: &[(&'s
         ("offset of dest", buffers.dest, buffers.dest_bytes),
         ("offset of source", buffers.source, buffers.source_bytes),
     ] {
-        // A PE that has nothing to give may pass any address.
+        // A PE that contributes nothing may pass any address.
         let offset = world.offset(at, bytes).filter(|_| bytes > 0);
         all.push((what, offset.unwrap_or(UNSAID)));
     }
     compare(team, f, &all);
 }
 
-/// Ends the job if arrays overlap that may not, or are not symmetric.
+/// Ends the job if the arrays overlap although they must not, or are not symmetric.
 pub(crate) fn arrays(f: &'static str, b: Buffers) {
     let world = crate::world::need(f);
     let me = world.me;

@@ -1,8 +1,8 @@
 //! Communication contexts (specification 1.5, section 9.4): independent streams of operations.
 //!
-//! A context names the team that its PE numbers count in, and what is to be ordered and completed together: on the
-//! direct way nothing is held back, so that contexts differ by their team alone; through an engine each has
-//! [queue pairs](crate::queue::lanes) of its own, made when it first needs one.
+//! A context names the team in which its PE numbers count, and the operations that are ordered and completed
+//! together. On the direct way operations are done at once, so that contexts differ by their team only. With an
+//! engine, each context has queue pairs of its own, made when it first needs them.
 
 pub(crate) mod handle;
 
@@ -19,7 +19,7 @@ use core::ffi::{c_int, c_long};
 use core::sync::atomic::{fence as cpu_fence, Ordering};
 use handle::{all, make, need};
 
-/// `shmem_ctx_create`: 0, or another value and `SHMEM_CTX_INVALID`.
+/// `shmem_ctx_create`: returns 0; or another value, with `SHMEM_CTX_INVALID` in `*ctx`.
 ///
 /// # Safety
 /// `ctx` is writable.
@@ -31,8 +31,8 @@ pub unsafe fn create(f: &'static str, options: c_long, ctx: *mut Ctx) -> c_int {
     c_int::from(made.is_none())
 }
 
-/// `shmem_team_create_ctx`: as [`create`], for PE numbers of a team; for `SHMEM_TEAM_INVALID` it fails. A team's
-/// `num_contexts` is a promise of the program; there are as many as are asked for.
+/// `shmem_team_create_ctx`: like [`create`], for PE numbers of a team. Fails for `SHMEM_TEAM_INVALID`. A team's
+/// `num_contexts` is only a hint: no limit follows from it.
 ///
 /// # Safety
 /// `ctx` is writable; `team` is a team of the program.
@@ -48,8 +48,8 @@ pub unsafe fn team_create(f: &'static str, team: Team, options: c_long, ctx: *mu
     c_int::from(made.is_none())
 }
 
-/// `shmem_ctx_get_team`: 0 and the team that the context was made from; for `SHMEM_CTX_INVALID` another value and
-/// `SHMEM_TEAM_INVALID`.
+/// `shmem_ctx_get_team`: returns 0, with the context's team in `*team`. For `SHMEM_CTX_INVALID` it returns another
+/// value, with `SHMEM_TEAM_INVALID` in `*team`.
 ///
 /// # Safety
 /// `team` is writable; `ctx` is a context of the program.
@@ -67,7 +67,7 @@ pub unsafe fn get_team(f: &'static str, ctx: Ctx, team: *mut Team) -> c_int {
     c_int::from(found.is_null())
 }
 
-/// `shmem_ctx_destroy`: quiet, then its queue pairs are given back. Nothing for `SHMEM_CTX_INVALID`.
+/// `shmem_ctx_destroy`: quiet, then frees the context and its queue pairs. No effect for `SHMEM_CTX_INVALID`.
 ///
 /// # Safety
 /// Nobody uses the context any more.
@@ -93,30 +93,30 @@ pub unsafe fn destroy(f: &'static str, ctx: Ctx) {
         at.map(|i| all.swap_remove(i)).is_some()
     };
     if known {
-        // SAFETY: made by `make`, found in the list and taken out of it: freed once.
+        // SAFETY: `make` made the context, and it was just taken out of the list, so it is freed once.
         drop(unsafe { Box::from_raw(ctx) });
     }
 }
 
-/// Ends the contexts of a team that is destroyed, but for those that belong to one thread (specification 1.5,
-/// section 9.4.5: the thread itself has to).
+/// Ends the contexts of a team that is being destroyed. Contexts that belong to one thread are left to that thread
+/// (specification 1.5, section 9.4.5).
 pub(crate) fn destroy_of_team(f: &'static str, team: Team) {
     let of_team: Vec<usize> = all()
         .iter()
         .copied()
         .filter(|c| {
-            // SAFETY: what is in the list has not been destroyed.
+            // SAFETY: contexts in the list have not been destroyed.
             let context = unsafe { &*(*c as Ctx) };
             context.team == team && context.options & PRIVATE == 0
         })
         .collect();
     for ctx in of_team {
-        // SAFETY: the program has given the team up, and with it its contexts.
+        // SAFETY: the program has given up the team and thereby its contexts.
         unsafe { destroy(f, ctx as Ctx) };
     }
 }
 
-/// The queue pairs of a context, where there is an engine.
+/// The queue pairs of a context; `None` without an engine.
 fn lanes(f: &'static str, world: &'static World, ctx: Ctx) -> Option<&'static Lanes> {
     let net = queue::net()?;
     Some(if is_default(ctx) {
@@ -126,7 +126,7 @@ fn lanes(f: &'static str, world: &'static World, ctx: Ctx) -> Option<&'static La
     })
 }
 
-/// Waits until the sources and destinations of what was posted are the program's again.
+/// Waits until the program may use the sources and destinations of posted operations again.
 #[inline(always)]
 pub(crate) fn local_completion(f: &'static str, ctx: Ctx) {
     if !world::is_direct() {
@@ -142,13 +142,13 @@ fn give_back(f: &'static str, ctx: Ctx) {
     }
 }
 
-/// `shmem_fence` the cold way.
+/// `shmem_fence` on the cold way.
 #[cold]
 #[inline(never)]
 pub(crate) fn fence(f: &'static str, ctx: Ctx) {
     let world = world::need(f);
     if ctx.is_null() {
-        // A fence of no context orders nothing (specification 1.5, section 9.10.1).
+        // A fence of an invalid context orders nothing (specification 1.5, section 9.10.1).
         return;
     }
     cpu_fence(Ordering::Release);
@@ -157,7 +157,7 @@ pub(crate) fn fence(f: &'static str, ctx: Ctx) {
     }
 }
 
-/// `shmem_quiet` the cold way.
+/// `shmem_quiet` on the cold way.
 #[cold]
 #[inline(never)]
 pub(crate) fn quiet(f: &'static str, ctx: Ctx) {
@@ -171,7 +171,8 @@ pub(crate) fn quiet(f: &'static str, ctx: Ctx) {
     cpu_fence(Ordering::SeqCst);
 }
 
-/// Completes what was posted on the default context: for barriers and locks, which the specification has do so.
+/// Completes what was posted on the default context. Barriers and locks do this (specification 1.5, sections 9.11.3
+/// and 9.12).
 #[inline]
 pub(crate) fn quiet_all(f: &'static str) {
     if world::is_direct() {
@@ -181,12 +182,13 @@ pub(crate) fn quiet_all(f: &'static str) {
     }
 }
 
-/// Completes what was posted on any context: for the end.
+/// Completes what was posted on all contexts; used by finalize.
 pub(crate) fn quiet_every(f: &'static str) {
     quiet(f, DEFAULT);
     if let Some(net) = queue::net() {
         for ctx in all().iter() {
-            // SAFETY: what is in the list has not been destroyed; at the end no thread uses its context any more.
+            // SAFETY: contexts in the list have not been destroyed, and at the end no thread uses its context any
+            // more.
             unsafe { &*(*ctx as Ctx) }.lanes.quiet(f, net);
         }
     }
@@ -196,15 +198,15 @@ pub(crate) fn quiet_every(f: &'static str) {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SessionConfig {
-    /// Operations to expect; says nothing that is made use of.
+    /// How many operations to expect. Not used.
     pub total_ops: usize,
 }
 
 /// `SHMEM_CTX_SESSION_BATCH`.
 pub(crate) const SESSION_BATCH: c_long = 1;
 
-/// `shmem_ctx_session_start` (1.6): a hint. With `SESSION_BATCH`, doorbells of the context's queue pairs are not rung
-/// before the session ends, a fence, or a wait for something. The direct way has no doorbells.
+/// `shmem_ctx_session_start` (1.6), a hint. With `SESSION_BATCH`, the doorbells of the context's queue pairs are rung
+/// only at the end of the session, at a fence, or before a wait. The direct way has no doorbells.
 ///
 /// # Safety
 /// `config` is null or readable.
@@ -227,7 +229,7 @@ pub unsafe fn session_start(
 /// `shmem_ctx_session_stop` (1.6).
 ///
 /// # Safety
-/// A context of the program, or `SHMEM_CTX_INVALID`.
+/// `ctx` is a context of the program, or `SHMEM_CTX_INVALID`.
 pub unsafe fn session_stop(f: &'static str, ctx: Ctx) {
     let world = world::need(f);
     if ctx.is_null() {

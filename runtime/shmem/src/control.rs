@@ -1,55 +1,56 @@
-//! The control block at the start of every segment: what PEs tell each other outside of the program's own memory.
+//! The control block at the start of every segment: the flags and small data of PEs, apart from the program's own
+//! memory.
 //!
 //! ```text
 //! | Control | cells: by team, by rank in it | pages: by team, by rank in it, two each | entries: by PE |
 //! ```
 //!
-//! Everything is atomic or handed over by an atomic, and zero is its first state: a segment is a new file, whose
-//! pages cost nothing until they are touched. A [`Cell`] and its pages have one writer: the member of that team
-//! with that rank.
+//! Everything here is atomic, or is passed on by an atomic. Zero is the first state of all of it: a segment is a new
+//! file, whose pages cost nothing until they are touched. A [`Cell`] and its pages have one writer: the member with
+//! that rank in that team.
 
 use core::sync::atomic::{AtomicU64, AtomicU8, Ordering};
 use hetmp_core::bell::Bell;
 use hetmp_core::sync::CacheLine;
 
-/// Teams that a PE can be in at a time, with those that are there from the start.
+/// The most teams that a PE can be in, the predefined ones included.
 pub(crate) const TEAMS: usize = 512;
 
-/// What peers know of a PE.
+/// The part of the block that all peers use.
 #[repr(C)]
 pub(crate) struct Control {
-    /// What this PE sleeps on while it waits for its peers. Flags of collectives ring it without a fence: see
+    /// This PE sleeps on the bell while it waits for peers. Flags of collectives ring it without a fence: see
     /// [`crate::link`].
     pub(crate) bell: CacheLine<Bell>,
 }
 
-/// Bytes that travel beside their flag in one cache line.
+/// Bytes of data that travel beside their flag in one cache line.
 pub(crate) const SMALL: usize = 56;
 
-/// Bytes of a page: contributions that do not fit beside their flag.
+/// Bytes of a page, for contributions that do not fit beside their flag.
 pub(crate) const PAGE_BYTES: usize = 2048;
 
-/// What one member of a team tells another.
+/// The words that one member of a team writes for another.
 #[repr(C, align(64))]
 pub(crate) struct Cell {
-    /// The last step that the writer has told about: steps are counted, never reset.
+    /// The last step that the writer has done. Steps are counted and never reset.
     pub(crate) told: AtomicU64,
     _own_line: [u64; 7],
-    /// Contributions to exchanges, by turns: an exchange ends only when everybody began it, so that the one before
-    /// it is over everywhere, and its half can be written again.
+    /// Contributions to exchanges, used alternately. An exchange ends only after all members have begun it; so the
+    /// one before it has ended for all members, and its line can be written again.
     pub(crate) lines: [Line; 2],
     _pair: [u64; 8],
 }
 
-/// A flag and its data.
+/// A flag with its data.
 #[repr(C, align(64))]
 pub(crate) struct Line {
-    /// The step that the data, or the page of this turn, belong to.
+    /// The step to which the data, or the page of this turn, belong.
     pub(crate) step: AtomicU64,
     pub(crate) data: [u8; SMALL],
 }
 
-/// Where a PE waits, as it told this one: see [`crate::standstill`].
+/// Where a peer waits, as the peer has told this PE: see [`crate::standstill`].
 #[repr(C, align(64))]
 pub(crate) struct Entry {
     pub(crate) state: AtomicU64,
@@ -57,14 +58,14 @@ pub(crate) struct Entry {
     name: [AtomicU8; NAME],
 }
 
-/// Bytes of a function's name; a longer one is cut.
+/// Bytes of a function's name. A longer name is cut.
 const NAME: usize = 56;
 
 impl Entry {
-    /// Offset of the name.
+    /// Offset of the name in an entry.
     pub(crate) const NAME_AT: u64 = core::mem::offset_of!(Entry, name) as u64;
 
-    /// A function's name as an entry holds it.
+    /// A function's name in the form in which an entry stores it.
     pub(crate) fn name(f: &str) -> [u8; NAME] {
         let mut name = [0; NAME];
         for (to, from) in name.iter_mut().zip(f.bytes()) {
@@ -73,7 +74,7 @@ impl Entry {
         name
     }
 
-    /// The name that it holds.
+    /// The name stored in this entry.
     pub(crate) fn text(&self) -> String {
         self.name
             .iter()
@@ -87,24 +88,25 @@ impl Entry {
 /// Offset of the first cell.
 const CELLS_AT: usize = size_of::<Control>().next_multiple_of(4096);
 
-/// Offset of `team`'s cell of the member with rank `rank`, in the segment of any of its members, in a job of `n`.
+/// Offset, in the segment of any member of `team`, of the cell that the member with rank `rank` writes, in a job of
+/// `n` PEs.
 pub(crate) fn cell_at(n: u32, team: u32, rank: u32) -> u64 {
     let index = team as usize * n as usize + rank as usize;
     (CELLS_AT + index * size_of::<Cell>()) as u64
 }
 
-/// Offset of the page beside such a cell for exchanges of a turn.
+/// Offset of the page that belongs to such a cell, for exchanges of this turn.
 pub(crate) fn page_at(n: u32, team: u32, rank: u32, turn: usize) -> u64 {
     let index = (team as usize * n as usize + rank as usize) * 2 + turn;
     cell_at(n, TEAMS as u32, 0).next_multiple_of(4096) + (index * PAGE_BYTES) as u64
 }
 
-/// Offset of what `pe` tells about itself, in a job of `n`.
+/// Offset of the entry that `pe` writes, in a job of `n` PEs.
 pub(crate) fn entry_at(n: u32, pe: u32) -> u64 {
     page_at(n, TEAMS as u32, 0, 0) + (pe as usize * size_of::<Entry>()) as u64
 }
 
-/// Bytes of a control block in a job of `n`.
+/// Bytes of a control block in a job of `n` PEs.
 pub(crate) fn bytes(n: u32) -> usize {
     entry_at(n, n).next_multiple_of(4096) as usize
 }

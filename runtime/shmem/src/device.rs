@@ -1,17 +1,17 @@
-//! Device-side posting (`hetmp/device.h`): queue pairs whose send queue is written by someone else.
+//! Posting from a device (`hetmp/device.h`): queue pairs whose send queue somebody else writes.
 //!
-//! [`open`] makes a queue pair of the job's engine and tells where its memory lies and what its templates hold; the
-//! inline functions of the header do the rest, on the CPU or on a device: they are the initiator. What comes back here
-//! is a [doorbell] that the CPU rings and a [wait] that gives the core away.
+//! [`open`] makes a queue pair of the job's engine, and tells where its memory lies and what its templates hold. The
+//! inline functions of the header are the initiator, on the CPU or on a device. They call back for a [doorbell] that
+//! the CPU rings, and for a [wait] that gives the core away.
 //!
-//! **Who executes.** Where the job has an engine (`HETMP_NIC=emulated`, `tcp`, peers that are not mapped), that one. Where
-//! every peer is mapped there is none: a queue then gets the engine that executes in whoever rings.
+//! **Who executes.** The job's engine, if it has one (`HETMP_NIC=emulated`, `tcp`, peers that are not mapped). If
+//! every peer is mapped there is none; then the queue gets the engine that executes in the thread that rings.
 //!
-//! **Polled queues.** A device cannot call. For `POLLED` queues one thread looks at the doorbell records and rings on
-//! behalf of the devices; it runs while there is such a queue.
+//! **Polled queues.** A device cannot call functions. For `POLLED` queues one thread looks at the doorbell records
+//! and rings on behalf of the devices. It runs as long as there is such a queue.
 //!
 //! # Memory ordering
-//! The rules of [`Rings`](hetmp_nic::queue_pair::Rings), whose one side the header implements.
+//! Those of [`Rings`](hetmp_nic::queue_pair::Rings); the header implements the initiator's side.
 
 use crate::queue;
 use crate::team::handles;
@@ -47,9 +47,9 @@ pub(crate) const NO_MEMORY: c_int = -6;
 pub(crate) const BAD_TEAM: c_int = -7;
 /// `HETMP_DEVICE_POLLED`.
 pub(crate) const POLLED: c_uint = 1;
-/// Most descriptors of a queue.
+/// The most descriptors of a queue.
 const DEEPEST: usize = 1 << 16;
-/// A look of the polling thread at idle doorbells, once it has given up spinning.
+/// How long the polling thread sleeps between two looks at idle doorbells, after it has spun.
 const NAP: Duration = Duration::from_micros(20);
 
 /// `hetmp_device_queue`, field by field.
@@ -92,13 +92,13 @@ const _: () = assert!(size_of::<Queue>() == 28 * 8);
 /// The library's end of a queue.
 struct Host {
     raw: Raw,
-    /// World numbers of the team's PEs; empty for the world.
+    /// The world's numbers of the team's PEs; empty for the world.
     members: Box<[u32]>,
     polled: bool,
-    /// Of a queue that is not polled: used by its initiator alone. Of a polled one, by the polling thread, under
-    /// the lock of [`POLLING`].
+    /// Only the initiator uses the pair of a queue that is not polled. The pair of a polled queue is used by the
+    /// polling thread only, under the lock of [`POLLING`].
     pair: QueuePair,
-    /// Doorbell record that was last passed on.
+    /// The doorbell record for which the engine was rung last.
     seen: u64,
 }
 
@@ -108,7 +108,7 @@ struct Polling {
     running: bool,
 }
 
-// SAFETY: hosts are only touched under the lock of `POLLING` while they are in its list.
+// SAFETY: hosts in the list are touched under the lock of `POLLING` only.
 unsafe impl Send for Polling {}
 
 static POLLING: Mutex<Polling> = Mutex::new(Polling {
@@ -116,7 +116,7 @@ static POLLING: Mutex<Polling> = Mutex::new(Polling {
     running: false,
 });
 
-/// A lock that a dead thread cannot hold: panics abort.
+/// The polled queues, locked. No thread can die while it holds the lock, since panics abort.
 fn polling() -> std::sync::MutexGuard<'static, Polling> {
     match POLLING.lock() {
         Ok(guard) => guard,
@@ -124,7 +124,7 @@ fn polling() -> std::sync::MutexGuard<'static, Polling> {
     }
 }
 
-/// A new queue pair of the engine that the job has, or of the one over mapped memory.
+/// A new queue pair of the job's engine, or of one that works on mapped memory.
 fn pair(world: &'static World, depth: usize) -> Option<QueuePair> {
     if let Some(net) = queue::net() {
         return Some(net.queue_pair(depth));
@@ -178,11 +178,11 @@ pub unsafe fn open(
         seen: 0,
     }));
     if flags & POLLED != 0 && !poll(host) {
-        // SAFETY: made above, and in nobody's list.
+        // SAFETY: made above, and not in the list.
         drop(unsafe { Box::from_raw(host) });
         return NO_MEMORY;
     }
-    // SAFETY: made above and alive until `close`. The list is not changed.
+    // SAFETY: made above, and alive until `close`. The members never change.
     let members: &[u32] = unsafe { &(*host).members };
     let place = &world.own().layout;
     let queue = Queue {
@@ -225,7 +225,7 @@ pub unsafe fn open(
     OK
 }
 
-/// `hetmp_device_queue_close`, after the header has waited for what was posted.
+/// `hetmp_device_queue_close`. The header has waited for all posted operations before.
 ///
 /// # Safety
 /// `queue` was filled by [`open`]; nobody uses it.
@@ -242,12 +242,12 @@ pub unsafe fn close(_f: &'static str, queue: *mut Queue) -> c_int {
     list.queues.retain(|h| *h != host);
     drop(list);
     queue.host = core::ptr::null_mut();
-    // SAFETY: made by `open`; the polling thread has let go of it, and the initiator is the caller.
+    // SAFETY: `open` made it, the polling thread does not have it any more, and the caller is the initiator.
     drop(unsafe { Box::from_raw(host) });
     OK
 }
 
-/// The words of the rings that a device has to map, as ranges.
+/// The ranges of memory that a device has to map.
 ///
 /// # Safety
 /// `queue` was filled by [`open`].
@@ -274,7 +274,7 @@ pub unsafe fn range(
     ];
     match ranges.into_iter().filter(|r| r.1 != 0).nth(i as usize) {
         Some((at, n)) if !base.is_null() && !bytes.is_null() => {
-            // SAFETY: the program passes places for both.
+            // SAFETY: the program passes two writable places.
             unsafe {
                 *base = at as *mut c_void;
                 *bytes = n;
@@ -285,7 +285,7 @@ pub unsafe fn range(
     }
 }
 
-/// The doorbell of a queue that is not polled was rung.
+/// Called when the doorbell of a queue that is not polled was rung.
 ///
 /// # Safety
 /// `host` is an open queue's, and the caller its initiator.
@@ -308,7 +308,7 @@ pub unsafe fn wait(host: *mut c_void, operations: u64) {
     // `raw` do not change.
     let (polled, done) = unsafe { ((*host).polled, (*host).raw.done) };
     if !polled {
-        // SAFETY: not polled: the initiator alone uses it.
+        // SAFETY: the queue is not polled, so that only its initiator, the caller, uses the pair.
         unsafe { (*host).pair.wait_done(operations) };
         return;
     }
@@ -322,7 +322,7 @@ pub unsafe fn wait(host: *mut c_void, operations: u64) {
     }
 }
 
-/// Puts a queue into the polling thread's list; false if there is no thread.
+/// Adds a queue to the polling thread's list. False if the thread cannot be started.
 fn poll(host: *mut Host) -> bool {
     let mut list = polling();
     if !list.running {
@@ -336,7 +336,7 @@ fn poll(host: *mut Host) -> bool {
     true
 }
 
-/// Rings for the devices, until the last polled queue is closed.
+/// The polling thread: rings for devices until the last polled queue is closed.
 fn serve() {
     let mut spinner = Spinner::new();
     loop {
@@ -347,7 +347,7 @@ fn serve() {
             return;
         }
         for host in &list.queues {
-            // SAFETY: hosts in the list live; the lock is held.
+            // SAFETY: hosts in the list are alive, and this thread holds the lock.
             let host = unsafe { &mut **host };
             // SAFETY: the word lives as long as the queue pair.
             let posted = unsafe { AtomicU64::from_ptr(host.raw.posted) }.load(Ordering::Acquire);
@@ -366,7 +366,7 @@ fn serve() {
     }
 }
 
-/// Words for a status.
+/// The text of a status.
 pub fn error_text(status: c_int) -> &'static CStr {
     match status {
         OK => c"no error",

@@ -3,7 +3,7 @@
 use crate::world;
 use core::fmt;
 
-/// Ends every PE of the job. The text says what is wrong and what is accepted.
+/// Ends every PE of the job, after a line with `what`, which says what is wrong and what is accepted.
 #[cold]
 #[inline(never)]
 pub(crate) fn die(f: &'static str, what: fmt::Arguments<'_>) -> ! {
@@ -11,7 +11,7 @@ pub(crate) fn die(f: &'static str, what: fmt::Arguments<'_>) -> ! {
     world::abort(1, &text)
 }
 
-/// The launcher has died: there is nobody to ask for the end of the job, so each PE that waits ends by itself.
+/// The launcher has died, so that nobody can end the job. Each PE that waits ends by itself.
 #[cold]
 #[inline(never)]
 pub(crate) fn launcher_gone(f: &'static str, me: u32) -> ! {
@@ -19,11 +19,12 @@ pub(crate) fn launcher_gone(f: &'static str, me: u32) -> ! {
     hetmp_core::report::warn(format_args!(
         "{f} PE {me}: the launcher that started it has gone: a job whose launcher stays is accepted"
     ));
-    // SAFETY: no preconditions. Handlers of the program must not run: it is in the middle of a call.
+    // SAFETY: `_exit` has no preconditions. The program's exit handlers must not run: this thread is in the middle of
+    // a call.
     unsafe { libc::_exit(1) }
 }
 
-/// A PE number that does not exist.
+/// Ends the job for a PE number that does not exist.
 #[cold]
 #[inline(never)]
 pub(crate) fn bad_pe(f: &'static str, pe: i32, n: u32) -> ! {
@@ -33,7 +34,7 @@ pub(crate) fn bad_pe(f: &'static str, pe: i32, n: u32) -> ! {
     )
 }
 
-/// An address that is not symmetric, or a range that leaves its region.
+/// Ends the job for an address that is not symmetric, or a range that leaves its region.
 #[cold]
 #[inline(never)]
 pub(crate) fn bad_address(f: &'static str, address: usize, bytes: usize, pe: i32) -> ! {

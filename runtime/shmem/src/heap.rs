@@ -1,8 +1,8 @@
 //! The symmetric heap (specification 1.5, section 9.3).
 //!
-//! Every PE makes the same calls in the same order, so that each decides for itself and all decide alike: the
-//! allocator is deterministic, and its books lie outside of the heap, where no overrun of the program
-//! reaches them.
+//! Every PE makes the same calls in the same order, and the allocator is deterministic. So each PE allocates by
+//! itself, and all get the same offsets. The bookkeeping lies outside of the heap, where an overrun of the program
+//! cannot damage it.
 
 use crate::blocks::{Heap, ALIGN};
 use crate::collective;
@@ -31,7 +31,7 @@ fn allocate(f: &'static str, bytes: usize, align: usize) -> *mut u8 {
     }
 }
 
-/// Under `SHMEM_DEBUG`: why the program gets a null pointer. All PEs get one; PE 0 speaks.
+/// Under `SHMEM_DEBUG`: PE 0 says why the program gets a null pointer. All PEs get one.
 #[cold]
 fn say_full(f: &'static str, bytes: usize) {
     let world = world::need(f);
@@ -45,7 +45,7 @@ fn say_full(f: &'static str, bytes: usize) {
     }
 }
 
-/// The offset of a block's address, or the job ends.
+/// The offset of a block from its address. Ends the job for other addresses.
 fn offset(f: &'static str, at: *mut u8) -> usize {
     let world = world::need(f);
     let off = (at as usize).wrapping_sub(world.heap_range.start);
@@ -58,7 +58,7 @@ fn offset(f: &'static str, at: *mut u8) -> usize {
     off
 }
 
-/// `shmem_malloc`: null for 0 bytes, or if they are not there.
+/// `shmem_malloc`: null for 0 bytes, or if the heap has no room.
 pub fn malloc(f: &'static str, bytes: usize) -> *mut u8 {
     collective::same(f, "size", bytes as u64);
     if bytes == 0 {
@@ -69,7 +69,7 @@ pub fn malloc(f: &'static str, bytes: usize) -> *mut u8 {
     at
 }
 
-/// `shmem_malloc_with_hints`: hints are for memory that atomics or signals use; here all memory suits them.
+/// `shmem_malloc_with_hints`. The hints ask for memory that suits atomics or signals; all memory here does.
 pub fn malloc_with_hints(f: &'static str, bytes: usize, hints: c_long) -> *mut u8 {
     if hints & !3 != 0 {
         fail::die(
@@ -80,17 +80,17 @@ pub fn malloc_with_hints(f: &'static str, bytes: usize, hints: c_long) -> *mut u
     malloc(f, bytes)
 }
 
-/// `shmem_calloc`: zeroed.
+/// `shmem_calloc`: memory of zeros.
 pub fn calloc(f: &'static str, count: usize, size: usize) -> *mut u8 {
     let bytes = count.checked_mul(size);
     collective::same(f, "size", bytes.unwrap_or(usize::MAX) as u64);
     if bytes == Some(0) {
         return core::ptr::null_mut();
     }
-    // A product that overflows is more than any heap has.
+    // An overflowing product asks for more than any heap has.
     let at = allocate(f, bytes.unwrap_or(usize::MAX), ALIGN);
     if let (Some(b), false) = (bytes, at.is_null()) {
-        // SAFETY: just allocated, so nobody else's.
+        // SAFETY: the block was just allocated, and nobody else has it.
         unsafe { core::ptr::write_bytes(at, 0, b) };
     }
     collective::barrier_all(f);
@@ -103,7 +103,7 @@ pub fn align(f: &'static str, alignment: usize, bytes: usize) -> *mut u8 {
     if bytes == 0 || !alignment.is_power_of_two() || alignment < size_of::<usize>() {
         return core::ptr::null_mut();
     }
-    // Beyond that, alignment of offsets is not alignment of addresses: PEs have their heaps at different ones.
+    // Larger alignments are refused: an aligned offset gives an aligned address only up to the heap's own alignment.
     let at = if alignment <= crate::segment::HEAP_ALIGN {
         allocate(f, bytes, alignment)
     } else {
@@ -116,7 +116,7 @@ pub fn align(f: &'static str, alignment: usize, bytes: usize) -> *mut u8 {
 /// `shmem_realloc`.
 ///
 /// # Safety
-/// `old` is null or a block whose content nobody changes meanwhile.
+/// `old` is null, or a block that no PE changes meanwhile.
 pub unsafe fn realloc(f: &'static str, old: *mut u8, bytes: usize) -> *mut u8 {
     if old.is_null() {
         return malloc(f, bytes);
@@ -130,13 +130,13 @@ pub unsafe fn realloc(f: &'static str, old: *mut u8, bytes: usize) -> *mut u8 {
     let from = offset(f, old);
     let had = with(f, |h| h.size_of(from)).unwrap_or(0);
     if with(f, |h| h.resize(from, bytes)) {
-        // Nobody goes on into memory that another PE has not given up yet.
+        // After this barrier no PE uses the new part while another still has it in another block.
         collective::barrier_all(f);
         return old;
     }
     let at = allocate(f, bytes, ALIGN);
     if !at.is_null() {
-        // SAFETY: two different blocks, each at least as long.
+        // SAFETY: two different blocks, and both are at least as long as what is copied.
         unsafe { core::ptr::copy_nonoverlapping(old, at, had.min(bytes)) };
         with(f, |h| h.release(from));
     }
@@ -144,19 +144,19 @@ pub unsafe fn realloc(f: &'static str, old: *mut u8, bytes: usize) -> *mut u8 {
     at
 }
 
-/// `shmem_free`; null is nothing.
+/// `shmem_free`. No effect for null.
 pub fn free(f: &'static str, at: *mut u8) {
     world::need(f);
     if at.is_null() {
         return;
     }
-    // Peers may still be using it: they are done once they come here, too.
+    // Peers may still use the block; they have finished when they come to this barrier.
     collective::barrier_all(f);
     let off = offset(f, at);
     with(f, |h| h.release(off));
 }
 
-/// `shmem_ptr`: where `dest` of `pe` can be accessed by loads and stores, null if it cannot.
+/// `shmem_ptr`: the address for loads and stores of `dest` on `pe`; null if there is none.
 pub fn ptr(f: &'static str, dest: *const u8, pe: c_int) -> *mut u8 {
     if let Some(at) = world::direct(dest as usize, 1, pe) {
         return at;
@@ -177,7 +177,7 @@ pub fn ptr(f: &'static str, dest: *const u8, pe: c_int) -> *mut u8 {
     }
 }
 
-/// `shmem_team_ptr` (1.6): as [`ptr`], with the PE's number in `team`; null if it has none.
+/// `shmem_team_ptr` (1.6): like [`ptr`], with a PE number of `team`. Null if the team has no such PE.
 pub fn team_ptr(f: &'static str, team: Team, dest: *const u8, pe: c_int) -> *mut u8 {
     match handles::translate_pe(f, team, pe, WORLD) {
         -1 => core::ptr::null_mut(),

@@ -2,16 +2,16 @@
 //!
 //! * **What it is**: symmetric memory, one-sided operations, atomics, signals, waiting, teams, contexts,
 //!   collectives and locks, without the C names: `runtime/abi` converts arguments and calls in here.
-//! * **What it owns**: the [world](world) of a job: each PE's [segment] (control block, the executable's static
-//!   data, symmetric heap), the mappings of its peers' segments, and the engine of [`hetmp_nic`] that reaches
-//!   the peers which are not mapped.
+//! * **What it owns**: the world of a job: the control block, static data and symmetric heap of each PE (`segment`),
+//!   the mappings of its peers' segments, and its share of the engine of [`hetmp_nic`] that reaches peers which are
+//!   not mapped.
 //! * **Data in**: calls of programs, `SHMEM_*` and `HETMP_*` variables, the job that
 //!   [`hetmp_core::bootstrap`] joins. **Data out**: memory of this PE and of its peers.
 //!
-//! **Two ways.** While every peer is mapped and nobody asks for checks, an operation is a translation of its
-//! address and a load, a store or an atomic ([`world::direct`]). Everything else takes the cold way through
-//! [`way`], which checks, names the function in its messages, and chooses the transport. All functions take
-//! the name of the C function first, for those messages.
+//! **Two ways.** While every peer is mapped and no checks are asked for, an operation translates its address and does
+//! a load, a store or an atomic ([`world::direct`]). Everything else takes the cold way through `way`, which checks,
+//! chooses the transport, and names the C function in its messages. For these messages all functions take the C
+//! function's name as their first argument.
 
 // Under the model checker only the parts that have models are compiled, by `tests/loom.rs`.
 #![cfg(not(loom))]

@@ -1,17 +1,18 @@
-//! What PEs tell each other below the program's operations: bytes and flags in a peer's segment.
+//! What PEs send each other on behalf of the library: bytes and flags in a peer's segment.
 //!
-//! Collectives are written against these few functions, so that the same algorithm runs over mapped memory and
-//! through an engine. Places are offsets in a peer's [segment](crate::segment), the same for every PE.
+//! Collectives use only these functions, so that the same algorithm works over mapped memory and through an engine.
+//! Places are offsets in a peer's [segment](crate::segment), the same for every PE.
 //!
 //! # Memory ordering
-//! Whoever sees a flag (an acquire load that finds what [`tell`] or [`add`] wrote) sees everything that the same
-//! PE [put](put) to it before, and what that PE had seen itself. On the direct way these are a release store
-//! and plain copies; through an engine the flag is posted so that it stays behind the data.
+//! A PE that sees a flag (by an acquire load of what [`tell`] or [`add`] wrote) also sees everything that the writer
+//! has [put](put) to it before, and everything that the writer had seen itself. On the direct way the flag is a
+//! release store after plain copies. Through an engine the flag is posted so that it stays behind the data.
 //!
-//! No fence lies between a flag and the look at the peer's sleepers: a full fence would wait for the flag's line
-//! to travel, on every hop. The look may so miss a peer that goes to sleep within the time a store needs to become
-//! visible (some 0.1 us). It then naps once, 50 us, and looks again by itself: see [`crate::wait`]; and it counts
-//! itself as a sleeper until its wait ends, so that only the first nap can be affected ([`hetmp_core::bell`]).
+//! There is no fence between a flag and the look whether the peer sleeps: at every hop a full fence would wait until
+//! the flag's cache line has travelled. Without the fence the look can miss a peer that goes to sleep within the time
+//! that a store needs to become visible (some 0.1 us). Such a peer naps for 50 us and then looks again by itself
+//! ([`crate::wait`]). It stays counted as a sleeper until its wait ends, so that only its first nap can be affected
+//! ([`hetmp_core::bell`]).
 
 use crate::control::Control;
 use crate::way::{self, Way};
@@ -19,11 +20,11 @@ use crate::word::Op;
 use crate::world::World;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// From this size on, memcpy may use stores that bypass the cache; it orders them itself at its end, but this
-/// does not depend on that.
+/// From this size on (bytes), memcpy may use stores that bypass the cache. It orders them itself at its end, but we
+/// do not rely on that.
 pub(crate) const STREAMING: usize = 1 << 16;
 
-/// The start of a peer's segment where its memory may be accessed by loads and stores of this PE, else null.
+/// The start of a peer's segment, if this PE may access it by loads and stores; else null.
 pub(crate) fn reach(world: &'static World, pe: u32) -> *mut u8 {
     match way::to(world, pe, 0) {
         Way::Here(at) => at,
@@ -31,7 +32,7 @@ pub(crate) fn reach(world: &'static World, pe: u32) -> *mut u8 {
     }
 }
 
-/// Copies `bytes` at `source` to `offset` in the segment of `pe`; the source can be used again on return.
+/// Copies `bytes` from `source` to `offset` in the segment of `pe`. The source may be written again on return.
 ///
 /// # Safety
 /// `source` is readable; the place is in bounds, and the algorithm or the program orders accesses to it.
@@ -53,7 +54,7 @@ pub(crate) unsafe fn put(
     }
 }
 
-/// Copies `bytes` at `offset` in the segment of `pe` to `dest`; they are here on return.
+/// Copies `bytes` from `offset` in the segment of `pe` to `dest`. They have arrived on return.
 ///
 /// # Safety
 /// `dest` is writable; the place is in bounds, and the algorithm or the program orders accesses to it.
@@ -69,7 +70,7 @@ pub(crate) unsafe fn get(world: &'static World, pe: u32, offset: u64, dest: *mut
     }
 }
 
-/// Writes the flag at `offset` in the segment of `pe`, behind what was put there before, and wakes it.
+/// Writes the flag at `offset` in the segment of `pe`, after everything that was put there before, and wakes `pe`.
 ///
 /// # Safety
 /// An aligned word in bounds that is accessed only as a flag.
@@ -85,7 +86,7 @@ pub(crate) unsafe fn tell(world: &'static World, pe: u32, offset: u64, value: u6
     }
 }
 
-/// Adds to the flag at `offset` in the segment of `pe`, behind what was put there before, and wakes it.
+/// Adds to the flag at `offset` in the segment of `pe`, after everything that was put there before, and wakes `pe`.
 ///
 /// # Safety
 /// As [`tell`].
@@ -101,7 +102,7 @@ pub(crate) unsafe fn add(world: &'static World, pe: u32, offset: u64, value: u64
     }
 }
 
-/// Copies within mapped memory; what is written after it is seen after it.
+/// Copies within mapped memory. Who sees a flag that is stored afterwards also sees the copied bytes.
 ///
 /// # Safety
 /// As [`put`].
@@ -110,11 +111,11 @@ pub(crate) unsafe fn copy(source: *const u8, to: *mut u8, bytes: usize) {
     // SAFETY: this function's contract: `source` is readable; the place is in bounds, and the algorithm or the
     // program orders accesses to it.
     unsafe { core::ptr::copy(source, to, bytes) };
-    // Large copies may use stores that bypass the cache, which a release store does not order on this machine. A
-    // full fence would also hold up the loads of the next copy.
+    // A large copy may use stores that bypass the cache, and on x86-64 a release store does not order those. A full
+    // fence would also hold up the loads of the next copy.
     #[cfg(target_arch = "x86_64")]
     if bytes >= STREAMING {
-        // SAFETY: every x86-64 has it.
+        // SAFETY: every x86-64 processor has this instruction.
         unsafe { core::arch::x86_64::_mm_sfence() };
     }
 }

@@ -1,8 +1,9 @@
 //! Distributed locks (specification 1.5, section 9.12), on one `long` of the program.
 //!
-//! The lock's home is PE 0. Its word there is a ticket lock: the low half is the ticket being served, the high
-//! half the next to be drawn, so that PEs get the lock in the order in which they ask for it, zero is the free
-//! lock, and a lock that nobody holds and nobody waits for is put back to zero for other uses of its memory.
+//! The lock's home is PE 0. Its word there is a ticket lock: the low half is the ticket being served, the high half
+//! the next ticket to be drawn. So PEs get the lock in the order in which they ask for it, and zero is a free lock.
+//! When nobody holds the lock or waits for it, the word is set to zero again, so that the memory may be used for
+//! something else.
 
 use crate::amo::{self, Op};
 use crate::context::{self, DEFAULT};
@@ -10,7 +11,7 @@ use crate::wait;
 use crate::world;
 use core::ffi::{c_int, c_long};
 
-/// The PE whose word is the lock.
+/// The PE on which the lock's word counts.
 const HOME: c_int = 0;
 const NEXT: u64 = 1 << 32;
 
@@ -22,7 +23,7 @@ fn next(word: u64) -> u32 {
     (word >> 32) as u32
 }
 
-/// `shmem_set_lock`: returns holding the lock.
+/// `shmem_set_lock`: returns when this PE holds the lock.
 ///
 /// # Safety
 /// `lock` is a symmetric variable that only lock functions touch.
@@ -41,7 +42,7 @@ pub unsafe fn set(f: &'static str, lock: *mut c_long) {
     }
 }
 
-/// `shmem_clear_lock`: what was done while holding the lock is done before the next holder goes on.
+/// `shmem_clear_lock`: what this PE did while it held the lock is done before the next holder continues.
 ///
 /// # Safety
 /// As [`set`].
@@ -59,7 +60,7 @@ pub unsafe fn clear(f: &'static str, lock: *mut c_long) {
                     format_args!("lock {lock:p}: not held: a lock that is held is accepted"),
                 );
             }
-            // The lower half must not carry into the upper one.
+            // The addition must not carry from the lower half into the upper one.
             let served = u64::from(serving(old).wrapping_add(1)) | (old & !0xffff_ffff);
             let new = if serving(served) == next(served) {
                 0

@@ -1,8 +1,8 @@
 //! Remote memory access (specification 1.5, section 9.5) and memory ordering (9.10).
 //!
-//! Blocking puts may return once the source can be used again, gets once the data are here. On the direct way
-//! everything is done when the call returns: the nonblocking forms are the same operations, `fence` is an
-//! ordering of stores, and `quiet` makes them visible before any later load.
+//! A blocking put may return once the source can be written again, a get once the data have arrived. On the direct
+//! way everything is done when the call returns: the nonblocking forms are the same operations, `fence` orders
+//! stores, and `quiet` makes stores visible before any later load.
 
 use crate::context::handle;
 use crate::context::{self, Ctx};
@@ -52,10 +52,10 @@ unsafe fn put_cold(
     }
 }
 
-/// As [`put`], done after the next [`quiet`].
+/// Like [`put`], but only done after the next [`quiet`].
 ///
 /// # Safety
-/// As [`put`]; the source stays as it is until then.
+/// As [`put`]; the source is not changed before that quiet.
 #[inline(always)]
 pub unsafe fn put_nbi(
     f: &'static str,
@@ -135,7 +135,7 @@ unsafe fn get_cold(
     }
 }
 
-/// As [`get`], done after the next [`quiet`].
+/// Like [`get`], but only done after the next [`quiet`].
 ///
 /// # Safety
 /// As [`get`].
@@ -176,7 +176,7 @@ unsafe fn get_nbi_cold(
     }
 }
 
-/// Stores one value, in one piece, at `dest` of `pe`. `T` is a plain type of 1, 2, 4 or 8 bytes.
+/// Stores one value in one access at `dest` of `pe`. `T` is a plain type of 1, 2, 4 or 8 bytes.
 ///
 /// # Safety
 /// `dest` is aligned for `T`.
@@ -203,7 +203,7 @@ unsafe fn p_cold<T: Copy>(f: &'static str, ctx: Ctx, dest: *mut T, value: T, pe:
     }
 }
 
-/// Loads one value, in one piece, from `source` of `pe`. `T` as for [`p`].
+/// Loads one value in one access from `source` of `pe`. `T` is a type as for [`p`].
 ///
 /// # Safety
 /// `source` is aligned for `T`.
@@ -234,12 +234,12 @@ unsafe fn g_cold<T: Copy>(f: &'static str, ctx: Ctx, source: *const T, pe: c_int
     }
 }
 
-/// A strided access: blocks of `block` bytes, with a distance of their own at the target and at the source.
+/// A strided access: blocks of `block` bytes, with one distance at the destination and another at the source.
 #[derive(Clone, Copy, Debug)]
 struct Strides {
-    /// Bytes from one block to the next where it is written.
+    /// Bytes from one block to the next where blocks are written.
     dest: isize,
-    /// Bytes from one block to the next where it is read.
+    /// Bytes from one block to the next where blocks are read.
     source: isize,
     block: usize,
     blocks: usize,
@@ -256,9 +256,8 @@ impl Strides {
         }
     }
 
-    /// Bytes from the first block's first to the last block's last, where blocks lie `stride` bytes apart.
-    /// `None` where one comparison with the bounds does not cover all blocks: strides that lead backwards, and
-    /// numbers that overflow.
+    /// Bytes from the start of the first block to the end of the last, for blocks `stride` bytes apart. `None` if one
+    /// check of the bounds cannot cover all blocks: for strides that lead backwards, and for numbers that overflow.
     fn span(&self, stride: isize) -> Option<usize> {
         let last = self.blocks.checked_sub(1)?;
         usize::try_from(stride)
@@ -267,13 +266,14 @@ impl Strides {
             .checked_add(self.block)
     }
 
-    /// Copies every block, in their order. Short blocks, an element each in most programs, are copied by a load and
-    /// a store: a call of `memmove` for each would take most of the time.
+    /// Copies all blocks in their order. Short blocks (one element each in most programs) are copied by a load and a
+    /// store, because a call of `memmove` for each would take most of the time.
     ///
     /// # Safety
     /// Every block is readable from `source` and writable from `dest` on.
     unsafe fn copy(&self, dest: *mut u8, source: *const u8) {
-        // SAFETY: this function's contract; `T` is as long as a block.
+        // SAFETY: who calls has every block readable from `source` and writable from `dest` on; `T` is as long as a
+        // block.
         unsafe {
             match self.block {
                 1 => self.copy_as::<u8>(dest, source),
@@ -291,13 +291,13 @@ impl Strides {
         }
     }
 
-    /// [`Strides::copy`] of blocks that are one `T` long, at any alignment.
+    /// [`Strides::copy`] for blocks of the length of one `T`, at any alignment.
     ///
     /// # Safety
     /// As [`Strides::copy`].
     unsafe fn copy_as<T: Copy>(&self, dest: *mut u8, source: *const u8) {
         for i in 0..self.blocks as isize {
-            // SAFETY: this function's contract: block `i` is readable and writable.
+            // SAFETY: who calls has every block readable and writable.
             unsafe {
                 let value = source.offset(i * self.source).cast::<T>().read_unaligned();
                 dest.offset(i * self.dest)
@@ -308,7 +308,7 @@ impl Strides {
     }
 }
 
-/// `shmem_iput`: element `i` goes from `source + i * sst` to `dest + i * dst` (strides in elements).
+/// `shmem_iput`: copies element `i` from `source + i * sst` to `dest + i * dst` (strides in elements).
 ///
 /// # Safety
 /// As [`put`], for every element.
@@ -350,7 +350,7 @@ pub unsafe fn iget(
     unsafe { ibget(f, ctx, dest, source, dst, sst, elem, 1, nelems, pe) }
 }
 
-/// `shmem_ibput` (1.6): blocks of `bsize` elements, strides in elements.
+/// `shmem_ibput` (1.6): copies blocks of `bsize` elements; strides are in elements.
 ///
 /// # Safety
 /// As [`put`], for every block.
@@ -436,7 +436,7 @@ pub unsafe fn ibget(
     context::local_completion(f, ctx);
 }
 
-/// Orders this context's puts, atomics and stores before the call, to each PE, before those after it.
+/// This context's puts, atomics and stores to each PE before the call take effect before those after it.
 #[inline(always)]
 pub fn fence(f: &'static str, ctx: Ctx) {
     if world::is_direct() && !ctx.is_null() {
@@ -446,7 +446,7 @@ pub fn fence(f: &'static str, ctx: Ctx) {
     }
 }
 
-/// Waits until this context's operations are done and visible to all.
+/// Waits until this context's operations are done and visible to all PEs.
 #[inline(always)]
 pub fn quiet(f: &'static str, ctx: Ctx) {
     if world::is_direct() && !ctx.is_null() {
@@ -456,7 +456,7 @@ pub fn quiet(f: &'static str, ctx: Ctx) {
     }
 }
 
-/// `shmem_pe_quiet` (1.6): as [`quiet`], for operations to some PEs.
+/// `shmem_pe_quiet` (1.6): like [`quiet`], for operations to the given PEs.
 ///
 /// # Safety
 /// `pes` has `n` numbers.

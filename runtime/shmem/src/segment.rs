@@ -1,16 +1,16 @@
-//! A PE's symmetric memory: one file in memory that every peer on the machine maps whole.
+//! A PE's symmetric memory: one file in memory, which every peer on the machine maps as a whole.
 //!
 //! ```text
 //! offset 0              control        data           heap
 //!        | control block | static data | symmetric heap |
 //! ```
 //!
-//! [`hetmp_nic::job`] makes and maps it, and keeps its own books behind it.
+//! [`hetmp_nic::job`] makes and maps the file, and adds its own data at the end.
 
 use hetmp_core::segment::PAGE;
 use std::ops::Range;
 
-/// Sizes of the parts, in bytes, all multiples of a page. The same in every PE of a job.
+/// Sizes of the parts in bytes, all multiples of a page; the same in every PE of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) control: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// A layout for these numbers of bytes; the data part is padded so that the heap is aligned.
+    /// A layout with at least these sizes. The data part is padded so that the heap is aligned.
     pub(crate) fn new(control: usize, data: usize, heap: usize) -> Layout {
         let control = pages(control);
         Layout {
@@ -39,13 +39,13 @@ impl Layout {
         self.control + self.data
     }
 
-    /// All of it.
+    /// The length of all parts together.
     pub(crate) fn len(&self) -> usize {
         self.control + self.data + self.heap
     }
 }
 
-/// A segment as it is mapped here, with its parts, this PE's or a peer's.
+/// A segment as mapped here, this PE's or a peer's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Segment {
     pub(crate) base: *mut u8,
@@ -53,22 +53,22 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Addresses of the heap in this mapping.
+    /// The addresses of the heap in this mapping.
     pub(crate) fn heap(&self) -> Range<usize> {
         let start = self.base as usize + self.layout.heap_at();
         start..start + self.layout.heap
     }
 
-    /// Start of the copy of the static data in this mapping.
+    /// The start of the static data's copy in this mapping.
     pub(crate) fn data(&self) -> *mut u8 {
         self.base.wrapping_add(self.layout.data_at())
     }
 }
 
-/// What the heap is aligned to in every mapping.
+/// The alignment of the heap in every mapping, bytes.
 pub(crate) const HEAP_ALIGN: usize = 2 << 20;
 
-/// A size in whole pages.
+/// Rounds a size up to whole pages.
 fn pages(bytes: usize) -> usize {
     bytes.next_multiple_of(PAGE)
 }

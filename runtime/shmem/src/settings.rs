@@ -1,4 +1,4 @@
-//! What the environment says, read once by `shmem_init`.
+//! The settings from the environment, read once by `shmem_init`.
 
 use hetmp_core::env::snapshot;
 use hetmp_core::report;
@@ -13,19 +13,19 @@ pub(crate) struct Settings {
     pub(crate) info: bool,
     /// Print the version at start.
     pub(crate) version: bool,
-    /// Print what goes on.
+    /// Print what happens.
     pub(crate) debug: bool,
-    /// Look for usage errors in every call.
+    /// Check every call for usage errors.
     pub(crate) check: bool,
-    /// The engine.
+    /// Which engine to use.
     pub(crate) nic: Way,
-    /// `HETMP_NIC_MODEL`, empty for none.
+    /// The value of `HETMP_NIC_MODEL`; empty for none.
     pub(crate) model: String,
 }
 
-/// The default symmetric heap: pages are only taken when they are touched.
+/// Bytes of the symmetric heap by default. Pages are taken only when they are touched.
 const HEAP: usize = 256 << 20;
-/// The largest heap that is accepted, in T: half of the address space of a process.
+/// The largest heap that is accepted, in units of T: half of a process's address space.
 const LARGEST_T: u64 = 64;
 
 fn text(name: &str) -> Option<String> {
@@ -34,8 +34,8 @@ fn text(name: &str) -> Option<String> {
         .map(|v| String::from_utf8_lossy(v).trim().to_owned())
 }
 
-/// The value of `SHMEM_NAME`, else of `SMA_NAME`, the name that the specification deprecates (1.5, section 8), and
-/// which of the two it is.
+/// The value of `SHMEM_NAME` and that name. If it is not set, the same for `SMA_NAME`, which the specification
+/// deprecates (1.5, section 8).
 fn shmem(name: &str) -> Option<(String, String)> {
     ["SHMEM", "SMA"].iter().find_map(|prefix| {
         let name = format!("{prefix}_{name}");
@@ -43,7 +43,7 @@ fn shmem(name: &str) -> Option<(String, String)> {
     })
 }
 
-/// Set, as the specification has it for `SHMEM_INFO` and others, and not 0, no, false or off.
+/// True for any value but 0, no, false and off; the specification asks only whether `SHMEM_INFO` and others are set.
 fn is_on(value: &str) -> bool {
     !matches!(
         value.to_ascii_lowercase().as_str(),
@@ -51,12 +51,12 @@ fn is_on(value: &str) -> bool {
     )
 }
 
-/// Why a text is not a size that is accepted.
+/// Why a text is not accepted as a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BadSize {
-    /// It is no size.
+    /// The text is not a size.
     NoSize,
-    /// It is more than [`LARGEST_T`].
+    /// The size is larger than [`LARGEST_T`].
     TooLarge,
 }
 
@@ -69,8 +69,8 @@ impl core::fmt::Display for BadSize {
     }
 }
 
-/// A size: a number, perhaps with a fraction, and a suffix K, M, G or T (powers of 1024). What follows the suffix does
-/// not count.
+/// Reads a size: a number, perhaps with a fraction, and a suffix K, M, G or T (powers of 1024). Text after the suffix
+/// is ignored.
 pub(crate) fn size(text: &str) -> Result<usize, BadSize> {
     let text = text.trim();
     let end = text
@@ -100,11 +100,12 @@ pub(crate) fn size(text: &str) -> Result<usize, BadSize> {
 }
 
 impl Settings {
-    /// Reads them; a bad value is one line, and the default holds, or, for the size of the heap, the program ends.
+    /// Reads the settings. A bad value costs one line, and the default is used. A bad size of the heap ends the
+    /// program instead.
     pub(crate) fn read() -> Settings {
         let heap = match shmem("SYMMETRIC_SIZE") {
             None => HEAP,
-            // The specification lets no program run with another size than it asked for.
+            // The specification does not allow a heap of another size than the program asked for.
             Some((name, value)) => size(&value)
                 .unwrap_or_else(|why| report::fatal(format_args!("{name} {value}: {why}"))),
         };

@@ -1,4 +1,4 @@
-//! Starting and ending (specification 1.5, section 9.1): who is in the job, and where everybody's memory is.
+//! Starting and ending (specification 1.5, section 9.1): joins the job, maps the peers' memory, and leaves the job.
 
 use crate::blocks::Heap;
 use crate::collective;
@@ -23,10 +23,11 @@ use std::sync::Mutex;
 /// `SHMEM_THREAD_SINGLE` to `SHMEM_THREAD_MULTIPLE`.
 pub(crate) const THREAD_LEVELS: core::ops::RangeInclusive<c_int> = 0..=3;
 
-/// Words of a set of CPUs.
+/// Words in a card's set of CPUs.
 const CPU_WORDS: usize = 16;
 
-/// What every PE offers to its peers. OpenSHMEM has port 0, and needs two regions of it; others may come.
+/// What every PE offers to its peers. OpenSHMEM is the user of port 0, with two regions; other libraries may join
+/// later.
 const SIZES: Sizes = Sizes {
     ports: 3,
     regions: 64,
@@ -34,24 +35,24 @@ const SIZES: Sizes = Sizes {
     counters: 256,
 };
 
-/// Calls of init that no finalize has answered yet (1.6: the library can be initialised again).
+/// How many calls of init have not been answered by a finalize (1.6: the library can be initialised again).
 static OPEN: AtomicU32 = AtomicU32::new(0);
-/// Held while starting and ending.
+/// Held while the library starts or ends.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// What a PE tells its peers at start.
+/// What a PE tells its peers at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Card {
     layout: Layout,
-    /// Bytes of static data, to notice another executable.
+    /// Bytes of static data. A difference means that a peer runs another executable.
     data: usize,
-    /// CPUs that the PE may use.
+    /// The CPUs that the PE may use.
     cpus: [u64; CPU_WORDS],
 }
 
 impl Card {
     fn encode(&self) -> String {
-        // The set in hexadecimal, its highest words left out where they are empty.
+        // The set as hexadecimal words, without the highest words that are zero.
         let used = self.cpus.iter().rposition(|w| *w != 0).map_or(1, |i| i + 1);
         let cpus: Vec<String> = self.cpus[..used].iter().map(|w| format!("{w:x}")).collect();
         format!(
@@ -91,7 +92,7 @@ pub fn init(f: &'static str) {
     init_thread(f, 0);
 }
 
-/// `shmem_init_thread`: the level that is provided, which is always the one asked for.
+/// `shmem_init_thread`: returns the level that is provided, which is always the one asked for.
 pub fn init_thread(f: &'static str, requested: c_int) -> c_int {
     let _one = STARTING.lock();
     if world::state() == State::Forked {
@@ -159,7 +160,7 @@ fn start(f: &'static str, requested: c_int) {
         ),
     };
     let copy = joining.base().wrapping_add(layout.data_at());
-    // SAFETY: found by `range`, the copy is the segment's part for it. The program calls init before it
+    // SAFETY: `range` found the data, and the copy is the segment's part for them. The program calls init before it
     // starts threads that use symmetric variables.
     if let Err(e) = unsafe { statics::share(&data, copy, joining.file(), layout.data_at()) } {
         exchange.abort(1, &format!("{f} static data at {:#x}: {e}", data.start));
@@ -193,7 +194,7 @@ fn start(f: &'static str, requested: c_int) {
         Ok(job) => job,
         Err(e) => exchange.abort(1, &format!("{f} {e}")),
     };
-    // The engine's threads wait as everybody does.
+    // The engine's threads wait under the same policy.
     set_policy(&job, &cpus);
     if let Err(e) = job.start(exchange.as_mut()) {
         exchange.abort(1, &format!("{f} {e}"));
@@ -224,7 +225,7 @@ fn start(f: &'static str, requested: c_int) {
         settings,
     }));
     queue::start(job);
-    // SAFETY: handlers of ours that live as long as the library, which is never unloaded.
+    // SAFETY: the handlers are functions of this library, which is never unloaded.
     unsafe {
         libc::pthread_atfork(Some(before_fork), Some(in_parent), Some(in_child));
         on_exit(at_exit, core::ptr::null_mut());
@@ -233,7 +234,7 @@ fn start(f: &'static str, requested: c_int) {
     say(world);
 }
 
-/// A peer's card, or why it cannot be in one job with `me`, which has `card`.
+/// Reads a peer's card. The error says why the peer cannot be in one job with `me`, which has `card`.
 fn same(me: u32, card: &Card, pe: u32, note: &[u8]) -> Result<Card, String> {
     let Some(theirs) = Card::parse(note) else {
         return Err(format!("PE {pe}: it did not say how its memory is laid out: a process that calls shmem_init is accepted"));
@@ -247,7 +248,7 @@ fn same(me: u32, card: &Card, pe: u32, note: &[u8]) -> Result<Card, String> {
     Ok(theirs)
 }
 
-/// What arrives wakes the PE whose segment is mapped at `base`, if it sleeps.
+/// A handler that wakes the PE whose segment is mapped at `base`, if it sleeps, when something arrives there.
 fn waking(base: *mut u8) -> Handler {
     let base = base.expose_provenance();
     Box::new(move |_| {
@@ -257,8 +258,8 @@ fn waking(base: *mut u8) -> Handler {
     })
 }
 
-/// Tells the waiting policy how many PEs share how many CPUs. A launcher that binds every PE to a core of its own has
-/// not crowded them, so that the CPUs of all count.
+/// Tells the waiting policy how many PEs share how many CPUs. The CPUs of all PEs are counted together: a launcher
+/// that binds every PE to a core of its own has not crowded them.
 fn set_policy(job: &Job, cpus: &[u64; CPU_WORDS]) {
     let pes = job.peers().iter().filter(|p| p.local).count();
     let cpus: u32 = cpus.iter().map(|w| w.count_ones()).sum();
@@ -272,7 +273,7 @@ fn set_policy(job: &Job, cpus: &[u64; CPU_WORDS]) {
     }
 }
 
-/// Prints what was asked for by `SHMEM_VERSION`, `SHMEM_INFO` and `SHMEM_DEBUG`.
+/// Prints what `SHMEM_VERSION`, `SHMEM_INFO` and `SHMEM_DEBUG` ask for.
 fn say(world: &World) {
     let s = &world.settings;
     if world.me == 0 && (s.version || s.info) {
@@ -318,8 +319,8 @@ fn say(world: &World) {
     }
 }
 
-/// The snapshot of static data between the two sides of a fork. The lock is held from before the fork until after it,
-/// in both processes: forks of two threads come one after the other.
+/// The copy of static data during a fork. The lock is held from before the fork until after it, in both processes, so
+/// that forks of two threads follow each other.
 struct Fork {
     lock: Lock,
     snapshot: UnsafeCell<Option<statics::Snapshot>>,
@@ -343,7 +344,7 @@ extern "C" fn before_fork() {
 }
 
 extern "C" fn in_parent() {
-    // SAFETY: the lock is held, since `before_fork`.
+    // SAFETY: `before_fork` has taken the lock.
     if let Some(snapshot) = unsafe { (*FORK.snapshot.get()).take() } {
         snapshot.drop_it();
     }
@@ -351,7 +352,7 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
-    // SAFETY: the lock is held, since `before_fork`, by the thread that lives on here.
+    // SAFETY: `before_fork` has taken the lock, on the thread that goes on in the child.
     let snapshot = unsafe { (*FORK.snapshot.get()).take() };
     FORK.lock.unlock();
     if world::earlier().is_none() || world::state() == State::Forked {
@@ -361,7 +362,8 @@ extern "C" fn in_child() {
         report::warn(format_args!(
             "fork: no memory for a copy of the static data: as much as they take is needed"
         ));
-        // SAFETY: no preconditions. A child that wrote to its parent's variables would be worse than none.
+        // SAFETY: `_exit` has no preconditions. Ending the child is better than letting it write to its parent's
+        // variables.
         unsafe { libc::_exit(127) };
     }
     world::close(State::Forked);
@@ -374,10 +376,11 @@ extern "C" {
     ) -> c_int;
 }
 
-/// Leaves the job when the process ends, not in `shmem_finalize`: the library may be initialised again.
+/// Leaves the job when the process ends. `shmem_finalize` does not leave it, because the library may be initialised
+/// again.
 ///
-/// A program that ends well without `shmem_finalize` gets it here, so that its peers can end, too; one that ends with
-/// another status has failed, which the launcher sees.
+/// A program that exits with status 0 and has not called `shmem_finalize` is finalized here, so that its peers can
+/// end too. Another status means that the program has failed; the launcher sees that.
 unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
     match world::state() {
         State::Forked => return,
@@ -393,7 +396,7 @@ unsafe extern "C" fn at_exit(status: c_int, _argument: *mut core::ffi::c_void) {
     }
 }
 
-/// `shmem_finalize`: a barrier of all, then the library is closed (at the last of nested ones).
+/// `shmem_finalize`: a barrier of all PEs. The last of nested calls closes the library.
 pub fn finalize(f: &'static str) {
     let world = world::need(f);
     context::quiet_every(f);
@@ -405,7 +408,7 @@ pub fn finalize(f: &'static str) {
     if OPEN.fetch_sub(1, Ordering::Relaxed) == 1 {
         standstill::left(f, world);
         if let Some(net) = queue::net() {
-            // Peers wait for what is still on its way to them, and end once they have it.
+            // Peers wait for what is still on its way to them, and end when they have it.
             net.internal.drain(net);
             if world.settings.debug {
                 report::warn(format_args!(
@@ -442,7 +445,7 @@ pub fn n_pes(f: &'static str) -> c_int {
 /// `shmem_global_exit`: ends every PE with `status`.
 pub fn global_exit(f: &'static str, status: c_int) -> ! {
     let world = world::need(f);
-    // What the program wrote through stdio is its output.
+    // What the program has written through stdio belongs to its output.
     // SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     world::abort(status, &format!("{f} on PE {}", world.me))

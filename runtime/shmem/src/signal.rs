@@ -1,5 +1,5 @@
-//! Signalling operations (specification 1.5, section 9.8): a put and an update of a 64-bit word at the target that
-//! is never seen before the data.
+//! Signalling operations (specification 1.5, section 9.8): a put, and an update of a 64-bit word at the target. Who
+//! sees the updated word also sees the data.
 
 use crate::amo::{self, Op, Word};
 use crate::context::handle::{self, Ctx};
@@ -57,7 +57,7 @@ pub unsafe fn put(
             unsafe {
                 core::ptr::copy(source, to, bytes);
                 let word = AtomicU64::from_ptr(at.cast());
-                // A large copy may use stores that bypass the cache, which release does not order.
+                // A large copy may use stores that bypass the cache. A release store does not order those.
                 if bytes >= link::STREAMING {
                     fence(Ordering::SeqCst);
                 }
@@ -95,7 +95,7 @@ unsafe fn put_cold(
 ) {
     let op = op(f, sig_op, pe);
     let signal = way::find(f, ctx, sig as usize, 8, pe).way;
-    // Where no bytes are put, the signal is all, and an address of them need not be right.
+    // Without bytes only the signal is done, and the data's address need not be valid.
     let data = match way::find(f, ctx, dest as usize, bytes, pe).way {
         Way::Here(_) if bytes == 0 => signal,
         data => data,

@@ -1,16 +1,17 @@
-//! A job that stands still because a PE has left it.
+//! Detects a job that stands still because a PE has left it.
 //!
-//! A PE that ends by `exit(0)` or returns from `main` finalizes by itself ([`crate::setup`]), so that its peers can end,
-//! too. A peer that expects more of it, a barrier for example, would wait for ever, and the launcher sees nothing: every
-//! process is alive, or ended well. So a PE that has slept for [`IDLE`] in a wait, and computed nothing meanwhile, tells
-//! its peers where it waits. Once every PE waits like that or has left, and at least one has left or is leaving, nothing
-//! can change any more: the first PE that waits says who waits where, and ends the job.
+//! A PE that ends by `exit(0)` or returns from `main` is finalized at its exit ([`crate::setup`]), so that its peers
+//! can end too. A peer that still expects something of it, such as a barrier, would wait for ever. The launcher sees
+//! nothing: every process is alive, or has ended well. So a PE that has slept in a wait for [`IDLE`], and has
+//! computed nothing meanwhile, tells its peers where it waits. Once every PE waits like that or has left, and at
+//! least one has left or is leaving, nothing can change any more. Then the first waiting PE says who waits where, and
+//! ends the job.
 //!
-//! Where the launcher itself is gone (a killed step daemon), nobody ends the PEs that are left: one that waits says so,
-//! and ends.
+//! If the launcher is gone (a killed step daemon, for example), nobody would end the remaining PEs. A PE that waits
+//! says so, and ends.
 //!
-//! Every PE has an [`Entry`] for each PE in its own segment. Its writer puts it there, so that looking costs no message.
-//! Nobody who waits shorter than [`IDLE`] pays anything.
+//! Every PE has an [`Entry`] for each PE in its own segment, which that PE writes. So looking costs no message, and a
+//! PE that waits shorter than [`IDLE`] pays nothing.
 
 use crate::control::{self, Entry};
 use crate::fail;
@@ -20,28 +21,28 @@ use core::fmt::Write as _;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a PE waits without computing before it tells.
+/// How long a PE waits without computing before it tells its peers.
 const IDLE: Duration = Duration::from_secs(3);
-/// Between two looks at what the others told.
+/// Time between two looks at what the others have told.
 const LOOK: Duration = Duration::from_secs(1);
-/// Looks in a row that must find nobody running: who was just woken may not have run yet.
+/// How many looks in a row must find no PE running: a PE that was just woken may not have run yet.
 const LOOKS: u32 = 2;
-/// PEs that a message names.
+/// The most PEs that a message names.
 const NAMED: usize = 6;
 
-/// What a PE tells its peers.
+/// A PE's state, as it tells its peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 enum State {
-    /// It computes, or has not waited for long.
+    /// The PE computes, or has not waited for long.
     Runs = 0,
-    /// It waits, and only another PE can change what it waits for.
+    /// The PE waits, and only another PE can end the wait.
     Waits = 1,
-    /// It waits, but may have threads of its own that change it.
+    /// The PE waits, but other threads of the same process may end the wait.
     WaitsAmongThreads = 2,
-    /// It waits in `shmem_finalize`, or at its exit.
+    /// The PE waits in `shmem_finalize`, or at its exit.
     Leaves = 3,
-    /// It has left.
+    /// The PE has left.
     Left = 4,
 }
 
@@ -57,14 +58,14 @@ impl State {
     }
 }
 
-/// What follows from the states of all PEs for one of them.
+/// What one PE does in view of all states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Somebody may still change something, or another PE is the one to speak.
+    /// A PE may still change something, or another PE is the one to report.
     Nothing,
-    /// Say who waits where.
+    /// Report who waits where.
     Say,
-    /// Say who waits where, and end the job.
+    /// Report who waits where, and end the job.
     End,
 }
 
@@ -72,7 +73,7 @@ fn judge(states: &[State], me: usize) -> Verdict {
     let left = states
         .iter()
         .any(|s| matches!(s, State::Leaves | State::Left));
-    // If all of them are in shmem_finalize, it ends; if one has left before that, it does not.
+    // If all are in shmem_finalize, finalize will end. If one has left before, it will not.
     let moves = states.contains(&State::Runs) || states.iter().all(|s| *s == State::Leaves);
     let first = states.iter().position(|s| *s != State::Left);
     if !left || moves || first != Some(me) {
@@ -84,34 +85,35 @@ fn judge(states: &[State], me: usize) -> Verdict {
     }
 }
 
-/// This PE is in `shmem_finalize` or at its exit.
+/// This PE is in `shmem_finalize`, or at its exit.
 static LEAVING: AtomicBool = AtomicBool::new(false);
-/// Waits count: not within `shmem_init`, where a PE that has finalized before may take as long as it likes to come.
+/// Waits are watched. Not so during `shmem_init`: a PE that has finalized before may take any time until it
+/// initialises again.
 static COUNTS: AtomicBool = AtomicBool::new(false);
 
-/// `shmem_init` has ended on this PE.
+/// `shmem_init` has returned on this PE.
 pub(crate) fn begin() {
     LEAVING.store(false, Ordering::Relaxed);
     COUNTS.store(true, Ordering::Relaxed);
 }
 
-/// `shmem_finalize`, or what an exit does in its place, begins.
+/// `shmem_finalize` begins, or the exit that replaces it.
 pub(crate) fn leaving() {
     LEAVING.store(true, Ordering::Relaxed);
 }
 
-/// This PE has left, by `f`.
+/// This PE has left the job, in the function `f`.
 pub(crate) fn left(f: &'static str, world: &'static World) {
     COUNTS.store(false, Ordering::Relaxed);
     tell(f, world, State::Left);
 }
 
-/// `shmem_init` again: this PE is back.
+/// `shmem_init` was called again: this PE is back.
 pub(crate) fn back(f: &'static str, world: &'static World) {
     tell(f, world, State::Runs);
 }
 
-/// Tells every PE that has not left.
+/// Tells all PEs that have not left.
 fn tell(f: &'static str, world: &'static World, state: State) {
     let name = Entry::name(f);
     let at = control::entry_at(world.n, world.me);
@@ -120,7 +122,7 @@ fn tell(f: &'static str, world: &'static World, state: State) {
         if pe != world.me && read(world, pe).0 == State::Left {
             continue;
         }
-        // SAFETY: this PE's entry in a segment, which this PE alone writes; the name is read behind the state.
+        // SAFETY: only this PE writes its entry in a peer's segment. The peer reads the name after the state.
         unsafe {
             if state != State::Runs || own.0 != State::Runs {
                 link::put(world, pe, at + Entry::NAME_AT, name.as_ptr(), name.len());
@@ -130,14 +132,14 @@ fn tell(f: &'static str, world: &'static World, state: State) {
     }
 }
 
-/// What a PE told this one.
+/// What a PE has told this one.
 fn read(world: &World, pe: u32) -> (State, String) {
     let entry = world.entry(pe);
     let state = State::of(entry.state.load(Ordering::Acquire));
     (state, entry.text())
 }
 
-/// Processor time of this process so far.
+/// The processor time that this process has used so far.
 fn computed() -> Duration {
     // SAFETY: plain data, filled in by the call.
     unsafe {
@@ -147,14 +149,14 @@ fn computed() -> Duration {
     }
 }
 
-/// A wait that has come to sleeping.
+/// A wait that has begun to sleep.
 pub(crate) struct Watch {
     f: &'static str,
     world: &'static World,
     next: Instant,
     computed: Duration,
     told: bool,
-    /// Looks in a row that found nobody running.
+    /// How many looks in a row found no PE running.
     still: u32,
 }
 
@@ -170,7 +172,7 @@ impl Watch {
         }
     }
 
-    /// After each nap, with what was waited for still missing.
+    /// Called after each nap at whose end the wait is not over.
     pub(crate) fn napped(&mut self) {
         let now = Instant::now();
         if now >= self.next {
@@ -237,10 +239,10 @@ impl Drop for Watch {
     }
 }
 
-/// Who waits where, for the PE `me` whose own place the message begins with.
+/// A text about who waits where. It begins with the place of PE `me`.
 fn describe(all: &[(State, String)], me: usize) -> String {
     let mut text = "waits without end".to_owned();
-    // Who has left says most.
+    // A PE that has left is named first: it explains most.
     let mut order: Vec<usize> = (0..all.len()).filter(|pe| *pe != me).collect();
     order.sort_by_key(|pe| core::cmp::Reverse(all[*pe].0 as u64));
     for (i, pe) in order.iter().enumerate() {
@@ -276,7 +278,7 @@ mod tests {
     #[test]
     fn who_may_still_move_is_waited_for() {
         assert_eq!(judge(&[Left, Waits, Runs], 1), Verdict::Nothing);
-        // Nobody has left: what they wait for is the program's business.
+        // No PE has left: their waiting is the program's own matter.
         assert_eq!(judge(&[Waits, Waits], 0), Verdict::Nothing);
         assert_eq!(judge(&[Leaves, Leaves], 0), Verdict::Nothing);
     }

@@ -1,10 +1,10 @@
 //! Point-to-point synchronisation (specification 1.5, section 9.9), and how a PE waits for others.
 //!
-//! **Waiting.** A PE first spins, under the policy of [`hetmp_core::park`] (short if the PEs of this machine
-//! outnumber its CPUs). Then it gives its core away for a while: the PE it waits for may be next in line on this
-//! very core, and handing over costs half a microsecond. Then it sleeps: peers that change something through
-//! the library's own flags, and engines that write what arrives, wake it through its [bell](hetmp_core::bell::Bell); a
-//! plain store by a peer cannot, so that a sleep ends by itself after [`NAPS`].
+//! **Waiting.** A PE first spins, as the policy of [`hetmp_core::park`] says (shortly if the PEs of this machine
+//! outnumber its CPUs). Then it gives its core away for a while: the awaited PE may be queued on this very core, and
+//! handing over costs half a microsecond. Then it sleeps. Peers that write the library's own flags, and engines that
+//! bring data, wake it through its [bell](hetmp_core::bell::Bell). A plain store by a peer rings no bell, so that a
+//! sleep ends by itself after `NAPS`.
 
 use crate::fail;
 use crate::queue;
@@ -16,23 +16,23 @@ use hetmp_core::bell::Naps;
 use hetmp_core::park::Spinner;
 use hetmp_core::sys;
 
-/// Hand-overs of the core before a sleep: some 0.1 to 0.3 ms.
+/// How often the core is given away before a sleep: some 0.1 to 0.3 ms.
 const YIELDS: u32 = 200;
-/// Hand-overs of the core before a sleep where an engine brings what is waited for: the engine's thread takes a while to
-/// take over from a PE that sleeps.
+/// The same number if an engine brings the awaited data: the engine's thread takes a while to take over from a PE
+/// that sleeps.
 const ENGINE_YIELDS: u32 = 4000;
-/// Sleeps while nobody rings.
+/// How long a sleep lasts while nobody rings, nanoseconds.
 const NAPS: Naps = Naps {
     shortest: 50_000,
     longest: 1_000_000,
 };
 
-/// Waits until `done` says so, in the function `f`.
+/// Waits until `done` says true, in the function `f`.
 #[cold]
 #[inline(never)]
 pub(crate) fn until_true(f: &'static str, world: &'static World, done: &mut dyn FnMut() -> bool) {
     let engine = queue::net().map(|net| net.engine);
-    // What arrives need not go through another thread while this one has nothing else to do.
+    // While this thread has nothing else to do, it drives the engine itself, so that no other thread is needed.
     let mut look = || done() || engine.is_some_and(|e| e.progress() && done());
     let mut spinner = Spinner::new();
     while spinner.turn() {
@@ -58,7 +58,7 @@ pub(crate) fn until_true(f: &'static str, world: &'static World, done: &mut dyn 
     });
 }
 
-/// A value that can be waited for.
+/// A type of variable that can be waited for.
 pub trait Value: Copy + PartialOrd + core::fmt::Display {}
 impl Value for i16 {}
 impl Value for u16 {}
@@ -67,12 +67,12 @@ impl Value for u32 {}
 impl Value for i64 {}
 impl Value for u64 {}
 
-/// What variables are compared with.
+/// The values with which variables are compared.
 #[derive(Clone, Copy, Debug)]
 pub enum Values<T> {
-    /// All with the same.
+    /// The same value for all variables.
     One(T),
-    /// Each with its own, by its index.
+    /// A value for each variable, by its index.
     Each(*const T),
 }
 
@@ -111,12 +111,12 @@ fn compare<T: Value>(f: &'static str, a: T, cmp: c_int, b: T) -> bool {
 unsafe fn load<T: Value>(at: *mut T) -> T {
     // SAFETY: this function's contract: `at` is an aligned variable. Volatile, since peers write it.
     let value = unsafe { at.read_volatile() };
-    // What was written before the value that was read is read after it.
+    // What the writer wrote before this value is read after it.
     fence(Ordering::Acquire);
     value
 }
 
-/// Waits until the variable compares so with `value`, and returns it.
+/// Waits until the variable compares with `value` as `cmp` says, and returns the variable's value.
 ///
 /// # Safety
 /// `ivar` is an aligned variable of this PE.
@@ -145,7 +145,7 @@ unsafe fn until_cold<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value:
     seen
 }
 
-/// Tells the checker of the modelled memory, if there is one, what was just seen as it was waited for.
+/// Tells the checker of the modelled memory, if there is one, that a wait or test has found its value here.
 #[inline(always)]
 fn observed<T>(f: &'static str, ivar: *const T, n: usize) {
     if !world::is_direct() {
@@ -153,7 +153,7 @@ fn observed<T>(f: &'static str, ivar: *const T, n: usize) {
     }
 }
 
-/// Tells it what a wait or test looks at, of which it may see only a part.
+/// Tells the checker which variables a wait or test looks at; it may look at some of them only.
 #[inline(always)]
 fn awaits<T>(f: &'static str, ivars: *const T, n: usize) {
     if !world::is_direct() {
@@ -173,14 +173,14 @@ fn tell_checker(f: &'static str, address: usize, bytes: usize) {
     }
 }
 
-/// Under `HETMP_CHECK`, a variable that nobody else can write is an error: the wait would never end.
+/// Under `HETMP_CHECK`: ends the job for a variable that no other PE can write, because the wait would never end.
 fn check_place(f: &'static str, world: &World, address: usize, bytes: usize) {
     if world.settings.check && world.offset(address, bytes).is_none() {
         fail::bad_address(f, address, bytes, world.me as c_int);
     }
 }
 
-/// True when element `i` counts.
+/// True unless `status` excludes element `i`.
 ///
 /// # Safety
 /// `status` is null or has more than `i` elements.
@@ -190,7 +190,7 @@ unsafe fn counts(status: *const c_int, i: usize) -> bool {
     status.is_null() || unsafe { *status.add(i) } == 0
 }
 
-/// The specification's test of an array: everything that counts and compares so.
+/// The arrays of a wait or test, and the specification's conditions on them.
 struct Array<T> {
     f: &'static str,
     ivars: *mut T,
@@ -226,7 +226,7 @@ impl<T: Value> Array<T> {
     }
 
     /// # Safety
-    /// As [`Array::holds`]. `from`: where to begin, so that no element starves.
+    /// As [`Array::holds`]. `from` is the index at which to begin.
     unsafe fn any(&self, from: usize) -> Option<usize> {
         (0..self.n)
             .map(|i| (from + i) % self.n)
@@ -252,7 +252,7 @@ impl<T: Value> Array<T> {
     }
 }
 
-/// Where the next search for any element begins: turns, so that no element starves.
+/// The start of the next search for any element. It moves on, so that no element starves.
 static TURN: AtomicU32 = AtomicU32::new(0);
 
 fn turn() -> usize {
@@ -374,7 +374,7 @@ pub unsafe fn until_some<T: Value>(
     }
 }
 
-/// `shmem_test`: 1 if it compares so.
+/// `shmem_test`: 1 if the variable compares as asked, else 0.
 ///
 /// # Safety
 /// As [`until`].
@@ -390,7 +390,7 @@ pub unsafe fn test<T: Value>(f: &'static str, ivar: *mut T, cmp: c_int, value: T
     c_int::from(held)
 }
 
-/// After a test that failed: a program that tests in a loop must not keep the PE it waits for from running.
+/// Called after a test that failed: a program that tests in a loop must not keep the awaited PE from running.
 #[inline(always)]
 fn looked_in_vain(f: &'static str) {
     if !world::is_direct() || hetmp_core::park::Policy::oversubscribed() {
@@ -439,7 +439,7 @@ pub unsafe fn test_all<T: Value>(
     c_int::from(held)
 }
 
-/// `shmem_test_any` and `_vector`: an index, or `SIZE_MAX` if none compares so.
+/// `shmem_test_any` and `_vector`: an index, or `SIZE_MAX` if no element compares as asked.
 ///
 /// # Safety
 /// As [`until_all`].

@@ -1,4 +1,4 @@
-//! The cold way of an operation: checks, and the choice of the transport.
+//! The cold way of an operation: checks it, and chooses the transport.
 
 use crate::context::handle::{own_lanes, world_pe, Ctx};
 use crate::fail;
@@ -8,26 +8,26 @@ use crate::world::{self, World};
 use core::ffi::c_int;
 use hetmp_nic::job::Reach;
 
-/// How a place of a peer is reached.
+/// How a place in a peer's segment is reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
-    /// It is mapped here.
+    /// It is mapped here, at this address.
     Here(*mut u8),
     /// Through a queue pair.
     Queue(Remote),
 }
 
-/// An operation that was found to be right: where it goes.
+/// An operation that has passed the checks, and where it goes.
 pub(crate) struct Found {
     pub(crate) way: Way,
 }
 
-/// Finds the peer and the place of an operation, or ends the job with a line.
+/// Finds the peer and the place of an operation. Ends the job with a line if one of them is wrong.
 pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: c_int) -> Found {
     let world = world::need(f);
     let pe = world_pe(f, world, ctx, pe);
     if bytes == 0 {
-        // Moves nothing, so that its address does not matter (specification 1.5, section 9.5).
+        // Nothing is moved, so that the address does not matter (specification 1.5, section 9.5).
         return Found {
             way: Way::Here(core::ptr::NonNull::<u64>::dangling().as_ptr().cast()),
         };
@@ -46,7 +46,7 @@ pub(crate) fn find(f: &'static str, ctx: Ctx, address: usize, bytes: usize, pe: 
     }
 }
 
-/// The way to `offset` in the segment of `pe`, for what the library itself sends.
+/// The way to `offset` in the segment of `pe`, for the library's own operations.
 pub(crate) fn to(world: &'static World, pe: u32, offset: u64) -> Way {
     through(world, pe, offset, |net| &net.internal)
 }
@@ -79,8 +79,8 @@ fn through(
     }
 }
 
-/// Under `HETMP_CHECK`: an access to the heap that does not lie within one block ends the job. Books are this PE's, and
-/// every PE's are alike.
+/// Under `HETMP_CHECK`: ends the job for an access to the heap that does not lie within one block. This looks into
+/// this PE's own bookkeeping, which is the same on every PE.
 #[cold]
 fn check_block(f: &'static str, world: &World, address: usize, bytes: usize, pe: u32) {
     if !world.heap_range.contains(&address) {

@@ -2,16 +2,16 @@
 
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// What is done to the word.
+/// An atomic operation on a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Nothing: its value is read.
+    /// The value is read and not changed.
     Fetch,
-    /// It becomes the operand.
+    /// The word becomes the operand. Nothing is fetched.
     Set,
-    /// It becomes the operand.
+    /// The word becomes the operand; the old value is fetched.
     Swap,
-    /// It becomes the operand if it equals the condition.
+    /// The word becomes the operand if it equals the condition.
     CompareSwap,
     /// The operand is added, with wrap-around.
     Add,
@@ -21,32 +21,31 @@ pub enum Op {
     Or,
     /// Bitwise exclusive or with the operand.
     Xor,
-    /// 1 is added; the operand does not count.
+    /// 1 is added; the operand is ignored.
     Inc,
 }
 
 /// A word that atomics work on.
 pub trait Word: Copy + PartialEq + Send + 'static {
-    /// Runs `op` on the word at `at`, and returns what was there before.
+    /// Runs `op` on the word at `at`, and returns the old value.
     ///
     /// # Safety
     /// `at` is aligned, valid, and accessed by others only atomically or in the way the program orders.
     unsafe fn run(at: *mut u8, op: Op, operand: Self, condition: Self) -> Self;
-    /// Its bits.
+    /// The value's bits.
     fn bits(self) -> u64;
-    /// From bits; those above its size do not count.
+    /// A value of these bits; higher bits are ignored.
     fn from_bits(bits: u64) -> Self;
 }
 
 macro_rules! word {
     ($t:ty, $atomic:ty) => {
         impl Word for $t {
-            // Acquire and release: atomics are unordered in OpenSHMEM, but a program that spins on one and then
-            // reads what another PE put and fenced expects to see it; on x86-64 both are free.
+            // Acquire and release. OpenSHMEM does not order atomics, but a program that spins on one, and then reads
+            // what another PE has put and fenced, expects to see the data. On x86-64 both are free.
             #[inline(always)]
             unsafe fn run(at: *mut u8, op: Op, operand: $t, condition: $t) -> $t {
-                // SAFETY: the callers in `amo` have found the word in bounds, and the program passes an aligned
-                // one.
+                // SAFETY: the callers in `amo` have found the word in bounds, and the program passes an aligned word.
                 let word = unsafe { <$atomic>::from_ptr(at.cast()) };
                 match op {
                     Op::Fetch => word.load(Ordering::Acquire),

@@ -1,7 +1,7 @@
-//! The job as this PE sees it: who it is, where its memory is, where its peers' is.
+//! The job as this PE sees it: its number, its memory, and its peers' memory.
 //!
-//! There is one [`World`], made by `shmem_init` and never freed: the program holds pointers into its memory.
-//! Beside it lies [`FAST`], the few words that a direct operation needs.
+//! There is one `World`, which `shmem_init` makes. It is never freed, because the program holds pointers into its
+//! memory. Next to it is `FAST`, the few words that a direct operation needs.
 
 use crate::blocks::Heap;
 use crate::control::{self, Control, Entry};
@@ -13,7 +13,7 @@ use hetmp_nic::job::Job;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Where the library is in its life.
+/// The stages of the library's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum State {
@@ -22,34 +22,34 @@ pub(crate) enum State {
     Running = 1,
     /// After the last `shmem_finalize`.
     Finished = 2,
-    /// A child made by fork: it has no place in the job.
+    /// This process is a forked child, which has no place in the job.
     Forked = 3,
 }
 
 static STATE: AtomicU32 = AtomicU32::new(0);
 static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
 
-/// A peer as this PE reaches it.
+/// A PE, as this one reaches it.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// Its segment, where it is mapped here (this PE's own for itself).
+    /// Its segment if it is mapped here; for this PE its own.
     pub(crate) mapped: Option<Segment>,
 }
 
-/// Everything that is the same from `shmem_init` to `shmem_finalize`.
+/// Everything that does not change between `shmem_init` and `shmem_finalize`.
 pub(crate) struct World {
     pub(crate) me: u32,
     pub(crate) n: u32,
     pub(crate) settings: Settings,
-    /// Static data at the executable's own addresses.
+    /// The executable's static data, at their own addresses.
     pub(crate) data: Range<usize>,
-    /// This PE's heap at the addresses the program gets.
+    /// This PE's heap, at the addresses that the program gets.
     pub(crate) heap_range: Range<usize>,
     pub(crate) peers: Vec<Peer>,
     pub(crate) heap: Mutex<Heap>,
-    /// What this PE shares with other users of the job.
+    /// The job, which other libraries of this process may use too.
     pub(crate) job: &'static Job,
-    /// `SHMEM_THREAD_*` provided.
+    /// The `SHMEM_THREAD_*` level that was provided.
     pub(crate) threads: AtomicI32,
 }
 
@@ -63,7 +63,7 @@ impl core::fmt::Debug for World {
 }
 
 impl World {
-    /// A peer; the number was checked.
+    /// The PE with this number, which the caller has checked.
     #[inline]
     pub(crate) fn peer(&self, pe: u32) -> &Peer {
         &self.peers[pe as usize]
@@ -80,31 +80,30 @@ impl World {
     /// This PE's control block.
     #[inline]
     pub(crate) fn control(&self) -> &Control {
-        // SAFETY: every segment begins with one, which stays mapped; all of it is atomics.
+        // SAFETY: every segment begins with a control block, which stays mapped and consists of atomics.
         unsafe { &*self.own().base.cast::<Control>() }
     }
 
-    /// What a PE told this one about where it waits.
+    /// Where PE `pe` waits, as it has told this PE.
     pub(crate) fn entry(&self, pe: u32) -> &Entry {
         debug_assert!(pe < self.n);
         let at = control::entry_at(self.n, pe) as usize;
-        // SAFETY: within the control block, which stays mapped; all of it is atomics.
+        // SAFETY: the entry lies within the control block, which stays mapped and consists of atomics.
         unsafe { &*self.own().base.wrapping_add(at).cast::<Entry>() }
     }
 
-    /// True where several threads may call at a time.
+    /// True if several threads may call at the same time.
     pub(crate) fn is_multithreaded(&self) -> bool {
         // SHMEM_THREAD_MULTIPLE.
         self.threads.load(Ordering::Relaxed) >= 3
     }
 
-    /// True where a peer's memory may be accessed by loads and stores of this PE: mapped, and not behind a
-    /// modelled adapter.
+    /// True if this PE may access peers' memory by loads and stores: false behind a modelled adapter.
     pub(crate) fn is_coherent(&self) -> bool {
         self.settings.model.is_empty()
     }
 
-    /// The address of this PE's own at an offset in its segment: what [`World::offset`] undoes.
+    /// The address of this PE's own memory at an offset in its segment. The inverse of [`World::offset`].
     pub(crate) fn address(&self, offset: u64) -> Option<usize> {
         let layout = &self.own().layout;
         [
@@ -118,7 +117,7 @@ impl World {
         })
     }
 
-    /// The offset of `bytes` at a symmetric address of this PE in its segment.
+    /// The offset, in this PE's segment, of `bytes` at a symmetric address; `None` if the range is not symmetric.
     pub(crate) fn offset(&self, address: usize, bytes: usize) -> Option<u64> {
         let layout = &self.own().layout;
         for (range, at) in [
@@ -133,14 +132,14 @@ impl World {
     }
 }
 
-/// What a direct operation needs to know. Written by [`open`] and [`close`].
+/// What a direct operation needs. [`open`] and [`close`] write it.
 ///
 /// # Memory ordering
-/// `n` is stored last (release) when the world opens and first when it closes. A program may call in only
-/// after `shmem_init` has returned to a thread and it passed that on, so that plain loads do.
+/// `n` is stored last (release) when the world opens, and first when it closes. A program may call only after
+/// `shmem_init` has returned to a thread and this thread has told the others, so that plain loads are enough.
 #[repr(C, align(64))]
 pub(crate) struct Fast {
-    /// PEs while all operations may go the direct way, else 0.
+    /// The number of PEs while all operations may go the direct way, else 0.
     n: AtomicU32,
     me: AtomicU32,
     heap: AtomicUsize,
@@ -150,7 +149,7 @@ pub(crate) struct Fast {
     peers: AtomicPtr<Bases>,
 }
 
-/// Where a peer's regions are mapped here.
+/// Where the regions of a PE are mapped here.
 #[repr(C)]
 pub(crate) struct Bases {
     heap: usize,
@@ -167,8 +166,8 @@ static FAST: Fast = Fast {
     peers: AtomicPtr::new(core::ptr::null_mut()),
 };
 
-/// Where `bytes` at the symmetric address `address` lie on `pe`, if the operation may be done here and now by
-/// loads and stores. None for whatever is unusual, or wrong: the cold way finds out.
+/// The address here of `bytes` at the symmetric address `address` of `pe`, if the operation may be done at once by
+/// loads and stores. `None` for everything unusual or wrong: the cold way then finds out which.
 #[inline(always)]
 pub fn direct(address: usize, bytes: usize, pe: c_int) -> Option<*mut u8> {
     if pe as u32 >= FAST.n.load(Ordering::Relaxed) {
@@ -189,13 +188,13 @@ pub fn direct(address: usize, bytes: usize, pe: c_int) -> Option<*mut u8> {
     None
 }
 
-/// True while all operations go the direct way.
+/// True while all operations may go the direct way.
 #[inline(always)]
 pub(crate) fn is_direct() -> bool {
     FAST.n.load(Ordering::Relaxed) != 0
 }
 
-/// Number of this PE and of all, while all operations go the direct way.
+/// This PE's number and the number of PEs, while all operations may go the direct way.
 #[inline(always)]
 pub(crate) fn direct_place() -> Option<(u32, u32)> {
     let n = FAST.n.load(Ordering::Relaxed);
@@ -215,17 +214,17 @@ pub(crate) fn set_state(state: State) {
     STATE.store(state as u32, Ordering::Release);
 }
 
-/// The world, while the library runs.
+/// The world; `None` unless the library runs.
 #[inline]
 pub(crate) fn get() -> Option<&'static World> {
     if STATE.load(Ordering::Acquire) != State::Running as u32 {
         return None;
     }
-    // SAFETY: stored before the state became running; a world is never freed.
+    // SAFETY: the pointer was stored before the state became `Running`, and a world is never freed.
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
-/// The world, or the job ends with a line that names `f`.
+/// The world. Ends the job with a line that names `f` if the library does not run.
 #[inline]
 pub(crate) fn need(f: &'static str) -> &'static World {
     match get() {
@@ -240,8 +239,8 @@ pub(crate) fn open(world: &'static World, direct: bool) {
         .peers
         .iter()
         .map(|p| match &p.mapped {
-            // This PE's own memory under the program's own addresses: a copy less in the cache's index
-            // and no second address for one place.
+            // This PE's own memory, under the program's own addresses: a second address for the same memory would
+            // take more entries of the TLB.
             Some(s) if core::ptr::eq(s, world.own()) => Bases {
                 heap: world.heap_range.start,
                 data: world.data.start,
@@ -267,15 +266,15 @@ pub(crate) fn open(world: &'static World, direct: bool) {
         .store(if direct { world.n } else { 0 }, Ordering::Release);
 }
 
-/// Closes it: `state` says why.
+/// Closes the library to calls. `state` is the reason.
 pub(crate) fn close(state: State) {
     FAST.n.store(0, Ordering::Release);
     set_state(state);
 }
 
-/// The world of a job that was closed again, for `shmem_init` after `shmem_finalize`.
+/// The world of a job that was closed, for `shmem_init` after `shmem_finalize`.
 pub(crate) fn earlier() -> Option<&'static World> {
-    // SAFETY: null or a world, which is never freed.
+    // SAFETY: null, or a world, which is never freed.
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
@@ -287,7 +286,7 @@ pub(crate) fn regions() -> [Range<usize>; 2] {
     }
 }
 
-/// A function was called before `shmem_init` or after `shmem_finalize`.
+/// Ends the process: a function was called before `shmem_init` or after `shmem_finalize`.
 #[cold]
 #[inline(never)]
 pub(crate) fn not_running(f: &'static str) -> ! {
@@ -302,15 +301,16 @@ pub(crate) fn not_running(f: &'static str) -> ! {
     )
 }
 
-/// Ends every PE of the job with `status`, with a line about it.
+/// Ends every PE of the job with `status`, after a line with `text`.
 pub(crate) fn abort(status: i32, text: &str) -> ! {
     hetmp_core::report::flush_output();
     if let Some(world) = earlier() {
-        // Another thread that is in the exchange (init, finalize) or that aborts holds the lock; then the
-        // launcher notices that this process ends.
+        // This returns if another thread holds the exchange (in init or finalize) or aborts already. The launcher
+        // then notices the end of this process.
         world.job.abort(status, text);
     }
     hetmp_core::report::warn(format_args!("{text}"));
-    // SAFETY: no preconditions. Handlers of the program must not run: it is in the middle of a call.
+    // SAFETY: `_exit` has no preconditions. The program's exit handlers must not run: this thread is in the middle of
+    // a call.
     unsafe { libc::_exit(status) }
 }

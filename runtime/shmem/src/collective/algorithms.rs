@@ -1,19 +1,20 @@
 //! Barriers and collectives that only move data.
 //!
-//! OpenSHMEM asks the program to have `dest` ready on all PEs before anybody calls (specification 1.5, section
-//! 9.11), so that whoever has data writes them to where they belong at once: one hop, data and a flag behind.
+//! OpenSHMEM asks the program to have `dest` ready on all PEs before any PE calls (specification 1.5, section 9.11).
+//! So a member that has data writes it at once to its final place: one hop, with a flag after the data.
 
 use super::group::{Group, Place};
 use super::rounds::{children, parent, FLAT};
 
-/// From this size on, members of a mapped group of more than two read a broadcast themselves, all at a time.
+/// From this size on (bytes), the members of a mapped group of more than two read a broadcast themselves, all at the
+/// same time.
 const READ: usize = 32 << 10;
-/// From this size of a block on, they read what others have for them, too: lines of `dest` then stay with their owner,
-/// who had them last and uses them next. That saves a third of the time of copying, and costs a second round of
-/// flags, which takes longer than a small copy where PEs share cores.
+/// From this block size on (bytes), members also read what others have for them. The cache lines of `dest` then stay
+/// with their owner, who had them last and will use them next. This saves a third of the time of copying, and costs a
+/// second round of flags, which takes longer than a small copy if PEs share cores.
 const TAKE: usize = 256 << 10;
 
-/// The root's `source` to `dest` of everybody else.
+/// Copies the root's `source` to `dest` of all other members.
 ///
 /// # Safety
 /// The places hold `bytes`, and the program orders its accesses; `source` is the root's.
@@ -55,7 +56,7 @@ pub(crate) unsafe fn broadcast<G: Group>(
     }
 }
 
-/// As [`broadcast`]: the members copy, and tell the root once it may reuse its source.
+/// [`broadcast`] in which the members copy, and tell the root when it may reuse its source.
 #[inline(never)]
 unsafe fn broadcast_read<G: Group>(g: &G, dest: Place, source: Place, bytes: usize, root: usize) {
     if g.rank() == root {
@@ -72,7 +73,7 @@ unsafe fn broadcast_read<G: Group>(g: &G, dest: Place, source: Place, bytes: usi
     }
 }
 
-/// Everybody's `source` to `dest` of everybody, in order of their numbers.
+/// Copies every member's `source` to every member's `dest`, in the order of ranks.
 ///
 /// # Safety
 /// `dest` holds `bytes` for each member, `source` holds `bytes`; the program orders its accesses.
@@ -90,10 +91,10 @@ pub(crate) unsafe fn fcollect<G: Group>(g: &G, dest: Place, source: Place, bytes
     }
 }
 
-/// Block `r` of `dest` from `at` in the source of member `r`, of `bytes` each.
+/// Reads block `r` of `dest` from the source of member `r`, at offset `at`; blocks have `bytes` bytes.
 ///
 /// # Safety
-/// `dest` holds a block of each member, sources hold one at `at`.
+/// `dest` has room for a block of each member, and each source holds a block at `at`.
 #[inline(never)]
 unsafe fn take_all<G: Group>(g: &G, dest: Place, source: Place, at: usize, bytes: usize) {
     g.meet(0);
@@ -114,9 +115,9 @@ unsafe fn take_all<G: Group>(g: &G, dest: Place, source: Place, at: usize, bytes
     g.meet(1);
 }
 
-/// As [`fcollect`], with a size of each member's own. `dest` is given the sum of all sizes, and answers with the place that
-/// holds as many bytes. A member that gives nothing does not ask: where no member gives anything, the program may pass any
-/// address.
+/// Like [`fcollect`], but each member has its own size. `dest` is called with the sum of all sizes so far, and
+/// returns a place of that many bytes. A member that contributes nothing does not call it: if no member contributes
+/// anything, the program may pass any address.
 ///
 /// # Safety
 /// As [`fcollect`].
@@ -128,7 +129,7 @@ pub(crate) unsafe fn collect<G: Group>(
 ) {
     let before = g.prefix(bytes as u64) as usize;
     if bytes == 0 {
-        // The others' bytes are here once they have told.
+        // The other members' bytes are here once they have told so.
         g.meet(0);
         return;
     }
@@ -138,7 +139,7 @@ pub(crate) unsafe fn collect<G: Group>(
 }
 
 /// # Safety
-/// `dest` holds what all members give, `bytes` of them this one's, at `at`.
+/// `dest` has room for what all members give; this member's `bytes` go to offset `at`.
 #[inline]
 unsafe fn give_all<G: Group>(g: &G, dest: Place, at: usize, source: *const u8, bytes: usize) {
     // SAFETY: this function's contract: `dest` holds what all members give, `bytes` of them this one's, at `at`. A
@@ -153,7 +154,7 @@ unsafe fn give_all<G: Group>(g: &G, dest: Place, at: usize, source: *const u8, b
     g.await_all(0);
 }
 
-/// Block `j` of everybody's `source` to `j`'s `dest`, in order of their numbers.
+/// Copies block `j` of every member's `source` to `j`'s `dest`, in the order of ranks.
 ///
 /// # Safety
 /// `dest` and `source` hold `bytes` for each member; the program orders its accesses.
@@ -193,8 +194,8 @@ pub(crate) struct Strides {
 }
 
 impl Strides {
-    /// Bytes from the first to behind the last element, of `members` blocks; more than memory has where that does
-    /// not fit.
+    /// Bytes from the first element to the end of the last one, for `members` blocks. A number that does not fit
+    /// becomes one that is larger than any memory.
     pub(crate) fn span(&self, stride: usize, members: usize) -> usize {
         members
             .checked_mul(self.count)
@@ -204,10 +205,10 @@ impl Strides {
     }
 }
 
-/// As [`alltoall`], of elements that lie apart.
+/// Like [`alltoall`], for elements that do not lie next to each other.
 ///
 /// # Safety
-/// As [`alltoall`], for the strides.
+/// As [`alltoall`], for all elements that the strides reach.
 pub(crate) unsafe fn alltoalls<G: Group>(g: &G, dest: Place, source: *const u8, s: Strides) {
     let me = g.rank();
     let to = |i: usize| (me * s.count + i) * s.dest * s.elem;
@@ -257,7 +258,7 @@ mod tests {
             elem: 4,
             count: 2,
         };
-        // Two members' elements at 0, 3, 6 and 9.
+        // The elements of two members lie at 0, 3, 6 and 9.
         assert_eq!(s.span(s.dest, 2), 40);
         assert_eq!(s.span(s.source, 2), 16);
         assert_eq!(s.span(usize::MAX / 2, 2), usize::MAX);

@@ -1,4 +1,4 @@
-//! The arithmetic of reductions: one contribution into another, element by element.
+//! The arithmetic of reductions: combines one contribution with another, element by element.
 
 /// What a reduction does with two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Reduction {
     Prod,
 }
 
-/// What the elements are.
+/// The type of the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum Type {
@@ -53,7 +53,8 @@ impl Type {
     }
 }
 
-/// Combines `n` elements: `into[i] = into[i] op with[i]`. Its contract: both hold `n` aligned elements, and do not overlap.
+/// Combines `n` elements: `into[i] = into[i] op with[i]`. Contract: both hold `n` aligned elements and do not
+/// overlap.
 pub(crate) type Combine = unsafe fn(into: *mut u8, with: *const u8, n: usize);
 
 /// # Safety
@@ -94,8 +95,8 @@ macro_rules! integers {
 macro_rules! floats {
     ($op:expr, $t:ty) => {
         match $op {
-            // A comparison and a choice, which vectorises; the specification says nothing about values that
-            // do not compare.
+            // A comparison and a selection, which the compiler vectorises. The specification does not define the
+            // result for values that do not compare.
             Reduction::Max => arm!($t, |a, b| if b > a { b } else { a }),
             Reduction::Min => arm!($t, |a, b| if b < a { b } else { a }),
             Reduction::Sum => arm!($t, |a, b| a + b),
@@ -118,7 +119,7 @@ macro_rules! complex {
     };
 }
 
-/// The function for an operation on a type; none where C has no such operation.
+/// The function for an operation on a type; `None` if C has no such operation.
 #[inline]
 pub(crate) fn combine(op: Reduction, t: Type) -> Option<Combine> {
     match t {
@@ -138,7 +139,7 @@ pub(crate) fn combine(op: Reduction, t: Type) -> Option<Combine> {
     }
 }
 
-/// The 80-bit numbers of x86-64, which Rust has no type for.
+/// The 80-bit numbers of x86-64, for which Rust has no type.
 #[cfg(target_arch = "x86_64")]
 fn long_double(op: Reduction) -> Option<Combine> {
     use core::arch::asm;
@@ -180,7 +181,7 @@ fn long_double(op: Reduction) -> Option<Combine> {
                 "fld tbyte ptr [{a}]",
                 "fcomip st, st(1)",
                 "fstp st(0)",
-                // Not comparable sets the carry, too, and the parity.
+                // If the two numbers do not compare, both carry and parity are set.
                 "setnp {p}",
                 "setb {below}",
                 "and {below}, {p}",
@@ -229,8 +230,8 @@ fn long_double(op: Reduction) -> Option<Combine> {
     }
 }
 
-/// Elsewhere `long double` is another format, for which stable Rust has neither a type nor instructions: refused by
-/// a line when called.
+/// On other processors `long double` has another format, for which stable Rust has neither a type nor instructions. A
+/// call is refused by a line.
 #[cfg(not(target_arch = "x86_64"))]
 fn long_double(_op: Reduction) -> Option<Combine> {
     None

@@ -1,5 +1,5 @@
-//! Those who take part in a collective, and how they tell each other: a [team](crate::team), by steps in its cells,
-//! or an [active set](crate::active), by counts in the program's `pSync`.
+//! The members of a collective, and how they tell each other: a [team](crate::team) by steps in its cells, an [active
+//! set](crate::active) by counts in the program's `pSync`.
 
 use crate::fail;
 use crate::link;
@@ -12,16 +12,16 @@ use core::ffi::c_int;
 /// The members of one collective operation.
 pub(crate) trait Group: Tell {
     fn world(&self) -> &'static World;
-    /// A member's number in the world.
+    /// A member's number in the world, from its rank.
     fn pe(&self, rank: usize) -> u32;
-    /// A member's segment as it is mapped here; null if it is not.
+    /// A member's segment, as mapped here; null if it is not mapped.
     fn base(&self, rank: usize) -> *mut u8;
-    /// All members are mapped: the same answer in all of them.
+    /// True if all members are mapped. All members get the same answer.
     fn direct(&self) -> bool;
-    /// The sum of `mine` over the members before this one. Everybody calls it, once.
+    /// The sum of `mine` over all members before this one. Every member calls it once.
     fn prefix(&self, mine: u64) -> u64;
 
-    /// Copies to `offset` in a member's segment.
+    /// Copies `bytes` to `offset` in a member's segment.
     ///
     /// # Safety
     /// As [`link::put`].
@@ -39,7 +39,7 @@ pub(crate) trait Group: Tell {
         }
     }
 
-    /// Copies from `offset` in a member's segment.
+    /// Copies `bytes` from `offset` in a member's segment.
     ///
     /// # Safety
     /// As [`link::get`].
@@ -103,7 +103,7 @@ impl Group for Step<'_> {
         unsafe {
             let exchange = team.exchange(self.f, (&raw const mine).cast(), size_of::<u64>());
             let mut before = 0;
-            // An exchange waits for all, also for those whose contributions do not count here.
+            // An exchange waits for all members, also for those whose contributions are not added.
             for rank in self.others() {
                 let theirs = exchange.from(rank).cast::<u64>().read();
                 if rank < self.rank() {
@@ -115,7 +115,7 @@ impl Group for Step<'_> {
     }
 }
 
-/// A symmetric object: where it is here, and at which offset in every segment.
+/// A symmetric object: its address here, and its offset in every segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) at: *mut u8,
@@ -123,7 +123,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Ends the job if it is not symmetric.
+    /// Ends the job if the object is not symmetric.
     #[inline]
     pub(crate) fn new(f: &'static str, world: &World, at: *const u8, bytes: usize) -> Place {
         match world.offset(at as usize, bytes) {

@@ -1,7 +1,7 @@
 //! Collective operations of teams (specification 1.5, section 9.11; scans: 1.6).
 //!
-//! The functions here take the C arguments; [`algorithms`] and [`reduce`] move and combine the data, for teams and
-//! for [active sets](crate::active) alike.
+//! The functions here take the C arguments. `algorithms` and `reduce` move and combine the data, for teams and for
+//! [active sets](crate::active).
 
 pub(crate) mod algorithms;
 pub(crate) mod combine;
@@ -24,23 +24,23 @@ use group::Place;
 use reduce::{Scan, Work};
 use rounds::PHASES;
 
-/// Under `HETMP_CHECK`, ends the job if the PEs call a collective of all with different values.
+/// Under `HETMP_CHECK`: ends the job if PEs pass different values to a collective of all PEs.
 pub(crate) fn same(f: &'static str, what: &'static str, value: u64) {
     check::agree(handles::predefined(f, WORLD_ID), f, &[(what, value)]);
 }
 
-/// Waits until all members of a team are here.
+/// Waits until all members of a team have called it.
 #[inline(always)]
 pub(crate) fn sync(f: &'static str, team: &TeamState) {
     check::agree(team, f, &[]);
     rounds::sync(&team.begin(f, PHASES));
 }
 
-/// `shmem_barrier_all`: quiet, and everybody is here.
+/// `shmem_barrier_all`: quiet, then waits until all PEs have called it.
 #[inline]
 pub fn barrier_all(f: &'static str) {
     let team = handles::predefined(f, WORLD_ID);
-    // On the direct way everything was done when it was called, and the flags of the barrier come behind it.
+    // On the direct way every operation was done when its call returned, and the barrier's flags come after it.
     if !world::is_direct() {
         context::quiet_all(f);
     }
@@ -50,7 +50,7 @@ pub fn barrier_all(f: &'static str) {
     }
 }
 
-/// After a barrier of all: the checker of the modelled memory may forget what was before.
+/// Called after a barrier of all PEs: the checker of the modelled memory may forget earlier writes.
 #[cold]
 fn met(f: &'static str) {
     let world = world::need(f);
@@ -59,13 +59,13 @@ fn met(f: &'static str) {
     }
 }
 
-/// `shmem_sync_all`: everybody is here.
+/// `shmem_sync_all`: waits until all PEs have called it.
 #[inline]
 pub fn sync_all(f: &'static str) {
     sync(f, handles::predefined(f, WORLD_ID));
 }
 
-/// `shmem_team_sync`: 0 once all members are here; nonzero for `SHMEM_TEAM_INVALID`.
+/// `shmem_team_sync`: returns 0 when all members have called it; nonzero for `SHMEM_TEAM_INVALID`.
 pub fn team_sync(f: &'static str, team: Team) -> c_int {
     let Some(t) = handles::valid(f, team) else {
         return -1;
@@ -74,7 +74,7 @@ pub fn team_sync(f: &'static str, team: Team) -> c_int {
     0
 }
 
-/// The root's number, or the job ends.
+/// The root's rank. Ends the job if there is no such member.
 #[inline(always)]
 pub(crate) fn root_rank(f: &'static str, root: c_int, size: usize) -> usize {
     if root < 0 || root as usize >= size {
@@ -92,7 +92,7 @@ fn bad_root(f: &'static str, root: c_int, size: usize) -> ! {
     )
 }
 
-/// `bytes` for each of `size` members, or the job ends.
+/// `bytes` times the `size` of the team. Ends the job if the product is too large.
 #[inline(always)]
 pub(crate) fn total(f: &'static str, bytes: usize, size: usize) -> usize {
     match bytes.checked_mul(size) {
@@ -107,7 +107,7 @@ pub(crate) fn total(f: &'static str, bytes: usize, size: usize) -> usize {
     }
 }
 
-/// The bytes of `n` elements of `elem` bytes, or the job ends.
+/// The bytes of `n` elements of `elem` bytes. Ends the job if the product is too large.
 #[inline(always)]
 fn array(f: &'static str, n: usize, elem: usize) -> usize {
     match n.checked_mul(elem) {
@@ -122,7 +122,7 @@ fn array(f: &'static str, n: usize, elem: usize) -> usize {
     }
 }
 
-/// The strides of an alltoalls, or the job ends.
+/// The strides of an alltoalls. Ends the job if they are not accepted.
 pub(crate) fn strides(
     f: &'static str,
     dst: isize,
@@ -145,7 +145,7 @@ pub(crate) fn strides(
     }
 }
 
-/// The work of a reduction, or the job ends.
+/// The work of a reduction. Ends the job if it is not accepted.
 #[inline(always)]
 pub(crate) fn work(f: &'static str, op: Reduction, t: Type, n: usize) -> Work {
     match combine::combine(op, t) {
@@ -166,7 +166,7 @@ pub(crate) fn work(f: &'static str, op: Reduction, t: Type, n: usize) -> Work {
     }
 }
 
-/// Team form of `shmem_broadcast`: 0.
+/// Team form of `shmem_broadcast`. Returns 0.
 ///
 /// # Safety
 /// The C function's contract: `dest` and `source` are symmetric, hold `bytes`, and nobody uses them otherwise
@@ -203,10 +203,10 @@ pub unsafe fn broadcast(
     0
 }
 
-/// Team form of `shmem_collect`: 0. `bytes` is this PE's contribution.
+/// Team form of `shmem_collect`. This PE contributes `bytes`. Returns 0.
 ///
 /// # Safety
-/// As [`broadcast`]; `dest` holds everybody's.
+/// As [`broadcast`]; `dest` has room for all contributions.
 pub unsafe fn collect(
     f: &'static str,
     team: Team,
@@ -234,7 +234,7 @@ pub unsafe fn collect(
     0
 }
 
-/// Team form of `shmem_fcollect`: 0. `bytes` is each PE's contribution.
+/// Team form of `shmem_fcollect`. Each PE contributes `bytes`. Returns 0.
 ///
 /// # Safety
 /// As [`collect`].
@@ -264,10 +264,10 @@ pub unsafe fn fcollect(
     0
 }
 
-/// Team form of `shmem_alltoall`: 0. `bytes` goes from each PE to each.
+/// Team form of `shmem_alltoall`. Each PE sends `bytes` to each PE. Returns 0.
 ///
 /// # Safety
-/// As [`broadcast`], of `bytes` for each PE.
+/// As [`broadcast`], with `bytes` for each PE.
 pub unsafe fn alltoall(
     f: &'static str,
     team: Team,
@@ -294,10 +294,11 @@ pub unsafe fn alltoall(
     0
 }
 
-/// Team form of `shmem_alltoalls`: 0. Strides count elements of `elem` bytes; `nelems` go from each PE to each.
+/// Team form of `shmem_alltoalls`. Strides count elements of `elem` bytes; each PE sends `nelems` to each PE. Returns
+/// 0.
 ///
 /// # Safety
-/// As [`alltoall`], for the strides.
+/// As [`alltoall`], for all elements that the strides reach.
 #[allow(clippy::too_many_arguments, reason = "the C function's arguments")]
 pub unsafe fn alltoalls(
     f: &'static str,
@@ -335,7 +336,7 @@ pub unsafe fn alltoalls(
     0
 }
 
-/// Team form of a reduction: 0. `dest` may be `source`.
+/// Team form of a reduction. `dest` may be `source`. Returns 0.
 ///
 /// # Safety
 /// As [`broadcast`], for `nelems` elements.
@@ -399,7 +400,7 @@ unsafe fn scan(
     0
 }
 
-/// Inclusive scan (1.6): 0. As [`reduce`], over the members up to this one.
+/// Inclusive scan (1.6): a [`reduce`] over the members up to this one. Returns 0.
 ///
 /// # Safety
 /// As [`reduce`].
@@ -417,7 +418,7 @@ pub unsafe fn inscan(
     unsafe { scan(f, team, op, t, dest, source, nelems, Scan::Inclusive) }
 }
 
-/// Exclusive scan (1.6): 0. As [`reduce`], over the members before this one; the first gets zeros.
+/// Exclusive scan (1.6): a [`reduce`] over the members before this one; the first member gets zeros. Returns 0.
 ///
 /// # Safety
 /// As [`reduce`].

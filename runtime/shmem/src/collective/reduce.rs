@@ -1,7 +1,7 @@
 //! Reductions and scans.
 //!
-//! Contributions are combined in the order of the members' numbers, whatever their size and the way they travel,
-//! so that floating-point results are the same in every member, bit for bit, and in every run.
+//! Contributions are combined in the order of ranks, whatever their size and the way they travel. So floating-point
+//! results are the same in every member and in every run, bit for bit.
 
 use super::combine::Combine;
 use super::group::{Group, Place};
@@ -11,9 +11,9 @@ use crate::team::state::TeamState;
 use crate::team::steps::Step;
 use core::mem::MaybeUninit;
 
-/// Bytes that are combined at a time: two blocks stay in the first cache.
+/// Bytes combined at a time: two such blocks fit into the first-level cache.
 const BLOCK: usize = 8192;
-/// Bytes that are combined at a time where contributions come through an engine: larger blocks save round trips.
+/// Bytes combined at a time when contributions come through an engine: larger blocks save round trips.
 const FAR_BLOCK: usize = 64 << 10;
 
 /// A reduction of `n` elements of `elem` bytes.
@@ -30,11 +30,11 @@ impl Work {
     }
 }
 
-/// A page of contributions.
+/// Room for contributions of a page.
 #[repr(align(64))]
 struct Page(MaybeUninit<[u8; PAGE_BYTES]>);
 
-/// Combines what everybody has, into `dest` of everybody. `dest` may be `source`.
+/// Combines all members' `source` into `dest` of every member. `dest` may be `source`.
 ///
 /// # Safety
 /// Both hold the elements, and the program orders its accesses.
@@ -56,16 +56,16 @@ pub(crate) unsafe fn reduce(
     }
 }
 
-/// Which members' contributions count in a scan.
+/// Which members contribute to a scan's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scan {
-    /// Those up to this one.
+    /// The members up to this one.
     Inclusive,
-    /// Those before this one: none for the first, which gets zeros.
+    /// The members before this one. The first has none, and gets zeros.
     Exclusive,
 }
 
-/// One exchange: everybody has all contributions, and combines them.
+/// One exchange: every member gets all contributions and combines them itself.
 #[inline]
 unsafe fn small(
     f: &'static str,
@@ -101,7 +101,7 @@ unsafe fn small(
     }
 }
 
-/// How many members' contributions count, from the first.
+/// How many members contribute, beginning with the first.
 fn counted(me: usize, n: usize, scan: Option<Scan>) -> usize {
     match scan {
         None => n,
@@ -116,8 +116,8 @@ fn slice(n: usize, rank: usize, size: usize) -> core::ops::Range<usize> {
     at(rank)..at(rank + 1)
 }
 
-/// Everybody combines a slice, which it reads from all, and writes it to all. A slice of `dest` is written once its
-/// contributions were read, so that `dest` may be `source`.
+/// Every member combines one slice, which it reads from all members and writes to all. A slice of `dest` is written
+/// only after all its contributions were read, so that `dest` may be `source`.
 ///
 /// # Safety
 /// As [`reduce`].
@@ -129,7 +129,7 @@ pub(crate) unsafe fn sliced<G: Group>(g: &G, w: Work, dest: Place, source: Place
     while at < mine.end {
         let n = (mine.end - at).min(blocks.elements);
         let (offset, bytes) = (at * w.elem, n * w.elem);
-        // SAFETY: the slice is within both; nobody else writes it, and everybody's source is ready.
+        // SAFETY: the slice lies within both arrays, no other member writes it, and every member's source is ready.
         unsafe {
             let sum = blocks.combine(g, w, source, offset, n, g.size());
             for rank in g.others() {
@@ -142,7 +142,7 @@ pub(crate) unsafe fn sliced<G: Group>(g: &G, w: Work, dest: Place, source: Place
     g.meet(1);
 }
 
-/// Combines what the members up to this one have, or before it. `dest` may be `source`.
+/// Combines the contributions of the members up to this one, or before this one. `dest` may be `source`.
 ///
 /// # Safety
 /// As [`reduce`].
@@ -161,7 +161,8 @@ pub(crate) unsafe fn scan(
     let g: Step<'_> = team.begin(f, PHASES);
     g.meet(0);
     let count = counted(g.rank(), g.size(), Some(kind));
-    // Others read this PE's source until the second meeting, so that the result waits elsewhere.
+    // Other members read this PE's source until the second meeting, so the result is kept in another place until
+    // then.
     let mut result = vec![0u128; w.bytes().div_ceil(size_of::<u128>())];
     let result = result.as_mut_ptr().cast::<u8>();
     let mut blocks = Blocks::new(&g, w.elem);
@@ -169,7 +170,7 @@ pub(crate) unsafe fn scan(
     while at < w.n && count > 0 {
         let n = (w.n - at).min(blocks.elements);
         let offset = at * w.elem;
-        // SAFETY: within both; everybody's source is ready.
+        // SAFETY: the slice lies within both arrays, and every member's source is ready.
         unsafe {
             let sum = blocks.combine(&g, w, source, offset, n, count);
             core::ptr::copy_nonoverlapping(sum, result.add(offset), n * w.elem);
@@ -177,14 +178,14 @@ pub(crate) unsafe fn scan(
         at += n;
     }
     g.meet(1);
-    // SAFETY: both hold the elements; nobody reads this PE's source any more.
+    // SAFETY: both hold the elements, and no member reads this PE's source any more.
     unsafe { core::ptr::copy_nonoverlapping(result, dest.at, w.bytes()) };
 }
 
-/// Room to combine in.
+/// Memory to combine in.
 struct Blocks {
     room: Vec<u128>,
-    /// Elements that are combined at a time.
+    /// How many elements are combined at a time.
     elements: usize,
     bytes: usize,
 }
@@ -193,17 +194,17 @@ impl Blocks {
     fn new<G: Group>(g: &G, elem: usize) -> Blocks {
         let bytes = if g.direct() { BLOCK } else { FAR_BLOCK };
         Blocks {
-            // The second block is for contributions that are not mapped.
+            // The second block is for contributions that are not mapped here.
             room: vec![0; 2 * bytes / size_of::<u128>()],
             elements: bytes / elem,
             bytes,
         }
     }
 
-    /// Combines `n` elements at `offset` of the first `count` members.
+    /// Combines `n` elements at `offset`, of the first `count` members.
     ///
     /// # Safety
-    /// They are ready and within `source`; `n` is at most [`Blocks::elements`], `count` is not 0.
+    /// The contributions are ready and lie within `source`; `n` is at most [`Blocks::elements`]; `count` is not 0.
     unsafe fn combine<G: Group>(
         &mut self,
         g: &G,

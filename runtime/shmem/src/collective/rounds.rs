@@ -1,28 +1,28 @@
-//! Who tells whom: barriers and trees, without memory.
+//! Which member tells which: barriers and trees, without any memory.
 //!
-//! Everything here is generic over how a member tells another, so that the models of `tests/loom.rs` run it as it is.
+//! Generic over how one member tells another, so that the models of `tests/loom.rs` run this very code.
 
-/// How members tell each other that they did a phase of a collective.
+/// How members tell each other that they have done a phase of a collective.
 pub(crate) trait Tell {
     /// This PE's number among the members.
     fn rank(&self) -> usize;
     /// Number of members.
     fn size(&self) -> usize;
-    /// Tells a member that this PE did a phase, and put what it puts there in it.
+    /// Tells a member that this PE has done a phase, including what it copies to that member in the phase.
     fn tell(&self, phase: u32, rank: usize);
-    /// Waits until a member has told about a phase in which it alone tells this PE.
+    /// Waits until a member has told about a phase. Only for phases in which no other member tells this PE.
     fn await_from(&self, phase: u32, rank: usize);
     /// Waits until all other members have told about a phase.
     fn await_all(&self, phase: u32);
 
-    /// The other members, beginning behind this one, so that not everybody turns to the same one first.
+    /// The other members, beginning with the one after this, so that members do not all turn to the same one first.
     #[inline(always)]
     fn others(&self) -> impl Iterator<Item = usize> {
         let (me, n) = (self.rank(), self.size());
         (me + 1..n).chain(0..me)
     }
 
-    /// Tells everybody, and waits for everybody.
+    /// Tells all other members, and waits for all of them.
     #[inline(always)]
     fn meet(&self, phase: u32) {
         for rank in self.others() {
@@ -32,16 +32,17 @@ pub(crate) trait Tell {
     }
 }
 
-/// Phases that a collective may have.
+/// The most phases of a collective.
 pub(crate) const PHASES: u32 = 32;
 
-/// The largest team in which everybody tells everybody. That is one round: PEs that share cores are switched as rarely as can
-/// be, and all flags travel at the same time. Larger teams take rounds of doubling distance, and trees.
+/// The largest team in which every member tells every other one. That is one round: PEs that share cores are switched
+/// as rarely as possible, and all flags travel at the same time. Larger teams use rounds of doubling distance, and
+/// trees.
 pub(crate) const FLAT: usize = 16;
-/// Waits until everybody is here.
+/// Waits until all members have called it.
 ///
-/// Dissemination beyond [`FLAT`]: in round `r`, member `i` tells `i + 2^r` and hears from `i - 2^r`; after all
-/// rounds it has heard, directly or not, from everybody.
+/// Beyond [`FLAT`] members this is a dissemination barrier: in round `r`, member `i` tells `i + 2^r` and hears from
+/// `i - 2^r`. After all rounds every member has heard from all others, directly or through others.
 #[inline(always)]
 pub(crate) fn sync<G: Tell>(g: &G) {
     if g.size() <= FLAT {
@@ -60,19 +61,19 @@ pub(crate) fn disseminate<G: Tell>(g: &G) {
     }
 }
 
-/// Rounds of a dissemination among `n`, and their distances.
+/// The rounds of a dissemination among `n` members, with their distances.
 fn rounds(n: usize) -> impl Iterator<Item = (u32, usize)> {
     (0..)
         .map(|r| (r, 1 << r))
         .take_while(move |&(_, distance)| distance < n)
 }
 
-/// The member that `v` hears from in a binomial tree with root 0.
+/// The member from which `v` hears in a binomial tree with root 0.
 pub(crate) fn parent(v: usize) -> usize {
     v & (v - 1)
 }
 
-/// The members that `v` tells, those with the most to pass on first.
+/// The members that `v` tells in that tree; those with the largest subtrees come first.
 pub(crate) fn children(v: usize, n: usize) -> impl Iterator<Item = usize> {
     let low = if v == 0 {
         n.next_power_of_two()
@@ -92,7 +93,7 @@ mod tests {
     #[test]
     fn dissemination_reaches_everybody() {
         for n in 1..70usize {
-            // Who knows of whom, as bits.
+            // Which members each one knows about, as bits.
             let mut knows: Vec<u128> = (0..n).map(|i| 1 << i).collect();
             let mut last = 0;
             for (round, distance) in rounds(n) {

@@ -1,4 +1,4 @@
-//! What a context is, and from a handle to the context.
+//! The type behind a context handle, and how handles are resolved.
 
 use crate::fail;
 use crate::queue::lanes::Lanes;
@@ -8,9 +8,9 @@ use crate::world::{self, World};
 use core::ffi::{c_int, c_long};
 use std::sync::{Mutex, PoisonError};
 
-/// `SHMEM_CTX_PRIVATE`: one thread uses it, the one that made it.
+/// `SHMEM_CTX_PRIVATE`: only the thread that made the context uses it.
 pub const PRIVATE: c_long = 1;
-/// `SHMEM_CTX_SERIALIZED`: one thread at a time uses it.
+/// `SHMEM_CTX_SERIALIZED`: one thread at a time uses the context.
 pub(crate) const SERIALIZED: c_long = 2;
 /// `SHMEM_CTX_NOSTORE`: quiet and fence need not order memory stores.
 pub(crate) const NOSTORE: c_long = 4;
@@ -19,17 +19,17 @@ pub(crate) const NOSTORE: c_long = 4;
 #[derive(Debug)]
 #[repr(C)]
 pub struct Context {
-    /// Its PE numbers are the world's own: direct operations need to know no more.
+    /// PE numbers of this context are the world's. Direct operations check nothing else.
     plain: bool,
-    /// World number of each of its team's PEs; `None`: the world's own numbers.
+    /// The world's number of each PE of the team; `None` if the team is the world.
     pub(crate) members: Option<Box<[u32]>>,
     /// `SHMEM_CTX_*`.
     pub(crate) options: c_long,
-    /// The thread that made it, as `pthread_self` has it.
+    /// The `pthread_self` of the thread that made the context.
     owner: u64,
-    /// What it was made from, as the program has it.
+    /// The team from which the program made the context.
     pub(crate) team: Team,
-    /// Where engines are used.
+    /// The context's queue pairs, if the job has an engine.
     pub(crate) lanes: Lanes,
 }
 
@@ -41,7 +41,7 @@ pub const DEFAULT: Ctx = core::ptr::without_provenance_mut(1);
 /// `SHMEM_CTX_INVALID`.
 pub const INVALID: Ctx = core::ptr::null_mut();
 
-/// Contexts that were made and not destroyed, by address.
+/// Addresses of all contexts that were made and not destroyed.
 static ALL: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 pub(super) fn all() -> std::sync::MutexGuard<'static, Vec<usize>> {
@@ -54,10 +54,11 @@ pub(crate) fn is_default(ctx: Ctx) -> bool {
     ctx as usize == 1
 }
 
-/// [`world::direct`] for a context whose PE numbers are the world's.
+/// [`world::direct`], for contexts whose PE numbers are the world's.
 #[inline(always)]
 pub(crate) fn direct(ctx: Ctx, address: usize, bytes: usize, pe: c_int) -> Option<*mut u8> {
-    // SAFETY: while operations go the direct way, the program passes what was made and not destroyed.
+    // SAFETY: on the direct way handles are not checked: the program passes a context that was made and not
+    // destroyed.
     if is_default(ctx) || (world::is_direct() && !ctx.is_null() && unsafe { (*ctx).plain }) {
         world::direct(address, bytes, pe)
     } else {
@@ -65,8 +66,8 @@ pub(crate) fn direct(ctx: Ctx, address: usize, bytes: usize, pe: c_int) -> Optio
     }
 }
 
-/// Makes a context. `members`: world numbers of the PEs of its team, `None` for the world; `team`: its handle.
-/// `None` for options that do not exist.
+/// Makes a context. `members` are the world's numbers of its team's PEs, `None` for the world; `team` is the
+/// program's handle. Returns `None` for options that do not exist.
 pub(super) fn make(members: Option<Box<[u32]>>, options: c_long, team: Team) -> Option<Ctx> {
     if options & !(PRIVATE | SERIALIZED | NOSTORE) != 0 {
         return None;
@@ -84,7 +85,8 @@ pub(super) fn make(members: Option<Box<[u32]>>, options: c_long, team: Team) -> 
     Some(ctx)
 }
 
-/// The context, or the job ends with a line. Under `HETMP_CHECK` one that was destroyed is found out.
+/// The context of a handle. Ends the job with a line for a bad one; a destroyed context is only noticed under
+/// `HETMP_CHECK`.
 pub(super) fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context {
     if ctx.is_null() {
         fail::die(
@@ -104,7 +106,8 @@ pub(super) fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context
             ),
         );
     }
-    // SAFETY: the program passes what `make` made and `destroy` has not ended; no reference outlives its call.
+    // SAFETY: the program passes a context that `make` made and that is not destroyed; no reference outlives the
+    // program's call.
     let context = unsafe { &*ctx };
     // SAFETY: no preconditions.
     let own = context.owner == unsafe { libc::pthread_self() } as u64;
@@ -120,7 +123,7 @@ pub(super) fn need(f: &'static str, world: &World, ctx: Ctx) -> &'static Context
     context
 }
 
-/// The number in the world of a context's PE `pe`, or the job ends.
+/// The world's number of PE `pe` of a context. Ends the job if there is no such PE.
 pub(crate) fn world_pe(f: &'static str, world: &World, ctx: Ctx, pe: c_int) -> u32 {
     let bad = |n: usize| -> ! { fail::bad_pe(f, pe, n as u32) };
     let members = if is_default(ctx) {
@@ -138,13 +141,14 @@ pub(crate) fn world_pe(f: &'static str, world: &World, ctx: Ctx, pe: c_int) -> u
     }
 }
 
-/// The queue pairs of a context that the program made, which [`world_pe`] has accepted; none for the default one.
+/// The queue pairs of a context that the program made and that [`world_pe`] has accepted; `None` for the default
+/// context.
 #[inline]
 pub(crate) fn own_lanes(ctx: Ctx) -> Option<&'static Lanes> {
     if is_default(ctx) {
         return None;
     }
-    // SAFETY: `world_pe` accepted the context: the program passes what was made and not destroyed. What the reference is
-    // used for ends before the call of the program does.
+    // SAFETY: `world_pe` accepted the context, and the program passes contexts that were made and not destroyed. The
+    // reference is not used after the program's call.
     Some(unsafe { &(*ctx).lanes })
 }

@@ -1,8 +1,8 @@
 //! One queue pair of a context, owned by one thread at a time.
 //!
-//! **Sources.** A blocking put may return once its source can be written again. Up to [`INLINE_BYTES`] bytes
-//! travel in the descriptor, up to [`COPIED`] from a copy in the lane's own memory; larger ones wait until the
-//! operation is done. All but puts whose bytes travel along are posted from the templates.
+//! **Sources.** A blocking put may return once its source can be written again. Up to [`INLINE_BYTES`] bytes travel
+//! in the descriptor. Up to [`COPIED`] bytes are copied into the lane's own memory. For more, the put waits until the
+//! operation is done. All operations but puts with inline bytes are posted from templates.
 
 use super::{failed, site, Net};
 use core::sync::atomic::Ordering;
@@ -12,14 +12,14 @@ use hetmp_nic::descriptor::{
 use hetmp_nic::engine::QueuePair;
 use hetmp_nic::template::{Answer, AtomicWords, Changes, Dynamic, Shape, SignalWords};
 
-/// Longest source that a blocking put copies rather than waits for, bytes.
+/// The longest source that a blocking put copies instead of waiting, bytes.
 const COPIED: usize = 8 << 10;
-/// Room for such copies, bytes.
+/// Memory for such copies, bytes.
 const COPIES: usize = 128 << 10;
-/// Longest operation of one descriptor, bytes: its length has 32 bits.
+/// The longest operation in one descriptor, bytes: the length field has 32 bits.
 const PIECE: usize = 1 << 30;
 
-/// The targets of a lane since its last fence.
+/// The PEs that a lane has written to since its last fence.
 #[derive(Debug, Default)]
 struct Targets {
     list: Vec<u32>,
@@ -60,17 +60,17 @@ impl Targets {
     }
 }
 
-/// An atomic, but for where and what becomes of the old value.
+/// An atomic without its place, and without what becomes of the old value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atomic {
     pub(crate) op: AtomicOp,
     pub(crate) width: Width,
     pub(crate) operand: u64,
-    /// Of a compare and swap; else 0.
+    /// For compare and swap; else 0.
     pub(crate) comparand: u64,
 }
 
-/// What a lane has done since it was last counted.
+/// What a lane has done since its work was last added to the counts.
 #[derive(Debug, Default)]
 struct Done {
     puts: u64,
@@ -80,18 +80,18 @@ struct Done {
     bytes: u64,
 }
 
-/// A queue pair and what is owed on it.
+/// A queue pair, and what has to be completed on it.
 pub(crate) struct Lane {
     qp: QueuePair,
-    /// Written to since the last fence: the only ones that the next fence concerns.
+    /// The PEs written to since the last fence. Only these need the next fence.
     targets: Targets,
     /// Something was posted since the last quiet.
     owed: bool,
-    /// Some of it from the program's own memory.
+    /// Some of what was posted uses the program's own memory.
     borrowed: bool,
     copies: Box<[u8]>,
     copied: usize,
-    /// Doorbells are rung at the next fence, quiet or wait: a session of the program.
+    /// A session of the program: doorbells are rung at the next fence, quiet or wait only.
     batching: bool,
     done: Done,
 }
@@ -118,13 +118,13 @@ impl Lane {
         }
     }
 
-    /// Batches doorbells from now on, or no more.
+    /// Turns the batching of doorbells on or off.
     pub(crate) fn batch(&mut self, on: bool) {
         self.batching = on;
         self.qp.ring();
     }
 
-    /// Before a write to `pe`: notes it, and where in the program it comes from if a checker wants to know.
+    /// Called before a write to `pe`. Notes the target; and for a checker, the place in the program.
     #[inline]
     fn write_to(&mut self, pe: u32, bytes: usize) {
         self.owed = true;
@@ -139,7 +139,7 @@ impl Lane {
         }
     }
 
-    /// The checker's name for the place in the program that called.
+    /// Tells the checker which place in the program has called.
     pub(crate) fn mark(&mut self, own: bool) {
         if self.qp.is_checked() {
             let site = if own { 0 } else { site::caller() };
@@ -147,10 +147,10 @@ impl Lane {
         }
     }
 
-    /// Posts from the slot's template.
+    /// Posts by changing the slot's template.
     #[inline]
     fn template(&mut self, shape: Shape, d: impl Changes) -> u64 {
-        // The checker reads what is posted as a whole.
+        // The checker needs whole descriptors.
         if !self.qp.is_checked() {
             if let Ok(ticket) = self.qp.initiator().post_template(shape, d) {
                 return ticket;
@@ -159,7 +159,7 @@ impl Lane {
         self.whole(shape, d)
     }
 
-    /// Posts a shape as a whole descriptor: where the queue is full, or a checker looks on.
+    /// Posts a whole descriptor: when the queue is full, or a checker looks at it.
     #[cold]
     #[inline(never)]
     fn whole(&mut self, shape: Shape, d: impl Changes) -> u64 {
@@ -170,7 +170,7 @@ impl Lane {
         self.qp.post(peer, shape.is_signalled(), work)
     }
 
-    /// A put or a get from the template.
+    /// Posts a put or get by changing the slot's template.
     #[inline]
     fn copying(&mut self, shape: Shape, peer: u32, remote: u64, local: u64, length: u32) -> u64 {
         self.template(
@@ -184,7 +184,7 @@ impl Lane {
         )
     }
 
-    /// Waits for one operation that writes a completion.
+    /// Waits for one operation, which writes a completion.
     fn wait(&mut self, f: &'static str, ticket: u64) -> u64 {
         match self.qp.wait_for(ticket) {
             Some(done) if done.status == Status::Ok => done.value,
@@ -195,7 +195,7 @@ impl Lane {
         }
     }
 
-    /// Waits until all that was posted is done, whether it can be seen at its targets yet or not.
+    /// Waits until everything posted is done. It need not be visible at the targets yet.
     fn settle(&mut self, f: &'static str) {
         if let Err(errors) = self.qp.quiet() {
             if let Some(first) = errors.0.first() {
@@ -206,7 +206,7 @@ impl Lane {
         self.copied = 0;
     }
 
-    /// A copy of the source that lives until the operation is done.
+    /// Copies a source to memory that is left alone until the operation is done.
     ///
     /// # Safety
     /// `source` is readable for `bytes`, at most [`COPIED`].
@@ -221,7 +221,7 @@ impl Lane {
         // SAFETY: this function's contract: `source` is readable for `bytes`. The room was made above, and is not
         // in use: `settle` starts over only when all is done.
         unsafe { core::ptr::copy_nonoverlapping(source, at, bytes) };
-        // Copies of one value each must not share what the adapter reads at once.
+        // Each copy begins a line of its own: copies of one value each must not share what the adapter reads at once.
         self.copied += bytes.next_multiple_of(64);
         at as u64
     }
@@ -329,7 +329,7 @@ impl Lane {
         }
     }
 
-    /// Posts an atomic.
+    /// Posts an atomic, in whatever form `answer` asks for.
     #[inline]
     fn atomic(&mut self, pe: u32, remote: u64, a: Atomic, answer: Answer, local: u64) -> u64 {
         self.done.atomics += 1;
@@ -369,7 +369,7 @@ impl Lane {
         self.ring();
     }
 
-    /// A put and its signal: offset, operation, value.
+    /// A put and its signal, which is an offset, an operation and a value.
     ///
     /// # Safety
     /// `source` is readable for `bytes`, until quiet if `nbi`.
@@ -387,7 +387,7 @@ impl Lane {
         self.write_to(pe, bytes);
         self.done.puts += 1;
         if bytes > PIECE {
-            // All but the last piece go before it, the signal with it.
+            // All pieces but the last are put before; the signal goes with the last one.
             let head = (bytes - 1) / PIECE * PIECE;
             // SAFETY: this function's contract: `source` is readable for `bytes`, until quiet if `nbi`.
             unsafe { self.put_nbi(pe, remote, source, head) };
@@ -429,8 +429,8 @@ impl Lane {
         }
     }
 
-    /// What was posted to each target takes effect before what will be. Other targets are not concerned, and
-    /// nobody waits.
+    /// Later operations to each target take effect after what was posted to it so far. Does not wait, and orders
+    /// nothing between different targets.
     pub(crate) fn fence(&mut self) {
         for i in 0..self.targets.list.len() {
             self.qp.fence(self.targets.list[i]);
@@ -442,7 +442,7 @@ impl Lane {
         }
     }
 
-    /// As [`Lane::fence`], for one target, announced with what follows.
+    /// Like [`Lane::fence`], for one target. The next ring announces it.
     pub(crate) fn fence_to(&mut self, pe: u32) {
         if self.targets.remove(pe) {
             self.qp.fence(pe);
@@ -450,12 +450,12 @@ impl Lane {
         }
     }
 
-    /// True if there is something that a fence would order.
+    /// True if there are writes that a fence would order.
     pub(crate) fn has_written(&self) -> bool {
         !self.targets.list.is_empty()
     }
 
-    /// Waits until all is done and visible.
+    /// Waits until everything is done and visible.
     pub(crate) fn quiet(&mut self, f: &'static str, net: &Net) {
         if !self.owed {
             return;
@@ -466,10 +466,10 @@ impl Lane {
         self.count(net);
     }
 
-    /// As [`Lane::quiet`] where peers may have ended already.
+    /// Like [`Lane::quiet`], when peers may have ended already.
     pub(crate) fn drain(&mut self, net: &Net) {
         if core::mem::take(&mut self.owed) {
-            // Who has ended has got what it waited for.
+            // Failures are ignored: a peer that has ended did not need the data.
             let _ = self.qp.quiet();
             self.targets.clear();
             self.copied = 0;
@@ -477,7 +477,7 @@ impl Lane {
         }
     }
 
-    /// Waits until sources and destinations of nonblocking operations are the program's again.
+    /// Waits until the program may use the sources and destinations of nonblocking operations again.
     pub(crate) fn give_back(&mut self, f: &'static str) {
         if self.borrowed {
             self.settle(f);
@@ -499,7 +499,7 @@ impl Lane {
     }
 }
 
-/// The bytes of a short source.
+/// The bytes of a short source, for a descriptor.
 ///
 /// # Safety
 /// `source` is readable for `bytes`.
@@ -519,7 +519,7 @@ unsafe fn inline(source: *const u8, bytes: usize) -> Source {
     }
 }
 
-/// The bytes of a source of at most one word, with zeros behind them.
+/// The bytes of a source of at most one word, followed by zeros.
 ///
 /// # Safety
 /// `source` is readable for `bytes`, at most [`INLINE_BYTES_WITH_SIGNAL`].
@@ -533,7 +533,7 @@ unsafe fn word(source: *const u8, bytes: usize) -> u64 {
     u64::from_le_bytes(raw)
 }
 
-/// Start and length of the descriptors of an operation.
+/// Start and length of each descriptor of an operation.
 fn pieces(bytes: usize) -> impl Iterator<Item = (usize, u32)> {
     (0..bytes)
         .step_by(PIECE)

@@ -1,15 +1,16 @@
 //! The queue pairs of one context.
 //!
-//! A private or serialized context has exactly one, used without a lock: the program promised that one thread at a
-//! time calls. A shared one has one for each thread that uses it: a small table where a thread tries the place
-//! that its number hashes to and moves on if another thread is in it. A lock here is held through one call of
-//! the program, and taken with one exchange on a line that nobody else writes. In the library's own set a thread waits
-//! for its place instead, so that a flag is on the queue pair of the data before it.
+//! A private or serialized context has one queue pair, used without a lock: the program has promised that one thread
+//! at a time calls. A shared context has one for each thread that uses it, in a small table: a thread tries the place
+//! that its number hashes to, and goes to the next one if another thread is in that place. A place is locked for one
+//! call of the program, by one exchange on a cache line that no other thread writes. For the library's own operations
+//! a thread waits for its place instead of going on, so that a flag is posted to the queue pair that carried the
+//! data.
 //!
-//! **Fences.** A fence must order what *any* thread posted on the context before it (and told this one about) with
-//! what any thread posts after it. On one queue pair a fence descriptor for each target does that. Two
-//! queue pairs know nothing of each other: once a second one was made, a fence completes what was written.
-//! To leave no gap, the thread that makes a further queue pair first completes what the others have.
+//! **Fences.** A fence must order what *any* thread posted on the context before (and told this thread about) with
+//! what any thread posts afterwards. On one queue pair a fence descriptor for each target does that. Two queue pairs
+//! are independent, so once a second one exists, a fence completes everything that was written. To leave no gap, a
+//! thread that makes a further queue pair first completes what the others have.
 
 use super::lane::Lane;
 use super::Net;
@@ -20,18 +21,18 @@ use hetmp_core::park::Spinner;
 use hetmp_core::sys;
 use std::sync::OnceLock;
 
-/// Queue pairs of a shared context at most.
+/// The most queue pairs of a shared context.
 const PLACES: usize = 64;
 
 /// # Memory ordering
-/// `busy` is taken with acquire and given back with release: the lane is one thread's in between.
+/// `busy` is taken with acquire and released with release: in between the lane belongs to one thread.
 #[repr(align(64))]
 struct Place {
     busy: AtomicBool,
     lane: UnsafeCell<Option<Lane>>,
 }
 
-/// Unlocks when the caller's closure is done.
+/// Unlocks the place when dropped.
 struct Held<'a>(&'a Place);
 
 impl Drop for Held<'_> {
@@ -42,7 +43,7 @@ impl Drop for Held<'_> {
 
 impl Place {
     fn try_lock(&self) -> Option<Held<'_>> {
-        // Not `then_some`: a guard made for nothing would unlock as it is dropped.
+        // Not `then_some`: that would make the guard in any case, and dropping it would unlock the place.
         (!self.busy.load(Ordering::Relaxed) && !self.busy.swap(true, Ordering::Acquire))
             .then(|| Held(self))
     }
@@ -63,28 +64,28 @@ impl Place {
 impl Held<'_> {
     #[allow(clippy::mut_from_ref, reason = "the lock is what makes it exclusive")]
     fn lane(&mut self) -> &mut Option<Lane> {
-        // SAFETY: `busy` was taken, so that nobody else has a reference.
+        // SAFETY: this thread has taken `busy`, so that nobody else has a reference.
         unsafe { &mut *self.0.lane.get() }
     }
 }
 
 /// The queue pairs of a context.
 pub(crate) struct Lanes {
-    /// Slots of each.
+    /// Slots of each queue pair.
     depth: usize,
-    /// One for all threads, without a lock.
+    /// One queue pair for all threads, used without a lock.
     exclusive: bool,
-    /// The library's own: no checker looks at what it posts.
+    /// The library's own queue pairs, which no checker looks at.
     library: bool,
     places: OnceLock<Box<[Place]>>,
-    /// Bit `i`: place `i` has a queue pair.
+    /// Bit `i` is set if place `i` has a queue pair.
     used: AtomicU64,
 }
 
-// SAFETY: a lane is only touched by who holds its place; in an exclusive context the program lets one thread at
+// SAFETY: only the thread that holds a place touches its lane. In an exclusive context the program lets one thread at
 // a time call (SHMEM_CTX_PRIVATE, SHMEM_CTX_SERIALIZED).
 unsafe impl Sync for Lanes {}
-// SAFETY: a lane may change threads.
+// SAFETY: a lane may be moved to another thread.
 unsafe impl Send for Lanes {}
 
 impl core::fmt::Debug for Lanes {
@@ -96,16 +97,16 @@ impl core::fmt::Debug for Lanes {
     }
 }
 
-/// A number of this thread, spread.
+/// A number of the calling thread, with well-mixed bits.
 fn thread() -> usize {
-    // SAFETY: no preconditions. The address of the thread's control block: no word of thread-local storage
-    // of ours is needed.
+    // SAFETY: `pthread_self` has no preconditions. It returns the address of the thread's control block, so that no
+    // word of thread-local storage of ours is needed.
     let own = unsafe { libc::pthread_self() } as u64;
     (own >> 6).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 40
 }
 
 impl Lanes {
-    /// None yet: they are made when they are needed.
+    /// The queue pairs of a context. None exists yet; they are made when they are needed.
     pub(crate) fn new(depth: usize, exclusive: bool) -> Lanes {
         Lanes {
             depth,
@@ -116,7 +117,7 @@ impl Lanes {
         }
     }
 
-    /// Those of the library itself.
+    /// The library's own queue pairs.
     pub(crate) fn of_library(depth: usize) -> Lanes {
         Lanes {
             library: true,
@@ -164,7 +165,7 @@ impl Lanes {
         let mut spinner = Spinner::new();
         loop {
             let place = if self.library {
-                // Its own place each time: a flag must go the way its data went.
+                // The thread's own place every time: a flag must use the queue pair that carried its data.
                 Some(places[i].lock())
             } else {
                 places[i].try_lock()
@@ -175,7 +176,7 @@ impl Lanes {
                     return post(lane);
                 }
                 *held.lane() = Some(Lane::new(net, self.depth));
-                // Before anybody else can post there: a quiet must not miss it.
+                // Marked before any thread can post on the new queue pair: a quiet must not miss it.
                 let before = self.used.fetch_or(1 << i, Ordering::SeqCst);
                 drop(held);
                 self.join(f, net, before);
@@ -188,7 +189,8 @@ impl Lanes {
         }
     }
 
-    /// A queue pair was added to those `before`. Called without holding it: the others are taken one by one.
+    /// Called after a queue pair was added to those in `before`, without holding the new one: the others are locked
+    /// one by one.
     #[cold]
     fn join(&self, f: &'static str, net: &Net, before: u64) {
         self.each(before, |lane| lane.quiet(f, net));
@@ -212,13 +214,14 @@ impl Lanes {
         }
     }
 
-    /// See the module's text.
+    /// `shmem_fence` on this context: see the module's text.
     pub(crate) fn fence(&self, f: &'static str, net: &Net) {
         let used = self.used.load(Ordering::SeqCst);
         if used & used.wrapping_sub(1) == 0 {
             let mut alone = true;
             self.each(used, |lane| {
-                // A second one that is made now finds the lock held and completes this one's afterwards.
+                // If a second queue pair is made now, its thread finds this lock held, and completes this queue pair
+                // afterwards.
                 alone = self.used.load(Ordering::SeqCst) == used;
                 if alone {
                     lane.fence();
@@ -235,22 +238,22 @@ impl Lanes {
         });
     }
 
-    /// Completes what all threads posted.
+    /// Completes what all threads have posted.
     pub(crate) fn quiet(&self, f: &'static str, net: &Net) {
         self.each(self.used.load(Ordering::SeqCst), |lane| lane.quiet(f, net));
     }
 
-    /// Completes it where peers may have ended already: what they no longer take is dropped.
+    /// Like `quiet`, when peers may have ended already: what such a peer no longer takes is dropped.
     pub(crate) fn drain(&self, net: &Net) {
         self.each(self.used.load(Ordering::SeqCst), |lane| lane.drain(net));
     }
 
-    /// Waits until what nonblocking operations borrowed is the program's again.
+    /// Waits until the program may use the memory of nonblocking operations again.
     pub(crate) fn give_back(&self, f: &'static str) {
         self.each(self.used.load(Ordering::SeqCst), |lane| lane.give_back(f));
     }
 
-    /// Doorbells of all are batched from now on, or no more.
+    /// Turns the batching of doorbells on or off, on all queue pairs.
     pub(crate) fn batch(&self, on: bool) {
         self.each(self.used.load(Ordering::SeqCst), |lane| lane.batch(on));
     }

@@ -1,12 +1,12 @@
 //! The way to a peer through queue pairs: the engines of [`hetmp_nic`].
 //!
 //! * [`hetmp_nic::job`] decides which engine is needed, and starts it.
-//! * [`lane`] is one queue pair with what a context needs to know of it.
-//! * [`lanes`] are those of one context: one, or one for each thread that uses it.
+//! * [`lane`] is one queue pair, with what a context has to remember about it.
+//! * [`lanes`] are the queue pairs of one context: one, or one for each thread that uses it.
 //!
-//! **Addresses.** The job registers a PE's segment first, with base 0: the key is the same at every PE, and an address
-//! in a descriptor is an offset into the target's segment. Local buffers may lie anywhere in the process: a
-//! second region spans the address space, with the rights of the owner's own operations alone.
+//! **Addresses.** The first region that the job registers is a PE's segment, with base 0. So the key is the same on
+//! every PE, and an address in a descriptor is an offset into the target's segment. Local buffers may lie anywhere in
+//! the process: a second region spans the address space, for the owner's own operations only.
 
 pub(crate) mod lane;
 pub(crate) mod lanes;
@@ -26,29 +26,29 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// Slots of the default context's queue pairs, and of the library's own.
+/// Slots of a queue pair of the default context, and of the library.
 const DEPTH: usize = 256;
-/// Slots of a context that the program makes: there may be many.
+/// Slots of a queue pair of a program's context. Fewer, because there may be many contexts.
 pub(crate) const CONTEXT_DEPTH: usize = 64;
 
-/// The engine of this PE, and the queue pairs that belong to no context of the program.
+/// The engine of this PE, and the queue pairs that belong to no context which the program made.
 pub(crate) struct Net {
     pub(crate) engine: &'static dyn Engine,
     pub(crate) keys: TemplateKeys,
     pub(crate) reach: Reach,
-    /// Of `SHMEM_CTX_DEFAULT`.
+    /// The queue pairs of `SHMEM_CTX_DEFAULT`.
     pub(crate) default: Lanes,
-    /// Of the library itself: what collectives tell each other.
+    /// The library's own queue pairs, for collectives.
     pub(crate) internal: Lanes,
     pub(crate) counts: Counts,
-    /// Where a checker of the modelled memory pins what it finds, one of each PE.
+    /// The boards on which a checker of the modelled memory pins its reports, one for each PE.
     pub(crate) boards: Option<&'static [Board]>,
-    /// What this PE has waited for, where there are boards.
+    /// What this PE has waited for; used if there are boards.
     pub(crate) awaited: Mutex<Awaited>,
 }
 
-/// Ranges of this PE's segment that were waited for or tested, start to end. What is written there is a flag: the
-/// order of two flags is nobody's business, since each is waited for.
+/// Ranges of this PE's segment that were waited for or tested, start to end. What is written there are flags. The
+/// order of two flags does not matter to the checker, because the program waits for each.
 #[derive(Debug, Default)]
 pub(crate) struct Awaited(BTreeMap<u64, u64>);
 
@@ -59,7 +59,7 @@ impl Awaited {
     }
 
     fn has(&self, start: u64, len: u64) -> bool {
-        // A range that begins earlier may be shorter than one before it; few programs wait for many.
+        // An earlier range may be shorter than one before it, so all are searched; few programs wait for many.
         self.0
             .range(..=start)
             .rev()
@@ -76,7 +76,7 @@ impl core::fmt::Debug for Net {
     }
 }
 
-/// What was done, for `SHMEM_DEBUG`. Lanes add theirs when they are quiet.
+/// How much was done, for `SHMEM_DEBUG`. A lane adds its numbers when it is quiet.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) lanes: AtomicU64,
@@ -105,13 +105,13 @@ impl core::fmt::Display for Counts {
 
 static NET: OnceLock<Option<Net>> = OnceLock::new();
 
-/// Reaches the peers that are not accessed by loads and stores; none where all are.
+/// The engine that reaches peers for which loads and stores are not used; `None` if there is no such peer.
 #[inline]
 pub(crate) fn net() -> Option<&'static Net> {
     NET.get().and_then(Option::as_ref)
 }
 
-/// Begins to use the engine of a job, if it has one.
+/// Begins to use the job's engine, if it has one.
 pub(crate) fn start(job: &'static Job) {
     NET.get_or_init(|| Net::of(job));
 }
@@ -136,14 +136,14 @@ impl Net {
         self.engine.queue_pair(depth, self.keys)
     }
 
-    /// All PEs have met, and what they posted before is done.
+    /// All PEs have met, and everything they posted before is done.
     pub(crate) fn met(&self, world: &World) {
         if let Some(board) = self.boards.as_ref().and_then(|b| b.get(world.me as usize)) {
             board.advance();
         }
     }
 
-    /// A wait or test looks at `bytes` at `address`: what is written there are flags.
+    /// A wait or test looks at `bytes` at `address`: remembers that flags are written there.
     pub(crate) fn awaits(&self, world: &World, address: usize, bytes: usize) {
         if self.boards.is_none() {
             return;
@@ -154,8 +154,8 @@ impl Net {
         }
     }
 
-    /// After a wait or test has seen what it looked for in `bytes` at `address`: ends the job if what made it
-    /// so may have overtaken a write that was meant to be there.
+    /// A wait or test has found its value in `bytes` at `address`. Ends the job if the write of that value may have
+    /// overtaken another write that the program expects to be there.
     pub(crate) fn observed(&self, f: &'static str, world: &World, address: usize, bytes: usize) {
         let Some(board) = self.boards.as_ref().and_then(|b| b.get(world.me as usize)) else {
             return;
@@ -198,15 +198,15 @@ impl Net {
     }
 }
 
-/// A place of a peer that is reached through a queue.
+/// A place in a peer's segment that is reached through a queue pair.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Remote {
     pub(crate) world: &'static World,
     pub(crate) net: &'static Net,
-    /// Of the context that the operation belongs to.
+    /// The queue pairs of the operation's context.
     pub(crate) lanes: &'static Lanes,
     pub(crate) pe: u32,
-    /// In its segment.
+    /// Offset in the peer's segment.
     pub(crate) offset: u64,
 }
 
@@ -261,7 +261,7 @@ impl Remote {
         W::from_bits(old)
     }
 
-    /// Starts an atomic that fetches nothing.
+    /// Posts an atomic that fetches nothing.
     pub(crate) fn update<W: Word>(&self, f: &'static str, op: Op, operand: W) {
         let (op, operand) = atomic(op, operand);
         self.on(f, |lane| {
@@ -269,10 +269,10 @@ impl Remote {
         });
     }
 
-    /// Starts an atomic whose old value is at `fetch` after quiet.
+    /// Posts an atomic whose old value is at `fetch` after the next quiet.
     ///
     /// # Safety
-    /// `fetch` is writable until then.
+    /// `fetch` is writable until that quiet.
     pub(crate) unsafe fn fetching_nbi<W: Word>(
         &self,
         f: &'static str,
@@ -289,7 +289,7 @@ impl Remote {
         });
     }
 
-    /// A put and its signal, the word at offset `signal`.
+    /// A put and its signal, whose word is at offset `signal`.
     ///
     /// # Safety
     /// `source` is readable for `bytes`, until quiet if `nbi`.
@@ -321,14 +321,14 @@ impl Remote {
     }
 }
 
-/// What the library itself sends: on its own queue pairs, whatever the program's contexts do. The engine rings for the
-/// target when something arrives.
+/// The library's own operations: on its own queue pairs, whatever the program's contexts do. When something arrives,
+/// the engine rings the target's bell.
 impl Remote {
     fn on_own<R>(&self, post: impl FnOnce(&mut Lane) -> R) -> R {
         self.net.internal.with(OWN, self.world, self.net, post)
     }
 
-    /// Writes bytes; the source can be used again on return.
+    /// Writes bytes. The source may be written again on return.
     ///
     /// # Safety
     /// `source` is readable for `bytes`.
@@ -350,7 +350,7 @@ impl Remote {
         }
     }
 
-    /// Changes a flag behind what this PE sent there before.
+    /// Changes a flag, after everything that this PE has sent there before.
     pub(crate) fn flag(&self, op: Op, value: u64) {
         let (op, value) = atomic(op, value);
         self.on_own(|lane| {
@@ -360,7 +360,7 @@ impl Remote {
     }
 }
 
-/// Whom messages about the library's own operations name.
+/// The function that messages about the library's own operations name.
 const OWN: &str = "shmem_barrier";
 
 fn width<W>() -> Width {
@@ -380,7 +380,7 @@ fn whole(op: AtomicOp, width: Width, operand: u64, comparand: u64) -> Atomic {
     }
 }
 
-/// The adapter's operation and operand.
+/// The adapter's operation and operand for an [`Op`].
 fn atomic<W: Word>(op: Op, operand: W) -> (AtomicOp, u64) {
     let operand = operand.bits();
     match op {
@@ -399,12 +399,12 @@ fn atomic<W: Word>(op: Op, operand: W) -> (AtomicOp, u64) {
 /// How long a launcher may take to notice that a process has ended.
 const LAUNCHER: Duration = Duration::from_millis(300);
 
-/// Ends the job: an operation that was checked before it was posted failed all the same.
+/// Ends the job because an operation failed although it was checked before it was posted.
 #[cold]
 pub(crate) fn failed(f: &'static str, done: &Completion) -> ! {
     match done.status {
         Status::PeerLost => {
-            // Its launcher knows better why it ended, says so, and ends this PE as well.
+            // The launcher knows why the peer has ended. It will say so, and end this PE too.
             std::thread::sleep(LAUNCHER);
             fail::die(
                 f,

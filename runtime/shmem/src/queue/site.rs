@@ -1,15 +1,15 @@
-//! Where in the program a call came from: for the checker's reports.
+//! Finds the place in the program from which a call came, for the checker's reports.
 //!
-//! Only looked for while a checker runs: walking the stack costs a microsecond.
+//! Used while a checker runs only: walking the stack costs a microsecond.
 
 use core::ffi::{c_int, c_void};
 use hetmp_core::segment::PAGE;
 use hetmp_nic::device_memory::board;
 
-/// Frames that are looked at.
+/// How many frames are looked at.
 const FRAMES: usize = 12;
 
-/// The object that holds an address.
+/// The object that contains an address.
 fn info(at: *mut c_void) -> Option<libc::Dl_info> {
     let mut info = libc::Dl_info {
         dli_fname: core::ptr::null(),
@@ -21,8 +21,8 @@ fn info(at: *mut c_void) -> Option<libc::Dl_info> {
     (unsafe { libc::dladdr(at, &raw mut info) } != 0).then_some(info)
 }
 
-/// The call in the innermost frame outside of this library, as an offset in the file it belongs to, which all PEs
-/// agree about; 0 if there is none.
+/// The call in the innermost frame outside of this library; 0 if there is none. It is an offset in its file, so that
+/// all PEs agree about it.
 #[inline(never)]
 pub(crate) fn caller() -> u64 {
     let mut frames = [core::ptr::null_mut(); FRAMES];
@@ -30,18 +30,19 @@ pub(crate) fn caller() -> u64 {
     let n = unsafe { libc::backtrace(frames.as_mut_ptr(), FRAMES as c_int) };
     let frames = &frames[..n.max(0) as usize];
     let own = info(caller as fn() -> u64 as *mut c_void).map(|i| i.dli_fbase);
-    // A program that this library was linked into: some frame above this one has to do.
+    // This library was linked into the program's own file: take some frame above this one.
     let linked = frames.get(FRAMES / 2).or(frames.last());
     frames
         .iter()
         .find(|at| info(**at).map(|i| i.dli_fbase) != own)
         .or(linked)
-        // The return address may belong to the line after the call.
+        // One byte before the return address, which may belong to the next line.
         .map_or(0, |at| board::site((*at as usize).wrapping_sub(1)))
 }
 
-/// A place in the program for people: what `addr2line` takes. Sites of a library of the program are offsets in that
-/// library, which the number alone does not say: then the names do not fit.
+/// A place in the program as text for people, with what `addr2line` needs. The number is an offset in the program's
+/// file. If the call came from a library of the program, the number is an offset in that library, and the names will
+/// be wrong.
 pub(crate) fn name(site: u64) -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let program = program.display();
@@ -49,7 +50,7 @@ pub(crate) fn name(site: u64) -> String {
     format!("{program}+{site:#x} (addr2line -fe {program} {at:#x})")
 }
 
-/// The address that the executable's file gives to its first byte: 0 if it is position-independent.
+/// The address of the executable's first byte, as its file gives it; 0 for a position-independent executable.
 fn first_address() -> u64 {
     // SAFETY: no preconditions.
     let (headers, entry) = unsafe {
@@ -58,14 +59,14 @@ fn first_address() -> u64 {
             libc::getauxval(libc::AT_ENTRY),
         )
     };
-    // The program headers lie in the first page, behind the header of the file.
+    // The program headers lie in the first page, after the file's header.
     let start = headers & !(PAGE as u64 - 1);
     if start == 0 {
         return 0;
     }
-    // SAFETY: the executable's own header, mapped as long as the process lives.
+    // SAFETY: the executable's own header, which is mapped as long as the process.
     let named = unsafe { (start as *const libc::Elf64_Ehdr).read_unaligned() }.e_entry;
-    // How far the file was moved from where it names its entry.
+    // The distance between where the entry lies and where the file says it lies.
     start.wrapping_sub(entry.wrapping_sub(named))
 }
 

@@ -1,4 +1,4 @@
-//! This PE's teams: from a handle to the team, and what a program may ask about one.
+//! This PE's teams: how handles are resolved, and the queries about a team.
 
 use super::state::{
     Config, Member, Team, TeamState, FIRST_FREE, NUM_CONTEXTS, SHARED_ID, WORLD_ID,
@@ -11,12 +11,12 @@ use core::ffi::{c_int, c_long};
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::Mutex;
 
-/// This PE's teams, by number.
+/// This PE's teams, by their numbers.
 pub(super) static TABLE: [AtomicPtr<TeamState>; TEAMS] =
     [const { AtomicPtr::new(core::ptr::null_mut()) }; TEAMS];
 /// Held while the table changes.
 pub(super) static CHANGING: Mutex<()> = Mutex::new(());
-/// Above all steps of teams that are no more.
+/// A step above all steps of teams that were destroyed.
 pub(super) static HIGH: AtomicU64 = AtomicU64::new(0);
 
 impl TeamState {
@@ -59,11 +59,11 @@ impl TeamState {
     }
 }
 
-/// One of the teams that are always there.
+/// One of the predefined teams.
 #[inline(always)]
 pub(crate) fn predefined(f: &'static str, id: u32) -> &'static TeamState {
     let world = world::need(f);
-    // SAFETY: null or a team that is never freed.
+    // SAFETY: null, or a predefined team, which is never freed.
     match unsafe { TABLE[id as usize].load(Ordering::Acquire).as_ref() } {
         Some(team) => team,
         None => make_predefined(world, id),
@@ -74,7 +74,7 @@ pub(crate) fn predefined(f: &'static str, id: u32) -> &'static TeamState {
 fn make_predefined(world: &'static World, id: u32) -> &'static TeamState {
     let _one = CHANGING.lock();
     let place = &TABLE[id as usize];
-    // SAFETY: null, or a team that is never freed.
+    // SAFETY: null, or a predefined team, which is never freed.
     if let Some(team) = unsafe { place.load(Ordering::Acquire).as_ref() } {
         return team;
     }
@@ -91,7 +91,7 @@ fn make_predefined(world: &'static World, id: u32) -> &'static TeamState {
     team
 }
 
-/// The team of a handle, or the job ends.
+/// The team of a handle. Ends the job for a bad one.
 #[inline]
 pub(crate) fn resolve(f: &'static str, team: Team) -> &'static TeamState {
     match team as usize {
@@ -122,11 +122,11 @@ fn made(f: &'static str, team: Team) -> &'static TeamState {
             ),
         );
     }
-    // SAFETY: the program passes what a split made and `destroy` has not ended.
+    // SAFETY: the program passes a team that a split made and that is not destroyed.
     unsafe { &*team }
 }
 
-/// The team of a handle; none for `SHMEM_TEAM_INVALID`.
+/// The team of a handle; `None` for `SHMEM_TEAM_INVALID`.
 pub(crate) fn valid(f: &'static str, team: Team) -> Option<&'static TeamState> {
     if team.is_null() {
         world::need(f);
@@ -135,7 +135,7 @@ pub(crate) fn valid(f: &'static str, team: Team) -> Option<&'static TeamState> {
     Some(resolve(f, team))
 }
 
-/// World numbers of a team's members; `None`: the world's own numbers. Ends the job for `SHMEM_TEAM_INVALID`.
+/// The world's numbers of a team's members; `None` for the world itself. Ends the job for `SHMEM_TEAM_INVALID`.
 pub(crate) fn members(f: &'static str, team: Team) -> Option<Box<[u32]>> {
     let t = resolve(f, team);
     (t.id != WORLD_ID).then(|| t.members.iter().map(|m| m.pe).collect())
@@ -167,7 +167,7 @@ pub unsafe fn get_config(f: &'static str, team: Team, mask: c_long, config: *mut
     0
 }
 
-/// `shmem_team_translate_pe`: the number in `dest` of `src`'s PE `pe`, -1 if it has none.
+/// `shmem_team_translate_pe`: the number in `dest` of PE `pe` of `src`; -1 if that PE is not in `dest`.
 pub fn translate_pe(f: &'static str, src: Team, pe: c_int, dest: Team) -> c_int {
     let (Some(src), Some(dest)) = (valid(f, src), valid(f, dest)) else {
         return -1;

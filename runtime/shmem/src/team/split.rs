@@ -9,22 +9,22 @@ use crate::world::World;
 use core::ffi::{c_int, c_long};
 use core::sync::atomic::Ordering;
 
-/// Words of a set of numbers of teams.
+/// Words in a set of team numbers.
 const WORDS: usize = TEAMS / 64;
 
 /// What members of the parent tell each other before they make teams.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Offer {
-    /// This PE's arguments are good.
+    /// 1 if this PE's arguments are good, else 0.
     good: u64,
-    /// Above all steps that were taken under numbers that are free.
+    /// A step above all steps that were taken under numbers that are free now.
     high: u64,
-    /// Numbers that are free here.
+    /// The numbers that are free on this PE.
     free: [u64; WORDS],
 }
 
-/// Ranks in the parent of a team's members.
+/// The ranks, in the parent, of a new team's members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Triplet {
     start: i64,
@@ -33,7 +33,7 @@ struct Triplet {
 }
 
 impl Triplet {
-    /// None if it leaves a parent of `n`, or names a PE twice.
+    /// `None` if a rank is not in a parent of `n` PEs, or a PE would be named twice.
     fn new(start: c_int, stride: c_int, size: c_int, n: usize) -> Option<Triplet> {
         let t = Triplet {
             start: start.into(),
@@ -57,7 +57,7 @@ impl Triplet {
     }
 }
 
-/// The row and the column of `rank` when `n` PEs are laid out in rows of `width`.
+/// The row and the column of `rank`, if `n` PEs are laid out in rows of `width`.
 fn grid(rank: usize, n: usize, width: usize) -> (Triplet, Triplet) {
     let (x, y) = (rank % width, rank / width);
     let row = Triplet {
@@ -73,7 +73,7 @@ fn grid(rank: usize, n: usize, width: usize) -> (Triplet, Triplet) {
     (row, column)
 }
 
-/// The configuration that is asked for; none if the mask or the value is bad.
+/// The configuration that the program asks for; `None` if the mask or the value is bad.
 ///
 /// # Safety
 /// `config` is readable where `mask` is not 0.
@@ -89,9 +89,9 @@ unsafe fn wanted(config: *const Config, mask: c_long) -> Option<Config> {
     (config.num_contexts >= 0).then_some(config)
 }
 
-/// Gives `data` to all members and hands what each gave, this PE's included, to `with`.
+/// Gives `data` to all members, and calls `with` for what each member gave, this PE's included.
 fn tell_all<T: Copy>(f: &'static str, parent: &TeamState, data: &T, mut with: impl FnMut(&T)) {
-    // SAFETY: plain words, written whole by every member of the same program; the page is aligned for them.
+    // SAFETY: plain words, which every member writes whole: all run the same program. The page is aligned for them.
     unsafe {
         let exchange = parent.exchange(f, core::ptr::from_ref(data).cast(), size_of::<T>());
         with(data);
@@ -101,8 +101,8 @@ fn tell_all<T: Copy>(f: &'static str, parent: &TeamState, data: &T, mut with: im
     }
 }
 
-/// Agrees with the parent's members on the `K` lowest numbers that are free in all of them, and takes them. `None` if a
-/// member's arguments are bad, or fewer numbers are left.
+/// Agrees with the parent's members on the `K` lowest numbers that are free on all of them, and takes these numbers.
+/// `None` if a member's arguments are bad, or there are fewer free numbers.
 fn reserve<const K: usize>(
     f: &'static str,
     parent: &TeamState,
@@ -136,7 +136,7 @@ fn reserve<const K: usize>(
         for id in &mut ids {
             *id = free.next()?;
         }
-        // Another thread may have agreed on the same with members of another team meanwhile.
+        // Meanwhile another thread may have taken the same number together with members of another team.
         let taken = take(&ids);
         let mut everywhere = true;
         tell_all(f, parent, &u64::from(taken), |&t| everywhere &= t != 0);
@@ -149,7 +149,7 @@ fn reserve<const K: usize>(
     }
 }
 
-/// Not a team, but the number is taken.
+/// In the table: the number is taken, and there is no team yet.
 const TAKEN: Team = core::ptr::without_provenance_mut(1);
 
 fn take(ids: &[u32]) -> bool {
@@ -166,8 +166,8 @@ fn give_back(id: u32) {
     TABLE[id as usize].store(core::ptr::null_mut(), Ordering::Release);
 }
 
-/// Makes the team of these ranks of the parent under a number that was reserved, or gives the number back if this
-/// PE is not one of them.
+/// Makes the team of these ranks of the parent, under a number that was reserved. Frees the number if this PE is not
+/// a member.
 fn make(parent: &TeamState, id: u32, ranks: Triplet, config: Config, steps: u64) -> Team {
     if !ranks.contains(parent.rank as usize) {
         give_back(id);
@@ -276,7 +276,7 @@ pub unsafe fn split_2d(
     0
 }
 
-/// `shmem_team_destroy`: a collective of the team; `SHMEM_TEAM_INVALID` is nothing.
+/// `shmem_team_destroy`: a collective of the team. No effect for `SHMEM_TEAM_INVALID`.
 pub fn destroy(f: &'static str, team: Team) {
     if valid(f, team).is_none() {
         return;
@@ -297,12 +297,12 @@ pub fn destroy(f: &'static str, team: Team) {
         );
     }
     crate::context::destroy_of_team(f, team);
-    // Afterwards nobody writes to cells of this team any more: all that was told was waited for.
+    // After this sync no member writes to cells of this team any more: everything told before was waited for.
     collective::sync(f, t);
     end(t.id);
 }
 
-/// Ends all teams but the predefined ones, after a barrier of all.
+/// Ends all teams but the predefined ones. Comes after a barrier of all PEs.
 pub(crate) fn end_all() {
     for id in FIRST_FREE..TEAMS as u32 {
         end(id);
@@ -315,7 +315,7 @@ fn end(id: u32) {
     if team.is_null() || team == TAKEN {
         return;
     }
-    // SAFETY: made by `make`, taken out of the table once, under the lock.
+    // SAFETY: `make` made it, and it was taken out of the table once, under the lock.
     let team = unsafe { Box::from_raw(team) };
     HIGH.fetch_max(team.steps(), Ordering::Relaxed);
     give_back(id);

@@ -1,4 +1,4 @@
-//! What a team is: its members, its cells, its handle.
+//! The type behind a team handle: its members and its cells.
 
 use crate::control::Cell;
 use crate::world::World;
@@ -9,43 +9,43 @@ use core::sync::atomic::AtomicU64;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Contexts that the program expects to make from the team.
+    /// How many contexts the program expects to make from the team.
     pub num_contexts: c_int,
 }
 
 /// `SHMEM_TEAM_NUM_CONTEXTS`.
 pub(crate) const NUM_CONTEXTS: c_long = 1;
 
-/// What a `shmem_team_t` points to, but for the predefined ones.
+/// What a `shmem_team_t` points to. The predefined handles are numbers, not pointers.
 pub struct TeamState {
     pub(crate) world: &'static World,
     pub(crate) id: u32,
     pub(crate) rank: u32,
     pub(crate) members: Box<[Member]>,
-    /// All members are mapped: the same in all of them, since they are then on one machine.
+    /// All members are mapped. This is the same in all members, which are then on one machine.
     pub(crate) direct: bool,
     pub(super) config: Config,
-    /// This PE's cells of the team, by rank.
+    /// This PE's cells of the team, by the rank of their writer.
     pub(super) cells: *mut Cell,
-    /// Steps taken: one thread at a time is in a collective of a team.
+    /// Steps taken so far. One thread at a time is in a collective of a team.
     pub(super) steps: AtomicU64,
-    /// Which half of the cells the next exchange uses.
+    /// Which line of the cells the next exchange uses.
     pub(super) turn: AtomicU64,
 }
 
-// SAFETY: pointers into segments, which stay mapped; what they point to is atomic or ordered by atomics.
+// SAFETY: the pointers are into segments, which stay mapped; the memory behind them is atomic, or ordered by atomics.
 unsafe impl Send for TeamState {}
-// SAFETY: what the pointers lead to is atomic or ordered by atomics, and the segments stay mapped.
+// SAFETY: the pointers are into segments, which stay mapped; the memory behind them is atomic, or ordered by atomics.
 unsafe impl Sync for TeamState {}
 
 /// A member as this PE reaches it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
-    /// Its number in the world.
+    /// The member's number in the world.
     pub(crate) pe: u32,
-    /// Its segment, null if it is not mapped.
+    /// The member's segment as mapped here; null if it is not mapped.
     pub(crate) base: *mut u8,
-    /// Its cell that this PE writes, null likewise.
+    /// The member's cell that this PE writes; null if the segment is not mapped.
     pub(super) cell: *mut Cell,
 }
 
@@ -62,7 +62,7 @@ pub const SHARED: Team = core::ptr::without_provenance_mut(2);
 /// Numbers of the teams that are always there.
 pub(crate) const WORLD_ID: u32 = 0;
 pub(super) const SHARED_ID: u32 = 1;
-/// For active sets of all PEs: their collectives may be called while another thread is in one of the world's.
+/// A team of all PEs for active sets: one thread may call such a collective while another is in one of the world's.
 pub(crate) const ACTIVE_ID: u32 = 2;
 pub(super) const FIRST_FREE: u32 = 3;
 

@@ -1,12 +1,13 @@
-//! How members of a team tell each other: steps, and exchanges of small contributions.
+//! How the members of a team tell each other: steps, and exchanges of small contributions.
 //!
-//! A team counts its steps; every member takes the same ones. A member tells another by writing the number of the
-//! step into the cell that is its own there, so that a flag is never reset, and a member that runs ahead only
+//! A team counts its steps, and every member takes the same steps. A member tells another by writing the step's
+//! number into its own cell in the other's segment. So a flag is never reset, and a member that runs ahead only
 //! writes a larger number.
 //!
-//! An *exchange* is a step at which everybody contributes bytes to everybody. They lie beside their flag, or in a
-//! page, and there are two of each, used by turns: a member that writes for the second time after now has ended
-//! the exchange after this one, so that everybody has begun that one, and ended this one.
+//! An *exchange* is a step at which each member gives bytes to all others. They lie beside their flag, or in a page.
+//! There are two of each, used alternately. This is safe: a member writes the same place again two exchanges later.
+//! Before that it has finished the exchange in between, so that all members have begun that one, and have finished
+//! this one.
 
 use super::state::TeamState;
 use crate::control::{self, Line, SMALL};
@@ -19,15 +20,15 @@ use hetmp_core::park::Policy;
 use hetmp_core::sync::pause;
 use hetmp_core::sys;
 
-/// Looks at a flag before this core is given away, with a core for every PE: some 5 us.
+/// How often a PE looks at a flag before it gives its core away, if there is a core for every PE: some 5 us.
 const LOOKS: u32 = 200;
-/// Of these, without a pause between.
+/// The first of [`LOOKS`], which have no pause between them.
 const QUICK: u32 = 64;
-/// Hand-overs of the core before the general way to wait: the PE waited for may be next in line on this very core,
-/// always where PEs outnumber cores, and now and then where the system has put two of them on one.
+/// How often a PE gives its core away before it waits in the general way. The awaited PE may be queued on this very
+/// core: always where PEs outnumber cores, sometimes where the system has put two PEs on one core.
 const YIELDS: u32 = 64;
 
-/// Waits until `flag` is at least `value`. `direct`: it is written by stores of PEs of this machine.
+/// Waits until `flag` is at least `value`. `direct`: PEs of this machine write it by stores.
 #[inline(always)]
 pub(crate) fn await_flag(
     f: &'static str,
@@ -50,7 +51,7 @@ fn await_longer(
     value: u64,
 ) {
     if direct {
-        // With PEs that share cores, every look without giving this one away is lost.
+        // Where PEs outnumber cores, the awaited PE can only run after this one has given its core away.
         let crowded = Policy::oversubscribed();
         if !crowded {
             for i in 0..LOOKS {
@@ -76,7 +77,7 @@ fn await_longer(
     wait::until_true(f, world, &mut || flag.load(Ordering::Acquire) >= value);
 }
 
-/// How waits with a core for every PE have ended.
+/// How recent waits have ended, in jobs with a core for every PE.
 static HAND_OVERS: HandOvers = HandOvers::new();
 
 /// The steps of one collective of a team.
@@ -102,12 +103,12 @@ impl TeamState {
         }
     }
 
-    /// The last step taken.
+    /// The last step that was taken.
     pub(super) fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
     }
 
-    /// Gives `bytes` (at most a page) at `data` to every member.
+    /// Gives the `bytes` bytes at `data` (at most a page) to every member.
     ///
     /// # Safety
     /// `data` is readable.
@@ -130,7 +131,8 @@ impl TeamState {
             small: bytes <= SMALL,
         };
         for rank in others(self.rank as usize, self.size()) {
-            // SAFETY: the cells and pages are this PE's to write, and were read by the exchange before the last.
+            // SAFETY: these cells and pages are this PE's to write. Their readers have read them in the exchange
+            // before the last.
             unsafe { exchange.give(rank, data, bytes) };
         }
         exchange
@@ -187,12 +189,12 @@ impl Exchange<'_> {
         }
     }
 
-    /// Waits for the contribution of another member, and returns where it lies until the exchange after the next
-    /// begins.
+    /// Waits for another member's contribution, and returns its address. It lies there until the exchange after the
+    /// next one begins.
     #[inline(always)]
     pub(crate) fn from(&self, rank: usize) -> *const u8 {
         let team = self.team;
-        // SAFETY: this PE's own cells, one for each rank.
+        // SAFETY: this PE's own cells, of which there is one for each rank.
         unsafe {
             let line = &raw mut (*team.cells.add(rank)).lines[self.turn];
             await_flag(self.f, team.world, team.direct, &(*line).step, self.step);
@@ -207,12 +209,12 @@ impl Exchange<'_> {
 }
 
 impl Step<'_> {
-    /// Tells a member that this PE did phase `phase` of the collective.
+    /// Tells a member that this PE has done phase `phase` of the collective.
     #[inline(always)]
     pub(crate) fn tell(&self, phase: u32, rank: usize) {
         let (team, step) = (self.team, self.first + u64::from(phase));
         let to = &team.members[rank];
-        // SAFETY: cells of mapped segments, or in bounds of a segment; this PE is their writer.
+        // SAFETY: a cell in a mapped segment, or an offset within a segment. This PE is the cell's only writer.
         unsafe {
             if to.base.is_null() {
                 let at = control::cell_at(team.world.n, team.id, team.rank);
@@ -224,11 +226,11 @@ impl Step<'_> {
         }
     }
 
-    /// Waits until a member has told that it did `phase`.
+    /// Waits until a member has told that it has done `phase`.
     #[inline(always)]
     pub(crate) fn await_from(&self, phase: u32, rank: usize) {
         let team = self.team;
-        // SAFETY: this PE's own cells, one for each rank.
+        // SAFETY: this PE's own cells, of which there is one for each rank.
         let told = unsafe { &(*team.cells.add(rank)).told };
         await_flag(
             self.f,
@@ -240,7 +242,7 @@ impl Step<'_> {
     }
 }
 
-/// All ranks but `me`, beginning behind it, so that not everybody turns to the same member first.
+/// All ranks but `me`, beginning with the one after it, so that members do not all turn to the same one first.
 #[inline(always)]
 pub(crate) fn others(me: usize, n: usize) -> impl Iterator<Item = usize> {
     (me + 1..n).chain(0..me)
