@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,48 @@ static void graph(void)
     }
 }
 
+// Regions that each thread of the next rows opens.
+enum { REGIONS = 10, MOST_OPENERS = 100 };
+
+static pthread_barrier_t all_begin;
+
+static void *open_regions(void *unused)
+{
+    pthread_barrier_wait(&all_begin);
+    for (int k = 0; k < REGIONS; k++) {
+        if (serial) {
+            bench_spin(2 * piece_turns);
+            continue;
+        }
+#pragma omp parallel num_threads(2)
+        bench_spin(piece_turns);
+    }
+    return unused;
+}
+
+// A server whose threads each compute in parallel: every thread opens regions at
+// the same time, with a team of two of its own, and ends. The time contains the
+// making of the threads and of their teams.
+static void openers(int count)
+{
+    pthread_t opener[MOST_OPENERS];
+    pthread_barrier_init(&all_begin, NULL, (unsigned)count);
+    for (int i = 0; i < count; i++) {
+        int error = pthread_create(&opener[i], NULL, open_regions, NULL);
+        if (error) {
+            fprintf(stderr, "hetmp: pthread_create: %s\n", strerror(error));
+            exit(1);
+        }
+    }
+    for (int i = 0; i < count; i++)
+        pthread_join(opener[i], NULL);
+    pthread_barrier_destroy(&all_begin);
+}
+
+static void openers_8(void) { openers(8); }
+static void openers_32(void) { openers(32); }
+static void openers_100(void) { openers(100); }
+
 static void measure(const char *name, void (*body)(void), int regions, double seconds)
 {
     body();
@@ -158,6 +201,9 @@ int main(int argc, char **argv)
         {"LU-LIKE REGIONS", shrinking_regions, STEPS},
         {"BARRIER PER 30us", barriers, STEPS},
         {"GRAPH OF 1000", graph, 1},
+        {"8 PTHREADS", openers_8, 8 * REGIONS},
+        {"32 PTHREADS", openers_32, 32 * REGIONS},
+        {"100 PTHREADS", openers_100, 100 * REGIONS},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         if (!only || !strcmp(only, rows[r].name))

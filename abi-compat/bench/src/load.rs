@@ -44,7 +44,7 @@ const LU: &str = "LU-LIKE REGIONS";
 const BARRIER: &str = "BARRIER PER 30us";
 const GRAPH: &str = "GRAPH OF 1000";
 
-const SETTINGS: [Setting; 13] = [
+const SETTINGS: [Setting; 16] = [
     (SHORT, Load::Quiet, 1),
     (LU, Load::Quiet, 1),
     (BARRIER, Load::Quiet, 1),
@@ -58,6 +58,10 @@ const SETTINGS: [Setting; 13] = [
     (LU, Load::EachCore, 1),
     (BARRIER, Load::EachCore, 1),
     (GRAPH, Load::EachCore, 1),
+    // Threads of the program that open regions of two threads, all at once.
+    ("8 PTHREADS", Load::Quiet, 1),
+    ("32 PTHREADS", Load::Quiet, 1),
+    ("100 PTHREADS", Load::Quiet, 1),
 ];
 
 /// Who runs the loop, in the order of the table's columns.
