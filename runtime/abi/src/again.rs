@@ -1,7 +1,9 @@
-//! `HETMP_NODES=dsm:N` with a preload of `libhetmp.so` alone: the program begins again with `libhetmp_dsm.so` in front.
+//! Starts the program again if the user chose `HETMP_NODES=dsm:N` but preloaded `libhetmp.so` alone. The
+//! second start has `libhetmp_dsm.so` first in `LD_PRELOAD`.
 //!
-//! That library has to be there when the program's `__libc_start_main` is looked up, which is before anything here runs.
-//! What has run are constructors of libraries; they run once more.
+//! `libhetmp_dsm.so` must be loaded when the loader looks up the program's `__libc_start_main`, which is
+//! before any code of this library runs. So the process has to begin again. Only constructors of libraries
+//! have run until then; they run a second time.
 
 use core::ffi::{c_char, c_int, CStr};
 use hetmp_core::report;
@@ -11,7 +13,7 @@ use std::path::PathBuf;
 
 const SECOND: &str = "libhetmp_dsm.so";
 
-/// The file that an address of code lies in.
+/// The file of the object (executable or library) that holds this address.
 fn file_of(address: *const libc::c_void) -> Option<PathBuf> {
     // SAFETY: plain data, which the call fills in if it succeeds.
     let info = unsafe {
@@ -29,14 +31,16 @@ fn refuse(text: core::fmt::Arguments<'_>) -> ! {
     unsafe { libc::_exit(2) }
 }
 
-/// Called by the loader, where `HETMP_NODES` begins with `dsm:`. Returns where nothing is to be done.
+/// A constructor calls this function if `HETMP_NODES` begins with `dsm:`. Returns if there is nothing to do;
+/// otherwise the process is replaced, or ends.
 ///
 /// # Safety
 /// `argv` is the program's, as the loader passes it to constructors: strings, then a null pointer.
 #[cold]
 pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     let value = std::env::var_os("HETMP_NODES").unwrap_or_default();
-    // A shell passes the variables on, and a Python process that opens the library later is no program of gcc's.
+    // A shell only passes the variables on to its children, and a Python process that opens the library later
+    // is not a program that gcc compiled with OpenMP. Neither starts again.
     if argv.is_null() || !hetmp_core::program::uses_openmp() {
         return;
     }
@@ -77,7 +81,7 @@ pub(crate) unsafe fn begin_with_both(argv: *const *const c_char) {
     ));
 }
 
-/// Replaces the process by the same program with the same arguments. Returns why not.
+/// Replaces the process by the same program with the same arguments. Returns the error if that fails.
 fn again(argv: *const *const c_char) -> std::io::Error {
     extern "C" {
         static environ: *const *const c_char;

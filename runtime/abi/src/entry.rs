@@ -1,9 +1,10 @@
-//! The macro for entries that have a version node: all of libgomp's. CONTRIBUTING.md lists the other ways in.
+//! The macro that defines entries with a version node: all of libgomp's. CONTRIBUTING.md lists the other ways
+//! to define an entry.
 //!
-//! A versioned name cannot be given to a Rust function on stable Rust, so each entry is an ordinary
-//! `extern "C"` function, and a stub of a private name that jumps to it carries the versioned
-//! name through `.symver ..., remove`. The stub costs nothing that can be measured. Stubs are
-//! dropped when they come from an rlib, so the macro must be used in this crate.
+//! Stable Rust cannot give a function a versioned name. So each entry is an ordinary `extern "C"` function,
+//! and a stub with a private name jumps to the function and carries the versioned name by `.symver ...,
+//! remove`. The stub costs no time that can be measured. The linker drops stubs that come from an rlib, so
+//! only this crate can use the macro.
 //!
 //! ```ignore
 //! entries! {
@@ -15,8 +16,9 @@
 //! }
 //! ```
 
-// A panic that reaches an `extern "C"` function ends the process in any build. Without unwinding, threads of our
-// own end it too, and no lock is ever poisoned; only builds for debugging may do without.
+// A panic that reaches an `extern "C"` function ends the process in any build. With `panic = "abort"` a panic
+// in a thread of the library's own ends the process, too, and no lock is ever poisoned. Only builds for
+// debugging may unwind.
 #[cfg(not(any(panic = "abort", debug_assertions)))]
 compile_error!("libhetmp.so must be built with panic = \"abort\": a panic must not unwind into C");
 
@@ -62,7 +64,7 @@ macro_rules! export {
     };
 }
 
-/// The second version of what libomp has, too.
+/// Exports an `omp_` name at libomp's version node, too.
 macro_rules! for_clang {
     ($name:ident, $export:expr, "OMP_1.0", "@@") => {
         $crate::entry::stub!($name, $export, "VERSION", "@");
@@ -103,7 +105,7 @@ macro_rules! for_clang {
     ($name:ident, $export:expr, $node:tt, $at:tt) => {};
 }
 
-/// One stub with its version.
+/// Defines one stub with its version.
 macro_rules! stub {
     ($name:ident, $export:expr, $node:tt, $at:tt) => {
         core::arch::global_asm!(

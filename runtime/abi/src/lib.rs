@@ -1,7 +1,8 @@
 //! `libhetmp.so`: the C ABI of hetmp.
 //!
-//! * **What it is**: a thin skin. An entry converts its arguments, calls one function of the
-//!   engine, and converts back. One module per header and construct family; no logic, no state.
+//! **What it is**: a thin layer. An entry converts its arguments, calls one function of the engine, and
+//! converts the result. There is one module per header and construct family. The crate has no logic and no
+//! state of its own.
 //! * **What it owns**: the exported names, their version nodes, and the layouts of C types.
 //! * **Data in**: calls of compiled programs. **Data out**: calls into `hetmp-omp`, `hetmp-mq`,
 //!   `hetmp-shmem` and `hetmp-goal-job`.
@@ -21,27 +22,28 @@ mod variadic;
 
 use core::ffi::{c_char, c_int};
 
-/// What the library itself allocates; the program's memory comes from the program's malloc.
+/// The memory that the library allocates for itself. The program's memory comes from the program's malloc.
 #[global_allocator]
 static ALLOCATOR: hetmp_allocator::Allocator = hetmp_allocator::Allocator::new();
 
-/// `OMP_DISPLAY_ENV` shows the control variables when the program starts, even one that never opens a
-/// region. All else waits for the first call: a program that uses no OpenMP pays for one look
-/// at its environment (two variables), and a variable that is set before the first region (as Python programs do)
-/// counts.
+/// Runs when the library is loaded. `OMP_DISPLAY_ENV` makes the library show the control variables now, even
+/// in a program that never opens a region. Everything else waits for the program's first call, for two
+/// reasons: a program that does not use OpenMP pays only for looking up two variables of its environment, and
+/// a variable that the program sets before its first region (Python programs do) still counts.
 #[used]
 #[link_section = ".init_array"]
 static AT_LOAD: extern "C" fn(c_int, *const *const c_char) = at_load;
 
 extern "C" fn at_load(_count: c_int, arguments: *const *const c_char) {
-    // SAFETY: getenv reads the environment. At the program's start no other thread exists; where the
-    // library is opened later, `dlopen` is one of the calls during which the program lets no other thread
-    // change the environment (constructors of any library may read it).
+    // SAFETY: getenv reads the environment. At the program's start no other thread exists. If the library is
+    // opened later: constructors of any library may read the environment, so a program must not let another
+    // thread change it during `dlopen`.
     if !unsafe { libc::getenv(c"OMP_DISPLAY_ENV".as_ptr()) }.is_null() {
         hetmp_omp::init::once();
     }
-    // SAFETY: nobody changes the environment while constructors run, for the reasons given at the call of `getenv` before
-    // this one. The value is a C string, and the loader passes the program's arguments to constructors.
+    // SAFETY: no thread changes the environment while constructors run, for the reasons given at the call of
+    // `getenv` before. The value is a C string, and the loader passes the program's arguments to
+    // constructors.
     unsafe {
         let nodes = libc::getenv(c"HETMP_NODES".as_ptr());
         if !nodes.is_null() && libc::strncmp(nodes, c"dsm:".as_ptr(), 4) == 0 {

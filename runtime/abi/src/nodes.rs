@@ -1,9 +1,10 @@
-//! `<hetmp/nodes.h>`, and `<hetmp/dsm.h>`, which `libhetmp_dsm.so` calls.
+//! The functions of `<hetmp/nodes.h>`, and those that `libhetmp_dsm.so` calls.
 
 use core::ffi::CStr;
 use libc::c_char;
 
-/// Says which kernel the calling thread runs from now on; null: what hetmp finds itself.
+/// Tells the runtime which kernel the calling thread runs from now on. Null: the runtime finds kernels itself
+/// again.
 ///
 /// # Safety
 /// `name` is null or a string with a terminating zero.
@@ -18,7 +19,8 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
     hetmp_omp::unlike::kernel::tell(name);
 }
 
-/// Makes this process a node of a program that runs on several; false if the table is of another version.
+/// Makes this process a node of a program that runs on several nodes. Returns false if the table has another
+/// version than this library.
 ///
 /// # Safety
 /// `table` lives as long as the process.
@@ -26,11 +28,11 @@ pub(crate) unsafe extern "C" fn hetmp_kernel(name: *const c_char) {
 pub(crate) unsafe extern "C" fn hetmp_across_install(
     table: *const hetmp_omp::across::Table,
 ) -> bool {
-    // SAFETY: it lives as long as the process: this function's contract.
+    // SAFETY: `table` lives as long as the process: this function's contract.
     hetmp_omp::across::install(unsafe { &*table })
 }
 
-/// The life of a node that does not run `main`.
+/// What a node other than the origin does instead of the program's `main`; never returns.
 #[no_mangle]
 pub(crate) extern "C" fn hetmp_across_node() -> ! {
     hetmp_omp::across::serve()

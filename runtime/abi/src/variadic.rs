@@ -1,15 +1,14 @@
 //! Entries with a variable number of arguments, which stable Rust cannot define.
 //!
-//! [`variadic!`] emits an entry in assembly that stores the argument registers as `va_start` would,
-//! makes a `va_list` of them, and calls a Rust function with the named arguments and the list. Only
-//! for x86-64 so far; elsewhere these entries are missing, and a program that needs one says so when
-//! it is loaded.
+//! [`variadic!`] emits an entry in assembly that stores the argument registers as `va_start` would, makes a
+//! `va_list` of them, and calls a Rust function with the named arguments and the list. Only x86-64 has such
+//! entries so far. On other processors they are missing, and the loader refuses a program that needs one.
 
 /// The `va_list` of the System V ABI for x86-64.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct VaList {
-    /// Bytes of `saved` that are used up; 48 when only the stack is left.
+    /// Bytes of `saved` that are used up. At 48 all stored registers are, and arguments come from the stack.
     gp_offset: u32,
     fp_offset: u32,
     /// The next argument on the stack.
@@ -18,17 +17,17 @@ pub(crate) struct VaList {
     saved: *const u8,
 }
 
-/// Bytes of the six integer registers in the area.
+/// Bytes that the six integer registers take in `saved`.
 const REGISTERS: u32 = 48;
 
 impl VaList {
     /// The next argument that is a word: a pointer, or an integer of 64 bits.
     ///
     /// # Safety
-    /// The caller passed one.
+    /// The caller of the entry passed such an argument next.
     #[inline(always)]
     pub(crate) unsafe fn next_word(&mut self) -> usize {
-        // SAFETY: the offsets say where the next argument is; the entry made them right.
+        // SAFETY: the offsets say where the next argument is, and the entry set them before the call.
         unsafe {
             if self.gp_offset < REGISTERS {
                 let p = self.saved.add(self.gp_offset as usize).cast::<usize>();
@@ -45,9 +44,9 @@ impl VaList {
     /// The next argument of an integer type.
     ///
     /// # Safety
-    /// The caller passed one, and not of a floating-point type.
+    /// The caller of the entry passed an integer next, not a floating-point number.
     pub(crate) unsafe fn next_int(&mut self) -> i32 {
-        // SAFETY: the offsets say where the next argument is; the entry made them right.
+        // SAFETY: the offsets say where the next argument is, and the entry set them before the call.
         unsafe {
             if self.gp_offset < REGISTERS {
                 let p = self.saved.add(self.gp_offset as usize).cast::<i32>();
@@ -79,7 +78,7 @@ macro_rules! variadic {
             ".cfi_offset rbp, -16",
             "mov rbp, rsp",
             ".cfi_def_cfa_register rbp",
-            // The register save area: 6 integers, 8 vectors; then the va_list.
+            // The register save area (6 integers, 8 vectors), and behind it the va_list.
             "sub rsp, 208",
             "mov [rsp], rdi",
             "mov [rsp + 8], rsi",
@@ -87,7 +86,7 @@ macro_rules! variadic {
             "mov [rsp + 24], rcx",
             "mov [rsp + 32], r8",
             "mov [rsp + 40], r9",
-            // The caller says in al whether there are arguments in vector registers.
+            // The caller passes in al how many vector registers hold arguments.
             "test al, al",
             "je 2f",
             "movaps [rsp + 48], xmm0",

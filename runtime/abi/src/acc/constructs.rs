@@ -1,8 +1,8 @@
 //! What gcc's `-fopenacc` code calls: `GOACC_*`.
 //!
-//! Most of these functions have a variable number of arguments (launch dimensions, queues to wait
-//! for). On the host none of those matters, so the entries do not look at them; only `wait` does
-//! (see `queue`).
+//! Most of these functions have a variable number of arguments (launch dimensions, queues to wait for). On
+//! the host none of these arguments matters, so the entries do not read them. Only `wait` does (module
+//! `queue`).
 
 use crate::entry::entries;
 use hetmp_core::report;
@@ -11,10 +11,10 @@ use hetmp_omp::init;
 use hetmp_omp::team::Outlined;
 use libc::{c_int, c_void, size_t};
 
-/// Bits of `flags`, which come inverted: the `if` clause said no.
+/// A bit of `flags`: the `if` clause said no. gcc passes `flags` with all bits inverted.
 const FALLBACK: c_int = 1;
 
-// gcc's map kinds, of which the low byte counts.
+// gcc's map kinds. Only the low byte of a kind counts.
 const POINTER: u16 = 0x04;
 const TO_PSET: u16 = 0x05;
 const FORCE_DEVICEPTR: u16 = 0x08;
@@ -34,7 +34,7 @@ const DETACH: u16 = 0x51;
 const FORCE_FROM: u16 = 0x82;
 const FORCE_DETACH: u16 = 0xd1;
 
-/// The kinds of a construct's items.
+/// The low bytes of the map kinds of a construct's items.
 ///
 /// # Safety
 /// `kinds` has `count` elements.
@@ -48,9 +48,9 @@ unsafe fn kinds_of<'a>(count: size_t, kinds: *const u16) -> impl Iterator<Item =
     kinds.iter().map(|k| k & 0xff)
 }
 
-/// Prepares the items of a compute construct as Fortran code needs it: a `deviceptr` variable comes
-/// as a descriptor, and, where the region uses it, as the pointer in it; the descriptor itself is
-/// not for the region.
+/// Prepares the items of a compute construct that Fortran code calls. gcc passes a `deviceptr` variable as an
+/// array descriptor, and a second time as the pointer in the descriptor if the region uses the variable. The
+/// region must not see the descriptor, so this function sets the descriptor's address to null.
 ///
 /// # Safety
 /// The arrays have `count` elements.
@@ -71,7 +71,7 @@ unsafe fn hide_descriptors(
     }
 }
 
-/// Shows a call under `GOMP_DEBUG`.
+/// Reports a call under `GOMP_DEBUG`.
 fn trace(name: &str, count: size_t) {
     if init::globals().debug != 0 {
         report::warn(format_args!("{name}: {count} items"));
@@ -84,7 +84,7 @@ entries! {
     fn GOACC_parallel(
         _flags: c_int, f: Outlined, _count: size_t, addresses: *mut *mut c_void,
     ) {
-        // SAFETY: the compiled code gives a region and its addresses.
+        // SAFETY: the compiled code passes a region's function and the addresses that it expects.
         acc::fall_back(|| unsafe { f(addresses.cast()) });
     }
 
@@ -94,7 +94,7 @@ entries! {
         kinds: *const u16,
     ) {
         trace("GOACC_data_start", count);
-        // SAFETY: the compiled code gives arrays of that size.
+        // SAFETY: the compiled code passes arrays of `count` elements.
         let host_data = unsafe { kinds_of(count, kinds) }
             .any(|k| k == USE_DEVICE_PTR || k == USE_DEVICE_PTR_IF_PRESENT);
         acc::begin_data(host_data);
@@ -105,7 +105,7 @@ entries! {
         acc::end_data();
     }
 
-    /// `update`.
+    /// The `update` directive.
     fn GOACC_update(
         _flags: c_int, _count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         _kinds: *const u16, queue: c_int,
@@ -118,7 +118,7 @@ entries! {
         _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         kinds: *const u16, queue: c_int,
     ) {
-        // SAFETY: the compiled code gives arrays of that size.
+        // SAFETY: the compiled code passes arrays of `count` elements.
         let deciding = unsafe { kinds_of(count, kinds) }
             .find(|k| !matches!(*k, POINTER | TO_PSET | STRUCT));
         let what = match deciding {
@@ -151,7 +151,7 @@ entries! {
     ) {
         trace("GOACC_parallel_keyed", count);
         acc::compute(!flags & FALLBACK != 0, || {
-            // SAFETY: the compiled code gives a region, and arrays of that size.
+            // SAFETY: the compiled code passes a region's function, and arrays of `count` elements.
             unsafe {
                 hide_descriptors(count, addresses, sizes, kinds);
                 f(addresses.cast());
@@ -159,26 +159,27 @@ entries! {
         });
     }
 
-    /// `declare`: data that lives as long as a variable.
+    /// The `declare` directive: data that lives as long as a variable.
     fn GOACC_declare(
         _flags: c_int, count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         kinds: *const u16,
     ) {
-        // SAFETY: the compiled code gives arrays of that size.
+        // SAFETY: the compiled code passes arrays of `count` elements.
         for kind in unsafe { kinds_of(count, kinds) } {
             match kind {
                 FORCE_ALLOC | TO | FORCE_TO => acc::move_data(Movement::Enter, acc::ASYNC_SYNC),
                 FROM | FORCE_FROM | RELEASE | DELETE => {
                     acc::move_data(Movement::Exit, acc::ASYNC_SYNC);
                 }
-                // Allocated and present already, as everything is on the host.
+                // The other kinds ask for memory that is allocated and present already, because the host is
+                // the device.
                 _ => acc::ready(),
             }
         }
     }
 
     "GOACC_2.0.2" default:
-    /// `enter data`.
+    /// The `enter data` directive.
     fn GOACC_enter_data(
         _flags: c_int, _count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         _kinds: *const u16, queue: c_int,
@@ -186,7 +187,7 @@ entries! {
         acc::move_data(Movement::Enter, queue);
     }
 
-    /// `exit data`.
+    /// The `exit data` directive.
     fn GOACC_exit_data(
         _flags: c_int, _count: size_t, _addresses: *mut *mut c_void, _sizes: *const size_t,
         _kinds: *const u16, queue: c_int,

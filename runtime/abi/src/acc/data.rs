@@ -1,4 +1,5 @@
-//! Memory and data of the device, which is the host.
+//! Memory and data of the device. The device is the host, so data is always present, and most of these
+//! functions have nothing to do.
 
 use crate::entry::{entries, export};
 use hetmp_omp::acc;
@@ -150,7 +151,7 @@ entries! {
     }
 }
 
-// On shared memory each of these does what another one does.
+// The device shares the host's memory, so each of these names can stand for a function above.
 export!(acc_copyin, "acc_present_or_copyin", "OACC_2.0", "@@");
 export!(acc_copyin, "acc_pcopyin", "OACC_2.0.1", "@@");
 export!(acc_create, "acc_present_or_create", "OACC_2.0", "@@");

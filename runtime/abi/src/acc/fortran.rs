@@ -1,6 +1,6 @@
-//! The procedures behind the generic names of the Fortran module `openacc` that take data: each has
-//! a form for a length of 4 bytes, one for a length of 8 bytes, and one for an array, which comes as
-//! gfortran's array descriptor.
+//! Procedures of the Fortran module `openacc` that take data. Fortran calls them by a generic name, and the
+//! compiler chooses among three forms: one with the length as a 4-byte integer, one with the length as an
+//! 8-byte integer, and one for an array, which gfortran passes as an array descriptor.
 
 use super::data::{
     acc_copyin, acc_copyin_async, acc_copyout, acc_copyout_async, acc_create, acc_create_async,
@@ -33,7 +33,7 @@ pub(crate) struct Descriptor {
 
 const _: () = assert!(size_of::<Descriptor>() == 40 && size_of::<Dimension>() == 24);
 
-/// Address and bytes of a contiguous array.
+/// The address of a contiguous array, and its size in bytes.
 ///
 /// # Safety
 /// `array` is a descriptor with its dimensions.
@@ -51,25 +51,26 @@ unsafe fn extent(array: *const Descriptor) -> (*mut c_void, size_t) {
     }
 }
 
-/// Defines the three forms of a routine: `routine => form for 4 bytes, for 8 bytes, for arrays`.
+/// Defines the three forms of a routine: `routine => form with a 4-byte length, with an 8-byte length, for an
+/// array`.
 macro_rules! forms {
     ($node:literal: $($routine:ident => $short:ident, $long:ident, $array:ident;)+) => {
         entries! {
             $node default:
             $(
-                /// With a length of 4 bytes.
+                /// The form whose length is a 4-byte integer.
                 fn $short(data: *mut c_void, length: *const i32) {
                     // SAFETY: the program passes data of that length.
                     unsafe { $routine(data, *length as size_t) };
                 }
 
-                /// With a length of 8 bytes.
+                /// The form whose length is an 8-byte integer.
                 fn $long(data: *mut c_void, length: *const i64) {
                     // SAFETY: the program passes data of that length.
                     unsafe { $routine(data, *length as size_t) };
                 }
 
-                /// With an array.
+                /// The form for an array.
                 fn $array(array: *const Descriptor) {
                     // SAFETY: the program passes an array.
                     unsafe {
@@ -82,25 +83,25 @@ macro_rules! forms {
     };
 }
 
-/// The same with the number of a queue.
+/// Defines the three forms of a routine that takes the number of a queue, too.
 macro_rules! async_forms {
     ($node:literal: $($routine:ident => $short:ident, $long:ident, $array:ident;)+) => {
         entries! {
             $node default:
             $(
-                /// With a length of 4 bytes.
+                /// The form whose length is a 4-byte integer.
                 fn $short(data: *mut c_void, length: *const i32, queue: *const c_int) {
                     // SAFETY: the program passes data of that length.
                     unsafe { $routine(data, *length as size_t, *queue) };
                 }
 
-                /// With a length of 8 bytes.
+                /// The form whose length is an 8-byte integer.
                 fn $long(data: *mut c_void, length: *const i64, queue: *const c_int) {
                     // SAFETY: the program passes data of that length.
                     unsafe { $routine(data, *length as size_t, *queue) };
                 }
 
-                /// With an array.
+                /// The form for an array.
                 fn $array(array: *const Descriptor, queue: *const c_int) {
                     // SAFETY: the program passes an array.
                     unsafe {
@@ -115,19 +116,19 @@ macro_rules! async_forms {
 
 entries! {
     "OACC_2.0" default:
-    /// With a length of 4 bytes.
+    /// `acc_is_present` whose length is a 4-byte integer.
     fn acc_is_present_32_h_(data: *mut c_void, length: *const i32) -> c_int {
         // SAFETY: the program passes data of that length.
         unsafe { acc_is_present(data, *length as size_t) }
     }
 
-    /// With a length of 8 bytes.
+    /// `acc_is_present` whose length is an 8-byte integer.
     fn acc_is_present_64_h_(data: *mut c_void, length: *const i64) -> c_int {
         // SAFETY: the program passes data of that length.
         unsafe { acc_is_present(data, *length as size_t) }
     }
 
-    /// With an array.
+    /// `acc_is_present` for an array.
     fn acc_is_present_array_h_(array: *const Descriptor) -> c_int {
         // SAFETY: the program passes an array.
         unsafe {

@@ -1,5 +1,6 @@
-//! OpenACC: what `openacc.h`, `acc_prof.h` and the Fortran module `openacc` declare, what gcc's
-//! `-fopenacc` code calls (`GOACC_*`), and what offload plugins call (`GOMP_PLUGIN_*`).
+//! OpenACC's entries: the functions that `openacc.h`, `acc_prof.h` and the Fortran module `openacc` declare,
+//! the functions that gcc's `-fopenacc` code calls (`GOACC_*`), and those for offload plugins
+//! (`GOMP_PLUGIN_*`).
 
 mod constructs;
 mod data;

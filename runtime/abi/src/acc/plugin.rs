@@ -1,5 +1,5 @@
-//! What libgomp's offload plugins call: `GOMP_PLUGIN_*`. No plugin is ever loaded, since there are no
-//! devices; what makes sense without one works, the rest ends the program with a line.
+//! Functions for libgomp's offload plugins: `GOMP_PLUGIN_*`. hetmp has no devices and so never loads a
+//! plugin. Functions that make sense without a device work; the others end the program with a line.
 
 use crate::entry::entries;
 use crate::variadic::{variadic, VaList};
@@ -23,7 +23,7 @@ fn no_plugins(what: &str) -> ! {
     ))
 }
 
-/// `memory`, unless it is null although `size` bytes were wanted.
+/// Returns `memory`. If it is null although `size` bytes were wanted, ends the program.
 fn checked(memory: *mut c_void, size: size_t) -> *mut c_void {
     if memory.is_null() && size != 0 {
         report::fatal(format_args!("out of memory allocating {size} bytes"));
@@ -51,7 +51,7 @@ entries! {
         checked(unsafe { libc::realloc(block, size) }, size)
     }
 
-    /// Obsolete in libgomp, too.
+    /// Was for asynchronous unmapping; libgomp does not use this function any more, either.
     fn GOMP_PLUGIN_async_unmap_vars(_data: *mut c_void, _queue: c_int) {
         no_plugins("GOMP_PLUGIN_async_unmap_vars");
     }
@@ -62,13 +62,13 @@ entries! {
     }
 
     "GOMP_PLUGIN_1.1" default:
-    /// A task that a device ran is complete.
+    /// Called when a device has run a task; ends the program, because there are no devices.
     fn GOMP_PLUGIN_target_task_completion(_task: *mut c_void) {
         no_plugins("GOMP_PLUGIN_target_task_completion");
     }
 
     "GOMP_PLUGIN_1.2" default:
-    /// A default launch dimension (`GOMP_OPENACC_DIM`).
+    /// A default launch dimension (from `GOMP_OPENACC_DIM`): 0 gang, 1 worker, 2 vector.
     fn GOMP_PLUGIN_acc_default_dim(which: c_uint) -> c_int {
         match init::globals().acc_dimensions.get(which as usize) {
             Some(&n) => n,
@@ -79,7 +79,7 @@ entries! {
     }
 
     "GOMP_PLUGIN_1.3" default:
-    /// Calls the callbacks of an event.
+    /// Calls the callbacks that a profiling library has registered for an event.
     fn GOMP_PLUGIN_goacc_profiling_dispatch(
         info: *mut Info, event: *mut EventInfo, api: *mut ApiInfo,
     ) {
@@ -87,25 +87,27 @@ entries! {
         unsafe { profile::dispatch(info, event, api) };
     }
 
-    /// libgomp's internal structure of the calling thread.
+    /// libgomp's internal structure of the calling thread; ends the program, because hetmp has no such
+    /// structure.
     fn GOMP_PLUGIN_goacc_thread() -> *mut c_void {
         no_plugins("GOMP_PLUGIN_goacc_thread");
     }
 }
 
-/// Formats a message; cut after 1023 bytes.
+/// Formats a message of at most 1023 bytes; the rest is cut off.
 ///
 /// # Safety
 /// `format` and `arguments` fit each other.
 unsafe fn message(format: *const c_char, arguments: *mut VaList) -> String {
     let mut buffer = [0u8; 1024];
-    // SAFETY: `format` and `arguments` fit each other: this function's contract. The buffer has the size given.
+    // SAFETY: `format` and `arguments` fit each other: this function's contract. The buffer has the size that
+    // is passed.
     let n = unsafe { vsnprintf(buffer.as_mut_ptr().cast(), buffer.len(), format, arguments) };
     let n = usize::try_from(n).unwrap_or(0).min(buffer.len() - 1);
     String::from_utf8_lossy(&buffer[..n]).into_owned()
 }
 
-/// `GOMP_PLUGIN_debug(kind, format, ...)`: shown under `GOMP_DEBUG`.
+/// `GOMP_PLUGIN_debug(kind, format, ...)`: writes a message under `GOMP_DEBUG`.
 unsafe extern "C" fn debug(named: *const u64, rest: *mut VaList) {
     if init::globals().debug != 0 {
         // SAFETY: the entry passes the named arguments and its list; the plugin's format fits.
@@ -114,14 +116,14 @@ unsafe extern "C" fn debug(named: *const u64, rest: *mut VaList) {
     }
 }
 
-/// `GOMP_PLUGIN_error(format, ...)`.
+/// `GOMP_PLUGIN_error(format, ...)`: reports an error.
 unsafe extern "C" fn error(named: *const u64, rest: *mut VaList) {
     // SAFETY: the entry passes the named arguments and its list; the plugin's format fits them.
     let text = unsafe { message(*named as *const c_char, rest) };
     report::warn(format_args!("offload plugin: {text}"));
 }
 
-/// `GOMP_PLUGIN_fatal(format, ...)`.
+/// `GOMP_PLUGIN_fatal(format, ...)`: reports an error and ends the program.
 unsafe extern "C" fn fatal(named: *const u64, rest: *mut VaList) {
     // SAFETY: the entry passes the named arguments and its list; the plugin's format fits them.
     let text = unsafe { message(*named as *const c_char, rest) };

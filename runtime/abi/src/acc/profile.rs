@@ -17,12 +17,13 @@ entries! {
         profile::register(event, callback, how, false);
     }
 
-    /// A function of the runtime that a tool asks for by name: there are none.
+    /// Looks up a function of the runtime by name, for a tool; there are none.
     fn acc_prof_lookup(_name: *const c_char) -> *const c_void {
         core::ptr::null()
     }
 
-    /// Profiling libraries define this function. The runtime's own must not be called.
+    /// A profiling library defines a function of this name, and the runtime calls that one. If a program
+    /// calls the runtime's own, no library defines it, and the program ends.
     fn acc_register_library(
         _register: *const c_void, _unregister: *const c_void, _lookup: *const c_void,
     ) {

@@ -69,7 +69,7 @@ entries! {
     }
 }
 
-// Names of OpenACC 1.0, and Fortran forms without arguments.
+// Names from OpenACC 1.0, and Fortran forms of functions without arguments.
 export!(acc_wait, "acc_async_wait", "OACC_2.0.1", "@@");
 export!(acc_wait_all, "acc_async_wait_all", "OACC_2.0.1", "@@");
 export!(
@@ -80,10 +80,11 @@ export!(
 );
 export!(acc_wait_all, "acc_wait_all_h_", "OACC_2.0", "@@");
 
-/// The `wait` directive: `async` clause, number of arguments, arguments.
+/// The `wait` directive. Arguments: the `async` clause's queue, the number of queues to wait for, and these
+/// queues.
 unsafe extern "C" fn wait(named: *const u64, rest: *mut VaList) {
-    // SAFETY: the entry passes the stored registers and its own list; the compiled code passes as
-    // many integers as it says.
+    // SAFETY: the stub passes the stored registers and its own list; the compiled code passes as many
+    // integers as `count` says.
     unsafe {
         let (queue, count) = (*named as c_int, *named.add(1) as c_int);
         acc::wait(queue, (0..count).map(|_| (*rest).next_int()));

@@ -1,4 +1,5 @@
-//! Which regions cross nodes: judged by their code, before they first run.
+//! Decides which regions cross nodes: before a region first runs, its machine code is read, and the functions
+//! that it calls are looked up.
 
 use core::cell::RefCell;
 use hetmp_core::report;
@@ -7,17 +8,20 @@ use hetmp_scan::{scan, Callee, Entry, Form, Image, Scan, Unwind, Why};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// An entry of the runtime that is reached in a way that has no name: one that does not work.
+/// The name under which an entry of the runtime is noted whose name cannot be found. No entry that works
+/// across nodes has this name.
 const NAMELESS: &str = "GOMP_?";
 
-/// An object whose callees are noted by name.
+/// An object (executable or library) as the scan sees it, which also notes the names of all functions that
+/// the scanned code calls.
 struct Noting<'a> {
     object: &'a Loaded,
     names: RefCell<Vec<String>>,
 }
 
 impl Noting<'_> {
-    /// `name`: what the callee is called, which the scan forgets of the runtime's entries.
+    /// Notes the callee's name. The scan keeps no names of the runtime's entries, so `name` finds the name of
+    /// such an entry.
     fn note(&self, callee: Callee, name: impl FnOnce() -> Option<String>) -> Callee {
         match &callee {
             Callee::Named(name) => self.names.borrow_mut().push(name.clone()),
@@ -51,9 +55,10 @@ impl Image for Noting<'_> {
     }
 }
 
-/// Functions of libraries that only compute, work on memory they are given, or allocate. Mathematics is known to the
-/// scan. Not those that keep something for the next call, look at what is set at the origin (locale, environment,
-/// open files), or wait for another thread.
+/// Functions of libraries that a region on all nodes may call: they only compute, work on memory that the
+/// caller gives them, or allocate. (Functions of mathematics are missing here, because the scan knows them.)
+/// A function does not belong here if it keeps something for the next call, if it looks at what is set at the
+/// origin only (locale, environment, open files), or if it waits for another thread.
 const HARMLESS: &[&str] = &[
     "memcpy",
     "memmove",
@@ -145,7 +150,7 @@ const HARMLESS: &[&str] = &[
     "_ZSt9terminatev",
 ];
 
-/// Beginnings of such names: powers and products of Fortran, texts and errors of C++.
+/// Beginnings of names of further such functions: powers and products of Fortran, errors of Fortran and C++.
 const HARMLESS_BEGINNINGS: &[&str] = &[
     "_gfortran_pow_",
     "_gfortran_matmul_",
@@ -161,9 +166,10 @@ const HARMLESS_BEGINNINGS: &[&str] = &[
     "_ZSt28__throw_",
 ];
 
-/// Does a function of the OpenMP runtime do across nodes what it says?
+/// Does this function of the OpenMP runtime work in a region that crosses nodes?
 fn works(name: &str) -> bool {
-    // What clang's regions are called with lies in the origin's runtime.
+    // A region that clang compiled calls `__kmpc_*` with structures that lie in the memory of the origin's
+    // runtime, which other nodes do not share.
     if name.starts_with("__kmpc_") {
         return false;
     }
@@ -181,9 +187,10 @@ fn works(name: &str) -> bool {
             | Entry::AtomicEnd
             | Entry::Time,
         ) => true,
-        // Nestable locks belong to a task, whose address is another node's, too.
+        // A nestable lock notes its owner by the address of a task, and another node may have a task at the
+        // same address.
         Some(Entry::Lock) => !name.contains("nest"),
-        // These may have reductions of tasks, or memory for all threads.
+        // These entries may have to make reductions of tasks, or memory for all threads of the team.
         Some(Entry::LoopDispatch) => !matches!(
             name,
             "GOMP_loop_start" | "GOMP_loop_ull_start" | "GOMP_loop_end_cancel"
@@ -193,7 +200,7 @@ fn works(name: &str) -> bool {
             name,
             "omp_get_level" | "omp_get_active_level" | "omp_in_parallel" | "omp_in_final"
         ),
-        // Of the calling task.
+        // These settings belong to the calling task, which is on the calling thread's node.
         Some(Entry::Setting) => matches!(
             name,
             "omp_get_max_threads"
@@ -210,7 +217,7 @@ fn works(name: &str) -> bool {
     }
 }
 
-/// The kinds of entries some of which [`works`] names.
+/// Kinds of entries in which [`works`] accepts at least one name.
 fn may_work(entry: Entry) -> bool {
     matches!(
         entry,
@@ -241,17 +248,19 @@ fn is_harmless(name: &str) -> bool {
 #[derive(Clone, Copy)]
 struct Known {
     crosses: bool,
-    /// It reaches thread-local variables of the program, as far as can be told.
+    /// The region may reach thread-local variables of the program.
     keeps: bool,
-    /// What kept it at the origin when that was last said.
+    /// Why the region stayed at the origin, as last reported to the user; `None` if it crossed.
     said: Option<&'static str>,
 }
 
-/// Where regions ran that may have left something in thread-local variables.
+/// Where regions ran that may have left values in thread-local variables.
 ///
-/// OpenMP promises that threadprivate variables keep their values from one region to the next of the same size (5.1,
-/// section 2.21.2). The thread of a number is another one in a region that crosses and in one that does not. So once
-/// a region with such variables has stayed, others stay, too; and where some have crossed before, that is said.
+/// OpenMP promises that threadprivate variables keep their values from one region to the next of the same
+/// size (5.1, section 2.21.2). But thread 5 of a region that crosses is not the same system thread as thread
+/// 5 of a region that stays at the origin. So once a region with such variables has stayed at the origin,
+/// later regions with such variables stay there, too. If regions with such variables crossed before that, the
+/// user is warned.
 #[derive(Default)]
 struct Kept {
     at_origin: bool,
@@ -259,8 +268,11 @@ struct Kept {
     said: bool,
 }
 
-/// Does a region of this code cross nodes, which `unfit` keeps at the origin this time? What was found of a region is said
-/// under `HETMP_VERBOSE` when it is first met, and where it changes.
+/// Does a region with this code cross nodes? `unfit`: why this execution of the region cannot, if there is a
+/// reason outside its code.
+///
+/// Under `HETMP_VERBOSE` the user is told what was found when the region is first met, and again each time
+/// the answer changes.
 pub(super) fn admit(code: usize, unfit: Option<&'static str>) -> bool {
     static KNOWN: Mutex<(BTreeMap<usize, Known>, Kept)> = Mutex::new((
         BTreeMap::new(),
@@ -323,7 +335,8 @@ fn trusted() -> bool {
     })
 }
 
-/// Why a region cannot cross, as far as its code tells; and whether it may reach thread-local variables.
+/// Reads the region's code. Returns why the region cannot cross, if its code shows a reason; and whether the
+/// region may reach thread-local variables.
 fn judge(code: usize) -> (Result<(), String>, bool) {
     let Some(object) = Loaded::at(code as u64) else {
         return (Err("its code is in no object".to_owned()), true);
@@ -333,17 +346,19 @@ fn judge(code: usize) -> (Result<(), String>, bool) {
         names: RefCell::new(Vec::new()),
     };
     let found = scan(&noting, code as u64, Form::Data);
-    // A counter that all threads share counts across nodes, too.
+    // Code with a counter that all threads share may cross, because such a counter works across nodes, too.
     let limit = found.limit.filter(|why| *why != Why::Counter);
     let keeps = object.object().has_tls
         && (found.calls.thread_local || limit.is_some() || found.calls.unknown);
     (decide(&found, limit, noting.names.into_inner()), keeps)
 }
 
-/// Why the region cannot cross, by what was found in its code and whom it calls.
+/// Decides by what the scan found in the region's code, and by the names of the functions that the code
+/// calls.
 fn decide(found: &Scan, limit: Option<Why>, names: Vec<String>) -> Result<(), String> {
     let base = |n: &str| n.split('@').next().unwrap_or_default().to_owned();
-    // What would wait for threads of other nodes in ways that do not reach them, whoever vouches for the rest.
+    // Refused even under `HETMP_DSM_TRUST`: functions of the runtime that wait for other threads in ways that
+    // do not reach other nodes.
     let refused = names
         .iter()
         .map(|n| base(n))

@@ -1,9 +1,10 @@
-//! This node's part of a region: its threads, and where they meet.
+//! This node's part of a region that crosses nodes: its threads, and the place where they meet.
 //!
 //! # What a thread of such a region may touch
-//! It runs on a shared stack, pages of which come and go. So it holds no lock that the threads which serve pages take: all
-//! that it does with other nodes is [`Table::ask`], and with threads of its own node, atomics and locks in this library's
-//! own memory.
+//! The thread runs on a stack that all nodes share, so a page of its stack may go to another node at any
+//! time, and the thread's next access waits until the page is back. Hence the thread must never hold a lock
+//! that the threads which serve pages take. With other nodes the thread deals only by [`Table::ask`]; with
+//! threads of its own node by atomics and locks in this library's own memory.
 
 use super::shares::Shares;
 use super::table::{ask, table, Table, BARRIER, DONE};
@@ -16,31 +17,32 @@ use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use hetmp_core::{report, sys};
 
-/// The construct that a region's threads start in.
+/// The work-sharing construct that starts together with the region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Construct {
     /// A loop.
     Loop(Loop),
-    /// So many sections.
+    /// Sections, and their number.
     Sections(u32),
 }
 
-/// Fills in the node of the first construct.
+/// Prepares the region's first construct on this node.
 pub(crate) type Prepare = fn(&Thread, &Team, &Work, u32, &Construct);
 
-/// What a region is begun with on every node. It lies on the opener's stack, which is shared, until the join. All nodes
-/// have this library's code at the same address, so a function pointer means the same everywhere.
+/// How a region is opened; every node reads it. The opener keeps it on its own stack, which all nodes share,
+/// until the join. All nodes have this library's code at the same address, so a function pointer means the
+/// same everywhere.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Opening {
-    /// Threads, on all nodes.
+    /// Threads of the region on all nodes together.
     pub(super) total: u32,
-    /// What the threads' tasks start with.
+    /// The control variables of the threads' implicit tasks.
     pub(super) icv: Icv,
-    /// What they start in.
+    /// The construct that starts together with the region, if there is one.
     pub(super) first: Option<(Prepare, Construct)>,
 }
 
-/// What the node's threads run.
+/// What this node's threads need to know to run their part of the region.
 #[derive(Clone, Copy)]
 struct Part {
     entry: usize,
@@ -52,30 +54,31 @@ struct Part {
     pos: WorkPos,
 }
 
-/// What the threads of this node run, and where they meet.
+/// This node's threads, what they run, and the place where they meet.
 pub(super) struct Local {
-    /// Written by one thread while the others wait for `start`.
+    /// Written by the thread that opens the region, while the other threads wait for `start`.
     part: UnsafeCell<Part>,
     /// Threads of the region on this node.
     threads: AtomicU32,
-    /// Grows with each region.
+    /// Regions opened so far on this node. Threads sleep on this word between regions.
     start: AtomicU32,
-    /// Threads that came to the barrier, and barriers that are over.
+    /// Threads that have come to the barrier (`arrived`), and barriers that are over (`passed`).
     arrived: AtomicU32,
     passed: AtomicU32,
-    /// A word for the next barrier, and what the last one brought.
+    /// The word that a thread of this node hands in at the next barrier (`given`), and the word that the last
+    /// barrier returned (`received`).
     given: AtomicU64,
     received: AtomicU64,
-    /// Loops that were begun in the region.
+    /// Loops begun so far in this region.
     loops: AtomicU64,
-    /// The team that the threads are in.
+    /// The team of this node's threads.
     team: AtomicPtr<Team>,
-    /// Threads made.
+    /// Threads started so far on this node.
     made: AtomicU32,
 }
 
-// SAFETY: `part` is written in `open`, while no thread is in a region, and read by threads that have seen `start` grow after
-// that; the rest is atomic.
+// SAFETY: `part` is written in `open`, while no thread is in a region, and read by threads after they have
+// seen `start` grow. The other fields are atomic.
 unsafe impl Sync for Local {}
 
 pub(super) static LOCAL: Local = Local {
@@ -98,7 +101,7 @@ pub(super) static LOCAL: Local = Local {
     made: AtomicU32::new(0),
 };
 
-/// How often a thread looks before it sleeps.
+/// How often a thread looks at a word before it sleeps.
 const LOOKS: u32 = 2000;
 
 fn wait_while(word: &AtomicU32, seen: u32) {
@@ -118,13 +121,14 @@ fn advance(word: &AtomicU32) {
     sys::futex_wake(word.as_ptr(), i32::MAX);
 }
 
-/// The part of `total` threads that begins on `node`, of `nodes`.
+/// The number of the first thread on `node`, if `total` threads are divided among `nodes` nodes.
 fn first_of(node: u32, nodes: u32, total: u32) -> u32 {
     (u64::from(node) * u64::from(total) / u64::from(nodes)) as u32
 }
 
 impl Local {
-    /// All threads of this node come here; the last one runs `last` before any goes on. True in that thread.
+    /// Waits until all threads of this node have called this function. The last of them runs `last` before
+    /// any thread goes on. Returns true in that thread.
     pub(super) fn meet(&self, last: impl FnOnce()) -> bool {
         let passed = self.passed.load(Ordering::Acquire);
         let threads = self.threads.load(Ordering::Relaxed);
@@ -138,7 +142,8 @@ impl Local {
         false
     }
 
-    /// A barrier of all nodes. What one thread brings, if it is not 0, all get.
+    /// A barrier of all threads on all nodes. If one thread hands in a word other than 0, every thread gets
+    /// this word.
     fn barrier(&self, word: u64) -> u64 {
         if word != 0 {
             self.given.store(word, Ordering::Relaxed);
@@ -150,24 +155,28 @@ impl Local {
                 self.received.store(received, Ordering::Relaxed);
             }
         });
-        // The next barrier is over only when this thread has come to it.
+        // `received` is still this barrier's word: the next barrier cannot end before this thread has come to
+        // it.
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Prepares this node's part of a region, and starts its threads but for the first `own`.
+    /// Prepares this node's part of a region and starts its threads. `own`: how many threads of the part the
+    /// caller runs itself with `run`.
     pub(super) fn open(&self, t: &Table, entry: u64, data: u64, opening: &Opening, own: u32) {
         let total = opening.total;
         let first = first_of(t.me, t.nodes, total);
         let threads = first_of(t.me + 1, t.nodes, total) - first;
         let mut team = self.team.load(Ordering::Relaxed);
-        // SAFETY: null, or leaked below; nobody else is in the team between regions.
+        // SAFETY: null, or made with `Box::into_raw` below and never freed. Between regions no thread is in
+        // the team.
         if unsafe { team.as_ref() }.is_none_or(|t| t.capacity() < threads) {
             team = Box::into_raw(Box::new(Team::new(threads)));
             self.team.store(team, Ordering::Relaxed);
         }
-        // SAFETY: not null any more, and never freed.
+        // SAFETY: not null after the lines above, and never freed.
         let team = unsafe { &*team };
-        // The origin executes every `single`: elsewhere the count never fits.
+        // Only the origin's threads execute a `single`. On other nodes the count starts so high that no
+        // thread finds its turn.
         let singles = if t.me == 0 { 0 } else { u32::MAX / 2 };
         team.cross(total, total - threads, singles, opening.icv);
         self.loops.store(0, Ordering::Relaxed);
@@ -185,7 +194,7 @@ impl Local {
             work.open_first(&mut |w| prepare(Thread::current(), team, w, total, construct));
             (part.work, part.pos) = (work, next);
         }
-        // SAFETY: every thread waits for `start`.
+        // SAFETY: no thread of this node reads `part` before `start` grows.
         unsafe { self.part.get().write(part) };
         let made = self.made.load(Ordering::Relaxed);
         for worker in made.max(own)..threads {
@@ -193,7 +202,8 @@ impl Local {
             let body = move || LOCAL.work(worker, seen);
             if let Err(e) = hetmp_core::thread::start(c"hetmp-across", body) {
                 report::warn(format_args!("node {}: thread of a region: {e}", t.me));
-                // SAFETY: _exit has no preconditions. The other nodes wait for this thread, and end, too.
+                // SAFETY: _exit has no preconditions. The other nodes notice that this node is gone, and end,
+                // too.
                 unsafe { libc::_exit(1) }
             }
             self.made.store(worker + 1, Ordering::Relaxed);
@@ -208,7 +218,8 @@ impl Local {
             if worker < self.threads.load(Ordering::Relaxed) {
                 self.run(worker);
                 let Some(t) = table() else { return };
-                // The origin starts the next region when every node has said that its part is over: after this.
+                // The origin opens the next region only after each other node has reported that its part is
+                // over. So no region is opened before `close` below.
                 if self.meet(|| ()) && t.me != 0 {
                     close(t);
                 }
@@ -220,14 +231,15 @@ impl Local {
     pub(super) fn run(&self, worker: u32) {
         let th = Thread::current();
         let saved = th.save();
-        // SAFETY: set by `open`, which happened before the start.
+        // SAFETY: `open` set both before `start` grew, and this thread runs after that.
         let (team, part) = unsafe { (&*self.team.load(Ordering::Relaxed), *self.part.get()) };
         th.become_member(team, worker, part.total);
         th.ctx.tid.set(part.first + worker);
         th.ctx.work.set(part.work);
         th.ctx.pos.set(part.pos);
         let data: *mut libc::c_void = core::ptr::with_exposed_provenance_mut(part.data);
-        // SAFETY: an outlined function of the program, from the region that the origin opened.
+        // SAFETY: the program's outlined function, with the data that the origin's opener passed for this
+        // region.
         unsafe {
             let entry: Outlined = core::mem::transmute(part.entry);
             below(entry, data);
@@ -237,7 +249,8 @@ impl Local {
     }
 }
 
-/// A node's part is over: what its threads printed comes before what the origin prints next.
+/// Reports to the origin that this node's part is over. First writes out what this node's threads printed, so
+/// that it stands before what the origin prints next.
 fn close(t: &Table) {
     // SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
@@ -246,8 +259,8 @@ fn close(t: &Table) {
     ask(t, DONE, counts);
 }
 
-/// Calls the function from at least a page below the caller's frame: otherwise the frames of the origin's first thread
-/// would share a page with the region's data, which all nodes read.
+/// Calls the function from at least a page below the caller's frame. Otherwise the frames of the origin's
+/// first thread would share a page with the region's data, and all nodes read that data.
 ///
 /// # Safety
 /// `entry` may be called with `data`.
@@ -255,20 +268,22 @@ fn close(t: &Table) {
 unsafe fn below(entry: Outlined, data: *mut libc::c_void) {
     let room = [const { core::mem::MaybeUninit::<u8>::uninit() }; 4096];
     core::hint::black_box(&room);
-    // SAFETY: this function's contract: the function and data of a region, for one call.
+    // SAFETY: `entry` may be called with `data`, as this function's contract says.
     unsafe { entry(data) };
     core::hint::black_box(&room);
 }
 
-/// A barrier of a region that crosses nodes. What one thread of all brings, if it is not null, all get.
+/// A barrier of a region that crosses nodes. If one thread hands in a pointer that is not null, every thread
+/// on every node gets this pointer.
 #[cold]
 pub(crate) fn barrier(word: *mut libc::c_void) -> *mut libc::c_void {
     let word = LOCAL.barrier(word.expose_provenance() as u64);
     core::ptr::with_exposed_provenance_mut(word as usize)
 }
 
-/// The next loop of this region, whose iterations all nodes share. Called by the first thread of each node that comes
-/// to the loop, in the order in which all threads meet the region's loops.
+/// Prepares the next loop of this region, whose iterations all nodes share. The first thread of each node
+/// that comes to the loop calls this function. All threads meet the region's loops in the same order, so a
+/// loop has the same number on all nodes.
 pub(crate) fn share(iterations: u64, chunk: u64, guided: bool, key: usize) -> Box<Shares> {
     let number = LOCAL.loops.fetch_add(1, Ordering::Relaxed);
     let threads = LOCAL.threads.load(Ordering::Relaxed);

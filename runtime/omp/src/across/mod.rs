@@ -1,11 +1,17 @@
-//! Regions whose threads are in several processes: nodes of a software distributed shared memory.
+//! Regions whose threads run in several processes: the nodes of a software distributed shared memory.
 //!
-//! `libhetmp_dsm.so` makes the nodes and shares the program's memory; it hands over a [`Table`]. A region crosses nodes if
-//! its code calls nothing but what is known to work there ([`admit`]), and its data is in shared memory. Otherwise it
-//! runs at the origin like any other. Thread numbers are global: node `k` of `n` has the `k`th part of them.
+//! `libhetmp_dsm.so` starts the nodes, shares the program's memory among them, and hands this library a
+//! [`Table`] of functions. When the program reaches a parallel region at the origin (the process that the
+//! user started), [`admit`] decides whether the region crosses nodes. It does if its code calls only
+//! functions that are known to work across nodes, and if its data is in shared memory. Otherwise the region
+//! runs at the origin like any other. Threads are numbered through all nodes: node 0 has the first threads,
+//! node 1 the next.
 //!
-//! * [`table`]: how to ask other nodes, and locks. [`local`]: this node's threads and where they meet. [`shares`]: loops
-//!   that the runtime hands out. [`admit`]: which regions cross. [`said`]: what is told at the end.
+//! * [`table`]: how to ask other nodes, and how to take locks of all nodes.
+//! * [`local`]: this node's threads, and the place where they meet.
+//! * [`shares`]: loops whose iterations the runtime hands out.
+//! * [`admit`]: which regions cross.
+//! * [`said`]: what the user is told at the program's end.
 
 pub(crate) mod admit;
 pub(crate) mod local;
@@ -22,10 +28,11 @@ use table::{ask, FORK, JOIN, NEXT, VERSION};
 
 pub use table::Table;
 
-/// A region is under way.
+/// A region that crosses nodes is under way. There can be only one at a time.
 static BUSY: AtomicBool = AtomicBool::new(false);
 
-/// Makes this process a node. False: the table is of another version.
+/// Makes this process a node. Returns false, and does nothing, if the table has another version than this
+/// library.
 pub fn install(new: &'static Table) -> bool {
     if new.version != VERSION {
         return false;
@@ -45,7 +52,8 @@ extern "C" fn at_exit() {
     }
 }
 
-/// The life of a node that is not the origin: its part of one region after the other. The node ends with the origin.
+/// What a node other than the origin does all its life: it runs its part of one region after the other. The
+/// origin ends the node.
 pub fn serve() -> ! {
     loop {
         let Some(t) = table::table() else {
@@ -53,16 +61,19 @@ pub fn serve() -> ! {
         };
         let [entry, data, opening] = ask(t, NEXT, [0; 3]);
         let opening: *const Opening = core::ptr::with_exposed_provenance(opening as usize);
-        // SAFETY: the origin's opener keeps it on its shared stack until the join, and writes it no more.
+        // SAFETY: the origin's opener keeps the opening on its shared stack until the join, and does not
+        // write to it after the fork.
         let opening = unsafe { opening.read() };
         LOCAL.open(t, entry, data, &opening, 0);
     }
 }
 
-/// Runs the region across nodes, its threads starting in `first`; `None` if it does not cross.
+/// Runs the region across nodes; `None` if the region does not cross. `first`: the construct that starts
+/// together with the region.
 ///
 /// # Safety
-/// As [`crate::team::placement::parallel`].
+/// The region's function may be called with the region's data, once for each of its threads, as
+/// [`crate::team::placement::parallel`] demands.
 pub(crate) unsafe fn parallel(
     th: &Thread,
     region: &Region,
@@ -74,7 +85,7 @@ pub(crate) unsafe fn parallel(
         return None;
     }
     th.leave_program(Reason::Fork);
-    // SAFETY: null means all streams. What was printed before the region comes first.
+    // What the program printed before the region must come out first. SAFETY: null means all streams.
     unsafe { libc::fflush(core::ptr::null_mut()) };
     let before = said::begin(t);
     let data = region.data.expose_provenance() as u64;
@@ -96,7 +107,8 @@ pub(crate) unsafe fn parallel(
     Some(region.nthreads)
 }
 
-/// What keeps this execution of a region at the origin, whatever its code is.
+/// Why this execution of the region must stay at the origin, whatever its code is; `None` if there is no
+/// reason.
 fn unfit(t: &Table, th: &Thread, region: &Region) -> Option<&'static str> {
     let is_plain = region.entry as usize == region.code && region.group.is_null();
     let is_shared = |address: usize| (t.is_shared)(address);

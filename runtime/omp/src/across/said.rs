@@ -1,24 +1,24 @@
-//! What is told at the program's end: the faults of each region and of each node.
+//! What the user is told at the program's end: how often each region and each node had to fetch pages.
 
 use super::table::{ask, Table, COUNTS};
 use hetmp_core::report;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Faults that asked other nodes, to read and to write, and pages sent.
+/// Read faults that asked another node, write faults that asked another node, and pages that this node sent.
 type Counts = [u64; 3];
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Row {
     runs: u64,
     ns: u64,
-    /// Of all nodes, while the region ran.
+    /// Counts of all nodes together while the region ran.
     counts: Counts,
 }
 
-/// By the region's code.
+/// One row per region, by the address of the region's code.
 static ROWS: Mutex<BTreeMap<usize, Row>> = Mutex::new(BTreeMap::new());
-/// What nodes other than the origin had counted at the last join.
+/// Counts of all nodes but the origin, as they were at the last join.
 static OTHERS: Mutex<Counts> = Mutex::new([0; 3]);
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
@@ -31,12 +31,13 @@ fn own(t: &Table) -> Counts {
     counts
 }
 
-/// The clock and this node's counts when a region begins.
+/// The time in nanoseconds and this node's counts when a region begins.
 pub(super) fn begin(t: &Table) -> (u64, Counts) {
     (hetmp_core::sys::monotonic_ns(), own(t))
 }
 
-/// Adds a region's execution. `others`: what the other nodes have counted so far.
+/// Adds an execution of a region. `began`, `before`: what `begin` returned. `others`: the counts of all other
+/// nodes since their start.
 pub(super) fn end(t: &Table, code: usize, (began, before): (u64, Counts), others: Counts) {
     let now = own(t);
     let mut last = locked(&OTHERS);
@@ -50,7 +51,7 @@ pub(super) fn end(t: &Table, code: usize, (began, before): (u64, Counts), others
     *last = others;
 }
 
-/// Says all, where the user wants to know.
+/// Reports each region and each node, under `HETMP_VERBOSE`.
 pub(super) fn say(t: &Table) {
     let ours = &crate::init::globals().ours;
     if !ours.verbose {

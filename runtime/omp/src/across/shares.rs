@@ -1,30 +1,31 @@
 //! Loops whose iterations the runtime hands out, and sections, in a region that crosses nodes.
 //!
-//! The origin keeps how many of a loop's iterations are gone. A node takes a share of the rest by message, and its
-//! threads take chunks of that: so one message serves many chunks. A node's shares come in ascending order, and so do a
-//! thread's chunks.
+//! The origin counts how many iterations of a loop are handed out. When a node has none left, one of its
+//! threads asks the origin for a share of the rest by message, and the node's threads take their chunks from
+//! this share. So one message serves many chunks. A node's shares come in ascending order, and so do the
+//! chunks of each thread.
 
 use super::table::{ask, table, TAKE};
 use crate::worksharing::kinds::{Next, NodeSchedule};
 use hetmp_sched::ranges::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// A loop on this node.
+/// A loop as this node sees it.
 #[derive(Debug)]
 pub(crate) struct Shares {
-    /// Of the loop among those of its region, the same on all nodes.
+    /// The loop's number in its region, the same on all nodes.
     number: u64,
     iterations: u64,
     chunk: u64,
-    /// Chunks shrink with the rest of the share, down to `chunk`.
+    /// The schedule is guided: chunks shrink with the rest of the share, down to `chunk`.
     guided: bool,
-    /// Threads of this node.
+    /// Threads of the region on this node.
     threads: u64,
     key: usize,
     pool: Mutex<Pool>,
 }
 
-/// What this node took and nobody works on.
+/// The node's share, as far as no thread has taken it.
 #[derive(Debug)]
 struct Pool {
     rest: Range,
@@ -54,7 +55,7 @@ impl Shares {
         }
     }
 
-    /// Iterations of a chunk: at least one iteration, at most the share.
+    /// The next chunk's number of iterations: at least 1, and at most what is left of the share.
     fn cut(&self, rest: Range) -> u64 {
         let wanted = if self.guided {
             (rest.len() / (2 * self.threads)).max(self.chunk)
@@ -67,7 +68,8 @@ impl Shares {
 
 impl NodeSchedule for Shares {
     fn next(&self, _seat: usize, _gone: &dyn Fn() -> bool) -> Next {
-        // Held while the origin is asked: the others of this node wait for the same answer.
+        // The lock is held while the origin is asked, because the node's other threads can only wait for the
+        // same answer.
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         if pool.rest.is_empty() && !pool.over {
             if let Some(t) = table() {

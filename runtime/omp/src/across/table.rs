@@ -1,30 +1,32 @@
-//! What `libhetmp_dsm.so` offers, and how to ask it.
+//! The functions that `libhetmp_dsm.so` offers to this library, and how to call them.
 
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// What `libhetmp_dsm.so` offers; the same structure is in its `start`.
+/// The functions that `libhetmp_dsm.so` offers. The same structure is declared in its module `start`.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Table {
-    /// 2.
+    /// 2: both libraries must have the same number here.
     pub(crate) version: u32,
-    /// This node.
+    /// This node's number. The origin is 0.
     pub(crate) me: u32,
-    /// All of them.
+    /// The number of nodes.
     pub(crate) nodes: u32,
-    /// Runs one request: its number, and three words, which become the answer.
+    /// Runs one request. Arguments: the request's number, and a pointer to three words, which the answer
+    /// replaces.
     pub(crate) ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     pub(crate) is_shared: extern "C" fn(usize) -> bool,
-    /// Three words: faults that asked other nodes, to read and to write, and pages sent, of this node.
+    /// Writes three counts of this node: read faults that asked another node, write faults that asked another
+    /// node, and pages sent.
     pub(crate) counts: extern "C" fn(*mut u64),
-    /// Origin: the program ends, and the other nodes are not needed any more.
+    /// Called by the origin when the program ends: the other nodes may end.
     pub(crate) leave: extern "C" fn(),
 }
 
 pub(super) const VERSION: u32 = 2;
 
-// Requests, by the numbers of `hetmp_dsm::together::Op`.
+// Requests. Their numbers are those of `hetmp_dsm::together::Op`.
 pub(super) const FORK: u32 = 1;
 pub(super) const JOIN: u32 = 2;
 pub(super) const NEXT: u32 = 3;
@@ -36,9 +38,9 @@ pub(super) const COUNTS: u32 = 8;
 pub(super) const TAKE: u32 = 9;
 const TRY_LOCK: u32 = 10;
 
-/// Keys of locks that have no address in the program.
+/// The key of the lock of critical sections without a name. The program has no variable for it.
 pub(crate) const UNNAMED: u64 = 1;
-/// See [`UNNAMED`].
+/// The key of the lock of `GOMP_atomic_start`. The program has no variable for it.
 pub(crate) const ATOMIC: u64 = 2;
 
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
@@ -65,8 +67,8 @@ pub(super) fn ask(table: &Table, op: u32, words: [u64; 3]) -> [u64; 3] {
     words
 }
 
-/// Takes a lock of the whole program: that of a critical section or of a lock variable by its address, or
-/// [`UNNAMED`], [`ATOMIC`].
+/// Takes a lock that all nodes share. `key`: the address of a critical section's or of the program's lock
+/// variable, or [`UNNAMED`], or [`ATOMIC`].
 #[cold]
 pub fn lock(key: u64) {
     if let Some(t) = table() {
@@ -74,13 +76,13 @@ pub fn lock(key: u64) {
     }
 }
 
-/// Takes it if nobody has it.
+/// Takes the lock of `key` if no thread has it. Returns true if it did.
 #[cold]
 pub fn try_lock(key: u64) -> bool {
     table().is_some_and(|t| ask(t, TRY_LOCK, [key, 0, 0])[0] != 0)
 }
 
-/// Gives it back.
+/// Gives the lock of `key` back.
 #[cold]
 pub fn unlock(key: u64) {
     if let Some(t) = table() {
