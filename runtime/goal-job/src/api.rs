@@ -1,4 +1,4 @@
-//! What `include/goal.h` offers, in Rust: graphs, schedules and runs by handle, and collectives.
+//! The functions behind `include/goal.h`: graphs, schedules and runs by handle, and collectives.
 
 mod handles;
 
@@ -20,31 +20,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Code {
-    /// All is well.
+    /// The call has succeeded.
     Success = 0,
-    /// Not joined, or left.
+    /// This process has not joined the job, or has left it.
     State = 1,
-    /// A null pointer, or a value that means nothing.
+    /// A null pointer, or a value without a meaning.
     Argument = 2,
     /// A rank that the job does not have.
     Rank = 3,
-    /// An operation that is not of the graph.
+    /// An operation that is not in this graph.
     Operation = 4,
-    /// A piece beyond its memory.
+    /// A piece of memory that ends outside of its segment.
     Bounds = 5,
-    /// Lengths that differ, or that are not whole elements.
+    /// Lengths that differ, or that are not a multiple of the element's size.
     Size = 6,
-    /// An operation that its type does not have.
+    /// An operation that does not exist for its type.
     Type = 7,
     /// A circle of dependences.
     Cycle = 8,
-    /// Two operations on one memory without an order.
+    /// Two operations use the same memory without an order between them.
     Overlap = 9,
-    /// More than the format has numbers for.
+    /// More than the format can count.
     Limit = 10,
-    /// Bytes that are no schedule, or one of another rank.
+    /// Bytes that are no schedule, or a schedule of another rank.
     Format = 11,
-    /// No memory.
+    /// There is not enough memory.
     Memory = 12,
     /// The job cannot be joined.
     Job = 13,
@@ -52,11 +52,11 @@ pub enum Code {
     Truncated = 14,
     /// An integer was divided by zero.
     Division = 15,
-    /// The run failed at a peer.
+    /// The run has failed at a peer.
     PeerFailed = 16,
-    /// A peer is gone.
+    /// A peer has died or left.
     PeerLost = 17,
-    /// The run was ended before it was over.
+    /// The run was ended before it was done.
     Abandoned = 18,
 }
 
@@ -84,7 +84,7 @@ impl Code {
         Code::Abandoned,
     ];
 
-    /// What it means, for people.
+    /// The code's meaning, as text for people.
     #[must_use]
     pub fn text(self) -> &'static core::ffi::CStr {
         match self {
@@ -114,14 +114,14 @@ impl Code {
 /// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// For programs.
+    /// The code, for programs.
     pub code: Code,
-    /// For people: one line.
+    /// One line of text, for people.
     pub text: String,
 }
 
 impl Error {
-    /// With a text.
+    /// An error with a text.
     pub fn new(code: Code, text: impl fmt::Display) -> Error {
         Error {
             code,
@@ -203,7 +203,8 @@ type Result<T> = core::result::Result<T, Error>;
 #[derive(Clone)]
 struct Compiled {
     schedule: Arc<Schedule>,
-    /// Made by a program of this process, whose segment 0 is the address space. Bytes from elsewhere never get that.
+    /// A program of this process has made the schedule; then its segment 0 is the address space. Bytes from elsewhere
+    /// never get that segment.
     addresses: bool,
 }
 
@@ -211,17 +212,17 @@ struct Tables {
     graphs: Slots<Graph>,
     schedules: Slots<Compiled>,
     runs: Slots<Arc<Outcome>>,
-    /// Compiled collectives, which are run again with other buffers.
+    /// Compiled collectives, to be run again with other buffers.
     cache: HashMap<Collective, Arc<Schedule>>,
-    /// The one that was run last: mostly the next one, too.
+    /// The collective that was run last; most calls repeat it.
     latest: Option<(Collective, Arc<Schedule>)>,
 }
 
 static TABLES: Mutex<Option<Tables>> = Mutex::new(None);
 
-/// Collectives that are kept compiled.
+/// How many compiled collectives are kept.
 const CACHED: usize = 256;
-/// The context of collectives; those of programs are below.
+/// The context of collectives. Contexts of programs are smaller.
 const COLLECTIVES: u32 = 1 << 31;
 
 /// The tables, locked.
@@ -280,7 +281,7 @@ pub fn finalize() -> Result<()> {
     Ok(())
 }
 
-/// This process's number and how many there are.
+/// This process's rank, and the number of ranks.
 ///
 /// # Errors
 /// [`Code::State`].
@@ -288,17 +289,17 @@ pub fn place() -> Result<(u32, u32)> {
     world().map(|w| (w.rank(), w.ranks()))
 }
 
-/// Which memory an argument is of: `GOAL_USERSPACE`, `GOAL_SCRATCHPAD` or `GOAL_SEGMENT(n)`.
+/// The memory that an argument refers to: `GOAL_USERSPACE`, `GOAL_SCRATCHPAD` or `GOAL_SEGMENT(n)`.
 pub(crate) const USERSPACE: i32 = 0;
 /// See `USERSPACE`.
 pub const SCRATCHPAD: i32 = 1;
-/// The first of the bound segments.
+/// `GOAL_SEGMENT(0)`, the first of the bound segments.
 pub(crate) const SEGMENTS: i32 = 2;
 
-/// A piece of memory as the C API names it.
+/// A piece of memory, from the values by which the C API names it.
 ///
 /// # Errors
-/// [`Code::Argument`] for a space that is none, or a null address of some bytes.
+/// [`Code::Argument`] for an unknown kind of memory, or a null address with a length above 0.
 pub fn piece(space: i32, start: usize, bytes: usize) -> Result<Buffer> {
     let (offset, bytes) = (start as u64, bytes as u64);
     match space {
@@ -310,7 +311,7 @@ pub fn piece(space: i32, start: usize, bytes: usize) -> Result<Buffer> {
         USERSPACE => Ok(Buffer::user(0, offset, bytes)),
         SCRATCHPAD => Ok(Buffer::scratch(offset, bytes)),
         n if (SEGMENTS..SEGMENTS + 0xffff).contains(&n) => Ok(Buffer {
-            // Segment 0 is the address space, so that the first bound one has number 1.
+            // Segment 0 of the schedule is the address space, so that the first bound segment has number 1.
             space: Space::User((n - SEGMENTS + 1) as u16),
             offset,
             bytes,
@@ -335,7 +336,7 @@ pub fn create() -> Result<Key> {
     tables().graphs.insert(graph)
 }
 
-/// Frees a graph; schedules made of it stay.
+/// Frees a graph. Schedules that were compiled from it stay.
 ///
 /// # Errors
 /// [`Code::Argument`].
@@ -343,7 +344,7 @@ pub fn free_graph(graph: Key) -> Result<()> {
     tables().graphs.remove(graph, "graph").map(|_| ())
 }
 
-/// More of the scratchpad: where it begins there.
+/// Reserves `bytes` more of the scratchpad, and returns their offset.
 ///
 /// # Errors
 /// [`Code::Argument`].
@@ -351,7 +352,7 @@ pub fn scratch(graph: Key, bytes: usize) -> Result<u64> {
     Ok(tables().graphs.get(graph, "graph")?.scratch(bytes as u64))
 }
 
-/// A further segment, bound when a run starts: which memory it is for arguments.
+/// Adds a segment, which is bound when a run starts. Returns the value by which arguments refer to it.
 ///
 /// # Errors
 /// [`Code::Argument`], [`Code::Limit`].
@@ -360,7 +361,7 @@ pub fn segment(graph: Key, bytes: usize) -> Result<i32> {
     Ok(SEGMENTS + i32::from(number) - 1)
 }
 
-/// Adds an operation; its number.
+/// Adds an operation, and returns its number.
 ///
 /// # Errors
 /// [`Code::Argument`], [`Code::Rank`], [`Code::Limit`].
@@ -369,7 +370,7 @@ pub fn add(graph: Key, work: Work) -> Result<i32> {
     i32::try_from(op.index()).map_err(|_| Error::new(Code::Limit, "operations: too many"))
 }
 
-/// `later` begins once `earlier` is complete, or has begun.
+/// Lets `later` begin only after `earlier` is complete, or has begun.
 ///
 /// # Errors
 /// [`Code::Argument`], [`Code::Operation`], [`Code::Cycle`].
@@ -389,10 +390,10 @@ pub fn order(graph: Key, later: i32, after: After, earlier: i32) -> Result<()> {
     Ok(graph.order(later, after, earlier)?)
 }
 
-/// The schedule of a graph.
+/// Compiles a graph to a schedule.
 ///
 /// # Errors
-/// [`Code::Argument`], or what is wrong with the graph.
+/// [`Code::Argument`], or the code for what is wrong with the graph.
 pub fn compile(graph: Key) -> Result<Key> {
     let graph = tables().graphs.get(graph, "graph")?.clone();
     let schedule = Arc::new(graph.compile()?);
@@ -402,7 +403,7 @@ pub fn compile(graph: Key) -> Result<Key> {
     })
 }
 
-/// The schedule that `bytes` are, as `hetmp goal compile` writes them. Validated: what is wrong is never run.
+/// Loads a schedule from the bytes that `hetmp goal compile` writes. Bad bytes are refused here, and never run.
 ///
 /// # Errors
 /// [`Code::State`], [`Code::Format`], [`Code::Limit`].
@@ -422,7 +423,7 @@ pub fn load(bytes: &[u8]) -> Result<Key> {
     })
 }
 
-/// Frees a schedule; its runs go on.
+/// Frees a schedule. Its runs go on.
 ///
 /// # Errors
 /// [`Code::Argument`].
@@ -430,7 +431,7 @@ pub fn free_schedule(schedule: Key) -> Result<()> {
     tables().schedules.remove(schedule, "schedule").map(|_| ())
 }
 
-/// Begins a run in a context of the program's, on its bound segments.
+/// Begins a run of a schedule on its bound segments, in a context of the program.
 ///
 /// # Errors
 /// [`Code::State`], [`Code::Argument`], [`Code::Bounds`], [`Code::Memory`].
@@ -449,21 +450,21 @@ pub unsafe fn run(schedule: Key, context: i32, bound: &[Segment]) -> Result<Key>
     let compiled = tables.schedules.get(schedule, "schedule")?.clone();
     let addresses = compiled.addresses.then_some(Segment::ADDRESSES);
     let segments: Vec<Segment> = addresses.into_iter().chain(bound.iter().copied()).collect();
-    // SAFETY: passed on to the caller.
+    // SAFETY: who calls upholds the contract of `World::run`.
     let outcome = unsafe { world.run(&compiled.schedule, context, &segments, How::Alone) }?;
     tables.runs.insert(outcome)
 }
 
-/// Whether a run has ended; if it has, its handle is freed.
+/// True if a run has ended; then its handle is freed.
 ///
 /// # Errors
-/// [`Code::State`], [`Code::Argument`], or why the run has failed (its handle is freed then, too).
+/// [`Code::State`], [`Code::Argument`], or the code for why the run has failed; then too the handle is freed.
 pub fn test(run: Key) -> Result<bool> {
     let mut tables = tables();
     let outcome = tables.runs.get(run, "handle")?;
     let ended = match outcome.poll() {
         Some(ended) => Some(ended),
-        // After leaving, no run goes on: what was not over has been given up.
+        // No run goes on after this process has left: runs that were not done were given up.
         None => world()?.test(outcome),
     };
     let Some(ended) = ended else {
@@ -477,19 +478,19 @@ pub fn test(run: Key) -> Result<bool> {
 /// Waits for the end of a run, and frees its handle.
 ///
 /// # Errors
-/// As [`test`].
+/// As [`test`](fn@test).
 pub fn wait(run: Key) -> Result<()> {
     let outcome = Arc::clone(tables().runs.get(run, "handle")?);
     let ended = match outcome.poll() {
         Some(ended) => ended,
         None => world()?.wait(&outcome),
     };
-    // Another thread may have waited for the same run.
+    // Another thread may have waited for the same run, and removed it.
     let _ = tables().runs.remove(run, "handle");
     Ok(ended?)
 }
 
-/// This rank's schedule of a collective; the latest ones are kept.
+/// This rank's schedule of a collective: from the cache, or compiled now.
 fn compiled(world: &'static World, what: Collective) -> Result<Arc<Schedule>> {
     {
         let mut tables = tables();
@@ -528,13 +529,13 @@ fn begin(
             ));
         }
     }
-    // Every collective has these two.
+    // A collective has two segments: the input and the output.
     let mut bound = buffers;
     for (segment, bytes) in bound.iter_mut().zip(schedule.segments()) {
         segment.bytes = *bytes;
     }
-    // SAFETY: the buffers hold the collective's lengths, which are the schedule's, until the collective is done: the program
-    // upholds that by the contract of `start` and `blocking`.
+    // SAFETY: the buffers have the collective's lengths, which are those of the schedule, until the collective is
+    // done: who calls `start` or `blocking` has promised that.
     Ok(unsafe { world.run(&schedule, COLLECTIVES, &bound, how) }?)
 }
 
@@ -542,28 +543,30 @@ fn both(give: *const u8, get: *mut u8) -> [Segment; 2] {
     [give.cast_mut(), get].map(|start| Segment { start, bytes: 0 })
 }
 
-/// Begins a collective from `give` to `get`: all ranks begin collectives in the same order.
+/// Begins a collective that reads `give` and writes `get`. All ranks begin their collectives in the same order.
 ///
 /// # Errors
-/// [`Code::State`], [`Code::Rank`] for a root that is none, [`Code::Argument`], [`Code::Type`], [`Code::Limit`], [`Code::Memory`].
+/// [`Code::State`], [`Code::Rank`] for a root that does not exist, [`Code::Argument`], [`Code::Type`],
+/// [`Code::Limit`], [`Code::Memory`].
 ///
 /// # Safety
-/// The buffers are valid for what the collective reads and writes there until the run has ended, and left alone meanwhile.
+/// The buffers are valid for the collective's reads and writes until the run has ended, and nobody else uses them
+/// meanwhile.
 pub unsafe fn start(what: Collective, give: *const u8, get: *mut u8) -> Result<Key> {
     let outcome = begin(world()?, what, both(give, get), How::Alone)?;
     tables().runs.insert(outcome)
 }
 
-/// A collective, to its end.
+/// Runs a collective to its end.
 ///
 /// # Errors
-/// As [`start`], or why the run has failed.
+/// Those of [`start`], or why the run has failed.
 ///
 /// # Safety
 /// As [`start`].
 pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Result<()> {
     let world = world()?;
-    // SAFETY: passed on to the caller.
+    // SAFETY: who calls upholds the contract of `blocking`, which is that of `World::direct`.
     if let Some(done) = unsafe { world.direct(&what, give, get) } {
         return Ok(done?);
     }
@@ -573,13 +576,13 @@ pub unsafe fn blocking(what: Collective, give: *const u8, get: *mut u8) -> Resul
 
 static LAST: Mutex<String> = Mutex::new(String::new());
 
-/// Keeps the words of the last error of this process.
+/// Keeps the text of the last error of this process.
 pub fn remember(error: &Error) {
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     last.clone_from(&error.text);
 }
 
-/// The words of the last error of this process.
+/// The text of the last error of this process.
 #[must_use]
 pub fn last_words() -> String {
     LAST.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -1,96 +1,96 @@
-//! Which algorithm a collective uses: by its size and the number of ranks, or as the environment says.
+//! Chooses the algorithm of a collective: by its size and the number of ranks, or as the environment says.
 
 use crate::settings::{Allgather, Allreduce, Alltoall, Settings};
 use hetmp_goal::collectives::{self as c, Vector};
 use hetmp_goal::graph::{Error, Graph};
 
-/// A collective operation with its arguments, the same on all ranks but for the lists of neighbours. Lengths are of one
-/// block, in bytes. What a rank gives is segment 0 of its schedule, what it gets segment 1.
+/// A collective operation with its arguments, which are the same on all ranks except for the lists of neighbours.
+/// Lengths are those of one block, in bytes. Segment 0 of the schedule is a rank's input, segment 1 its output.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Collective {
-    /// Nobody goes on before all have come.
+    /// No rank goes on before all have called it.
     Barrier,
-    /// Everybody gets what the root gives.
+    /// All ranks get the root's input.
     Broadcast {
-        /// Who gives.
+        /// The rank that gives.
         root: u32,
-        /// How much.
+        /// Length of the input.
         bytes: u64,
     },
-    /// The root gets the combination of all vectors.
+    /// The root gets the combination of all ranks' vectors.
     Reduce {
-        /// Who gets.
+        /// The rank that gets the result.
         root: u32,
-        /// The elements of one rank.
+        /// The vector of one rank.
         vector: Vector,
     },
-    /// Everybody gets the combination of all vectors.
+    /// All ranks get the combination of all ranks' vectors.
     Allreduce {
-        /// The elements of one rank.
+        /// The vector of one rank.
         vector: Vector,
     },
     /// The root gets a block of each rank.
     Gather {
-        /// Who gets.
+        /// The rank that gets the blocks.
         root: u32,
-        /// One block.
+        /// Length of one block.
         bytes: u64,
     },
     /// Each rank gets its block of what the root gives.
     Scatter {
-        /// Who gives.
+        /// The rank that gives the blocks.
         root: u32,
-        /// One block.
+        /// Length of one block.
         bytes: u64,
     },
-    /// Everybody gets a block of each rank.
+    /// All ranks get a block of each rank.
     Allgather {
-        /// One block.
+        /// Length of one block.
         bytes: u64,
     },
-    /// Each rank has a block for each other.
+    /// Each rank sends a block of its own to each rank.
     Alltoall {
-        /// One block.
+        /// Length of one block.
         bytes: u64,
     },
     /// Each rank gets the combination of the vectors of the ranks up to itself.
     Scan {
-        /// The elements of one rank.
+        /// The vector of one rank.
         vector: Vector,
     },
-    /// Each rank gets its block of the combination of all vectors, which have a block for each rank.
+    /// Each rank gets its block of the combination of all vectors. A vector has a block for each rank.
     ReduceScatter {
-        /// The elements of one block.
+        /// One block.
         vector: Vector,
     },
-    /// A block to each destination, the same, and one from each source.
+    /// Each rank sends the same block to all its destinations, and gets one from each source.
     NeighbourAllgather {
-        /// Who sends to this rank.
+        /// The ranks that send to this one.
         sources: Box<[u32]>,
-        /// Whom this rank sends to.
+        /// The ranks that this one sends to.
         destinations: Box<[u32]>,
-        /// One block.
+        /// Length of one block.
         bytes: u64,
     },
-    /// A block for each destination, each another, and one from each source.
+    /// Each rank sends another block to each destination, and gets one from each source.
     NeighbourAlltoall {
-        /// Who sends to this rank.
+        /// The ranks that send to this one.
         sources: Box<[u32]>,
-        /// Whom this rank sends to.
+        /// The ranks that this one sends to.
         destinations: Box<[u32]>,
-        /// One block.
+        /// Length of one block.
         bytes: u64,
     },
 }
 
-/// With fewer ranks, log2 steps of an all-to-all save too few messages.
+/// With fewer ranks the log2 steps of an all-to-all save too few messages to be worth it.
 const BRUCK_RANKS: u32 = 8;
 
 impl Collective {
     /// This rank's graph, by the algorithm that the settings choose.
     ///
     /// # Errors
-    /// A root or neighbour that is no rank, or lengths beyond what a graph can have.
+    /// A root or neighbour that does not exist, or lengths that a graph cannot have.
     pub fn graph(&self, rank: u32, ranks: u32, settings: &Settings) -> Result<Graph, Error> {
         match self {
             Collective::Barrier => c::barrier(rank, ranks),

@@ -1,27 +1,29 @@
 //! Blocking collectives of ranks that map each other's memory, without a schedule.
 //!
-//! Who calls `goal_allreduce` and has every peer's segment mapped needs no graph, no matching and no queue: each rank
-//! *exposes* what it gives in its own segment, and the others read it there. A collective is a row of *steps*; in each, every
-//! rank exposes up to [`ROOM`] bytes, or nothing, and then reads from whichever peers the collective says. Longer vectors take
-//! several steps. Reductions combine in the order of ranks, so that all get the same sum.
+//! A rank that calls `goal_allreduce`, and has every peer's segment mapped, needs no graph, no matching and no queue.
+//! Each rank *exposes* its input in its own segment, and the others read it there. A collective is a row of *steps*.
+//! In each step every rank exposes up to [`ROOM`] bytes, or nothing, and then reads from the peers that the
+//! collective says. Longer vectors take several steps. Reductions combine in the order of ranks, so that all ranks
+//! get the same result.
 //!
 //! # Where things lie
-//! Each rank's segment has, at [`Direct`]'s offset, a word that says that it takes no further part, [`LINES`] lines and behind them [`PLACES`] places of [`ROOM`] bytes. Step
-//! `s` uses line `s % LINES`. A line has the number of the step plus one, a mark of the collective, and what is
-//! exposed if that is short: a reader gets the first 48 bytes with the number, in one cache line. What is longer lies in one of the places, in turn,
-//! and the line says in which. So many lines let a root that only sends go on while its readers have not had the processor;
-//! so few places stay in the caches.
+//! Each rank has an *area* in its segment: first a word that is not 0 if the rank takes no further part, then
+//! [`LINES`] lines, then [`PLACES`] places of [`ROOM`] bytes. Step `s` uses line `s % LINES`. A line holds the number
+//! of the step plus one, a mark of the collective, and the exposed bytes if they are few: the first 48 bytes share a
+//! cache line with the number. Longer input lies in one of the places, which are used in turn, and the line says in
+//! which. The lines are many, so that a root that only sends can go on while its readers are not scheduled. The
+//! places are few, so that they stay in the caches.
 //!
 //! # Memory ordering
-//! The number is stored with release behind the exposed bytes, and loaded with acquire in front of reading them: without the
-//! pair a reader could see the bytes of an earlier step. A rank uses a line or a place again when every peer has exposed the
-//! step after the one that lay there before: who has, has read all it wanted of that (its loads come before its store with
-//! release, and the rank loads with acquire).
+//! The number is stored with release after the exposed bytes, and loaded with acquire before they are read: otherwise
+//! a reader could see the bytes of an earlier step. A rank uses a line or place for a new step only after every peer
+//! has exposed the step that follows the old one there. A peer that has done so has read all it needed of the old
+//! step: its loads come before its store with release, which this rank loads with acquire.
 //!
 //! # Errors
-//! A peer that has died or left ends the wait for it. Ranks would not agree on the number of the next step then, so that
-//! this rank takes no further part ([`Direct::fail`]), and says so in its segment: peers that wait for it get an error, too.
-//! The mark tells a rank that its peer is in another collective, or has other arguments.
+//! A wait for a peer that has died or left ends with an error. Ranks would no longer agree on the number of the next
+//! step, so this rank takes no further part ([`Direct::fail`]) and says so in its segment: peers that wait for it get
+//! an error too. The mark tells a rank that its peer is in another collective, or has passed other arguments.
 
 use crate::choice::Collective;
 use crate::settings::{Allgather, Allreduce, Alltoall, Blocking, Settings};
@@ -32,27 +34,28 @@ use hetmp_goal::rank::Failure;
 
 mod rows;
 
-/// Steps that a rank may be ahead of its slowest peer.
+/// How many steps a rank may be ahead of its slowest peer.
 const LINES: u64 = 32;
-/// Of these, with more bytes than a line has.
+/// How many of these steps may have more bytes than fit into a line.
 const PLACES: usize = 4;
 /// Bytes of a line.
 const LINE: usize = 256;
-/// Bytes that lie in a line, behind its two words.
+/// Bytes that a line can expose, after its two words.
 const SHORT: usize = LINE - 16;
-/// Bytes that a step exposes.
+/// The most bytes that a step exposes.
 const ROOM: usize = 64 << 10;
-/// An allreduce of up to so many bytes is combined by every rank for itself; of a longer one each rank combines a part.
+/// Up to this many bytes (per rank), every rank combines all of an allreduce itself; of a longer one each rank
+/// combines a part.
 const FLAT: u64 = 4 << 10;
-/// With more ranks, a rank that looks at every peer takes longer than steps of a tree.
+/// The most ranks. With more, looking at every peer takes longer than the steps of a tree.
 pub(crate) const RANKS: u32 = 64;
-/// Bytes of a rank's lines and places.
+/// Bytes of a rank's area.
 pub(crate) const BYTES: usize = LINE + LINES as usize * LINE + PLACES * ROOM;
 
-/// How a rank waits, and tells others that something has changed.
+/// How a rank waits for a peer, and how it wakes peers.
 pub(crate) trait Wait {
-    /// Returns when `word` is at least `least`, or says why that will not be: `peer`, who would write it, is gone or takes no
-    /// further part, which `over` says by not being 0.
+    /// Returns when `word` is at least `least`. Fails if `peer`, which writes the word, has died or left, or takes no
+    /// further part: then `over` is not 0.
     fn wait(
         &self,
         word: &AtomicU64,
@@ -60,18 +63,19 @@ pub(crate) trait Wait {
         peer: u32,
         over: &AtomicU64,
     ) -> Result<(), Failure>;
-    /// Peers that sleep wake up.
+    /// Wakes peers that sleep.
     fn ring(&self);
 }
 
-/// Whether a collective goes this way, wherever peers are mapped: all ranks answer alike.
+/// True if a collective goes this way, provided that peers are mapped. All ranks get the same answer.
 pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool {
     let fits = |bytes: u64| {
         bytes
             .checked_mul(u64::from(ranks))
             .is_some_and(|n| n < 1 << 62)
     };
-    // Of the others, what comes out depends on the order of operands, or an element may have no result.
+    // The result of a subtraction or division depends on the order of operands, and a division may fail for an
+    // element.
     let ordered = |v: &Vector| matches!(v.op, Arithmetic::Sub | Arithmetic::Div);
     let vector = |v: &Vector| fits(v.bytes()) && v.op.takes(v.element) && !ordered(v);
     settings.blocking == Blocking::Auto
@@ -89,12 +93,12 @@ pub(crate) fn takes(what: &Collective, ranks: u32, settings: &Settings) -> bool 
             }
             Collective::Alltoall { bytes } => settings.alltoall == Alltoall::Auto && fits(*bytes),
             Collective::Scan { vector: v } | Collective::ReduceScatter { vector: v } => vector(v),
-            // Each rank knows its own neighbours only.
+            // A rank knows its own neighbours only.
             Collective::NeighbourAllgather { .. } | Collective::NeighbourAlltoall { .. } => false,
         }
 }
 
-/// Bytes that `rank` gives and gets.
+/// The bytes that `rank` gives and gets.
 pub(crate) fn lengths(what: &Collective, rank: u32, ranks: u32) -> (u64, u64) {
     let (all, at) = (u64::from(ranks), |root: &u32| *root == rank);
     match what {
@@ -117,7 +121,7 @@ pub(crate) fn lengths(what: &Collective, rank: u32, ranks: u32) -> (u64, u64) {
     }
 }
 
-/// What all ranks of a collective have in common, as a number.
+/// A number that tells collectives apart: equal on all ranks that pass the same arguments.
 fn mark(what: &Collective) -> u64 {
     let of = |kind: u64, root: u32, bytes: u64| {
         kind | u64::from(root) << 8 | bytes.wrapping_mul(0x9e37_79b9_7f4a_7c15) << 16
@@ -142,29 +146,29 @@ fn mark(what: &Collective) -> u64 {
     }
 }
 
-/// This rank's part in all steps.
+/// This rank's side of all steps.
 #[derive(Debug)]
 pub(crate) struct Direct {
     rank: u32,
-    /// Where each rank's lines begin.
+    /// By rank: where its area begins.
     areas: Box<[*mut u8]>,
     /// The number of the next step.
     next: u64,
-    /// Every peer has exposed all steps below this one.
+    /// All peers have exposed every step below this one.
     known: u64,
-    /// The step that used each place last, and how often a place was used.
+    /// For each place the step that used it last. `turns` counts how often a place was used.
     used: [u64; PLACES],
     turns: usize,
-    /// Of the collective that goes on.
+    /// The mark of the current collective.
     mark: u64,
     /// Why this rank takes no further part.
     broken: Option<Failure>,
 }
 
-// SAFETY: the areas stay mapped, and what lies there is accessed as the module says.
+// SAFETY: the areas stay mapped, and their bytes are accessed as "Memory ordering" says.
 unsafe impl Send for Direct {}
 
-/// Memory of this library's places or of the caller's buffers.
+/// Memory of an area, or of the caller's buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
     at: *mut u8,
@@ -175,16 +179,17 @@ impl Piece {
     /// `n` bytes at `at`.
     ///
     /// # Safety
-    /// They are valid for what is done with the piece and its parts: reads where they are copied from, writes where they
-    /// are copied or combined to. Nobody else writes there meanwhile, but for [`Piece::copy_to`] of one piece to itself.
+    /// The bytes are valid for what is done with the piece and its parts: reads if they are copied from, writes if
+    /// they are copied or combined to. Nobody else writes there meanwhile, except [`Piece::copy_to`] of a piece to
+    /// itself.
     pub(crate) unsafe fn new(at: *mut u8, n: usize) -> Piece {
         Piece { at, n }
     }
 
-    /// `n` bytes from `from` on.
+    /// The `n` bytes from offset `from` on.
     ///
     /// # Panics
-    /// If there are not as many.
+    /// If the piece is shorter.
     #[inline]
     fn part(self, from: usize, n: usize) -> Piece {
         assert!(from <= self.n && n <= self.n - from, "a part of a piece");
@@ -194,51 +199,53 @@ impl Piece {
         }
     }
 
-    /// Copies as many bytes as this piece has to the beginning of the other one, which may overlap it.
+    /// Copies this piece to the start of the other one. The two may overlap.
     ///
     /// # Panics
-    /// If that is shorter.
+    /// If the other piece is shorter.
     #[inline]
     fn copy_to(self, to: Piece) {
         assert!(self.n <= to.n, "room for a piece");
         if self.n == 8 {
-            // SAFETY: both are valid by the contract of `new`. The usual length of a short collective, without a call.
+            // SAFETY: who called `new` for both keeps them valid. This is the usual length of a short collective,
+            // done without a call.
             unsafe {
                 to.at
                     .cast::<u64>()
                     .write_unaligned(self.at.cast::<u64>().read_unaligned())
             };
         } else if self.n > 0 && self.at != to.at {
-            // SAFETY: both are valid by the contract of `new`.
+            // SAFETY: who called `new` for both keeps them valid.
             unsafe { core::ptr::copy(self.at, to.at, self.n) };
         }
     }
 
-    /// Combines with as many bytes of `operand`, which lies elsewhere.
+    /// Combines this piece with the first bytes of `operand`, which is other memory.
     #[inline]
     fn combine(self, vector: &Vector, operand: Piece) {
         assert!(self.n == operand.n, "operands of one length");
         if self.n == 0 {
             return;
         }
-        // SAFETY: both are valid by the contract of `new`, and not of one memory: one is a place of a segment, the other
-        // another rank's, or a buffer.
+        // SAFETY: who called `new` for both keeps them valid. They are different memory: one is a place in a segment,
+        // the other a place in another rank's segment, or a buffer.
         let (sum, operand) = unsafe {
             (
                 core::slice::from_raw_parts_mut(self.at, self.n),
                 core::slice::from_raw_parts(operand.at, operand.n),
             )
         };
-        // The only error is a division's, which `takes` leaves to schedules.
+        // The only possible error is a division by zero, and `takes` leaves divisions to schedules.
         let _ = element::apply(vector.op, vector.element, sum, operand);
     }
 }
 
 impl Direct {
-    /// The part of `rank`, with every rank's lines and places at `areas`.
+    /// The side of `rank`. `areas` has every rank's area, by rank.
     ///
     /// # Safety
-    /// Each area has [`BYTES`], aligned to a line and zero at first, and stays mapped. Its rank alone writes there.
+    /// Each area has [`BYTES`] bytes, is aligned to a line, was zero at first, and stays mapped. Only its rank writes
+    /// there.
     pub(crate) unsafe fn new(rank: u32, areas: Box<[*mut u8]>) -> Direct {
         Direct {
             rank,
@@ -256,8 +263,8 @@ impl Direct {
         self.areas.len() as u32
     }
 
-    /// Bytes of a step of a long vector. Where two ranks have a core each, one exposes while the other reads; where more ranks
-    /// share cores, each step costs a change of processes.
+    /// The bytes of a step of a long vector. Two ranks with a core each take turns: one exposes while the other
+    /// reads. If more ranks share cores, each step costs a change of processes, so that steps are longer.
     fn room(&self) -> usize {
         if self.ranks() == 2 {
             ROOM / 2
@@ -270,9 +277,10 @@ impl Direct {
         self.areas[rank as usize].wrapping_add(LINE + (step % LINES) as usize * LINE)
     }
 
-    /// Not 0: the rank takes no further part.
+    /// The word that is not 0 if the rank takes no further part.
     fn over(&self, rank: u32) -> &AtomicU64 {
-        // SAFETY: the first word of an area, which is valid by the contract of `new`, and only accessed as an atomic.
+        // SAFETY: the first word of an area, which who called `new` keeps valid, and which is accessed as an atomic
+        // only.
         unsafe { AtomicU64::from_ptr(self.areas[rank as usize].cast()) }
     }
 
@@ -286,14 +294,16 @@ impl Direct {
         wait.wait(word, step + 1, peer, self.over(peer))
     }
 
-    /// Word 0 of a line, the step, word 1, the mark, or word 2, the place of what is not short.
+    /// A word of a line: 0 the number of the step, 1 the mark, 2 the place of exposed bytes that do not fit into the
+    /// line.
     #[inline]
     fn word(&self, rank: u32, step: u64, n: usize) -> &AtomicU64 {
-        // SAFETY: an aligned word of an area, which is valid by the contract of `new`, and only accessed as an atomic.
+        // SAFETY: an aligned word of an area, which who called `new` keeps valid, and which is accessed as an atomic
+        // only.
         unsafe { AtomicU64::from_ptr(self.line(rank, step).wrapping_add(8 * n).cast()) }
     }
 
-    /// Where `n` bytes of a step lie, whose line says so.
+    /// The `n` bytes that a rank exposes in a step; the line says where they are.
     #[inline]
     fn piece(&self, rank: u32, step: u64, n: usize) -> Piece {
         assert!(n <= ROOM, "what a step exposes");
@@ -304,12 +314,12 @@ impl Direct {
             let places = self.areas[rank as usize].wrapping_add(LINE + LINES as usize * LINE);
             places.wrapping_add(place * ROOM)
         };
-        // SAFETY: within the area, which is valid by the contract of `Direct::new`. Its rank writes there before it exposes
-        // the step, and not again before all have read it.
+        // SAFETY: the piece lies within the area, which who called `Direct::new` keeps valid. The area's rank writes
+        // there before it exposes the step, and not again before all ranks have read the piece.
         unsafe { Piece::new(at, n) }
     }
 
-    /// Every peer has exposed a step, and so read all of the one before.
+    /// Waits until every peer has exposed a step. Then all of them have read everything of the step before.
     fn know(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
         if self.known <= step {
             for peer in (0..self.ranks()).filter(|p| *p != self.rank) {
@@ -320,7 +330,7 @@ impl Direct {
         Ok(())
     }
 
-    /// Room for what this rank exposes in the next step.
+    /// Memory for what this rank will expose in the next step.
     #[inline]
     fn reserve(&mut self, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         let step = self.next;
@@ -340,7 +350,7 @@ impl Direct {
         Ok(self.piece(self.rank, step, n))
     }
 
-    /// The next step, whose bytes are in their room.
+    /// Exposes the next step, whose bytes are in their memory already.
     #[inline]
     fn post(&mut self, wait: &impl Wait) -> u64 {
         let step = self.next;
@@ -353,7 +363,7 @@ impl Direct {
         step
     }
 
-    /// The next step: exposes `n` bytes, which `fill` writes.
+    /// Exposes `n` bytes, which `fill` writes, as the next step.
     #[inline]
     fn expose(
         &mut self,
@@ -366,7 +376,7 @@ impl Direct {
         Ok(self.post(wait))
     }
 
-    /// What a rank exposes in a step, `n` bytes; waits until they are there.
+    /// Waits for the `n` bytes that a rank exposes in a step.
     #[inline]
     fn of(&self, rank: u32, step: u64, n: usize, wait: &impl Wait) -> Result<Piece, Failure> {
         if rank != self.rank {
@@ -378,7 +388,7 @@ impl Direct {
         Ok(self.piece(rank, step, n))
     }
 
-    /// Every rank has exposed a step.
+    /// Waits until every rank has exposed a step.
     fn all(&mut self, step: u64, wait: &impl Wait) -> Result<(), Failure> {
         for rank in 0..self.ranks() {
             self.of(rank, step, 0, wait)?;
@@ -387,17 +397,17 @@ impl Direct {
         Ok(())
     }
 
-    /// The ranks behind this one, around.
+    /// All other ranks, beginning with the one after this.
     fn others(&self) -> impl Iterator<Item = u32> {
         let (rank, ranks) = (self.rank, self.ranks());
         (1..ranks).map(move |d| (rank + d) % ranks)
     }
 
-    /// Takes no further part, and says so.
+    /// Stops taking part, and says so in this rank's segment.
     #[cold]
     fn fail(&mut self, why: Failure, wait: &impl Wait) {
         self.broken = Some(why);
-        // What was exposed before stands.
+        // What was exposed before stays valid.
         self.over(self.rank).store(1, Ordering::Release);
         wait.ring();
     }

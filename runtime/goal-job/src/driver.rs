@@ -1,4 +1,5 @@
-//! A rank with its links: packets in and out, one step at a time. Whoever makes progress owns it meanwhile.
+//! A rank with its links: takes packets in and sends packets out, one step at a time. It belongs to the thread that
+//! makes progress.
 
 use crate::link::{Here, Link, Look, Posts};
 use crate::memory::Bound;
@@ -9,27 +10,28 @@ use hetmp_goal::rank::{Event, Failure, Handle, Limits, Rank, StartError, State};
 use hetmp_goal::schedule::Schedule;
 use std::sync::{Arc, OnceLock};
 
-/// Bounds of a job. A packet of data fits twice into a [ring](crate::ring), so that one is written while one is read.
+/// Limits of a job. A packet of data fits into a [ring](crate::ring) twice, so that one can be written while the
+/// other is read.
 pub(crate) const LIMITS: Limits = Limits {
     eager: 8 << 10,
     credits: 64,
     offers: 1 << 16,
     fragment: 15 << 10,
 };
-/// Packets taken from one link before the others get their turn.
+/// The most packets taken from one link before the other links get their turn.
 const TURN: usize = 64;
-/// Every so many steps this rank looks at the links of ranks that it has no schedule with, too.
+/// Once in this many steps the rank also looks at the links of ranks with which it has no schedule.
 const ROUND: u32 = 64;
 
 const RUNNING: u32 = 0;
 const DONE: u32 = 1;
 const FAILED: u32 = 2;
 
-/// How a run ended, for whoever waits for it.
+/// How a run ended, for the thread that waits for it.
 ///
 /// # Memory ordering
-/// `word` is stored with release after the run's last write to the program's memory, and loaded with acquire by Test and
-/// Wait: without the pair the program could read its buffers before the run's bytes are there.
+/// `word` is stored with release after the run's last write to the program's memory, and Test and Wait load it with
+/// acquire. Otherwise the program could read its buffers before the run's bytes are there.
 #[derive(Debug, Default)]
 pub struct Outcome {
     word: AtomicU32,
@@ -38,7 +40,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// `None` while the run goes on; then how it ended.
+    /// `None` while the run goes on, then its result.
     #[inline]
     pub fn poll(&self) -> Option<Result<(), Failure>> {
         match self.word.load(Ordering::Acquire) {
@@ -52,7 +54,7 @@ impl Outcome {
         }
     }
 
-    /// What happened to the operations of a traced run that has ended.
+    /// The events of a traced run that has ended.
     pub fn events(&self) -> &[Event] {
         self.events.get().map_or(&[], Vec::as_slice)
     }
@@ -62,7 +64,7 @@ impl Outcome {
             State::Running => {}
             State::Done => self.word.store(DONE, Ordering::Release),
             State::Failed(why) => {
-                // Set once: a run ends once.
+                // Cannot fail: a run ends once.
                 let _ = self.failure.set(why);
                 self.word.store(FAILED, Ordering::Release);
             }
@@ -75,34 +77,34 @@ impl Outcome {
 struct Open {
     run: Handle,
     outcome: Arc<Outcome>,
-    /// It has operations that need the time.
+    /// The run has operations that need the time.
     clocked: bool,
 }
 
-/// What one process does for its rank.
+/// This process's side of all links, and its rank.
 #[derive(Debug)]
 pub(crate) struct Driver {
     here: Here,
     rank: Rank,
     links: Box<[Option<Box<Link>>]>,
-    /// Ranks that schedules of this one have as peers: their links are looked at in every step.
+    /// Peers of this rank's schedules. Their links are looked at in every step.
     known: Vec<u32>,
-    /// Where peers' segments are mapped, null where an engine reaches them.
+    /// By rank: where its segment is mapped; null if an engine reaches it.
     bases: Box<[*mut u8]>,
     post: Posts,
     open: Vec<Open>,
     clocked: usize,
     steps: u32,
-    /// Peers that were told something since their bell was rung, or whose link has packets that found no room
+    /// Peers to which something was written since their bell was rung, or whose link has packets that found no room
     /// ([`Link::listed`]).
     busy: Vec<u32>,
 }
 
-// SAFETY: mapped segments, which stay; one thread at a time owns a driver.
+// SAFETY: the pointers are into mapped segments, which stay mapped; one thread at a time uses a driver.
 unsafe impl Send for Driver {}
 
 impl Driver {
-    /// The driver of a rank whose peers' segments are mapped at `bases`, null for those that `post` reaches.
+    /// The driver of a rank. `bases` has where peers' segments are mapped, null for peers that `post` reaches.
     pub(crate) fn new(here: Here, bases: Box<[*mut u8]>, post: Posts) -> Driver {
         let ranks = bases.len() as u32;
         Driver {
@@ -153,12 +155,12 @@ impl Driver {
         Ok(outcome)
     }
 
-    /// Runs that have not ended.
+    /// How many runs have not ended.
     pub(crate) fn running(&self) -> usize {
         self.open.len()
     }
 
-    /// Takes what came, starts what became ready, sends. True if there was something.
+    /// Takes packets, begins operations that became ready, and sends packets. True if there was something to do.
     pub(crate) fn step(&mut self) -> bool {
         let mut worked = false;
         if self.clocked > 0 {
@@ -177,7 +179,7 @@ impl Driver {
         worked | self.send()
     }
 
-    /// Takes packets of a peer.
+    /// Takes the packets that a peer has sent.
     fn take(&mut self, peer: u32) -> bool {
         let (read, gone) = match &self.links[peer as usize] {
             Some(link) => (link.read, link.gone),
@@ -193,9 +195,9 @@ impl Driver {
                     if self.clocked > 0 {
                         self.rank.tick(sys::monotonic_ns());
                     }
-                    // SAFETY: `look` keeps the packet within this rank's segment, and its writer leaves it alone until
-                    // `passed`. A process of the job that writes there all the same spoils the payload's bytes, which are
-                    // copied and never looked at; what is decided by is the copy of the header.
+                    // SAFETY: `look` keeps the packet within this rank's segment, and its writer leaves it alone
+                    // until `passed`. A process of the job that breaks this rule can spoil the payload, which is only
+                    // copied. All decisions are made by a copy of the header.
                     unsafe {
                         if len < HEADER_BYTES {
                             self.rank.bytes(peer, &[]);
@@ -226,7 +228,7 @@ impl Driver {
         true
     }
 
-    /// Remembers to look after a peer's link.
+    /// Notes that a peer's link needs attention.
     fn list(&mut self, peer: u32) {
         let link = self.link(peer);
         if !core::mem::replace(&mut link.listed, true) {
@@ -234,7 +236,7 @@ impl Driver {
         }
     }
 
-    /// Sends what the rank has to say, and tells the runs' owners of their ends.
+    /// Sends the rank's packets, and sets the outcome of runs that have ended.
     fn send(&mut self) -> bool {
         let here = self.here;
         let mut worked = false;
@@ -268,7 +270,7 @@ impl Driver {
             self.clocked -= usize::from(open.clocked);
             let events = self.rank.events(run);
             if !events.is_empty() {
-                // Set once: a run ends once.
+                // Cannot fail: a run ends once.
                 let _ = open.outcome.events.set(events.to_vec());
             }
             if let Some((state, memory)) = self.rank.take(run) {
@@ -279,7 +281,7 @@ impl Driver {
         worked
     }
 
-    /// Sends what found no room before, and wakes those who were told something.
+    /// Sends packets that found no room before, and wakes peers that something was written to.
     fn tend(&mut self) -> bool {
         let (here, mut worked, mut i) = (self.here, false, 0);
         while let Some(peer) = self.busy.get(i) {
@@ -299,7 +301,7 @@ impl Driver {
         worked
     }
 
-    /// Sends parts of long messages, as many as have room. True if there were some.
+    /// Sends parts of long messages, as many as find room. True if one was sent.
     fn stream(&mut self) -> bool {
         let (here, links, post) = (self.here, &mut self.links, &mut self.post);
         self.rank.stream(&mut |to, header, n, fill| {
@@ -312,8 +314,8 @@ impl Driver {
         })
     }
 
-    /// The peer cannot be reached any more. What it has written before stands; if that does not end with its leave, runs
-    /// that need it fail.
+    /// The peer cannot be reached any more. Takes what it has written before. Unless the last of it is that the peer
+    /// leaves, runs that need the peer fail.
     pub(crate) fn miss(&mut self, peer: u32) {
         while self.take(peer) {}
         if !self.link(peer).gone {
@@ -321,30 +323,30 @@ impl Driver {
         }
     }
 
-    /// The peer is gone: runs that need it fail.
+    /// The peer is lost: runs that need it fail.
     fn lose(&mut self, peer: u32) {
         self.link(peer).cut();
         self.rank.lose(peer);
     }
 
-    /// Peers that runs still need.
+    /// The peers that runs still need.
     pub(crate) fn needed(&self) -> Vec<u32> {
         let here = |p: &u32| self.links[*p as usize].as_ref().is_some_and(|l| !l.gone);
         let needed = |p: &u32| here(p) && self.rank.needs(*p);
         self.known.iter().copied().filter(needed).collect()
     }
 
-    /// Has an engine look whether a peer is there; what it finds shows in a later step.
+    /// Lets an engine find out whether a peer is there. A later step gets the answer.
     pub(crate) fn probe(&mut self, peer: u32) {
         self.post.probe(peer);
     }
 
-    /// When a step is to come although nothing arrives, nanoseconds of the monotonic clock.
+    /// The time of the next step even if nothing arrives, in nanoseconds of the monotonic clock.
     pub(crate) fn deadline(&self) -> Option<u64> {
         self.rank.deadline()
     }
 
-    /// Ends every run that is not over.
+    /// Ends all runs that are not done.
     pub(crate) fn abandon_all(&mut self) {
         for open in &self.open {
             self.rank.abandon(open.run);
@@ -352,12 +354,12 @@ impl Driver {
         self.send();
     }
 
-    /// True if nothing waits for room in a ring of a peer that is still there.
+    /// True if no packet waits for room in the ring of a peer that is still there.
     pub(crate) fn is_flushed(&self) -> bool {
         !self.rank.is_streaming() && self.links.iter().flatten().all(|l| l.is_flushed())
     }
 
-    /// Tells every peer that this rank leaves, behind everything sent before.
+    /// Tells every peer that this rank leaves, after everything sent before.
     pub(crate) fn leave(&mut self) {
         let here = self.here;
         for peer in (0..self.links.len() as u32).filter(|p| *p != here.rank) {

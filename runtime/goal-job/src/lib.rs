@@ -1,22 +1,22 @@
 //! `hetmp-goal-job`: GOAL schedules in the processes of a job.
 //!
 //! * **What it is**: the driver around the state machines of `hetmp-goal`. It joins the job, carries packets between
-//!   ranks through the NIC layer, decides who makes progress (the engines `user` and `thread`), and has the
-//!   collectives of `include/goal.h`.
-//! * **What it owns**: this process's links to its peers, the runs that have not ended, the progress thread, and what the
-//!   C API's handles stand for.
-//! * **Data in**: calls of the C API, records that peers write into this rank's segment. **Data out**: records in peers'
-//!   segments, bytes in the program's buffers, a word that says that a run has ended.
+//!   ranks through the NIC layer, decides which thread makes progress (the engines `user` and `thread`), and offers
+//!   the collectives of `include/goal.h`.
+//! * **What it owns**: this process's links to its peers, the runs that have not ended, the progress thread, and the
+//!   tables behind the C API's handles.
+//! * **Data in**: calls of the C API, records that peers write into this rank's segment. **Data out**: records in
+//!   peers' segments, bytes in the program's buffers, and for each run a word that says that the run has ended.
 //!
-//! The way of a message: [`api`] starts a run, `driver` hands the rank's packets to a `link`, which writes them as
-//! records of a `ring` in the peer's segment; the peer's driver finds its tail moved.
+//! The path of a message: [`api`] starts a run. `driver` hands the rank's packets to a `link`, which writes them as
+//! records of a `ring` in the peer's segment. The peer's driver sees that the ring's tail has moved.
 //!
 //! Blocking collectives of ranks that map each other's memory take a shorter way (`direct`).
 //!
-//! **Who owns progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a thread of
-//! each process moves them on when something arrives, unless a thread of the program waits and does it itself ([`duty`]).
-//! At the process's end (status 0) or in `GOAL_Finalize`, what was sent still goes out, runs that have not ended are given
-//! up, and peers whose runs need this rank get an error.
+//! **Who makes progress.** Under `user`, runs move on inside of Test and Wait, and nowhere else. Under `thread`, a
+//! thread of each process moves them on when something arrives, unless a thread of the program waits and does it
+//! itself ([`duty`]). At the process's end (status 0) or in `GOAL_Finalize`, packets that wait are still sent out,
+//! runs that have not ended are given up, and peers whose runs need this rank get an error.
 
 #[cfg(not(loom))]
 pub mod api;

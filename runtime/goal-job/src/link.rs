@@ -1,15 +1,16 @@
 //! Packets between two ranks: a [ring](crate::ring) in the receiver's segment for each sender.
 //!
-//! Every rank's segment has the same [`Layout`]: a bell, for each sender a word that says how much it has written (its
-//! *tail*), for each receiver a word that says how much of this rank's ring there was read (*consumed*), and the rings. A
-//! sender whose peer is mapped stores there itself; another one posts puts to its queue pair, each with the tail as its
-//! signal. So a receiver only polls words of its own memory, whichever engine carries the bytes.
+//! Every rank's segment has the same [`Layout`]: a bell; for each sender a word that says how much it has written
+//! (its *tail*); for each receiver a word that says how much of this rank's ring that receiver has read (*consumed*);
+//! and the rings. A sender that has its peer's segment mapped stores there itself. Any other sender posts puts to its
+//! queue pair, each with the tail as its signal. So a receiver only polls words of its own memory, whichever way the
+//! bytes come.
 //!
 //! # Memory ordering
-//! The tail is stored with release behind the record (a signal stays behind its put's data), and loaded with acquire:
-//! without the pair a receiver could read a record's place before its bytes. `consumed` likewise: without the pair a sender
-//! could overwrite a record that is still being copied out. Then the receiver's bell rings, whose fences see to it that a
-//! receiver which goes to sleep sees the tail or is woken.
+//! The tail is stored with release after the record (a signal stays behind its put's data), and loaded with acquire:
+//! otherwise a receiver could read a record before its bytes are there. The same holds for `consumed`: otherwise a
+//! sender could overwrite a record that is still being copied out. After the tail the sender rings the receiver's
+//! bell. The bell's fences ensure that a receiver which is going to sleep either sees the tail or is woken.
 
 use crate::direct;
 use crate::ring::{self, Found, HEAD, RING};
@@ -21,17 +22,17 @@ use hetmp_nic::descriptor::{Inline, Key, Local, Remote, Signal, SignalOp, Source
 use hetmp_nic::engine::QueuePair;
 use std::collections::VecDeque;
 
-/// In a tail: the sender has left the job; what it wrote before stands.
+/// A bit of a tail: the sender has left the job. What it has written before is valid.
 const LEFT: u64 = 1 << 63;
-/// Bytes between two words of different peers, which write them at the same time.
+/// Distance in bytes between words that different peers write at the same time.
 const LINE: usize = 64;
-/// A receiver reports after it has read this much.
+/// A receiver reports what it has read after this many bytes.
 const REPORT: u64 = RING / 4;
 
-/// Where a rank says which process it is.
+/// Offset of the word that names the rank's process.
 const PROCESS: usize = LINE;
 
-/// Where things lie in the segment of each of `ranks` ranks.
+/// The offsets of everything in a rank's segment, in a job of `ranks` ranks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     ranks: usize,
@@ -56,7 +57,7 @@ impl Layout {
         (PAGE + 2 * LINE * self.ranks).next_multiple_of(PAGE) + RING as usize * sender as usize
     }
 
-    /// What blocking collectives expose.
+    /// Offset of the area of blocking collectives.
     pub(crate) fn direct(self) -> usize {
         self.ring(self.ranks as u32)
     }
@@ -72,17 +73,17 @@ impl Layout {
 /// # Safety
 /// `base` is the start of a mapped segment of a [`Layout`] that stays mapped.
 pub(crate) unsafe fn bell(base: *mut u8) -> &'static Bell {
-    // SAFETY: a segment begins with a bell, for which zero is a value. `world` maps segments of this layout and never unmaps
-    // them.
+    // SAFETY: who calls has the start of a segment, which begins with a bell, for which zero is a value. `world`
+    // never unmaps segments.
     unsafe { &*base.cast() }
 }
 
-/// The process of the rank whose segment is mapped at `base`; 0 until it has said so.
+/// The process id of the rank whose segment is mapped at `base`; 0 until the rank has written it.
 ///
 /// # Safety
 /// As [`bell`].
 pub(crate) unsafe fn process(base: *mut u8) -> u32 {
-    // SAFETY: a word of the first page, which is only accessed as an atomic.
+    // SAFETY: a word of the first page of a mapped segment, which all processes access as an atomic.
     unsafe { AtomicU64::from_ptr(base.wrapping_add(PROCESS).cast()) }.load(Ordering::Relaxed) as u32
 }
 
@@ -95,19 +96,20 @@ pub(crate) struct Here {
     pub(crate) layout: Layout,
 }
 
-// SAFETY: a segment stays mapped, and what lies there is accessed as the module says.
+// SAFETY: the segment stays mapped, and is accessed as "Memory ordering" says.
 unsafe impl Send for Here {}
-// SAFETY: no method of a shared `Here` writes to it, and the segment is accessed as the module says.
+// SAFETY: no method of a shared `Here` changes the value, and the segment is accessed as "Memory ordering" says.
 unsafe impl Sync for Here {}
 
 impl Here {
     /// A word of this rank's segment.
     fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: within the segment by `Layout`, aligned to a line, and only accessed as an atomic by any process.
+        // SAFETY: `Layout` keeps the offset within the segment and aligned to a line, and all processes access the
+        // word as an atomic.
         unsafe { AtomicU64::from_ptr(self.base.wrapping_add(offset).cast()) }
     }
 
-    /// Says which process this rank is.
+    /// Writes this process's id into the segment.
     pub(crate) fn sign(&self) {
         self.word(PROCESS)
             .store(std::process::id().into(), Ordering::Relaxed);
@@ -118,7 +120,7 @@ impl Here {
         self.word(Layout::tail(peer)).load(Ordering::Acquire) & LEFT != 0
     }
 
-    /// True if the peer has written something that a reader at `read` has not seen, or has left.
+    /// True if the peer has written something that a reader at position `read` has not seen, or has left.
     #[inline]
     pub(crate) fn has_news(&self, peer: u32, read: u64) -> bool {
         self.word(Layout::tail(peer)).load(Ordering::Relaxed) != read
@@ -128,9 +130,9 @@ impl Here {
 /// How bytes get to a peer.
 #[derive(Debug)]
 enum Way {
-    /// Its segment is mapped at this address.
+    /// The peer's segment is mapped at this address.
     Mapped(*mut u8),
-    /// By an engine: what is under way lies in this copy of the ring until the peer has read it.
+    /// An engine reaches the peer. Bytes under way stay in this copy of the ring until the peer has read them.
     Engine(Box<[u64]>),
 }
 
@@ -139,25 +141,25 @@ enum Way {
 pub(crate) struct Link {
     pub(crate) peer: u32,
     way: Way,
-    /// Bytes written to the peer's ring.
+    /// How many bytes were written to the peer's ring.
     tail: u64,
-    /// Bytes that the peer has read, as far as known.
+    /// How many of them the peer has read, according to its last report.
     consumed: u64,
-    /// Packets that found no room.
+    /// Packets that found no room yet.
     backlog: VecDeque<Packet>,
-    /// Bytes read of the ring here.
+    /// How many bytes were read from the ring here.
     pub(crate) read: u64,
-    /// Bytes read that the peer was told of.
+    /// How many of them were reported to the peer.
     reported: u64,
-    /// Nothing is sent to or taken from the peer any more.
+    /// Nothing more is sent to the peer, or taken from it.
     pub(crate) gone: bool,
-    /// Something was written since the bell was rung last.
+    /// Something was written since the bell was last rung.
     silent: bool,
-    /// Its driver has it on the list of links to look after.
+    /// The driver has this link on its list of links that need attention.
     pub(crate) listed: bool,
 }
 
-// SAFETY: the mapped segment stays; a link is used by one thread at a time (`&mut`).
+// SAFETY: the mapped segment stays mapped, and one thread at a time uses a link (`&mut`).
 unsafe impl Send for Link {}
 
 /// What a look at a link's ring found.
@@ -165,23 +167,23 @@ unsafe impl Send for Link {}
 pub(crate) enum Look {
     /// Nothing new.
     Nothing,
-    /// A packet: where it begins in this rank's segment, its length, and the position behind it, for [`Link::passed`].
+    /// A packet.
     Packet {
-        /// Its first byte.
+        /// Its first byte, in this rank's segment.
         at: *const u8,
-        /// Bytes.
+        /// Its length in bytes.
         len: usize,
-        /// Position.
+        /// The position after it, for [`Link::passed`].
         next: u64,
     },
     /// The peer has left the job.
     Left,
-    /// The peer has written what no peer writes.
+    /// The peer has written something that the protocol does not allow.
     Broken,
 }
 
 impl Link {
-    /// A link to `peer`, whose segment is mapped at `base`, or reached by an engine if that is null.
+    /// A link to `peer`. `base` is where its segment is mapped; null if an engine reaches it.
     pub(crate) fn new(peer: u32, base: *mut u8) -> Link {
         let way = if base.is_null() {
             Way::Engine(vec![0; RING as usize / 8].into())
@@ -202,13 +204,13 @@ impl Link {
         }
     }
 
-    /// The next packet. Its writer leaves it alone until [`Link::passed`].
+    /// The next packet. Its writer does not change it before [`Link::passed`].
     #[inline]
     pub(crate) fn look(&mut self, here: &Here) -> Look {
         let said = here.word(Layout::tail(self.peer)).load(Ordering::Acquire);
         let ring = here.base.wrapping_add(here.layout.ring(self.peer));
         let word = |at: usize| {
-            // SAFETY: within the ring, aligned to 8; the writer does not touch what lies between `read` and the tail.
+            // SAFETY: within the ring and aligned to 8; the writer changes nothing between `read` and the tail.
             unsafe { ring.wrapping_add(at).cast::<u64>().read_volatile() }
         };
         match ring::find(self.read, said & !LEFT, word) {
@@ -223,7 +225,7 @@ impl Link {
         }
     }
 
-    /// The packet before position `next` was worked on; its place is the writer's again.
+    /// The packet before position `next` was handled. The writer may use its place again.
     #[inline]
     pub(crate) fn passed(&mut self, here: &Here, post: &mut Posts, next: u64) {
         self.read = next;
@@ -233,7 +235,7 @@ impl Link {
         }
     }
 
-    /// Sends a packet, behind those that wait already.
+    /// Sends a packet, after those that wait already.
     #[inline]
     pub(crate) fn send(&mut self, here: &Here, post: &mut Posts, packet: Packet) {
         if self.gone {
@@ -244,7 +246,8 @@ impl Link {
         }
     }
 
-    /// Sends a packet whose payload `fill` writes to where it goes; false if it has no room now, or waits behind others.
+    /// Sends a packet whose payload `fill` writes directly into the ring. False if there is no room now, or other
+    /// packets wait.
     pub(crate) fn part(
         &mut self,
         here: &Here,
@@ -256,7 +259,7 @@ impl Link {
         self.backlog.is_empty() && self.write(here, post, header, n, fill)
     }
 
-    /// Writes what found no room before; true if something went.
+    /// Writes packets that found no room before. True if one was written.
     #[inline]
     pub(crate) fn flush(&mut self, here: &Here, post: &mut Posts) -> bool {
         let mut went = false;
@@ -270,30 +273,30 @@ impl Link {
         went
     }
 
-    /// True if nothing waits for room.
+    /// True if no packet waits for room.
     #[inline]
     pub(crate) fn is_flushed(&self) -> bool {
         self.backlog.is_empty()
     }
 
-    /// Forgets what waits; nothing more is sent.
+    /// Drops the packets that wait. Nothing more is sent.
     pub(crate) fn cut(&mut self) {
         self.gone = true;
         self.backlog.clear();
     }
 
-    /// Says that this rank leaves.
+    /// Tells the peer that this rank leaves.
     pub(crate) fn leave(&mut self, here: &Here, post: &mut Posts) {
         self.write_word(post, Layout::tail(here.rank), self.tail | LEFT);
         self.ring_bell();
     }
 
-    /// Wakes the peer, if something was written since the last time.
+    /// Rings the peer's bell if something was written since the last ring.
     #[inline]
     pub(crate) fn ring_bell(&mut self) {
         if core::mem::take(&mut self.silent) {
             if let Way::Mapped(base) = self.way {
-                // SAFETY: a peer's segment, which stays mapped.
+                // SAFETY: the peer's segment stays mapped.
                 unsafe { bell(base) }.ring();
             }
         }
@@ -327,9 +330,9 @@ impl Link {
             Way::Mapped(base) => base.wrapping_add(ring),
             Way::Engine(copy) => copy.as_mut_ptr().cast::<u8>(),
         };
-        // SAFETY: `place` keeps both records within the ring, and apart from what the peer (or the engine on the way to
-        // it) may still read; this rank is the only one that writes there. A segment is zero at first, so that all of it
-        // holds values.
+        // SAFETY: `place` keeps both records within the ring, and away from bytes that the peer, or the engine on the
+        // way to it, may still read. Only this rank writes there. A segment is zero at first, so that all of it holds
+        // values.
         unsafe {
             if let Some(skip) = place.skip {
                 base.wrapping_add(skip).cast::<u64>().write(ring::SKIP);
@@ -346,7 +349,7 @@ impl Link {
         match self.way {
             Way::Mapped(to) => {
                 let word = to.wrapping_add(Layout::tail(here.rank)).cast();
-                // SAFETY: in the peer's segment, aligned, accessed as an atomic.
+                // SAFETY: an aligned word in the peer's segment, which all processes access as an atomic.
                 unsafe { AtomicU64::from_ptr(word) }.store(place.tail, Ordering::Release);
             }
             Way::Engine(_) => {
@@ -362,13 +365,13 @@ impl Link {
         true
     }
 
-    /// Sets a word in the peer's segment, behind everything before.
+    /// Sets a word in the peer's segment, after everything written before.
     fn write_word(&mut self, post: &mut Posts, offset: usize, value: u64) {
         self.silent = true;
         match self.way {
             Way::Mapped(base) => {
                 let word = base.wrapping_add(offset).cast();
-                // SAFETY: in the peer's segment, aligned, accessed as an atomic.
+                // SAFETY: an aligned word in the peer's segment, which all processes access as an atomic.
                 unsafe { AtomicU64::from_ptr(word) }.store(value, Ordering::Release);
             }
             Way::Engine(_) => post.set(self.peer, offset as u64, value),
@@ -376,19 +379,20 @@ impl Link {
     }
 }
 
-/// What goes by an engine; nothing where every peer is mapped.
+/// The operations that an engine carries. Unused if every peer is mapped.
 #[derive(Debug)]
 pub(crate) struct Posts {
     queue: Option<QueuePair>,
     local: Key,
-    /// Of the segment of every rank, whose addresses begin at 0.
+    /// The key of every rank's segment, whose addresses begin at 0.
     remote: Key,
     posted: bool,
-    /// To whom the latest operations went, by ticket: a completion in error says what was wrong, not always with whom.
+    /// Ticket and target of the latest operations. A completion in error tells what was wrong, and not always at
+    /// which peer.
     recent: Box<[(u64, u32)]>,
 }
 
-/// Operations whose targets are known: more than the queue holds.
+/// How many targets are remembered: more than the queue has slots.
 const RECENT: usize = 1024;
 
 impl Posts {
@@ -465,13 +469,13 @@ impl Posts {
         }
     }
 
-    /// Asks an engine whether a peer is still there: what fails shows in [`Posts::lost`].
+    /// Asks the engine whether a peer is there. The answer is in [`Posts::lost`].
     pub(crate) fn probe(&mut self, peer: u32) {
         self.put_inline(peer, 0, &[]);
         self.ring();
     }
 
-    /// Tells the engine of what was posted.
+    /// Rings the engine for what was posted.
     #[inline]
     pub(crate) fn ring(&mut self) {
         if core::mem::take(&mut self.posted) {
@@ -481,8 +485,8 @@ impl Posts {
         }
     }
 
-    /// The targets of operations that have failed since the last look: nothing reaches them any more. All that were sent to
-    /// lately, where an operation is too long ago to know its own.
+    /// The targets of operations that have failed since the last call: they cannot be reached any more. If an
+    /// operation is too old for its target to be known, all recent targets.
     pub(crate) fn lost(&mut self) -> Vec<u32> {
         let Some(queue) = &mut self.queue else {
             return Vec::new();
@@ -497,10 +501,10 @@ impl Posts {
         peers
     }
 
-    /// Waits until everything posted has arrived, or failed.
+    /// Waits until everything posted has arrived or failed.
     pub(crate) fn quiet(&mut self) {
         if let Some(queue) = &mut self.queue {
-            // What failed went to a peer that is gone.
+            // Failed operations went to a peer that is gone.
             let _ = queue.quiet();
         }
     }

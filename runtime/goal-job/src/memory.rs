@@ -1,10 +1,10 @@
-//! The memory of one run: the program's own, by address, and the scratchpad.
+//! The memory of one run: the segments, which belong to the program, and the scratchpad.
 
 use core::cell::UnsafeCell;
 use hetmp_goal::element::{self, Arithmetic, DivisionByZero, Type};
 use hetmp_goal::memory::{Buffer, Memory, Space};
 
-/// Memory that a user's segment is bound to when a run starts.
+/// Memory to which a segment is bound when a run starts.
 #[derive(Clone, Copy, Debug)]
 pub struct Segment {
     /// Where it begins.
@@ -14,42 +14,47 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The whole address space of the process: offsets are addresses. What graphs of the C API have as segment 0.
+    /// The whole address space of the process, so that offsets are addresses. Segment 0 of graphs that were made by
+    /// the C API.
     pub const ADDRESSES: Segment = Segment {
         start: core::ptr::null_mut(),
         bytes: u64::MAX,
     };
 }
 
-/// Segments that need no memory of their own: the address space and some, or the two of a collective.
+/// Up to this many segments are kept without an allocation: the address space and three more, or the two of a
+/// collective.
 const FEW: usize = 4;
-/// Bytes of a scratchpad that needs none.
+/// Up to this many bytes of scratchpad are kept without an allocation.
 const SHORT: usize = 128;
 
 /// The segments and the scratchpad of a run.
 #[derive(Debug)]
 pub(crate) struct Bound {
     few: [Segment; FEW],
-    /// All, where there are more.
+    /// All segments, if there are more than [`FEW`].
     many: Box<[Segment]>,
-    /// A short scratchpad. Reached by a shared reference, as a long one is by a pointer.
+    /// A short scratchpad. In a cell, because it is written through a shared reference, as a long one is through its
+    /// pointer.
     short: UnsafeCell<[u64; SHORT / 8]>,
     _long: Vec<u8>,
-    /// Where the long one lies, taken once, so that all accesses come from one pointer; null where the scratchpad is short.
+    /// Where a long scratchpad lies; null if it is short. Taken once, so that all accesses go through one pointer.
     pad: *mut u8,
     bytes: u64,
 }
 
-// SAFETY: whoever started the run has promised that the segments are valid, and left alone, until it has ended; one
-// thread at a time works on a run (it owns the rank).
+// SAFETY: who started the run has promised that the segments are valid, and that nobody else uses them, until the run
+// has ended. One thread at a time works on a run: the one that owns the rank.
 unsafe impl Send for Bound {}
 
 impl Bound {
-    /// Memory with a scratchpad of this length, of zeros. `None`: there is no memory for it.
+    /// The memory of a run, with a scratchpad of `scratchpad` zero bytes. `None` if there is no memory for the
+    /// scratchpad.
     ///
     /// # Safety
-    /// Each segment is valid for reads and writes of its length until the run has ended, and nobody else accesses what the
-    /// schedule uses of it meanwhile. Of [`Segment::ADDRESSES`] this holds for the pieces that the schedule uses.
+    /// Each segment is valid for reads and writes of its length until the run has ended, and meanwhile nobody else
+    /// accesses what the schedule uses of it. For [`Segment::ADDRESSES`] this holds for the pieces that the schedule
+    /// uses.
     pub(crate) unsafe fn new(segments: &[Segment], scratchpad: u64) -> Option<Bound> {
         let bytes = usize::try_from(scratchpad).ok()?;
         let mut long = Vec::new();
@@ -96,7 +101,7 @@ impl Bound {
         }
     }
 
-    /// Where a piece lies; null for one without memory. The scratchpad is reached by its own pointer throughout.
+    /// The address of a piece; null for a piece without memory. All accesses to the scratchpad use one pointer.
     fn at(&self, piece: &Buffer) -> *mut u8 {
         match piece.space {
             Space::User(n) => match self.segment(n) {
@@ -125,16 +130,16 @@ impl Memory for Bound {
         if piece.space == Space::Void {
             into.fill(0);
         } else if !into.is_empty() {
-            // SAFETY: a validated schedule's piece lies within its segment or the scratchpad, which are valid by the
-            // promise to `new`; `into` is memory of this library's.
+            // SAFETY: a piece of a validated schedule lies within its segment, which who called `new` keeps valid, or
+            // within the scratchpad. `into` is memory of this library.
             unsafe { core::ptr::copy_nonoverlapping(self.at(piece), into.as_mut_ptr(), into.len()) }
         }
     }
 
     fn write(&mut self, piece: &Buffer, from: &[u8]) {
         if piece.space != Space::Void && !from.is_empty() {
-            // SAFETY: a validated schedule's piece lies within its segment or the scratchpad, which are valid by the
-            // promise to `new`; `from` is memory of this library's.
+            // SAFETY: a piece of a validated schedule lies within its segment, which who called `new` keeps valid, or
+            // within the scratchpad. `from` is memory of this library.
             unsafe { core::ptr::copy_nonoverlapping(from.as_ptr(), self.at(piece), from.len()) }
         }
     }
@@ -157,8 +162,8 @@ impl Memory for Bound {
             self.write(target, &value);
             return done;
         }
-        // SAFETY: the pieces of a validated schedule lie within their segments or the scratchpad, which are valid by the
-        // promise to `new`. Both are `n` bytes long, and were just tested to lie apart from each other.
+        // SAFETY: pieces of a validated schedule lie within their segments, which who called `new` keeps valid, or
+        // within the scratchpad. Both are `n` bytes long, and were just found not to overlap.
         let (value, other) = unsafe {
             (
                 core::slice::from_raw_parts_mut(to, n),
@@ -177,8 +182,8 @@ impl Memory for Bound {
             let zeros = vec![0; into.bytes as usize];
             return self.write(into, &zeros);
         }
-        // SAFETY: the pieces of a validated schedule lie within their segments or the scratchpad, which are valid by the
-        // promise to `new`. Both have one length; they may overlap.
+        // SAFETY: pieces of a validated schedule lie within their segments, which who called `new` keeps valid, or
+        // within the scratchpad. Both have the same length; they may overlap.
         unsafe { core::ptr::copy(source, to, into.bytes as usize) }
     }
 }

@@ -1,19 +1,19 @@
-//! A ring of bytes with one writer and one reader: where records lie. Pure; the memory is [`crate::link`]'s.
+//! A ring of bytes with one writer and one reader: computes where records lie. Pure; [`crate::link`] has the memory.
 //!
-//! Positions count bytes since the start and never wrap; a place in the ring is the position modulo [`RING`]. A record is a
-//! header of [`HEAD`] bytes with its length, the bytes, and padding to a multiple of 8. No record lies across the end of the
-//! ring: a header of [`SKIP`] there sends the reader to the start.
+//! Positions count bytes since the beginning and never wrap around; the place of a position in the ring is the
+//! position modulo [`RING`]. A record is a header of [`HEAD`] bytes with its length, the bytes, and padding to a
+//! multiple of 8. No record crosses the ring's end: a header of [`SKIP`] there sends the reader to the ring's start.
 
 /// Bytes of a ring.
 pub(crate) const RING: u64 = 64 << 10;
-/// Bytes of a record's header: the length as a 64-bit word.
+/// Bytes of a record's header, which is the record's length as a 64-bit word.
 pub(crate) const HEAD: u64 = 8;
-/// The longest record, so that one always fits once the reader has caught up.
+/// The longest record. Once the reader has caught up, such a record always finds room.
 pub(crate) const LONGEST: u64 = RING / 2 - HEAD;
-/// The length that says: go on at the start of the ring.
+/// A length that means: go on at the start of the ring.
 pub(crate) const SKIP: u64 = u64::MAX;
 
-/// Bytes that a record of `n` bytes takes.
+/// The bytes that a record of `n` bytes takes in the ring.
 fn taken(n: u64) -> u64 {
     (HEAD + n + 7) & !7
 }
@@ -21,15 +21,16 @@ fn taken(n: u64) -> u64 {
 /// Where the next record goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// A header of [`SKIP`] goes here first.
+    /// A header of [`SKIP`] has to be written here first.
     pub(crate) skip: Option<usize>,
-    /// The record's header goes here, its bytes behind.
+    /// The place of the record's header. Its bytes follow.
     pub(crate) at: usize,
     /// The writer's position afterwards.
     pub(crate) tail: u64,
 }
 
-/// Where a record of `n` bytes goes when `tail` bytes were written and `consumed` read. `None`: there is no room yet.
+/// The place for a record of `n` bytes, after `tail` bytes were written and `consumed` bytes read. `None`: there is
+/// no room yet.
 #[inline]
 pub(crate) fn place(tail: u64, consumed: u64, n: u64) -> Option<Place> {
     if n > LONGEST {
@@ -42,7 +43,7 @@ pub(crate) fn place(tail: u64, consumed: u64, n: u64) -> Option<Place> {
         (None, tail)
     };
     let end = start + need;
-    // A peer that reports more than was written has broken the protocol; it must not make room by that.
+    // A peer that reports more bytes than were written has broken the protocol. It must not get room by that.
     let used = end.checked_sub(consumed.min(tail))?;
     (used <= RING).then_some(Place {
         skip,
@@ -51,25 +52,25 @@ pub(crate) fn place(tail: u64, consumed: u64, n: u64) -> Option<Place> {
     })
 }
 
-/// What the reader finds.
+/// What a reader finds at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Nothing more.
+    /// No further record.
     Nothing,
     /// A record.
     Record {
-        /// Where its bytes begin.
+        /// The place of its bytes.
         at: usize,
-        /// How many.
+        /// How many bytes.
         len: usize,
         /// The reader's position afterwards.
         next: u64,
     },
-    /// Something that the writer would not write.
+    /// Something that no writer of this protocol writes.
     Broken,
 }
 
-/// The record at position `read` when `tail` bytes were written; `word` reads a header.
+/// Finds the record at position `read`, after `tail` bytes were written. `word` reads the header at a place.
 #[inline]
 pub(crate) fn find(read: u64, tail: u64, word: impl Fn(usize) -> u64) -> Found {
     let mut at = read;
@@ -78,7 +79,7 @@ pub(crate) fn find(read: u64, tail: u64, word: impl Fn(usize) -> u64) -> Found {
             return Found::Nothing;
         }
         let left = tail.wrapping_sub(at);
-        // The writer is never more than a ring ahead.
+        // A writer is never more than a whole ring ahead.
         if !(HEAD..=RING).contains(&left) || tail % 8 != 0 {
             return Found::Broken;
         }
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
     use std::collections::VecDeque;
 
-    /// Any mixture of lengths comes out as it went in, and the writer never runs into the reader.
+    /// Records of any lengths come out as they went in, and the writer never overruns the reader.
     #[test]
     fn records_come_out_as_they_went_in() {
         let mut random = 7u64;

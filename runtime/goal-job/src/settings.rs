@@ -1,10 +1,10 @@
-//! What the environment says about GOAL, read once when the process joins its job.
+//! The settings from the environment, read once when the process joins its job.
 
 use hetmp_core::env::snapshot;
 use hetmp_core::report;
 use hetmp_nic::job::Way;
 
-/// Who makes progress: `HETMP_GOAL_ENGINE`.
+/// Which thread makes progress: `HETMP_GOAL_ENGINE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// The program, within its calls of Test and Wait.
@@ -14,7 +14,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// As users write it.
+    /// The name, as users write it.
     pub fn name(self) -> &'static str {
         match self {
             Engine::User => "user",
@@ -26,7 +26,7 @@ impl Engine {
 /// `HETMP_GOAL_ALLREDUCE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allreduce {
-    /// By size and ranks.
+    /// Chosen by size and number of ranks.
     Auto,
     /// Recursive doubling.
     Doubling,
@@ -37,7 +37,7 @@ pub enum Allreduce {
 /// `HETMP_GOAL_ALLGATHER`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allgather {
-    /// By size and ranks.
+    /// Chosen by size and number of ranks.
     Auto,
     /// In log2 steps.
     Log,
@@ -48,9 +48,9 @@ pub enum Allgather {
 /// `HETMP_GOAL_ALLTOALL`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alltoall {
-    /// By size and ranks.
+    /// Chosen by size and number of ranks.
     Auto,
-    /// All pairs at once.
+    /// All pairs at the same time.
     Direct,
     /// In log2 steps, after Bruck et al.
     Bruck,
@@ -59,33 +59,34 @@ pub enum Alltoall {
 /// `HETMP_GOAL_BLOCKING`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocking {
-    /// Without a schedule where all ranks map each other's memory.
+    /// Without a schedule, if all ranks map each other's memory.
     Auto,
-    /// As the nonblocking ones.
+    /// With a schedule, like nonblocking collectives.
     Schedule,
 }
 
-/// Where one algorithm gives way to another: `HETMP_GOAL_CHOICE`.
+/// The sizes at which another algorithm is chosen: `HETMP_GOAL_CHOICE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// An allreduce of at least so many bytes goes around a ring.
+    /// From this many bytes on, an allreduce uses a ring.
     pub allreduce: u64,
-    /// An allgather of at least so many bytes in all goes around a ring.
+    /// From this many bytes on (of all ranks together), an allgather uses a ring.
     pub allgather: u64,
-    /// An all-to-all of blocks of up to so many bytes takes log2 steps.
+    /// Up to this many bytes in a block, an all-to-all uses log2 steps.
     pub alltoall: u64,
 }
 
 impl Choice {
-    /// What `hetmp calibrate goal` said on two cores, with four and with eight processes in shared memory. All pairs at once
-    /// won for every length there; log2 steps are for links where a message costs more.
+    /// Measured by `hetmp calibrate goal` on two cores, with four and with eight processes in shared memory. There,
+    /// all pairs at the same time was fastest for every length. Log2 steps are for links on which a message costs
+    /// more.
     pub const DEFAULT: Choice = Choice {
         allreduce: 32 << 10,
         allgather: 1 << 20,
         alltoall: 0,
     };
 
-    /// `allreduce=BYTES,allgather=BYTES,alltoall=BYTES`, each of which may be left out.
+    /// Reads `allreduce=BYTES,allgather=BYTES,alltoall=BYTES`. Each part may be left out.
     pub fn parse(text: &str) -> Option<Choice> {
         let mut choice = Choice::DEFAULT;
         for part in text.split(',') {
@@ -105,23 +106,23 @@ impl Choice {
 /// Settings of this process.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Who makes progress.
+    /// Which thread makes progress.
     pub engine: Engine,
     /// How ranks reach each other: `HETMP_NIC`.
     pub way: Way,
-    /// How blocking collectives go.
+    /// Which way blocking collectives take.
     pub blocking: Blocking,
-    /// How an allreduce goes.
+    /// The algorithm of an allreduce.
     pub allreduce: Allreduce,
-    /// How an allgather goes.
+    /// The algorithm of an allgather.
     pub allgather: Allgather,
-    /// How an all-to-all goes.
+    /// The algorithm of an all-to-all.
     pub alltoall: Alltoall,
-    /// What [`Allreduce::Auto`] and the others choose by.
+    /// The sizes by which [`Allreduce::Auto`] and the others choose.
     pub choice: Choice,
 }
 
-/// The value of a variable among some words; a wrong one is one line, and the first of the words holds.
+/// The value of a variable that accepts `words`. A wrong value costs one line, and the first of the words is taken.
 fn word<T: Copy>(name: &str, words: &[(&str, T)]) -> T {
     let Some(value) = snapshot().get(name) else {
         return words[0].1;
@@ -174,7 +175,7 @@ fn choice() -> Choice {
 }
 
 impl Settings {
-    /// Reads them.
+    /// Reads all settings.
     pub(crate) fn read() -> Settings {
         Settings {
             engine: word(

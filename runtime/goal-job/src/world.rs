@@ -25,9 +25,9 @@ use hetmp_nic::job::{self, Handler, Job, Reach, Refused, Request};
 use hetmp_nic::keys::{Memory, Rights};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// GOAL's port in a job's domains. OpenSHMEM has 0.
+/// GOAL's port number in a job's domains. OpenSHMEM has port 0.
 const PORT: u8 = 2;
-/// What a rank offers where GOAL joins the job: nothing but its segment.
+/// What a rank offers in a job that GOAL has begun: its segment and nothing else.
 const SIZES: Sizes = Sizes {
     ports: 3,
     regions: 4,
@@ -37,13 +37,13 @@ const SIZES: Sizes = Sizes {
 /// How often a blocking collective looks at a peer's word before it waits as runs do.
 const QUICK: u32 = 64;
 
-/// Why this process cannot be part of a job, or is not.
+/// Why this process is not, and cannot be, part of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// It has left, or is a forked child of a process that has joined.
+    /// The process has left, or is a forked child of a process that has joined.
     Over,
-    /// What went wrong, one line.
+    /// One line that says what went wrong.
     Refused(String),
 }
 
@@ -62,23 +62,23 @@ impl std::error::Error for JoinError {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The schedule does not fit.
+    /// The schedule does not fit this rank or its segments.
     Start(StartError),
-    /// There is no memory for its scratchpad.
+    /// There is no memory for the run's scratchpad.
     NoMemory {
         /// Its length, bytes.
         bytes: u64,
     },
 }
 
-/// What else is known about a run when it begins.
+/// How a run is begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
-    /// Nobody waits for it soon: a progress thread has to look after it.
+    /// No thread will wait for it soon. A progress thread has to look after it.
     Alone,
-    /// Its caller waits for it at once.
+    /// The calling thread will wait for it at once.
     Awaited,
-    /// As [`How::Alone`], and what happens to its operations is kept: [`Outcome::events`].
+    /// As [`How::Alone`], and the events of its operations are kept: [`Outcome::events`].
     Traced,
 }
 
@@ -92,7 +92,7 @@ pub struct World {
     here: Here,
     /// The short way of blocking collectives, where all ranks map each other's segments.
     direct: Option<Mutex<Direct>>,
-    /// The other ranks' bells where `direct` is there; else none.
+    /// The other ranks' bells, if `direct` is there.
     bells: Box<[&'static Bell]>,
 }
 
@@ -114,17 +114,18 @@ static STATE: AtomicU8 = AtomicU8::new(NEW);
 static WORLD: AtomicPtr<World> = AtomicPtr::new(core::ptr::null_mut());
 static JOINING: Mutex<()> = Mutex::new(());
 
-/// The world, if this process has joined and not left.
+/// The world; `None` unless this process has joined and not left.
 #[inline]
 pub fn joined() -> Option<&'static World> {
     if STATE.load(Ordering::Acquire) != JOINED {
         return None;
     }
-    // SAFETY: stored before the state, and never freed.
+    // SAFETY: the pointer was stored before the state, and a world is never freed.
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
-/// Joins the job: collective, every process of the job has to call it. A second call finds what the first one made.
+/// Joins the job. Collective: every process of the job has to call it. A second call in a process returns the same
+/// world.
 ///
 /// # Errors
 /// [`JoinError`]: the process has left, or cannot join.
@@ -145,12 +146,13 @@ pub fn join() -> Result<&'static World, JoinError> {
     if settings.engine == Engine::Thread && world.ranks() > 1 {
         let started = thread::start(c"hetmp-goal", || world.progress.serve());
         let thread = started.map_err(|e| JoinError::Refused(format!("progress thread: {e}")))?;
-        // It does not count among the threads that need a core: mostly it sleeps, and always while others wait.
+        // The progress thread is not counted among the threads that need a core: it sleeps mostly, and always while
+        // other threads wait.
         *world.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
     }
     WORLD.store(core::ptr::from_ref(world).cast_mut(), Ordering::Release);
     STATE.store(JOINED, Ordering::Release);
-    // SAFETY: functions of this library, which is never unloaded.
+    // SAFETY: the handlers are functions of this library, which is never unloaded.
     unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
         on_exit(at_exit, core::ptr::null_mut());
@@ -165,16 +167,16 @@ extern "C" {
     ) -> libc::c_int;
 }
 
-/// The child has none of the threads, and must not write into its parent's rings.
+/// In a forked child: it has no progress thread, and must not write into its parent's rings.
 extern "C" fn in_child() {
     if STATE.load(Ordering::Relaxed) == JOINED {
         STATE.store(FORKED, Ordering::Release);
     }
 }
 
-/// A program that ends without leaving: what it sent still goes out, what runs is given up.
+/// For a program that ends without leaving: sends out what still waits, and gives up all runs.
 unsafe extern "C" fn at_exit(status: libc::c_int, _argument: *mut core::ffi::c_void) {
-    // Another status than 0 is an accident, of which the launcher tells the others.
+    // Another status means a failure. The launcher tells the other processes.
     if status == 0 && STATE.load(Ordering::Acquire) == JOINED {
         leave();
     }
@@ -185,16 +187,16 @@ unsafe extern "C" fn at_exit(status: libc::c_int, _argument: *mut core::ffi::c_v
     }
 }
 
-/// GOAL has begun the job, and leaves it at the process's end.
+/// True if GOAL has begun the job. Then GOAL leaves the job at the process's end.
 static MADE_HERE: AtomicBool = AtomicBool::new(false);
 
 fn any() -> Option<&'static World> {
-    // SAFETY: null, or leaked.
+    // SAFETY: null, or a world, which is never freed.
     unsafe { WORLD.load(Ordering::Acquire).as_ref() }
 }
 
-/// Leaves the job: runs that have not ended are given up, and peers that need this rank learn of it. Waits until what was
-/// sent has room at its target.
+/// Leaves the job. Runs that have not ended are given up, and peers that need this rank are told. Waits until
+/// everything sent has found room at its target.
 pub fn leave() {
     let Some(world) = joined() else { return };
     let _one = JOINING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,10 +205,10 @@ pub fn leave() {
     }
 }
 
-/// What joining found.
+/// The job that was joined, and this rank's segments in it.
 struct Place {
     job: &'static Job,
-    /// Segments of all ranks that are mapped here.
+    /// By rank: where its segment is mapped; null if it is not mapped.
     bases: Box<[*mut u8]>,
     key: Key,
 }
@@ -215,7 +217,7 @@ fn refused(e: impl core::fmt::Display) -> JoinError {
     JoinError::Refused(e.to_string())
 }
 
-/// Begins a job of GOAL's own.
+/// Begins a job for GOAL alone.
 fn begin(settings: &Settings) -> Result<Place, JoinError> {
     let mut exchange = bootstrap::connect().map_err(refused)?;
     let request = Request {
@@ -246,7 +248,7 @@ fn begin(settings: &Settings) -> Result<Place, JoinError> {
     Ok(Place { job, bases, key })
 }
 
-/// What arrives wakes the rank whose segment is mapped at `base`, if it sleeps.
+/// A handler that wakes the rank whose segment is mapped at `base`, if it sleeps, when something arrives there.
 fn waking(base: *mut u8) -> Handler {
     let base = base.expose_provenance();
     Box::new(move |_| {
@@ -255,7 +257,7 @@ fn waking(base: *mut u8) -> Handler {
     })
 }
 
-/// How many threads of how many processes share the processors.
+/// Tells the waiting policy how many processes share how many processors.
 fn set_policy(job: &Job) {
     let local = job.peers().iter().filter(|p| p.local).count();
     let own: u32 = topo::affinity()
@@ -273,7 +275,7 @@ fn set_policy(job: &Job) {
     }
 }
 
-/// Takes part in the job that another library of this process has joined.
+/// Joins the job that another library of this process has begun.
 fn share(job: &'static Job) -> Result<Place, JoinError> {
     if job.domain().port(PORT).is_none() {
         return Err(refused("GOAL: a job with a port for it is accepted"));
@@ -289,22 +291,22 @@ fn share(job: &'static Job) -> Result<Place, JoinError> {
             None => core::ptr::null_mut(),
         })
         .collect();
-    // The segments live as long as the process: programs end with their jobs.
+    // Never unmapped: the segments are used until the process ends.
     core::mem::forget(segments);
     let memory = Memory {
         here: bases[job.rank() as usize],
         len: bytes,
         base: 0,
     };
-    // SAFETY: the segment stays mapped, and peers are to write there. It is the first region that every rank registers at
-    // this port, so that all have the same key.
+    // SAFETY: the segment stays mapped, and peers are expected to write there. It is the first region that every rank
+    // registers at this port, so that the key is the same on all ranks.
     let key = unsafe { job.domain().register(PORT, memory, Rights::ALL, None) }.map_err(refused)?;
     for (rank, base) in (0..).zip(&bases) {
         if !base.is_null() && !job.domain_of(rank).on_arrival_at(PORT, waking(*base)) {
             return Err(refused("GOAL: a job whose ports are free is accepted"));
         }
     }
-    // A rank that is through this one has the regions of all.
+    // After this fence all ranks have registered their segment.
     job.fence().map_err(JoinError::Refused)?;
     Ok(Place { job, bases, key })
 }
@@ -330,14 +332,15 @@ impl World {
         let short = (2..=direct::RANKS).contains(&ranks) && reached.iter().all(|b| !b.is_null());
         let direct = short.then(|| {
             let at = |base: &*mut u8| base.wrapping_add(here.layout.direct());
-            // SAFETY: within segments of this `Layout`, aligned to pages, which stay mapped; zero until their ranks write there.
+            // SAFETY: the areas lie within segments of this `Layout`, which stay mapped, are aligned to pages, and
+            // were zero at first.
             Mutex::new(unsafe { Direct::new(rank, reached.iter().map(at).collect()) })
         });
         let peers = reached
             .iter()
             .enumerate()
             .filter(|(r, _)| short && *r != rank as usize);
-        // SAFETY: segments of this `Layout`, which stay mapped.
+        // SAFETY: these are starts of segments of this `Layout`, which stay mapped.
         let bells = peers
             .map(|(_, base)| unsafe { link::bell(*base) })
             .collect();
@@ -357,17 +360,17 @@ impl World {
         }
     }
 
-    /// This process's number.
+    /// This process's rank.
     pub fn rank(&self) -> u32 {
         self.job.rank()
     }
 
-    /// Processes of the job.
+    /// The number of ranks of the job.
     pub fn ranks(&self) -> u32 {
         self.job.size()
     }
 
-    /// What the environment says.
+    /// The settings from the environment.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -375,11 +378,12 @@ impl World {
     /// Begins a run of a schedule.
     ///
     /// # Errors
-    /// [`RunError`]: nothing has begun.
+    /// [`RunError`]; then nothing has begun.
     ///
     /// # Safety
-    /// The segments are valid for reads and writes of their lengths until the run has ended, and nobody else accesses what the
-    /// schedule uses of them meanwhile. Of [`Segment::ADDRESSES`] this holds for the pieces that the schedule uses.
+    /// The segments are valid for reads and writes of their lengths until the run has ended, and meanwhile nobody
+    /// else accesses what the schedule uses of them. For [`Segment::ADDRESSES`] this holds for the pieces that the
+    /// schedule uses.
     pub unsafe fn run(
         &self,
         schedule: &Arc<Schedule>,
@@ -388,7 +392,7 @@ impl World {
         how: How,
     ) -> Result<Arc<Outcome>, RunError> {
         let bytes = schedule.scratchpad();
-        // SAFETY: passed on to the caller.
+        // SAFETY: who calls upholds the contract of `run`, which `Bound::new` has too.
         let memory = unsafe { Bound::new(segments, bytes) }.ok_or(RunError::NoMemory { bytes })?;
         let (traced, awaited) = (how == How::Traced, how == How::Awaited);
         self.progress
@@ -396,10 +400,12 @@ impl World {
             .map_err(RunError::Start)
     }
 
-    /// A blocking collective without a schedule. `None`: it needs one, or has arguments that a schedule's errors name.
+    /// Runs a blocking collective without a schedule. `None` if it needs one, or has arguments for which a schedule
+    /// reports the error.
     ///
     /// # Safety
-    /// The buffers are valid for what the collective reads and writes there, and left alone until the call returns.
+    /// The buffers are valid for the collective's reads and writes, and nobody else uses them, until the call
+    /// returns.
     #[inline]
     pub(crate) unsafe fn direct(
         &self,
@@ -417,7 +423,7 @@ impl World {
             return None;
         }
         self.progress.advance_open_runs();
-        // SAFETY: passed on to the caller; these are the collective's lengths.
+        // SAFETY: who calls keeps the buffers valid for the collective's lengths, which these are.
         let (give, get) = unsafe {
             (
                 Piece::new(give.cast_mut(), gives as usize),
@@ -428,7 +434,7 @@ impl World {
         Some(direct.run(what, give, get, self))
     }
 
-    /// Waits long for a peer's word; see [`direct::Wait`].
+    /// Waits for a peer's word when a short spin was not enough. See [`direct::Wait`].
     #[cold]
     fn wait_for_word(
         &self,
@@ -450,13 +456,14 @@ impl World {
             } else {
                 return None;
             };
-            // Looked at again: a peer's last words stand.
+            // One more look: what the peer has written before it ended counts.
             Some(if there() { Ok(()) } else { Err(why) })
         };
         self.progress.wait_until(&poll, Some(peer))
     }
 
-    /// Whether a run has ended, and how. Reads a word; under the engine `user` it moves the runs on first.
+    /// The result of a run; `None` while it goes on. Reads one word. Under the engine `user` it first moves the runs
+    /// on.
     #[inline]
     pub fn test(&self, outcome: &Outcome) -> Option<Result<(), Failure>> {
         let ended = outcome.poll();
@@ -467,7 +474,7 @@ impl World {
         outcome.poll()
     }
 
-    /// Waits for the end of a run, and moves all runs on meanwhile.
+    /// Waits for the end of a run. Moves all runs on meanwhile.
     ///
     /// # Errors
     /// Why the run has failed.
@@ -515,7 +522,7 @@ impl direct::Wait for World {
     #[inline]
     fn ring(&self) {
         for bell in &self.bells {
-            // A peer that misses this sleeps no longer than the shortest nap.
+            // A peer that misses this ring sleeps one shortest nap longer at most.
             bell.ring_unfenced();
         }
     }

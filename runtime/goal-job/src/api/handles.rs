@@ -1,14 +1,15 @@
 //! Handles: numbers that tables give out.
 //!
-//! A C program keeps a handle and may use it after it was freed, or use a graph's handle for a schedule. A handle names its
-//! place, the generation of what lies there, and the kind of its table: such a use is an error, and no access to memory.
+//! A C program may use a handle after it was freed, or pass a graph's handle where a schedule's is expected. A handle
+//! therefore contains an index, the generation of what is stored there, and the kind of its table. A wrong use is
+//! then an error, and never an access to memory.
 
 use super::{Code, Error, Result};
 
-/// A number that a table has given out; 0 is none.
+/// A handle that a table has given out; 0 is none.
 pub type Key = usize;
 
-/// Things by handle. A handle is the place, the generation of what lies there, and the table's own kind.
+/// A table of values by handle.
 pub(super) struct Slots<T> {
     kind: usize,
     slots: Vec<(u32, Option<T>)>,

@@ -1,4 +1,4 @@
-//! Each collective as a row of [steps](super): who exposes what, and who reads it.
+//! Each collective as a row of [steps](super): which ranks expose what, and which ranks read it.
 
 use super::{mark, Direct, Piece, Wait, FLAT};
 use crate::choice::Collective;
@@ -6,11 +6,11 @@ use hetmp_goal::collectives::Vector;
 use hetmp_goal::rank::Failure;
 
 impl Direct {
-    /// A collective that [`takes`] holds of, to its end. The buffers are of the [`lengths`] of this rank; they may be the
+    /// Runs a collective that [`takes`] accepts to its end. The buffers have this rank's [`lengths`], and may be the
     /// same.
     ///
     /// # Errors
-    /// A peer is gone, or calls something else. So does every later one, then.
+    /// A peer has died or left, or calls something else. Then every later collective on this way fails too.
     #[inline]
     pub(crate) fn run(
         &mut self,
@@ -222,7 +222,7 @@ impl Direct {
     ) -> Result<(), Failure> {
         let (me, ranks) = (self.rank as usize, self.areas.len());
         let block = bytes as usize;
-        // A rank exposes nothing for itself.
+        // A rank exposes no block for itself.
         let place = |r: usize, of: usize| if r < of { r } else { r - 1 };
         for (done, n) in pieces(bytes, self.room() / (ranks - 1)) {
             let all = n * (ranks - 1);
@@ -268,8 +268,8 @@ impl Direct {
         Ok(())
     }
 
-    /// Combines what the first `ranks` ranks expose in a step, in their order: of each as much as `into` has, from `at` on
-    /// of `all` bytes.
+    /// Combines, in the order of ranks, what the first `ranks` ranks expose in a step. Each exposes `all` bytes, of
+    /// which as many as `into` has are taken, beginning at `at`.
     #[inline]
     fn combined(
         &self,
@@ -290,14 +290,14 @@ impl Direct {
     }
 }
 
-/// The most bytes up to `most` that are whole elements of a vector.
+/// The largest number of bytes up to `most` that is a multiple of the vector's element size.
 fn whole(most: usize, vector: &Vector) -> usize {
     let size = vector.element.bytes().max(1) as usize;
     most / size * size
 }
 
-/// Where the pieces of `bytes` begin, and their lengths, of up to `most`. Of nothing there is one, so that a reduction of no
-/// elements keeps its ranks together as one of some does.
+/// Starts and lengths of the pieces of `bytes` bytes, each at most `most` long. Zero bytes give one empty piece, so
+/// that a reduction without elements still synchronises its ranks.
 fn pieces(bytes: u64, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let bytes = bytes as usize;
     let n = bytes.div_ceil(most).max(1);
