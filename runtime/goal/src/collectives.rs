@@ -1,14 +1,14 @@
 //! Graphs of collective operations, for one rank each.
 //!
-//! All ranks build the graph of the same operation with the same arguments; together they are the collective. User
-//! segment 0 is what a rank gives, segment 1 what it gets, in the layouts of MPI: `gather` gets one block of each rank in
-//! order, `alltoall` has one block for each rank on both sides. An operation that gives and gets the same amount may be
-//! run with copies of one buffer as both.
+//! All ranks build the graph of the same operation with the same arguments; together the graphs are the collective.
+//! User segment 0 is a rank's input, segment 1 its output, in the layouts of MPI: the output of `gather` has one
+//! block of each rank, in order; `alltoall` has one block for each rank on both sides. An operation whose input and
+//! output are equally long may be run with copies of one buffer as both.
 //!
-//! Algorithms: dissemination (Hensgen, Finkel, Manber 1988) for barriers; binomial trees; recursive doubling, with the
-//! ranks beyond a power of two folded in first; rings for long vectors; the log-step all-to-all of Bruck et al. (1997)
-//! for short blocks. A reduction combines operands in another order than a serial loop: floating point sums may differ in
-//! the last digits, but are the same on all ranks and in every run.
+//! Algorithms: dissemination (Hensgen, Finkel, Manber 1988) for barriers; binomial trees; recursive doubling, with
+//! the ranks beyond a power of two folded in first; rings for long vectors; the log-step all-to-all of Bruck et al.
+//! (1997) for short blocks. A reduction combines operands in another order than a serial loop: the last digits of
+//! floating point sums may differ from the loop's, but they are the same on all ranks and in every run.
 
 use crate::element::{Arithmetic, Type};
 use crate::graph::{Error, Graph, OpId, Work};
@@ -24,32 +24,32 @@ pub use reduction::{allreduce, allreduce_ring, reduce, reduce_scatter_block, sca
 pub use sparse::{neighbour_allgather, neighbour_alltoall};
 pub use tree::{broadcast, gather, scatter};
 
-/// The segment that a rank gives.
+/// The segment with a rank's input.
 pub(crate) const GIVES: u16 = 0;
-/// The segment that a rank gets.
+/// The segment with a rank's output.
 pub(crate) const GETS: u16 = 1;
 
 /// The elements of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Vector {
-    /// How they are combined. Subtraction and division depend on the order of operands: what comes out is defined only
-    /// for the others.
+    /// How the elements are combined. The result of a subtraction or division depends on the order of operands, so
+    /// that it is defined for the other operations only.
     pub op: Arithmetic,
-    /// What they are.
+    /// The elements' type.
     pub element: Type,
-    /// How many.
+    /// The number of elements.
     pub count: u64,
 }
 
 impl Vector {
-    /// Length of the whole vector.
+    /// Length of the whole vector in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.count.saturating_mul(self.element.bytes())
     }
 }
 
-/// A graph under construction, with the steps that collectives consist of.
+/// A graph under construction, with the steps of which collectives consist.
 struct Builder {
     graph: Graph,
 }
@@ -70,12 +70,12 @@ impl Builder {
         self.graph.ranks
     }
 
-    /// This rank plus `n`, around.
+    /// The rank `n` after this one, wrapping around.
     fn up(&self, n: u32) -> u32 {
         ((u64::from(self.me()) + u64::from(n)) % u64::from(self.ranks())) as u32
     }
 
-    /// This rank less `n`, around; `n` is at most the number of ranks.
+    /// The rank `n` before this one, wrapping around; `n` is at most the number of ranks.
     fn down(&self, n: u32) -> u32 {
         self.up(self.ranks() - n)
     }
@@ -124,8 +124,8 @@ impl Builder {
     }
 }
 
-/// Where block `i` of `blocks` of a vector of `count` elements begins, and its length, in elements: the first ones are
-/// one longer.
+/// The start and length, in elements, of block `i` if `count` elements are divided into `blocks` blocks. The first
+/// blocks may be one element longer.
 fn block(count: u64, blocks: u32, i: u32) -> (u64, u64) {
     let (blocks, i) = (u64::from(blocks), u64::from(i));
     let (q, r) = (count / blocks, count % blocks);

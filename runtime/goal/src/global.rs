@@ -1,8 +1,9 @@
-//! All ranks' graphs together: messages without a receive, receives without a message, messages that are too long, and
-//! ranks that wait for each other in a circle.
+//! Checks all ranks' graphs together: finds messages without a receive, receives without a message, messages that are
+//! too long, and ranks that wait for each other in a circle.
 //!
-//! Matching is by the order in which operations of one source, target and tag stand in the graphs. Where a graph leaves
-//! that order open, a run may match them otherwise; what is found missing here is missing then, too.
+//! Operations with the same source, target and tag are matched in the order in which they stand in the graphs. If a
+//! graph does not fix this order, a run may match them differently; but a partner that is missing here is missing
+//! then too.
 
 use crate::graph::{After, Graph, Work};
 use crate::memory::total;
@@ -27,7 +28,7 @@ impl fmt::Display for Place {
 /// What is wrong with a job's graphs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// A graph of another number of ranks, or out of place.
+    /// The graph at this index is for another number of ranks, or for another rank.
     Job(
         /// The graph's index.
         usize,
@@ -36,21 +37,22 @@ pub enum Finding {
     NotReceived(Place),
     /// A receive that no send serves.
     NotSent(Place),
-    /// A message that its receive has no room for.
+    /// A message that is too long for its receive.
     TooLong {
         /// The send.
         send: Place,
         /// The receive.
         receive: Place,
-        /// Bytes of the two.
+        /// Bytes of the message, and of the receive.
         bytes: (u64, u64),
     },
-    /// Operations of which each waits for the next one, the last for the first.
+    /// Operations that wait for each other: each waits for the next one, and the last for the first.
     Circle(
         /// In order.
         Vec<Place>,
     ),
-    /// A circle if a send waits for its receive, as it does where the message is long or the receiver has no room.
+    /// A circle that exists only if a send waits for its receive. A send does so if the message is long or the
+    /// receiver has no room.
     Buffered(
         /// In order.
         Vec<Place>,
@@ -85,7 +87,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything found in the graphs of a job, graph `i` being rank `i`'s.
+/// All findings in the graphs of a job. Graph `i` is that of rank `i`.
 #[must_use]
 pub fn check(graphs: &[Graph]) -> Vec<Finding> {
     let wrong = |(i, g): (usize, &Graph)| {
@@ -104,13 +106,13 @@ pub fn check(graphs: &[Graph]) -> Vec<Finding> {
     found
 }
 
-/// The messages of a job: each receive, and the send that serves it.
+/// The messages of a job: each receive with its send.
 #[must_use]
 pub fn messages(graphs: &[Graph]) -> Vec<(Place, Place)> {
     matches(graphs, &mut Vec::new()).into_iter().collect()
 }
 
-/// The send that serves each receive.
+/// The send for each receive.
 fn matches(graphs: &[Graph], found: &mut Vec<Finding>) -> BTreeMap<Place, Place> {
     let mut sends: BTreeMap<(u32, u32, u32), VecDeque<(Place, u64)>> = BTreeMap::new();
     for g in graphs {
@@ -169,9 +171,9 @@ type Event = (Place, bool);
 const BEGUN: bool = false;
 const COMPLETE: bool = true;
 
-/// Runs the graphs without time, and finds a circle of events of which each comes after the next one. A receive is
-/// complete after its send has begun; and a send after its receive has, if sends are `awaited`. What waits for a message
-/// that nobody sends does not count.
+/// Runs the graphs without time, and returns a circle of events in which each comes after the next one, if there is
+/// any. A receive completes after its send has begun. If sends are `awaited`, a send completes after its receive has
+/// begun. Receives of messages that nobody sends are left out.
 fn circle(
     graphs: &[Graph],
     served_by: &BTreeMap<Place, Place>,
@@ -228,7 +230,7 @@ fn circle(
             .find(|e| missing.contains_key(e))?;
         if let Some(at) = path.iter().position(|e| e == next) {
             let mut places: Vec<Place> = path[at..].iter().map(|(p, _)| *p).collect();
-            // Beginning and completion of one operation are one place.
+            // The beginning and the completion of one operation are the same place.
             places.dedup();
             if places.len() > 1 && places.first() == places.last() {
                 places.pop();
@@ -269,7 +271,7 @@ mod tests {
             matches!(&found[..], [Finding::Circle(c)] if c.len() == 6),
             "{found:?}"
         );
-        // One rank that sends first opens it.
+        // One rank that sends first breaks the circle.
         let mut g = Graph::new(0, 3).unwrap();
         let s = send(&mut g, 1, 8);
         let r = recv(&mut g, 2, 8);

@@ -1,7 +1,8 @@
-//! One rank's communication as a graph: vertices are operations, edges say what comes first.
+//! One rank's communication as a graph: its vertices are operations, its edges say which operation comes before
+//! which.
 //!
-//! **Data in**: calls of the C API, the [text form](crate::text), [collectives](crate::collectives). **Data out**:
-//! a [`Schedule`](crate::schedule::Schedule), or the first mistake found.
+//! **Data in**: calls of the C API, the [text form](crate::text), [collectives](crate::collectives). **Data out**: a
+//! [`Schedule`](crate::schedule::Schedule), or the first mistake that was found.
 
 mod compile;
 
@@ -13,20 +14,20 @@ use core::fmt;
 /// What an operation does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Sends the pieces, one after the other, as one message. Complete when they may be written again.
+    /// Sends the pieces, one after the other, as one message. Complete when the pieces may be written again.
     Send {
         /// The receiving rank.
         to: u32,
-        /// Matched by the receive.
+        /// The receive has the same tag.
         tag: u32,
         /// Where the message is gathered from.
         from: Vec<Buffer>,
     },
-    /// Receives a message of at most the pieces' bytes. Complete when it is there.
+    /// Receives a message that is at most as long as the pieces. Complete when the message has arrived.
     Recv {
         /// The sending rank.
         from: u32,
-        /// Matches the send's.
+        /// The send has the same tag.
         tag: u32,
         /// Where the message is scattered to.
         into: Vec<Buffer>,
@@ -35,26 +36,26 @@ pub enum Work {
     Local {
         /// The operation.
         op: Arithmetic,
-        /// What the elements are.
+        /// The elements' type.
         element: Type,
         /// Read and written.
         target: Vec<Buffer>,
         /// Read; as long as the target.
         operand: Vec<Buffer>,
     },
-    /// Copies `from` to `into`, which is as long.
+    /// Copies `from` to `into`. Both have the same length.
     Copy {
         /// Written.
         into: Vec<Buffer>,
         /// Read.
         from: Vec<Buffer>,
     },
-    /// Stores the time of its execution: nanoseconds of a monotonic clock, 64 bits, little-endian.
+    /// Stores the time at which it is executed: nanoseconds of a monotonic clock, 64 bits, little-endian.
     Timestamp {
         /// Eight bytes.
         into: Buffer,
     },
-    /// Takes this number of nanoseconds, and does nothing: a computation in a simulator's schedule.
+    /// Takes this number of nanoseconds and does nothing else: a computation in a simulator's schedule.
     Calc {
         /// How long.
         nanoseconds: u64,
@@ -84,7 +85,7 @@ impl Work {
     }
 }
 
-/// When an operation may begin, seen from one that comes before.
+/// What an operation waits for in one that comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum After {
     /// Once the earlier one is complete (`requires`).
@@ -98,45 +99,46 @@ pub enum After {
 pub struct OpId(pub(crate) u32);
 
 impl OpId {
-    /// Its number in the order in which operations were added, from 0.
+    /// The operation's number, from 0, in the order in which operations were added.
     #[must_use]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Why a graph is none.
+/// Why a graph was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// A rank that the job does not have.
     Rank {
-        /// As given.
+        /// The rank that was given.
         rank: u32,
-        /// Of the job.
+        /// The number of ranks of the job.
         ranks: u32,
     },
     /// An operation that is not of this graph.
     Operation(u32),
-    /// A piece beyond its segment, the scratchpad, or 64 bits.
+    /// A piece that ends outside of its segment, outside of the scratchpad, or beyond 64 bits.
     Bounds {
         /// The operation.
         operation: u32,
         /// The piece.
         piece: Buffer,
-        /// Length of what it is a part of.
+        /// Length of the segment or scratchpad.
         limit: u64,
     },
-    /// Lengths of target and operand, or of the two sides of a copy, that differ, or are not whole elements.
+    /// The target and the operand (or the two sides of a copy) have different lengths, or a length is not a multiple
+    /// of the element's size.
     Lengths {
         /// The operation.
         operation: u32,
-        /// Of the one written.
+        /// Length of the side that is written.
         target: u64,
-        /// Of the one read.
+        /// Length of the side that is read.
         operand: u64,
     },
-    /// An arithmetic operation that does not exist for the type, or a type that does not exist.
+    /// A type that does not exist, or an arithmetic operation that does not exist for it.
     Element {
         /// The operation.
         operation: u32,
@@ -150,16 +152,16 @@ pub enum Error {
         /// The operations of the circle, in order.
         Vec<u32>,
     ),
-    /// Two operations without an order between them, of which one writes what the other uses.
+    /// Two operations without an order between them, of which one writes memory that the other uses.
     Overlap {
-        /// The one that writes.
+        /// The operation that writes.
         writer: u32,
-        /// The other one.
+        /// The other operation.
         other: u32,
         /// The piece written.
         piece: Buffer,
     },
-    /// More than the format has numbers for.
+    /// More than the format can count; the text says of what.
     TooLarge(&'static str),
 }
 
@@ -223,7 +225,7 @@ pub struct Graph {
     pub(crate) segments: Vec<u64>,
     pub(crate) scratchpad: u64,
     pub(crate) ops: Vec<Work>,
-    /// Later operation, when, earlier operation.
+    /// Each edge: the later operation, what it waits for, the earlier operation.
     pub(crate) edges: Vec<(u32, After, u32)>,
 }
 
@@ -246,7 +248,7 @@ impl Graph {
         })
     }
 
-    /// Another user segment of this length; answers its number.
+    /// Adds a user segment of this length, and returns its number.
     ///
     /// # Errors
     /// [`Error::TooLarge`] after 65,535 segments.
@@ -256,7 +258,7 @@ impl Graph {
         Ok(number)
     }
 
-    /// More of the scratchpad; answers where it begins, a multiple of 16.
+    /// Reserves more of the scratchpad, and returns where it begins: a multiple of 16.
     pub fn scratch(&mut self, bytes: u64) -> u64 {
         let start = self.scratchpad.saturating_add(15) & !15;
         self.scratchpad = start.saturating_add(bytes);
@@ -266,8 +268,8 @@ impl Graph {
     /// Adds an operation.
     ///
     /// # Errors
-    /// [`Error::Rank`] for a peer that is none; [`Error::TooLarge`]. What concerns its memory is looked at when the
-    /// graph is compiled.
+    /// [`Error::Rank`] for a peer that does not exist; [`Error::TooLarge`]. The memory of an operation is checked
+    /// when the graph is compiled.
     pub fn add(&mut self, work: Work) -> Result<OpId, Error> {
         let peer = match &work {
             Work::Send { to, .. } => Some(*to),
@@ -288,16 +290,16 @@ impl Graph {
         Ok(OpId(id))
     }
 
-    /// The operation with this number, if there is one.
+    /// The operation with this number; `None` if there is none.
     #[must_use]
     pub fn id(&self, index: usize) -> Option<OpId> {
         (index < self.ops.len()).then_some(OpId(index as u32))
     }
 
-    /// `later` begins once `earlier` is complete, or has begun.
+    /// Lets `later` begin only after `earlier` is complete, or has begun.
     ///
     /// # Errors
-    /// [`Error::Operation`]; [`Error::Cycle`] where both are one operation.
+    /// [`Error::Operation`]; [`Error::Cycle`] if both are the same operation.
     pub fn order(&mut self, later: OpId, after: After, earlier: OpId) -> Result<(), Error> {
         for op in [later, earlier] {
             if op.index() >= self.ops.len() {
@@ -311,21 +313,21 @@ impl Graph {
         Ok(())
     }
 
-    /// `later` begins once `earlier` is complete (`GOAL_Requires`).
+    /// Lets `later` begin only after `earlier` is complete (`GOAL_Requires`).
     ///
     /// # Errors
-    /// As [`Graph::order`].
+    /// Those of [`Graph::order`].
     pub fn requires(&mut self, later: OpId, earlier: OpId) -> Result<(), Error> {
         self.order(later, After::Complete, earlier)
     }
 
-    /// The rank that this graph is of.
+    /// The rank whose graph this is.
     #[must_use]
     pub fn rank(&self) -> u32 {
         self.rank
     }
 
-    /// Ranks of the job.
+    /// The number of ranks of the job.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.ranks
@@ -337,7 +339,7 @@ impl Graph {
         &self.ops
     }
 
-    /// The edges: later operation, when it may begin, earlier operation; by index.
+    /// The edges: the index of the later operation, what it waits for, the index of the earlier operation.
     pub fn edges(&self) -> impl Iterator<Item = (usize, After, usize)> + '_ {
         self.edges
             .iter()
@@ -385,7 +387,8 @@ mod tests {
         let mut g = graph();
         let a = g.add(copy(0, 32)).unwrap();
         let b = g.add(copy(8, 4)).unwrap();
-        // b reads bytes 4 to 12, of which a writes 4 to 8, and itself writes from 8 on what it reads: fine alone.
+        // b reads bytes 4 to 12, of which a writes 4 to 8. b also writes bytes that it reads itself, which is
+        // allowed.
         assert!(matches!(
             g.compile(),
             Err(Error::Overlap {

@@ -11,12 +11,12 @@
 //! * **Data in**: graphs from the C API, from [text] or from [collectives]; packets of peers; the time.
 //!   **Data out**: packets for peers, bytes in the program's memory, the end of each run or why it failed.
 //!
-//! Everything here is a pure state machine: no thread, no clock, no socket. Engines (a call that polls, a
-//! progress thread, an adapter) are drivers that carry packets and the time.
+//! Everything here is a pure state machine: no thread, no clock, no socket. Engines (calls that poll, a progress
+//! thread, an adapter) are drivers, which carry packets and tell the time.
 //!
-//! Words. A *rank* is a process of the job by number. A *schedule* is one rank's compiled graph. A *run* is one
+//! Words: a *rank* is a process of the job, by its number. A *schedule* is one rank's compiled graph. A *run* is one
 //! execution of a schedule. A *segment* is one of the user's buffers, bound to memory when a run starts. The
-//! *scratchpad* is memory that a run has of its own, from its start to its end.
+//! *scratchpad* is memory of the run itself, from its start to its end.
 #![forbid(unsafe_code)]
 
 pub mod collectives;
@@ -33,5 +33,6 @@ mod run;
 pub mod schedule;
 pub mod text;
 
-/// Types of elements and arithmetic on them: the NIC layer's, whose engines compute alike.
+/// Types of elements and their arithmetic. They are those of the NIC layer, so that its engines compute the same
+/// results.
 pub use hetmp_nic::arithmetic as element;

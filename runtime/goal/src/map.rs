@@ -1,13 +1,13 @@
-//! Hash tables without a random seed: `std`'s own takes its seed from thread-local storage, of which a library that is opened
-//! late has little. What peers can put into these tables is bounded (see [`crate::rank`]), so that chosen keys make them
-//! slow, and no more than that.
+//! Hash tables without a random seed. `std`'s hasher keeps its seed in thread-local storage, which is scarce for a
+//! library that is opened late. Peers that choose colliding keys can make these tables slow and nothing worse: how
+//! much peers can put into them is bounded (see [`crate::rank`]).
 
 use core::hash::{BuildHasherDefault, Hasher};
 
 pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<Mix>>;
 pub(crate) type HashSet<K> = std::collections::HashSet<K, BuildHasherDefault<Mix>>;
 
-/// Multiplies by an odd number for each word, and folds the high bits down at the end.
+/// Multiplies by an odd number for each word. At the end the high bits are mixed into the low ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Mix(u64);
 

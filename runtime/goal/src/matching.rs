@@ -1,7 +1,7 @@
-//! Matching: receives that were posted, and messages that came before their receive.
+//! Matching: keeps receives that were posted, and messages that came before their receives.
 //!
 //! A message goes to the oldest posted receive with the same source and [`Label`], and a receive takes the oldest
-//! message: both queues are in order. What lies here is bounded by credits (eager messages) and by
+//! such message: both queues keep their order. The queues are bounded by credits (eager messages) and by
 //! [`Limits::offers`](crate::rank::Limits::offers) (offers, of which only the header is kept); see [`crate::rank`].
 
 use crate::map::HashMap;
@@ -10,7 +10,7 @@ use crate::rank::RunId;
 use std::collections::hash_map::Entry;
 use std::collections::VecDeque;
 
-/// Source and label.
+/// The source of a message, and its label.
 pub(crate) type Key = (u32, Label);
 
 /// A receive that waits for its message.
@@ -18,32 +18,32 @@ pub(crate) type Key = (u32, Label);
 pub(crate) struct Posted {
     /// The run.
     pub(crate) run: RunId,
-    /// The operation's place.
+    /// The operation's index in the schedule.
     pub(crate) place: usize,
 }
 
 /// A message that waits for its receive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Early {
-    /// All of it.
+    /// The whole message is here.
     Whole(Payload),
-    /// Its sender keeps it.
+    /// The message is still at its sender.
     Offered {
         /// Its length.
         bytes: u64,
-        /// For the acceptance.
+        /// The sender's number for the message, which the acceptance repeats.
         ticket: u32,
     },
 }
 
-/// Things in order. The first one has a place of its own: mostly there is one.
+/// A queue. Its first value has a place of its own, because most queues have one value.
 #[derive(Debug)]
 struct Queue<T> {
     first: T,
     more: VecDeque<T>,
 }
 
-/// The two queues of every key.
+/// The two queues of each key.
 #[derive(Debug, Default)]
 pub(crate) struct Matching {
     posted: HashMap<Key, Queue<Posted>>,
@@ -79,7 +79,7 @@ impl<T> Queue<T> {
         core::iter::once(&self.first).chain(&self.more)
     }
 
-    /// Drops those that `keep` does not hold of; false if none is left.
+    /// Drops the values for which `keep` says false. Returns false if none is left.
     fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) -> bool {
         self.more.retain(&mut keep);
         if keep(&self.first) {
@@ -96,7 +96,7 @@ impl<T> Queue<T> {
 }
 
 impl Matching {
-    /// A receive: takes the oldest message, or is posted.
+    /// A receive: returns the oldest message, or posts the receive.
     pub(crate) fn receive(&mut self, key: Key, posted: Posted) -> Option<Early> {
         if let Some(early) = pop(&mut self.early, &key) {
             self.early_count -= 1;
@@ -109,12 +109,12 @@ impl Matching {
         None
     }
 
-    /// The oldest posted receive for a message that arrives now.
+    /// A message arrives: takes the oldest posted receive for it.
     pub(crate) fn arrive(&mut self, key: &Key) -> Option<Posted> {
         pop(&mut self.posted, key)
     }
 
-    /// Keeps a message for which [`Matching::arrive`] found nothing.
+    /// Keeps a message for which [`Matching::arrive`] has found no receive.
     pub(crate) fn keep(&mut self, key: Key, early: Early) {
         self.early_count += 1;
         if let Early::Whole(payload) = &early {
@@ -123,14 +123,14 @@ impl Matching {
         push(&mut self.early, key, early);
     }
 
-    /// Takes back what a run has posted.
+    /// Removes the receives that a run has posted.
     pub(crate) fn forget_run(&mut self, run: RunId) {
         self.posted
             .retain(|_, queue| queue.retain(|p| p.run != run));
     }
 
-    /// Throws away the early messages of one run, which ended without them. Answers how many eager ones came from
-    /// each source.
+    /// Drops the early messages of a run that has ended without them. Returns the sources of the eager ones, once for
+    /// each message.
     pub(crate) fn forget_early(&mut self, context: u32, sequence: u64) -> Vec<u32> {
         let mut sources = Vec::new();
         if self.early_count == 0 {
@@ -153,12 +153,12 @@ impl Matching {
         sources
     }
 
-    /// Messages that came early, and their bytes.
+    /// The number of messages that came early, and their bytes.
     pub(crate) fn early(&self) -> (usize, u64) {
         (self.early_count, self.early_bytes)
     }
 
-    /// Whether a posted receive of `run` waits for `source`.
+    /// True if a posted receive of `run` waits for a message of `source`.
     pub(crate) fn waits_for(&self, run: RunId, source: u32) -> bool {
         self.posted
             .iter()

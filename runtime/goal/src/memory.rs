@@ -1,4 +1,4 @@
-//! Where the operands of operations lie, and who reads and writes them.
+//! The memory that operations use, and the trait through which it is read and written.
 
 use crate::element::{self, Arithmetic, DivisionByZero, Type};
 use core::fmt;
@@ -6,12 +6,12 @@ use core::fmt;
 /// The memory that a buffer is a part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Space {
-    /// A buffer of the user, by its number (`GOAL_USERSPACE`). It is bound to memory when a run starts.
+    /// A buffer of the user, by its number (`GOAL_USERSPACE`). Bound to memory when a run starts.
     User(u16),
     /// Memory that belongs to the run (`GOAL_SCRATCHPAD`).
     Scratchpad,
-    /// Nothing: reads give zeros, and what is written is thrown away. For schedules that tell lengths only, as those
-    /// of simulators do.
+    /// No memory: reads give zeros, and writes are dropped. For schedules that have lengths only, such as those of
+    /// simulators.
     Void,
 }
 
@@ -28,11 +28,11 @@ impl fmt::Display for Space {
 /// One contiguous piece of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// What it is a part of.
+    /// The memory that the piece is a part of.
     pub space: Space,
-    /// Where it begins there, bytes.
+    /// Where the piece begins in that memory, bytes.
     pub offset: u64,
-    /// Its length, bytes.
+    /// The piece's length, bytes.
     pub bytes: u64,
 }
 
@@ -57,7 +57,7 @@ impl Buffer {
         }
     }
 
-    /// A length without memory.
+    /// A piece with a length and no memory.
     #[must_use]
     pub const fn void(bytes: u64) -> Buffer {
         Buffer {
@@ -67,7 +67,7 @@ impl Buffer {
         }
     }
 
-    /// Whether the two share a byte of memory.
+    /// True if the two pieces share a byte of memory.
     #[must_use]
     pub fn overlaps(&self, other: &Buffer) -> bool {
         self.space == other.space
@@ -79,7 +79,7 @@ impl Buffer {
     }
 }
 
-/// The bytes of scatter/gather pieces together; `None` where 64 bits do not hold them.
+/// The length of all pieces together; `None` if it does not fit into 64 bits.
 #[must_use]
 pub fn total(pieces: &[Buffer]) -> Option<u64> {
     pieces
@@ -87,22 +87,22 @@ pub fn total(pieces: &[Buffer]) -> Option<u64> {
         .try_fold(0u64, |sum, piece| sum.checked_add(piece.bytes))
 }
 
-/// The segments and the scratchpad of one run. A validated schedule stays within the lengths that it says, and
+/// The segments and the scratchpad of one run. A validated schedule stays within the lengths that it declares, and
 /// [`crate::rank::Rank::start`] refuses memory that is smaller.
 pub trait Memory {
-    /// Length of a user segment; 0 where there is none.
+    /// Length of a user segment; 0 if it does not exist.
     fn segment_bytes(&self, segment: u16) -> u64;
-    /// Makes a scratchpad of this length, of zeros.
+    /// Makes a scratchpad of `bytes` zero bytes.
     fn make_scratchpad(&mut self, bytes: u64);
-    /// Copies a piece into `into`, which is as long.
+    /// Copies a piece into `into`. Both have the same length.
     fn read(&self, piece: &Buffer, into: &mut [u8]);
-    /// Copies `from` into a piece that is as long.
+    /// Copies `from` into a piece of the same length.
     fn write(&mut self, piece: &Buffer, from: &[u8]);
 
-    /// `target = target OP operand`, two pieces of one length.
+    /// `target = target OP operand`. Both pieces have the same length.
     ///
     /// # Errors
-    /// As [`element::apply`].
+    /// Those of [`element::apply`].
     fn combine(
         &mut self,
         op: Arithmetic,
@@ -119,7 +119,7 @@ pub trait Memory {
         done
     }
 
-    /// Copies one piece to another that is as long.
+    /// Copies one piece to another of the same length.
     fn copy(&mut self, into: &Buffer, from: &Buffer) {
         let mut value = vec![0; from.bytes as usize];
         self.read(from, &mut value);
@@ -127,7 +127,7 @@ pub trait Memory {
     }
 }
 
-/// Memory that owns its segments. For tests, and for engines that copy in and out.
+/// Memory that owns its segments, for tests and for engines that copy data in and out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Owned {
     /// The user's segments.
@@ -183,14 +183,14 @@ impl Memory for Owned {
     }
 }
 
-/// Gathers pieces into one block.
+/// Gathers the pieces into one block.
 pub(crate) fn gather(memory: &dyn Memory, pieces: &[Buffer]) -> Vec<u8> {
     let mut block = vec![0; total(pieces).unwrap_or(0) as usize];
     gather_into(memory, pieces, 0, &mut block);
     block
 }
 
-/// Gathers what lies behind the first `skip` bytes of the pieces, as much as `into` holds or is there.
+/// Gathers what follows the first `skip` bytes of the pieces, until `into` is full or the pieces end.
 pub(crate) fn gather_into(memory: &dyn Memory, pieces: &[Buffer], skip: u64, into: &mut [u8]) {
     let (mut skip, mut rest) = (skip, into);
     for piece in pieces {
@@ -214,7 +214,7 @@ pub(crate) fn gather_into(memory: &dyn Memory, pieces: &[Buffer], skip: u64, int
     }
 }
 
-/// Scatters a block over pieces, from `skip` bytes into them on. What the pieces do not hold is not written.
+/// Scatters a block over the pieces, beginning `skip` bytes into them. Bytes that find no room are dropped.
 pub(crate) fn scatter(memory: &mut dyn Memory, pieces: &[Buffer], skip: u64, block: &[u8]) {
     let (mut skip, mut rest) = (skip, block);
     for piece in pieces {

@@ -1,11 +1,12 @@
-//! Algorithms of MSCCL (collectives of GPUs as XML), as graphs.
+//! Reads algorithms of MSCCL (XML descriptions of collectives on GPUs) as graphs.
 //!
-//! **Data in**: the XML text, the length of a chunk. **Data out**: a graph for each GPU, which is a rank here, or the first
-//! mistake found. Nothing of XML is understood beyond elements, attributes and comments.
+//! **Data in**: the XML text, and the length of a chunk. **Data out**: a graph for each GPU, which is a rank here, or
+//! the first mistake that was found. Of XML only elements, attributes and comments are understood.
 //!
-//! A GPU's *thread blocks* run at once, each with its steps one after the other; a step may wait for a step of another thread
-//! block (`depid`, `deps`). A thread block sends to one peer and receives from one, over a *channel*, which becomes the tag.
-//! Segment 0 is the input, segment 1 the output, `s` the scratchpad.
+//! The *thread blocks* of a GPU run at the same time. The steps of one thread block follow each other, and a step may
+//! also wait for a step of another thread block (`depid`, `deps`). A thread block sends to one peer and receives from
+//! one peer over a *channel*, which becomes the tag. Segment 0 is the input, segment 1 the output; `s` is the
+//! scratchpad.
 //!
 //! | step | operations |
 //! | --- | --- |
@@ -19,8 +20,8 @@
 //! | `cpy` | copy the source to the destination |
 //! | `nop` | nothing: one more step to wait for |
 //!
-//! GPUs copy what they send into a buffer of the connection, so that a send never waits for its receive there. Messages
-//! that are offered first do wait. So a step waits only for the *beginning* of a send before it, unless it writes what the
+//! A GPU copies what it sends into a buffer of the connection, so that a send never waits for its receive. Here, long
+//! messages do wait. So a step waits only for the *beginning* of an earlier send, unless the step writes what the
 //! send reads.
 
 use crate::collectives::Vector;
@@ -30,17 +31,17 @@ use crate::memory::Buffer;
 use core::fmt;
 use std::collections::BTreeMap;
 
-/// Most GPUs, chunks of a buffer, and steps of a thread block.
+/// The most GPUs, chunks of a buffer, and steps of a thread block.
 const MOST: i64 = 1 << 16;
-/// Most operations of one GPU: what orders them is kept for all pairs.
+/// The most operations of one GPU: their order is kept for all pairs.
 const MOST_OPERATIONS: usize = 1 << 14;
 
 /// What is wrong with an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// From 1; 0 where it is the whole.
+    /// The line's number, from 1; 0 for a mistake that concerns the whole text.
     pub line: usize,
-    /// What stands there, and what is accepted.
+    /// The text that is wrong, and what is accepted.
     pub what: String,
 }
 
@@ -63,13 +64,13 @@ fn wrong<T>(line: usize, what: impl fmt::Display) -> Result<T, Wrong> {
 /// An algorithm for a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Algorithm {
-    /// What it calls itself.
+    /// The name in the file.
     pub name: String,
     /// Which collective: `allreduce`, `allgather`, ...
     pub collective: String,
     /// One for each GPU.
     pub graphs: Vec<Graph>,
-    /// It is for one buffer only (`inplace` without `outofplace`): what a rank gives lies in the output, too.
+    /// The algorithm is for one buffer (`inplace` without `outofplace`): a rank's input lies in the output too.
     in_place: bool,
     /// Elements of a chunk.
     chunk: u64,
@@ -101,9 +102,9 @@ impl Chunk {
 struct Tag<'t> {
     line: usize,
     name: &'t str,
-    /// `</name>`.
+    /// It has the form `</name>`.
     closes: bool,
-    /// `<name/>`, or `</name>`.
+    /// It has the form `<name/>` or `</name>`.
     ends: bool,
     attributes: Vec<(&'t str, &'t str)>,
 }
@@ -130,7 +131,7 @@ impl<'t> Tag<'t> {
     }
 }
 
-/// The elements' tags, in order.
+/// The tags of all elements, in order.
 fn tags(text: &str) -> Result<Vec<Tag<'_>>, Wrong> {
     let mut found = Vec::new();
     let (mut rest, mut line) = (text, 1);
@@ -197,9 +198,9 @@ struct Gpu {
     chunk: Chunk,
     scratch: u64,
     chunks: [i64; 3],
-    /// The last operation of each step, by thread block and step.
+    /// The last operation of each step. The key is the thread block and the step.
     steps: BTreeMap<(i64, i64), OpId>,
-    /// Steps that wait for others: line, first operation, thread block and step.
+    /// Steps that wait for others: the line, the first operation, and the awaited thread block and step.
     waits: Vec<(usize, OpId, (i64, i64))>,
 }
 
@@ -214,7 +215,7 @@ struct Block {
 }
 
 impl Gpu {
-    /// Chunks of a buffer of this GPU.
+    /// The memory of a step's chunks in one of this GPU's buffers.
     fn piece(&self, tag: &Tag<'_>, which: &str) -> Result<Buffer, Wrong> {
         let bytes = self.chunk.elements.bytes();
         let name = tag.text(&format!("{which}buf")).unwrap_or("(missing)");
@@ -329,7 +330,7 @@ impl Gpu {
                 let own = src(self)?;
                 let came = Buffer::scratch(self.graph.scratch(own.bytes), own.bytes);
                 let got = self.add(line, recv(came)?, &before)?;
-                // What came is the target, so that the source stays as it is.
+                // What has come is the target, so that the source does not change.
                 let mut last = self.add(line, combine(came, own), &[got])?;
                 if kind != "rrs" {
                     let copy = Work::Copy {
@@ -373,7 +374,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Adds what steps wait for, and the ends of sends that later operations overwrite.
+    /// Adds the edges that steps asked for, and those from sends to later operations that overwrite what was sent.
     fn finish(mut self) -> Result<Graph, Wrong> {
         for (line, first, on) in core::mem::take(&mut self.waits) {
             let Some(earlier) = self.steps.get(&on).copied() else {
@@ -424,7 +425,7 @@ impl Gpu {
     }
 }
 
-/// For each operation the set of those behind it, as bits; `None` where there is a circle.
+/// For each operation, the set of operations that come after it, as bits. `None` if there is a circle.
 fn reached(graph: &Graph) -> Option<Vec<Vec<u64>>> {
     let n = graph.operations().len();
     let mut before = vec![0usize; n];
@@ -570,18 +571,18 @@ fn new_gpu(tag: &Tag<'_>, id: i64, gpus: i64, chunk: Chunk) -> Result<Gpu, Wrong
     })
 }
 
-/// What a collective does to the buffers, as far as it is known here: for checks with real data.
+/// The effect of a collective on its buffers, as far as it is known here: for checks with real data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Data {
-    /// Segments 0 and 1 of each rank before, in elements.
+    /// By rank: segments 0 and 1 before the collective, in elements.
     pub before: Vec<[Vec<f32>; 2]>,
-    /// Likewise afterwards; `None` for elements of which nothing is said.
+    /// The same after the collective; `None` for elements without a defined value.
     pub after: Vec<[Vec<Option<f32>>; 2]>,
 }
 
 impl Algorithm {
-    /// Buffers of small whole numbers, and what the collective makes of them. `None` for collectives and shapes other than
-    /// allreduce, allgather and alltoall, where the operation is the sum of floats.
+    /// Buffers of small whole numbers, and the result of the collective on them. Only for allreduce, allgather and
+    /// alltoall of summed floats; `None` for other collectives and shapes.
     #[must_use]
     pub fn data(&self) -> Option<Data> {
         let ranks = self.graphs.len();
@@ -609,14 +610,14 @@ impl Algorithm {
                     segments[at] = (0..i).map(|k| Some(sum(k))).collect();
                 }
             }
-            // Traffic that calls itself one has other numbers of chunks.
+            // Some files call themselves allgather and have other numbers of chunks.
             ("allgather", i, o)
                 if o as u64 % (self.chunk.max(1) * ranks as u64) == 0
                     && (i == 0 || i * ranks == o) =>
             {
                 let n = o / ranks;
                 for (r, segments) in before.iter_mut().enumerate() {
-                    // In place: what a rank gives is in the output already.
+                    // In place: a rank's input is in the output already.
                     for k in 0..if i == 0 || self.in_place { n } else { 0 } {
                         segments[1][r * n + k] = value(r, k);
                     }

@@ -1,7 +1,7 @@
-//! Ranks in one thread: every rank of a job, and links that keep the order of each pair and nothing else.
+//! All ranks of a job in one thread, with links that keep the order within each pair of ranks.
 //!
-//! Which link delivers next is drawn from a seed, so that one seed is one interleaving. The tests run on it, and so
-//! does a look at a schedule before it is run for real.
+//! A seed decides which link delivers next, so that one seed is one interleaving. The tests use this, and `hetmp
+//! goal` does to look at a schedule before it is run for real.
 
 use crate::memory::Memory;
 use crate::rank::{Handle, Limits, Rank, StartError};
@@ -13,14 +13,14 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Network {
     ranks: Vec<Rank>,
-    /// Packets under way as a link has them, by source and target; no queue is empty.
+    /// Packets under way, in the form of a link, by source and target. No queue is empty.
     links: BTreeMap<(u32, u32), VecDeque<Vec<u8>>>,
     random: u64,
     now: u64,
 }
 
 impl Network {
-    /// `ranks` ranks whose links are served in an order drawn from `seed`.
+    /// `ranks` ranks. `seed` decides in which order their links deliver.
     #[must_use]
     pub fn new(ranks: u32, limits: Limits, seed: u64) -> Network {
         Network {
@@ -39,10 +39,10 @@ impl Network {
         &mut self.ranks[rank as usize]
     }
 
-    /// Begins a run at the rank that the schedule is of.
+    /// Begins a run at the schedule's rank.
     ///
     /// # Errors
-    /// As [`Rank::start`].
+    /// Those of [`Rank::start`].
     pub fn start(
         &mut self,
         schedule: &Arc<Schedule>,
@@ -55,7 +55,7 @@ impl Network {
         Ok(handle)
     }
 
-    /// A number below `n`, which is not 0 (xorshift64*).
+    /// A number below `n`, which must not be 0 (xorshift64*).
     pub fn draw(&mut self, n: usize) -> usize {
         self.random ^= self.random >> 12;
         self.random ^= self.random << 25;
@@ -73,7 +73,7 @@ impl Network {
                 if !self.ranks[from].is_streaming() {
                     break;
                 }
-                // Where something is under way already, a link may be full; it is asked again once that has arrived.
+                // A link with packets under way may be full. It is tried again after they have arrived.
                 let full = self.draw(2) == 0;
                 let links = &mut self.links;
                 let worked = self.ranks[from].stream(&mut |to, header, n, fill| {
@@ -94,7 +94,8 @@ impl Network {
         }
     }
 
-    /// Delivers one packet, or lets time pass until a rank has something to do. False: nothing will happen any more.
+    /// Delivers one packet, or lets time pass until a rank has something to do. False if nothing will happen any
+    /// more.
     pub fn step(&mut self) -> bool {
         self.collect();
         if !self.links.is_empty() {
@@ -123,12 +124,13 @@ impl Network {
             self.links.remove(&link);
         }
         if let Some(packet) = packet {
-            // Through the form of the link: what the parser refuses would be lost here, and the run would not end.
+            // The packet goes through its form on a link: a packet that the parser refuses is lost here, and the run
+            // does not end.
             self.ranks[link.1 as usize].bytes(link.0, &packet);
         }
     }
 
-    /// Steps until nothing happens any more.
+    /// Steps until nothing will happen any more.
     pub fn run(&mut self) {
         while self.step() {}
     }

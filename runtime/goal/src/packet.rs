@@ -1,4 +1,4 @@
-//! What ranks say to each other, and its form on a link.
+//! The packets that ranks exchange, and their form on a link.
 //!
 //! A packet is a header of 32 bytes and, for two kinds, a payload. All numbers are little-endian:
 //!
@@ -12,24 +12,24 @@
 //! | 4 | ticket of the sender, or the count of credits |
 //! | 8 | bytes of the message |
 //!
-//! [`Packet::parse`] is total: any bytes are a packet or are refused.
+//! [`Packet::parse`] accepts or refuses any bytes.
 
-/// What a message is matched by, beside its source.
+/// The part of a message, besides its source, by which it is matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
-    /// The communicator.
+    /// The context: a communicator of MPI, for example.
     pub context: u32,
-    /// Which run in that context: runs begin in the same order on all ranks.
+    /// The run's number in that context. Runs begin in the same order on all ranks.
     pub sequence: u64,
     /// The operation's tag.
     pub tag: u32,
 }
 
-/// Bytes of a payload that needs no memory of its own.
+/// Up to this many bytes, a payload needs no allocation.
 const SHORT: usize = 64;
 
-/// A message, or a part of it. A short one lies where the packet does: most collectives of a few bytes consist of those, and
-/// memory for each would cost more than all else.
+/// A message or a part of it. A short one is stored inside the packet: most collectives of a few bytes consist of
+/// short messages, and an allocation for each would cost more than everything else.
 #[derive(Clone)]
 pub struct Payload(Bytes);
 
@@ -40,7 +40,7 @@ enum Bytes {
 }
 
 impl Payload {
-    /// `n` bytes that `fill` writes; they are zero before.
+    /// `n` zero bytes, into which `fill` writes.
     pub fn filled(n: usize, fill: impl FnOnce(&mut [u8])) -> Payload {
         if n <= SHORT {
             let mut bytes = [0; SHORT];
@@ -89,33 +89,33 @@ impl PartialEq for Payload {
 
 impl Eq for Payload {}
 
-/// One packet; `P` is how its payload is held.
+/// A packet. `P` is the type of its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Packet<P = Payload> {
-    /// A whole message. Its sender is done with it.
+    /// A whole message. Its send is complete.
     Eager {
-        /// For matching.
+        /// For the matching.
         label: Label,
         /// The message.
         payload: P,
     },
-    /// A message that waits at its sender until it is asked for.
+    /// A message that waits at its sender until it is accepted.
     Offer {
-        /// For matching.
+        /// For the matching.
         label: Label,
-        /// Its length.
+        /// The message's length.
         bytes: u64,
-        /// How the sender knows it.
+        /// The sender's number for the message.
         ticket: u32,
     },
-    /// The message of `ticket` may come, and is to be sent to `promise`.
+    /// Accepts the offered message `ticket`, which shall be sent to `promise`.
     Accept {
         /// From the offer.
         ticket: u32,
-        /// How the receiver knows it.
+        /// The receiver's number for the message.
         promise: u32,
     },
-    /// The message of `ticket` is longer than its receive, which has failed.
+    /// Refuses the offered message `ticket`: it is longer than its receive, which has failed.
     Refuse {
         /// From the offer.
         ticket: u32,
@@ -129,21 +129,21 @@ pub enum Packet<P = Payload> {
         /// The part.
         payload: P,
     },
-    /// No more parts of an accepted message come: its sender's run has failed.
+    /// No more parts of an accepted message will come: its sender's run has failed.
     Cut {
         /// From the acceptance.
         promise: u32,
     },
-    /// A run has failed at its sender.
+    /// A run has failed at the sender of this packet.
     Abort {
-        /// The communicator.
+        /// The run's context.
         context: u32,
-        /// Which run.
+        /// The run's number.
         sequence: u64,
     },
-    /// So many more eager messages may be sent to this rank.
+    /// Allows more eager messages to this rank.
     Credits {
-        /// How many.
+        /// How many more.
         count: u32,
     },
 }
@@ -161,7 +161,7 @@ const ABORT: u8 = 7;
 const CUT: u8 = 8;
 
 impl<P: AsRef<[u8]>> Packet<P> {
-    /// The packet as it goes over a link: the payload follows the header.
+    /// The packet in the form of a link: the header, and the payload that follows it.
     #[must_use]
     #[inline]
     pub fn parts(&self) -> ([u8; HEADER_BYTES], &[u8]) {
@@ -229,7 +229,7 @@ impl<P: AsRef<[u8]>> Packet<P> {
         (header, payload)
     }
 
-    /// Both parts in one.
+    /// Header and payload together.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let (header, payload) = self.parts();
@@ -238,7 +238,7 @@ impl<P: AsRef<[u8]>> Packet<P> {
 }
 
 impl Packet {
-    /// The header of a part of `n` bytes of an accepted message.
+    /// The header of a packet with `n` bytes of an accepted message.
     #[must_use]
     pub(crate) fn data(promise: u32, offset: u64, n: u64) -> [u8; HEADER_BYTES] {
         let none: &[u8] = &[];
@@ -254,14 +254,14 @@ impl Packet {
 }
 
 impl<'b> Packet<&'b [u8]> {
-    /// The packet that these bytes are. `None`: they are none, and nothing is to be done for them.
+    /// Reads a packet. `None` if the bytes are none; they are to be ignored then.
     #[must_use]
     pub fn parse(bytes: &'b [u8]) -> Option<Packet<&'b [u8]>> {
         let (header, payload) = bytes.split_first_chunk()?;
         Packet::of_parts(header, payload)
     }
 
-    /// The packet that a header and what follows it are. Of the payload only its length is looked at.
+    /// Reads a packet from its header and what follows. Of the payload only the length matters.
     #[must_use]
     #[inline]
     pub fn of_parts(header: &[u8; HEADER_BYTES], payload: &'b [u8]) -> Option<Packet<&'b [u8]>> {
@@ -275,7 +275,7 @@ impl<'b> Packet<&'b [u8]> {
             tag: u32_at(16),
         };
         let (ticket, length) = (u32_at(20), u64_at(24));
-        // What a kind has no use for is zero: one packet has one form.
+        // Fields that a kind does not use are zero, so that a packet has one form only.
         let (first, sequence, tag) = (label.context == 0, label.sequence == 0, label.tag == 0);
         let (plain, whole) = (payload.is_empty(), length == payload.len() as u64);
         let fits = u32_at(0) == u32::from(header[0])

@@ -1,31 +1,32 @@
 //! One rank: its runs, and the protocol with its peers. A state machine without clock, thread or link.
 //!
-//! **Data in**: schedules to run, packets from peers (in order from each one, none lost or twice), the time. **Data
-//! out**: packets for peers, bytes in the runs' memory, each run's end.
+//! **Data in**: schedules to run; packets of peers, complete and in order for each peer; the time. **Data out**:
+//! packets for peers, bytes in the memory of runs, and the result of each run.
 //!
 //! # The protocol
-//! A message up to [`Limits::eager`] bytes goes at once ([`Packet::Eager`]); the send is complete when it is copied.
-//! A longer one is offered, and goes once a receive has matched the offer, in parts, as fast as the link takes them
-//! ([`Rank::stream`]). The header suffices for matching, so that a
-//! receiver short of memory can match what it has no room for.
+//! A message up to [`Limits::eager`] bytes is sent at once ([`Packet::Eager`]), and its send is complete when the
+//! message is copied. A longer message is offered. It is sent after a receive has matched the offer, in parts, as
+//! fast as the link takes them ([`Rank::stream`]). The header is enough for the matching, so that a receiver can
+//! match messages for which it has no memory.
 //!
-//! # What a peer can cost
-//! A sender may have [`Limits::credits`] eager messages under way to each peer that no receive has taken; beyond that it
-//! offers short messages, too. A receiver gives a credit back with each eager message that a receive took. So the early
-//! messages of a peer take at most `credits * eager` bytes here, and [`Limits::offers`] headers. A peer that keeps to
-//! neither is *lost*: nothing of it is executed from then on.
+//! # How much memory a peer can use
+//! A sender may have [`Limits::credits`] eager messages under way to each peer that no receive has taken yet. Beyond
+//! that it offers short messages too. When a receive takes an eager message, the receiver gives a credit back. So the
+//! early messages of a peer take at most `credits * eager` bytes here, plus [`Limits::offers`] headers. A peer that
+//! exceeds one of the two is *lost*: nothing that it sends is executed from then on.
 //!
 //! # A run that fails
-//! tells the peers that it still needed ([`Packet::Abort`]): their parts of the same run fail, too, and nobody waits
-//! for ever.
+//! tells the peers that it still needed ([`Packet::Abort`]). Their parts of the same run fail too, so that no peer
+//! waits for ever.
 //!
 //! # A peer that leaves
-//! does so after the last run that it has a part in, which may be before others begin theirs. What it has sent stands, and
-//! a receive finds it; a receive that finds nothing, and a send to the peer, fail when they begin ([`Rank::leave`]).
+//! does so after the last run in which it takes part; other ranks may not have begun theirs. What it has sent stays
+//! valid, and receives find it. A receive that finds nothing, and a send to that peer, fail when they begin
+//! ([`Rank::leave`]).
 //!
 //! # Order of runs
-//! Ranks begin the runs of one context in the same order (as MPI demands of collectives); the n-th run here talks to the
-//! n-th run there. So runs of one schedule may overlap each other in time.
+//! Ranks begin the runs of one context in the same order, as MPI requires of collectives: the n-th run here belongs
+//! to the n-th run there. So runs of one schedule may overlap in time.
 
 use crate::map::{HashMap, HashSet};
 use crate::matching::Matching;
@@ -44,16 +45,16 @@ pub use protocol::Write;
 pub(crate) use slab::RunId;
 use slab::Slab;
 
-/// Bounds of what a rank keeps for its peers. The same on all ranks of a job.
+/// Limits of what a rank keeps for its peers. They are the same on all ranks of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest message that goes without being asked for, bytes.
+    /// The longest message that is sent without an offer, bytes.
     pub eager: u64,
-    /// Eager messages to a peer that no receive has taken.
+    /// The most eager messages to a peer that no receive has taken.
     pub credits: u32,
-    /// Offers of a peer that no receive has taken.
+    /// The most offers of a peer that no receive has taken.
     pub offers: u32,
-    /// Longest payload of a packet of data, bytes.
+    /// The longest payload of a packet of data, bytes.
     pub fragment: u64,
 }
 
@@ -68,7 +69,7 @@ impl Default for Limits {
     }
 }
 
-/// A run of this rank.
+/// The number of a run of this rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(RunId);
 
@@ -78,21 +79,21 @@ pub struct Handle(RunId);
 pub enum Failure {
     /// A message was longer than its receive.
     Truncated {
-        /// Its source.
+        /// The message's source.
         from: u32,
-        /// Its length.
+        /// The message's length.
         bytes: u64,
-        /// The receive's.
+        /// The receive's length.
         room: u64,
     },
-    /// The receive of a message was shorter, so that the peer refused it.
+    /// The peer's receive was shorter than the message, so that the peer refused the message.
     Refused {
         /// The peer.
         by: u32,
     },
     /// An integer was divided by zero.
     DivisionByZero {
-        /// The operation's place in traversal order.
+        /// The operation's index in traversal order.
         operation: usize,
     },
     /// The run failed at a peer.
@@ -105,12 +106,12 @@ pub enum Failure {
         /// Its rank.
         peer: u32,
     },
-    /// A peer is in another collective, or has other arguments.
+    /// A peer has called another collective, or passed other arguments.
     Differs {
         /// Its rank.
         peer: u32,
     },
-    /// It was ended here before it was over.
+    /// The run was ended here before it was done.
     Abandoned,
 }
 
@@ -138,35 +139,35 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What became of a run.
+/// The state of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Not over yet.
+    /// The run goes on.
     Running,
     /// All operations are complete.
     Done,
-    /// It will not be complete.
+    /// The run has failed, and will not complete.
     Failed(Failure),
 }
 
-/// Why a run cannot begin.
+/// Why a run could not begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The schedule is of another rank or job.
+    /// The schedule is for another rank or another number of ranks.
     Rank {
-        /// The schedule's rank and ranks.
+        /// The rank and the number of ranks in the schedule.
         schedule: (u32, u32),
-        /// This rank's.
+        /// This rank and its job's number of ranks.
         here: (u32, u32),
     },
     /// A segment is shorter than the schedule needs.
     Segment {
         /// Its number.
         segment: u16,
-        /// Bytes that are there.
+        /// The bytes of the segment.
         have: u64,
-        /// Bytes that the schedule uses.
+        /// The bytes that the schedule uses.
         need: u64,
     },
 }
@@ -193,7 +194,7 @@ impl fmt::Display for StartError {
 
 impl std::error::Error for StartError {}
 
-/// What a rank has counted.
+/// Counts of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Messages sent eagerly.
@@ -202,20 +203,20 @@ pub struct Counts {
     pub offered: u64,
     /// Messages that came before their receive.
     pub early: u64,
-    /// Packets that were none, that answer nothing, or that break the protocol. None was executed.
+    /// Packets that were malformed, or answered nothing, or broke the protocol. None of them was executed.
     pub bad_packets: u64,
-    /// Packets for runs that have ended, thrown away.
+    /// Packets for runs that had ended; they were dropped.
     pub late: u64,
 }
 
 /// Something that happened to an operation of a traced run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The operation's place in traversal order.
+    /// The operation's index in traversal order.
     pub place: usize,
-    /// It was complete; else it had begun.
+    /// True if the operation completed; false if it began.
     pub complete: bool,
-    /// When, as far as the rank was told the time.
+    /// When, according to the last time that the rank was told.
     pub at: u64,
 }
 
@@ -225,9 +226,10 @@ struct Run {
     sequence: u64,
     memory: Box<dyn Memory + Send>,
     state: State,
-    /// Sends and receives that have not completed, for each of the schedule's peers: what a lost peer ends.
+    /// For each of the schedule's peers: sends and receives that are not complete. If that peer is lost, the run
+    /// fails.
     needs: Vec<u32>,
-    /// In order; `None` where the run is not traced.
+    /// The events in order; `None` if the run is not traced.
     events: Option<Vec<Event>>,
 }
 
@@ -241,7 +243,7 @@ impl fmt::Debug for Run {
     }
 }
 
-/// A message that a peer was offered.
+/// A message that was offered to a peer.
 #[derive(Clone, Copy, Debug)]
 struct Offered {
     to: u32,
@@ -249,18 +251,18 @@ struct Offered {
     place: usize,
 }
 
-/// A message that a peer was asked for.
+/// A message that a peer was asked to send.
 #[derive(Clone, Copy, Debug)]
 struct Promised {
     from: u32,
     run: RunId,
     place: usize,
     bytes: u64,
-    /// Bytes that are here.
+    /// Bytes that have arrived.
     have: u64,
 }
 
-/// An accepted message on its way.
+/// An accepted message that is being sent.
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     to: u32,
@@ -268,19 +270,19 @@ struct Stream {
     run: RunId,
     place: usize,
     bytes: u64,
-    /// Bytes that have left.
+    /// Bytes that were sent.
     sent: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Peer {
-    /// Eager messages that may still be sent there.
+    /// How many more eager messages may be sent to the peer.
     credits: u32,
     /// Eager messages of the peer that no receive has taken.
     early: u32,
     /// Offers of the peer that no receive has taken.
     offers: u32,
-    /// Credits to give back.
+    /// Credits that were not given back yet.
     owed: u32,
 }
 
@@ -291,44 +293,44 @@ pub struct Rank {
     ranks: u32,
     limits: Limits,
     runs: Slab<Run>,
-    /// Runs begun so far, by context.
+    /// By context: how many runs have begun.
     sequences: HashMap<u32, u64>,
-    /// Runs that are not over, by context and sequence.
+    /// Runs that are not done, by context and number.
     open: HashMap<(u32, u64), RunId>,
-    /// Runs that have not begun here and failed at a peer: the peer.
+    /// Runs that have failed at a peer before they began here, with that peer.
     aborted: HashMap<(u32, u64), u32>,
-    /// Operations that were completed by an arrival or a timer, and whose dependents were not looked at. A queue, not
-    /// calls within calls: a chain of messages of a rank to itself may be long.
+    /// Operations that an arrival or a timer has completed, and whose dependents were not looked at yet. A queue
+    /// instead of nested calls, because a chain of messages of a rank to itself may be long.
     completions: VecDeque<(RunId, usize)>,
     matching: Matching,
-    /// Of ranks below [`NEAR`], as far as they are known; and of others.
+    /// The peers below [`NEAR`] that were seen so far; all other peers are in `far`.
     near: Vec<Peer>,
     far: HashMap<u32, Peer>,
     lost: HashSet<u32>,
-    /// Peers that send and take nothing more. What they sent before stands: a run that begins later may live of it.
+    /// Peers that send and take nothing more. What they sent before stays valid: a run that begins later may need it.
     left: HashSet<u32>,
     offered: HashMap<u32, Offered>,
     promised: HashMap<u32, Promised>,
     next_ticket: u32,
-    /// Ends of calcs: time, run, place.
+    /// Ends of calcs: the time, the run, the operation.
     timers: BinaryHeap<Reverse<(u64, RunId, usize)>>,
     out: VecDeque<(u32, Packet)>,
     streams: VecDeque<Stream>,
-    /// Runs that have ended and that [`Rank::ended`] has not told of.
+    /// Runs that have ended and were not returned by [`Rank::ended`] yet.
     ended: VecDeque<RunId>,
     counts: Counts,
     now: u64,
-    /// Runs that begin now are traced.
+    /// Whether runs that begin now are traced.
     traced: bool,
-    /// Memory of runs that are over, for others.
+    /// Memory of runs that are done, to be used again.
     spare: Vec<(Vec<u32>, Vec<u32>)>,
-    /// Operations that may begin, empty between two calls.
+    /// Operations that may begin. Empty between two calls.
     ready: Vec<usize>,
 }
 
-/// Peers that are found by their number at once.
+/// Ranks below this number are found by an index, others by a hash table.
 const NEAR: usize = 1024;
-/// Runs whose memory is kept.
+/// Of how many runs the memory is kept.
 const SPARE: usize = 32;
 
 impl Rank {
@@ -368,12 +370,12 @@ impl Rank {
         }
     }
 
-    /// Whether the runs that begin from now on keep what happens to their operations, for [`Rank::events`].
+    /// Turns tracing on or off for runs that begin from now on: their events are kept for [`Rank::events`].
     pub fn trace(&mut self, on: bool) {
         self.traced = on;
     }
 
-    /// What has happened to the operations of a traced run so far, in order.
+    /// The events of a traced run so far, in order.
     #[must_use]
     pub fn events(&self, run: Handle) -> &[Event] {
         self.runs
@@ -382,13 +384,13 @@ impl Rank {
             .unwrap_or(&[])
     }
 
-    /// What became of a run; `None` after [`Rank::take`].
+    /// The state of a run; `None` after [`Rank::take`].
     #[must_use]
     pub fn state(&self, run: Handle) -> Option<State> {
         self.runs.get(run.0).map(|r| r.state)
     }
 
-    /// Takes a run that is over: its state and its memory. `None` while it runs.
+    /// Removes a run that is done, and returns its state and its memory. `None` while it goes on.
     pub fn take(&mut self, run: Handle) -> Option<(State, Box<dyn Memory + Send>)> {
         if self.runs.get(run.0)?.state == State::Running {
             return None;
@@ -400,7 +402,7 @@ impl Rank {
         Some((run.state, run.memory))
     }
 
-    /// A run that has ended since the last call; each once. Those taken before they were told of are left out.
+    /// The next run that has ended; each is returned once. Runs that were taken before are left out.
     #[inline]
     pub fn ended(&mut self) -> Option<Handle> {
         loop {
@@ -411,33 +413,34 @@ impl Rank {
         }
     }
 
-    /// Runs that are not over.
+    /// How many runs are not done.
     #[must_use]
     pub fn running(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether a run that is not over still needs the peer.
+    /// True if a run that is not done still needs the peer.
     #[must_use]
     pub fn needs(&self, peer: u32) -> bool {
         let needs = |id: &RunId| self.runs.get(*id).is_some_and(|r| r.needs(peer));
         self.open.values().any(needs)
     }
 
-    /// The next packet to send, and its target. Never this rank. Parts of long messages go by [`Rank::stream`].
+    /// The next packet to send, and its target, which is never this rank. Parts of long messages go through
+    /// [`Rank::stream`] instead.
     #[inline]
     pub fn outgoing(&mut self) -> Option<(u32, Packet)> {
         self.out.pop_front()
     }
 
-    /// When [`Rank::tick`] is to be called next, if at all.
+    /// When [`Rank::tick`] has to be called next; `None` if it need not be.
     #[must_use]
     #[inline]
     pub fn deadline(&self) -> Option<u64> {
         self.timers.peek().map(|Reverse((at, ..))| *at)
     }
 
-    /// It is `now`, in nanoseconds.
+    /// Tells the rank the time, in nanoseconds.
     pub fn tick(&mut self, now: u64) {
         self.now = self.now.max(now);
         while let Some(Reverse((at, run, place))) = self.timers.peek().copied() {
@@ -450,13 +453,13 @@ impl Rank {
         self.settle();
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Messages that wait for their receives, and their bytes.
+    /// How many messages wait for their receives, and their bytes.
     #[must_use]
     pub fn early(&self) -> (usize, u64) {
         self.matching.early()

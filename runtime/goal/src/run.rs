@@ -1,10 +1,10 @@
-//! The interpreter's counters: which operations of one run may begin (paper, section 2.1).
+//! The interpreter's counters: they tell which operations of a run may begin (paper, section 2.1).
 
 use crate::graph::After;
 use crate::schedule::Schedule;
 use std::sync::Arc;
 
-/// The dependences that one run still misses.
+/// How many dependences each operation of one run still misses.
 #[derive(Debug)]
 pub(crate) struct Counters {
     schedule: Arc<Schedule>,
@@ -13,7 +13,8 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// A run at its start, with memory of one that is over; the independent operations go to `ready`.
+    /// The counters at the start of a run. They use the memory of an earlier run. Operations without dependences go
+    /// to `ready`.
     pub(crate) fn new(
         schedule: Arc<Schedule>,
         mut missing: Vec<u32>,
@@ -35,18 +36,18 @@ impl Counters {
         &self.schedule
     }
 
-    /// Its memory, for another run.
+    /// The counters' memory, for another run.
     pub(crate) fn into_memory(self) -> Vec<u32> {
         self.missing
     }
 
-    /// The operation has begun; those that waited only for this, and are ready now, go to `ready`.
+    /// The operation has begun. Operations that become ready by this go to `ready`.
     #[inline]
     pub(crate) fn begun(&mut self, place: usize, ready: &mut Vec<usize>) {
         self.met(place, After::Begun, ready);
     }
 
-    /// The operation is complete. Once for each.
+    /// The operation is complete. Called once for each operation.
     #[inline]
     pub(crate) fn complete(&mut self, place: usize, ready: &mut Vec<usize>) {
         self.met(place, After::Complete, ready);

@@ -34,10 +34,11 @@
 //! Kinds: 1 send, 2 receive, 3 local, 4 copy, 5 timestamp, 6 calc.
 //!
 //! # Validation
-//! A schedule may come from a file, so that [`Schedule::from_words`] believes nothing: lengths, offsets, kinds, types,
-//! peers, pieces inside of their memory, dependence counters equal to edges, no circle. What it accepts can be run
-//! without another test. Two operations that write the same memory at once are not looked for (that is
-//! [`crate::graph::Graph::compile`]'s): they spoil the program's data, but nothing else.
+//! A schedule may come from a file, so [`Schedule::from_words`] trusts nothing. It checks lengths, offsets, kinds,
+//! types and peers, that pieces lie inside of their memory, that the counters of dependences equal the edges, and
+//! that there is no circle. An accepted schedule can be run without further checks. Two operations that write the
+//! same memory at the same time are not looked for ([`crate::graph::Graph::compile`] does that): they spoil the
+//! program's data and nothing else.
 
 use crate::element::{Arithmetic, Type};
 use crate::graph::{self, After, Graph, Work};
@@ -52,14 +53,14 @@ const OP: usize = 7;
 const PIECE: usize = 5;
 const SCRATCHPAD: u32 = u32::MAX;
 const VOID: u32 = u32::MAX - 1;
-/// A dependent waits for the beginning only.
+/// In the offset of a dependent: it waits for the beginning only.
 const BEGUN: u32 = 1 << 31;
-/// Operations of a schedule.
+/// The most operations of a schedule.
 pub(crate) const MOST_OPERATIONS: u32 = 1 << 24;
-/// Pieces of one side of an operation.
+/// The most pieces of one side of an operation.
 const MOST_PIECES: usize = u16::MAX as usize;
 
-/// Why words or bytes are no schedule.
+/// Why words or bytes are not a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Invalid {
     /// What is wrong.
@@ -80,32 +81,32 @@ impl std::error::Error for Invalid {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     words: Box<[u32]>,
-    /// The operations by their places, decoded: a run looks at nothing else.
+    /// The operations in order, decoded. A run uses nothing else.
     steps: Box<[Step]>,
-    /// Dependents of all operations, one behind the other.
+    /// The dependents of all operations, one operation after the other.
     edges: Box<[(u32, After)]>,
     segments: Box<[u64]>,
     peers: Box<[u32]>,
-    /// Sends and receives with each peer, in the same order.
+    /// For each peer the number of sends and receives, in the order of `peers`.
     messages: Box<[u32]>,
-    /// It has operations that need the time.
+    /// True if some operations need the time.
     timed: bool,
 }
 
 /// An operation, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    /// What it does.
+    /// What the operation does.
     pub(crate) work: Work,
-    /// Edges that lead here.
+    /// How many edges lead to the operation.
     pub(crate) dependences: u32,
-    /// Its peer's place among [`Schedule::peers`], if it is a send or a receive.
+    /// For a send or receive: the index of its peer in [`Schedule::peers`].
     pub(crate) peer: Option<u32>,
-    /// Where its dependents lie in [`Schedule::edges`].
+    /// The range of its dependents in the schedule's edges.
     dependents: Range<u32>,
 }
 
-/// An operation of a schedule, as it lies there.
+/// An operation as it lies in the words of a schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Op<'s> {
     words: &'s [u32],
@@ -150,14 +151,14 @@ impl<'s> Op<'s> {
         self.words[self.at + 1]
     }
 
-    /// Where its dependents' offsets lie.
+    /// Where the offsets of its dependents lie.
     fn dependents(self) -> Range<usize> {
         let (first, second, dependents) = self.counts();
         let from = self.at + OP + PIECE * (first + second);
         from..from + dependents
     }
 
-    /// What it does. `None` for what validation refuses.
+    /// What the operation does; `None` for words that validation refuses.
     fn work(self) -> Option<Work> {
         let (first, second, _) = self.counts();
         let list = |from: usize, n: usize| -> Option<Vec<Buffer>> {
@@ -168,7 +169,7 @@ impl<'s> Op<'s> {
         let (pieces, others) = (list(0, first)?, list(first, second)?);
         let kind = self.words[self.at];
         let (peer, tag) = (self.words[self.at + 5], self.words[self.at + 6]);
-        // What a kind has no use for is zero.
+        // Fields that a kind does not use are zero.
         let plain = kind <= 0xff;
         let bare = peer == 0 && tag == 0;
         Some(match kind & 0xff {
@@ -210,10 +211,10 @@ impl<'s> Op<'s> {
 }
 
 impl Schedule {
-    /// Validates words in the format above.
+    /// Validates words in the format that this module describes.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first thing that is wrong.
     pub fn from_words(words: Box<[u32]>) -> Result<Schedule, Invalid> {
         let wrong = |what, at| Err(Invalid { what, at });
         if words.len() < HEADER {
@@ -242,7 +243,7 @@ impl Schedule {
             .map(|i| pair(&words, HEADER + 2 * i))
             .collect();
 
-        // One walk along the operations, which lie one behind the other.
+        // One walk along the operations, which follow each other.
         let mut offsets = Vec::with_capacity(n.min(1 << 16) as usize);
         let mut steps = Vec::with_capacity(n.min(1 << 16) as usize);
         let mut peers = Vec::new();
@@ -305,7 +306,7 @@ impl Schedule {
     /// Validates the bytes of a file.
     ///
     /// # Errors
-    /// The first thing found wrong.
+    /// The first thing that is wrong.
     pub fn from_bytes(bytes: &[u8]) -> Result<Schedule, Invalid> {
         let words = bytes.chunks_exact(4);
         if !words.remainder().is_empty() {
@@ -320,31 +321,31 @@ impl Schedule {
         Schedule::from_words(words)
     }
 
-    /// The schedule as a file has it.
+    /// The schedule as the bytes of a file.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|w| w.to_le_bytes()).collect()
     }
 
-    /// The words of the format above.
+    /// The words, in the format that this module describes.
     #[must_use]
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// The rank it is of.
+    /// The rank whose schedule this is.
     #[must_use]
     pub fn rank(&self) -> u32 {
         self.words[3]
     }
 
-    /// Ranks of the job.
+    /// The number of ranks of the job.
     #[must_use]
     pub fn ranks(&self) -> u32 {
         self.words[4]
     }
 
-    /// Its operations.
+    /// The number of operations.
     #[must_use]
     pub fn operations(&self) -> usize {
         self.steps.len()
@@ -362,18 +363,18 @@ impl Schedule {
         pair(&self.words, 8)
     }
 
-    /// The ranks that it sends to or receives from, in order.
+    /// The ranks to which it sends or from which it receives, ascending.
     #[must_use]
     pub fn peers(&self) -> &[u32] {
         &self.peers
     }
 
-    /// How many messages each of [`Schedule::peers`] is sent or sends.
+    /// How many messages are sent to or received from each of [`Schedule::peers`].
     pub(crate) fn messages(&self) -> &[u32] {
         &self.messages
     }
 
-    /// Whether it has operations that need the time.
+    /// True if it has operations that need the time.
     #[must_use]
     pub fn is_timed(&self) -> bool {
         self.timed
@@ -391,14 +392,14 @@ impl Schedule {
         &self.steps[place].work
     }
 
-    /// The operations that wait for the one at a place: their places, and for what.
+    /// The operations that wait for the operation at this index, and what they wait for.
     #[inline]
     pub(crate) fn dependents(&self, place: usize) -> &[(u32, After)] {
         let Range { start, end } = self.steps[place].dependents;
         &self.edges[start as usize..end as usize]
     }
 
-    /// The graph that this schedule was compiled from, its operations in traversal order.
+    /// A graph that compiles to this schedule. Its operations are in traversal order.
     #[must_use]
     pub fn to_graph(&self) -> Graph {
         let mut edges = Vec::new();
@@ -418,8 +419,9 @@ impl Schedule {
     }
 }
 
-/// Edges lead forwards to operations, the counters agree with them, and so does the list of independent ones, which begins
-/// at word `independent`. Answers the dependents of all operations, and tells `steps` where their own lie.
+/// Checks the edges: they lead forwards, to operations; the counters equal their numbers; and the list of independent
+/// operations, which begins at word `independent`, is right. Returns the dependents of all operations, and stores in
+/// `steps` where each one's begin.
 fn edges(
     words: &[u32],
     offsets: &[u32],
@@ -436,7 +438,7 @@ fn edges(
                 raw if raw & BEGUN != 0 => (raw & !BEGUN, After::Begun),
                 raw => (raw, After::Complete),
             };
-            // Traversal order: an edge to an earlier operation, or to itself, could close a circle.
+            // Traversal order: an edge to the same or an earlier operation could close a circle.
             match offsets.binary_search(&to) {
                 Ok(place) if to as usize > at => {
                     counted[place] += 1;
@@ -476,7 +478,7 @@ fn edges(
     Ok(edges)
 }
 
-/// What one operation must keep.
+/// Checks one operation.
 fn check(work: &Work, segments: &[u64], scratchpad: u64, ranks: u32) -> Result<(), &'static str> {
     let peer = match work {
         Work::Send { to, .. } => *to,
@@ -515,14 +517,14 @@ fn check(work: &Work, segments: &[u64], scratchpad: u64, ranks: u32) -> Result<(
     }
 }
 
-/// Writes `graph`, whose operations in `order` come after all that they depend on.
+/// Writes `graph` as a schedule. In `order` each operation comes after all operations that it depends on.
 pub(crate) fn encode(graph: &Graph, order: &[u32]) -> Result<Schedule, graph::Error> {
     let n = graph.ops.len();
     let mut place = vec![0usize; n];
     for (i, op) in order.iter().enumerate() {
         place[*op as usize] = i;
     }
-    // An edge that is there twice counts once; the stronger one of two.
+    // An edge that exists twice is written once, with the stronger condition.
     let mut edges: Vec<(usize, usize, After)> = graph
         .edges
         .iter()
@@ -595,6 +597,6 @@ pub(crate) fn encode(graph: &Graph, order: &[u32]) -> Result<Schedule, graph::Er
                 .map(|(l, after)| offsets[*l] | if *after == After::Begun { BEGUN } else { 0 }),
         );
     }
-    // The one way to a schedule: what is written here is validated, too.
+    // Every schedule is made by this function, so that what was written here is validated too.
     Schedule::from_words(words.into()).map_err(|_| graph::Error::TooLarge("words of the schedule"))
 }

@@ -12,28 +12,28 @@
 //! }
 //! ```
 //!
-//! `requires` waits for completion, `irequires` for the beginning. `tag N` may be left out (0), and so may a label that
-//! nothing refers to. `cpu N` and `nic N` are read and have no meaning here. Comments are as in C, or from `#` to the
-//! end of the line. A `calc` is in nanoseconds.
+//! `requires` waits for completion, `irequires` for the beginning. `tag N` may be left out (then it is 0), and so may
+//! a label that nothing refers to. `cpu N` and `nic N` are accepted and ignored. Comments are as in C, or from `#` to
+//! the end of the line. A `calc` takes nanoseconds.
 //!
-//! Such schedules tell lengths and no addresses: messages are of zeros, and what arrives is thrown away
-//! ([`Space::Void`](crate::memory::Space::Void)). A graph with memory is written with the lengths only, its local
-//! operations as `calc 0`, so that its dependences stay.
+//! Such schedules have lengths and no addresses: messages consist of zeros, and what arrives is dropped
+//! ([`Space::Void`](crate::memory::Space::Void)). A graph with memory is written with its lengths only. Its local
+//! operations become `calc 0`, so that its dependences stay.
 
 use crate::graph::{After, Graph, OpId, Work};
 use crate::memory::{total, Buffer};
 use core::fmt::{self, Write as _};
 use std::collections::HashMap;
 
-/// Most ranks that a text may name: each is a graph.
+/// The most ranks that a text may have; each becomes a graph.
 const MOST_RANKS: u32 = 1 << 20;
 
 /// What is wrong with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// From 1.
+    /// The line's number, from 1.
     pub line: usize,
-    /// What stands there, and what is accepted.
+    /// The text that is wrong, and what is accepted.
     pub what: String,
 }
 
@@ -48,7 +48,7 @@ impl std::error::Error for Wrong {}
 /// A word and its line.
 type Token<'t> = (&'t str, usize);
 
-/// The words of a text; a colon and braces are words of their own.
+/// The words of a text. Colons and braces are words of their own.
 fn tokens(text: &str) -> Result<Vec<Token<'_>>, Wrong> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
@@ -129,7 +129,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// `tag N`, `cpu N`, `nic N` in any order; answers the tag.
+    /// Reads `tag N`, `cpu N`, `nic N` in any order, and returns the tag.
     fn attributes(&mut self) -> Result<u32, Wrong> {
         let mut tag = 0;
         loop {
@@ -193,7 +193,7 @@ impl<'t> Reader<'t> {
         })?;
         self.expect("{")?;
         let mut labels: HashMap<&str, OpId> = HashMap::new();
-        // A label may be used before its line.
+        // A label may be used before the line that defines it.
         let mut edges: Vec<(Token<'_>, After, Token<'_>)> = Vec::new();
         while self.peek(0) != "}" {
             let after = match self.peek(1) {
@@ -243,7 +243,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The graphs of a text, one for each rank, in order; ranks that it does not name have nothing to do.
+/// Reads the graphs of a text, one for each rank, in order. Ranks that the text does not name get an empty graph.
 ///
 /// # Errors
 /// The first line that is wrong.
@@ -288,7 +288,7 @@ pub fn read(text: &str) -> Result<Vec<Graph>, Wrong> {
         .collect()
 }
 
-/// The text of a job's graphs.
+/// Writes the graphs of a job as text.
 #[must_use]
 pub fn write(graphs: &[Graph]) -> String {
     let mut out = format!("num_ranks {}\n", graphs.len());

@@ -1,13 +1,13 @@
-//! Everybody with everybody: barrier, allgather, all-to-all.
+//! Collectives between all ranks: barrier, allgather, all-to-all.
 
 use super::{Builder, GETS, GIVES};
 use crate::graph::{Error, Graph, OpId, Work};
 use crate::memory::Buffer;
 
-/// A barrier: complete on a rank once it has begun on all.
+/// A barrier: it is complete on a rank after it has begun on all ranks.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn barrier(rank: u32, ranks: u32) -> Result<Graph, Error> {
     let mut b = Builder::new(rank, ranks, 0, 0)?;
     let mut heard: Vec<OpId> = Vec::new();
@@ -22,14 +22,16 @@ pub fn barrier(rank: u32, ranks: u32) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// Every rank gets the blocks of all, in order of their ranks. Blocks go round in log2 steps, each twice as many.
+/// Every rank gets the blocks of all ranks, in order. Takes log2 steps, and each step sends twice as many blocks as
+/// the one before.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn allgather(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     let all = bytes.saturating_mul(ranks.into());
     let mut b = Builder::new(rank, ranks, bytes, all)?;
-    // Block `i` here is of rank `me + i`, so that what goes on is in one piece; it is turned at the end.
+    // Block `i` of this area belongs to rank `me + i`, so that what is sent is in one piece. The blocks are put in
+    // order at the end.
     let area = b.graph.scratch(all);
     let at = |i: u32, n: u32| Buffer::scratch(area + bytes * u64::from(i), bytes * u64::from(n));
     let mut here = vec![b.copy(at(0, 1), Buffer::user(GIVES, 0, bytes), &[])?];
@@ -55,10 +57,10 @@ pub fn allgather(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// An allgather around a ring, for long blocks: each rank sends to the next rank only.
+/// An allgather for long blocks: each rank sends to the next rank only, around a ring.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn allgather_ring(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     let mut b = Builder::new(rank, ranks, bytes, bytes.saturating_mul(ranks.into()))?;
     let of = |r: u32| Buffer::user(GETS, bytes * u64::from(r), bytes);
@@ -70,10 +72,10 @@ pub fn allgather_ring(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error>
     Ok(b.done())
 }
 
-/// Rank `i` gets block `i` of every rank: one message for each pair, all at once.
+/// Rank `i` gets block `i` of every rank. One message for each pair of ranks, all at the same time.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn alltoall(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     let all = bytes.saturating_mul(ranks.into());
     let mut b = Builder::new(rank, ranks, all, all)?;
@@ -87,24 +89,25 @@ pub fn alltoall(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// An all-to-all in log2 steps of half the blocks each (Bruck et al.), for short blocks.
+/// An all-to-all for short blocks, in log2 steps that send half of the blocks each (Bruck et al.).
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn alltoall_bruck(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error> {
     let all = bytes.saturating_mul(ranks.into());
     let mut b = Builder::new(rank, ranks, all, all)?;
-    // A block that leaves is replaced by one that comes. Both at one place would make the receive wait for the send,
-    // and with messages that wait for their receives every rank for the next one: so there are two places, by turns.
+    // In each step a block that comes replaces one that leaves. In one place, the receive would have to wait for the
+    // send; and where sends wait for their receives, every rank would wait for the next one. So there are two places,
+    // used alternately.
     let areas = [b.graph.scratch(all), b.graph.scratch(all)];
     let at = |area: usize, i: u32| Buffer::scratch(areas[area] + bytes * u64::from(i), bytes);
-    // Block `i` is to go `i` ranks up. It does so in steps of the powers of two that `i` consists of.
+    // Block `i` has to go `i` ranks up. It does so in steps of the powers of two whose sum is `i`.
     let mut held: Vec<(usize, OpId)> = Vec::new();
     for i in 0..ranks {
         let from = Buffer::user(GIVES, bytes * u64::from(b.up(i)), bytes);
         held.push((0, b.copy(at(0, i), from, &[])?));
     }
-    // Who used a place last.
+    // The operation that used a place last.
     let mut left: [Vec<Option<OpId>>; 2] = [vec![None; ranks as usize], vec![None; ranks as usize]];
     let mut step = 1;
     while step < ranks {
@@ -147,7 +150,7 @@ pub fn alltoall_bruck(rank: u32, ranks: u32, bytes: u64) -> Result<Graph, Error>
         step = step.saturating_mul(2);
     }
     for i in 0..ranks {
-        // What is at `i` now has gone up by `i`.
+        // The block at index `i` has come from the rank `i` below.
         let into = Buffer::user(GETS, bytes * u64::from(b.down(i)), bytes);
         let (area, op) = held[i as usize];
         b.copy(into, at(area, i), &[op])?;

@@ -1,4 +1,4 @@
-//! Reductions: to one rank, to all, to each its block, and of all ranks up to each.
+//! Reductions: to one rank, to all ranks, of one block to each rank, and of the ranks up to each rank.
 
 use super::tree::Place;
 use super::{block, Builder, Vector, GETS, GIVES};
@@ -8,7 +8,7 @@ use crate::memory::Buffer;
 /// The root gets the combination of all ranks' vectors.
 ///
 /// # Errors
-/// As [`super::broadcast`].
+/// Those of [`super::broadcast`].
 pub fn reduce(rank: u32, ranks: u32, root: u32, v: Vector) -> Result<Graph, Error> {
     let place = Place::new(rank, ranks, root)?;
     let bytes = v.bytes();
@@ -20,7 +20,7 @@ pub fn reduce(rank: u32, ranks: u32, root: u32, v: Vector) -> Result<Graph, Erro
         Buffer::scratch(b.graph.scratch(bytes), bytes)
     };
     let mut last = b.copy(sum, Buffer::user(GIVES, 0, bytes), &[])?;
-    // The nearest child first: ranks are combined in order of their distance from the root.
+    // The nearest child first, so that ranks are combined in the order of their distance from the root.
     for (child, _) in place.children().into_iter().rev() {
         let operand = Buffer::scratch(b.graph.scratch(bytes), bytes);
         let got = b.recv(place.real(child), 0, operand, &[])?;
@@ -32,16 +32,17 @@ pub fn reduce(rank: u32, ranks: u32, root: u32, v: Vector) -> Result<Graph, Erro
     Ok(b.done())
 }
 
-/// Every rank gets the combination of all vectors: recursive doubling, for short vectors.
+/// All ranks get the combination of all vectors. Recursive doubling, for short vectors.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn allreduce(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     let bytes = v.bytes();
     let mut b = Builder::new(rank, ranks, bytes, bytes)?;
     let sum = Buffer::user(GETS, 0, bytes);
     let start = b.copy(sum, Buffer::user(GIVES, 0, bytes), &[])?;
-    // The first `2 * rest` ranks go in pairs: the odd one gives its vector to the even one, which plays for both.
+    // The first `2 * rest` ranks form pairs: the odd rank gives its vector to the even one, which takes part for
+    // both.
     let power = 1 << ranks.ilog2();
     let rest = ranks - power;
     let in_pair = rank < 2 * rest;
@@ -65,7 +66,7 @@ pub fn allreduce(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
         let gone = b.send(other, bit, sum, &[last])?;
         let operand = Buffer::scratch(b.graph.scratch(bytes), bytes);
         let got = b.recv(other, bit, operand, &[])?;
-        // The sum is changed once it was sent.
+        // The sum may change only after it was sent.
         last = b.combine(v, sum, operand, &[last, gone, got])?;
         bit *= 2;
     }
@@ -75,10 +76,11 @@ pub fn allreduce(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     Ok(b.done())
 }
 
-/// An allreduce in two turns around a ring, for long vectors: each rank combines one block, then the blocks go round.
+/// An allreduce for long vectors, in two turns around a ring: in the first each rank combines one block, in the
+/// second the combined blocks go round.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn allreduce_ring(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     let (bytes, size) = (v.bytes(), v.element.bytes());
     let mut b = Builder::new(rank, ranks, bytes, bytes)?;
@@ -99,7 +101,7 @@ pub fn allreduce_ring(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> 
         let got = b.recv(b.down(1), step, operand, &[])?;
         last = b.combine(v, mine, operand, &[start, got])?;
     }
-    // Now the block after this rank's own is whole here.
+    // The block after this rank's own is complete now.
     for step in 0..ranks - 1 {
         let tag = ranks + step;
         b.send(
@@ -109,7 +111,7 @@ pub fn allreduce_ring(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> 
             &[last],
         )?;
         let place = part((b.me() + ranks - step) % ranks);
-        // What is overwritten was sent in the first turn, and combined before that.
+        // The receive overwrites a block that was sent in the first turn, and was combined before that.
         let after: Vec<OpId> = b
             .graph
             .ops
@@ -131,7 +133,7 @@ pub fn allreduce_ring(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> 
 /// Rank `i` gets the combination of all ranks' blocks `i`; each block has `v.count` elements.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn reduce_scatter_block(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     let bytes = v.bytes();
     let mut b = Builder::new(rank, ranks, bytes.saturating_mul(ranks.into()), bytes)?;
@@ -150,7 +152,7 @@ pub fn reduce_scatter_block(rank: u32, ranks: u32, v: Vector) -> Result<Graph, E
 /// Rank `i` gets the combination of the vectors of ranks 0 to `i`: recursive doubling.
 ///
 /// # Errors
-/// As [`Graph::new`].
+/// Those of [`Graph::new`].
 pub fn scan(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     let bytes = v.bytes();
     let mut b = Builder::new(rank, ranks, bytes, bytes)?;
@@ -158,7 +160,7 @@ pub fn scan(rank: u32, ranks: u32, v: Vector) -> Result<Graph, Error> {
     let mut last = b.copy(sum, Buffer::user(GIVES, 0, bytes), &[])?;
     let mut distance = 1;
     while distance < ranks {
-        // Here `sum` is of the `distance` ranks up to this one.
+        // Here `sum` combines the `distance` ranks up to this one.
         let mut before = vec![last];
         if rank + distance < ranks {
             before.push(b.send(rank + distance, distance, sum, &[last])?);

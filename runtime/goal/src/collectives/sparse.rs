@@ -1,18 +1,18 @@
 //! Exchange with the neighbours of a topology that the user gives (paper, section 1).
 //!
-//! `sources` are the ranks that this one gets from, `destinations` those that it gives to, in the user's order; one rank
-//! may be there several times. If rank `a` names `b` among its destinations n times, `b` names `a` n times among its
-//! sources: the first with the first, and so on.
+//! `sources` are the ranks from which this rank gets blocks, `destinations` those to which it gives blocks, in the
+//! user's order. A rank may be listed several times. If rank `a` lists `b` n times as a destination, then `b` lists
+//! `a` n times as a source; the first destination belongs to the first source, and so on.
 
 use super::{Builder, GETS, GIVES};
 use crate::graph::{Error, Graph};
 use crate::map::HashMap;
 use crate::memory::Buffer;
 
-/// Block `i` of what is given goes to destination `i`; block `i` of what is got is of source `i`.
+/// Input block `i` goes to destination `i`; output block `i` comes from source `i`.
 ///
 /// # Errors
-/// As [`Graph::new`]; also for a neighbour that is no rank.
+/// Those of [`Graph::new`], or a neighbour that does not exist.
 pub fn neighbour_alltoall(
     rank: u32,
     ranks: u32,
@@ -23,10 +23,10 @@ pub fn neighbour_alltoall(
     exchange(rank, ranks, sources, destinations, bytes, true)
 }
 
-/// The one block that is given goes to all destinations.
+/// The input is one block, which goes to all destinations.
 ///
 /// # Errors
-/// As [`neighbour_alltoall`].
+/// Those of [`neighbour_alltoall`].
 pub fn neighbour_allgather(
     rank: u32,
     ranks: u32,
@@ -52,7 +52,7 @@ fn exchange(
         bytes.saturating_mul(gives),
         bytes.saturating_mul(sources.len() as u64),
     )?;
-    // A neighbour that is named twice gets two tags: the order of equal ones is nobody's.
+    // A neighbour that is listed twice gets two tags, because messages with equal tags have no defined order.
     let mut named: HashMap<u32, u32> = HashMap::default();
     let mut next = |peer: u32| {
         let n = named.entry(peer).or_default();

@@ -1,7 +1,8 @@
-//! One with everybody, along binomial trees: broadcast, gather, scatter.
+//! Collectives between one rank and all others, along binomial trees: broadcast, gather, scatter.
 //!
-//! Ranks are counted from the root. The children of `r` are `r + 2^k` for all `2^k` below the lowest bit of `r` (for the
-//! root, below the number of ranks), and the subtree of `r + 2^k` has the ranks from there on, up to `2^k` of them.
+//! Ranks are counted from the root. The children of rank `r` are `r + 2^k` for all `2^k` below the lowest bit that is
+//! set in `r` (for the root: below the number of ranks). The subtree of `r + 2^k` has up to `2^k` ranks, beginning
+//! with `r + 2^k`.
 
 use super::{Builder, GETS, GIVES};
 use crate::graph::{Error, Graph, Work};
@@ -28,17 +29,17 @@ impl Place {
         })
     }
 
-    /// The rank of the job that is `r` counted from the root.
+    /// The job's rank that has number `r` counted from the root.
     pub(super) fn real(&self, r: u32) -> u32 {
         ((u64::from(r) + u64::from(self.root)) % u64::from(self.ranks)) as u32
     }
 
-    /// Nobody, for the root.
+    /// The parent; `None` for the root.
     pub(super) fn parent(&self) -> Option<u32> {
         (self.me != 0).then(|| self.me & (self.me - 1))
     }
 
-    /// The children, those with the largest subtrees first, and the size of each subtree.
+    /// The children with the size of each one's subtree. The largest subtree comes first.
     pub(super) fn children(&self) -> Vec<(u32, u32)> {
         let most = if self.me == 0 {
             self.ranks.next_power_of_two()
@@ -57,16 +58,16 @@ impl Place {
         found
     }
 
-    /// Ranks of the subtree of this one, itself among them.
+    /// The number of ranks in this rank's subtree, itself included.
     fn size(&self) -> u32 {
         1 + self.children().iter().map(|(_, n)| n).sum::<u32>()
     }
 }
 
-/// Every rank gets what the root gives.
+/// All ranks get the root's input.
 ///
 /// # Errors
-/// As [`Graph::new`]; also for a root that is no rank.
+/// Those of [`Graph::new`], or a root that does not exist.
 pub fn broadcast(rank: u32, ranks: u32, root: u32, bytes: u64) -> Result<Graph, Error> {
     let place = Place::new(rank, ranks, root)?;
     let mut b = Builder::new(rank, ranks, if rank == root { bytes } else { 0 }, bytes)?;
@@ -81,7 +82,8 @@ pub fn broadcast(rank: u32, ranks: u32, root: u32, bytes: u64) -> Result<Graph, 
     Ok(b.done())
 }
 
-/// The places in a user's segment of the blocks of `n` ranks from `first` on, counted from the root: one piece or two.
+/// Where the blocks of `n` ranks lie in a user's segment, beginning with rank `first` counted from the root: one
+/// piece or two.
 fn blocks(place: &Place, segment: u16, first: u32, n: u32, bytes: u64) -> Vec<Buffer> {
     let start = place.real(first);
     let before_end = n.min(place.ranks - start);
@@ -99,14 +101,14 @@ fn blocks(place: &Place, segment: u16, first: u32, n: u32, bytes: u64) -> Vec<Bu
 /// The root gets the blocks of all ranks, in order.
 ///
 /// # Errors
-/// As [`broadcast`].
+/// Those of [`broadcast`].
 pub fn gather(rank: u32, ranks: u32, root: u32, bytes: u64) -> Result<Graph, Error> {
     let place = Place::new(rank, ranks, root)?;
     let at_root = place.parent().is_none();
     let all = bytes.saturating_mul(ranks.into());
     let mut b = Builder::new(rank, ranks, bytes, if at_root { all } else { 0 })?;
     let own = Buffer::user(GIVES, 0, bytes);
-    // Below the root, blocks are collected in the scratchpad, this rank's first.
+    // A rank other than the root collects blocks in the scratchpad, its own first.
     let area = if at_root {
         0
     } else {
@@ -152,10 +154,10 @@ pub fn gather(rank: u32, ranks: u32, root: u32, bytes: u64) -> Result<Graph, Err
     Ok(b.done())
 }
 
-/// Each rank gets its block of what the root gives.
+/// Each rank gets its block of the root's input.
 ///
 /// # Errors
-/// As [`broadcast`].
+/// Those of [`broadcast`].
 pub fn scatter(rank: u32, ranks: u32, root: u32, bytes: u64) -> Result<Graph, Error> {
     let place = Place::new(rank, ranks, root)?;
     let all = bytes.saturating_mul(ranks.into());

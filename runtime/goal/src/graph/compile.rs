@@ -1,5 +1,5 @@
-//! From a graph to a schedule: whether each operation lies within its memory, whether the edges form no circle, and whether
-//! what overlaps in memory is ordered.
+//! Compiles a graph to a schedule. Checks that each operation stays within its memory, that the edges form no circle,
+//! and that operations on the same memory are ordered.
 
 use super::{After, Error, Graph, Work};
 use crate::memory::{total, Buffer, Space};
@@ -63,7 +63,7 @@ impl Graph {
         }
     }
 
-    /// The operations in the order in which they can begin: each after all that it depends on.
+    /// The operations in an order in which they can begin: each after all operations that it depends on.
     fn traversal(&self) -> Result<Vec<u32>, Error> {
         let n = self.ops.len();
         let mut missing = vec![0u32; n];
@@ -88,8 +88,8 @@ impl Graph {
         if order.len() == n {
             return Ok(order);
         }
-        // Whoever still misses something waits for another one that does: going back from one to the next ends in a
-        // circle.
+        // Each operation that still misses something waits for another one that does. Going back from one to the next
+        // must therefore end in a circle.
         let stuck = (0..n).find(|i| missing[*i] > 0).unwrap_or(0) as u32;
         let mut path = vec![stuck];
         loop {
@@ -106,7 +106,7 @@ impl Graph {
         }
     }
 
-    /// Finds two operations that may run at the same time, one writing what the other uses.
+    /// Finds two operations that may run at the same time, of which one writes memory that the other uses.
     fn overlaps(&self, order: &[u32]) -> Result<(), Error> {
         let mut uses: Vec<(Buffer, u32, bool)> = Vec::new();
         for (n, work) in self.ops.iter().enumerate() {
@@ -147,8 +147,8 @@ impl Graph {
     }
 }
 
-/// Whether one operation is over before another begins: by a path of edges whose first one waits for completion, or
-/// whose later ones do for something that itself comes after.
+/// Whether one operation is over before another begins. There must be a path of edges between them that waits for the
+/// completion of the first, or of an operation that comes after it.
 struct Reach<'g> {
     place: Vec<u32>,
     earlier: Vec<Vec<(u32, After)>>,
@@ -179,8 +179,8 @@ impl<'g> Reach<'g> {
 
     fn ordered(&mut self, a: u32, b: u32) -> bool {
         if a == b {
-            // One operation's own pieces: what it reads is read before it writes, but two pieces that it writes must
-            // not overlap.
+            // The pieces of one operation: it reads before it writes, so reads may overlap writes; but two pieces
+            // that it writes must not overlap.
             let writes = self.graph.ops[a as usize].writes();
             return !writes
                 .iter()
@@ -193,7 +193,7 @@ impl<'g> Reach<'g> {
             (b, a)
         };
         self.round += 1;
-        // Backwards from the later one. The edge that leaves `first` must wait for its completion.
+        // Searches backwards from the later operation. The edge that leaves `first` must wait for its completion.
         let mut todo = vec![last];
         while let Some(op) = todo.pop() {
             for (e, after) in &self.earlier[op as usize] {

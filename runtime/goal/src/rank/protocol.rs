@@ -1,4 +1,4 @@
-//! The protocol with the peers: messages out, packets in, and what is kept between the two. Its rules are in
+//! The protocol with peers: sends messages, handles packets, and keeps what is between the two. Its rules are in
 //! [`super`](crate::rank).
 
 use super::{Failure, Offered, Peer, Promised, Rank, Run, RunId, State, Stream, NEAR};
@@ -7,13 +7,13 @@ use crate::matching::{Early, Posted};
 use crate::memory::{gather_into, scatter, total, Buffer};
 use crate::packet::{Label, Packet, Payload, HEADER_BYTES};
 
-/// Where a part of a message goes on a link: its target, the packet's header, the bytes behind that and who writes them
-/// there. False: there is no room now.
+/// Writes a part of a message to a link. Gets the target, the packet's header, the number of bytes that follow, and a
+/// function that writes those bytes. Returns false if there is no room now.
 pub type Write<'w> =
     dyn FnMut(u32, &[u8; HEADER_BYTES], usize, &mut dyn FnMut(&mut [u8])) -> bool + 'w;
 
 impl Rank {
-    /// Bytes that came from `from` over a link.
+    /// Handles bytes that came from `from` over a link.
     pub fn bytes(&mut self, from: u32, bytes: &[u8]) {
         match Packet::parse(bytes) {
             Some(packet) => self.packet(from, packet),
@@ -21,7 +21,7 @@ impl Rank {
         }
     }
 
-    /// A packet of `from` in two parts, its header and what follows.
+    /// Handles a packet of `from` in two parts: its header, and what follows.
     #[inline]
     pub fn parts(&mut self, from: u32, header: &[u8; HEADER_BYTES], payload: &[u8]) {
         match Packet::of_parts(header, payload) {
@@ -30,7 +30,7 @@ impl Rank {
         }
     }
 
-    /// A packet of `from`.
+    /// Handles a packet of `from`.
     pub fn packet<P: AsRef<[u8]>>(&mut self, from: u32, packet: Packet<P>) {
         if from >= self.ranks || from == self.me || self.is_gone(from) {
             self.counts.bad_packets += 1;
@@ -67,7 +67,7 @@ impl Rank {
         self.settle();
     }
 
-    /// The peer is gone, or cannot be believed: runs that still need it fail.
+    /// The peer is gone, or has broken the protocol: runs that still need it fail.
     pub fn lose(&mut self, peer: u32) {
         if !self.lost.insert(peer) {
             return;
@@ -85,8 +85,8 @@ impl Rank {
         self.forget_way_to(peer);
     }
 
-    /// The peer has left the job, behind everything that it sent: runs that wait for more of it fail, and those that have
-    /// what they need of it go on.
+    /// The peer has left the job, after everything that it sent. Runs that wait for more of it fail; runs that have
+    /// all they need of it go on.
     pub fn leave(&mut self, peer: u32) {
         if self.lost.contains(&peer) || !self.left.insert(peer) {
             return;
@@ -103,7 +103,7 @@ impl Rank {
         self.forget_way_to(peer);
     }
 
-    /// Whether operations of a run that have begun wait for the peer.
+    /// True if operations of a run that have begun wait for the peer.
     fn is_waiting(&self, id: RunId, peer: u32) -> bool {
         self.matching.waits_for(id, peer)
             || self.offered.values().any(|o| (o.run, o.to) == (id, peer))
@@ -114,7 +114,7 @@ impl Rank {
                 .any(|p| (p.run, p.from) == (id, peer))
     }
 
-    /// Nothing goes to the peer any more.
+    /// Drops everything that was to be sent to the peer.
     fn forget_way_to(&mut self, peer: u32) {
         self.offered.retain(|_, o| o.to != peer);
         self.promised.retain(|_, p| p.from != peer);
@@ -122,7 +122,7 @@ impl Rank {
         self.streams.retain(|s| s.to != peer);
     }
 
-    /// Whether nothing goes to the peer and comes from it any more.
+    /// True if nothing is sent to the peer or taken from it any more.
     #[inline]
     pub(super) fn is_gone(&self, peer: u32) -> bool {
         let some = !self.left.is_empty() || !self.lost.is_empty();
@@ -147,7 +147,7 @@ impl Rank {
         &mut self.near[at]
     }
 
-    /// A run has failed at `from`: so does this rank's part of it, now or when it begins.
+    /// A run has failed at `from`. This rank's part of it fails too: now, or when it begins.
     pub(super) fn abort(&mut self, from: u32, context: u32, sequence: u64) -> bool {
         let why = Failure::PeerFailed { peer: from };
         if let Some(id) = self.open.get(&(context, sequence)).copied() {
@@ -232,7 +232,7 @@ impl Rank {
                 self.taken(from);
                 self.deliver(from, posted, &payload)
             }
-            // The offer of one that is gone cannot be taken up.
+            // The offer of a peer that is gone cannot be accepted.
             None | Some(Early::Offered { .. }) if self.is_gone(from) => {
                 self.fail(id, Failure::PeerLost { peer: from });
                 false
@@ -256,7 +256,7 @@ impl Rank {
         }
     }
 
-    /// Bytes that a receive has room for.
+    /// The bytes that a receive has room for.
     fn room(&self, posted: Posted) -> u64 {
         match self
             .runs
@@ -274,7 +274,7 @@ impl Rank {
         }
     }
 
-    /// Copies a whole message to its receive; false if it does not fit.
+    /// Copies a whole message to its receive. False if it does not fit.
     fn deliver(&mut self, from: u32, posted: Posted, payload: &[u8]) -> bool {
         let Some(run) = self.runs.get_mut(posted.run) else {
             return true;
@@ -294,8 +294,8 @@ impl Rank {
         true
     }
 
-    /// A receive took an eager message of `from`, or nobody will: the sender gets its credit back, together with
-    /// others.
+    /// A receive has taken an eager message of `from`, or none ever will. The sender gets its credit back, several
+    /// credits at a time.
     pub(super) fn taken(&mut self, from: u32) {
         if from == self.me || self.is_gone(from) {
             return;
@@ -310,7 +310,7 @@ impl Rank {
         }
     }
 
-    /// Whether a message of this label can have a receive: its run is going on, or has not begun.
+    /// True if there can be a receive for this label: its run goes on, or has not begun.
     pub(super) fn may_match(&self, label: &Label) -> bool {
         let begun = self.sequences.get(&label.context).copied().unwrap_or(0);
         label.sequence >= begun || self.open.contains_key(&(label.context, label.sequence))
@@ -363,7 +363,7 @@ impl Rank {
         true
     }
 
-    /// Accepts an offer that a receive has matched, or refuses what is too long.
+    /// Accepts an offer that a receive has matched. Refuses a message that is too long.
     pub(super) fn answer(&mut self, from: u32, posted: Posted, room: u64, bytes: u64, ticket: u32) {
         if bytes > room {
             self.out.push_back((from, Packet::Refuse { ticket }));
@@ -395,7 +395,7 @@ impl Rank {
             .get(offered.run)
             .filter(|r| r.state == State::Running)
         else {
-            // The receiver waits for a run that failed here. It learns of that from whoever is the cause.
+            // The receiver waits for a run that has failed here. The rank that caused the failure tells it so.
             self.counts.late += 1;
             return true;
         };
@@ -413,15 +413,15 @@ impl Rank {
         true
     }
 
-    /// Whether parts of long messages wait for room on links.
+    /// True if parts of long messages wait for room on links.
     #[must_use]
     #[inline]
     pub fn is_streaming(&self) -> bool {
         !self.streams.is_empty()
     }
 
-    /// Hands out parts of accepted messages, one of each, from the memory of their runs to where `write` says. True if
-    /// something went; [`Rank::outgoing`] may have more then.
+    /// Passes parts of accepted messages to `write`, one part of each message, directly from the memory of their
+    /// runs. True if a part was sent; then [`Rank::outgoing`] may have more.
     pub fn stream(&mut self, write: &mut Write<'_>) -> bool {
         let most = self.limits.fragment.max(1);
         let mut worked = false;
@@ -431,7 +431,7 @@ impl Rank {
             };
             let run = self.runs.get(s.run);
             let Some(run) = run.filter(|r| r.state == State::Running) else {
-                // Its memory may be the program's again.
+                // The run is over, and its memory may be the program's again.
                 let cut = Packet::Cut { promise: s.promise };
                 self.out.push_back((s.to, cut));
                 worked = true;
@@ -457,7 +457,7 @@ impl Rank {
         worked
     }
 
-    /// No more of a promised message comes.
+    /// No more parts of a promised message will come.
     fn cut(&mut self, from: u32, promise: u32) -> bool {
         let Some(promised) = self.promised.get(&promise).filter(|p| p.from == from) else {
             return false;
@@ -482,7 +482,7 @@ impl Rank {
             return false;
         };
         let n = payload.len() as u64;
-        // Links keep the order, so that parts come one after the other.
+        // Links keep the order, so that the parts of a message come in order.
         if offset != promised.have || promised.bytes - promised.have < n {
             return false;
         }

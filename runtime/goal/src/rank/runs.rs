@@ -1,4 +1,4 @@
-//! Runs: their beginning, which operations may begin, and their end.
+//! Runs: how they begin, which of their operations may begin, and how they end.
 
 use super::{Event, Failure, Handle, Rank, Run, RunId, StartError, State};
 use crate::element;
@@ -11,7 +11,7 @@ use core::cmp::Reverse;
 use std::sync::Arc;
 
 impl Run {
-    /// What a message of this run with this tag is matched by.
+    /// The label of this run's messages with this tag.
     pub(super) fn label(&self, tag: u32) -> Label {
         Label {
             context: self.context,
@@ -20,7 +20,7 @@ impl Run {
         }
     }
 
-    /// Whether messages to or from the peer are missing.
+    /// True if messages to or from the peer are still missing.
     pub(super) fn needs(&self, peer: u32) -> bool {
         let found = self.counters.schedule().peers().binary_search(&peer);
         found.is_ok_and(|at| self.needs[at] > 0)
@@ -38,11 +38,11 @@ impl Run {
 }
 
 impl Rank {
-    /// Begins a run of `schedule` in `context`, on `memory`. The schedule may be running already. `now` is in
+    /// Begins a run of `schedule` in `context`, on `memory`. Other runs of the schedule may be going on. `now` is in
     /// nanoseconds, and never goes back.
     ///
     /// # Errors
-    /// [`StartError`]; nothing has begun.
+    /// [`StartError`]; then nothing has begun.
     pub fn start(
         &mut self,
         schedule: &Arc<Schedule>,
@@ -107,13 +107,13 @@ impl Rank {
         Ok(Handle(id))
     }
 
-    /// Ends a run that is not over: its peers' parts of it fail.
+    /// Ends a run that is not done. Its peers' parts of the run fail.
     pub fn abandon(&mut self, run: Handle) {
         self.fail(run.0, Failure::Abandoned);
         self.settle();
     }
 
-    /// Begins operations, and whatever they make ready in turn, first come, first begun.
+    /// Begins the operations in `ready`, and those that become ready by this, in that order.
     pub(super) fn go_on(&mut self, id: RunId, ready: &mut Vec<usize>) {
         let Some(run) = self.runs.get(id) else {
             return;
@@ -136,7 +136,7 @@ impl Rank {
         }
     }
 
-    /// Looks at what completed operations made ready, until nothing is left.
+    /// Begins the operations that become ready by completed ones, until there are none.
     pub(super) fn settle(&mut self) {
         if self.completions.is_empty() {
             return;
@@ -170,7 +170,7 @@ impl Rank {
         }
     }
 
-    /// All operations are complete.
+    /// All operations of the run are complete.
     pub(super) fn end(&mut self, id: RunId) {
         if let Some(run) = self.runs.get_mut(id) {
             run.state = State::Done;
@@ -187,7 +187,7 @@ impl Rank {
         }
         run.state = State::Failed(why);
         let (context, sequence) = (run.context, run.sequence);
-        // Peers of this run would wait for ever.
+        // Otherwise the peers of this run would wait for ever.
         let peers = run.counters.schedule().peers();
         let mut told: Vec<u32> = peers.iter().copied().filter(|p| run.needs(*p)).collect();
         told.retain(|p| *p != self.me && !self.is_gone(*p));
@@ -196,11 +196,11 @@ impl Rank {
                 .push_back((peer, Packet::Abort { context, sequence }));
         }
         self.matching.forget_run(id);
-        // What it promised or offered stays known until the peer answers, and is then thrown away.
+        // Its promises and offers stay known until the peer answers; the answer is then dropped.
         self.close(id);
     }
 
-    /// The run is over: messages for it that nobody will receive go.
+    /// The run is done: drops messages for it that will find no receive.
     pub(super) fn close(&mut self, id: RunId) {
         let Some(run) = self.runs.get(id) else {
             return;
@@ -213,7 +213,7 @@ impl Rank {
         }
     }
 
-    /// Begins one operation; true if it is complete, too.
+    /// Begins one operation. True if it is complete already.
     fn begin(&mut self, id: RunId, schedule: &Schedule, place: usize) -> bool {
         match schedule.work(place) {
             Work::Send { to, tag, from } => self.send(id, place, *to, *tag, from),
@@ -228,7 +228,7 @@ impl Rank {
         }
     }
 
-    /// Operations that this rank does by itself, at once.
+    /// Executes an operation that needs no peer.
     fn compute(&mut self, id: RunId, place: usize, work: &Work) -> bool {
         let Some(run) = self.runs.get_mut(id) else {
             return false;
@@ -268,7 +268,7 @@ impl Rank {
                 run.memory.write(into, &self.now.to_le_bytes());
                 true
             }
-            // The others are `begin`'s.
+            // `begin` handles these operations.
             Work::Send { .. } | Work::Recv { .. } | Work::Calc { .. } => false,
         }
     }

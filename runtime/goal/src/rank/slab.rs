@@ -1,9 +1,9 @@
 //! Runs by number.
 
-/// Which run: where it lies, and how many lay there before (the high half).
+/// The number of a run: its index (low half), and how many runs had this index before (high half).
 pub(crate) type RunId = u64;
 
-/// Things by numbers that are not given out again.
+/// A table whose numbers are never given out twice.
 #[derive(Debug)]
 pub(super) struct Slab<T> {
     slots: Vec<(u32, Option<T>)>,
@@ -49,7 +49,7 @@ impl<T> Slab<T> {
         let at = self.slot(id)?;
         let (generation, slot) = &mut self.slots[at];
         let value = slot.take()?;
-        // A place that has had all its numbers is not used again.
+        // An index that has used up all its numbers is not used again.
         if let Some(next) = generation.checked_add(1) {
             *generation = next;
             self.free.push(at as u32);
