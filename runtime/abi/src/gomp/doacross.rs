@@ -1,8 +1,8 @@
 //! `GOMP_doacross_*`: `depend(source)` and `depend(sink: ...)` of loops with `ordered(n)`.
 //!
-//! The waits have a variable number of arguments, one for each nested loop, which Rust cannot
-//! define. An entry in assembly stores the arguments that come in registers and passes on where
-//! they and the others are.
+//! The waits have a variable number of arguments, one for each nested loop, which Rust cannot define. An
+//! entry in assembly stores the arguments that come in registers, and passes a Rust function the addresses of
+//! these and of the other arguments.
 
 use crate::entry::entries;
 use hetmp_omp::{doacross, Thread};
@@ -23,13 +23,13 @@ entries! {
     }
 }
 
-/// Arguments that come in registers.
+/// The number of arguments that come in registers.
 #[cfg(target_arch = "x86_64")]
 const REGISTERS: usize = 6;
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: usize = 8;
 
-/// Waits for the iteration whose numbers are in `registers` and then in `rest`.
+/// Waits for the iteration whose numbers are first in `registers` and then in `rest`.
 unsafe extern "C" fn wait(registers: *const u64, rest: *const u64) {
     doacross::wait(Thread::current(), |i| {
         // SAFETY: the compiled code passes one argument for each nested loop, of 8 bytes each, and
@@ -44,7 +44,7 @@ unsafe extern "C" fn wait(registers: *const u64, rest: *const u64) {
     });
 }
 
-// System V: integers in six registers, then on the stack above the return address.
+// System V: six registers take integers. Further integers lie on the stack above the return address.
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".pushsection .text.hetmp_entry, \"ax\", @progbits",
@@ -74,7 +74,7 @@ core::arch::global_asm!(
     wait = sym wait,
 );
 
-// AAPCS64: integers in eight registers, then on the stack.
+// AAPCS64: eight registers take integers. Further integers lie on the stack.
 #[cfg(target_arch = "aarch64")]
 core::arch::global_asm!(
     ".pushsection .text.hetmp_entry, \"ax\", @progbits",
@@ -107,7 +107,7 @@ extern "C" {
     fn hetmp_doacross_wait();
 }
 
-// Both wait for numbers of 64 bits.
+// Both exported names wait for numbers of 64 bits, so one function serves both.
 crate::entry::export!(hetmp_doacross_wait, "GOMP_doacross_wait", "GOMP_4.5", "@@");
 crate::entry::export!(
     hetmp_doacross_wait,

@@ -5,10 +5,10 @@ use hetmp_core::report;
 use libc::{c_char, size_t};
 use std::ffi::CStr;
 
-/// The bytes of a message: `length` of them, or up to the terminating zero for the largest length.
+/// The bytes of a message. If `length` is the largest number, the message ends at its terminating zero.
 ///
 /// # Safety
-/// `message` is null or such a text.
+/// `message` is null, or a text of `length` bytes, or a text with a terminating zero.
 unsafe fn text<'a>(message: *const c_char, length: size_t) -> Option<&'a [u8]> {
     if message.is_null() {
         return None;
@@ -23,7 +23,7 @@ unsafe fn text<'a>(message: *const c_char, length: size_t) -> Option<&'a [u8]> {
     })
 }
 
-/// Writes what the directive says. The line is libgomp's: programs and test suites look for it.
+/// Writes the directive's line, with libgomp's words, because programs and test suites look for them.
 fn say(severity: &str, message: Option<&[u8]>) {
     let mut line = format!("\nlibgomp: {severity}error directive encountered").into_bytes();
     if let Some(message) = message {

@@ -1,14 +1,14 @@
 //! Entries that learn which loop of the program called them.
 //!
-//! Schedules that remember a loop from one execution to the next need to tell loops apart. For a
-//! region that consists of a loop that is the outlined function; for other loops it is the address
-//! that the entry returns to, which Rust cannot ask for. So the exported stub of a keyed entry
-//! passes it on as one more argument, the last one.
+//! Some schedules remember a loop from one execution to the next, so they must tell loops apart. The key of a
+//! loop that is a whole region is the region's outlined function. The key of another loop is the address that
+//! the entry returns to. Rust cannot ask for this address, so the exported stub of a keyed entry passes it as
+//! an additional last argument.
 
-/// Defines entries with a last argument `key`, the return address, that callers do not pass.
+/// Defines entries with an additional last argument `key`, the return address, which callers do not pass.
 ///
-/// The number before each is that of the arguments that callers pass, all of them integers: it
-/// decides where the key goes.
+/// The number before each entry is the number of arguments that callers pass. All of them are integers. The
+/// number decides into which register, or onto which place of the stack, the stub puts the key.
 macro_rules! keyed {
     ($( $args:tt $node:literal
         $(#[$m:meta])*
@@ -21,7 +21,7 @@ macro_rules! keyed {
     )*};
 }
 
-/// System V: integers go to six registers, then to the stack above the return address.
+/// System V: six registers take integers. Further integers lie on the stack above the return address.
 #[cfg(target_arch = "x86_64")]
 macro_rules! stub {
     (5, $name:ident, $node:literal) => {
@@ -58,7 +58,7 @@ macro_rules! stub {
     };
 }
 
-/// AAPCS64: the return address is in a register, and eight others take arguments.
+/// AAPCS64: the return address is in a register, and eight other registers take arguments.
 #[cfg(target_arch = "aarch64")]
 macro_rules! stub {
     (5, $name:ident, $node:literal) => {
@@ -72,14 +72,14 @@ macro_rules! stub {
     };
 }
 
-/// A versioned function of these instructions.
+/// Emits a function of these instructions, with a versioned name.
 macro_rules! code {
     ($name:ident, $node:literal, $($line:literal),*) => {
         $crate::gomp::keyed::named!($name, stringify!($name), $node, $($line),*);
     };
 }
 
-/// The same for a function whose exported name is not its own.
+/// As `code`, for a function whose exported name differs from its Rust name.
 macro_rules! named {
     ($name:ident, $export:expr, $node:literal, $($line:literal),*) => {
         core::arch::global_asm!(

@@ -42,14 +42,14 @@ fn signed(
     Loop {
         bounds: LoopBounds::signed(start, end, incr),
         clause,
-        // Not positive: as if none had been given.
+        // A chunk size that is not positive counts as none.
         chunk: chunk.max(0) as u64,
         order,
         key,
     }
 }
 
-/// Hands a chunk to the program; false if there is none.
+/// Writes a chunk to the program's variables. Returns false if there is no chunk.
 ///
 /// # Safety
 /// Both pointers may be written.
@@ -64,19 +64,19 @@ unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut c_long, iend: *mut c_long
     true
 }
 
-/// The counts of a doacross loop.
+/// The numbers of iterations of a doacross loop's nested loops.
 ///
 /// # Safety
-/// `counts` points to `n` numbers of iterations, which stay while the result is used.
+/// `counts` points to `n` numbers, which stay unchanged while the result is used.
 unsafe fn counts<'a>(n: c_uint, counts: *const c_long) -> &'a [u64] {
-    // SAFETY: `counts` points to `n` numbers, which stay while the result is used: this function's contract. A
-    // trip count is not negative.
+    // SAFETY: `counts` points to `n` numbers, which stay unchanged: this function's contract. A
+    // number of iterations is not negative, so its bits are the same as a `u64`.
     unsafe { core::slice::from_raw_parts(counts.cast::<u64>(), n as usize) }
 }
 
 entries! {
     "GOMP_1.0" default:
-    /// `schedule(static)`, where monotonic.
+    /// Enters a loop with `schedule(static)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -85,7 +85,7 @@ entries! {
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(static)`.
+    /// Enters a loop with `ordered schedule(static)`.
     fn GOMP_loop_ordered_static_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -94,7 +94,7 @@ entries! {
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(dynamic)`.
+    /// Enters a loop with `ordered schedule(dynamic)`.
     fn GOMP_loop_ordered_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -103,7 +103,7 @@ entries! {
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(guided)`.
+    /// Enters a loop with `ordered schedule(guided)`.
     fn GOMP_loop_ordered_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -112,7 +112,7 @@ entries! {
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(runtime)`.
+    /// Enters a loop with `ordered schedule(runtime)`.
     fn GOMP_loop_ordered_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -186,7 +186,8 @@ entries! {
     }
 
     "GOMP_4.0" default:
-    /// A region that consists of a loop with `schedule(static)`, where monotonic.
+    /// Runs a region that consists of a loop with `schedule(static)` whose chunks must come in ascending
+    /// order (`monotonic`).
     fn GOMP_parallel_loop_static(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
@@ -197,7 +198,8 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// A region that consists of a loop with `schedule(dynamic)`, where monotonic.
+    /// Runs a region that consists of a loop with `schedule(dynamic)` whose chunks must come in ascending
+    /// order (`monotonic`).
     fn GOMP_parallel_loop_dynamic(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
@@ -208,7 +210,8 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// A region that consists of a loop with `schedule(guided)`, where monotonic.
+    /// Runs a region that consists of a loop with `schedule(guided)` whose chunks must come in ascending
+    /// order (`monotonic`).
     fn GOMP_parallel_loop_guided(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
@@ -219,7 +222,8 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// A region that consists of a loop with `schedule(runtime)`, where monotonic.
+    /// Runs a region that consists of a loop with `schedule(runtime)` whose chunks must come in ascending
+    /// order (`monotonic`).
     fn GOMP_parallel_loop_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, flags: c_uint
@@ -236,7 +240,7 @@ entries! {
     }
 
     "GOMP_4.5" default:
-    /// A region that consists of a loop with `schedule(dynamic)`.
+    /// Runs a region that consists of a loop with `schedule(dynamic)`.
     fn GOMP_parallel_loop_nonmonotonic_dynamic(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
@@ -247,7 +251,7 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// A region that consists of a loop with `schedule(guided)`.
+    /// Runs a region that consists of a loop with `schedule(guided)`.
     fn GOMP_parallel_loop_nonmonotonic_guided(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, chunk: c_long, flags: c_uint
@@ -258,7 +262,8 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// `ordered(n) schedule(static)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(static)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_doacross_static_start(
         n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -270,7 +275,8 @@ entries! {
         }
     }
 
-    /// `ordered(n) schedule(dynamic)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(dynamic)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_doacross_dynamic_start(
         n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -282,7 +288,8 @@ entries! {
         }
     }
 
-    /// `ordered(n) schedule(guided)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(guided)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_doacross_guided_start(
         n: c_uint, sizes: *const c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -294,7 +301,8 @@ entries! {
         }
     }
 
-    /// `ordered(n) schedule(runtime)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(runtime)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_doacross_runtime_start(
         n: c_uint, sizes: *const c_long, istart: *mut c_long, iend: *mut c_long
     ) -> bool {
@@ -307,7 +315,7 @@ entries! {
     }
 
     "GOMP_5.0" default:
-    /// A region that consists of a loop with `schedule(nonmonotonic: runtime)`.
+    /// Runs a region that consists of a loop with `schedule(nonmonotonic: runtime)`.
     fn GOMP_parallel_loop_nonmonotonic_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, flags: c_uint
@@ -318,7 +326,7 @@ entries! {
         unsafe { loops::parallel(th, &region(th, f, data, num_threads, flags), &l) };
     }
 
-    /// A region that consists of a loop with `schedule(runtime)`.
+    /// Runs a region that consists of a loop with `schedule(runtime)`.
     fn GOMP_parallel_loop_maybe_nonmonotonic_runtime(
         f: Outlined, data: *mut c_void, num_threads: c_uint,
         start: c_long, end: c_long, incr: c_long, flags: c_uint
@@ -330,7 +338,7 @@ entries! {
     }
 
     /// Enters a loop with task reductions, or with memory that its threads share. If `istart` is null,
-    /// compiled code divides the loop itself.
+    /// compiled code divides the loop itself, and no chunk is taken.
     fn GOMP_loop_start(
         start: c_long, end: c_long, incr: c_long, sched: c_long, chunk: c_long,
         istart: *mut c_long, iend: *mut c_long, reductions: *mut usize, memory: *mut *mut c_void
@@ -381,7 +389,7 @@ entries! {
 
 keyed! {
     6 "GOMP_1.0"
-    /// `schedule(dynamic)`, where monotonic.
+    /// Enters a loop with `schedule(dynamic)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
@@ -391,7 +399,7 @@ keyed! {
     }
 
     6 "GOMP_1.0"
-    /// `schedule(guided)`, where monotonic.
+    /// Enters a loop with `schedule(guided)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
@@ -401,7 +409,7 @@ keyed! {
     }
 
     5 "GOMP_1.0"
-    /// `schedule(runtime)`, where monotonic.
+    /// Enters a loop with `schedule(runtime)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
@@ -411,7 +419,7 @@ keyed! {
     }
 
     6 "GOMP_4.5"
-    /// `schedule(dynamic)`.
+    /// Enters a loop with `schedule(dynamic)`.
     fn GOMP_loop_nonmonotonic_dynamic_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
@@ -421,7 +429,7 @@ keyed! {
     }
 
     6 "GOMP_4.5"
-    /// `schedule(guided)`.
+    /// Enters a loop with `schedule(guided)`.
     fn GOMP_loop_nonmonotonic_guided_start(
         start: c_long, end: c_long, incr: c_long, chunk: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
@@ -431,7 +439,7 @@ keyed! {
     }
 
     5 "GOMP_5.0"
-    /// `schedule(nonmonotonic: runtime)`.
+    /// Enters a loop with `schedule(nonmonotonic: runtime)`.
     fn GOMP_loop_nonmonotonic_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {
@@ -441,7 +449,8 @@ keyed! {
     }
 
     5 "GOMP_5.0"
-    /// `schedule(runtime)`: monotonic if the schedule says so.
+    /// Enters a loop with `schedule(runtime)`, whose chunks must come in ascending order only if the schedule
+    /// says so.
     fn GOMP_loop_maybe_nonmonotonic_runtime_start(
         start: c_long, end: c_long, incr: c_long, istart: *mut c_long, iend: *mut c_long, key: usize
     ) -> bool {

@@ -26,7 +26,7 @@ fn unsigned(
     }
 }
 
-/// Hands a chunk to the program; false if there is none.
+/// Writes a chunk to the program's variables. Returns false if there is no chunk.
 ///
 /// # Safety
 /// Both pointers may be written.
@@ -41,10 +41,10 @@ unsafe fn give(chunk: Option<(u64, u64)>, istart: *mut u64, iend: *mut u64) -> b
     true
 }
 
-/// The counts of a doacross loop.
+/// The numbers of iterations of a doacross loop's nested loops.
 ///
 /// # Safety
-/// `counts` points to `n` numbers of iterations, which stay while the result is used.
+/// `counts` points to `n` numbers, which stay unchanged while the result is used.
 unsafe fn counts<'a>(n: c_uint, counts: *const u64) -> &'a [u64] {
     // SAFETY: `counts` points to `n` numbers, which stay while the result is used: this function's contract.
     unsafe { core::slice::from_raw_parts(counts, n as usize) }
@@ -52,7 +52,7 @@ unsafe fn counts<'a>(n: c_uint, counts: *const u64) -> &'a [u64] {
 
 entries! {
     "GOMP_2.0" default:
-    /// `schedule(static)`, where monotonic.
+    /// Enters a loop with `schedule(static)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_ull_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -61,7 +61,7 @@ entries! {
         unsafe { give(loops::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(static)`.
+    /// Enters a loop with `ordered schedule(static)`.
     fn GOMP_loop_ull_ordered_static_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -70,7 +70,7 @@ entries! {
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(dynamic)`.
+    /// Enters a loop with `ordered schedule(dynamic)`.
     fn GOMP_loop_ull_ordered_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -79,7 +79,7 @@ entries! {
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(guided)`.
+    /// Enters a loop with `ordered schedule(guided)`.
     fn GOMP_loop_ull_ordered_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -88,7 +88,7 @@ entries! {
         unsafe { give(ordered::start(Thread::current(), &l), istart, iend) }
     }
 
-    /// `ordered schedule(runtime)`.
+    /// Enters a loop with `ordered schedule(runtime)`.
     fn GOMP_loop_ull_ordered_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -110,7 +110,8 @@ entries! {
     }
 
     "GOMP_4.5" default:
-    /// `ordered(n) schedule(static)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(static)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_ull_doacross_static_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -122,7 +123,8 @@ entries! {
         }
     }
 
-    /// `ordered(n) schedule(dynamic)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(dynamic)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_ull_doacross_dynamic_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -134,7 +136,8 @@ entries! {
         }
     }
 
-    /// `ordered(n) schedule(guided)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(guided)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_ull_doacross_guided_start(
         n: c_uint, sizes: *const u64, chunk: u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -146,7 +149,8 @@ entries! {
         }
     }
 
-    /// `ordered(n) schedule(runtime)`; `sizes`: the iterations of each of the nested loops.
+    /// Enters a loop with `ordered(n) schedule(runtime)`. `sizes`: the number of iterations of each nested
+    /// loop.
     fn GOMP_loop_ull_doacross_runtime_start(
         n: c_uint, sizes: *const u64, istart: *mut u64, iend: *mut u64
     ) -> bool {
@@ -160,7 +164,7 @@ entries! {
 
     "GOMP_5.0" default:
     /// Enters a loop with task reductions, or with memory that its threads share. If `istart` is null,
-    /// compiled code divides the loop itself.
+    /// compiled code divides the loop itself, and no chunk is taken.
     fn GOMP_loop_ull_start(
         up: bool, start: u64, end: u64, incr: u64, sched: c_long, chunk: u64,
         istart: *mut u64, iend: *mut u64, reductions: *mut usize, memory: *mut *mut c_void
@@ -210,7 +214,7 @@ entries! {
 
 keyed! {
     7 "GOMP_2.0"
-    /// `schedule(dynamic)`, where monotonic.
+    /// Enters a loop with `schedule(dynamic)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_ull_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
@@ -220,7 +224,7 @@ keyed! {
     }
 
     7 "GOMP_2.0"
-    /// `schedule(guided)`, where monotonic.
+    /// Enters a loop with `schedule(guided)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_ull_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
@@ -230,7 +234,7 @@ keyed! {
     }
 
     6 "GOMP_2.0"
-    /// `schedule(runtime)`, where monotonic.
+    /// Enters a loop with `schedule(runtime)` whose chunks must come in ascending order (`monotonic`).
     fn GOMP_loop_ull_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
@@ -240,7 +244,7 @@ keyed! {
     }
 
     7 "GOMP_4.5"
-    /// `schedule(dynamic)`.
+    /// Enters a loop with `schedule(dynamic)`.
     fn GOMP_loop_ull_nonmonotonic_dynamic_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
@@ -250,7 +254,7 @@ keyed! {
     }
 
     7 "GOMP_4.5"
-    /// `schedule(guided)`.
+    /// Enters a loop with `schedule(guided)`.
     fn GOMP_loop_ull_nonmonotonic_guided_start(
         up: bool, start: u64, end: u64, incr: u64, chunk: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
@@ -260,7 +264,7 @@ keyed! {
     }
 
     6 "GOMP_5.0"
-    /// `schedule(nonmonotonic: runtime)`.
+    /// Enters a loop with `schedule(nonmonotonic: runtime)`.
     fn GOMP_loop_ull_nonmonotonic_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {
@@ -270,7 +274,8 @@ keyed! {
     }
 
     6 "GOMP_5.0"
-    /// `schedule(runtime)`: monotonic if the schedule says so.
+    /// Enters a loop with `schedule(runtime)`, whose chunks must come in ascending order only if the schedule
+    /// says so.
     fn GOMP_loop_ull_maybe_nonmonotonic_runtime_start(
         up: bool, start: u64, end: u64, incr: u64, istart: *mut u64, iend: *mut u64, key: usize
     ) -> bool {

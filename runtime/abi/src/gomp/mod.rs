@@ -1,4 +1,4 @@
-//! What gcc's `-fopenmp` code calls: `GOMP_*`.
+//! The entries that gcc's `-fopenmp` code calls: `GOMP_*`.
 
 mod alloc;
 mod doacross;

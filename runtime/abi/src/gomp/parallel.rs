@@ -9,7 +9,7 @@ use hetmp_omp::team::{self, resolve_num_threads, Form, Outlined, Region};
 use hetmp_omp::Thread;
 use libc::{c_int, c_uint, c_void};
 
-/// The `proc_bind` clause in the flags that gcc passes: three bits, 0 where there is none.
+/// The `proc_bind` clause in gcc's flags: three bits, which are 0 if there is no clause.
 pub(super) fn bind_of(flags: c_uint) -> Option<ProcBind> {
     match flags & 7 {
         0 => None,
@@ -17,11 +17,11 @@ pub(super) fn bind_of(flags: c_uint) -> Option<ProcBind> {
     }
 }
 
-/// The construct of a `cancel` or a cancellation point, as compiled code names it.
+/// The construct behind the number that compiled code passes to `cancel` and to cancellation points.
 fn construct(which: c_int) -> Option<Construct> {
     Some(match which {
         1 => Construct::Parallel,
-        // A loop, or sections.
+        // 2 is a loop, 4 is sections.
         2 | 4 => Construct::Worksharing,
         8 => Construct::Taskgroup,
         _ => return None,
@@ -69,7 +69,7 @@ entries! {
     }
 
     "GOMP_4.0" default:
-    /// Runs a whole region. `flags`: the `proc_bind` clause.
+    /// Runs a whole region. `flags` holds the `proc_bind` clause.
     fn GOMP_parallel(f: Outlined, data: *mut c_void, num_threads: c_uint, flags: c_uint) {
         let th = Thread::current();
         let region = region(th, f, data, num_threads, flags);
@@ -77,12 +77,13 @@ entries! {
         unsafe { team::parallel(th, &region, None) };
     }
 
-    /// A barrier that can be cancelled. True if the region was cancelled.
+    /// A barrier that can be cancelled. Returns true if the region was cancelled.
     fn GOMP_barrier_cancel() -> bool {
         team::barrier(Thread::current())
     }
 
-    /// Cancels the innermost construct of this kind; with `!active` only asks whether it was cancelled.
+    /// Cancels the innermost construct of this kind. If `active` is false, only asks whether the construct
+    /// was cancelled.
     fn GOMP_cancel(which: c_int, active: bool) -> bool {
         let th = Thread::current();
         match construct(which) {
@@ -92,7 +93,7 @@ entries! {
         }
     }
 
-    /// True when the innermost construct of the kind was cancelled.
+    /// Returns true if the innermost construct of this kind was cancelled.
     fn GOMP_cancellation_point(which: c_int) -> bool {
         construct(which).is_some_and(|c| cancel::is_cancelled(Thread::current(), c))
     }

@@ -14,11 +14,12 @@
 //! | 6 | out: end of the private copies |
 //! | 7 + 3i | variable i: its address, its offset in a thread's copies, and a word for the runtime |
 //!
-//! Word 5 holds our table from addresses of variables to their place, which includes the tables
-//! of the constructs around. The engine knows the first descriptor as the *description* of a taskgroup.
+//! Word 5 holds a table that this module makes: it finds the place of a variable's copies by the variable's
+//! address. The table includes the tables of the enclosing constructs. The engine knows the first descriptor
+//! as the *description* of a taskgroup.
 //!
-//! A descriptor lies on the stack of the function that has the construct, and stays there until the construct's end:
-//! "compiled code's descriptor" in the comments below means that much.
+//! A descriptor lies on the stack of the function that contains the construct, and stays there until the
+//! construct's end. The comments below call such an array "compiled code's descriptor".
 
 use core::ptr::{null_mut, NonNull};
 use hetmp_core::hash::HashMap;
@@ -36,7 +37,8 @@ const TABLE: usize = 5;
 const END: usize = 6;
 const VARIABLES: usize = 7;
 
-/// Where a variable's private copies are: its descriptor, and its offset there.
+/// For the address of a variable: its descriptor, and the offset of its private copy among the copies of one
+/// thread.
 type Table = HashMap<usize, (*const usize, usize)>;
 
 fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
@@ -46,8 +48,9 @@ fn layout(bytes: usize, align: usize) -> std::alloc::Layout {
         })
 }
 
-/// Registers descriptor `data` inside `outer`. With `first`, the copies are those that another
-/// thread allocated for the same worksharing construct.
+/// Registers descriptor `data` inside the construct of `outer`. If `first` is not null, another thread has
+/// allocated the private copies of the same worksharing construct in its own descriptor `first`, and `data`
+/// takes over these.
 ///
 /// # Safety
 /// `data` is compiled code's descriptor; the other two are registered ones, or null.
@@ -66,7 +69,8 @@ unsafe fn link(data: *mut usize, outer: *mut usize, first: *mut usize, nthreads:
             if theirs.is_null() {
                 let bytes = *d.add(BYTES) * nthreads as usize;
                 let align = *d.add(MEMORY);
-                // The alignment is needed again to free the memory; it is kept in front of it.
+                // The size and the alignment are needed to free the memory, so both are kept in front of the
+                // private copies.
                 let pad = align.max(16);
                 let whole = std::alloc::alloc_zeroed(layout(bytes + pad, pad));
                 if whole.is_null() {
@@ -105,19 +109,19 @@ unsafe fn drop_table(data: *mut usize) {
     }
 }
 
-/// Registers the reductions of the innermost taskgroup.
+/// Registers the reductions of the innermost taskgroup. If there is no taskgroup, begins one.
 ///
 /// # Safety
-/// Compiled code's descriptor.
+/// `data` is compiled code's descriptor.
 pub(super) unsafe fn register(th: &Thread, data: *mut usize) {
     if group::innermost(th).is_none() {
-        // An orphaned construct outside any taskgroup; its end closes the group again.
+        // The construct is outside any taskgroup. The end of the construct closes this one.
         group::start(th);
     }
     let Some(group) = group::innermost(th) else {
         return;
     };
-    // SAFETY: this function's contract; the description around is null, or a descriptor that was registered and whose
+    // SAFETY: this function's contract. The enclosing description is null, or a registered descriptor whose
     // construct has not ended.
     unsafe { link(data, group.description(), null_mut(), th.nthreads()) };
     group.describe(data);
@@ -126,21 +130,21 @@ pub(super) unsafe fn register(th: &Thread, data: *mut usize) {
 /// Says that a construct whose loop has no iterations has no private copies.
 ///
 /// # Safety
-/// Compiled code's descriptor.
+/// `data` is compiled code's descriptor.
 pub(super) unsafe fn register_none(data: *mut usize) {
     // SAFETY: `data` is compiled code's descriptor, which has this word.
     unsafe { *data.add(MEMORY) = 0 };
 }
 
-/// The descriptor of a worksharing construct, in one thread.
+/// One thread's descriptor of a worksharing construct.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Workshare(NonNull<usize>);
 
 impl Workshare {
-    /// None for null: a construct without task reductions.
+    /// Returns `None` if `data` is null, which means that the construct has no task reductions.
     ///
     /// # Safety
-    /// Compiled code's descriptor, or null.
+    /// `data` is null or compiled code's descriptor.
     pub(super) unsafe fn new(data: *mut usize) -> Option<Workshare> {
         NonNull::new(data).map(Workshare)
     }
@@ -148,7 +152,7 @@ impl Workshare {
 
 impl TaskReductions for Workshare {
     fn make(&self, th: &Thread) -> usize {
-        // SAFETY: compiled code's descriptor, as `new` was promised.
+        // SAFETY: `new` was given compiled code's descriptor.
         unsafe { register(th, self.0.as_ptr()) };
         self.0.as_ptr().expose_provenance()
     }
@@ -161,8 +165,9 @@ impl TaskReductions for Workshare {
             self.0.as_ptr(),
             core::ptr::with_exposed_provenance_mut(word),
         );
-        // SAFETY: compiled code's descriptors, as `new` was promised here and in the thread that left `word`; all threads
-        // pass descriptors of the same shape, and the construct ends in none before all have come.
+        // SAFETY: `new` was given compiled code's descriptor in this thread, and also in the thread that left
+        // `word`. All threads pass descriptors of the same form, and no thread leaves the construct before
+        // all threads have come.
         unsafe { link(own, group.description(), first, th.nthreads()) };
         group.describe(own);
     }
@@ -179,9 +184,10 @@ pub(super) fn extras(own: &Option<Workshare>, memory: *mut *mut c_void) -> Extra
 /// Ends the reductions of a taskgroup; frees the private copies.
 ///
 /// # Safety
-/// Compiled code's descriptor, which was registered, and whose private copies compiled code has combined.
+/// `data` is compiled code's descriptor. It was registered, and compiled code has combined its private
+/// copies.
 pub(super) unsafe fn unregister(data: *mut usize) {
-    // SAFETY: this function's contract; the memory was allocated by `link`, which left its size in front.
+    // SAFETY: this function's contract. `link` allocated the memory and left its size in front of it.
     unsafe {
         drop_table(data);
         let mut d = data;
@@ -190,7 +196,8 @@ pub(super) unsafe fn unregister(data: *mut usize) {
             let [bytes, align] = memory.cast::<[usize; 2]>().sub(1).read();
             std::alloc::dealloc(memory.sub(align), layout(bytes, align));
             d = *d.add(NEXT) as *mut usize;
-            // The next construct's first descriptor has a table; the same construct's has none.
+            // A further descriptor of the same construct has no table. A descriptor with a table is the first
+            // one of the enclosing construct.
             if d.is_null() || *d.add(TABLE) != 0 {
                 break;
             }
@@ -201,16 +208,16 @@ pub(super) unsafe fn unregister(data: *mut usize) {
 /// Ends the reductions of a worksharing construct in one thread.
 ///
 /// # Safety
-/// The innermost taskgroup is that of such a construct, whose private copies compiled code has combined; every thread of
-/// the team calls this.
+/// The innermost taskgroup belongs to such a construct, and compiled code has combined its private copies.
+/// Every thread of the team calls this function.
 pub(super) unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
     let Some(group) = group::innermost(th) else {
         return;
     };
     let data = group.description();
     group::end(th);
-    // SAFETY: this function's contract; each thread has registered a descriptor of its own, and the first thread's copies
-    // are freed by thread 0, which by then all have combined.
+    // SAFETY: this function's contract. Each thread has registered a descriptor of its own. Thread 0 frees
+    // the first thread's copies when all threads have combined them.
     unsafe {
         if th.tid() == 0 {
             unregister(data);
@@ -226,10 +233,11 @@ pub(super) unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
 /// The shared taskgroup of a parallel region with `reduction(task, ...)`.
 ///
 /// # Safety
-/// Compiled code's descriptor.
+/// `data` is compiled code's descriptor.
 pub(super) unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Group> {
     let group = group::of_region();
-    // SAFETY: `data` is compiled code's descriptor; there is no description around the first one of a region.
+    // SAFETY: `data` is compiled code's descriptor. The first descriptor of a region has no enclosing
+    // description.
     unsafe { link(data, null_mut(), null_mut(), nthreads) };
     group.describe(data);
     group
@@ -240,7 +248,7 @@ pub(super) unsafe fn parallel_group(data: *mut usize, nthreads: u32) -> Box<Grou
 /// `items[count..]`.
 ///
 /// # Safety
-/// `items` has room for that, as compiled code promises; every item takes part in a registered reduction.
+/// `items` has room for these addresses. Every item takes part in a registered reduction.
 pub(super) unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *mut *mut u8) {
     let data = group::innermost(th).map_or(null_mut(), Group::description);
     if data.is_null() {
@@ -250,8 +258,8 @@ pub(super) unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *
     }
     let tid = th.tid() as usize;
     for i in 0..count {
-        // SAFETY: this function's contract; the description is a registered descriptor, whose construct ends after the
-        // tasks of its taskgroup.
+        // SAFETY: this function's contract. The description is a registered descriptor, whose construct ends
+        // after the tasks of its taskgroup.
         unsafe {
             let item = *items.add(i) as usize;
             let table = &*(*data.add(TABLE) as *const Table);
@@ -273,14 +281,15 @@ pub(super) unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *
     }
 }
 
-/// The descriptor, offset and variable that the private copy at `address` belongs to.
+/// Finds the descriptor, the offset and the variable that the private copy at `address` belongs to.
 ///
 /// # Safety
-/// A registered descriptor, whose construct has not ended.
+/// `data` is a registered descriptor whose construct has not ended.
 unsafe fn find_copy(data: *const usize, address: usize) -> Option<(*const usize, usize, usize)> {
     let mut d = data;
     while !d.is_null() {
-        // SAFETY: this function's contract: words of a descriptor, which leads to further ones and ends with null.
+        // SAFETY: this function's contract. The words of a descriptor lead to further descriptors, and the
+        // last one leads to null.
         unsafe {
             if (*d.add(MEMORY)..*d.add(END)).contains(&address) {
                 let offset = (address - *d.add(MEMORY)) % *d.add(BYTES);

@@ -1,4 +1,4 @@
-//! `GOMP_sections_*`: sections are numbered from 1, and 0 says that there are no more.
+//! `GOMP_sections_*`. Sections are numbered from 1. An entry returns 0 when no section is left.
 
 use super::reduction::{extras, Workshare};
 use crate::entry::entries;
@@ -19,7 +19,8 @@ fn region(
         data,
         code: f as usize,
         form: Form::Data,
-        // With dynamic adjustment, more threads than sections are of no use.
+        // With dynamic adjustment of the number of threads, a region gets no more threads than it has
+        // sections.
         nthreads: resolve_num_threads(th, num_threads, count),
         asked: num_threads,
         bind: super::parallel::bind_of(flags),
@@ -57,7 +58,7 @@ entries! {
     }
 
     "GOMP_4.0" default:
-    /// A region that consists of `count` sections.
+    /// Runs a region that consists of `count` sections.
     fn GOMP_parallel_sections(
         f: Outlined, data: *mut c_void, num_threads: c_uint, count: c_uint, flags: c_uint
     ) {
@@ -66,7 +67,7 @@ entries! {
         unsafe { sections::parallel(th, &region(th, f, data, (num_threads, count), flags), count) };
     }
 
-    /// Ends a construct that can be cancelled, with a barrier. True if the region was cancelled.
+    /// Ends a construct that can be cancelled, with a barrier. Returns true if the region was cancelled.
     fn GOMP_sections_end_cancel() -> bool {
         loops::end_cancel(Thread::current())
     }

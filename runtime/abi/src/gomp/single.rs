@@ -8,7 +8,7 @@ use libc::c_void;
 
 entries! {
     "GOMP_1.0" default:
-    /// True in the thread that executes the construct.
+    /// Returns true in the thread that executes the construct.
     fn GOMP_single_start() -> bool {
         single::start(Thread::current())
     }
@@ -25,7 +25,7 @@ entries! {
     }
 
     "GOMP_5.1" default:
-    /// A `scope` with task reductions.
+    /// Begins a `scope` with task reductions.
     fn GOMP_scope_start(reductions: *mut usize) {
         // SAFETY: the compiled code passes its descriptor.
         if let Some(own) = unsafe { Workshare::new(reductions) } {

@@ -1,10 +1,10 @@
-//! Critical sections and atomics that are not done inline.
+//! Critical sections, and atomic constructs for which the compiler emits no instructions.
 
 use crate::entry::entries;
 use hetmp_core::lock::Lock;
 use hetmp_omp::critical;
 
-// The lock of a named critical section lies in the pointer that gcc reserves for it, zeroed.
+// gcc reserves a zeroed pointer for each named critical section. The section's lock lies in this pointer.
 const _: () = assert!(size_of::<Lock>() <= size_of::<*mut ()>());
 const _: () = assert!(align_of::<Lock>() <= align_of::<*mut ()>());
 
@@ -20,15 +20,15 @@ entries! {
         critical::leave();
     }
 
-    /// Enters the critical section whose name's word is `name`.
+    /// Enters a named critical section. `name`: the word that belongs to the name.
     fn GOMP_critical_name_start(name: *const Lock) {
         // SAFETY: a static, zero-initialised word of the program that is used for nothing else.
         critical::enter_named(unsafe { &*name });
     }
 
-    /// Leaves the critical section whose name's word is `name`.
+    /// Leaves a named critical section. `name`: the word that belongs to the name.
     fn GOMP_critical_name_end(name: *const Lock) {
-        // SAFETY: the static word of the program that the construct's start was given.
+        // SAFETY: the word of the program that was passed to `GOMP_critical_name_start`.
         critical::leave_named(unsafe { &*name });
     }
 

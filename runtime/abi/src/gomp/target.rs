@@ -1,8 +1,7 @@
 //! Target constructs, which all run on the host: there are no devices.
 //!
-//! `kinds` are gcc's map kinds: the low byte says what to do with an item, the high one is the
-//! logarithm of its alignment. Of the kinds only `firstprivate` matters where host and device share
-//! memory.
+//! `kinds` are gcc's map kinds: the low byte says what to do with an item, the high byte is the logarithm of
+//! the item's alignment. Host and device share memory here, so of all kinds only `firstprivate` needs work.
 
 use super::task::dependences;
 use crate::entry::entries;
@@ -16,9 +15,10 @@ const FIRSTPRIVATE: u16 = 12;
 /// `GOMP_TARGET_FLAG_NOWAIT`.
 const NOWAIT: c_uint = 1;
 
-/// The `thread_limit` clause among the arguments of a target region, a list that ends with zero.
-/// An argument is a word, or two where its bit 7 is set; the low 7 bits say for which devices it is
-/// (0: all), the second byte what it is, the rest the value of a single word.
+/// Finds the `thread_limit` clause among the arguments of a target region. The arguments are a list of words
+/// that ends with zero. If bit 7 of an argument is set, its value is in the next word; otherwise its value is
+/// in the bits above the second byte. The low 7 bits tell which devices an argument is for (0: all devices),
+/// and the second byte tells its kind.
 ///
 /// # Safety
 /// `args` is null or such a list.
@@ -31,12 +31,12 @@ unsafe fn thread_limit(mut args: *const isize) -> Option<u32> {
         return None;
     }
     loop {
-        // SAFETY: the end was not reached.
+        // SAFETY: the terminating zero has not been read yet, so there is a word here.
         let word = unsafe { *args };
         if word == 0 {
             return None;
         }
-        // SAFETY: at most the terminating zero, or the second word, comes next.
+        // SAFETY: the next word is an argument's second word or at most the terminating zero.
         let value = unsafe {
             args = args.add(1);
             if word & TWO_WORDS != 0 {
@@ -48,13 +48,14 @@ unsafe fn thread_limit(mut args: *const isize) -> Option<u32> {
             }
         };
         if word & DEVICE == 0 && word & WHAT == THREAD_LIMIT {
-            // -1, "known on the device only", becomes no limit.
+            // -1 means "known on the device only", and becomes a limit so large that it has no effect.
             return (value != 0).then_some(value.min(i32::MAX as isize) as u32);
         }
     }
 }
 
-/// Puts a construct that has nothing to do in its place among the tasks that `depend` names.
+/// Lets a construct that has nothing to do wait for the tasks that `depend` names; with `nowait`, makes an
+/// empty task with these dependences.
 ///
 /// # Safety
 /// `depend` is null or an array as `dependences` reads it.
@@ -68,7 +69,7 @@ pub(crate) unsafe fn take_turn(depend: *const *mut c_void, flags: c_uint) {
 
 entries! {
     "GOMP_4.0" default:
-    /// A target region, by gcc before 5.
+    /// Runs a target region; gcc before 5 calls this function.
     fn GOMP_target(
         device: c_int, f: Outlined, _unused: *const c_void, _count: usize,
         addresses: *mut *mut c_void, _sizes: *const usize, _kinds: *const u8,
@@ -80,7 +81,7 @@ entries! {
         });
     }
 
-    /// Begins `target data`, by gcc before 5.
+    /// Begins `target data`; gcc before 5 calls this function.
     fn GOMP_target_data(
         device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
         _sizes: *const usize, _kinds: *const u8,
@@ -91,7 +92,7 @@ entries! {
     /// Ends `target data`.
     fn GOMP_target_end_data() {}
 
-    /// `target update`, by gcc before 5.
+    /// `target update`; gcc before 5 calls this function.
     fn GOMP_target_update(
         device: c_int, _unused: *const c_void, _count: usize, _addresses: *mut *mut c_void,
         _sizes: *const usize, _kinds: *const u8,
@@ -100,12 +101,12 @@ entries! {
     }
 
     "GOMP_4.0.1" default:
-    /// A program or library brings code for devices, of which there are none.
+    /// A program or library brings code for devices. There are no devices, so nothing is done.
     fn GOMP_offload_register(
         _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
 
-    /// The program or library withdraws that code.
+    /// The program or library withdraws its code for devices.
     fn GOMP_offload_unregister(
         _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
@@ -121,7 +122,7 @@ entries! {
         _version: c_uint, _host: *const c_void, _kind: c_int, _image: *const c_void,
     ) {}
 
-    /// A target region.
+    /// Runs a target region.
     fn GOMP_target_ext(
         device: c_int, f: Outlined, count: usize, addresses: *mut *mut c_void,
         sizes: *const usize, kinds: *const u16, flags: c_uint, depend: *const *mut c_void,
@@ -129,7 +130,7 @@ entries! {
     ) {
         device::settle_for_host(device);
         let list;
-        // SAFETY: the compiled code gives arrays of `count` elements, and lists as described.
+        // SAFETY: the compiled code passes arrays of `count` elements, and lists as the functions read them.
         let (depends, target) = unsafe {
             let depends = if depend.is_null() {
                 &[]
@@ -151,7 +152,7 @@ entries! {
             };
             (depends, Target { f, addresses, items, thread_limit: thread_limit(args) })
         };
-        // SAFETY: the compiled code gives a region and valid items.
+        // SAFETY: the compiled code passes a region's function and valid items.
         unsafe { device::run(Thread::current(), target, depends, flags & NOWAIT != 0) };
     }
 
@@ -169,17 +170,18 @@ entries! {
         _kinds: *const u16, flags: c_uint, depend: *const *mut c_void,
     ) {
         device::settle_for_host(device);
-        // SAFETY: the compiled code gives such an array.
+        // SAFETY: the compiled code passes an array as `dependences` reads it.
         unsafe { take_turn(depend, flags) };
     }
 
-    /// `target enter data` and `target exit data`: only the construct's dependences count.
+    /// `target enter data` and `target exit data`. There is no data to move, so only the construct's
+    /// dependences count.
     fn GOMP_target_enter_exit_data(
         device: c_int, _count: usize, _addresses: *mut *mut c_void, _sizes: *const usize,
         _kinds: *const u16, flags: c_uint, depend: *const *mut c_void,
     ) {
         device::settle_for_host(device);
-        // SAFETY: the compiled code gives such an array.
+        // SAFETY: the compiled code passes an array as `dependences` reads it.
         unsafe { take_turn(depend, flags) };
     }
 

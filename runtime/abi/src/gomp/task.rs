@@ -24,7 +24,7 @@ const REDUCTION: c_uint = 1 << 12;
 const DETACH: c_uint = 1 << 13;
 const STRICT: c_uint = 1 << 14;
 
-/// Dependence types as `omp_depend_t` objects and the 5.0 list have them.
+/// The dependence type behind a number in an `omp_depend_t` object or in the array of OpenMP 5.0.
 pub(crate) fn kind_of(raw: usize) -> Kind {
     match raw {
         1 => Kind::In,
@@ -119,9 +119,9 @@ pub(crate) unsafe fn dependences(depend: *const *mut c_void) -> List {
 
 entries! {
     "GOMP_2.0" default:
-    /// Makes a task. Arguments: body, its data, copy constructor, bytes and alignment of the data,
-    /// `if` clause, flags, dependences, priority, event variable. (The last three came with later
-    /// compilers; they are read only when the flags say so.)
+    /// Makes a task. Arguments: body, its data, copy constructor, bytes and alignment of the data, `if`
+    /// clause, flags, dependences, priority, event variable. (Older compilers do not pass the last three; the
+    /// entry reads each of them only if a flag says that it is there.)
     fn GOMP_task(
         f: Outlined, data: *mut c_void, copy: Option<CopyData>, size: c_long, align: c_long,
         if_clause: bool, flags: c_uint, depend: *const *mut c_void, priority: c_int,
@@ -166,7 +166,7 @@ entries! {
     }
 
     "GOMP_3.0" default:
-    /// The current task may be suspended here.
+    /// A point at which the current task may be suspended.
     fn GOMP_taskyield() {
         task::taskyield();
     }
@@ -211,9 +211,9 @@ entries! {
     }
 
     "GOMP_5.0" default:
-    /// Waits until a task with these dependences could run.
+    /// Waits until a task with these dependences could begin.
     fn GOMP_taskwait_depend(depend: *const *mut c_void) {
-        // SAFETY: the compiled code passes such an array.
+        // SAFETY: the compiled code passes an array as `dependences` reads it.
         let list = unsafe { dependences(depend) };
         depend::wait_for(Thread::current(), list.as_slice());
     }
@@ -224,7 +224,7 @@ entries! {
         unsafe { reduction::register(Thread::current(), data) };
     }
 
-    /// Frees the private copies of these reductions.
+    /// Frees the private copies of the reductions that were registered with this descriptor.
     fn GOMP_taskgroup_reduction_unregister(data: *mut usize) {
         // SAFETY: the compiled code passes the descriptor it registered.
         unsafe { reduction::unregister(data) };
@@ -245,7 +245,7 @@ entries! {
     "GOMP_5.1.1" default:
     /// `taskwait` with `depend` and `nowait`: an empty task with these dependences.
     fn GOMP_taskwait_depend_nowait(depend: *const *mut c_void) {
-        // SAFETY: the compiled code passes such an array.
+        // SAFETY: the compiled code passes an array as `dependences` reads it.
         let list = unsafe { dependences(depend) };
         hetmp_omp::device::take_turn(Thread::current(), list.as_slice(), true);
     }
@@ -284,7 +284,8 @@ unsafe fn run_taskloop(
     let th = Thread::current();
     let reductions = flags & (REDUCTION | NOGROUP) == REDUCTION;
     if reductions {
-        // SAFETY: the third word of such a taskloop's data is compiled code's descriptor.
+        // SAFETY: the third word of the data of a taskloop with reductions is the address of compiled code's
+        // descriptor.
         unsafe {
             let descriptor = *data.cast::<*mut usize>().add(2);
             if trips == 0 || cancel::is_cancelled(th, Construct::Parallel) {

@@ -8,7 +8,7 @@ use libc::{c_uint, c_void};
 
 entries! {
     "GOMP_4.0" default:
-    /// `teams` inside `target`, by gcc before 12.
+    /// `teams` inside `target`; gcc before 12 calls this function.
     fn GOMP_teams(_num_teams: c_uint, thread_limit: c_uint) {
         device::limit_team(Thread::current(), thread_limit);
     }
@@ -18,7 +18,7 @@ entries! {
     fn GOMP_teams_reg(
         f: Outlined, data: *mut c_void, num_teams: c_uint, thread_limit: c_uint, _flags: c_uint,
     ) {
-        // SAFETY: the compiled code gives a body that may run once for each team.
+        // SAFETY: the compiled code passes a function that may run once for each team.
         unsafe { device::teams(Thread::current(), f, data, num_teams, thread_limit) };
     }
 

@@ -6,7 +6,7 @@ use libc::{c_void, size_t};
 
 entries! {
     "VERSION" default:
-    /// Allocates.
+    /// Allocates memory.
     fn __kmpc_alloc(_gtid: i32, size: size_t, allocator: usize) -> *mut c_void {
         alloc::allocate(1, 1, size, false, allocator)
     }
@@ -52,7 +52,7 @@ entries! {
 
     /// Destroys an allocator.
     fn __kmpc_destroy_allocator(_gtid: i32, allocator: usize) {
-        // SAFETY: the compiled code ends what it made, once.
+        // SAFETY: the compiled code destroys an allocator that it made, once.
         unsafe { alloc::destroy(allocator) };
     }
 

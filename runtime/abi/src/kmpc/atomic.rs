@@ -1,9 +1,9 @@
-//! Atomic constructs (`__kmpc_atomic_*`). Today's clang emits instructions instead; objects made by older
-//! compilers call these.
+//! Atomic constructs (`__kmpc_atomic_*`). Today's clang emits instructions instead; code from older compilers
+//! calls these functions.
 //!
-//! The name says the type of the variable and the operation. `_cpt` returns the value before the operation
-//! or, if its last argument is not 0, after it; `_rev` has the operands in the other order. `long double`
-//! and complex types are in `c/atomics.c`.
+//! A name tells the variable's type and the operation. A name with `_cpt` returns a value: the value before
+//! the operation, or, if the last argument is not 0, the value after it. A name with `_rev` takes the
+//! operands in the other order. `long double` and complex types are in `c/atomics.c`.
 
 use super::Loc;
 use crate::entry::{entries, export};
@@ -14,17 +14,17 @@ use core::sync::atomic::{
 use hetmp_omp::critical;
 use libc::c_void;
 
-/// A type that a processor compares and exchanges.
+/// A type for which processors have an atomic compare-and-exchange.
 trait Atom: Copy {
-    /// Its bits.
+    /// An integer of the type's size. Values are compared by their bits.
     type Bits: Copy + PartialEq;
     fn bits(self) -> Self::Bits;
     fn from_bits(bits: Self::Bits) -> Self;
     /// # Safety
-    /// `p` is to an aligned variable of the program.
+    /// `p` points to an aligned variable of the program.
     unsafe fn read(p: *mut Self) -> Self::Bits;
     /// # Safety
-    /// As for `read`.
+    /// `p` points to an aligned variable of the program.
     unsafe fn exchange(p: *mut Self, old: Self::Bits, new: Self::Bits) -> Result<(), Self::Bits>;
 }
 
@@ -70,16 +70,17 @@ atom! {
     f64, u64, AtomicU64, f64::to_bits, f64::from_bits;
 }
 
-/// Replaces the variable's value by `f` of it; the values before and after. A variable that is not
-/// aligned (in a packed structure) is guarded by the lock of atomic constructs.
+/// Replaces the variable's value by `f` of it. Returns the values before and after. If the variable is not
+/// aligned (in a packed structure), the lock of atomic constructs guards it.
 ///
 /// # Safety
-/// `p` is to a variable of the program.
+/// `p` points to a variable of the program.
 #[inline]
 unsafe fn update<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     if !p.is_aligned() {
         critical::atomic_begin();
-        // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
+        // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates
+        // away.
         let old = unsafe { p.read_unaligned() };
         let new = f(old);
         // SAFETY: `p` is a variable of the program: this function's contract. The lock keeps other updates away.
@@ -87,11 +88,13 @@ unsafe fn update<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
         critical::atomic_end();
         return (old, new);
     }
-    // SAFETY: `p` is a variable of the program: this function's contract. Aligned as just tested.
+    // SAFETY: `p` is a variable of the program: this function's contract. The test above showed that it is
+    // aligned.
     let mut old = unsafe { T::read(p) };
     loop {
         let new = f(T::from_bits(old));
-        // SAFETY: `p` is a variable of the program: this function's contract. Aligned as just tested.
+        // SAFETY: `p` is a variable of the program: this function's contract. The test above showed that it
+        // is aligned.
         match unsafe { T::exchange(p, old, new.bits()) } {
             Ok(()) => return (T::from_bits(old), new),
             Err(now) => old = now,
@@ -99,7 +102,7 @@ unsafe fn update<T: Atom>(p: *mut T, f: impl Fn(T) -> T) -> (T, T) {
     }
 }
 
-/// One operation of one type, in its forms.
+/// One operation for one type: the plain form, or with `captured` the form that returns a value.
 macro_rules! operation {
     ($type:literal, $t:ty, $rhs:ty, $name:ident, $op:literal, $f:expr) => {
         unsafe extern "C" fn $name(_loc: Loc, _gtid: i32, p: *mut $t, rhs: $rhs) {
@@ -132,7 +135,8 @@ macro_rules! operation {
     };
 }
 
-/// Operations of one type: each plain and captured; those before the semicolon also reversed.
+/// All operations for one type. Each has a plain and a captured form. Operations in front of the first `|`
+/// also have both forms with reversed operands.
 macro_rules! family {
     (
         $module:ident, $type:literal, $t:ty;
@@ -156,7 +160,7 @@ macro_rules! family {
     };
 }
 
-/// Reading, writing, exchanging.
+/// Reading, writing and exchanging, for one type.
 macro_rules! access {
     ($module:ident, $type:literal, $t:ty) => {
         mod $module {
@@ -282,13 +286,13 @@ operation!(
     |x: f32, y: f64| (f64::from(x) / y) as f32
 );
 
-/// Comparing and exchanging: one equal to `e` is replaced by `d`.
+/// Comparing and exchanging: if the variable's value is `e`, the value becomes `d`.
 macro_rules! compare {
     ($($module:ident $n:literal $t:ty;)+) => {$(
         mod $module {
             use super::*;
 
-            /// The value before.
+            /// Compares and exchanges. Returns the value before.
             unsafe fn exchange(p: *mut $t, e: $t, d: $t) -> $t {
                 // SAFETY: the compiled code passes its variable.
                 unsafe { update(p, |x: $t| if x == e { d } else { x }) }.0
@@ -338,13 +342,13 @@ compare! {
     compare8 "8" i64;
 }
 
-/// Writes to its first argument an operation on the other two.
+/// Applies an operation to its second and third argument, and writes the result to its first.
 type Operation = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void);
 
-/// Any operation on a variable of any size.
+/// Any operation, on a variable of any size.
 unsafe extern "C" fn any(_loc: Loc, _gtid: i32, lhs: *mut c_void, rhs: *mut c_void, f: Operation) {
     critical::atomic_begin();
-    // SAFETY: the compiled code's function for its variables.
+    // SAFETY: the compiled code passes a function that fits its variables.
     unsafe { f(lhs, lhs, rhs) };
     critical::atomic_end();
 }
@@ -360,18 +364,18 @@ export!(any, "__kmpc_atomic_32", "VERSION", "@@");
 
 entries! {
     "VERSION" default:
-    /// Begins an atomic construct that has no entry of its own.
+    /// Begins an atomic construct for which there is no entry.
     fn __kmpc_atomic_start() {
         critical::atomic_begin();
     }
 
-    /// Ends it.
+    /// Ends an atomic construct that `__kmpc_atomic_start` began.
     fn __kmpc_atomic_end() {
         critical::atomic_end();
     }
 }
 
-/// Exports functions of `c/atomics.c`.
+/// Exports functions that `c/atomics.c` defines.
 macro_rules! from_c {
     ($($type:literal: $($op:literal)+;)+) => {$($(
         core::arch::global_asm!(

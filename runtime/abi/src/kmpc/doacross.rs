@@ -1,4 +1,4 @@
-//! Loops with `ordered(n)`: posts and waits between iterations.
+//! Loops with `ordered(n)`: iterations that wait for each other.
 
 use super::Loc;
 use crate::entry::entries;
@@ -14,8 +14,8 @@ pub(crate) struct Dimension {
     step: i64,
 }
 
-/// The number of the iteration in which the loop variable is `value`; a huge one for values before the
-/// first.
+/// The number of the iteration in which the loop variable is `value`. Values before the first iteration give
+/// a huge number.
 fn number((first, step): (i64, i64), value: i64) -> u64 {
     let (distance, step) = if step > 0 {
         (i128::from(value) - i128::from(first), i128::from(step))
@@ -54,7 +54,7 @@ entries! {
         });
     }
 
-    /// The iteration with these values of the loop variables has reached its source.
+    /// Called when the iteration with these values of the loop variables has reached its `depend(source)`.
     fn __kmpc_doacross_post(_loc: Loc, _gtid: i32, at: *const i64) {
         with_doacross(Thread::current(), |d| {
             // SAFETY: the compiled code passes one value for each nested loop.
@@ -62,7 +62,7 @@ entries! {
         });
     }
 
-    /// The thread has ended its part of the loop.
+    /// Called when the thread has ended its part of the loop.
     fn __kmpc_doacross_fini(_loc: Loc, _gtid: i32) {
         keep_doacross(Thread::current(), None);
     }

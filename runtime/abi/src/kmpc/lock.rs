@@ -1,5 +1,5 @@
-//! Locks as compiled code of older compilers calls them, and initialisation with hints. A program's
-//! variable has 8 bytes; a simple lock uses the first 4.
+//! Locks as code from older compilers calls them, and initialisation with hints. A program's lock variable
+//! has 8 bytes, and a simple lock uses the first 4.
 
 use super::Loc;
 use crate::entry::{entries, export};
@@ -56,17 +56,17 @@ entries! {
 
     /// Destroys a nestable lock.
     fn __kmpc_destroy_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock that nobody uses any more.
+        // SAFETY: the program passes an initialised lock that no thread uses any more.
         unsafe { (*lock).destroy() };
     }
 
-    /// Takes a nestable lock, or one more nesting of it.
+    /// Takes a nestable lock. If the task has it already, adds one nesting.
     fn __kmpc_set_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.set(Thread::current());
     }
 
-    /// Releases one nesting.
+    /// Removes one nesting. Releases the lock if that was the last nesting.
     fn __kmpc_unset_nest_lock(_loc: Loc, _gtid: i32, lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unset();

@@ -1,8 +1,8 @@
 //! Worksharing loops: `__kmpc_for_static_*`, `__kmpc_dispatch_*`, and their forms for leagues of teams.
 //!
-//! A static loop is one call that turns the loop's bounds into the thread's own. Other schedules enter
-//! the loop (`init`), ask for chunks (`next`), and with `ordered` say when an iteration has ended
-//! (`fini`). Bounds include the last value.
+//! A static loop needs one call, which replaces the loop's bounds by the bounds of the thread's part. A loop
+//! with another schedule is entered (`init`), hands out chunks (`next`), and with `ordered` is told when an
+//! iteration has ended (`fini`). Bounds include the last value.
 
 use super::Loc;
 use crate::entry::entries;
@@ -13,8 +13,8 @@ use hetmp_omp::loops::{Clause, Loop, Order};
 use hetmp_omp::pieces::{self, first_chunk, plain, LoopBounds, Piece, Range};
 use hetmp_omp::Thread;
 
-/// Schedules as clang numbers them (`enum sched_type`), without modifiers and without the offset of
-/// those that are not merged.
+/// Schedule numbers of clang (`enum sched_type`), without modifiers, and without the offset that marks loops
+/// which must not be merged.
 mod schedule {
     /// `static` with a chunk size.
     pub(super) const STATIC_CHUNKED: i32 = 33;
@@ -28,21 +28,22 @@ mod schedule {
     pub(super) const RUNTIME: i32 = 37;
     /// `trapezoidal`, libomp's own: chunks that shrink.
     pub(super) const TRAPEZOIDAL: i32 = 39;
-    /// Two ways to shrink the chunks of `guided`.
+    /// Two ways in which the chunks of `guided` shrink.
     pub(super) const GUIDED_FORMS: core::ops::RangeInclusive<i32> = 42..=43;
-    /// `static` whose idle threads steal.
+    /// `static`, but idle threads may steal chunks.
     pub(super) const STATIC_STEAL: i32 = 44;
-    /// One stretch for each thread, of a multiple of the chunk size (`simd`).
+    /// One stretch of iterations for each thread; its length is a multiple of the chunk size (`simd`).
     pub(super) const STATIC_SIMD: i32 = 45;
     /// `guided` and `runtime` with `simd`.
     pub(super) const GUIDED_SIMD: i32 = 46;
     pub(super) const RUNTIME_SIMD: i32 = 47;
-    /// From here on the same with `ordered`.
+    /// The numbers above this one are those of 33 and up, with `ordered`.
     pub(super) const ORDERED: i32 = 64;
     /// `distribute` with and without a chunk size.
     pub(super) const DISTRIBUTE_CHUNKED: i32 = 91;
     pub(super) const DISTRIBUTE: i32 = 92;
-    /// From here on the same, not merged with a neighbour: which nothing here does anyway.
+    /// The numbers from here on are those of 32 and up, for loops that must not be merged with a neighbour.
+    /// The runtime never merges loops.
     pub(super) const NO_MERGE: i32 = 160;
     pub(super) const MONOTONIC: i32 = 1 << 29;
     pub(super) const NONMONOTONIC: i32 = 1 << 30;
@@ -58,7 +59,7 @@ fn plain_number(raw: i32) -> i32 {
     }
 }
 
-/// Who shares a static loop out.
+/// The sharers of a static loop (threads or teams): their number, and the caller's number among them.
 #[derive(Clone, Copy)]
 struct Sharers {
     count: u64,
@@ -82,13 +83,13 @@ impl Sharers {
     }
 }
 
-/// What a static loop's thread is told.
+/// The caller's part of a static loop.
 struct Told {
-    /// Its first chunk.
+    /// The first chunk.
     piece: Option<Piece>,
-    /// It has the loop's last iteration.
+    /// The part contains the loop's last iteration.
     is_last: bool,
-    /// From a chunk to the thread's next, in iterations.
+    /// The distance from one chunk of the caller to its next, in iterations.
     stride: u64,
 }
 
@@ -145,12 +146,13 @@ fn dispatched(raw: i32, chunk: i64) -> (Clause, u64, Order) {
         schedule::GUIDED_SIMD => (Clause::GuidedWhole, at_least_one, order),
         n if schedule::GUIDED_FORMS.contains(&n) => (Clause::Guided, at_least_one, order),
         schedule::RUNTIME | schedule::RUNTIME_SIMD => (Clause::Runtime, 0, order),
-        // `static`, `auto`, and what libomp might add.
+        // `static`, `auto`, and numbers that libomp might add.
         _ => (Clause::Static, 0, order),
     }
 }
 
-/// The same for the forms with `simd`, whose chunks are multiples of the vector's length `width`.
+/// The clause and the chunk size of a form with `simd`, whose chunks are multiples of the vector's length
+/// `width`. `None` for other schedules.
 fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<(Clause, u64)> {
     let spans = || {
         let share = n.div_ceil(u64::from(th.nthreads()));
@@ -170,12 +172,12 @@ fn of_whole_vectors(th: &Thread, number: i32, width: u64, n: u64) -> Option<(Cla
         SchedKind::Static => Some((Clause::Static, chunk)),
         SchedKind::Dynamic => Some((Clause::Dynamic, chunk.max(width))),
         SchedKind::Guided | SchedKind::Trapezoidal => Some((Clause::GuidedWhole, chunk.max(width))),
-        // Ours choose their pieces themselves.
+        // hetmp's own schedules choose the size of their pieces themselves.
         _ => None,
     }
 }
 
-/// Enters a dispatched loop.
+/// Enters a loop that hands out chunks.
 fn enter(bounds: LoopBounds, raw: i32, chunk: i64, key: usize) {
     let th = Thread::current();
     let width = chunk.max(1) as u64;
@@ -200,7 +202,7 @@ fn enter(bounds: LoopBounds, raw: i32, chunk: i64, key: usize) {
     );
 }
 
-/// Exports a function that gets its return address behind its 7 arguments.
+/// Exports a function with 7 arguments, and passes it its return address as the eighth.
 macro_rules! keyed_entry {
     ($(#[$m:meta])* $module:ident, $export:literal, $t:ty, $bounds:ident) => {
         mod $module {
@@ -237,17 +239,17 @@ macro_rules! keyed_entry {
     };
 }
 
-/// A type of loop variables.
+/// A type that a loop variable may have.
 pub(crate) trait Value: Copy {
-    /// The signed type of the same size: that of steps.
+    /// The signed type of the same size: a loop's step has this type.
     type Signed: Copy + Into<i64>;
-    /// Cut from 64 bits.
+    /// The low bits of a 64-bit value.
     fn cut(wide: u64) -> Self;
-    /// A step cut from 64 bits.
+    /// The low bits of a 64-bit step.
     fn cut_step(wide: u64) -> Self::Signed;
     /// The bounds of a loop.
     fn bounds(first: Self, last: Self, step: Self::Signed) -> LoopBounds;
-    /// Bounds of a loop without iterations, for the direction of `step`.
+    /// Bounds without any iteration, for a loop that counts up (`up`) or down.
     fn nothing(up: bool) -> (Self, Self);
 }
 
@@ -314,8 +316,8 @@ unsafe fn static_init<T: Value>(
     chunk: T::Signed,
 ) {
     let wide: i64 = step.into();
-    // SAFETY: the pointers that are not null are variables of the compiled code: this function's contract. Null
-    // ones are not used.
+    // SAFETY: the pointers that are not null are variables of the compiled code: this function's contract.
+    // Null pointers are not used.
     unsafe {
         let bounds = T::bounds(*lower, *upper, step);
         let told = if who.count == 1 && number != schedule::STATIC_CHUNKED {
@@ -338,10 +340,10 @@ unsafe fn static_init<T: Value>(
     }
 }
 
-/// `distribute parallel for`: the team's part, and of that the thread's.
+/// `distribute parallel for`: finds the team's part, and the thread's part of that.
 ///
 /// # Safety
-/// As for [`static_init`].
+/// The pointers are null (`last`, `stride`) or to variables of the compiled code.
 #[inline]
 #[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
 unsafe fn dist_static_init<T: Value>(
@@ -385,10 +387,10 @@ unsafe fn dist_static_init<T: Value>(
     }
 }
 
-/// The thread's next chunk; 0: there is none.
+/// Takes the thread's next chunk. Returns 0 if there is none.
 ///
 /// # Safety
-/// As for [`static_init`].
+/// The pointers are null (`last`, `stride`) or to variables of the compiled code.
 #[inline]
 unsafe fn next<T: Value>(
     last: *mut i32,
@@ -414,12 +416,12 @@ unsafe fn next<T: Value>(
     1
 }
 
-/// The entries of one type of loop variables.
+/// The entries for one type of loop variables.
 macro_rules! family {
     ($t:ty, $init:ident, $dist_init:ident, $team_init:ident, $next:ident, $dist_dispatch:ident, $fini:ident) => {
         entries! {
             "VERSION" default:
-            /// A static loop, or `distribute`.
+            /// Shares out a static loop among threads, or `distribute` among teams.
             fn $init(
                 _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 stride: *mut <$t as Value>::Signed, step: <$t as Value>::Signed,
@@ -435,7 +437,7 @@ macro_rules! family {
                 unsafe { static_init(who, number, last, lower, upper, stride, step, chunk) };
             }
 
-            /// `distribute parallel for`.
+            /// Shares out `distribute parallel for`.
             fn $dist_init(
                 _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 upper_of_team: *mut $t, stride: *mut <$t as Value>::Signed,
@@ -448,7 +450,7 @@ macro_rules! family {
                 }
             }
 
-            /// `distribute` with a chunk size.
+            /// Shares out `distribute` with a chunk size.
             fn $team_init(
                 _loc: Loc, _gtid: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 stride: *mut <$t as Value>::Signed, step: <$t as Value>::Signed,
@@ -461,7 +463,7 @@ macro_rules! family {
                 }
             }
 
-            /// Enters a loop of a schedule that dispatches, in the team's part of `distribute`.
+            /// Enters a loop that hands out chunks of the team's part of `distribute`.
             fn $dist_dispatch(
                 _loc: Loc, _gtid: i32, schedule: i32, last: *mut i32, lower: $t, upper: $t,
                 step: <$t as Value>::Signed, chunk: <$t as Value>::Signed,
@@ -469,14 +471,14 @@ macro_rules! family {
                 let (mut lower, mut upper) = (lower, upper);
                 let null = core::ptr::null_mut();
                 let who = Sharers::teams();
-                // SAFETY: the variables above, and one of the compiled code or null.
+                // SAFETY: variables of this function, and one of the compiled code or null.
                 unsafe {
                     static_init(who, schedule::STATIC, last, &mut lower, &mut upper, null, step, chunk);
                 }
                 enter(Value::bounds(lower, upper, step), schedule, chunk.into(), 0);
             }
 
-            /// The thread's next chunk; 0: there is none.
+            /// Takes the thread's next chunk. Returns 0 if there is none.
             fn $next(
                 _loc: Loc, _gtid: i32, last: *mut i32, lower: *mut $t, upper: *mut $t,
                 stride: *mut <$t as Value>::Signed,
@@ -485,8 +487,8 @@ macro_rules! family {
                 unsafe { next(last, lower, upper, stride) }
             }
 
-            /// An iteration of an ordered loop has ended. Its turn is passed on with its chunk, or at
-            /// the end of its ordered region.
+            /// Called when an iteration of an ordered loop has ended. There is nothing to do: the turn goes
+            /// on to the next iteration with the thread's next chunk, or at the end of the ordered region.
             fn $fini(_loc: Loc, _gtid: i32) {}
         }
     };
@@ -536,9 +538,10 @@ keyed_entry!(init_8u, "__kmpc_dispatch_init_8u", u64, bounds_8u);
 
 entries! {
     "VERSION" default:
-    /// A static loop has ended: the runtime keeps no state of it.
+    /// Called when a static loop has ended. The runtime keeps no state of such a loop.
     fn __kmpc_for_static_fini(_loc: Loc, _gtid: i32) {}
 
-    /// A dispatched loop has ended: its state is freed when all threads have left the construct.
+    /// Called when a loop that hands out chunks has ended. Its state is freed when all threads have left the
+    /// construct.
     fn __kmpc_dispatch_deinit(_loc: Loc, _gtid: i32) {}
 }

@@ -1,12 +1,12 @@
-//! clang's ABI: `__kmpc_*`, and what libomp's `omp.h` has beyond OpenMP (`kmp_*`).
+//! clang's ABI: `__kmpc_*`, and the functions of libomp's `omp.h` that OpenMP does not have (`kmp_*`).
 //!
-//! clang names a thread by a number that it asks for once in a function and passes to every entry
-//! (`gtid`). The entries here ignore the number: the runtime knows the calling thread, also where
-//! compiled code keeps a number across a region. The first argument of most entries is a description of the
-//! place in the source ([`Ident`]); only its flags are looked at.
+//! A function that clang compiled asks once for the calling thread's number, and passes this number (`gtid`)
+//! to every entry. The entries here ignore the number, because the runtime knows the calling thread. So
+//! nothing goes wrong where compiled code keeps a number across a region. The first argument of most entries
+//! describes a place in the source ([`Ident`]); the entries look only at its flags.
 //!
-//! Everything is exported at libomp's only version node, `VERSION`. What libomp has and this library has
-//! not is listed in `docs/openmp-clang.md`.
+//! Everything is exported at libomp's only version node, `VERSION`. `docs/openmp-clang.md` lists the
+//! functions of libomp that this library lacks.
 
 mod alloc;
 mod atomic;

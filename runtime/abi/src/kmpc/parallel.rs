@@ -13,11 +13,11 @@ use hetmp_omp::{ahead, query, Thread};
 use libc::{c_char, c_void};
 use std::ffi::CStr;
 
-/// The function that clang outlines from a region. Beyond these it has one argument for each variable
-/// that it shares, so it is only called by [`hetmp_kmpc_call`].
+/// The function that clang outlines from a region. It has one further argument for each shared variable, so
+/// it is called only by [`hetmp_kmpc_call`].
 pub(super) type Microtask = unsafe extern "C" fn(*const i32, *const i32);
 
-/// A region's function with its arguments: what the threads of the region are given.
+/// A region's function and its arguments, for the region's threads.
 #[repr(C)]
 pub(super) struct Fork {
     microtask: Microtask,
@@ -26,19 +26,19 @@ pub(super) struct Fork {
 }
 
 impl Fork {
-    /// Identity of the region.
+    /// The address that identifies the region.
     pub(super) fn code(&self) -> usize {
         self.microtask as usize
     }
 }
 
-/// Arguments up to this number are kept on the stack.
+/// Up to this number of arguments lie on the stack.
 const FEW: usize = 16;
 
 /// Collects the `count` variable arguments of an entry and passes them on as a [`Fork`].
 ///
 /// # Safety
-/// `rest` has as many arguments, each a word.
+/// `rest` has at least `count` arguments, each a word.
 pub(super) unsafe fn with_fork(
     microtask: Microtask,
     count: usize,
@@ -54,7 +54,7 @@ pub(super) unsafe fn with_fork(
         &mut many[..]
     };
     for a in &mut *arguments {
-        // SAFETY: the list has `count` words, of which this loop takes one a turn: this function's contract.
+        // SAFETY: the list has `count` words, and each turn of this loop takes one: this function's contract.
         *a = unsafe { rest.next_word() };
     }
     run(&Fork {
@@ -75,8 +75,8 @@ extern "C" {
     );
 }
 
-// System V: four more arguments in registers, the others on the stack, which is a multiple of 16 bytes
-// away from the frame at the call.
+// System V: four further arguments go to registers, the others to the stack. At the call the stack pointer is
+// a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 core::arch::global_asm!(
     ".pushsection .text.hetmp_entry, \"ax\", @progbits",
@@ -135,7 +135,7 @@ core::arch::global_asm!(
     ".popsection",
 );
 
-/// What each thread of a region calls.
+/// The function that each thread of a region calls.
 ///
 /// # Safety
 /// `fork` is a [`Fork`] whose function may be called with its arguments now.
@@ -182,13 +182,13 @@ unsafe fn parallel(fork: &Fork, threads: Option<u32>) {
         group: null(),
     };
     ahead::with_num_threads_list(th, || {
-        // SAFETY: all threads of the region may call the function: this function's contract. `fork` stays on this
-        // stack until they have.
+        // SAFETY: all threads of the region may call the function: this function's contract. `fork` stays on
+        // this stack until they have called it.
         unsafe { team::parallel(th, &region, None) }
     });
 }
 
-/// Says that a region has fewer threads than `num_threads(strict: asked)`.
+/// Reports that a region has fewer threads than `num_threads(strict: asked)` demands.
 #[cold]
 fn too_few(got: u32, asked: u32, strict: Strict) {
     let message = if strict.message.is_null() {
@@ -204,10 +204,10 @@ fn too_few(got: u32, asked: u32, strict: Strict) {
     report::warn(line);
 }
 
-/// `__kmpc_fork_call(loc, count, microtask, ...)`: a whole region.
+/// `__kmpc_fork_call(loc, count, microtask, ...)`: runs a whole region.
 unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
-    // SAFETY: the entry stored the named arguments and the list; the compiled code passes a function and
-    // as many words as it says.
+    // SAFETY: the entry stored the named arguments and the list. The compiled code passes a function, and
+    // `count` words.
     unsafe {
         let microtask: Microtask = core::mem::transmute(*named.add(2) as usize);
         let count = *named.add(1) as u32 as usize;
@@ -217,13 +217,13 @@ unsafe extern "C" fn fork_call(named: *const u64, rest: *mut VaList) {
 
 variadic!(fork_call, "__kmpc_fork_call", "VERSION", 3);
 
-/// The severity of a `strict` clause that lets the program go on.
+/// The severity of a `strict` clause that lets the program go on after a warning.
 const WARNING: i32 = 1;
 
-/// A list of a `num_threads` clause.
+/// The numbers of a `num_threads` clause with a list.
 ///
 /// # Safety
-/// The list has this length.
+/// The list has `count` numbers.
 unsafe fn numbers(count: u32, list: *const i32) -> Vec<u32> {
     if list.is_null() {
         return Vec::new();
@@ -237,8 +237,8 @@ unsafe fn numbers(count: u32, list: *const i32) -> Vec<u32> {
 
 entries! {
     "VERSION" default:
-    /// Runs a region that has more than one thread only if `condition` is true. Its function has one
-    /// argument, or none.
+    /// Runs a region. The region has more than one thread only if `condition` is true. Its function has one
+    /// argument or none.
     fn __kmpc_fork_call_if(
         _loc: Loc, _count: i32, microtask: Microtask, condition: i32, argument: usize,
     ) {
@@ -301,8 +301,8 @@ entries! {
 
     /// `proc_bind`, called ahead of the region.
     fn __kmpc_push_proc_bind(_loc: Loc, _gtid: i32, bind: i32) {
-        // The clause's values (primary, close, spread); others mean none.
-        // 0 and 1 are no clause.
+        // Numbers above 1 are kinds of binding (primary, close, spread). 0 and 1 mean that there is no
+        // clause.
         let bind = u32::try_from(bind).ok().filter(|&b| b > 1).and_then(ProcBind::from_raw);
         ahead::say_proc_bind(Thread::current(), bind);
     }
@@ -332,17 +332,18 @@ entries! {
         i32::from(query::active_level() > 0)
     }
 
-    /// May a region be opened here? Always.
+    /// May a region be opened here? Always yes.
     fn __kmpc_ok_to_fork(_loc: Loc) -> i32 {
         1
     }
 
-    /// Starts the runtime. Any other entry does so, too.
+    /// Starts the runtime. Every other entry starts it, too, if needed.
     fn __kmpc_begin(_loc: Loc, _flags: i32) {
         hetmp_omp::init::once();
     }
 
-    /// The main program ends. Regions of other threads and destructors may follow, so nothing is shut down.
+    /// Called when the main program ends. Nothing is shut down, because other threads and destructors may
+    /// still open regions.
     fn __kmpc_end(_loc: Loc) {}
 
     /// A barrier of the current team.
@@ -355,8 +356,8 @@ entries! {
         i32::from(team::barrier(Thread::current()))
     }
 
-    /// A barrier behind which the primary thread runs alone: 1 in that thread. The other threads wait in a
-    /// second barrier, until the primary thread calls `__kmpc_end_barrier_master`.
+    /// A barrier behind which the primary thread runs alone. Returns 1 in the primary thread. The other
+    /// threads wait in a second barrier until the primary thread calls `__kmpc_end_barrier_master`.
     fn __kmpc_barrier_master(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
@@ -372,14 +373,14 @@ entries! {
         team::barrier(Thread::current());
     }
 
-    /// A barrier; 1 in the primary thread.
+    /// A barrier. Returns 1 in the primary thread.
     fn __kmpc_barrier_master_nowait(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
         i32::from(th.tid() == 0)
     }
 
-    /// Orders memory.
+    /// Orders the thread's accesses to memory.
     fn __kmpc_flush(_loc: Loc) {
         core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);
     }

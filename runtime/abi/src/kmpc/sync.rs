@@ -13,15 +13,17 @@ type Name = *const Lock;
 
 const _: () = assert!(size_of::<Lock>() <= 32 && align_of::<Lock>() <= 4);
 
-/// Combines the second argument into the first; both are arrays of addresses.
+/// Combines the data behind the second argument into the data behind the first. Both are arrays of addresses.
 type Combine = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
-/// Begins to combine the partial results of a reduction: 1 with plain operations, 2 with atomic ones.
+/// Begins to combine the partial results of a reduction. Returns 1 if the caller is to use plain operations,
+/// and 2 if it is to use atomic ones.
 ///
 /// # Safety
-/// `loc` is null or a place in the source, `name` a variable of the program reserved for reductions.
+/// `loc` is null or a place in the source. `name` is a variable of the program that is reserved for
+/// reductions.
 unsafe fn reduce(loc: Loc, variables: i32, name: Name) -> i32 {
-    // SAFETY: this function's contract: `loc` may be looked at, and `name` is a word for reductions only.
+    // SAFETY: `loc` is null or may be read, and `name` is reserved for reductions: this function's contract.
     let (flags, lock) = unsafe { (loc.as_ref().map_or(0, |l| l.flags), &*name) };
     let atomic = flags & ATOMIC_REDUCTION != 0;
     match reduce::begin(Thread::current(), lock, variables.max(0) as u32, atomic) {
@@ -60,54 +62,55 @@ entries! {
         ordered::leave(Thread::current());
     }
 
-    /// 1 in the thread that executes the construct.
+    /// Returns 1 in the thread that executes the construct.
     fn __kmpc_single(_loc: Loc, _gtid: i32) -> i32 {
         i32::from(single::start(Thread::current()))
     }
 
-    /// The executing thread has ended the construct. Any barrier is a separate call.
+    /// Called when the executing thread has ended the construct. If there is a barrier, it is a separate
+    /// call.
     fn __kmpc_end_single(_loc: Loc, _gtid: i32) {}
 
-    /// 1 in the primary thread.
+    /// Returns 1 in the primary thread.
     fn __kmpc_master(_loc: Loc, _gtid: i32) -> i32 {
         i32::from(Thread::current().tid() == 0)
     }
 
-    /// The primary thread has ended the construct. No thread waits for that.
+    /// Called when the primary thread has ended the construct. No thread waits for that.
     fn __kmpc_end_master(_loc: Loc, _gtid: i32) {}
 
-    /// 1 in the thread with the number `filter`.
+    /// Returns 1 in the thread whose number is `filter`.
     fn __kmpc_masked(_loc: Loc, _gtid: i32, filter: i32) -> i32 {
         i32::from(Thread::current().tid() as i32 == filter)
     }
 
-    /// The executing thread has ended the construct. No thread waits for that.
+    /// Called when the executing thread has ended the construct. No thread waits for that.
     fn __kmpc_end_masked(_loc: Loc, _gtid: i32) {}
 
-    /// Begins `scope`: no work is divided.
+    /// Begins `scope`. There is nothing to do, because no work is divided.
     fn __kmpc_scope(_loc: Loc, _gtid: i32, _reserved: *mut c_void) {}
 
-    /// Ends `scope`. Any barrier is a separate call.
+    /// Ends `scope`. If there is a barrier, it is a separate call.
     fn __kmpc_end_scope(_loc: Loc, _gtid: i32, _reserved: *mut c_void) {}
 
     /// Enters `sections`.
     fn __kmpc_sections_init(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
-        // How many there are is said with each question.
+        // The number of sections is known only later: `__kmpc_next_section` gets it each time.
         sections::enter_unbounded(th);
         0
     }
 
-    /// The number of the thread's next section of `0..count`, or `count`.
+    /// Returns the number of the thread's next section, of `0..count`; `count` if none is left.
     fn __kmpc_next_section(_loc: Loc, _gtid: i32, count: i32) -> i32 {
         let n = sections::next(Thread::current());
         if n == 0 || n > count as u32 { count } else { n as i32 - 1 }
     }
 
-    /// Ends `sections`. Any barrier is a separate call.
+    /// Ends `sections`. If there is a barrier, it is a separate call.
     fn __kmpc_end_sections(_loc: Loc, _gtid: i32) {}
 
-    /// Begins a reduction without a barrier: see [`reduce`].
+    /// Begins a reduction without a barrier. Returns how to combine, as [`reduce`] does.
     fn __kmpc_reduce_nowait(
         loc: Loc, _gtid: i32, variables: i32, _size: usize, _data: *mut c_void, _f: Combine, name: Name,
     ) -> i32 {
@@ -120,7 +123,7 @@ entries! {
         reduce::end(Thread::current());
     }
 
-    /// Begins a reduction with a barrier at its end: see [`reduce`].
+    /// Begins a reduction with a barrier at its end. Returns how to combine, as [`reduce`] does.
     fn __kmpc_reduce(
         loc: Loc, _gtid: i32, variables: i32, _size: usize, _data: *mut c_void, _f: Combine, name: Name,
     ) -> i32 {
@@ -143,14 +146,15 @@ entries! {
         let th = Thread::current();
         let theirs = single::broadcast(th, (executed != 0).then_some(data));
         if executed == 0 {
-            // SAFETY: the compiled code's function for its lists; the executor's stays until the end.
+            // SAFETY: the compiled code's function fits its lists. The executing thread's list stays until
+            // the end of the construct.
             unsafe { copy(data, theirs) };
         }
         single::broadcast_end(th);
     }
 
     /// `copyprivate` for compiled code that copies by itself. The executing thread passes its list, the
-    /// others pass null; all get the executing thread's list.
+    /// others pass null. All get the executing thread's list.
     fn __kmpc_copyprivate_light(_loc: Loc, _gtid: i32, data: *mut c_void) -> *mut c_void {
         single::broadcast(Thread::current(), NonNull::new(data).map(NonNull::as_ptr))
     }

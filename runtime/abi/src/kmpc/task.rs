@@ -1,8 +1,9 @@
 //! Tasks, taskgroups, taskloops, task reductions, events.
 //!
-//! clang asks for a task's memory, fills it in, and submits it. The memory begins with a part that both
-//! sides know ([`KmpTask`]), then comes what the compiled code keeps there, then addresses of
-//! shared variables. In front of it lies a [`Head`] of ours, and before that the engine's record.
+//! clang asks for a task's memory, fills it in, and submits the task. The memory begins with a part that
+//! compiled code and the runtime know ([`KmpTask`]). Behind it lie data that only compiled code uses, and
+//! then the addresses of shared variables. In front of it lies this module's [`Head`], and in front of that
+//! the engine's record.
 
 use super::Loc;
 use crate::entry::entries;
@@ -23,19 +24,19 @@ const FINAL: i32 = 1 << 1;
 const DESTRUCTORS: i32 = 1 << 3;
 const PROXY: i32 = 1 << 4;
 const PRIORITY: i32 = 1 << 5;
-/// The task is for a device (`hidden_helper`).
+/// The task is for a device (`hidden_helper` in libomp).
 const HELPER: i32 = 1 << 7;
 
 type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
 
-/// A word that is used for one of two things.
+/// A word with two uses.
 #[repr(C)]
 union Extra {
     priority: i32,
     routine: Option<Routine>,
 }
 
-/// What compiled code knows of a task (`kmp_task_t`).
+/// The part of a task that compiled code and the runtime know (`kmp_task_t`).
 #[repr(C)]
 pub(crate) struct KmpTask {
     shareds: *mut c_void,
@@ -47,15 +48,15 @@ pub(crate) struct KmpTask {
 
 const _: () = assert!(size_of::<KmpTask>() == 40);
 
-/// What is kept in front of it.
+/// This module's record of a task, in front of the [`KmpTask`].
 #[repr(C, align(16))]
 struct Head {
     flags: i32,
     /// The body runs or has run.
     begun: Cell<bool>,
-    /// The body has submitted its own task again: it ended only a part of it.
+    /// The body has submitted its own task again: one part of the task has ended, and another follows.
     again: Cell<bool>,
-    /// Bytes of the task without and with its shared variables.
+    /// Bytes of the task without (`bytes`) and with (`whole`) the addresses of its shared variables.
     bytes: u32,
     whole: u32,
 }
@@ -75,7 +76,7 @@ fn data_of(task: *mut KmpTask) -> *mut u8 {
     task.cast::<u8>().wrapping_sub(size_of::<Head>())
 }
 
-/// A task of `bytes` bytes and `shareds` more.
+/// Allocates a task of `bytes` bytes, and `shareds` bytes for the addresses of its shared variables.
 fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) -> *mut KmpTask {
     let bytes = bytes.max(size_of::<KmpTask>()).next_multiple_of(16);
     let whole = bytes.saturating_add(shareds);
@@ -105,18 +106,18 @@ fn allocate(flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>) 
             priority: Extra { priority: 0 },
         });
         if flags & PROXY != 0 {
-            // Complete when the program says so, not at the end of the body.
+            // The task is complete when the program says so, not when its body ends.
             submit::event(data);
         }
         task
     }
 }
 
-/// Calls the task's function until it has ended all parts of the task. An untied task submits itself
-/// again where other threads may go on with it; here the same thread goes on.
+/// Calls the task's function until the task has no parts left. An untied task submits itself again at a point
+/// where another thread may go on with it. Here the same thread goes on.
 ///
 /// # Safety
-/// As for [`head`].
+/// `task` was made by [`allocate`] and has not ended.
 unsafe fn finish_parts(task: *mut KmpTask) {
     let gtid = ahead::number(Thread::current()) as i32;
     // SAFETY: `allocate` made the task, and it has not ended: this function's contract. The function is the
@@ -130,13 +131,13 @@ unsafe fn finish_parts(task: *mut KmpTask) {
     }
 }
 
-/// Ends what lives in a task's memory.
+/// Calls the destructors of the objects in a task's memory.
 ///
 /// # Safety
-/// As for [`head`].
+/// `task` was made by [`allocate`] and has not ended.
 unsafe fn destroy(task: *mut KmpTask) {
-    // SAFETY: `allocate` made the task, and it has not ended: this function's contract. The flag says that the
-    // compiled code has set the function.
+    // SAFETY: `allocate` made the task, and it has not ended: this function's contract. If the flag is set,
+    // the compiled code has set the function.
     unsafe {
         if head(task).flags & DESTRUCTORS != 0 {
             if let Some(destructors) = (*task).destructors.routine {
@@ -164,13 +165,13 @@ unsafe extern "C" fn body(data: *mut c_void) {
 /// Submits a task with dependences.
 ///
 /// # Safety
-/// As for [`head`]; submitted once.
+/// `task` was made by [`allocate`], has not ended, and is submitted only once.
 unsafe fn submit(task: *mut KmpTask, depends: &List, deferrable: bool) {
     // SAFETY: `allocate` made the task, it has not ended, and it is submitted once: this function's contract.
     unsafe {
         let h = head(task);
         if h.begun.get() {
-            // An untied task between two of its parts.
+            // An untied task submits itself between two of its parts.
             h.again.set(true);
             return;
         }
@@ -200,11 +201,11 @@ pub(crate) struct DependInfo {
 
 const _: () = assert!(size_of::<DependInfo>() == 24);
 
-/// `omp_all_memory`, as a flag; it may also be given as this address.
+/// `omp_all_memory` as a flag. Compiled code may also pass it as this address.
 const ALL_MEMORY: u8 = 0x80;
 const EVERYWHERE: usize = depend::EVERYWHERE;
 
-/// The dependences of two lists; either may be empty.
+/// The dependences of two lists. Either list may be empty.
 ///
 /// # Safety
 /// The lists have these lengths.
@@ -244,11 +245,12 @@ unsafe extern "C" fn nothing(_: i32, _: *mut KmpTask) -> i32 {
     0
 }
 
-/// Runs a taskloop.
+/// Makes the tasks of a taskloop.
 ///
 /// # Safety
-/// `pattern` was made by [`allocate`]; `lower` and `upper` lie in its memory; `copy` is null or the
-/// compiled code's function that makes a task of the pattern (task, pattern, has it the last iteration).
+/// `pattern` was made by [`allocate`]. `lower` and `upper` lie in its memory. `copy` is null, or the compiled
+/// code's function that turns a copy of the pattern into a task. Its arguments: the task, the pattern, and
+/// whether the task has the last iteration.
 #[allow(clippy::too_many_arguments, reason = "the arguments are the ABI's")]
 unsafe fn taskloop(
     pattern: *mut KmpTask,
@@ -264,8 +266,8 @@ unsafe fn taskloop(
     if !nogroup {
         group::start(th);
     }
-    // SAFETY: this function's contract: `allocate` made the pattern, both bounds lie in its memory, and `copy` is
-    // null or the compiled code's.
+    // SAFETY: this function's contract: `allocate` made the pattern, both bounds lie in its memory, and
+    // `copy` is null or the compiled code's function.
     unsafe {
         let (first, last) = (*lower, *upper);
         let h = head(pattern);
@@ -303,7 +305,7 @@ unsafe fn taskloop(
     }
 }
 
-/// How a taskloop is cut: 0 nothing said, 1 `grainsize`, 2 `num_tasks`.
+/// How a taskloop is cut into tasks. `kind`: 0 no clause, 1 `grainsize`, 2 `num_tasks`.
 fn cut(kind: i32, number: u64, strict: bool) -> Cut {
     match (kind, strict) {
         (1, false) => Cut::Grain(number),
@@ -322,13 +324,13 @@ pub(crate) struct Reduced {
     init: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     fini: Option<unsafe extern "C" fn(*mut c_void)>,
     combine: unsafe extern "C" fn(*mut c_void, *mut c_void),
-    /// Says when to make copies; here that is at their first use.
+    /// Tells when to make copies. Here copies are made at their first use, so the flags are ignored.
     flags: u32,
 }
 
 const _: () = assert!(size_of::<Reduced>() == 56);
 
-/// The same in older code (`kmp_task_red_input`), whose `init` has one argument.
+/// A reduction variable in older code (`kmp_task_red_input`): its `init` has one argument.
 #[repr(C)]
 pub(crate) struct ReducedBefore {
     shared: *mut c_void,
@@ -342,7 +344,7 @@ pub(crate) struct ReducedBefore {
 const _: () = assert!(size_of::<ReducedBefore>() == 48);
 
 /// # Safety
-/// The array has this length.
+/// The array has `count` elements.
 unsafe fn variables(count: i32, list: *const Reduced) -> Box<[Variable]> {
     // SAFETY: the array has `count` elements: this function's contract.
     unsafe { core::slice::from_raw_parts(list, count.max(0) as usize) }
@@ -363,10 +365,10 @@ unsafe fn variables(count: i32, list: *const Reduced) -> Box<[Variable]> {
 }
 
 /// # Safety
-/// The array has this length.
+/// The array has `count` elements.
 unsafe fn variables_before(count: i32, list: *const ReducedBefore) -> Box<[Variable]> {
-    // SAFETY: the array has `count` elements: this function's contract. A function of one argument ignores the
-    // second.
+    // SAFETY: the array has `count` elements: this function's contract. `init` of older code has one
+    // argument; on the supported processors a function of one argument ignores a second one.
     unsafe { core::slice::from_raw_parts(list, count.max(0) as usize) }
         .iter()
         .map(|r| Variable {
@@ -389,7 +391,8 @@ entries! {
         allocate(flags & !HELPER, bytes, shareds, routine)
     }
 
-    /// `__kmpc_omp_task_alloc` for `target nowait`, which runs on the host: later, even outside of regions.
+    /// `__kmpc_omp_task_alloc` for `target nowait`. The task runs on the host, later, even if it was made
+    /// outside of any region.
     fn __kmpc_omp_target_task_alloc(
         _loc: Loc, _gtid: i32, flags: i32, bytes: usize, shareds: usize, routine: Option<Routine>,
         _device: i64,
@@ -404,7 +407,7 @@ entries! {
         0
     }
 
-    /// `__kmpc_omp_task` for tasks with parts (untied).
+    /// `__kmpc_omp_task` for untied tasks, which have several parts.
     fn __kmpc_omp_task_parts(_loc: Loc, _gtid: i32, task: *mut KmpTask) -> i32 {
         // SAFETY: the compiled code submits what it allocated.
         unsafe { submit(task, &List::new(), true) };
@@ -444,7 +447,7 @@ entries! {
         }
     }
 
-    /// Waits until a task with these dependences could run.
+    /// Waits until a task with these dependences could begin.
     fn __kmpc_omp_wait_deps(
         _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
         more: *const DependInfo,
@@ -454,7 +457,8 @@ entries! {
         depend::wait_for(Thread::current(), depends.as_slice());
     }
 
-    /// `__kmpc_omp_wait_deps`; with `nowait`, an empty task with these dependences.
+    /// As `__kmpc_omp_wait_deps`. With `nowait` it does not wait, but makes an empty task with these
+    /// dependences.
     fn __kmpc_omp_taskwait_deps_51(
         _loc: Loc, _gtid: i32, count: i32, list: *const DependInfo, more_count: i32,
         more: *const DependInfo, nowait: i32,
@@ -463,7 +467,7 @@ entries! {
         let depends = unsafe { dependences(count, list, more_count, more) };
         if nowait != 0 {
             let task = allocate(0, 0, 0, Some(nothing));
-            // SAFETY: made above.
+            // SAFETY: `allocate` made the task in the line before.
             unsafe { submit(task, &depends, true) };
         } else {
             depend::wait_for(Thread::current(), depends.as_slice());
@@ -476,7 +480,7 @@ entries! {
         0
     }
 
-    /// The current task may be suspended here.
+    /// A point at which the current task may be suspended.
     fn __kmpc_omp_taskyield(_loc: Loc, _gtid: i32, _part: i32) -> i32 {
         task::taskyield();
         0
@@ -514,13 +518,13 @@ entries! {
         unsafe { taskloop(task, if_clause != 0, lower, upper, step, nogroup != 0, cut, copy) };
     }
 
-    /// Gives the current taskgroup reductions.
+    /// Adds reductions to the current taskgroup.
     fn __kmpc_taskred_init(_gtid: i32, count: i32, list: *const Reduced) -> *const Group {
         // SAFETY: the compiled code describes variables that outlive the taskgroup.
         unsafe { privates::attach(Thread::current(), variables(count, list)) }
     }
 
-    /// `__kmpc_taskred_init` for older code.
+    /// `__kmpc_taskred_init` as older code calls it.
     fn __kmpc_task_reduction_init(_gtid: i32, count: i32, list: *const ReducedBefore) -> *const Group {
         // SAFETY: the compiled code describes variables that outlive the taskgroup.
         unsafe { privates::attach(Thread::current(), variables_before(count, list)) }
@@ -534,7 +538,7 @@ entries! {
         unsafe { privates::begin_modifier(Thread::current(), variables(count, list)) }
     }
 
-    /// `__kmpc_taskred_modifier_init` for older code.
+    /// `__kmpc_taskred_modifier_init` as older code calls it.
     fn __kmpc_task_reduction_modifier_init(
         _loc: Loc, _gtid: i32, _worksharing: i32, count: i32, list: *const ReducedBefore,
     ) -> *const Group {
@@ -551,7 +555,7 @@ entries! {
     fn __kmpc_task_reduction_get_th_data(
         _gtid: i32, group: *const Group, item: *mut c_void,
     ) -> *mut c_void {
-        // SAFETY: the compiled code passes what the entries above gave, or null.
+        // SAFETY: the compiled code passes null, or a pointer that one of the entries above returned.
         unsafe { privates::private(Thread::current(), group, item) }
     }
 
@@ -562,7 +566,7 @@ entries! {
         0
     }
 
-    /// The event of a detachable task.
+    /// Returns the event of a detachable task.
     fn __kmpc_task_allow_completion_event(
         _loc: Loc, _gtid: i32, task: *mut KmpTask,
     ) -> *mut c_void {
@@ -570,32 +574,33 @@ entries! {
         unsafe { submit::event(data_of(task)) }
     }
 
-    /// A proxy task is complete. Called by a thread of its team.
+    /// Called by a thread of the team when a proxy task is complete.
     fn __kmpc_proxy_task_completed(_gtid: i32, task: *mut KmpTask) {
         // SAFETY: the program completes a proxy task once.
         unsafe { task::fulfill(submit::handle(data_of(task))) };
     }
 
-    /// A proxy task is complete. Called by any thread.
+    /// Called by any thread when a proxy task is complete.
     fn __kmpc_proxy_task_completed_ooo(task: *mut KmpTask) {
         // SAFETY: the program completes a proxy task once.
         unsafe { task::fulfill(submit::handle(data_of(task))) };
     }
 
-    /// A task's node among the dependences of its siblings, for programs that look at the graph.
+    /// Returns a task's node in the graph of dependences between siblings, for programs that look at the
+    /// graph.
     fn __kmpc_task_get_depnode(task: *mut KmpTask) -> *const c_void {
         // SAFETY: the program passes a task that it submitted and that has not ended.
         unsafe { submit::graph(data_of(task)) }.0
     }
 
-    /// The list of the nodes that wait for a task. An item holds the address of a node, then of the next
-    /// item.
+    /// Returns the list of nodes that wait for a task. An item holds the address of a node, and then the
+    /// address of the next item.
     fn __kmpc_task_get_successors(task: *mut KmpTask) -> *const c_void {
         // SAFETY: the program passes a task that it submitted and that has not ended.
         unsafe { submit::graph(data_of(task)) }.1
     }
 
-    /// Can other threads run tasks of the current task?
+    /// May other threads run tasks that the current task makes?
     fn __kmpc_omp_has_task_team(_gtid: i32) -> bool {
         hetmp_omp::query::num_threads() > 1
     }

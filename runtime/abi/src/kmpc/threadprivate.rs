@@ -1,4 +1,4 @@
-//! Threadprivate variables, where clang is told not to use thread-local storage.
+//! Threadprivate variables in code that clang compiled without thread-local storage.
 
 use super::Loc;
 use crate::entry::entries;
@@ -39,7 +39,8 @@ entries! {
         unsafe { copy_of(Thread::current(), variable, size) }
     }
 
-    /// `__kmpc_threadprivate`. `cache` is for a table that compiled code might read; it stays unchanged.
+    /// `__kmpc_threadprivate`. `cache` is the place of a table that compiled code might read; the runtime
+    /// does not write to it.
     fn __kmpc_threadprivate_cached(
         _loc: Loc, _gtid: i32, variable: *mut c_void, size: usize, _cache: *mut *mut *mut c_void,
     ) -> *mut c_void {

@@ -1,6 +1,6 @@
-//! What libomp's `omp.h` declares beyond OpenMP: `kmp_*`, and second names of OpenMP routines.
+//! Functions of libomp's `omp.h` that OpenMP does not have (`kmp_*`), and second names of OpenMP routines.
 //!
-//! Most have a Fortran form with a trailing underscore whose arguments are addresses.
+//! Most functions have a Fortran form, whose name ends with an underscore and whose arguments are addresses.
 
 use crate::entry::{entries, export};
 use hetmp_core::report;
@@ -9,12 +9,13 @@ use hetmp_omp::{device, init, query};
 use libc::{c_char, c_void, size_t};
 use std::ffi::CStr;
 
-/// A set of CPUs, on the heap, behind the program's variable.
+/// A program's variable for a set of CPUs: a pointer to a set on the heap.
 type Mask = *mut libc::cpu_set_t;
 
 const CPUS: i32 = libc::CPU_SETSIZE;
 
-/// Changes or asks about CPU `proc` of a mask: -1 where there is no mask, -2 where there is no such CPU.
+/// Changes a mask or asks about it, for CPU `proc`. Returns -1 if there is no mask, and -2 if there is no
+/// such CPU.
 ///
 /// # Safety
 /// `mask` is null, or a variable with a mask.
@@ -34,7 +35,7 @@ unsafe fn with_proc(
     }
 }
 
-/// The blocktime where nothing else was said, in milliseconds.
+/// How long threads spin before they sleep if the user said nothing, in milliseconds.
 const BLOCKTIME_MS: i32 = 200;
 
 entries! {
@@ -48,7 +49,7 @@ entries! {
     /// Allocates memory with an alignment.
     fn kmp_aligned_malloc(size: size_t, align: size_t) -> *mut c_void {
         let mut p = core::ptr::null_mut();
-        // SAFETY: the place for the address is live.
+        // SAFETY: `p` is a variable of this function.
         let error = unsafe { libc::posix_memalign(&mut p, align.max(size_of::<usize>()), size) };
         if error == 0 { p } else { core::ptr::null_mut() }
     }
@@ -127,7 +128,7 @@ entries! {
 
     /// Destroys a mask.
     fn kmp_destroy_affinity_mask(mask: *mut Mask) {
-        // SAFETY: the program ends what `kmp_create_affinity_mask` made.
+        // SAFETY: the program destroys a mask that `kmp_create_affinity_mask` made.
         unsafe {
             let set = mask.replace(core::ptr::null_mut());
             if !set.is_null() {
@@ -140,7 +141,7 @@ entries! {
     fn kmp_set_affinity(mask: *const Mask) -> i32 {
         // SAFETY: the program passes a variable with a mask.
         match unsafe { mask.as_ref().and_then(|m| m.as_ref()) } {
-            // SAFETY: the set has this size.
+            // SAFETY: the set has the size that is passed.
             Some(set) => unsafe { libc::sched_setaffinity(0, size_of_val(set), set) },
             None => -1,
         }
@@ -150,13 +151,14 @@ entries! {
     fn kmp_get_affinity(mask: *const Mask) -> i32 {
         // SAFETY: the program passes a variable with a mask.
         match unsafe { mask.as_ref().and_then(|m| m.as_mut()) } {
-            // SAFETY: the set has this size.
+            // SAFETY: the set has the size that is passed.
             Some(set) => unsafe { libc::sched_getaffinity(0, size_of_val(set), set) },
             None => -1,
         }
     }
 
-    /// One more than the largest CPU number that a mask may have.
+    /// The number of configured CPUs: one more than the largest number that a mask may hold, if the numbers
+    /// have no gaps.
     fn kmp_get_affinity_max_proc() -> i32 {
         // SAFETY: sysconf has no preconditions.
         let configured = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
@@ -165,19 +167,19 @@ entries! {
 
     /// Adds a CPU to a mask.
     fn kmp_set_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
-        // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
+        // SAFETY: the program passes a variable with a mask. `with_proc` has checked the CPU's number.
         unsafe { with_proc(proc, mask, |cpu, set| { libc::CPU_SET(cpu, set); 0 }) }
     }
 
     /// Removes a CPU from a mask.
     fn kmp_unset_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
-        // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
+        // SAFETY: the program passes a variable with a mask. `with_proc` has checked the CPU's number.
         unsafe { with_proc(proc, mask, |cpu, set| { libc::CPU_CLR(cpu, set); 0 }) }
     }
 
     /// Is a CPU in a mask?
     fn kmp_get_affinity_mask_proc(proc: i32, mask: *const Mask) -> i32 {
-        // SAFETY: the program passes a variable with a mask; the CPU's number was looked at.
+        // SAFETY: the program passes a variable with a mask. `with_proc` has checked the CPU's number.
         unsafe { with_proc(proc, mask, |cpu, set| i32::from(libc::CPU_ISSET(cpu, set))) }
     }
 
@@ -194,7 +196,7 @@ entries! {
         if query::icv().max_active_levels == 0 { 1 } else if init::blocktime() == Some(i32::MAX) { 2 } else { 3 }
     }
 
-    /// Settings that replace the environment's: `NAME=value`, separated by `|`. They have an effect only
+    /// Takes settings that replace those of the environment: `NAME=value`, separated by `|`. They count only
     /// before the first use of OpenMP.
     fn kmp_set_defaults(text: *const c_char) {
         // SAFETY: the program passes a string.
@@ -207,13 +209,13 @@ entries! {
         preset(unsafe { core::slice::from_raw_parts(text.cast(), length.max(0) as usize) });
     }
 
-    /// Warnings are printed.
+    /// Lets the runtime print warnings.
     fn kmp_set_warnings_on() {
         init::once();
         report::set_quiet(false);
     }
 
-    /// Warnings are not printed.
+    /// Keeps the runtime from printing warnings.
     fn kmp_set_warnings_off() {
         init::once();
         report::set_quiet(true);
@@ -227,7 +229,7 @@ entries! {
         }
     }
 
-    /// A command to a tool: there is none (`omp_control_tool_notool`).
+    /// A tool's answer to a command. There is no tool, so the answer is `omp_control_tool_notool`.
     fn omp_control_tool(_command: i32, _modifier: i32, _argument: *mut c_void) -> i32 {
         -2
     }
@@ -279,7 +281,7 @@ fn preset(text: &[u8]) {
         if hetmp_core::env::preset(setting) {
             continue;
         }
-        // Needs nothing that was made when OpenMP was first used.
+        // This setting counts later, too, because nothing made at the first use of OpenMP depends on it.
         if let Some(value) = setting.strip_prefix(b"OMP_TARGET_OFFLOAD=") {
             device::set_target_offload(value);
         } else {
@@ -383,7 +385,7 @@ export!(
 export!(kmp_set_affinity, "kmp_set_affinity_", "VERSION", "@@");
 export!(kmp_get_affinity, "kmp_get_affinity_", "VERSION", "@@");
 
-/// The Fortran forms of routines whose arguments are addresses there.
+/// The Fortran forms of routines whose arguments are addresses.
 macro_rules! fortran {
     ($($name:ident $export:literal ($($a:ident: $t:ty),*) -> $r:ty = $f:ident($($call:expr),*);)+) => {$(
         unsafe extern "C" fn $name($($a: $t),*) -> $r {
@@ -420,7 +422,7 @@ export!(
     "@@"
 );
 
-/// Constants of `omp.h` as variables, for languages that link against them.
+/// Constants of `omp.h` as variables, for languages that link to them.
 macro_rules! constants {
     ($($name:literal = $value:literal;)+) => {$(
         core::arch::global_asm!(

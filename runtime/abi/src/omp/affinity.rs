@@ -1,4 +1,4 @@
-//! Places, binding, affinity formats.
+//! Places, binding of threads, affinity formats.
 
 use super::{alias, to_int};
 use crate::entry::entries;
@@ -6,10 +6,10 @@ use hetmp_omp::query;
 use libc::{c_char, size_t};
 use std::ffi::CStr;
 
-/// A C string's bytes; null counts as empty.
+/// The bytes of a C string. Null counts as empty.
 ///
 /// # Safety
-/// `text` is null or a string with terminating zero.
+/// `text` is null, or a string with a terminating zero.
 unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
     if text.is_null() {
         return &[];
@@ -18,7 +18,7 @@ unsafe fn bytes<'a>(text: *const c_char) -> &'a [u8] {
     unsafe { CStr::from_ptr(text) }.to_bytes()
 }
 
-/// A Fortran string's bytes.
+/// The bytes of a Fortran string.
 ///
 /// # Safety
 /// `text` has `length` bytes.
@@ -30,7 +30,7 @@ unsafe fn fortran<'a>(text: *const c_char, length: size_t) -> &'a [u8] {
     unsafe { core::slice::from_raw_parts(text.cast(), length) }
 }
 
-/// A program's buffer.
+/// A buffer of the program.
 ///
 /// # Safety
 /// `buffer` has `size` bytes.
@@ -38,12 +38,12 @@ unsafe fn buffer<'a>(buffer: *mut c_char, size: size_t) -> &'a mut [u8] {
     if size == 0 {
         return &mut [];
     }
-    // SAFETY: `buffer` has `size` bytes: this function's contract. Bytes the program did not initialise are only
-    // written.
+    // SAFETY: `buffer` has `size` bytes: this function's contract. The bytes are only written, so the program
+    // need not have initialised them.
     unsafe { core::slice::from_raw_parts_mut(buffer.cast(), size) }
 }
 
-/// Ends a text of `length` bytes in a C buffer with a zero, where it was cut or ends.
+/// Ends a text of `length` bytes in a C buffer with a zero. A text that does not fit is cut.
 fn terminate(buffer: &mut [u8], length: usize) {
     if let Some(last) = buffer.len().checked_sub(1) {
         buffer[length.min(last)] = 0;
@@ -57,7 +57,7 @@ fn pad(buffer: &mut [u8], length: usize) {
     }
 }
 
-/// Copies the current format to `buffer` as far as it fits. Returns its whole length.
+/// Copies the current format to `buffer` as far as it fits. Returns the length of the whole format.
 fn copy_format(buffer: &mut [u8]) -> usize {
     query::with_affinity_format(|format| {
         let fits = format.len().min(buffer.len());
@@ -68,7 +68,7 @@ fn copy_format(buffer: &mut [u8]) -> usize {
 
 entries! {
     "OMP_4.0" default:
-    /// How the next region's threads are put on places: an `omp_proc_bind_t`.
+    /// The binding of the next region's threads: an `omp_proc_bind_t`.
     fn omp_get_proc_bind() -> i32 {
         query::icv().bind as i32
     }
@@ -79,7 +79,7 @@ entries! {
         query::num_places()
     }
 
-    /// The number of a place's CPUs.
+    /// The number of CPUs in a place.
     fn omp_get_place_num_procs(place: i32) -> i32 {
         query::place_cpus(place).count() as i32
     }
@@ -134,7 +134,8 @@ entries! {
         query::partition().len() as i32
     }
 
-    /// Writes the numbers of those places to an array of `omp_get_partition_num_places` elements.
+    /// Writes the numbers of the places in the calling thread's partition to an array of
+    /// `omp_get_partition_num_places` elements.
     fn omp_get_partition_place_nums(places: *mut i32) {
         for (i, place) in query::partition().enumerate() {
             // SAFETY: the program passes an array of that size.
@@ -195,8 +196,8 @@ entries! {
         query::display_affinity(unsafe { fortran(format, length) });
     }
 
-    /// Writes that line to a buffer as far as it fits, with a terminating zero. Returns the length of the
-    /// whole line.
+    /// Writes the line of `omp_display_affinity` to a buffer as far as it fits, with a terminating zero.
+    /// Returns the length of the whole line.
     fn omp_capture_affinity(
         text: *mut c_char, size: size_t, format: *const c_char,
     ) -> size_t {
@@ -219,7 +220,7 @@ entries! {
     }
 }
 
-// Routines without arguments, or whose only argument is an array, are the same in Fortran.
+// Routines without arguments, or whose only argument is an array, have the same form in Fortran.
 alias! {
     "OMP_4.0": omp_get_proc_bind = "omp_get_proc_bind_";
     "OMP_4.5": omp_get_num_places = "omp_get_num_places_",
@@ -228,7 +229,7 @@ alias! {
         omp_get_partition_place_nums = "omp_get_partition_place_nums_";
 }
 
-// Second names that libomp has.
+// Second names of these routines that libomp has.
 crate::entry::export!(
     omp_capture_affinity,
     "ompc_capture_affinity",

@@ -7,7 +7,7 @@ use libc::{c_void, size_t};
 
 const _: () = assert!(size_of::<Trait>() == 16 && align_of::<Trait>() == 8);
 
-/// `omp_init_allocator` with its arguments converted.
+/// Converts the arguments of `omp_init_allocator`, and makes the allocator.
 ///
 /// # Safety
 /// `traits` has `count` elements.
@@ -47,13 +47,14 @@ entries! {
 
     /// Destroys an allocator.
     fn omp_destroy_allocator(allocator: usize) {
-        // SAFETY: the program ends what it made, once.
+        // SAFETY: the program destroys an allocator that it made, once.
         unsafe { alloc::destroy(allocator) };
     }
 
     /// Fortran form of `omp_destroy_allocator`.
     fn omp_destroy_allocator_(allocator: *const usize) {
-        // SAFETY: the program ends what it made, once; Fortran passes a reference to its variable.
+        // SAFETY: the program destroys an allocator that it made, once. Fortran passes a reference to its
+        // variable.
         unsafe { alloc::destroy(*allocator) };
     }
 

@@ -1,12 +1,12 @@
-//! Internal control variables, read and set; pausing; `omp_display_env`.
+//! Internal control variables: setting and reading them. Pausing, and `omp_display_env`.
 
 use super::{alias, to_int};
 use crate::entry::entries;
 use hetmp_omp::icv::SUPPORTED_ACTIVE_LEVELS;
 use hetmp_omp::{device, query};
 
-/// The bit of `omp_sched_t` that means `monotonic`. Fortran programs do not get to see it: those
-/// of OpenMP 4.5 compare the kind with the four they know.
+/// The bit of `omp_sched_t` that means `monotonic`. Fortran programs do not get this bit, because programs of
+/// OpenMP 4.5 compare the kind with the four kinds that they know.
 const MONOTONIC: u32 = 0x8000_0000;
 
 entries! {
@@ -35,7 +35,7 @@ entries! {
         query::max_threads()
     }
 
-    /// Sets whether regions may get fewer threads than they ask for.
+    /// Sets whether a region may get fewer threads than it asks for.
     fn omp_set_dynamic(yes: i32) {
         query::change_icv(|icv| icv.dynamic = yes != 0);
     }
@@ -123,7 +123,7 @@ entries! {
         unsafe { (*kind, *chunk) = (k & !MONOTONIC, i64::from(c)) };
     }
 
-    /// The most threads of a contention group.
+    /// The largest number of threads in a contention group.
     fn omp_get_thread_limit() -> i32 {
         query::icv().thread_limit_as_int()
     }
@@ -178,8 +178,8 @@ entries! {
     }
 
     "OMP_5.0" default:
-    /// Releases what device `device` does not need for a while: for the host, its worker threads. 0 on
-    /// success.
+    /// Releases resources that device `device` does not need for a while. The host releases its worker
+    /// threads. Returns 0 on success.
     fn omp_pause_resource(_kind: i32, device: i32) -> i32 {
         pause_device(device)
     }
@@ -207,7 +207,7 @@ entries! {
     }
 
     "OMP_5.1" default:
-    /// Sets the number of teams of leagues without a `num_teams` clause.
+    /// Sets the number of teams in leagues without a `num_teams` clause.
     fn omp_set_num_teams(n: i32) {
         query::set_num_teams(n);
     }
@@ -229,7 +229,7 @@ entries! {
         query::max_teams()
     }
 
-    /// Sets the most threads of each of a league's teams.
+    /// Sets the largest number of threads in each team of a league.
     fn omp_set_teams_thread_limit(n: i32) {
         query::set_teams_thread_limit(n);
     }
@@ -277,7 +277,7 @@ fn pause_device(device: i32) -> i32 {
     }
 }
 
-// Routines without arguments are the same function in Fortran.
+// Routines without arguments have the same form in Fortran.
 alias! {
     "OMP_1.0": omp_get_max_threads = "omp_get_max_threads_",
         omp_get_dynamic = "omp_get_dynamic_",
@@ -290,7 +290,7 @@ alias! {
         omp_get_teams_thread_limit = "omp_get_teams_thread_limit_";
 }
 
-// Second names that libomp has.
+// Second names of these routines that libomp has.
 crate::entry::export!(omp_set_dynamic, "ompc_set_dynamic", "VERSION", "@@");
 crate::entry::export!(
     omp_set_max_active_levels,

@@ -1,7 +1,7 @@
 //! Interoperability with other offload programming models (OpenMP 5.1, section 3.12; 6.0, chapter 26).
 //!
-//! There are no devices, so no object can be made: every one is `omp_interop_none`, which has no
-//! properties. What describes properties and return codes in words works.
+//! There are no devices, so no object can be made. Every object is `omp_interop_none`, which has no
+//! properties. The routines that return names of properties and meanings of return codes work.
 
 use crate::entry::entries;
 use core::ffi::CStr;
@@ -16,7 +16,7 @@ const TYPE_INT: c_int = -3;
 const TYPE_PTR: c_int = -4;
 const TYPE_STR: c_int = -5;
 
-/// Names of the properties, from -1 (`omp_ipr_fr_id`) downwards.
+/// The names of the properties. The first belongs to number -1 (`omp_ipr_fr_id`), the next to -2, and so on.
 const PROPERTIES: [&CStr; 9] = [
     c"fr_id",
     c"fr_name",
@@ -29,7 +29,7 @@ const PROPERTIES: [&CStr; 9] = [
     c"targetsync",
 ];
 
-/// The property's name; `None` for other numbers.
+/// The name of the property with this number; `None` for other numbers.
 fn property(id: c_int) -> Option<&'static CStr> {
     let place = usize::try_from(id.checked_neg()? - 1).ok()?;
     PROPERTIES.get(place).copied()
@@ -40,7 +40,7 @@ fn meaning(code: c_int) -> Option<&'static CStr> {
     Some(match code {
         NO_VALUE => c"the property has no meaningful value",
         SUCCESS => c"the value was read",
-        // Programs compare this one: the words are libgomp's.
+        // Programs compare this text, so its words are libgomp's.
         EMPTY => c"provided interoperability object is equal to omp_interop_none",
         OUT_OF_RANGE => c"there is no property of this number",
         TYPE_INT => c"the property is an integer: omp_get_interop_int",
@@ -50,10 +50,11 @@ fn meaning(code: c_int) -> Option<&'static CStr> {
     })
 }
 
-/// Why no property can be read: there is none of this number, or no object.
+/// Writes the code that tells why no property can be read: there is no property with this number, or there is
+/// no object.
 ///
 /// # Safety
-/// `code` is null or an integer.
+/// `code` is null, or points to an integer of the program.
 unsafe fn refuse(id: c_int, code: *mut c_int) {
     let why = if property(id).is_some() {
         EMPTY
@@ -70,16 +71,17 @@ fn pointer(text: Option<&'static CStr>) -> *const c_char {
     text.map_or(core::ptr::null(), CStr::as_ptr)
 }
 
-/// Returns a text as a Fortran pointer to a character string, which is disassociated for no text.
+/// Returns a text as a Fortran pointer to a character string. If there is no text, the pointer is
+/// disassociated.
 ///
 /// # Safety
-/// Both places are valid.
+/// Both places may be written.
 pub(super) unsafe fn to_fortran(
     text: Option<&'static CStr>,
     result: *mut *const c_char,
     length: *mut size_t,
 ) {
-    // SAFETY: both places are valid: this function's contract.
+    // SAFETY: both places may be written: this function's contract.
     unsafe {
         *result = pointer(text);
         *length = text.map_or(0, CStr::count_bytes);
@@ -89,14 +91,15 @@ pub(super) unsafe fn to_fortran(
 entries! {
     "GOMP_5.1.3" default:
     /// The `interop` construct, with objects to make, to use and to destroy. All of them become
-    /// `omp_interop_none`; otherwise only the construct's dependences count.
+    /// `omp_interop_none`. Beyond that only the construct's dependences count.
     fn GOMP_interop(
         device: c_int, inits: c_int, init: *const *mut *mut c_void, _targetsync: *const c_void,
         _prefer: *const c_void, _uses: c_int, _used: *const *mut c_void, destroys: c_int,
         destroy: *const *mut *mut c_void, flags: libc::c_uint, depend: *const *mut c_void,
     ) {
         hetmp_omp::device::settle_for_host(device);
-        // SAFETY: the compiled code gives arrays with the stated number of addresses of objects, and such a list.
+        // SAFETY: the compiled code passes arrays with the stated numbers of addresses of objects, and a list
+        // of dependences or null.
         unsafe {
             crate::gomp::target::take_turn(depend, flags);
             for (count, objects) in [(inits, init), (destroys, destroy)] {
@@ -142,7 +145,7 @@ entries! {
         pointer(property(id))
     }
 
-    /// The type of a property, as C writes it; null, as no object has properties.
+    /// The type of a property, as C writes it. Always null, because no object has properties.
     fn omp_get_interop_type_desc(_object: *const c_void, _id: c_int) -> *const c_char {
         core::ptr::null()
     }
@@ -189,7 +192,8 @@ entries! {
     }
 }
 
-// libomp has these at its own node; its Fortran forms take what the C forms take.
+// libomp has these routines at its own version node. Its Fortran forms take the same arguments as the C
+// forms.
 macro_rules! at_libomps_node {
     ($($name:ident $fortran:literal;)+) => {$(
         crate::entry::stub!($name, stringify!($name), "VERSION", "@");

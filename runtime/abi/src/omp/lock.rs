@@ -1,8 +1,8 @@
-//! Locks, in both versions of libgomp: since OpenMP 3.0 nestable locks belong to tasks, before that
-//! (hidden versions) to threads.
+//! Locks, in both versions of libgomp. In the version since OpenMP 3.0 a task owns a nestable lock; in the
+//! one before (hidden versions) a thread does.
 //!
-//! In Fortran a lock variable is an integer, of 4 bytes for a simple lock and 8 for a nestable one: it
-//! holds what the C variable holds.
+//! In Fortran a lock variable is an integer, of 4 bytes for a simple lock and of 8 bytes for a nestable one.
+//! It holds the same as the C variable.
 
 use super::alias;
 use crate::entry::{entries, export};
@@ -11,8 +11,8 @@ use hetmp_omp::across::table as across;
 use hetmp_omp::lock::{take, NestLock, ThreadNestLock};
 use hetmp_omp::Thread;
 
-// What fits in omp.h's omp_lock_t (4 bytes in gcc's, 8 in clang's), omp_nest_lock_t (16 and 8) and
-// omp_nest_lock_25_t (8).
+// The locks must fit in the types of `omp.h`: `omp_lock_t` (4 bytes in gcc's, 8 in clang's),
+// `omp_nest_lock_t` (16 and 8) and `omp_nest_lock_25_t` (8).
 const _: () = assert!(size_of::<Lock>() == 4 && align_of::<Lock>() == 4);
 const _: () = assert!(size_of::<NestLock>() == 8 && align_of::<NestLock>() == 8);
 const _: () = assert!(size_of::<ThreadNestLock>() == 8 && align_of::<ThreadNestLock>() == 4);
@@ -25,7 +25,7 @@ entries! {
         unsafe { lock.write(Lock::new()) };
     }
 
-    /// Ends a lock.
+    /// Destroys a lock.
     fn omp_destroy_lock(_lock: *mut Lock) {}
 
     /// Takes a lock.
@@ -37,7 +37,7 @@ entries! {
         take(unsafe { &*lock });
     }
 
-    /// Gives a lock back.
+    /// Releases a lock.
     fn omp_unset_lock(lock: *const Lock) {
         if across::is_on() {
             return across::unlock(lock.addr() as u64);
@@ -46,7 +46,7 @@ entries! {
         unsafe { &*lock }.unlock();
     }
 
-    /// Takes a lock if it is free.
+    /// Takes a lock if it is free. Returns whether it did.
     fn omp_test_lock(lock: *const Lock) -> i32 {
         if across::is_on() {
             return i32::from(across::try_lock(lock.addr() as u64));
@@ -61,60 +61,60 @@ entries! {
         unsafe { lock.write(NestLock::new()) };
     }
 
-    /// Ends a nestable lock.
+    /// Destroys a nestable lock.
     fn omp_destroy_nest_lock(lock: *const NestLock) {
-        // SAFETY: the program passes an initialised lock, which nobody uses any more.
+        // SAFETY: the program passes an initialised lock that no thread uses any more.
         unsafe { (*lock).destroy() };
     }
 
-    /// Takes a nestable lock, possibly once more.
+    /// Takes a nestable lock. If the task has it already, adds one nesting.
     fn omp_set_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.set(Thread::current());
     }
 
-    /// Gives up one nesting.
+    /// Removes one nesting. Releases the lock if that was the last nesting.
     fn omp_unset_nest_lock(lock: *const NestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unset();
     }
 
-    /// Takes a nestable lock if that needs no waiting; the nesting count, or 0.
+    /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
     fn omp_test_nest_lock(lock: *const NestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.test(Thread::current())
     }
 
     "OMP_1.0" hidden:
-    /// Makes a free nestable lock of threads.
+    /// Makes a free nestable lock that a thread can own.
     fn init_nest_lock_25 = "omp_init_nest_lock" (lock: *mut ThreadNestLock) {
         // SAFETY: the program passes a variable of the lock's type.
         unsafe { lock.write(ThreadNestLock::new()) };
     }
 
-    /// Ends it.
+    /// Destroys a nestable lock that a thread can own.
     fn destroy_nest_lock_25 = "omp_destroy_nest_lock" (_lock: *mut ThreadNestLock) {}
 
-    /// Takes it, possibly once more.
+    /// Takes a nestable lock. If the thread has it already, adds one nesting.
     fn set_nest_lock_25 = "omp_set_nest_lock" (lock: *const ThreadNestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.set();
     }
 
-    /// Gives up one nesting.
+    /// Removes one nesting. Releases the lock if that was the last nesting.
     fn unset_nest_lock_25 = "omp_unset_nest_lock" (lock: *const ThreadNestLock) {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.unset();
     }
 
-    /// Takes it if that needs no waiting; the nesting count, or 0.
+    /// Takes a nestable lock if that needs no waiting. Returns the new number of nestings, or 0.
     fn test_nest_lock_25 = "omp_test_nest_lock" (lock: *const ThreadNestLock) -> i32 {
         // SAFETY: the program passes an initialised lock.
         unsafe { &*lock }.test()
     }
 }
 
-// A Fortran variable holds what the C variable holds.
+// A Fortran variable holds the same as the C variable, so both languages call the same functions.
 alias! {
     "OMP_3.0": omp_init_lock = "omp_init_lock_",
         omp_destroy_lock = "omp_destroy_lock_",
@@ -128,8 +128,8 @@ alias! {
         omp_test_nest_lock = "omp_test_nest_lock_";
 }
 
-/// The older versions; a simple lock is the same in both, and 8 bytes hold a nestable lock of
-/// threads in Fortran too.
+/// Exports the older versions. A simple lock is the same in both versions. A nestable lock of threads fits in
+/// Fortran's 8 bytes, too.
 macro_rules! older {
     ($($f:ident = $export:literal),+ $(,)?) => {
         $(export!($f, $export, "OMP_1.0", "@");)+

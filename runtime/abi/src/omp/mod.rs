@@ -1,7 +1,7 @@
-//! What `omp.h` and the Fortran module `omp_lib` declare: `omp_*`.
+//! The functions that `omp.h` and the Fortran module `omp_lib` declare: `omp_*`.
 //!
-//! Every routine has a Fortran form with a trailing underscore, whose arguments are addresses; forms
-//! ending in `_8_` are for programs compiled with 8-byte default integers.
+//! Every routine has a Fortran form with a trailing underscore, whose arguments are addresses. Forms whose
+//! names end with `_8_` are for programs that were compiled with 8-byte default integers.
 
 mod affinity;
 mod alloc;
@@ -11,7 +11,7 @@ mod lock;
 mod query;
 mod target;
 
-/// Exports functions that are already defined under more names: `alias!("NODE": f = "name", ...)`.
+/// Exports functions under further names: `alias!("NODE": f = "name", ...)`.
 macro_rules! alias {
     ($($node:tt: $($f:ident = $export:literal),+ $(,)?;)+) => {
         $($($crate::entry::export!($f, $export, $node, "@@");)+)+
@@ -20,7 +20,7 @@ macro_rules! alias {
 
 pub(crate) use alias;
 
-/// A Fortran 8-byte integer as a C `int`, cut to what an `int` holds.
+/// A Fortran 8-byte integer as a C `int`. Values outside the range of `int` become the nearest `int`.
 fn to_int(n: i64) -> i32 {
     n.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }

@@ -1,4 +1,4 @@
-//! Where am I: numbers of threads, teams, levels, processors; time.
+//! Queries: numbers of threads, teams, levels, processors and devices; the time.
 
 use super::{alias, to_int};
 use crate::entry::entries;
@@ -6,49 +6,50 @@ use hetmp_omp::{device, init, query};
 
 entries! {
     "OMP_1.0" default:
-    /// Number of the calling thread in its team.
+    /// The calling thread's number in its team.
     fn omp_get_thread_num() -> i32 {
         query::thread_num()
     }
 
-    /// Size of the team.
+    /// The number of threads in the calling thread's team.
     fn omp_get_num_threads() -> i32 {
         query::num_threads()
     }
 
-    /// Inside a region of more than one thread?
+    /// Is the caller inside a region of more than one thread?
     fn omp_in_parallel() -> i32 {
         i32::from(query::active_level() > 0)
     }
 
-    /// CPUs that the calling thread may use.
+    /// The number of CPUs that the calling thread may use.
     fn omp_get_num_procs() -> i32 {
         query::num_procs()
     }
 
     "OMP_2.0" default:
-    /// Seconds since some time in the past.
+    /// Seconds since a fixed time in the past.
     fn omp_get_wtime() -> f64 {
         query::wtime()
     }
 
-    /// Resolution of `omp_get_wtime`, in seconds.
+    /// The resolution of `omp_get_wtime`, in seconds.
     fn omp_get_wtick() -> f64 {
         query::wtick()
     }
 
     "OMP_3.0" default:
-    /// Enclosing parallel regions.
+    /// The number of enclosing parallel regions.
     fn omp_get_level() -> i32 {
         query::level()
     }
 
-    /// Enclosing parallel regions of more than one thread.
+    /// The number of enclosing parallel regions that have more than one thread.
     fn omp_get_active_level() -> i32 {
         query::active_level()
     }
 
-    /// Thread number at an enclosing level.
+    /// The number of the calling thread's ancestor in the team at an enclosing level; -1 if there is no such
+    /// level.
     fn omp_get_ancestor_thread_num(level: i32) -> i32 {
         query::ancestor_thread_num(level)
     }
@@ -65,7 +66,7 @@ entries! {
         query::ancestor_thread_num(to_int(unsafe { *level }))
     }
 
-    /// Team size at an enclosing level.
+    /// The size of the team at an enclosing level; -1 if there is no such level.
     fn omp_get_team_size(level: i32) -> i32 {
         query::team_size(level)
     }
@@ -83,62 +84,62 @@ entries! {
     }
 
     "OMP_3.1" default:
-    /// Inside a final task?
+    /// Is the caller inside a final task?
     fn omp_in_final() -> i32 {
         i32::from(query::in_final())
     }
 
     "OMP_4.0" default:
-    /// Can regions be cancelled?
+    /// Can constructs be cancelled (`OMP_CANCELLATION`)?
     fn omp_get_cancellation() -> i32 {
         i32::from(init::globals().cancellation)
     }
 
-    /// Teams in the current league.
+    /// The number of teams in the current league.
     fn omp_get_num_teams() -> i32 {
         query::num_teams()
     }
 
-    /// Number of the current team in its league.
+    /// The number of the current team in its league.
     fn omp_get_team_num() -> i32 {
         query::team_num()
     }
 
-    /// Always the host.
+    /// Does the caller run on the host? Always yes.
     fn omp_is_initial_device() -> i32 {
         1
     }
 
-    /// Devices that are not the host.
+    /// The number of devices other than the host.
     fn omp_get_num_devices() -> i32 {
         device::num_devices()
     }
 
     "OMP_4.5" default:
-    /// The number of the host.
+    /// The host's device number.
     fn omp_get_initial_device() -> i32 {
         device::num_devices()
     }
 
-    /// The largest task priority.
+    /// The largest task priority (`OMP_MAX_TASK_PRIORITY`).
     fn omp_get_max_task_priority() -> i32 {
         init::globals().max_task_priority
     }
 
     "OMP_5.0.2" default:
-    /// The device that executes the call.
+    /// The number of the device on which the caller runs.
     fn omp_get_device_num() -> i32 {
         device::num_devices()
     }
 
     "OMP_5.2" default:
-    /// Inside an explicit task?
+    /// Is the caller inside an explicit task?
     fn omp_in_explicit_task() -> i32 {
         i32::from(query::in_explicit_task())
     }
 }
 
-// Routines without arguments are the same function in Fortran.
+// Routines without arguments have the same form in Fortran.
 alias! {
     "OMP_1.0": omp_get_thread_num = "omp_get_thread_num_",
         omp_get_num_threads = "omp_get_num_threads_",
@@ -160,7 +161,7 @@ alias! {
     "OMP_5.2": omp_in_explicit_task = "omp_in_explicit_task_";
 }
 
-// Second names that libomp has.
+// Second names of these routines that libomp has.
 crate::entry::export!(
     omp_get_ancestor_thread_num,
     "ompc_get_ancestor_thread_num",

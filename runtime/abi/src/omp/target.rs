@@ -20,7 +20,7 @@ entries! {
         }
     }
 
-    /// Frees it.
+    /// Frees memory of `omp_target_alloc`.
     fn omp_target_free(memory: *mut c_void, device: c_int) {
         if !memory.is_null() && device::is_host(device) {
             // SAFETY: the program frees what omp_target_alloc gave, once.
@@ -28,22 +28,23 @@ entries! {
         }
     }
 
-    /// Is there a device copy of `address`? The host has everything.
+    /// Is there a device copy of `address`? On the host every address is present.
     fn omp_target_is_present(address: *const c_void, device: c_int) -> c_int {
         c_int::from(address.is_null() || device::is_host(device))
     }
 
-    /// Copies between devices; 0, or `EINVAL` for devices that are not there.
+    /// Copies between devices. Returns 0, or `EINVAL` if a device does not exist.
     fn omp_target_memcpy(
         dst: *mut c_void, src: *const c_void, length: size_t, dst_offset: size_t,
         src_offset: size_t, dst_device: c_int, src_device: c_int,
     ) -> c_int {
-        // SAFETY: the specification has the program pass addresses of `length` bytes behind both offsets (5.1, 3.8.5).
+        // SAFETY: the program passes addresses of `length` bytes behind both offsets, as the specification
+        // demands (5.1, section 3.8.5).
         unsafe { copy(dst, src, length, dst_offset, src_offset, dst_device, src_device) }
     }
 
-    /// Copies a block of an array into another array; 0, or `EINVAL` where that cannot be. Without
-    /// both arrays: the number of dimensions that can be.
+    /// Copies a block of an array into another array. Returns 0, or `EINVAL` if that is not possible. If both
+    /// arrays are null, returns the largest number of dimensions.
     fn omp_target_memcpy_rect(
         dst: *mut c_void, src: *const c_void, element: size_t, dimensions: c_int,
         volume: *const size_t, dst_offsets: *const size_t, src_offsets: *const size_t,
@@ -53,11 +54,13 @@ entries! {
         let shape = Shape {
             dimensions, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions,
         };
-        // SAFETY: the program passes arrays of that many elements, and the arrays they describe.
+        // SAFETY: the program passes lists with one element for each dimension, and arrays of the extents in
+        // the lists.
         unsafe { copy_rect(dst, src, element, &shape, dst_device, src_device) }
     }
 
-    /// Makes device memory the copy of host memory; never possible on the host itself.
+    /// Associates device memory with host memory. Always refused: `EINVAL`, because the host is the only
+    /// device.
     fn omp_target_associate_ptr(
         _host: *const c_void, _target: *const c_void, _size: size_t, _offset: size_t,
         device: c_int,
@@ -66,14 +69,14 @@ entries! {
         EINVAL
     }
 
-    /// Ends that.
+    /// Ends an association of `omp_target_associate_ptr`. Always refused: `EINVAL`.
     fn omp_target_disassociate_ptr(_host: *const c_void, device: c_int) -> c_int {
         device::is_host(device);
         EINVAL
     }
 
     "OMP_5.1.1" default:
-    /// The device's address of host memory.
+    /// The device's address of host memory: the same address on the host, null for other devices.
     fn omp_get_mapped_ptr(address: *const c_void, device: c_int) -> *mut c_void {
         if device::is_host(device) {
             address.cast_mut()
@@ -89,8 +92,8 @@ entries! {
         c_int::from(device::is_host(device))
     }
 
-    /// `omp_target_memcpy` after the tasks that `count` depend objects name. It is done when this
-    /// returns, which is one of the times it may be done.
+    /// `omp_target_memcpy`, after the tasks that `count` depend objects name. The copy is complete when this
+    /// function returns; OpenMP allows that.
     fn omp_target_memcpy_async(
         dst: *mut c_void, src: *const c_void, length: size_t, dst_offset: size_t,
         src_offset: size_t, dst_device: c_int, src_device: c_int, count: c_int,
@@ -113,8 +116,8 @@ entries! {
         let shape = Shape {
             dimensions, volume, dst_offsets, src_offsets, dst_dimensions, src_dimensions,
         };
-        // SAFETY: the program passes such objects, arrays of that many elements, and the arrays
-        // they describe.
+        // SAFETY: the program passes the stated number of dependence objects, lists with one element for each
+        // dimension, and arrays of the extents in the lists.
         unsafe {
             wait(count, objects);
             copy_rect(dst, src, element, &shape, dst_device, src_device)
@@ -122,7 +125,7 @@ entries! {
     }
 
     "GOMP_6.0" default:
-    /// The number of the device of this name; -4, `omp_invalid_device`, where there is none.
+    /// The number of the device with this name; -4 (`omp_invalid_device`) if there is none.
     fn omp_get_device_from_uid(uid: *const c_char) -> c_int {
         if uid.is_null() {
             return INVALID_DEVICE;
@@ -131,7 +134,7 @@ entries! {
         device_of(unsafe { CStr::from_ptr(uid) }.to_bytes())
     }
 
-    /// The Fortran form: a string and its length.
+    /// Fortran form of `omp_get_device_from_uid`: a string and its length.
     fn omp_get_device_from_uid_(uid: *const c_char, length: size_t) -> c_int {
         if uid.is_null() {
             return INVALID_DEVICE;
@@ -140,12 +143,12 @@ entries! {
         device_of(unsafe { core::slice::from_raw_parts(uid.cast(), length) })
     }
 
-    /// The name of a device, null where there is none of this number.
+    /// The name of a device; null if no device has this number.
     fn omp_get_uid_from_device(device: c_int) -> *const c_char {
         uid_of(device).map_or(core::ptr::null(), CStr::as_ptr)
     }
 
-    /// The Fortran form: a function whose result is a pointer to a string.
+    /// Fortran form of `omp_get_uid_from_device`: a function whose result is a pointer to a string.
     fn omp_get_uid_from_device_(
         result: *mut *const c_char, length: *mut size_t, device: i32,
     ) {
@@ -162,7 +165,7 @@ entries! {
     }
 
     "GOMP_6.0.1" default:
-    /// Fills device memory; returns it.
+    /// Fills device memory, and returns its address.
     fn omp_target_memset(
         memory: *mut c_void, value: c_int, size: size_t, device: c_int,
     ) -> *mut c_void {
@@ -183,13 +186,13 @@ entries! {
     }
 }
 
-/// The host's name, and the numbers of `omp_initial_device` and `omp_invalid_device`, as libgomp has
-/// them.
+/// The host's name, and the numbers `omp_initial_device` and `omp_invalid_device`. All are the same as in
+/// libgomp.
 const HOST_UID: &CStr = c"OMP_INITIAL_DEVICE";
 const INITIAL_DEVICE: c_int = -1;
 const INVALID_DEVICE: c_int = -4;
 
-/// The number of the device with this name.
+/// The number of the device with this name; the invalid number if there is none.
 fn device_of(uid: &[u8]) -> c_int {
     if uid == HOST_UID.to_bytes() {
         INITIAL_DEVICE
@@ -198,12 +201,12 @@ fn device_of(uid: &[u8]) -> c_int {
     }
 }
 
-/// The name of the device with this number.
+/// The name of the device with this number, if there is one.
 fn uid_of(number: c_int) -> Option<&'static CStr> {
     (number == INITIAL_DEVICE || number == device::num_devices()).then_some(HOST_UID)
 }
 
-/// `omp_target_memset`.
+/// Does the work of `omp_target_memset`.
 ///
 /// # Safety
 /// `memory` has `size` bytes.
@@ -235,7 +238,7 @@ unsafe fn wait(count: c_int, objects: *const [usize; 2]) {
     }
 }
 
-/// The arrays that describe a block of an array, as C passes them.
+/// The lists that describe a block of an array, as C passes them.
 struct Shape {
     dimensions: c_int,
     volume: *const size_t,
@@ -245,11 +248,10 @@ struct Shape {
     src_dimensions: *const size_t,
 }
 
-/// `omp_target_memcpy_rect`.
+/// Does the work of `omp_target_memcpy_rect`.
 ///
 /// # Safety
-/// The shape's arrays have as many elements as there are dimensions, and both arrays have the
-/// extents it says.
+/// Each list of the shape has one element for each dimension, and both arrays have the extents in the lists.
 unsafe fn copy_rect(
     dst: *mut c_void,
     src: *const c_void,
@@ -267,8 +269,8 @@ unsafe fn copy_rect(
     let Ok(n @ 1..) = usize::try_from(shape.dimensions) else {
         return EINVAL;
     };
-    // SAFETY: this function's contract: the shape's lists have as many elements as there are dimensions, and both
-    // arrays the extents that it says. (Of one dimension the two extents are not read, and may be anything.)
+    // SAFETY: this function's contract: the lists have one element for each dimension, and both arrays have
+    // the extents in the lists. (With one dimension the two extents are not read, and may be anything.)
     let done = unsafe {
         let list = |p: *const size_t| core::slice::from_raw_parts(p, n);
         let extents = |p: *const size_t| if n == 1 { &[] } else { list(p) };
@@ -288,7 +290,7 @@ unsafe fn copy_rect(
     }
 }
 
-/// `omp_target_memcpy`.
+/// Does the work of `omp_target_memcpy`.
 ///
 /// # Safety
 /// Both places have `length` bytes at their offsets.
@@ -304,8 +306,8 @@ unsafe fn copy(
     if !device::is_host(dst_device) || !device::is_host(src_device) {
         return EINVAL;
     }
-    // SAFETY: both places have `length` bytes at their offsets: this function's contract. Overlapping memory is
-    // copied as by memmove.
+    // SAFETY: both places have `length` bytes at their offsets: this function's contract. They may overlap,
+    // because the copy is done as by memmove.
     unsafe {
         core::ptr::copy(
             src.cast::<u8>().add(src_offset),
