@@ -1,12 +1,13 @@
-//! What the runtime knows about one thread of the process.
+//! A thread of the process, as the runtime sees it.
 //!
-//! A [`Thread`] exists for every thread that ever called into the library, found through the self
-//! pointer of `hetmp_core::tls`. Its [`Context`] says where in the program's parallel structure
-//! the thread stands; a thread that opens a region saves its context, works as thread 0 of the
-//! new team, and gets it back at the join.
+//! Every thread that ever called the library has a [`Thread`], which the self pointer of `hetmp_core::tls`
+//! leads to. Its [`Context`] tells where in the program's parallel structure the thread is. A thread that
+//! opens a region saves its context, works as thread 0 of the new team, and gets the saved context back at
+//! the join.
 //!
-//! **Ownership.** Only the thread itself reads or writes its `Thread`; everything other threads
-//! may touch lives in teams. That is why plain `Cell`s suffice, and why `Thread` is not `Sync`.
+//! **Ownership.** Only the thread itself reads or writes its `Thread`. Everything that other threads may
+//! touch belongs to a team; the exception is the counter `own_busy`, an atomic. So the other fields are plain
+//! `Cell`s, and `Thread` is not `Sync`.
 
 use crate::ahead::said::{Ahead, Index};
 use crate::host::acc::attached::Attached;
@@ -27,34 +28,34 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
 use hetmp_core::tls;
 
-/// Where a thread stands in the program: its team, its number there, its current task and
-/// worksharing construct.
+/// Where in the program a thread is: its team, its number there, its current task and worksharing construct.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// Number in the team, 0 for the primary thread: what the program is told. In a team of this process that is also
-    /// the thread's *seat*, the index of its member, deque and place in schedules. Where a region's threads are in
-    /// several processes the two differ ([`crate::across`]): `member` is then the seat, and constructs that go by
-    /// seats do not cross.
+    /// The thread's number in the team, as the program sees it; 0 for the primary thread. If all threads of
+    /// the region are in this process, the number is also the thread's *seat*: the index of its member, of
+    /// its deque and of its place in schedules. If the region's threads are in several processes
+    /// ([`crate::across`]), the two differ: the seat is then the index of `member`. Constructs that use seats
+    /// do not run across processes.
     pub(crate) tid: Cell<u32>,
-    /// Size of the team; a copy of what the team says, for the hot queries.
+    /// Number of threads in the team: a copy of the team's own number, so that frequent queries are fast.
     pub(crate) nthreads: Cell<u32>,
-    /// The team; never null. Outside parallel regions a team of one at level 0.
+    /// The team; never null. Outside of parallel regions it is a team of one thread at level 0.
     pub(crate) team: Cell<*const Team>,
     /// This thread's part of the team; never null.
     pub(crate) member: Cell<*const Member>,
-    /// The task that runs now; never null. The implicit task at first.
+    /// The current task; never null. When a region begins, it is the implicit task.
     pub(crate) task: Cell<*const Task>,
-    /// The current worksharing construct, or null before the first.
+    /// The current worksharing construct; null before the first one.
     pub(crate) work: Cell<*const Work>,
-    /// Where the next worksharing construct of the team is.
+    /// The place of the team's next worksharing construct.
     pub(crate) pos: Cell<WorkPos>,
-    /// This thread's progress in the current loop.
+    /// How far this thread is in the current loop.
     pub(crate) cursor: Cell<Cursor>,
-    /// `single` constructs met in this region.
+    /// Number of `single` constructs that the thread has met in this region.
     pub(crate) singles: Cell<u32>,
 }
 
-/// A context set aside by a thread that opened a region.
+/// The context that a thread had before it opened a region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SavedContext {
     tid: u32,
@@ -69,14 +70,14 @@ pub(crate) struct SavedContext {
 }
 
 impl SavedContext {
-    /// Was the thread in its implicit task?
+    /// Was the thread in its implicit task when the context was saved?
     pub(crate) fn is_in_implicit_task(&self) -> bool {
-        // SAFETY: null, or the member that the context belongs to, which lives as long as its team.
+        // SAFETY: null, or the context's member, which lives as long as its team.
         unsafe { self.member.as_ref() }
             .is_some_and(|m| core::ptr::eq(self.task, &raw const m.implicit))
     }
 
-    /// Nothing set aside.
+    /// A context of no team.
     pub(crate) const fn empty() -> SavedContext {
         SavedContext {
             tid: 0,
@@ -92,84 +93,86 @@ impl SavedContext {
     }
 }
 
-/// One thread of the process, as the runtime sees it.
+/// A thread of the process, as the runtime sees it.
 #[derive(Debug)]
 pub struct Thread {
     pub(crate) ctx: Context,
-    /// How many regions this thread is the primary thread of right now.
+    /// In how many regions, one inside the other, this thread is the primary thread at present.
     pub(crate) depth: Cell<usize>,
-    /// Pools of workers, one for each depth at which this thread opened a region.
+    /// Pools of workers: one for each nesting depth at which this thread has opened a region.
     #[allow(clippy::vec_box, reason = "workers and contexts point into pools")]
     pub(crate) pools: RefCell<Vec<Box<Pool>>>,
-    /// The team of one that this thread is when it is in no region; null for workers of ours.
+    /// The team of one to which this thread belongs outside of regions; null for the pools' workers.
     pub(crate) solo: Cell<*mut Team>,
-    /// The team of one for regions that are too short for more.
+    /// The team of one for regions that are too short for more threads.
     pub(crate) of_one: OnceCell<Box<Team>>,
-    /// Teams of one for target regions on the host, those not in use.
+    /// Teams of one for target regions on the host, as far as they are not in use.
     #[allow(clippy::vec_box, reason = "contexts point into teams")]
     pub(crate) devices: RefCell<Vec<Box<Team>>>,
-    /// Tick at which this thread last got another's data from a `single copyprivate`; 0 when it
-    /// executed the last one itself.
+    /// The tick at which this thread last copied data in a `single copyprivate` that another thread executed;
+    /// 0 if this thread executed the last one itself.
     pub(crate) copied_at: Cell<u64>,
-    /// Freed task records for reuse.
+    /// Freed task records that can be used again.
     pub(crate) cache: TaskCache,
-    /// Number of the team in the current league, and the size of the league less one.
+    /// The team's number in the current league, and the size of the league less one.
     pub(crate) league: Cell<(u32, u32)>,
-    /// The place this thread is bound to plus one; 0 when unbound.
+    /// The place to which this thread is bound, plus one; 0 if it is not bound.
     pub(crate) place: Cell<u32>,
-    /// The place partition: first place and length.
+    /// The place partition: its first place, and its length.
     pub(crate) partition: Cell<(u32, u32)>,
-    /// Threads in use in the contention group, if this is its initial thread.
+    /// Number of busy threads in the contention group, if this thread is the group's initial thread.
     pub(crate) own_busy: AtomicU32,
-    /// Threads in use in this thread's contention group; null: `own_busy`.
+    /// The counter of busy threads in this thread's contention group; null means `own_busy`.
     pub(crate) busy: Cell<*const AtomicU32>,
-    /// The node this thread belongs to.
+    /// The node to which this thread belongs.
     pub(crate) node: Cell<u32>,
-    /// What OpenACC keeps for each thread.
+    /// OpenACC's data of this thread.
     pub(crate) acc: Attached,
-    /// Emulated slowness.
+    /// The state of emulated slowness.
     pub(crate) slow: SlowState,
-    /// Number among the threads of the process.
+    /// This thread's number among the threads of the process.
     pub(crate) index: Index,
-    /// What the program said ahead of a construct.
+    /// Clauses that the program passed before the construct to which they belong.
     pub(crate) ahead: Ahead,
     /// This thread's copies of threadprivate variables.
     pub(crate) privates: Copies,
-    /// Pieces of settled loops.
+    /// The pieces of loops whose division is settled.
     pub(crate) settled: RefCell<Settled>,
-    /// How this thread suspends its virtual threads where they wait; `None` where the thread runs none. Set by
-    /// `VirtualTeam` to a runner of the team, and cleared before the region ends, which the team outlives.
+    /// How virtual threads that have to wait are suspended; `None` if this thread runs no virtual threads.
+    /// `VirtualTeam` sets the field to one of its runners and clears it before the region ends. The team
+    /// lives longer than that.
     pub(crate) runner: Cell<Option<NonNull<dyn Suspend>>>,
-    /// Regions that this thread opens without asking what is known of them.
+    /// Regions that this thread opens without looking at what is known of them.
     pub(crate) unasked: Unasked,
-    /// The team of virtual threads for regions that this thread opens: a `VirtualTeam`.
+    /// The team of virtual threads for regions that this thread opens. Its type is `VirtualTeam`.
     pub(crate) virtual_team: RefCell<Option<Box<dyn Any>>>,
-    /// The outermost region that this thread opened without handing over its own part, where a
-    /// report is wanted.
+    /// Set while a report is wanted: the outermost region whose own part this thread runs itself, without the
+    /// runtime calling it.
     pub(crate) opened: Cell<Option<Opened>>,
-    /// Runs the tasks that are left when the thread ends. Set by whoever defers some outside of regions.
+    /// Runs the tasks that are left when the thread ends. Set by the code that defers tasks outside of
+    /// regions.
     pub(crate) at_end: Cell<Option<fn(&Thread)>>,
 }
 
 impl Thread {
-    /// The calling thread; a thread of the application is registered at its first call.
+    /// The calling thread. A thread that the program made is registered at its first call.
     #[inline(always)]
     pub fn current() -> &'static Thread {
         let p: *const Thread = tls::get().cast();
         if p.is_null() {
             adopt()
         } else {
-            // SAFETY: the word holds null or the thread's own record, which lives until the
-            // thread has ended; the reference does not leave the thread (`Thread` is not Send).
+            // SAFETY: the word holds null or the thread's own record, which lives until the thread has ended.
+            // The reference does not leave the thread (`Thread` is not Send).
             unsafe { &*p }
         }
     }
 
-    /// The calling thread if it has ever used the runtime.
+    /// The calling thread, if it has ever used the runtime.
     #[inline(always)]
     pub(crate) fn try_current() -> Option<&'static Thread> {
         let p: *const Thread = tls::get().cast();
-        // SAFETY: the word holds null or the thread's own record, which lives until the thread has ended; the
+        // SAFETY: the word holds null or the thread's own record, which lives until the thread has ended. The
         // reference does not leave the thread (`Thread` is not Send).
         unsafe { p.as_ref() }
     }
@@ -217,45 +220,47 @@ impl Thread {
     /// The thread's team.
     #[inline(always)]
     pub(crate) fn team(&self) -> &Team {
-        // SAFETY: set to a live team before the thread's record is published to the thread; a team
-        // lives until its pool or the thread ends, both after the context left it.
+        // SAFETY: the pointer was set to a live team before the thread could use its record. A team lives
+        // until its pool or the thread ends, and the context leaves the team before that.
         unsafe { &*self.ctx.team.get() }
     }
 
     /// The thread's part of its team.
     #[inline(always)]
     pub(crate) fn member(&self) -> &Member {
-        // SAFETY: set together with `team`, to a member of that team; members live as long as their team, and a team
-        // until the context has left it.
+        // SAFETY: set together with `team`, to a member of that team. Members live as long as their team, and
+        // the team lives at least until the context has left it.
         unsafe { &*self.ctx.member.get() }
     }
 
     /// The current task.
     #[inline(always)]
     pub(crate) fn task(&self) -> &Task {
-        // SAFETY: implicit tasks live with their team; an explicit task lives while it is current.
+        // SAFETY: an implicit task lives as long as its team, and an explicit task at least as long as it is
+        // current.
         unsafe { &*self.ctx.task.get() }
     }
 
-    /// Number in the team (`omp_get_thread_num`).
+    /// The thread's number in the team (`omp_get_thread_num`).
     #[inline(always)]
     pub fn tid(&self) -> u32 {
         self.ctx.tid.get()
     }
 
-    /// Size of the team (`omp_get_num_threads`).
+    /// The number of threads in the team (`omp_get_num_threads`).
     #[inline(always)]
     pub fn nthreads(&self) -> u32 {
         self.ctx.nthreads.get()
     }
 
-    /// Threads in use in the contention group.
+    /// The counter of busy threads in the contention group.
     pub(crate) fn busy(&self) -> &AtomicU32 {
-        // SAFETY: null or the counter of the initial thread, which waits for this one's region.
+        // SAFETY: null, or the counter of the group's initial thread, which lives until this thread's region
+        // has ended.
         unsafe { self.busy.get().as_ref() }.unwrap_or(&self.own_busy)
     }
 
-    /// Makes the thread member `tid` of `team`: resets its implicit task and its context.
+    /// Makes the thread member `tid` of `team`: gives it a fresh implicit task and a fresh context.
     #[inline]
     pub(crate) fn become_member(&self, team: &Team, tid: u32, nthreads: u32) {
         let m: &Member = &team.members[tid as usize];
@@ -280,23 +285,24 @@ impl Thread {
 
     #[inline(always)]
     fn suspends(&self) -> Option<&dyn Suspend> {
-        // SAFETY: `VirtualTeam` sets the field to a runner of its own and clears it before the team can go.
+        // SAFETY: `VirtualTeam` sets the field to one of its runners, and clears it before the team is
+        // dropped.
         self.runner.get().map(|p| unsafe { p.as_ref() })
     }
 
-    /// [`Suspend::wait_for_lock`] where virtual threads run; false elsewhere.
+    /// [`Suspend::wait_for_lock`], if the thread runs virtual threads; otherwise false.
     #[inline(always)]
     pub(crate) fn suspend_for_lock(&self, done: &mut dyn FnMut() -> bool) -> bool {
         self.suspends().is_some_and(|s| s.wait_for_lock(done))
     }
 
-    /// [`Suspend::wait_for_others`] where virtual threads run; false elsewhere.
+    /// [`Suspend::wait_for_others`], if the thread runs virtual threads; otherwise false.
     #[inline(always)]
     pub(crate) fn suspend_for_others(&self, done: &mut dyn FnMut() -> bool) -> bool {
         self.suspends().is_some_and(|s| s.wait_for_others(done))
     }
 
-    /// [`Suspend::barrier`], in a virtual team.
+    /// [`Suspend::barrier`], if the thread runs virtual threads.
     #[cold]
     pub(crate) fn suspend_at_barrier(&self) {
         if let Some(s) = self.suspends() {
@@ -304,8 +310,8 @@ impl Thread {
         }
     }
 
-    /// Takes up to `wanted - 1` more threads for a region from the limit of the contention group;
-    /// returns the size of team that this allows.
+    /// Takes up to `wanted - 1` further threads for a region from the limit of the contention group. Returns
+    /// the number of threads that the team may have.
     pub(crate) fn take_from_limit(&self, wanted: u32, limit: u32) -> u32 {
         let mut n = 1;
         let _ = self
@@ -317,7 +323,7 @@ impl Thread {
         n
     }
 
-    /// Sets the context aside.
+    /// Returns a copy of the context.
     #[inline]
     pub(crate) fn save(&self) -> SavedContext {
         let c = &self.ctx;
@@ -334,7 +340,7 @@ impl Thread {
         }
     }
 
-    /// Takes a context up again.
+    /// Sets the context to a saved one.
     #[inline]
     pub(crate) fn restore(&self, s: &SavedContext) {
         let c = &self.ctx;
@@ -350,7 +356,7 @@ impl Thread {
     }
 }
 
-/// Registers a thread of the application: its first call into the runtime.
+/// Registers a thread that the program made, at its first call into the runtime.
 #[cold]
 #[inline(never)]
 fn adopt() -> &'static Thread {
@@ -358,7 +364,7 @@ fn adopt() -> &'static Thread {
     let thread = Box::new(Thread::new());
     let solo = Box::into_raw(Team::solo());
     thread.solo.set(solo);
-    // SAFETY: `solo` was made above and is freed only when this thread ends.
+    // SAFETY: `solo` was made in the line above, and is freed only when this thread ends.
     thread.become_member(unsafe { &*solo }, 0, 1);
     let p = Box::into_raw(thread);
     tls::set(p.cast());
@@ -367,23 +373,23 @@ fn adopt() -> &'static Thread {
     unsafe { &*p }
 }
 
-/// Frees what an application thread owned; called by the system when the thread ends.
+/// Frees what a thread of the program owned. The system calls this function when the thread ends.
 unsafe extern "C" fn release(p: *mut libc::c_void) {
-    // SAFETY: `p` is the pointer registered in `adopt`, and not freed before the lines below.
+    // SAFETY: `adopt` registered `p`, and `p` is freed only in the lines below.
     let th = unsafe { &*p.cast::<Thread>() };
     if let Some(finish) = th.at_end.get() {
         finish(th);
     }
     tls::set(core::ptr::null_mut());
-    // SAFETY: `p` is the pointer registered in `adopt`, passed exactly once, after the thread's last
-    // use of the runtime (a later use, from another destructor, registers the thread anew).
+    // SAFETY: `adopt` registered `p`, and the system passes it exactly once, after the thread's last use of
+    // the runtime. (If another destructor uses the runtime later, the thread is registered anew.)
     let thread = unsafe { Box::from_raw(p.cast::<Thread>()) };
     for pool in thread.pools.take() {
         pool.shut_down();
     }
     let solo = thread.solo.get();
     if !solo.is_null() {
-        // SAFETY: made by `Box::into_raw` in `adopt`; nobody else refers to a team of one.
+        // SAFETY: `adopt` made the team with `Box::into_raw`, and no other thread refers to a team of one.
         drop(unsafe { Box::from_raw(solo) });
     }
 }

@@ -1,12 +1,12 @@
 //! The locks that programs use (OpenMP 5.1, section 3.3).
 //!
-//! A simple lock is a [`Lock`] of `hetmp-core`, one word. Nestable locks come in two forms, as
-//! libgomp exports two versions of their routines: since OpenMP 3.0 a *task* owns the lock
-//! ([`NestLock`]), before that it was a *thread* ([`ThreadNestLock`]).
+//! A simple lock is a [`Lock`] of `hetmp-core`, one word. There are two kinds of nestable locks, because
+//! libgomp exports two versions of their routines: since OpenMP 3.0 a *task* owns the lock ([`NestLock`]),
+//! before that a *thread* did ([`ThreadNestLock`]).
 //!
-//! All three live in memory of the program whose size and alignment ABIs fixed long ago (for nestable
-//! locks, gcc's and clang's differ: see [`NestLock`]). Zeroed memory is a free lock of each kind, since
-//! programs are known to skip the initialisation of static locks.
+//! All three lie in variables of the program, whose size and alignment the ABIs have fixed. (For nestable
+//! locks gcc's and clang's differ: see [`NestLock`].) Zeroed memory is a free lock of each kind, because some
+//! programs do not initialise static locks.
 
 use crate::boundary::Reason;
 use crate::task::record::Task;
@@ -24,14 +24,15 @@ pub fn take(lock: &Lock) {
     }
 }
 
-/// The waiting part of [`take`]. A thread of an emulated slow core stops its clock meanwhile:
-/// waiting is not work.
+/// Waits for a lock that another thread has. If this thread emulates a slow core, its clock stops meanwhile,
+/// because waiting is not work.
 #[cold]
 #[inline(never)]
 fn contended(lock: &Lock) {
     let th = Thread::try_current();
     if let Some(th) = th {
-        // Another virtual thread of this real thread may hold the lock: waiting would be for ever.
+        // Another virtual thread of the same real thread may hold the lock. If the real thread waited for it,
+        // it would wait for ever.
         if th.suspend_for_lock(&mut || lock.try_lock()) {
             return;
         }
@@ -43,25 +44,25 @@ fn contended(lock: &Lock) {
     }
 }
 
-/// A nestable lock owned by a task (`omp_nest_lock_t` since OpenMP 3.0).
+/// A nestable lock that a task owns (`omp_nest_lock_t` since OpenMP 3.0).
 ///
-/// The program's variable has 16 bytes in gcc's `omp.h` and 8 in clang's, so only 8 are used: the address
-/// of the lock proper, which is made at the first use. Zeros are a free lock.
+/// The program's variable has 16 bytes in gcc's `omp.h` and 8 in clang's, so only 8 are used. They hold the
+/// address of a [`Nest`], which is made at the lock's first use. Zeros are a free lock.
 ///
 /// # Memory ordering
-/// The address is published with release by the thread that made the lock, and read with acquire: a
-/// thread that sees it sees an initialised lock.
+/// The thread that makes the [`Nest`] publishes the address with release, and other threads read the address
+/// with acquire. So a thread that sees the address sees an initialised lock.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct NestLock {
     inner: AtomicPtr<Nest>,
 }
 
-/// The lock proper.
+/// The data of a nestable lock.
 ///
 /// # Invariant
-/// `count` and `owner` are written only by the task that holds `lock`. `owner` is read by others,
-/// but it equals the reader's own task only if the reader wrote it.
+/// Only the task that holds `lock` writes `count` and `owner`. Other tasks may read `owner`, but they find
+/// their own address there only if they have written it.
 #[derive(Debug)]
 struct Nest {
     lock: Lock,
@@ -69,7 +70,7 @@ struct Nest {
     owner: AtomicPtr<Task>,
 }
 
-// SAFETY: `count` is touched only by the holder of `lock`, see the invariant.
+// SAFETY: only the holder of `lock` touches `count`, as the invariant says.
 unsafe impl Sync for Nest {}
 
 impl Default for NestLock {
@@ -87,14 +88,15 @@ impl NestLock {
         }
     }
 
-    /// Ends the lock, which is free afterwards (`omp_destroy_nest_lock`).
+    /// Destroys the lock. The variable is a free lock afterwards (`omp_destroy_nest_lock`).
     ///
     /// # Safety
     /// No thread uses the lock meanwhile.
     pub unsafe fn destroy(&self) {
         let made = self.inner.swap(core::ptr::null_mut(), Ordering::AcqRel);
         if !made.is_null() {
-            // SAFETY: made by `make`; the program destroys a lock when nobody uses it, and the swap gave it to this thread.
+            // SAFETY: made by `make`. No other thread uses the lock (this function's contract), and the swap
+            // took the address from the variable.
             drop(unsafe { Box::from_raw(made) });
         }
     }
@@ -102,7 +104,7 @@ impl NestLock {
     #[inline]
     fn nest(&self) -> &Nest {
         let there = self.inner.load(Ordering::Acquire);
-        // SAFETY: null or made by `make`; it lives until `destroy`.
+        // SAFETY: null, or made by `make`, and alive until `destroy`.
         unsafe { there.as_ref() }.unwrap_or_else(|| self.make())
     }
 
@@ -118,10 +120,10 @@ impl NestLock {
             .inner
             .compare_exchange(null, new, Ordering::AcqRel, Ordering::Acquire)
         {
-            // SAFETY: published just now; it lives until `destroy`.
+            // SAFETY: published by the exchange, and alive until `destroy`.
             Ok(_) => unsafe { &*new },
             Err(theirs) => {
-                // SAFETY: `new` was not published; `theirs` was, and lives until `destroy`.
+                // SAFETY: `new` was not published. `theirs` was, and lives until `destroy`.
                 unsafe {
                     drop(Box::from_raw(new));
                     &*theirs
@@ -130,7 +132,7 @@ impl NestLock {
         }
     }
 
-    /// Takes the lock once more (`omp_set_nest_lock`).
+    /// Takes the lock, or adds one nesting if the task has the lock already (`omp_set_nest_lock`).
     #[inline]
     pub fn set(&self, th: &Thread) {
         let n = self.nest();
@@ -142,7 +144,8 @@ impl NestLock {
         n.count.set(n.count.get() + 1);
     }
 
-    /// Gives up one nesting (`omp_unset_nest_lock`); the nesting that is left.
+    /// Removes one nesting, and releases the lock if that was the last (`omp_unset_nest_lock`). Returns the
+    /// number of nestings that are left.
     #[inline]
     pub fn unset(&self) -> i32 {
         let n = self.nest();
@@ -155,8 +158,8 @@ impl NestLock {
         left
     }
 
-    /// Takes the lock if that needs no waiting; the new nesting count, or 0
-    /// (`omp_test_nest_lock`).
+    /// Takes the lock, or adds one nesting, if that needs no waiting (`omp_test_nest_lock`). Returns the new
+    /// number of nestings, or 0.
     #[inline]
     pub fn test(&self, th: &Thread) -> i32 {
         let n = self.nest();
@@ -173,16 +176,16 @@ impl NestLock {
     }
 }
 
-/// A nestable lock owned by a thread (`omp_nest_lock_t` of OpenMP 2.5), which fits into 8 bytes.
+/// A nestable lock that a thread owns (`omp_nest_lock_t` of OpenMP 2.5). It fits into 8 bytes.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct ThreadNestLock {
-    /// Held by the kernel's id of a thread; ids of Linux are below 2^22.
+    /// The owner's thread id in the kernel. Linux has ids below 2^22.
     owner: OwnedLock,
     count: Cell<i32>,
 }
 
-// SAFETY: `count` is touched only by the thread whose id is in `owner`.
+// SAFETY: only the thread whose id is in `owner` touches `count`.
 unsafe impl Sync for ThreadNestLock {}
 
 impl ThreadNestLock {
@@ -195,7 +198,7 @@ impl ThreadNestLock {
         }
     }
 
-    /// Takes the lock once more.
+    /// Takes the lock, or adds one nesting if the thread has the lock already.
     pub fn set(&self) {
         let me = sys::gettid().unsigned_abs();
         match self.owner.try_take(me) {
@@ -218,7 +221,7 @@ impl ThreadNestLock {
         self.count.set(1);
     }
 
-    /// Gives up one nesting.
+    /// Removes one nesting, and releases the lock if that was the last.
     pub fn unset(&self) {
         let left = self.count.get() - 1;
         self.count.set(left);
@@ -227,7 +230,8 @@ impl ThreadNestLock {
         }
     }
 
-    /// Takes the lock if that needs no waiting; the new nesting count, or 0.
+    /// Takes the lock, or adds one nesting, if that needs no waiting. Returns the new number of nestings, or
+    /// 0.
     pub fn test(&self) -> i32 {
         let me = sys::gettid().unsigned_abs();
         match self.owner.try_take(me) {

@@ -1,41 +1,43 @@
-//! Team barriers: everybody arrives, then everybody goes on.
+//! Team barriers: all threads arrive, then all threads go on.
 //!
-//! Two shapes, chosen for a region when its team is formed:
+//! There are two kinds. A region's kind is chosen when its team is formed:
 //!
-//! * **spread**, for teams whose threads have a core each: a *dissemination barrier* (Hensgen,
-//!   Finkel, Manber 1988). In round `r` thread `t` signals thread `t + 2^r` and waits for
-//!   thread `t - 2^r` (modulo the team size); after `ceil(log2 n)` rounds everybody has heard of
-//!   everybody. Two threads exchange one flag each: one cache-line hop after the last arrival.
-//! * **central**, for oversubscribed or cancellable teams: a counter and one flag. The last to
-//!   arrive wakes all others with one system call; `log2 n` rounds of sleeping and waking would
-//!   cost a context switch each. It can also be abandoned, which cancellation needs.
+//! * **spread**, for teams whose threads have a core each: a *dissemination barrier* (Hensgen, Finkel, Manber
+//!   1988). In round `r` thread `t` signals thread `t + 2^r` and waits for thread `t - 2^r` (modulo the team
+//!   size). After `ceil(log2 n)` rounds every thread knows that every other thread has arrived. Each flag has
+//!   one thread that signals and one that waits, so a signal costs one transfer of a cache line.
+//! * **central**, for teams with more threads than cores, and for teams that may be cancelled: a counter and
+//!   one flag. The last thread to arrive wakes all others with one system call. (A spread barrier whose
+//!   threads sleep would cost a context switch in each round.) Threads can also leave a central barrier
+//!   before it is complete, which cancellation needs.
 //!
-//! The *join* at the end of a region is only half a barrier: workers report to the primary
-//! thread and are free to go. Spread: a binomial tree of flags; central: a counter.
+//! The *join* at the end of a region is only half a barrier: each worker reports that it has finished, and
+//! need not wait; only the primary thread waits. In a spread team the reports go up a binomial tree of flags;
+//! in a central team they count down a counter.
 //!
 //! # Epochs
-//! Barriers of a team are numbered. Every member counts them itself ([`Member::epoch`]), which
-//! works because all members pass the same barriers in the same order; forks set all counts to
-//! the primary thread's. A flag holds the number of the last barrier it was signalled for. A fast
-//! thread may signal number `e + 1` to a thread that has not yet looked at `e`; therefore flags are
-//! compared by "reached". It cannot get further ahead, since `e + 1` does not complete without the
-//! slow thread. Joins are numbered apart, by region: cancellation may let some members skip barriers,
-//! but nobody skips the join.
+//! The barriers of a team are numbered; the number is the *epoch*. Every member counts the barriers itself
+//! ([`Member::epoch`]). The counts agree, because all members pass the same barriers in the same order, and
+//! because each fork sets all counts to the primary thread's. A flag holds the number of the last barrier for
+//! which it was signalled. A fast thread may signal number `e + 1` to a thread that has not yet looked for
+//! `e`, so a waiter asks whether a flag has *reached* its number. No thread gets further ahead, because
+//! barrier `e + 1` does not complete without the slow thread. Joins have numbers of their own, the numbers of
+//! the regions: members may skip barriers of a cancelled region, but no member skips a join.
 //!
 //! [`Member::epoch`]: crate::team::region::Member
 
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{AtomicU32, CacheLine, Ordering};
 
-/// Largest number of dissemination rounds: teams of up to 2^16 threads.
+/// The largest number of rounds of a spread barrier. It is enough for teams of 2^16 threads.
 pub(crate) const MAX_ROUNDS: usize = 16;
 
-/// What one thread owns of the team's barriers: the flags others signal to it.
+/// The flags of one member, which other threads signal or wait for.
 #[derive(Debug)]
 pub(crate) struct Seat {
-    /// One flag for each dissemination round, signalled by the partner of that round.
+    /// One flag for each round of the spread barrier. The partner of that round signals it.
     rounds: Box<[CacheLine<Flag>]>,
-    /// Signalled by this thread at the join, once its subtree has arrived.
+    /// The thread signals this flag at the join, when all threads below it in the tree have reported.
     done: CacheLine<Flag>,
 }
 
@@ -63,16 +65,16 @@ fn rounds(n: u32) -> u32 {
     n.max(1).next_power_of_two().trailing_zeros()
 }
 
-/// The team-wide part of the barriers.
+/// The part of the barriers that all members share.
 #[derive(Debug)]
 pub(crate) struct Barrier {
-    /// Central: threads that have arrived at the current barrier.
+    /// Central barrier: threads that have arrived at the current barrier.
     arrived: CacheLine<AtomicU32>,
-    /// Central: number of the last completed barrier.
+    /// Central barrier: number of the last complete barrier.
     gone: CacheLine<Flag>,
     /// Central join: workers that have not reported yet.
     missing: CacheLine<AtomicU32>,
-    /// Central join: number of the last completed join.
+    /// Central join: number of the last complete join.
     joined: CacheLine<Flag>,
 }
 
@@ -82,22 +84,22 @@ impl Default for Barrier {
     }
 }
 
-/// How a thread passes the time in a wait. `poll` is called at every turn of the wait;
-/// `asleep(flag, true)` before the thread sleeps on `flag`, so that others know whom to nudge.
+/// What a thread does while it waits. `poll` is called at every turn of the wait. `asleep(flag, true)` is
+/// called before the thread sleeps on `flag`, so that other threads know which flag to nudge.
 pub(crate) trait Pastime {
-    /// Does something useful if there is something to do.
+    /// Does useful work, if there is any.
     fn poll(&mut self) -> Poll;
-    /// Announces a sleep on `flag`, or its end.
+    /// Announces that a sleep on `flag` begins (`yes`) or has ended.
     fn asleep(&mut self, flag: &Flag, yes: bool);
 }
 
-/// Waits for a flag, passing the time.
+/// Waits until `flag` has reached `epoch`. Uses the time as `with` says.
 #[inline]
 pub(crate) fn wait_on(flag: &Flag, epoch: u32, with: &mut dyn Pastime) {
     if flag.reached(epoch) {
         return;
     }
-    // `poll` and `asleep` both need the pastime, one at a time.
+    // `poll` and `asleep` both borrow `with`, but never at the same time.
     let with = core::cell::RefCell::new(with);
     flag.wait_polling(epoch, &mut || with.borrow_mut().poll(), &mut |yes| {
         with.borrow_mut().asleep(flag, yes)
@@ -115,7 +117,8 @@ impl Barrier {
         }
     }
 
-    /// Forgets everything: the last barrier was number `epoch`, the last join `join`. Only while no other thread uses the team.
+    /// Forgets all arrivals and signals: the last barrier was number `epoch`, the last join was number
+    /// `join`. May be called only while no other thread uses the team.
     pub(crate) fn reset<'a>(&self, epoch: u32, join: u32, seats: impl Iterator<Item = &'a Seat>) {
         self.arrived.store(0, Ordering::Relaxed);
         self.gone.reset(epoch);
@@ -125,13 +128,13 @@ impl Barrier {
         }
     }
 
-    /// Expects `workers` reports at the next central join. Before the workers are started.
+    /// Sets how many workers will report at the next central join. Called before the workers are started.
     #[inline]
     pub(crate) fn expect(&self, workers: u32) {
         self.missing.store(workers, Ordering::Relaxed);
     }
 
-    /// Dissemination barrier number `epoch` for thread `tid` of `n`.
+    /// Spread barrier number `epoch`, for thread `tid` of `n`.
     #[inline]
     pub(crate) fn spread<'a>(
         &self,
@@ -154,19 +157,21 @@ impl Barrier {
         }
     }
 
-    /// Central barrier number `epoch` of `n` threads. The pastime may end the wait
-    /// ([`Poll::Leave`]); then the barrier is abandoned and must be reset before its next use.
+    /// Central barrier number `epoch` of `n` threads. `with` may end the wait early ([`Poll::Leave`]). Then
+    /// the barrier is incomplete, and must be reset before its next use.
     #[inline]
     pub(crate) fn central(&self, epoch: u32, n: u32, with: &mut dyn Pastime) {
         self.central_batch(epoch, 1, n, with);
     }
 
-    /// The same for a thread that arrives on behalf of `count` members at once.
+    /// Central barrier for a thread that arrives on behalf of `count` members at once.
     #[inline]
     pub(crate) fn central_batch(&self, epoch: u32, count: u32, n: u32, with: &mut dyn Pastime) {
-        // AcqRel: the last arrival sees what everybody wrote before, and passes it on by `signal`.
+        // AcqRel: the last thread to arrive sees what all others wrote before they arrived, and its signal
+        // passes this on to them.
         if self.arrived.fetch_add(count, Ordering::AcqRel) + count == n {
-            // Before the signal: a released thread may arrive at the next barrier at once.
+            // The counter is cleared before the signal, because a released thread may arrive at the next
+            // barrier at once.
             self.arrived.store(0, Ordering::Relaxed);
             self.gone.signal(epoch);
         } else {
@@ -174,7 +179,8 @@ impl Barrier {
         }
     }
 
-    /// Spread join number `number`: collects the subtree of `tid`; a worker then reports upwards.
+    /// Spread join number `number`, for thread `tid` of `n`: waits for the threads below it in the tree. A
+    /// worker then reports to the thread above it.
     #[inline]
     pub(crate) fn join_spread<'a>(
         &self,
@@ -197,7 +203,7 @@ impl Barrier {
         }
     }
 
-    /// Central join number `number`, a worker's part. The worker does not touch the team after.
+    /// A worker's part of central join number `number`. The worker must not touch the team after this call.
     #[inline]
     pub(crate) fn report(&self, number: u32) {
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
@@ -205,7 +211,7 @@ impl Barrier {
         }
     }
 
-    /// Central join number `number`, the primary thread's part.
+    /// The primary thread's part of central join number `number`.
     #[inline]
     pub(crate) fn collect(&self, number: u32, n: u32, with: &mut dyn Pastime) {
         if n > 1 {
@@ -213,7 +219,7 @@ impl Barrier {
         }
     }
 
-    /// The flag that waiters of the central barrier sleep on, for cancellation to nudge.
+    /// The flag on which threads sleep in the central barrier. Cancellation nudges it.
     pub(crate) fn gone_flag(&self) -> &Flag {
         &self.gone
     }

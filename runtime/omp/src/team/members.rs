@@ -1,12 +1,13 @@
-//! What a team is: the threads of one parallel region.
+//! A team: the threads of one parallel region, and what they share.
 //!
-//! A team is owned by the pool of the thread that opens regions at that depth, and reused for all
-//! of them. It outlives its workers, so a worker on its way out may still look at it.
+//! The pool of the thread that opens a region owns the region's team, and uses it again for later regions at
+//! the same nesting depth. The team outlives the pool's workers, so a worker that leaves a region may still
+//! look at the team.
 //!
-//! # What makes the sharing sound
-//! * [`Shared`] is written by the primary thread while no worker is in the team, and only read
-//!   between fork and join. The slots' flags order the two.
-//! * A [`Member`] is written by its own thread, except for its atomics.
+//! # Who may write what
+//! * The primary thread writes [`Shared`] while no worker is in the team. Between fork and join all threads
+//!   only read it. The flags of the workers' slots order the two.
+//! * Each thread writes its own [`Member`]. Other threads use only the atomics in it.
 
 use crate::icv::Icv;
 use crate::init;
@@ -23,42 +24,44 @@ use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, CacheLine, O
 /// An outlined region or task body.
 pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
 
-/// What the threads of a region read about it.
+/// Facts about a region that all its threads read.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Size of the team.
+    /// Number of threads in the team.
     pub(crate) nthreads: Cell<u32>,
     /// The region's `code`.
     pub(crate) code: Cell<usize>,
-    /// Nesting level, counting inactive regions; 0 outside.
+    /// Nesting level, counting all regions. 0 outside of regions.
     pub(crate) level: Cell<u32>,
-    /// Nesting level, counting only regions of more than one thread.
+    /// Nesting level, counting only regions that have more than one thread.
     pub(crate) active_level: Cell<u32>,
-    /// Barriers are central (oversubscribed or cancellable) rather than spread.
+    /// The team uses central barriers, because it has more threads than cores or may be cancelled; otherwise
+    /// spread ones.
     pub(crate) central: Cell<bool>,
     /// The region can be cancelled (`OMP_CANCELLATION`).
     pub(crate) cancellable: Cell<bool>,
-    /// Internal control variables that implicit tasks start with.
+    /// The control variables with which the implicit tasks start.
     pub(crate) icv: Cell<Icv>,
-    /// Numbers of threads that a clause of an outer region gives for the regions inside.
+    /// Numbers of threads that a clause of an outer region gave for the regions inside.
     pub(crate) nested: Cell<crate::ahead::said::Nested>,
-    /// The team of the thread that opened the region, and its number there.
+    /// The team of the thread that opened the region.
     pub(crate) parent: Cell<*const Team>,
-    /// See `parent`.
+    /// That thread's number in the team `parent`.
     pub(crate) parent_tid: Cell<u32>,
-    /// What the primary thread was doing.
+    /// The primary thread's context before the region.
     pub(crate) saved: Cell<SavedContext>,
-    /// The size of team whose affinity was last shown (`OMP_DISPLAY_AFFINITY`).
+    /// The team size for which the threads' affinity was last shown (`OMP_DISPLAY_AFFINITY`).
     pub(crate) shown: Cell<u32>,
-    /// Threads taken from the limit of the contention group.
+    /// Threads by which this region counts against the limit of the contention group.
     pub(crate) taken: Cell<u32>,
     /// The primary thread's place partition before the region.
     pub(crate) saved_partition: Cell<(u32, u32)>,
-    /// What the members' placements were computed for: policy, primary thread's placement, size.
+    /// The members' placements were computed for this policy, this placement of the primary thread, and this
+    /// team size.
     pub(crate) placed_for: Cell<(u32, (u32, u32, u32), u32)>,
     /// The members are virtual threads.
     pub(crate) is_virtual: Cell<bool>,
-    /// The region's threads are in several processes: see [`crate::across`].
+    /// Some of the region's threads are in other processes: see [`crate::across`].
     pub(crate) across: Cell<bool>,
 }
 
@@ -67,19 +70,19 @@ pub(crate) struct Shared {
 pub struct Team {
     pub(crate) shared: CacheLine<Shared>,
     pub(crate) barrier: Barrier,
-    /// As many as the team ever had threads; the first `nthreads` are in use.
+    /// One for each thread of the largest team so far. The first `nthreads` are in use.
     #[allow(clippy::vec_box, reason = "contexts point into members")]
     pub(crate) members: Vec<Box<Member>>,
     pub(crate) works: WorkChain,
     pub(crate) tasks: Tasks<Task>,
     /// The region was cancelled.
     pub(crate) cancelled: AtomicBool,
-    /// `single` constructs that some thread of the region has taken.
+    /// Number of `single` constructs of the region that some thread has taken.
     pub(crate) singles: CacheLine<AtomicU32>,
-    /// What one thread passes to the others between two barriers.
+    /// A pointer that one thread passes to the others between two barriers.
     pub(crate) broadcast: AtomicPtr<libc::c_void>,
-    /// Nanoseconds of the region in loops that schedules of ours divide, for the report. Added to by
-    /// the thread that leaves such a loop last, and taken by the primary thread after the join.
+    /// Nanoseconds that the region spent in loops which hetmp's own schedules divide, for the report. The
+    /// last thread to leave such a loop adds to it. The primary thread takes it after the join.
     pub(crate) divided_ns: AtomicU64,
 }
 
@@ -89,23 +92,24 @@ pub struct Team {
 pub struct Member {
     /// The implicit task of this thread.
     pub(crate) implicit: Task,
-    /// Number of the last barrier this thread arrived at.
+    /// Number of the last barrier at which this thread arrived.
     pub(crate) epoch: Cell<u32>,
-    /// Barrier flags others signal to this thread.
+    /// The barrier flags of this thread.
     pub(crate) seat: Seat,
-    /// Tasks this thread made and nobody has begun.
+    /// Tasks that this thread made and no thread has begun.
     pub(crate) deque: CacheLine<Deque<Task>>,
-    /// Tasks this thread deferred, for even and odd epochs. Written by this thread only.
+    /// Number of tasks that this thread deferred, in even and in odd epochs. Only this thread writes it.
     pub(crate) created: CacheLine<[AtomicU64; 2]>,
-    /// Deferred tasks this thread finished, for even and odd epochs. Written by this thread only.
+    /// Number of deferred tasks that this thread finished, in even and in odd epochs. Only this thread writes
+    /// it.
     pub(crate) finished: CacheLine<[AtomicU64; 2]>,
-    /// Task waits of this thread sleep here; only ever nudged.
+    /// This thread sleeps on this flag when it waits for tasks. The flag is never signalled, only nudged.
     pub(crate) idle: CacheLine<Flag>,
-    /// Set while this thread sleeps and wants to be nudged when there are tasks.
+    /// Tells whether this thread sleeps and must be nudged when there are tasks.
     pub(crate) sleep: Sleep,
-    /// Where this thread runs: place plus one (0: unbound), and its partition.
+    /// Where this thread runs: its place plus one (0: not bound), and its partition.
     pub(crate) placement: Cell<(u32, u32, u32)>,
-    /// The node this thread belongs to plus one; 0 while no nodes are in use.
+    /// The node that this thread belongs to, plus one. 0 while no nodes are in use.
     pub(crate) node: Cell<u32>,
 }
 
@@ -162,13 +166,14 @@ impl Team {
         }
     }
 
-    /// As many threads as it was made for.
+    /// The largest number of threads that the team has room for.
     pub(crate) fn capacity(&self) -> u32 {
         self.members.len() as u32
     }
 
-    /// Makes it this node's part of a region of `total` threads, `absent` of which are on other nodes, whose tasks start
-    /// with `icv`; `singles` is where its count of `single` constructs begins. Only while nobody is in the team.
+    /// Makes this team one node's part of a region with `total` threads, of which `absent` are on other
+    /// nodes. The implicit tasks start with `icv`. The team's count of `single` constructs starts at
+    /// `singles`. May be called only while no thread is in the team.
     pub(crate) fn cross(&self, total: u32, absent: u32, singles: u32, icv: Icv) {
         let s = &self.shared;
         s.across.set(true);
@@ -181,21 +186,21 @@ impl Team {
         self.singles.store(singles, Ordering::Relaxed);
     }
 
-    /// The team of one that a thread outside parallel regions is.
+    /// Makes the team of one thread that a thread belongs to outside of regions.
     pub(crate) fn solo() -> Box<Team> {
         Box::new(Team::new(1))
     }
 
-    /// Makes room for `n` threads. Only while no worker is in the team.
+    /// Makes room for `n` threads. May be called only while no worker is in the team.
     pub(super) fn grow(&mut self, n: u32) {
         self.tasks.quiesce();
-        // Seats hold as many flags as the largest team needs, so all are made anew.
+        // All members are made anew, because each seat needs enough flags for the larger team.
         let epoch = self.members[0].epoch.get();
         self.members = (0..n).map(|_| Box::new(Member::new(n))).collect();
         self.realign(epoch);
     }
 
-    /// Brings every member to the same epoch, and forgets old signals and counts. Only while no
+    /// Sets every member to the same epoch, and forgets old signals and counts. May be called only while no
     /// worker is in the team.
     pub(super) fn realign(&self, epoch: u32) {
         self.tasks.quiesce();
@@ -220,7 +225,7 @@ impl Team {
         self.works.restart();
     }
 
-    /// Size of the team.
+    /// The number of threads in the team.
     #[inline(always)]
     pub(crate) fn nthreads(&self) -> u32 {
         self.shared.nthreads.get()
@@ -244,15 +249,15 @@ impl Team {
         self.shared.is_virtual.get()
     }
 
-    /// Are the members a part of a region's threads, the rest of which are in other processes?
+    /// Are some of the region's threads in other processes?
     #[inline(always)]
     pub(crate) fn is_across(&self) -> bool {
         self.shared.across.get()
     }
 
-    /// The team around this one and the number there of the thread that opened this one.
+    /// The enclosing team, and the number that the thread which opened this team has there.
     pub(crate) fn parent(&self) -> Option<(&Team, u32)> {
-        // SAFETY: the enclosing team is in use as long as this one is.
+        // SAFETY: null, or the enclosing team, which is in use as long as this team is.
         unsafe { self.shared.parent.get().as_ref() }.map(|t| (t, self.shared.parent_tid.get()))
     }
 

@@ -1,9 +1,10 @@
-//! Teams: the threads of a parallel region, where its workers come from, and where they meet.
+//! Teams: the threads of a parallel region, the pools that provide the workers, and the barriers.
 //!
-//! * [`placement`]: where every region comes in, and how it is to run.
-//! * [`region`]: an ordinary team's start, barriers and end; `worker` the other threads' side of it.
-//! * `members`: what a team is; `pool` the workers it is made of.
-//! * [`barrier`]: the protocol of barriers. `suspend`: what virtual threads do there instead.
+//! * [`placement`]: every region begins here; decides how a region runs.
+//! * [`region`]: start, barriers and end of an ordinary team, as its primary thread does them. `worker` has
+//!   the other threads' side.
+//! * `members`: the data of a team. `pool`: the worker threads.
+//! * [`barrier`]: how threads wait for each other in a barrier. `suspend`: what virtual threads do instead.
 
 pub(crate) mod barrier;
 pub(crate) mod members;

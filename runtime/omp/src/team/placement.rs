@@ -1,8 +1,8 @@
-//! Where a region runs: as an ordinary team, as a virtual one, or across processes.
+//! Decides where a region runs: in an ordinary team, in a virtual team, or across processes.
 //!
-//! Every region passes here, whatever construct it comes from: a plain one, one whose primary thread runs
-//! its own part (as gcc before 4.9 has it), and one whose threads start in a loop or in sections. So here
-//! is where a child of `fork` lets go of the workers that it does not have.
+//! Every region passes here, whatever construct it comes from: a plain region, a region whose primary thread
+//! runs its own part (code by gcc before 4.9), and a region whose threads start in a loop or in sections. So
+//! this is also the place where a child process of `fork` lets go of workers, which exist only in its parent.
 
 use crate::across;
 use crate::icv::ProcBind;
@@ -11,12 +11,12 @@ use crate::team::region::{fork, join, ordinary, Form, Prepare, Region};
 use crate::thread::Thread;
 use crate::unlike::{modes, ways};
 
-/// How a region that begins now is placed.
+/// How a region that begins now runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placement {
-    /// As a team of as many real threads as the region says.
+    /// In a team of as many real threads as the region has.
     Ordinary,
-    /// As [`ways`] says: as a virtual team, perhaps, or timed for the report.
+    /// As [`ways`] decides: perhaps in a virtual team, or timed for the report.
     Watched,
 }
 
@@ -34,48 +34,47 @@ impl Placement {
     }
 }
 
-/// Runs `region` from fork to join on the calling thread. `first` as for [`fork`]. Returns the number of
-/// threads that ran the program's code.
+/// Runs `region` from fork to join on the calling thread. `first` prepares the worksharing construct in which
+/// every thread starts, if there is one. Returns the number of threads that ran the program's code.
 ///
 /// # Safety
-/// As for [`fork`].
+/// All threads of the region may call `region.entry` with `region.data` until this function returns.
 pub unsafe fn parallel(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
     if first.is_none() && across::table::is_on() {
-        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
-        // for all threads.
+        // SAFETY: all threads of the region may call its function until the join: this function's contract.
         if let Some(n) = unsafe { across::parallel(th, region, None) } {
             return n;
         }
     }
     match Placement::now(th) {
-        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
-        // for all threads.
+        // SAFETY: all threads of the region may call its function until the join: this function's contract.
         Placement::Ordinary => unsafe { ordinary(th, region, first) },
-        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
-        // for all threads.
+        // SAFETY: all threads of the region may call its function until the join: this function's contract.
         Placement::Watched => unsafe { ways::parallel(th, region, first) },
     }
 }
 
-/// Opens `region`, whose primary thread runs its own part: as [`fork`], and seen by the report.
+/// Opens `region`, and returns to the caller, which runs the primary thread's part itself and then calls
+/// [`close`]. `first` as for [`parallel`].
 ///
 /// # Safety
-/// As for [`fork`], with [`close`] for [`join`].
+/// All threads of the region may call `region.entry` with `region.data` until [`close`], which the same
+/// thread calls.
 pub unsafe fn open(th: &Thread, region: &Region, first: Option<Prepare<'_>>) {
     match Placement::now(th) {
         Placement::Ordinary => {
-            // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code
-            // made for all threads.
+            // SAFETY: all threads of the region may call its function until `close`: this function's
+            // contract.
             unsafe { fork(th, region, first) };
         }
-        // SAFETY: this function's contract, that of `fork`: `abi` passes a region whose function compiled code made
-        // for all threads.
+        // SAFETY: all threads of the region may call its function until `close`: this function's contract.
         Placement::Watched => unsafe { ways::open(th, region, first) },
     }
 }
 
-/// Opens a region of one thread, whose body the caller runs itself until [`close_alone`]. Such a region has nothing to
-/// place or to compare: virtual teams and the report are not told.
+/// Opens a region of one thread. The caller runs the region's body itself and then calls [`close_alone`].
+/// With one thread there is nothing to place or to compare, so virtual teams and the report do not learn of
+/// the region.
 pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
     unsafe extern "C" fn nothing(_: *mut libc::c_void) {}
     Placement::now(th);
@@ -89,7 +88,7 @@ pub fn open_alone(th: &Thread, bind: Option<ProcBind>) {
         bind,
         group: core::ptr::null(),
     };
-    // SAFETY: `nothing` may be called by anybody, and a team of one calls nothing.
+    // SAFETY: `nothing` may be called at any time, and a team of one thread calls nothing.
     unsafe { fork(th, &region, None) };
 }
 

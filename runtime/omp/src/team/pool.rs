@@ -1,13 +1,13 @@
-//! Worker threads and how they are started.
+//! Worker threads, and how they are started.
 //!
-//! A thread that opens regions owns a [`Pool`] for each nesting depth at which it does so. The
-//! pool's worker `i` is always thread `i + 1` of the pool's team, so that threadprivate data
-//! persists between regions. Between regions a worker waits at its [`Slot`] (the *dock*); the primary
-//! thread writes the call into the slot and signals the slot's flag. Everything a worker needs
-//! to start lies in the same cache lines as the flag: one transfer starts it.
+//! A thread that opens regions owns a [`Pool`] for each nesting depth at which it opens them. Worker `i` of a
+//! pool is always thread `i + 1` of the pool's team, so threadprivate data stays with the same thread number
+//! from region to region. Between regions a worker waits at its [`Slot`] (the *dock*). To start it, the
+//! primary thread writes a [`Call`] into the slot and signals the slot's flag. The flag lies in the same
+//! cache lines as the call, so one transfer of these brings the worker everything that it needs.
 //!
-//! A worker in the dock is still useful: while the region it came from has tasks it runs them. What a
-//! worker does is in [`super::worker`].
+//! A worker in the dock still works: as long as the region from which it came has tasks, it runs them.
+//! [`super::worker`] has the code that a worker runs.
 
 use crate::init;
 use crate::task::record::Group;
@@ -18,60 +18,60 @@ use core::mem::MaybeUninit;
 use hetmp_core::park::{Flag, Policy};
 use hetmp_core::sync::{AtomicBool, AtomicU32, Ordering};
 
-/// With this number of workers or more, the kernel is told how many may sleep.
+/// If a pool gets this number of workers or more, the kernel is told how many threads may sleep.
 const MANY_WORKERS: u32 = 256;
 
-/// What a worker is started with.
+/// The order with which a worker is started.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) entry: Outlined,
     pub(crate) data: *mut libc::c_void,
     pub(crate) team: *const Team,
     pub(crate) nthreads: u32,
-    /// The primary thread's barrier epoch.
+    /// The primary thread's count of barriers.
     pub(crate) epoch: u32,
-    /// Number of the region.
+    /// The number of the region, which is the number of its join.
     pub(crate) number: u32,
-    /// The worksharing construct the region starts in, or null.
+    /// The worksharing construct in which the region starts, or null.
     pub(crate) work: *const Work,
     pub(crate) pos: WorkPos,
     pub(crate) group: *const Group,
-    /// Counts the threads of the contention group.
+    /// Number of busy threads in the contention group.
     pub(crate) busy: *const AtomicU32,
-    /// The primary thread's place in its league of teams.
+    /// The primary thread's team number in its league, and the size of the league less one.
     pub(crate) league: (u32, u32),
-    /// Each thread says where it runs (`OMP_DISPLAY_AFFINITY`).
+    /// Each thread is to print where it runs (`OMP_DISPLAY_AFFINITY`).
     pub(crate) show: bool,
 }
 
-/// What a worker runs: its argument is its [`Slot`].
+/// The function that a worker runs. Its argument is the worker's [`Slot`].
 pub(crate) type Main = extern "C" fn(*mut libc::c_void) -> *mut libc::c_void;
 
 /// Where a worker waits for its next region.
 ///
 /// # Invariant
-/// `call` is written by the pool's owner while the worker waits (before the signal of the next
-/// number) and read by the worker after it; the flag orders the two.
+/// The pool's owner writes `call` while the worker waits, before it signals the next number. The worker reads
+/// `call` after that signal. So the flag orders the two.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(super) struct Slot {
-    /// Numbers of the regions this worker was started for.
+    /// Signalled each time with the next number, from 1 on, when the worker is to run a region or to end.
     pub(super) go: Flag,
     pub(super) call: UnsafeCell<MaybeUninit<Call>>,
-    /// Told to end rather than to run.
+    /// The worker is to end when it is signalled next.
     pub(super) exit: AtomicBool,
     pub(super) tid: u32,
     handle: UnsafeCell<libc::pthread_t>,
-    /// Owner's count of signals.
+    /// How often the owner has signalled `go`.
     sent: UnsafeCell<u32>,
 }
 
-/// The workers of one primary thread at one depth, and their team.
+/// The workers of one primary thread at one nesting depth, and their team.
 #[derive(Debug)]
 pub(crate) struct Pool {
     workers: Vec<*const Slot>,
     pub(crate) team: Team,
-    /// Threads of this pool in the last region, as told to the waiting policy.
+    /// The number of threads by which the waiting policy counts this pool: those of its last region.
     counted: u32,
 }
 
@@ -88,8 +88,8 @@ impl Pool {
         })
     }
 
-    /// Sees to it that there are `wanted` workers, each of which runs `main` on its slot; returns how many
-    /// there are, at most `wanted`.
+    /// Starts threads until there are `wanted` workers, each of which runs `main` on its slot. Returns how
+    /// many there are, at most `wanted`; there are fewer if the system refused a thread.
     #[inline]
     pub(crate) fn ensure_workers(&mut self, wanted: u32, main: Main) -> u32 {
         if (self.workers.len() as u32) < wanted {
@@ -117,8 +117,8 @@ impl Pool {
                 handle: UnsafeCell::new(0),
                 sent: UnsafeCell::new(0),
             }));
-            // SAFETY: the attributes are initialised for the life of the process; the worker gets a
-            // slot that lives until it was joined.
+            // SAFETY: the attributes stay initialised as long as the process lives, and the worker's slot
+            // lives until the worker was joined.
             let error = unsafe {
                 libc::pthread_create(
                     (*slot).handle.get(),
@@ -128,7 +128,7 @@ impl Pool {
                 )
             };
             if error != 0 {
-                // SAFETY: no worker got it.
+                // SAFETY: no worker was started with this slot.
                 drop(unsafe { Box::from_raw(slot) });
                 init::warn_few_threads(self.workers.len() as u32 + 1, wanted + 1, error);
                 return;
@@ -137,12 +137,12 @@ impl Pool {
         }
     }
 
-    /// Starts the first `count` workers on `call`.
+    /// Starts the first `count` workers with `call`.
     #[inline]
     pub(crate) fn start(&self, count: u32, call: &Call) {
         for &slot in &self.workers[..count as usize] {
-            // SAFETY: slots live until their worker was joined, and the worker waits: its last
-            // region was joined before this one could be opened.
+            // SAFETY: a slot lives until its worker was joined. The worker waits, because its last region was
+            // joined before this one could be opened.
             unsafe {
                 (*(*slot).call.get()).write(*call);
                 let sent = &mut *(*slot).sent.get();
@@ -155,8 +155,8 @@ impl Pool {
     /// Ends the workers and waits until they are gone.
     pub(crate) fn shut_down(mut self: Box<Self>) {
         for &slot in &self.workers {
-            // SAFETY: slots live until their worker was joined, below, and the worker waits: its last region was
-            // joined before the pool could end.
+            // SAFETY: a slot lives until its worker was joined, in the loop below. The worker waits, because
+            // its last region was joined before the pool could end.
             unsafe {
                 (*slot).exit.store(true, Ordering::Relaxed);
                 let sent = &mut *(*slot).sent.get();
@@ -165,19 +165,19 @@ impl Pool {
             }
         }
         for slot in core::mem::take(&mut self.workers) {
-            // SAFETY: each handle is joined once; then nobody else refers to the slot.
+            // SAFETY: each handle is joined once, and after that no thread refers to the slot.
             unsafe {
                 libc::pthread_join(*(*slot).handle.get(), core::ptr::null_mut());
                 drop(Box::from_raw(slot.cast_mut()));
             }
         }
-        // An event may just have been fulfilled from outside.
+        // Another thread may still be in the middle of fulfilling an event of this team's tasks.
         self.team.tasks.quiesce();
         Policy::add_threads(1 - self.counted as isize);
     }
 
-    /// Lets go of a pool whose workers stayed behind in the parent of a `fork`. Their memory is
-    /// leaked: their stacks and slots are copies nobody can give back in order.
+    /// Lets go of a pool in a child process of `fork`. The pool's workers exist only in the parent. Their
+    /// stacks and slots here are copies, which nobody can give back in order, so the memory is leaked.
     pub(crate) fn forget(self: Box<Self>) {
         core::mem::forget(self);
     }

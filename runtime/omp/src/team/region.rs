@@ -1,11 +1,11 @@
 //! The start and the end of a parallel region, and its barriers.
 //!
 //! # A region's life
-//! 1. [`fork`]: the primary thread sizes the team, writes what the workers need into their slots
-//!    and signals them (see [`super::worker`]). From here on it *is* thread 0 of the team.
-//! 2. Everybody runs the outlined function.
-//! 3. [`join`]: workers report and go back to their slots; the primary thread waits for them,
-//!    finishes tasks that are left, and takes up its former context.
+//! 1. [`fork`]: the primary thread decides the team's size, writes what the workers need into their slots,
+//!    and signals them ([`super::worker`] is their side). From now on it is thread 0 of the team.
+//! 2. All threads run the outlined function.
+//! 3. [`join`]: the workers report and go back to their slots. The primary thread waits for them, finishes
+//!    tasks that are left, and returns to its former context.
 
 use crate::affinity::{shown, threads};
 use crate::boundary::Reason;
@@ -23,37 +23,36 @@ use hetmp_core::park::Policy;
 use hetmp_core::sync::Ordering;
 pub use hetmp_scan::Form;
 
-/// Prepares the worksharing construct that a combined construct starts in.
+/// Prepares the worksharing construct in which the threads of a combined construct start.
 pub type Prepare<'a> = &'a mut dyn FnMut(&Team, &Work);
 
-/// What a region is to be.
+/// A region that is to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
-    /// What every thread of the team calls. Not always the program's own function: a compiler's ABI
-    /// may need one that hands over arguments, and a virtual team one that runs many threads.
+    /// The function that every thread of the team calls. It may differ from the program's own function: a
+    /// compiler's ABI may need one that passes arguments on, and a virtual team needs one that runs several
+    /// virtual threads.
     pub entry: Outlined,
     /// The argument of `entry`.
     pub data: *mut libc::c_void,
-    /// Address of the function that the compiler outlined. Reports, profiles and traces know the region by this
-    /// address, and `hetmp-scan` reads the code there.
+    /// Address of the function that the compiler outlined. Reports, profiles and traces identify the region
+    /// by this address, and `hetmp-scan` reads the code there.
     pub code: usize,
-    /// What the outlined function is called with.
+    /// How the outlined function is called.
     pub form: Form,
-    /// Number of threads, resolved.
+    /// The number of threads, as [`resolve_num_threads`] found it.
     pub nthreads: u32,
-    /// The `num_threads` clause, 0 for none.
+    /// The number in the `num_threads` clause; 0 without the clause.
     pub asked: u32,
     /// The `proc_bind` clause.
     pub bind: Option<ProcBind>,
-    /// Taskgroup with reductions that all implicit tasks belong to, or null.
+    /// A taskgroup with reductions, to which all implicit tasks belong; or null.
     pub group: *const Group,
 }
 
-/// Opens a region: the calling thread becomes thread 0 of a new team, whose other threads start.
-///
-/// `first` prepares the worksharing construct of a combined construct, which every thread starts in.
-///
-/// Returns the size of the team.
+/// Opens a region: the calling thread becomes thread 0 of a new team, and the team's other threads start.
+/// `first` prepares the worksharing construct in which every thread of a combined construct starts. Returns
+/// the number of threads in the team.
 ///
 /// # Safety
 /// `region.entry` may be called with `region.data` by all threads until [`join`], which the same
@@ -76,7 +75,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
         team.grow(n);
         team.shared.nthreads.set(n);
     } else if team.shared.nthreads.get() != n {
-        // Threads that sat out earlier regions have old epochs.
+        // Threads that had no part in earlier regions have old epochs.
         let epoch = team.members[0].epoch.get();
         team.realign(epoch);
         team.shared.nthreads.set(n);
@@ -104,8 +103,8 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     let central =
         s.cancellable.get() || (n > 2 && Policy::oversubscribed()) || n > crate::MAX_SPREAD;
     if s.central.get() != central {
-        // The flags of the other kind of barrier were left behind by any number of epochs; more than
-        // half of the numbers there are, and they would look reached.
+        // The flags of the other kind of barrier may be any number of epochs old. If they were more than half
+        // of all numbers old, they would look as if they had been reached.
         let epoch = team.members[0].epoch.get();
         team.realign(epoch);
         s.central.set(central);
@@ -118,7 +117,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     if n > 1 {
         threads::place(th, team, start.bind);
     } else if init::globals().as_libomp {
-        // libomp binds a thread as soon as it meets it, also for a region of one.
+        // libomp binds a thread as soon as the thread opens a region, even a region of one thread.
         threads::bind_first(th);
     }
     if nodes::active() {
@@ -134,11 +133,12 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     };
     let show = init::globals().display_affinity && {
         if init::globals().as_libomp {
-            // libomp shows whatever differs from the thread's last region, also of one thread.
+            // libomp shows a thread's affinity when it differs from that in the thread's last region, even in
+            // a region of one thread.
             let now = (s.level.get(), n, start.bind as u32);
             th.ahead.shown.replace(now) != now
         } else {
-            // Teams inside a region may have other places each time.
+            // A team inside another region may get other places each time, so it is shown each time.
             n > 1 && (outer.level() > 0 || s.shown.get() != n)
         }
     };
@@ -179,7 +179,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     n
 }
 
-/// Ends the region that the calling thread opened last, and is thread 0 of.
+/// Ends the region that the calling thread opened last. The caller is thread 0 of it.
 pub(crate) fn join(th: &Thread) {
     th.leave_program(Reason::Join);
     let team = th.team();
@@ -200,15 +200,15 @@ pub(crate) fn join(th: &Thread) {
     if team.tasks.active() {
         wait::drain(th, epoch.wrapping_sub(1));
         if team.cancelled.load(Ordering::Relaxed) {
-            // Members may have left a barrier that others had not come to: their tasks were made
-            // before barriers of either parity.
+            // Some members may have left a barrier to which others had not come. So tasks may have been made
+            // before barriers with an even and before barriers with an odd number.
             wait::drain(th, epoch);
         }
         team.tasks.end_region();
     }
     m.implicit.end_implicit();
     if team.cancelled.load(Ordering::Relaxed) {
-        // Some threads may have skipped barriers and worksharing constructs that others entered.
+        // Some threads may have left out barriers and worksharing constructs that others entered.
         team.cancelled.store(false, Ordering::Relaxed);
         let next = team
             .members
@@ -232,14 +232,13 @@ pub(crate) fn join(th: &Thread) {
     th.enter_program(Reason::Join);
 }
 
-/// True when epoch `a` comes after `b`.
+/// Does epoch `a` come after `b`?
 fn newer(a: u32, b: u32) -> bool {
     (a.wrapping_sub(b) & crate::EPOCH_MASK) < (crate::EPOCH_MASK >> 1) && a != b
 }
 
-/// A barrier of the team (`GOMP_barrier` and the implied ones).
-///
-/// Returns true when the region was cancelled instead.
+/// A barrier of the team: `GOMP_barrier`, or a barrier that another construct implies. Returns true if the
+/// region was cancelled, and the barrier therefore was not completed.
 #[inline]
 pub fn barrier(th: &Thread) -> bool {
     let team = th.team();
@@ -270,7 +269,8 @@ pub fn barrier(th: &Thread) -> bool {
             m.epoch.set(epoch);
             pastime.leave_when_cancelled();
             team.barrier.central(epoch, n, &mut pastime);
-            // A barrier that everybody reached counts, even if the region was cancelled since.
+            // A barrier that all threads have reached counts as complete, even if the region was cancelled
+            // after that.
             cancelled =
                 team.cancelled.load(Ordering::Acquire) && !team.barrier.gone_flag().reached(epoch);
         }
@@ -294,13 +294,14 @@ pub fn barrier(th: &Thread) -> bool {
     false
 }
 
-/// Runs `region` as a team of as many real threads as the region says.
+/// Runs `region` in a team of as many real threads as the region has.
 ///
 /// # Safety
-/// As for [`fork`].
+/// All threads of the region may call `region.entry` with `region.data` until this function returns.
 #[inline]
 pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepare<'_>>) -> u32 {
-    // SAFETY: this function's contract, that of `fork`; `join` follows below.
+    // SAFETY: all threads of the region may call its function: this function's contract. `join` follows
+    // below.
     let n = unsafe { fork(th, region, first) };
     // SAFETY: this function's contract: compiled code made the function to be called with this data by every thread
     // of the team.
@@ -309,13 +310,14 @@ pub(crate) unsafe fn ordinary(th: &Thread, region: &Region, first: Option<Prepar
     n
 }
 
-/// Runs `region`, for which a team of any size is right, as a team of the calling thread alone.
+/// Runs `region` in a team of the calling thread alone. The region must be one for which a team of any size
+/// is right.
 ///
-/// Not by [`fork`] with one thread: that would take the pool's team apart, whose threads the next region
-/// wants. Inside, regions are as nested as they are in a larger team.
+/// [`fork`] with one thread would change the size of the pool's team, and the next region wants that team as
+/// it is. Regions inside `region` have the same nesting levels as inside a larger team.
 ///
 /// # Safety
-/// As for [`fork`]; the region lies in no other.
+/// The calling thread may call `region.entry` with `region.data`. It is outside of any region.
 pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     th.leave_program(Reason::Fork);
     let team: &Team = th.of_one.get_or_init(Team::solo);
@@ -339,13 +341,13 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     team.members[0].implicit.set_group(region.group);
     th.depth.set(th.depth.get() + 1);
     th.begin_part(1);
-    // SAFETY: compiled code made the function for all threads of a region, and a team of one is one of them.
+    // SAFETY: this thread may call the function: this function's contract.
     unsafe { (region.entry)(region.data) };
     join(th);
 }
 
-/// How many threads a region gets that asks for `specified` (0: the default), where the program has
-/// use for at most `most` (0: any number). OpenMP 5.1, section 2.6.1.
+/// The number of threads of a region that asks for `specified` threads (0: for the default number), if the
+/// program can use at most `most` threads (0: any number). OpenMP 5.1, section 2.6.1.
 pub fn resolve_num_threads(th: &Thread, specified: u32, most: u32) -> u32 {
     let icv = th.task().icv();
     let active = th.team().active_level();

@@ -1,5 +1,5 @@
-//! What a worker does: it waits at its slot, helps with tasks meanwhile, and takes its part of each region
-//! that it is started for.
+//! The code that a worker runs: it waits at its slot, helps with tasks there, and does its part of each
+//! region for which it is started.
 
 use crate::affinity::{shown, threads};
 use crate::boundary::Reason;
@@ -11,18 +11,19 @@ use crate::thread::Thread;
 use core::sync::atomic::Ordering;
 use hetmp_core::tls;
 
-/// A worker's part of a region, between its slot's signal and its report. Returns the region's
-/// number, for helping with its tasks afterwards.
+/// Does a worker's part of a region, from the slot's signal to the worker's report. Returns the region's
+/// number, which the worker needs to help with the region's tasks afterwards.
 ///
 /// # Safety
-/// `call` is the one the worker's slot was signalled for.
+/// The worker's slot was signalled for `call`.
 unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
-    // SAFETY: the team is owned by the pool that owns this worker; see the module's head.
+    // SAFETY: the pool that owns this worker owns the team, too, and ends its workers before the team goes.
     let team = unsafe { &*call.team };
     let m: &Member = &team.members[tid as usize];
     m.epoch.set(call.epoch);
     if m.sleep.is_announced() {
-        // Woken by the start of this region, not by a nudge.
+        // The start of this region has woken the thread, not a nudge, so nobody has withdrawn its
+        // announcement.
         wait::wake_up(team, m);
     }
     th.become_member(team, tid, call.nthreads);
@@ -36,8 +37,8 @@ unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
         shown::display_affinity(b"");
     }
     th.begin_part(call.nthreads);
-    // SAFETY: compiled code made the function for all threads of the region, with this data; the primary thread keeps
-    // the data until the join.
+    // SAFETY: compiled code made the function to be called by all threads of the region with this data, and
+    // the primary thread keeps the data until the join.
     unsafe { (call.entry)(call.data) };
     th.leave_program(Reason::Join);
     if team.tasks.active() {
@@ -61,10 +62,11 @@ unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     call.number
 }
 
-/// What a worker runs, from its start to its end.
+/// The function that a worker runs all its life.
 pub(super) extern "C" fn main(slot: *mut libc::c_void) -> *mut libc::c_void {
     let slot: *const Slot = slot.cast();
-    // SAFETY: the slot outlives the worker (`shut_down` joins before it frees).
+    // SAFETY: the slot outlives the worker, because `Pool::shut_down` joins the worker before it frees the
+    // slot.
     let slot = unsafe { &*slot };
     let thread = Thread::new();
     tls::set(core::ptr::from_ref(&thread).cast_mut().cast());
@@ -81,10 +83,10 @@ pub(super) extern "C" fn main(slot: *mut libc::c_void) -> *mut libc::c_void {
         if slot.exit.load(Ordering::Relaxed) {
             break;
         }
-        // SAFETY: written before the signal that `wait_on` saw.
+        // SAFETY: the owner wrote the call before the signal that `wait_on` saw.
         let call = unsafe { (*slot.call.get()).assume_init_read() };
         team = call.team;
-        // SAFETY: this worker was started for this call.
+        // SAFETY: the owner signalled this worker's slot for this call.
         region = unsafe { work(&thread, slot.tid, &call) };
     }
     for pool in thread.pools.take() {
