@@ -1,7 +1,7 @@
-//! The interface as safe functions; `runtime/abi` converts to and from C.
+//! The C interface as safe functions. `runtime/abi` converts arguments to and from C.
 //!
-//! Addresses are numbers here: a message's memory is the program's business. `slave` and `handle` come as the program
-//! gave them.
+//! Addresses are numbers here, because the memory of messages belongs to the program. `slave` and `handle` are passed
+//! as the program gave them; every function checks them.
 
 pub use crate::error::Error;
 pub use crate::queue::{Request, Taken};
@@ -12,16 +12,16 @@ use crate::registry;
 use crate::slave::{self, Slave};
 use core::sync::atomic::Ordering;
 
-/// Which end a call is for.
+/// The end of a queue that a call uses.
 #[derive(Clone, Copy, Debug)]
 pub enum From {
     /// The master's end of a slave's queue.
     Master(i32),
-    /// The calling slave's.
+    /// The end of the calling slave.
     Slave,
 }
 
-/// The calling slave.
+/// The slave that the calling thread is.
 ///
 /// # Errors
 /// [`Error::NotASlave`].
@@ -30,7 +30,7 @@ pub fn me() -> Result<&'static Slave, Error> {
     slave::current().ok_or(Error::NotASlave)
 }
 
-/// The queue and the side of a call.
+/// The queue of a call, and the side from which it comes.
 #[inline(always)]
 fn find(from: From, handle: i32) -> Result<(&'static Queue, Side), Error> {
     let (slave, side) = match from {
@@ -49,7 +49,7 @@ fn find(from: From, handle: i32) -> Result<(&'static Queue, Side), Error> {
     Ok((queue, side))
 }
 
-/// Allocates (`send`) or receives up to `want` messages; waits for the first if `block`.
+/// Allocates (`send`) or receives up to `want` messages. With `block` it waits for the first one.
 ///
 /// # Errors
 /// See `mq.h`.
@@ -77,7 +77,7 @@ pub fn take(from: From, handle: i32, send: bool, want: i32, block: bool) -> Resu
     }
 }
 
-/// Sends (`send`) or releases the `n` oldest held messages, the first at `at`, each of `bytes`.
+/// Sends (`send`) or releases the `n` oldest held messages. The first lies at `at`; each has `bytes`.
 ///
 /// # Errors
 /// See `mq.h`.
@@ -97,7 +97,7 @@ pub fn give(
     queue.give(side, send, at, n as u32, bytes)
 }
 
-/// The ring that the inline paths may use from now on, null where there is none for the calling thread.
+/// The ring that the inline paths may use from now on; null if there is none for the calling thread.
 #[must_use]
 pub fn first_use(from: From, handle: i32, send: bool) -> *const core::ffi::c_void {
     match find(from, handle) {
@@ -108,7 +108,7 @@ pub fn first_use(from: From, handle: i32, send: bool) -> *const core::ffi::c_voi
     }
 }
 
-/// Why nothing could be taken just now.
+/// Why nothing could be taken now.
 #[must_use]
 pub fn why_not(from: From, handle: i32) -> Error {
     match find(from, handle) {
@@ -121,7 +121,7 @@ pub fn why_not(from: From, handle: i32) -> Error {
 /// Waits until there is something to take.
 ///
 /// # Errors
-/// As a blocking [`take`].
+/// Those of a blocking [`take`].
 pub fn wait_for(from: From, handle: i32, send: bool) -> Result<(), Error> {
     let (queue, side) = find(from, handle)?;
     if queue.sends_from(side) != send {
@@ -130,7 +130,7 @@ pub fn wait_for(from: From, handle: i32, send: bool) -> Result<(), Error> {
     crate::wait::wait(queue, side)
 }
 
-/// The ring that the calling thread owns the sending (receiving) end of, if the fast paths know it.
+/// The ring whose sending (or receiving) end the calling thread owns, if it is in the tables of the fast paths.
 #[inline(always)]
 fn ring(from: From, handle: i32, send: bool) -> Option<&'static Queue> {
     let caller = callers::current()?;
@@ -143,14 +143,16 @@ fn ring(from: From, handle: i32, send: bool) -> Option<&'static Queue> {
         From::Master(_) => return None,
         From::Slave => (if send { caller.s_send } else { caller.s_recv }, index),
     };
-    // SAFETY: the index is within every table of its kind.
+    // SAFETY: the index is below the table's length: `HANDLES` for a slave's tables, `SLAVES * HANDLES` for a
+    // master's.
     let p = unsafe { &*table.add(at) }.load(Ordering::Acquire);
-    // SAFETY: an entry is cleared before its queue is freed, or outlives it in a table of an ended thread.
+    // SAFETY: an entry is cleared before its queue is freed; entries in the table of an ended thread are never looked
+    // at.
     let queue = unsafe { p.cast::<Queue>().as_ref() }?;
     (queue.ring_end(send).handle.load(Ordering::Relaxed) == handle as u32).then_some(queue)
 }
 
-/// [`take`] of one message where nothing is unusual; its address. `bytes` is told a received message's length.
+/// [`take`] of one message without slow cases. Returns its address. `bytes` is set to a received message's length.
 #[inline(always)]
 #[must_use]
 pub fn quick_take(from: From, handle: i32, send: bool, bytes: Option<&mut i32>) -> Option<usize> {
@@ -166,7 +168,7 @@ pub fn quick_take(from: From, handle: i32, send: bool, bytes: Option<&mut i32>) 
     Some(at)
 }
 
-/// [`take`] of several where nothing is unusual.
+/// [`take`] of several messages without slow cases.
 #[inline(always)]
 #[must_use]
 pub fn quick_take_batch(from: From, handle: i32, send: bool, want: i32) -> Option<Taken> {
@@ -188,7 +190,8 @@ pub fn quick_take_batch(from: From, handle: i32, send: bool, want: i32) -> Optio
     })
 }
 
-/// [`give`] where nothing is unusual; else false, and nothing is done. A sleeper across is woken after `done`.
+/// [`give`] without slow cases; returns false, without effect, in all other cases. A sleeper on the other side is
+/// woken after `done`.
 #[inline(always)]
 #[must_use]
 pub fn quick_give(
@@ -220,29 +223,29 @@ pub fn quick_give(
             }
         }
     }
-    // Before the look at the sleeper, so that waking is the last thing an entry does.
+    // Before the look for a sleeper, so that the wake-up is the last thing that a call does.
     done();
     queue.notify_across(send);
     true
 }
 
-/// The calling thread's record, for the inline paths; made on the first call.
+/// The calling thread's record, for the inline paths. Made at the thread's first call.
 #[must_use]
 pub fn caller() -> *const Caller {
     registry::get();
     callers::mine()
 }
 
-/// Wakes the side across from an end of a ring.
+/// Wakes the thread on the other side of a ring.
 ///
 /// # Safety
-/// `ring` is one that the inline paths found in a table of the calling thread.
+/// `ring` was found by the inline paths in a table of the calling thread.
 pub unsafe fn wake_from(ring: *const core::ffi::c_void, sender: bool) {
-    // SAFETY: this function's contract: the ring is in a table of the calling thread, and so a queue that lives.
+    // SAFETY: who calls has found the ring in a table of the calling thread, and queues in tables are alive.
     unsafe { &*ring.cast::<Queue>() }.notify_across(sender);
 }
 
-/// Creates a queue; its handle.
+/// Creates a queue, and returns its handle.
 ///
 /// # Errors
 /// See `mq.h`.
@@ -261,7 +264,7 @@ fn masters(slave: i32, handle: i32) -> Result<&'static Queue, Error> {
 /// Destroys an empty queue.
 ///
 /// # Errors
-/// [`Error::NotEmpty`] and what finding it may say.
+/// [`Error::NotEmpty`], and those of finding the queue.
 pub fn destroy(slave: i32, handle: i32) -> Result<(), Error> {
     let queue = masters(slave, handle)?;
     if !queue.at_rest() {
@@ -271,10 +274,10 @@ pub fn destroy(slave: i32, handle: i32) -> Result<(), Error> {
     Ok(())
 }
 
-/// Destroys a queue with what is in it; how many messages were dropped.
+/// Destroys a queue with its messages, and returns how many were dropped.
 ///
 /// # Errors
-/// [`Error::SlavesRunning`] and what finding it may say.
+/// [`Error::SlavesRunning`], and those of finding the queue.
 pub fn discard(slave: i32, handle: i32) -> Result<u64, Error> {
     let queue = masters(slave, handle)?;
     if queue.has_slave() {
@@ -288,27 +291,27 @@ pub fn discard(slave: i32, handle: i32) -> Result<u64, Error> {
 /// Makes the calling thread the user of the master's end.
 ///
 /// # Errors
-/// What finding it may say.
+/// Those of finding the queue.
 pub fn adopt(slave: i32, handle: i32) -> Result<(), Error> {
     masters(slave, handle)?.adopt();
     Ok(())
 }
 
-/// What a status query asks.
+/// The answer to a status query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
     /// Largest message in bytes.
     pub msg_bytes: u32,
-    /// Messages sent and not released.
+    /// How many messages were sent and not released.
     pub queued: u64,
-    /// 0 to the slave, 1 to the master.
+    /// 0: to the slave; 1: to the master.
     pub direction: i32,
 }
 
 /// The status of a queue.
 ///
 /// # Errors
-/// What finding it may say.
+/// Those of finding the queue.
 pub fn status(from: From, handle: i32) -> Result<Status, Error> {
     let queue = match from {
         From::Master(slave) => masters(slave, handle)?,
@@ -321,7 +324,7 @@ pub fn status(from: From, handle: i32) -> Result<Status, Error> {
     })
 }
 
-/// The handle of a queue by name.
+/// The handle of the queue with this name.
 ///
 /// # Errors
 /// [`Error::NoSuchQueue`].
@@ -331,7 +334,8 @@ pub fn handle_of(from: From, name: &[u8]) -> Result<i32, Error> {
         From::Master(slave) => registry.by_name(registry.check_slave(slave)?, None, name),
         From::Slave => {
             let me = me()?;
-            // Its own cluster's first; on one memory also another's.
+            // First among queues of the slave's own cluster. Where all clusters share one memory, then among the
+            // others'.
             registry
                 .by_name(me.number, Some(me.cluster), name)
                 .or_else(|| {
@@ -352,7 +356,7 @@ pub fn platform() -> &'static crate::platform::Platform {
     &registry::get().platform
 }
 
-/// Is this a cluster?
+/// The cluster with this number, if there is one.
 ///
 /// # Errors
 /// [`Error::BadCluster`].
@@ -360,7 +364,7 @@ pub fn check_cluster(cluster: i32) -> Result<u32, Error> {
     registry::get().check_cluster(cluster)
 }
 
-/// Does this slave run?
+/// True if this slave runs.
 #[must_use]
 pub fn is_alive(cluster: i32, slave: i32) -> bool {
     match (u32::try_from(cluster), u32::try_from(slave)) {
@@ -369,10 +373,10 @@ pub fn is_alive(cluster: i32, slave: i32) -> bool {
     }
 }
 
-/// Bytes left in a slave's store.
+/// How many bytes are left in a slave's store.
 ///
 /// # Errors
-/// A bad cluster, slave or kind.
+/// A cluster, slave or kind that does not exist.
 pub fn store_left(cluster: i32, slave: i32, kind: i32) -> Result<usize, Error> {
     let registry = registry::get();
     let (cluster, slave) = (
@@ -385,7 +389,7 @@ pub fn store_left(cluster: i32, slave: i32, kind: i32) -> Result<usize, Error> {
     Ok(registry.store(cluster, slave).left(kind == 1))
 }
 
-/// Takes memory from the calling slave's store.
+/// Allocates memory in the calling slave's store.
 ///
 /// # Errors
 /// [`Error::NoLocalMemory`], [`Error::BadKind`], [`Error::NotASlave`].
@@ -401,10 +405,10 @@ pub fn allocate(kind: i32, bytes: usize) -> Result<usize, Error> {
     Ok(at)
 }
 
-/// Gives it back.
+/// Frees memory of the calling slave's store.
 ///
 /// # Errors
-/// [`Error::ForeignMessage`] for an address that is not the slave's, [`Error::NotASlave`].
+/// [`Error::ForeignMessage`] for an address that is not the slave's; [`Error::NotASlave`].
 pub fn free(address: usize) -> Result<(), Error> {
     let me = me()?;
     if me.gave_block(address) && registry::get().store(me.cluster, me.number).free(address) {
@@ -417,11 +421,11 @@ pub fn free(address: usize) -> Result<(), Error> {
 /// Starts a transfer between the calling slave's store and the master's memory.
 ///
 /// # Errors
-/// [`Error::NotASlave`]; [`Error::BadAddress`] where `local` is not in the store (on platforms with modelled stores) or
-/// an address is null.
+/// [`Error::NotASlave`]; [`Error::BadAddress`] if an address is null or, on platforms with modelled stores, if
+/// `local` is not in the store.
 ///
 /// # Safety
-/// Both sides are `bytes` long, and `reply`, if not null, lives until the transfer is done.
+/// Both sides are `bytes` long. `reply` is null, or lives until the transfer is done.
 pub unsafe fn transfer(
     to: usize,
     from: usize,
@@ -434,15 +438,15 @@ pub unsafe fn transfer(
     if to == 0 || from == 0 || registry::get().platform.staged() && !store.contains(local, bytes) {
         return Err(Error::BadAddress);
     }
-    // SAFETY: this function's contract: both sides are `bytes` long.
+    // SAFETY: who calls has promised that both sides are `bytes` long.
     unsafe { core::ptr::copy(from as *const u8, to as *mut u8, bytes) };
     me.began_transfer(me.engine.start(bytes), reply);
     me.finish_transfers();
     Ok(())
 }
 
-/// Counts up the replies of transfers that are done; waits for the next one if `block`. False when none
-/// is under way.
+/// Adds to the reply counters of transfers that are done. With `block` it waits for the next one. False if no
+/// transfer is under way.
 pub fn transfers_done(block: bool) -> bool {
     let Some(me) = slave::current() else {
         return false;
@@ -459,7 +463,7 @@ pub fn transfers_done(block: bool) -> bool {
     }
 }
 
-/// Copies between anywhere and the master's memory, at the price of direct access for each 8 bytes.
+/// Copies between any memory and the master's. On modelled platforms each 8 bytes cost the time of one direct access.
 ///
 /// # Safety
 /// Both sides are `bytes` long.
@@ -469,12 +473,12 @@ pub unsafe fn direct(to: usize, from: usize, bytes: usize) {
             me.engine.direct_access();
         }
     }
-    // SAFETY: this function's contract: both sides are `bytes` long.
+    // SAFETY: who calls has promised that both sides are `bytes` long.
     unsafe { core::ptr::copy(from as *const u8, to as *mut u8, bytes) };
 }
 
 impl Queue {
-    /// Does this side send?
+    /// True if this side sends.
     #[inline(always)]
     fn sends_from(&self, side: Side) -> bool {
         matches!(side, Side::Master)

@@ -1,17 +1,17 @@
-//! What each thread carries that uses queues: tables from handles to rings, for the fast paths.
+//! The record of each thread that uses queues: tables from handles to rings, for the fast paths.
 //!
-//! An entry is there only once its thread owns that end of the ring, and only in the table of what
-//! the thread may do with it, send or receive. So a fast path that finds an entry whose handle matches has nothing
-//! else to check, and whatever is unusual goes through the slow path, which says what it is.
+//! A thread's tables hold only rings of which the thread owns an end: one table for each end that it may use (master
+//! or slave, send or receive). A fast path that finds an entry with the right handle has nothing else to check. All
+//! other cases take the slow path, which reports what is wrong.
 //!
-//! The header's inline paths keep a few rings of their own beside the tables, in storage that nobody else can clear. These
-//! they know again by [`End::pass`], which is cleared instead; so a queue's memory is never anything but a queue's
-//! (`Registry::remove`).
+//! Besides the tables, the inline paths of the header keep a few rings in storage of their own, which no other thread
+//! can clear. They recognise such a ring by [`End::pass`], which is cleared instead. For this, the memory of a queue
+//! is never used for anything but queues (`Registry::remove`).
 //!
-//! The tables are filled by their own thread; another thread only ever clears entries (`mAdoptQueue`).
+//! A thread fills its own tables. Other threads only clear entries (`mAdoptQueue`).
 //!
-//! What a queue or a slave is, is not known here: entries are addresses, and what has to be done when a thread ends is a
-//! function that whoever made the record has given.
+//! This module does not know what a queue or a slave is: entries are addresses, and the code to run at a thread's end
+//! is a function that was passed in.
 
 use crate::ring::End;
 use crate::thread;
@@ -19,25 +19,25 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::OnceLock;
 
-/// Queues of one slave number at a time. A handle is an index below this, plus a multiple of it that counts how
-/// often the index was used before.
+/// The most queues of one slave number at a time. A handle is an index below this, plus a multiple of this for each
+/// earlier use of the index.
 pub(crate) const HANDLES: usize = 4096;
-/// Slave numbers.
+/// The most slave numbers.
 pub(crate) const SLAVES: usize = 256;
 
-/// A table of rings. The layout of a queue's beginning is the header's `struct hetmp_mq_ring`.
+/// A table of rings. A queue begins with the layout of the header's `struct hetmp_mq_ring`.
 pub(crate) type Table = *const AtomicPtr<c_void>;
 
-/// Which slave a thread is.
+/// The slave that a thread is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlaveThread {
-    /// Its record; whoever began the thread knows its type.
+    /// The slave's record. Its type is known to the code that began the thread.
     pub(crate) record: *const c_void,
     pub(crate) cluster: u32,
     pub(crate) number: u32,
 }
 
-/// A thread that uses queues. The four tables and the pauses are the header's `struct hetmp_mq_tables`.
+/// The record of a thread that uses queues. It begins with the header's `struct hetmp_mq_tables`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Caller {
@@ -45,16 +45,16 @@ pub struct Caller {
     pub(crate) m_recv: Table,
     pub(crate) s_send: Table,
     pub(crate) s_recv: Table,
-    /// How often a fast path pauses and looks again before it waits in the library, which keeps this up to date:
-    /// not at all where threads outnumber cores. Stored by the thread itself.
+    /// How often a fast path pauses and looks again before it waits in the library. The thread itself keeps this up
+    /// to date; it is 0 while threads outnumber cores.
     pub(crate) pauses: AtomicU32,
-    /// The thread's number in its ends' [`End::pass`]; 0 where there is none left.
+    /// The thread's number in [`End::pass`] of its ends; 0 if no numbers are left.
     number: u32,
-    /// The slave that the thread is.
+    /// The slave that the thread is, if it is one.
     pub(crate) slave: Option<SlaveThread>,
-    /// Called at the thread's end, on the thread.
+    /// Called on the thread when it ends.
     at_end: fn(&Caller),
-    /// Entries of each table that is the thread's own.
+    /// Entries of each table that belongs to this thread.
     pub(crate) len: usize,
 }
 
@@ -62,7 +62,8 @@ const _: () = assert!(core::mem::offset_of!(Caller, s_recv) == 24);
 const _: () = assert!(core::mem::offset_of!(Caller, pauses) == 32);
 const _: () = assert!(core::mem::offset_of!(Caller, number) == 36);
 
-/// A number of 24 bits that no other thread of this process had, 0 when there is none left. The header has a use for the last.
+/// A number of 24 bits that no other thread of this process has had; 0 if no number is left. The largest number is
+/// reserved by the header.
 fn new_number() -> u32 {
     static LAST: AtomicU32 = AtomicU32::new(0);
     let next = |last: u32| (last < (1 << 24) - 2).then_some(last + 1);
@@ -70,12 +71,12 @@ fn new_number() -> u32 {
         .map_or(0, |last| last + 1)
 }
 
-/// Pauses where every thread has a core.
+/// The value of `pauses` where every thread has a core.
 pub(crate) const PAUSES: u32 = 16;
 
-/// A row of null pointers that costs no memory until it is used.
+/// A row of null pointers. Its memory is taken when it is first used.
 pub(crate) fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
-    // SAFETY: an anonymous mapping of zeroes, which are null pointers.
+    // SAFETY: an anonymous mapping of zeros, which are null pointers.
     unsafe {
         let bytes = len * size_of::<AtomicPtr<T>>();
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
@@ -96,7 +97,7 @@ pub(crate) fn table<T>(len: usize) -> &'static [AtomicPtr<T>] {
     }
 }
 
-/// Nulls only, for what a thread is not.
+/// A table of null pointers, for the ends that a thread cannot use.
 fn empty() -> Table {
     static EMPTY: OnceLock<&'static [AtomicPtr<c_void>]> = OnceLock::new();
     EMPTY.get_or_init(|| table(SLAVES * HANDLES)).as_ptr()
@@ -106,7 +107,7 @@ fn empty() -> Table {
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static Caller> {
     let p: *const Caller = thread::get().cast();
-    // SAFETY: the word is null or the record that lives until the thread's end.
+    // SAFETY: the word is null, or the thread's record, which lives until the thread ends.
     (!p.is_null()).then(|| unsafe { &*p })
 }
 
@@ -118,16 +119,16 @@ pub(crate) fn mine() -> &'static Caller {
     }
 }
 
-/// What is called when a thread that is no slave ends.
+/// Called when a thread ends that is not a slave.
 static MASTERS_END: OnceLock<fn(&Caller)> = OnceLock::new();
 
-/// Says what is to be done when a thread ends that used queues and is no slave. Once, before there are queues.
+/// Sets what to do when a thread ends that used queues and is not a slave. Called once, before there are queues.
 pub(crate) fn at_masters_end(f: fn(&Caller)) {
-    // A second call could only come from a second registry, of which there is none.
+    // Only a second registry could call this again, and there is none.
     let _ = MASTERS_END.set(f);
 }
 
-/// Makes the calling thread's record. `at_end` is called on the thread when it ends.
+/// Makes the calling thread's record. `at_end` is called on the thread when the thread ends.
 pub(crate) fn begin(slave: Option<SlaveThread>, at_end: fn(&Caller)) -> &'static Caller {
     let len = if slave.is_none() {
         SLAVES * HANDLES
@@ -165,7 +166,7 @@ pub(crate) fn begin(slave: Option<SlaveThread>, at_end: fn(&Caller)) -> &'static
     let caller = Box::into_raw(Box::new(caller));
     thread::set(caller.cast_const().cast());
     // The destructor runs at the thread's end, whether it returns or calls pthread_exit.
-    // SAFETY: the key exists; the record is the thread's own until then.
+    // SAFETY: the key exists, and the record is the thread's own until the key's destructor runs.
     unsafe {
         libc::pthread_setspecific(end_key(), caller.cast());
         &*caller
@@ -188,9 +189,9 @@ pub(crate) fn end_key() -> libc::pthread_key_t {
     })
 }
 
-/// The end of a thread that used queues.
+/// Runs at the end of a thread that used queues.
 unsafe extern "C" fn over(caller: *mut c_void) {
-    // SAFETY: the record that `begin` boxed for this thread.
+    // SAFETY: `begin` made the record for this thread.
     let caller = unsafe { Box::from_raw(caller.cast::<Caller>()) };
     (caller.at_end)(&caller);
     thread::set(core::ptr::null());
@@ -201,20 +202,21 @@ unsafe extern "C" fn over(caller: *mut c_void) {
         [caller.s_send, caller.s_recv]
     };
     for table in tables {
-        // SAFETY: the thread's own tables, which no queue points into any more.
+        // SAFETY: the thread's own tables. No queue has a pointer into them any more.
         unsafe { libc::munmap(table.cast_mut().cast(), bytes) };
     }
 }
 
 impl Caller {
-    /// What an end of queue `handle` of slave `slave` has to say for this thread's inline paths to know it again; none where
-    /// there are no numbers left.
+    /// The value of `pass` by which this thread's inline paths recognise its end of queue `handle` of slave `slave`;
+    /// `None` if no numbers are left.
     pub(crate) fn pass(&self, slave: u32, handle: i32) -> Option<u64> {
         let slave = if self.slave.is_none() { slave } else { 0 };
         (self.number != 0).then(|| End::pass_of(self.number, slave, handle))
     }
 
-    /// Shows a ring to the fast paths; the entry, to be cleared when the end passes to another thread.
+    /// Enters a ring into this thread's table. Returns the entry, which is cleared when the end passes to another
+    /// thread.
     pub(crate) fn show(
         &self,
         ring: *mut c_void,
@@ -236,7 +238,8 @@ impl Caller {
     }
 }
 
-/// The calling thread's cluster and number, if it is a slave. For handlers of signals: takes no lock, allocates nothing.
+/// The calling thread's cluster and number, if it is a slave. For signal handlers: takes no lock and allocates
+/// nothing.
 pub(crate) fn slave_here() -> Option<(u32, u32)> {
     current()?.slave.map(|s| (s.cluster, s.number))
 }

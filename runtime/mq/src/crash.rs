@@ -1,12 +1,12 @@
-//! The line that names a slave whose program crashes.
+//! When a slave crashes, writes a line that names the slave.
 //!
-//! The process ends by the signal as it would without this; but with 64 slaves that run one function, "Segmentation fault"
-//! does not say whose arguments to look at. The handler is installed with the first slaves, for signals that have no
-//! handler yet, and gives the signal its default action back before it returns. A stack of its own lets it
-//! speak after a slave has used up its stack, too.
+//! The process ends by the signal as it would without this handler. But with 64 slaves that run one function,
+//! "Segmentation fault" does not say whose arguments to look at. The handler is installed with the first slaves, for
+//! signals that have no handler yet. Before it returns it restores the signal's default action. It has a stack of its
+//! own, so that it works even after a slave has used up its stack.
 //!
-//! A crash may come inside of `malloc` or of the loader, so nothing here takes a lock or allocates: the line is put together on
-//! the stack, and the object of the instruction is looked up in `/proc/self/maps`.
+//! A crash may happen inside of `malloc` or the loader. So nothing here takes a lock or allocates: the line is put
+//! together on the stack, and the object that contains the instruction is looked up in `/proc/self/maps`.
 
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -23,13 +23,12 @@ const SIGNALS: [(libc::c_int, &str); 5] = [
 /// Bytes of a slave's stack for signals.
 const STACK: usize = 64 << 10;
 
-/// Installs the handler where the program has none, once.
+/// Installs the handler once, for signals that the program does not handle.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         for (signal, _) in SIGNALS {
-            // SAFETY: both actions are live; the handler takes no lock and does not allocate, as the module's head
-            // says.
+            // SAFETY: both actions are live. The handler takes no lock and does not allocate (see the module's head).
             unsafe {
                 let mut before: libc::sigaction = core::mem::zeroed();
                 libc::sigaction(signal, core::ptr::null(), &mut before);
@@ -46,9 +45,9 @@ pub(crate) fn install() {
     });
 }
 
-/// Gives the calling thread a stack for signals; its address, 0 if it has one already.
+/// Gives the calling thread a stack for signals. Returns its address; 0 if the thread has one already.
 pub(crate) fn begin_thread() -> usize {
-    // SAFETY: asks only; then hands over a new mapping that lives until `end_thread`.
+    // SAFETY: the first call only asks; the second passes a new mapping, which lives until `end_thread`.
     unsafe {
         let mut now: libc::stack_t = core::mem::zeroed();
         if libc::sigaltstack(core::ptr::null(), &mut now) != 0
@@ -69,13 +68,13 @@ pub(crate) fn begin_thread() -> usize {
     }
 }
 
-/// Takes back what [`begin_thread`] gave.
+/// Frees the stack that [`begin_thread`] made.
 pub(crate) fn end_thread(stack: usize) {
     if stack == 0 {
         return;
     }
-    // SAFETY: the thread's own mapping, which no handler runs on: this is called by the thread itself. A stack that the program
-    // has put in its place meanwhile stays.
+    // SAFETY: the mapping is the thread's own, and the thread itself calls this, so no handler runs on it. If the
+    // program has set another stack meanwhile, that one stays.
     unsafe {
         let mut now: libc::stack_t = core::mem::zeroed();
         if libc::sigaltstack(core::ptr::null(), &mut now) == 0 && now.ss_sp as usize == stack {
@@ -92,15 +91,15 @@ extern "C" fn on_crash(
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
-    // SAFETY: the kernel passes a filled structure.
+    // SAFETY: the kernel passes a structure that it has filled in.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
     say(
         signal,
         (code > 0).then_some(address),
         program_counter(context),
     );
-    // SAFETY: the default action ends the process: when the instruction faults again or abort goes on, or, for a signal that
-    // somebody sent, by sending it again, which waits until this handler has returned.
+    // SAFETY: the default action ends the process: when the instruction faults again, or abort goes on. A signal that
+    // somebody has sent is sent again here, and arrives after this handler has returned.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         if code <= 0 {
@@ -109,9 +108,10 @@ extern "C" fn on_crash(
     }
 }
 
-/// Says which slave the calling thread is, if it is one, and what it did. `address`: none where a program sent the signal.
+/// Writes which slave the calling thread is, if it is one, and what it did. `address` is `None` if a program has sent
+/// the signal.
 pub(crate) fn say(signal: libc::c_int, address: Option<usize>, pc: usize) {
-    // The first one: others may crash while the process ends.
+    // Only the first crash is reported: other threads may crash while the process ends.
     static SAID: AtomicBool = AtomicBool::new(false);
     let Some((cluster, number)) = crate::callers::slave_here() else {
         return;
@@ -145,7 +145,7 @@ pub(crate) fn program_counter(context: *mut libc::c_void) -> usize {
     }
 }
 
-/// A text of at most `N` bytes; what is more is cut off.
+/// A text of at most `N` bytes. Bytes beyond that are cut off.
 struct Line<const N: usize> {
     bytes: [u8; N],
     len: usize,
@@ -176,10 +176,10 @@ impl<const N: usize> Write for Line<N> {
     }
 }
 
-/// Writes `object+0xoffset`, as addr2line takes it, or the address where it is in no object.
+/// Writes `object+0xoffset`, as addr2line takes it; or the address, if it lies in no object.
 fn object_of(pc: usize, out: &mut impl Write) {
     let mut found = false;
-    // SAFETY: the name is a C string; the buffer is live and as long as said.
+    // SAFETY: the name is a C string; the buffer is live and has the given length.
     unsafe {
         let fd = libc::open(
             c"/proc/self/maps".as_ptr(),
@@ -187,7 +187,7 @@ fn object_of(pc: usize, out: &mut impl Write) {
         );
         let mut chunk = [0u8; 2048];
         let mut line = Line::<512>::new();
-        // The object's path and where it begins.
+        // The path of the object, and the address at which it begins.
         let mut object = Line::<256>::new();
         let mut base = 0;
         while fd >= 0 && !found {
@@ -226,7 +226,7 @@ fn object_of(pc: usize, out: &mut impl Write) {
     }
 }
 
-/// Begin, end and path of a line of `/proc/self/maps`: `begin-end rights offset device inode path`.
+/// Begin, end and path in a line of `/proc/self/maps`: `begin-end rights offset device inode path`.
 fn mapping(line: &[u8]) -> Option<(usize, usize, &[u8])> {
     let text = core::str::from_utf8(line).ok()?;
     let (range, rest) = text.split_once(' ')?;

@@ -1,14 +1,13 @@
-//! The modelled DMA engine of a slave, and its price for looking at the master's memory.
+//! The model of a slave's DMA engine, and of the slave's access to single words of the master's memory.
 //!
-//! Time is the machine's clock. A transfer is copied at once (its source rests until it is done), but counts as
-//! done only at the time that the model gives: each slave has an engine that moves one transfer after the
-//! other, and the engines of a cluster share the memory, which discrete accesses keep busy too. That is
-//! the paper's explanation of why many slaves get less of the bandwidth than few, so it is
-//! what the model has.
+//! Time is the machine's clock. A transfer is copied at once (its source does not change until it is done), but
+//! counts as done only at the time that the model gives. Each slave has an engine that moves one transfer after the
+//! other. The engines of a cluster share the cluster's memory, which accesses to single words keep busy too. This is
+//! the paper's explanation for why many slaves get less bandwidth each than few.
 //!
 //! # Memory ordering
-//! The memory's time is one word that slaves add to by compare-exchange; it orders nothing else, so
-//! it is relaxed. (It belongs to the model of a memory controller, not to the queue.)
+//! The time until which the memory is busy is one word, to which slaves add by compare-exchange. It orders nothing
+//! else, so it is relaxed. (It belongs to the model of a memory controller, not to a queue.)
 
 use crate::platform::Platform;
 use core::cell::Cell;
@@ -16,18 +15,18 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use hetmp_core::park::Spinner;
 use hetmp_core::sys::monotonic_ns;
 
-/// The memory of a cluster: busy until a time (ns).
+/// The memory of a cluster, with the time until which it is busy (ns).
 #[derive(Debug, Default)]
 pub struct Controller(hetmp_core::sync::CacheLine<AtomicU64>);
 
 impl Controller {
-    /// An idle one.
+    /// An idle memory.
     #[must_use]
     pub const fn new() -> Controller {
         Controller(hetmp_core::sync::CacheLine(AtomicU64::new(0)))
     }
 
-    /// Takes the memory for `ns` from `from` on, or from when it is free; the end of that.
+    /// Reserves the memory for `ns`, beginning at `from` or as soon as it is free. Returns the end of that time.
     fn reserve(&self, from: u64, ns: u64) -> u64 {
         let mut busy = self.0.load(Ordering::Relaxed);
         loop {
@@ -43,7 +42,7 @@ impl Controller {
     }
 }
 
-/// The engine of one slave. Used by its thread only.
+/// The engine of one slave. Only the slave's thread uses it.
 #[derive(Debug)]
 pub struct Engine {
     model: Option<Model>,
@@ -53,7 +52,7 @@ pub struct Engine {
 
 #[derive(Clone, Copy, Debug)]
 struct Model {
-    /// Nanoseconds for a byte.
+    /// Nanoseconds per byte: of one slave, and of the whole cluster.
     slave: f64,
     cluster: f64,
     latency: f64,
@@ -83,8 +82,8 @@ impl Engine {
         }
     }
 
-    /// Starts a transfer of `bytes`, which the caller copies; the time (ns) at which it is done, 0
-    /// for at once.
+    /// Starts a transfer of `bytes`, which the caller copies. Returns the time (ns) at which the transfer is done; 0
+    /// if it is done at once.
     pub fn start(&self, bytes: usize) -> u64 {
         let Some(m) = self.model else { return 0 };
         let from = monotonic_ns().max(self.busy.get());
@@ -97,13 +96,13 @@ impl Engine {
         end + m.latency as u64
     }
 
-    /// Has that time come?
+    /// True if that time has come.
     #[inline]
     pub fn done(&self, at: u64) -> bool {
         at == 0 || monotonic_ns() >= at
     }
 
-    /// Waits until then.
+    /// Waits until that time.
     pub fn wait(&self, at: u64) {
         let mut spinner = Spinner::new();
         while !self.done(at) {
@@ -111,7 +110,7 @@ impl Engine {
                 continue;
             }
             let left = at.saturating_sub(monotonic_ns());
-            // A sleep takes some 60 us more than asked for.
+            // A sleep takes some 60 us longer than asked.
             if left > 200_000 {
                 nap(left - 100_000);
             } else {
@@ -120,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// Pays for one access to a word of the master's memory.
+    /// Waits as long as one access to a word of the master's memory takes.
     #[inline]
     pub fn direct_access(&self) {
         if let Some(m) = self.model {
@@ -138,7 +137,7 @@ pub fn nap(ns: u64) {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
         tv_nsec: (ns % 1_000_000_000) as libc::c_long,
     };
-    // SAFETY: the pointer is to a live timespec; no remainder is asked for.
+    // SAFETY: the pointer is to a live timespec; null says that the remaining time is not wanted.
     unsafe {
         libc::nanosleep(&time, core::ptr::null_mut());
     }
@@ -155,7 +154,7 @@ mod tests {
         let engine = Engine::new(&platform, &MEMORY);
         let began = monotonic_ns();
         let (first, second) = (engine.start(8000), engine.start(8000));
-        // 8000 bytes at 8 GB/s are 1 us, times 1000; latency 0.27 ms.
+        // 8000 bytes at 8 GB/s take 1 us, scaled by 1000; the latency is 0.27 ms.
         assert!(first >= began + 1_270_000 && second >= first + 1_000_000);
         assert!(!engine.done(second));
         engine.wait(second);
@@ -171,7 +170,7 @@ mod tests {
             .map(|_| Engine::new(&platform, &MEMORY).start(28_000))
             .max()
             .expect("some");
-        // 64 transfers of 28000 bytes at 28 GB/s, times 1000.
+        // 64 transfers of 28000 bytes at 28 GB/s, scaled by 1000.
         assert!(last >= began + 64_000_000, "{}", last - began);
     }
 }

@@ -1,16 +1,16 @@
 //! `hetmp-mq`: message queues between a master and slave cores with local stores.
 //!
 //! * **What it is**: the engine of `hetmp/mq.h`, after Chen and Zhou, "A programming model for domestic
-//!   high-performance many-core processors" (Journal of Computer Applications 43(11), 2023). On this machine slaves are
-//!   threads; the [`platform`] says what stores and transfers they are given.
+//!   high-performance many-core processors" (Journal of Computer Applications 43(11), 2023). On this machine slaves
+//!   are threads; a [`platform`] says which local stores and transfers are modelled.
 //! * **What it owns**: the queues and slave threads of the process, the local stores, and the two pure state machines
-//!   that messages go through: [`ring`] (shared by both sides) and [`staged`] (slots at the master, transfers, slots in
-//!   the store). The model of transfers is in [`dma`], sleeping in [`hetmp_core::sleep`], the line about a slave that
-//!   crashes in `crash`.
-//! * **Data in**: calls from `runtime/abi` (or from the inline paths of the header, which work on the same memory),
-//!   `HETMP_PLATFORM`, `HETMP_MQ_TIMEOUT`. **Data out**: addresses of messages; errors ([`error`]).
+//!   through which messages go: [`ring`] (shared by both sides) and [`staged`] (slots at the master, transfers, slots
+//!   in the store). The model of transfers is in [`dma`], sleeping in [`hetmp_core::sleep`], and the line about a
+//!   slave that crashes in `crash`.
+//! * **Data in**: calls from `runtime/abi`, or from the header's inline paths, which work on the same memory;
+//!   `HETMP_PLATFORM`; `HETMP_MQ_TIMEOUT`. **Data out**: addresses of messages; errors ([`error`]).
 //!
-//! `chip/` has the same interface in C for the chips themselves, where no Rust runs.
+//! `chip/` implements the same interface in C for the chips themselves, where no Rust runs.
 
 pub mod error;
 pub mod platform;

@@ -1,32 +1,32 @@
-//! Platforms: how many slaves, what local stores, how fast their transfers.
+//! Platforms: the number of slaves, their local stores, and the speed of their transfers.
 //!
-//! A platform is a TOML file; three are built in. `HETMP_PLATFORM` chooses one:
-//! `NAME|FILE[,strict][,scale=K]`, where `scale` makes every modelled time K times as long, so that a chip
-//! that moves memory faster than this machine can be modelled in proportion.
+//! A platform is a TOML file; three are built in. `HETMP_PLATFORM` chooses one: `NAME|FILE[,strict][,scale=K]`.
+//! `scale` multiplies every modelled time by K, so that a chip that moves memory faster than this machine can be
+//! modelled in proportion.
 
 use toml_span::value::ValueInner;
 
-/// What is accepted, for messages.
+/// The accepted values, for messages.
 pub(crate) const ACCEPTS: &str =
     "x86, sw26010, mt3000 or a file name with a dot or slash, then ,strict and ,scale=1 to 1000000 if wanted";
 
 /// The modelled speed of transfers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dma {
-    /// One slave's, in bytes per nanosecond (GB/s).
+    /// The bandwidth of one slave, in bytes per nanosecond (GB/s).
     pub slave: f64,
-    /// All of a cluster's together, in bytes per nanosecond.
+    /// The bandwidth of all slaves of a cluster together, in bytes per nanosecond.
     pub cluster: f64,
-    /// From the start to the first byte, in nanoseconds.
+    /// The time from the start of a transfer to its first byte, in nanoseconds.
     pub latency: f64,
 }
 
-/// The modelled price of a slave's access to one word of the master's memory.
+/// The modelled cost of a slave's access to one word of the master's memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Direct {
     /// How long the slave waits, in nanoseconds.
     pub latency: f64,
-    /// How long the cluster's memory is busy with it, in nanoseconds.
+    /// How long the access keeps the cluster's memory busy, in nanoseconds.
     pub occupancy: f64,
 }
 
@@ -35,27 +35,27 @@ pub struct Direct {
 pub struct Platform {
     /// Its name.
     pub name: String,
-    /// One line about it.
+    /// One line that describes the platform.
     pub about: String,
-    /// Clusters, each a master with slaves.
+    /// The number of clusters. Each has a master and slaves.
     pub clusters: u32,
-    /// Slaves of a cluster; 0 for the CPUs of this process.
+    /// Slaves of a cluster; 0 for as many as this process has CPUs.
     pub slaves: u32,
-    /// The most that can be started.
+    /// The most slaves that can be started.
     pub max_slaves: u32,
-    /// Bits of a SIMD register; 0 for this processor's.
+    /// Bits of a SIMD register; 0 for those of this processor.
     pub simd_bits: u32,
     /// Bytes of scalar memory of a slave.
     pub scalar_bytes: usize,
-    /// Bytes of array memory of a slave; 0 where there is only one kind.
+    /// Bytes of array memory of a slave; 0 if there is only one kind of memory.
     pub array_bytes: usize,
-    /// Modelled transfers; none: as fast as this machine.
+    /// Modelled transfers; `None`: as fast as this machine.
     pub dma: Option<Dma>,
     /// Modelled direct access.
     pub direct: Option<Direct>,
-    /// Local stores at fixed addresses, the master's slots out of reach.
+    /// Local stores at fixed addresses, and master's slots that the slave cannot access.
     pub strict: bool,
-    /// Modelled times are this many times as long.
+    /// The factor of all modelled times.
     pub scale: f64,
 }
 
@@ -71,10 +71,10 @@ impl Platform {
         BUILT_IN.iter().map(|(name, _)| *name)
     }
 
-    /// The platform of a value of `HETMP_PLATFORM`; `x86` for none.
+    /// The platform for a value of `HETMP_PLATFORM`; `x86` if it is not set.
     ///
     /// # Errors
-    /// One line about what is wrong, without prefix.
+    /// One line without a prefix that says what is wrong.
     pub fn from_env(value: Option<&[u8]>) -> Result<Platform, String> {
         let value = String::from_utf8_lossy(value.unwrap_or_default()).into_owned();
         let refuse = || format!("HETMP_PLATFORM {}: {ACCEPTS}", value.trim());
@@ -97,8 +97,8 @@ impl Platform {
         Ok(platform)
     }
 
-    /// A platform by name, or from a file where the name has a dot or a slash in it. The error is a line, or
-    /// nothing where there is no such name.
+    /// The platform with this name, or read from a file if the name contains a dot or a slash. The error is a line,
+    /// or `None` if there is no such name.
     fn named(name: &str) -> Result<Platform, Option<String>> {
         if let Some((_, text)) = BUILT_IN
             .iter()
@@ -187,13 +187,13 @@ impl Platform {
         })
     }
 
-    /// Do messages go through two stages?
+    /// True if messages go through two stages.
     #[must_use]
     pub fn staged(&self) -> bool {
         self.strict || self.dma.is_some() || self.direct.is_some()
     }
 
-    /// Slaves of a cluster, with this process's CPUs where the platform says so.
+    /// Slaves of a cluster; this process's number of CPUs if the platform says so.
     #[must_use]
     pub fn slaves_here(&self) -> u32 {
         if self.slaves == 0 {
@@ -203,7 +203,7 @@ impl Platform {
         }
     }
 
-    /// Bits of a SIMD register, with this processor's where the platform says so.
+    /// Bits of a SIMD register; this processor's if the platform says so.
     #[must_use]
     pub fn simd_bits_here(&self) -> u32 {
         if self.simd_bits != 0 {
@@ -232,7 +232,7 @@ impl Platform {
     }
 }
 
-/// A TOML table that is read key by key; what is left over is a mistake.
+/// A TOML table from which keys are taken one by one. A key that is left over is an error.
 struct Table<'a> {
     prefix: &'static str,
     keys: toml_span::value::Table<'a>,

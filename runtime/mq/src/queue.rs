@@ -1,10 +1,11 @@
 //! One queue: its two ends, its memory, and what a call does to it.
 //!
-//! The steps are in [`crate::ring`] and [`crate::staged`]; here they meet the memory and the threads: [`users`] says which
-//! thread may call, [`stages`] what a call does to a queue of two stages.
-//! Who may touch what: the master's side belongs to the thread in `owner` of the master's end, the slave's to the slave in
-//! `user`. Each is taken by the first call and checked by every later one, and that is what the `SAFETY`
-//! comments below rely on.
+//! The steps are in [`crate::ring`] and [`crate::staged`]; here they meet memory and threads. [`users`] says which
+//! thread may call, and [`stages`] what a call does to a queue of two stages.
+//!
+//! **Who may touch what.** The master's side belongs to the thread in `owner` of the master's end, the slave's side
+//! to the slave in `user`. The first call on a side takes it, and every later call checks it. The `SAFETY` comments
+//! below rely on this.
 
 mod stages;
 mod users;
@@ -30,30 +31,30 @@ pub(crate) enum Side {
     Slave(&'static Slave),
 }
 
-/// What a program asks for in `mCreateQueue`.
+/// The arguments of `mCreateQueue`.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The cluster.
+    /// The cluster's number.
     pub cluster: i32,
-    /// The name, without terminating zero.
+    /// The name, without its terminating zero.
     pub name: &'a [u8],
     /// The slave's number.
     pub slave: i32,
-    /// Largest message.
+    /// Largest message in bytes.
     pub msg_bytes: usize,
     /// Slots at the master.
     pub master_slots: i32,
     /// Slots in the store.
     pub slave_slots: i32,
-    /// Where the master's slots lie, 0 for anywhere.
+    /// Where the master's slots shall lie; 0 for any place.
     pub master_addr: usize,
-    /// 0 scalar, 1 array memory.
+    /// 0: scalar memory; 1: array memory.
     pub kind: i32,
-    /// 0 to the slave, 1 to the master.
+    /// 0: to the slave; 1: to the master.
     pub direction: i32,
 }
 
-/// Which queue it is: its slave's cluster and number, its handle, and its direction.
+/// Identifies a queue: its slave's cluster and number, its handle, and its direction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Key {
     pub(crate) cluster: u32,
@@ -62,21 +63,20 @@ pub(crate) struct Key {
     pub(crate) direction: Direction,
 }
 
-/// What a receive or allocate found: the first message's address, how many, the bytes between them, the
-/// first one's length.
+/// The result of a receive or allocate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// Address of the first message.
     pub at: usize,
-    /// Messages.
+    /// How many messages.
     pub n: u32,
-    /// Bytes from one to the next.
+    /// Bytes from one message to the next.
     pub stride: usize,
-    /// Length of the first (of a received message).
+    /// Length of the first message, if it was received.
     pub bytes: u32,
 }
 
-/// A queue. The two ends come first, so that an end's address tells the queue's.
+/// A queue. Its two ends come first, so that the address of an end leads to the queue.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Queue {
@@ -92,25 +92,26 @@ pub(crate) struct Queue {
     msg_bytes: u32,
     name: Box<[u8]>,
     closed: AtomicBool,
-    /// Where the fast paths of the master's thread find this queue, or null.
+    /// The entry by which the fast paths of the master's thread find this queue, or null.
     shown: AtomicPtr<AtomicPtr<c_void>>,
-    /// The slave that uses the slave's end; dangling and not null while the master moves an ended slave's messages.
+    /// The slave that uses the slave's end. A stand-in, neither null nor a slave, while the master moves messages of
+    /// a slave that has ended.
     user: AtomicPtr<Slave>,
     store: &'static Store,
-    /// The block of the local store.
+    /// The address of the queue's block in the local store.
     block: usize,
     body: Body,
 }
 
-/// What both sides read often and seldom store.
+/// What both sides often read and seldom store.
 #[derive(Debug)]
 #[repr(C)]
 struct Seldom {
-    /// The sender's and the receiver's.
+    /// The sender's and the receiver's sleep.
     sleeps: [Sleep; 2],
-    /// Not 0 once a message was shorter than the largest.
+    /// Not 0 after a message was shorter than the largest.
     varied: AtomicU32,
-    /// A ring's row of what its messages lack.
+    /// For a ring: by how much each slot's message is shorter than the largest.
     missing: *const AtomicU32,
 }
 
@@ -131,7 +132,7 @@ enum Body {
 
 #[derive(Debug)]
 struct Ring {
-    /// The mapping.
+    /// The mapping of the messages.
     memory: usize,
     len: usize,
 }
@@ -141,25 +142,25 @@ struct Stages {
     list: Box<[AtomicU64]>,
     master: UnsafeCell<MasterSide>,
     slave: UnsafeCell<SlaveSide>,
-    /// Slots in the store that are not Idle, and messages there; stored by the slave.
+    /// Slots in the store that are not Idle, and messages there. The slave stores both.
     used: AtomicU32,
     messages: AtomicU32,
-    /// Slots in the slave program's hands; stored by the slave.
+    /// Slots that the slave's program holds. The slave stores it.
     held: AtomicU32,
-    /// Where the program sees the master's slots, and where transfers reach them.
+    /// Where the program sees the master's slots (`shown`), and where transfers reach them (`master_base`).
     shown: usize,
     master_base: usize,
     master_stride: usize,
     slave_base: usize,
     slave_stride: usize,
     guard: Option<Guarded>,
-    /// The mapping of the master's slots, if it is the library's: address and length.
+    /// The mapping of the master's slots, if the library made it: address and length.
     mapping: Option<(usize, usize)>,
 }
 
-// SAFETY: the cells are touched by the side they belong to only, see the module's comment.
+// SAFETY: each cell is touched only by the side to which it belongs ("Who may touch what").
 unsafe impl Sync for Queue {}
-// SAFETY: nothing in it belongs to the thread that made it.
+// SAFETY: no field belongs to the thread that made the queue.
 unsafe impl Send for Queue {}
 
 fn map(len: usize) -> Result<usize, Error> {
@@ -197,14 +198,14 @@ impl Memory for Queue {
     }
     #[inline(always)]
     fn missing(&self, index: usize) -> &AtomicU32 {
-        // SAFETY: `End` gives places of its ring's slots only, for each of which the row has one, in memory that lives
-        // as long as the queue.
+        // SAFETY: `End` passes indexes of its ring's slots only, and the row has a word for each of them, in memory
+        // that lives as long as the queue.
         unsafe { &*self.seldom.missing.add(index) }
     }
     #[inline(always)]
     fn soon(&self, address: usize) {
         #[cfg(all(target_arch = "x86_64", not(miri)))]
-        // SAFETY: a hint that reads and writes nothing and faults nowhere.
+        // SAFETY: a prefetch reads and writes nothing, and never faults.
         unsafe {
             core::arch::asm!("prefetchw [{0}]", in(reg) address, options(nostack, preserves_flags, readonly));
         }
@@ -238,7 +239,7 @@ impl Queue {
         let shape = Shape {
             first: 0,
             stride: Shape::stride(msg_bytes),
-            // One stays empty.
+            // One slot always stays empty.
             slots: m_slots + s_slots + 1,
             msg_bytes,
         };
@@ -277,7 +278,7 @@ impl Queue {
                 0,
             )
         } else {
-            // The lengths after the messages, both zero at first and no memory until they are used.
+            // The lengths follow the messages. They are zero at first, and take no memory until they are used.
             let messages = (shape.stride as usize * shape.slots as usize).next_multiple_of(128);
             let len = messages + shape.lengths() * size_of::<AtomicU32>();
             let memory = map(len).map_err(give_back)?;
@@ -319,7 +320,7 @@ impl Queue {
         Ok(queue)
     }
 
-    /// Is it a ring, or staged?
+    /// True for a ring, false for a queue of two stages.
     pub(crate) fn is_ring(&self) -> bool {
         matches!(self.body, Body::Ring(_))
     }
@@ -363,7 +364,7 @@ impl Queue {
         self.end(self.direction == Direction::MasterToSlave)
     }
 
-    /// Its ring's end for a thread that the fast paths have found to own it.
+    /// The end of a ring, for a thread that the fast paths have found to own it.
     #[inline(always)]
     pub(crate) fn ring_end(&self, sender: bool) -> &End {
         self.end(sender)
@@ -392,18 +393,19 @@ impl Queue {
         self.slave_sleep().wake();
     }
 
-    /// Tells the side across from an end that it has stored something.
+    /// Wakes a sleeper on the side across from an end, after something was stored.
     #[inline(always)]
     pub(crate) fn notify_across(&self, sender: bool) {
         self.seldom.sleeps[usize::from(sender)].notify();
     }
 
-    /// Moves what can be moved, for the slave. True while transfers are under way. Rings have nothing to move.
+    /// Moves what can be moved, on behalf of the slave. True while transfers are under way. A ring has nothing to
+    /// move.
     pub(crate) fn pump(&self, slave: &Slave) -> bool {
         let Body::Staged(stages) = &self.body else {
             return false;
         };
-        // SAFETY: `slave` is the user of this queue, and the caller its thread.
+        // SAFETY: `slave` is the user of this queue, and its thread calls this.
         let side = unsafe { &mut *stages.slave.get() };
         if side.pump(
             &stages.list,
@@ -443,7 +445,7 @@ impl Queue {
         }
     }
 
-    /// Is there something to take?
+    /// True if there is something to take.
     pub(crate) fn ready(&'static self, side: Side) -> bool {
         match (&self.body, side) {
             (Body::Ring(_), _) if self.sends(side) => self.sender.has_room(self),
@@ -465,8 +467,8 @@ impl Queue {
         }
     }
 
-    /// As the master can tell: would the slave, should it wait on this queue, wait for something that only the master can do?
-    /// (A slave that was woken and has no core yet does not.)
+    /// Whether the slave, if it waits on this queue, waits for something that only the master can do; as far as the
+    /// master can tell. (False for a slave that was woken and has no core yet.)
     pub(crate) fn waits_for_master(&self) -> bool {
         match (&self.body, self.direction) {
             (Body::Ring(_), Direction::MasterToSlave) => End::drained(&self.sender, &self.receiver),
@@ -482,7 +484,7 @@ impl Queue {
         }
     }
 
-    /// Does the side hold every slot, so that waiting for another is in vain?
+    /// True if the side holds every slot, so that waiting for another would never end.
     pub(crate) fn holds_all(&self, side: Side) -> bool {
         match (&self.body, side) {
             (Body::Ring(_), _) => {
@@ -501,7 +503,7 @@ impl Queue {
         }
     }
 
-    /// Sends or releases the `n` oldest held messages, the first of which is at `at`.
+    /// Sends or releases the `n` oldest held messages. The first lies at `at`.
     #[inline(always)]
     pub(crate) fn give(
         &'static self,
@@ -542,16 +544,16 @@ impl Queue {
         Ok(())
     }
 
-    /// When the oldest transfer under way ends.
+    /// The end of the oldest transfer under way.
     pub(crate) fn transfer_ends(&self) -> Option<u64> {
         let Body::Staged(stages) = &self.body else {
             return None;
         };
-        // SAFETY: called by the slave that uses the queue.
+        // SAFETY: only the slave that uses this queue calls this.
         unsafe { &*stages.slave.get() }.oldest_ticket()
     }
 
-    /// Messages sent and not yet released.
+    /// How many messages were sent and not released.
     pub(crate) fn queued(&self) -> u64 {
         match &self.body {
             Body::Ring(_) => End::queued(&self.sender, &self.receiver) as u64,
@@ -562,7 +564,7 @@ impl Queue {
         }
     }
 
-    /// Is nothing in it, queued or held?
+    /// True if no message is queued or held.
     pub(crate) fn at_rest(&self) -> bool {
         match &self.body {
             Body::Ring(_) => {
@@ -575,7 +577,7 @@ impl Queue {
         }
     }
 
-    /// Refuses all further calls and wakes who waits.
+    /// Refuses all further calls, and wakes all waiters.
     pub(crate) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
         self.hide();
@@ -596,7 +598,7 @@ impl Drop for Queue {
             Body::Staged(stages) => stages.mapping,
         };
         if let Some((memory, len)) = mapping {
-            // SAFETY: this queue's own mapping; nobody uses the queue any more (`Registry::remove`).
+            // SAFETY: the mapping is this queue's own, and nobody uses the queue any more (`Registry::remove`).
             unsafe {
                 libc::munmap(memory as *mut libc::c_void, len);
             }

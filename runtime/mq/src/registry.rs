@@ -1,4 +1,4 @@
-//! What exists: the platform, the queues by slave and handle, the stores.
+//! Everything that exists in the process: the platform, the queues by slave and handle, the stores.
 
 use crate::callers::{self, table, Caller, HANDLES, SLAVES};
 use crate::dma::Controller;
@@ -15,12 +15,12 @@ const CLUSTERS: usize = 16;
 
 static CONTROLLERS: [Controller; CLUSTERS] = [const { Controller::new() }; CLUSTERS];
 
-/// Everything the process has.
+/// Everything that the process has.
 pub(crate) struct Registry {
     pub(crate) platform: Platform,
     /// Seconds after which a wait ends; 0 for never.
     pub(crate) timeout: f64,
-    /// The queue of each slave number and index.
+    /// The queue of each slave number and index; null if there is none.
     queues: &'static [AtomicPtr<Queue>],
     stores: Vec<OnceLock<Store>>,
     rows: Mutex<Rows>,
@@ -30,38 +30,38 @@ pub(crate) struct Registry {
 struct Rows {
     /// By slave number: how often each index was used.
     uses: Vec<Vec<u32>>,
-    /// Destroyed while their slave ran: freed when it has ended.
+    /// Queues that were destroyed while their slave ran. They are freed when it has ended.
     retired: Vec<*mut Queue>,
-    /// Memory of queues that are no more, for the next ones. It is not given back: an inline path may still ask
-    /// whether the queue that it used last is there.
+    /// Memory of freed queues, for new ones. It is never returned: an inline path may still look at the ends of the
+    /// queue that it used last.
     spare: Vec<*mut Queue>,
 }
 
 impl Rows {
-    /// Ends a queue.
+    /// Frees a queue.
     ///
     /// # Safety
-    /// Nobody uses it any more, and `create` made it.
+    /// Nobody uses the queue any more, and `create` made it.
     unsafe fn free(&mut self, p: *mut Queue) {
-        // SAFETY: this function's contract: nobody uses the queue, and `create` made it. The two ends, which
-        // inline paths may look at, have no destructor.
+        // SAFETY: who calls has promised that nobody uses the queue, and that `create` made it. Its two ends, which
+        // inline paths may still look at, have no destructor.
         unsafe { core::ptr::drop_in_place(p) };
         self.spare.push(p);
     }
 }
 
-/// A place for a queue, in spare memory if there is any.
+/// Puts a new queue into spare memory, or into memory of its own if there is none.
 fn place(spare: &mut Vec<*mut Queue>, queue: Box<Queue>) -> *mut Queue {
     let Some(p) = spare.pop() else {
         return Box::into_raw(queue);
     };
-    // SAFETY: memory of a `Box<Queue>` whose queue is no more. Whoever still looks at its ends' `pass` finds none
-    // of its own, before and after.
+    // SAFETY: the memory of a `Box<Queue>` whose queue was freed. A thread that still looks at `pass` of its ends
+    // finds a value that is not its own, before and after this write.
     unsafe { p.write(*queue) };
     p
 }
 
-// SAFETY: the raw pointers are owned by the registry and only touched under its lock.
+// SAFETY: the registry owns the pointers, and touches them only under its lock.
 unsafe impl Send for Rows {}
 
 static REGISTRY: OnceLock<Registry> = OnceLock::new();
@@ -80,7 +80,7 @@ fn set_up() -> &'static Registry {
     REGISTRY.get_or_init(|| {
         let env = hetmp_core::env::snapshot();
         let platform = Platform::from_env(env.get("HETMP_PLATFORM")).unwrap_or_else(|line| {
-            // Another platform than asked for would let pass what should fail.
+            // Going on with another platform would let errors pass that the requested platform finds.
             hetmp_core::report::fatal(format_args!("{line}"))
         });
         let timeout = env.get("HETMP_MQ_TIMEOUT").map_or(0.0, |value| {
@@ -143,7 +143,7 @@ impl Registry {
             .get_or_init(|| Store::new(&self.platform, cluster, slave))
     }
 
-    /// The queue of a slave number and handle.
+    /// The queue with this slave number and handle.
     #[inline(always)]
     pub(crate) fn queue(&self, slave: u32, handle: i32) -> Result<&'static Queue, Error> {
         if slave as usize >= SLAVES {
@@ -154,8 +154,8 @@ impl Registry {
         if p.is_null() {
             return Err(Error::NoSuchQueue);
         }
-        // SAFETY: a queue is freed only after its entry was cleared, by the master that destroys it, and only
-        // while no slave of that number runs; the interface forbids other threads to use it meanwhile.
+        // SAFETY: the master that destroys a queue clears its entry before the queue is freed, and frees it only
+        // while no slave of that number runs. The interface forbids other threads to use the queue meanwhile.
         let queue = unsafe { &*p };
         if queue.handle == handle && !queue.is_closed() {
             Ok(queue)
@@ -164,14 +164,14 @@ impl Registry {
         }
     }
 
-    /// The queues of a slave number.
+    /// All queues of a slave number.
     pub(crate) fn of_slave(&self, slave: u32) -> impl Iterator<Item = &'static Queue> + '_ {
         let row = &self.queues[slave as usize * HANDLES..][..HANDLES];
         let used = self.rows().uses.get(slave as usize).map_or(0, Vec::len);
         row[..used].iter().filter_map(|entry| {
             let p = entry.load(Ordering::Acquire);
-            // SAFETY: a queue in the table is alive: `remove` takes it out first, and keeps its memory while a
-            // slave runs that may have found it here.
+            // SAFETY: queues in the table are alive: `remove` clears the entry first, and keeps the memory while a
+            // slave runs that may have found the queue here.
             (!p.is_null()).then(|| unsafe { &*p })
         })
     }
@@ -230,7 +230,8 @@ impl Registry {
         if rows.uses.len() <= slave as usize {
             rows.uses.resize(slave as usize + 1, Vec::new());
         }
-        // An index that was never used first: handles stay small, and old ones unused as long as can be.
+        // Prefers an index that was never used, so that handles stay small, and old handles stay invalid as long as
+        // possible.
         let base = slave as usize * HANDLES;
         let uses = &mut rows.uses[slave as usize];
         let index = if uses.len() < HANDLES {
@@ -266,7 +267,7 @@ impl Registry {
         Ok(handle)
     }
 
-    /// Takes a queue out; its memory is freed now, or when its slave has ended.
+    /// Removes a queue. Its memory is freed now, or after its slave has ended.
     pub(crate) fn remove(&self, queue: &'static Queue) {
         let at = queue.slave as usize * HANDLES + (queue.handle as usize & (HANDLES - 1));
         queue.close();
@@ -274,12 +275,12 @@ impl Registry {
         if slave::find(None, queue.slave).is_some() {
             self.rows().retired.push(p);
         } else {
-            // SAFETY: `create` made it, the tables have forgotten it, and no slave that could know it runs.
+            // SAFETY: `create` made it, no table has it any more, and no slave runs that could know it.
             unsafe { self.rows().free(p) };
         }
     }
 
-    /// A thread that used queues as a master ends: others may use its ends.
+    /// A thread that used queues as a master has ended: other threads may use its ends.
     fn thread_ended(&self, caller: &Caller) {
         let tables = [caller.m_send, caller.m_recv];
         let slaves = self.rows().uses.len() as u32;
@@ -290,14 +291,14 @@ impl Registry {
         }
     }
 
-    /// Frees what the slave may have used, and wakes the master where it waits for it.
+    /// A slave has ended: frees the queues that were kept for it, and wakes a master that waits for it.
     pub(crate) fn slave_ended(&self, slave: u32) {
         for queue in self.of_slave(slave) {
             queue.wake_master();
         }
         if slave::find(None, slave).is_none() {
             let mut rows = self.rows();
-            // SAFETY: in the list since `remove`, so the tables have forgotten it.
+            // SAFETY: queues in this list are alive; `remove` has put them here instead of freeing them.
             let theirs = |p: *mut Queue| unsafe { (*p).slave } == slave;
             let (over, stay) = rows.retired.drain(..).partition(|&p| theirs(p));
             rows.retired = stay;

@@ -1,49 +1,53 @@
-//! The ring that both sides share: the state machine of queues without a second stage.
+//! The ring that both sides share: the state machine of queues with one stage.
 //!
-//! Pure: it decides which slot comes next and what is stored where; the memory is behind [`Memory`], so
-//! that loom and the property tests run the same steps. `include/hetmp/mq_inline.h` has them
-//! once more in C, on the same layout, which is asserted below.
+//! Pure: it decides which slot comes next, and what is stored where. The memory is behind [`Memory`], so that loom
+//! and the property tests run the same steps. `include/hetmp/mq_inline.h` implements the same steps in C, on the same
+//! layout, which is asserted below.
 //!
-//! It is Lamport's queue, with what each side knows of the other kept beside its own position, as in MCRingBuffer
-//! (Lee, Bu, Chandranmenon, ANCS 2010): the sender stores how far it has sent, the receiver how far it has released, and
-//! each looks at the other's word only when it has used up what it saw last. So the slots hold nothing but messages, eight
-//! of 8 bytes to a cache line, and a look brings all that was sent or released meanwhile. (State words beside the messages,
-//! as in FastForward, were tried first: half as many messages to a line, and where the cores are far apart, twice the
-//! time.) Idle and Locked slots are told apart by private positions alone: a side's slots from `oldest` to `next` are
-//! Locked. One slot more than the queue's stays empty, so that equal positions mean that nothing is there.
+//! This is Lamport's queue. What each side knows of the other is kept beside its own position, as in MCRingBuffer
+//! (Lee, Bu, Chandranmenon, ANCS 2010): the sender stores how far it has sent, the receiver how far it has released,
+//! and each side looks at the other's word only when it has used up what it saw last. So the slots hold nothing but
+//! messages (eight of 8 bytes in a cache line), and one look brings everything that was sent or released meanwhile.
+//! (State words beside the messages, as in FastForward, were tried first: a cache line holds half as many messages,
+//! and between distant cores this took twice the time.) Idle and Locked slots differ by private positions alone: a
+//! side's slots from `oldest` to `next` are Locked. The ring has one slot more than the queue. It stays empty, so
+//! that equal positions mean that the ring is empty.
 //!
-//! What a step has to test of this is one word, `stop`: the slot from which on it must do more than to go to the next slot,
-//! because there the ring ends or what was seen of the other side does.
+//! A step tests one word for all of this: `stop`, the slot at which it must do more than go to the next slot. There
+//! the ring ends, or what was last seen of the other side.
 //!
-//! Lengths are apart from the messages, too, since most queues have messages of one length: they are kept (as what is
-//! missing to the largest) only from the first shorter message on, which sets `varied`.
+//! Most queues have messages of one length, so lengths are kept apart from messages. They are written only after the
+//! first message that is shorter than the largest, which sets `varied`. A length is stored as the number of bytes by
+//! which the message is shorter.
 //!
 //! # Memory ordering
-//! * `sent` is stored with release after the message was filled, and loaded with acquire before
-//!   it is used: the receiver sees the whole message. `varied` and the message's length are stored before it.
-//! * `released` is stored with release after the receiver's last use, and loaded with acquire before the
-//!   sender fills the slot again: the receiver's reads, of the length too, are over when the sender writes.
+//! * `sent` is stored with release after the message was filled, and loaded with acquire before the message is used:
+//!   the receiver sees the whole message. `varied` and the message's length are stored before it.
+//! * `released` is stored with release after the receiver's last use, and loaded with acquire before the sender fills
+//!   the slot again: the receiver's reads, of the length too, are over when the sender writes.
 
 use core::cell::Cell;
 use hetmp_core::sync::{AtomicU32, AtomicUsize, Ordering};
 
-/// Where the words of a ring lie.
+/// The words of a ring, wherever they lie.
 pub trait Memory {
-    /// The address of the sender's oldest message that is not sent, or of the next it will allocate.
+    /// The address of the sender's oldest message that is not sent; if there is none, of the next that it will
+    /// allocate.
     fn sent(&self) -> &AtomicUsize;
-    /// The address of the receiver's oldest held message, or of the next it will receive.
+    /// The address of the receiver's oldest held message; if there is none, of the next that it will receive.
     fn released(&self) -> &AtomicUsize;
-    /// Not 0 from the first message on that is shorter than the largest.
+    /// Not 0 after the first message that is shorter than the largest.
     fn varied(&self) -> &AtomicU32;
-    /// By how many bytes a message is shorter than the largest, at its offset shifted by [`Shape::shift`]; 0 at first.
+    /// By how many bytes the message at an offset is shorter than the largest; 0 at first. `index` is the offset
+    /// shifted by [`Shape::shift`].
     fn missing(&self, index: usize) -> &AtomicU32;
-    /// The sender will soon write the line at this address, which need not exist.
+    /// The sender will soon write the line at this address. The address need not exist.
     #[inline(always)]
     fn soon(&self, _address: usize) {}
 }
 
-/// An address that one thread stores and others may look at, for status queries (relaxed: it orders nothing). Never
-/// part of the protocol, so it is not loom's.
+/// An address that one thread stores, and that others may read for status queries. Relaxed, and not one of loom's
+/// atomics: the protocol does not depend on it.
 #[derive(Debug)]
 #[repr(transparent)]
 struct Position(core::sync::atomic::AtomicUsize);
@@ -62,36 +66,39 @@ impl Position {
     }
 }
 
-/// The private part of one side of a ring; used by one thread at a time. Addresses are numbers here: only the
-/// [`Memory`] and the C side look through them.
+/// The private part of one side of a ring. One thread at a time uses it. Addresses are numbers here: only [`Memory`]
+/// and the C code access what they point to.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct End {
-    /// The queue's handle; all ones when destroyed. Any thread may look.
+    /// The queue's handle; all ones after the queue was destroyed. Any thread may read it.
     pub handle: core::sync::atomic::AtomicU32,
-    /// A slot's length lies at its offset shifted right by this.
+    /// The place of a slot's length is the slot's offset shifted right by this.
     shift: Cell<u32>,
-    /// What the next allocate or receive returns.
+    /// The address that the next allocate or receive returns.
     next: Position,
-    /// What the next send or release is to be given.
+    /// The address that the next send or release has to name.
     oldest: Position,
     first: Cell<usize>,
     last: Cell<usize>,
-    /// The other side's position as last seen. Sender: `next` may not reach it; receiver: may not pass it.
+    /// The other side's position when it was last seen. The sender's `next` may not reach it, the receiver's may not
+    /// pass it.
     limit: Cell<usize>,
     stride: Cell<usize>,
     msg_bytes: Cell<u64>,
-    /// The thread that uses this end, 0 for nobody. Any thread may look.
+    /// The thread that uses this end; 0 if none does. Any thread may read it.
     pub owner: core::sync::atomic::AtomicU64,
-    /// Bits that are 0 in the addresses at which the sender begins a line; all ones where nothing is gained by that.
+    /// Bits that are 0 in addresses at which the sender begins a new line. All ones if asking for lines early gains
+    /// nothing.
     fresh: Cell<usize>,
-    /// Sender: the largest length while every message had that, then one that none has.
+    /// Sender: the largest length while all messages had it; afterwards a length that no message has.
     usual: Cell<u64>,
-    /// How long to pause between two looks; many pauses while a look brings many messages.
+    /// How many pauses lie between two looks: more if each look brings many messages.
     patience: Cell<u32>,
-    /// Up to this slot, `next` goes forward by the stride without another test.
+    /// Until this slot, `next` moves by the stride without another test.
     stop: Cell<usize>,
-    /// Who may use this end by what handle, as `End::pass_of` makes it; 0 for nobody. Any thread may look.
+    /// The word by which its user recognises this end, made by `End::pass_of`; 0 if there is no user. Any thread may
+    /// read it.
     pub pass: core::sync::atomic::AtomicU64,
 }
 
@@ -116,18 +123,18 @@ const _: () = {
 /// The shape of a ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Address of the first message.
+    /// Address of the first slot.
     pub first: usize,
-    /// Bytes from message to message.
+    /// Bytes from slot to slot.
     pub stride: u32,
-    /// Slots, one more than can be in use at a time.
+    /// Slots: one more than can be in use at the same time.
     pub slots: u32,
-    /// Largest message.
+    /// Largest message in bytes.
     pub msg_bytes: u32,
 }
 
 impl Shape {
-    /// The alignment of messages of `bytes`: as C would align a type of that size, at most a cache line.
+    /// The alignment of messages of `bytes`: that of a C type of this size, but at most a cache line.
     #[must_use]
     pub fn alignment(bytes: u32) -> u32 {
         if bytes >= 64 {
@@ -137,30 +144,31 @@ impl Shape {
         }
     }
 
-    /// Bytes from slot to slot: the message and padding.
+    /// Bytes from slot to slot: a message and its padding.
     #[must_use]
     pub fn stride(bytes: u32) -> u32 {
         bytes.next_multiple_of(Self::alignment(bytes))
     }
 
-    /// By how much a slot's offset is shifted for the place of its length: different for different slots, and no division.
+    /// By how much a slot's offset is shifted to get the place of its length. Different slots get different places,
+    /// without a division.
     #[must_use]
     pub fn shift(self) -> u32 {
         self.stride.ilog2()
     }
 
-    /// Places of lengths that a ring has.
+    /// How many places for lengths a ring has.
     #[must_use]
     pub fn lengths(self) -> usize {
         ((self.stride as usize * self.slots as usize - 1) >> self.shift()) + 1
     }
 }
 
-/// How far ahead of its messages the sender asks for lines.
+/// How many bytes ahead of its messages the sender asks for lines.
 const AHEAD: usize = 256;
 
 impl End {
-    /// A side of a ring of this shape, before its first message.
+    /// One side of a ring of this shape, before its first message.
     #[must_use]
     pub fn new(shape: Shape) -> End {
         End {
@@ -174,8 +182,9 @@ impl End {
             stride: Cell::new(shape.stride as usize),
             msg_bytes: Cell::new(u64::from(shape.msg_bytes)),
             owner: core::sync::atomic::AtomicU64::new(0),
-            // A line that many small messages share is asked for once; large ones the processor foresees itself. In a small
-            // ring what lies ahead is still the receiver's: through 32 slots of 64 bytes, asking takes a fifth longer.
+            // Only for small messages, many of which share a line: each line is asked for once. The processor
+            // foresees large messages itself. Not for small rings, in which the lines ahead are still in the
+            // receiver's hands: with 32 slots of 64 bytes, asking costs a fifth more time.
             fresh: Cell::new(
                 if shape.stride <= 64 && shape.stride as usize * shape.slots as usize >= 16 * AHEAD
                 {
@@ -186,20 +195,21 @@ impl End {
             ),
             usual: Cell::new(u64::from(shape.msg_bytes)),
             patience: Cell::new(4),
-            // The first step looks.
+            // The first step has to look at the other side.
             stop: Cell::new(shape.first),
             pass: core::sync::atomic::AtomicU64::new(0),
         }
     }
 
-    /// The word by which a thread's inline paths know an end again: no two threads, and no two handles of a thread, have
-    /// the same. `thread` is at most 24 bits long and not 0; `slave` is 0 for slaves, who have no other's queues.
+    /// The word by which a thread's inline paths recognise an end. It differs between threads, and between the
+    /// handles of one thread. `thread` has at most 24 bits and is not 0. `slave` is 0 for slaves, which have no other
+    /// slave's queues.
     #[must_use]
     pub(crate) fn pass_of(thread: u32, slave: u32, handle: i32) -> u64 {
         (u64::from(thread) << 40) ^ (u64::from(slave) << 32) ^ u64::from(handle as u32)
     }
 
-    /// Where a sender that goes on at `next` has to stop: at the slot before what the receiver has, or at the last one.
+    /// Where a sender that goes on at `next` has to stop: at the slot before the receiver's, or at the last slot.
     #[inline(always)]
     fn stop_sending(&self, next: usize) {
         let limit = self.limit.get();
@@ -207,7 +217,7 @@ impl End {
         self.stop.set(end - self.stride.get());
     }
 
-    /// Where a receiver that goes on at `next` has to stop: at what the sender has, or at the last slot.
+    /// Where a receiver that goes on at `next` has to stop: at the sender's slot, or at the last slot.
     #[inline(always)]
     fn stop_receiving(&self, next: usize) {
         let limit = self.limit.get();
@@ -218,7 +228,7 @@ impl End {
         });
     }
 
-    /// How many slots lie from one position to another, going forward.
+    /// The number of slots from one position forward to another.
     fn slots_between(&self, from: usize, to: usize) -> usize {
         let bytes = if to >= from {
             to - from
@@ -228,18 +238,18 @@ impl End {
         bytes / self.stride.get()
     }
 
-    /// Messages that this side holds.
+    /// How many messages this side holds.
     pub fn held(&self) -> usize {
         self.slots_between(self.oldest.get(), self.next.get())
     }
 
-    /// Does it hold any?
+    /// True if this side holds a message.
     #[inline(always)]
     pub fn holds_some(&self) -> bool {
         self.oldest.get() != self.next.get()
     }
 
-    /// Does it hold `n`, of which `first` is the oldest?
+    /// True if this side holds at least `n` messages, and `first` is the oldest.
     #[inline(always)]
     pub(crate) fn holds_at_least(&self, n: i32, first: usize) -> bool {
         let from = self.oldest.get();
@@ -258,29 +268,28 @@ impl End {
         n > 1 && bytes >= n as usize * self.stride.get()
     }
 
-    /// Messages that lie from this side's oldest to the other's: with the sender's end, what was sent and is not
-    /// released.
+    /// How many messages were sent and not released.
     pub fn queued(sender: &End, receiver: &End) -> usize {
         sender.slots_between(receiver.oldest.get(), sender.oldest.get())
     }
 
-    /// As anybody can tell: has the receiver taken all that was sent?
+    /// True if the receiver has taken everything that was sent. Any thread may ask.
     pub fn drained(sender: &End, receiver: &End) -> bool {
         sender.oldest.get() == receiver.next.get()
     }
 
-    /// As anybody can tell: does the sender wait for the receiver's release?
+    /// True if the sender has to wait for a release. Any thread may ask.
     pub fn full(sender: &End, receiver: &End) -> bool {
         sender.after(sender.next.get()) == receiver.oldest.get()
     }
 
-    /// The oldest held message's address.
+    /// The address of the oldest held message.
     #[inline(always)]
     pub fn oldest(&self) -> usize {
         self.oldest.get()
     }
 
-    /// Bytes from message to message.
+    /// Bytes from slot to slot.
     #[inline(always)]
     pub fn stride(&self) -> usize {
         self.stride.get()
@@ -297,7 +306,7 @@ impl End {
         (self.last.get() - self.first.get()) / self.stride.get() - 1
     }
 
-    /// Is `address` one that this side holds now?
+    /// True if `address` is that of a message that this side holds.
     pub fn holds(&self, address: usize) -> bool {
         let (first, last) = (self.first.get(), self.last.get());
         (first..last).contains(&address)
@@ -315,7 +324,7 @@ impl End {
         }
     }
 
-    /// Sender: the next slot, if there is one.
+    /// Sender: the next slot, if there is a free one.
     #[inline(always)]
     pub fn try_allocate(&self, memory: &impl Memory) -> Option<usize> {
         let at = self.next.get();
@@ -336,15 +345,15 @@ impl End {
         Some(at)
     }
 
-    /// Looks how far the other side is; true if that is not `here`.
+    /// Looks at the other side's position. True if that is not `here`.
     #[inline(always)]
     fn look(&self, here: usize, other: &AtomicUsize) -> bool {
-        // What it did with the slots before that is over (acquire).
+        // Acquire: the other side has finished with the slots before that position.
         self.limit.set(other.load(Ordering::Acquire));
         here != self.limit.get()
     }
 
-    /// How many slots in a row there are from `at` on, if from there `all` bytes may be used; at most `want`.
+    /// How many slots lie in a row from `at` on, at most `want`, if `all` bytes may be used there.
     #[inline(always)]
     fn in_a_row(&self, at: usize, all: usize, want: u32) -> u32 {
         let bytes = all.min(self.last.get() - at);
@@ -364,7 +373,7 @@ impl End {
         }
     }
 
-    /// Sender: up to `want` slots in a row, as address and number; no second look for more.
+    /// Sender: the address and number of up to `want` free slots in a row. Does not look again for more.
     #[inline(always)]
     pub fn try_allocate_batch(&self, want: u32, memory: &impl Memory) -> Option<(usize, u32)> {
         let at = self.next.get();
@@ -373,7 +382,7 @@ impl End {
             return None;
         }
         let limit = self.limit.get();
-        // Up to the slot that must stay empty, or the end of the ring.
+        // Up to the slot that must stay empty, or up to the end of the ring.
         let all = if limit > at {
             limit - at
         } else {
@@ -394,8 +403,8 @@ impl End {
         Some((at, n))
     }
 
-    /// Sender: marks the `n` oldest held messages as ready, each of `bytes`. The caller has checked that it
-    /// holds them, and that `bytes` is at most the largest length.
+    /// Sender: sends the `n` oldest held messages, each of `bytes`. The caller has checked that it holds them, and
+    /// that `bytes` is at most the largest length.
     #[inline(always)]
     pub fn send(&self, n: u32, bytes: u32, memory: &impl Memory) {
         if !self.is_usual(bytes) {
@@ -404,43 +413,43 @@ impl End {
         self.send_usual(n, memory);
     }
 
-    /// The position after `first` if that is the only message held and the ring does not end there: the usual case, in
-    /// which `next` says it all.
+    /// The position after `first`, if `first` is the only held message and the ring does not end there. This is the
+    /// usual case, in which that position equals `next`.
     #[inline(always)]
     pub fn after_only(&self, first: usize) -> Option<usize> {
         let at = first + self.stride.get();
         (first == self.oldest.get() && at == self.next.get()).then_some(at)
     }
 
-    /// [`End::send`] of the message before `at`, which [`End::after_only`] has found and whose length
-    /// [is usual](End::is_usual).
+    /// [`End::send`] of the message before `at`, which [`End::after_only`] has returned. The message has the [usual
+    /// length](End::is_usual).
     #[inline(always)]
     pub fn send_only(&self, at: usize, memory: &impl Memory) {
         self.oldest.set(at);
-        // After the message was filled (release).
+        // Release: the message was filled before.
         memory.sent().store(at, Ordering::Release);
     }
 
-    /// [`End::release`] of the message before `at`, which [`End::after_only`] has found.
+    /// [`End::release`] of the message before `at`, which [`End::after_only`] has returned.
     #[inline(always)]
     pub fn release_only(&self, at: usize, memory: &impl Memory) {
         self.oldest.set(at);
-        // After the last use of the message (release).
+        // Release: the message was used for the last time before.
         memory.released().store(at, Ordering::Release);
     }
 
-    /// Is this the length that all messages had so far?
+    /// True if all messages so far had this length.
     #[inline(always)]
     pub fn is_usual(&self, bytes: u32) -> bool {
         u64::from(bytes) == self.usual.get()
     }
 
-    /// [`End::send`] of messages whose length [is usual](End::is_usual).
+    /// [`End::send`] of messages of the [usual length](End::is_usual).
     #[inline(always)]
     pub(crate) fn send_usual(&self, n: u32, memory: &impl Memory) {
         let at = self.wrapped(self.oldest.get() + n as usize * self.stride.get());
         self.oldest.set(at);
-        // After the messages were filled (release).
+        // Release: the messages were filled before.
         memory.sent().store(at, Ordering::Release);
     }
 
@@ -457,14 +466,14 @@ impl End {
         }
     }
 
-    /// Sender: is there a slot?
+    /// Sender: true if there is a free slot.
     pub fn has_room(&self, memory: &impl Memory) -> bool {
         let next = self.after(self.next.get());
-        // The limit stays: whoever allocates looks for itself, and synchronises by that.
+        // The limit is left alone: an allocate looks for itself, and synchronises by that look.
         next != self.limit.get() || next != memory.released().load(Ordering::Acquire)
     }
 
-    /// Receiver: is there a message?
+    /// Receiver: true if there is a message.
     pub fn has_message(&self, memory: &impl Memory) -> bool {
         let next = self.next.get();
         next != self.limit.get() || next != memory.sent().load(Ordering::Acquire)
@@ -483,7 +492,7 @@ impl End {
         self.msg_bytes.get() as u32 - missing
     }
 
-    /// Receiver: the next message, if there is one; [`End::length`] tells its length.
+    /// Receiver: the next message, if there is one. [`End::length`] returns its length.
     #[inline(always)]
     pub fn try_receive(&self, memory: &impl Memory) -> Option<usize> {
         let at = self.next.get();
@@ -500,7 +509,7 @@ impl End {
         Some(at)
     }
 
-    /// Receiver: up to `want` messages in a row, as address and number; no second look for more.
+    /// Receiver: the address and number of up to `want` messages in a row. Does not look again for more.
     #[inline(always)]
     pub fn try_receive_batch(&self, want: u32, memory: &impl Memory) -> Option<(usize, u32)> {
         let at = self.next.get();
@@ -520,12 +529,12 @@ impl End {
         Some((at, n))
     }
 
-    /// Receiver: gives the `n` oldest held messages back. The caller has checked that it holds them.
+    /// Receiver: releases the `n` oldest held messages. The caller has checked that it holds them.
     #[inline(always)]
     pub fn release(&self, n: u32, memory: &impl Memory) {
         let at = self.wrapped(self.oldest.get() + n as usize * self.stride.get());
         self.oldest.set(at);
-        // After the last use of the messages (release).
+        // Release: the messages were used for the last time before.
         memory.released().store(at, Ordering::Release);
     }
 }

@@ -1,7 +1,7 @@
-//! A slave while its thread runs: what it carries, which of them run, and which one the calling thread is.
+//! A slave while its thread runs: its state, the list of running slaves, and which slave the calling thread is.
 //!
-//! A slave and its queues need each other: a queue asks the slave that uses it for transfers, and a slave that waits moves
-//! the messages of all its queues. Starting slaves and waiting for their ends is in [`crate::slaves`].
+//! Slaves and queues use each other: a queue asks its slave for transfers, and a slave that waits moves the messages
+//! of all its queues. Starting slaves and waiting for their ends is in [`crate::slaves`].
 
 use crate::callers;
 use crate::dma::{Controller, Engine};
@@ -15,39 +15,38 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// A slave while its thread runs.
 #[derive(Debug)]
 pub struct Slave {
-    /// Its cluster.
+    /// Its cluster's number.
     pub cluster: u32,
     /// Its number in the cluster.
     pub number: u32,
-    /// Its engine; used by its thread only.
+    /// Its DMA engine. Only its thread uses it.
     pub engine: Engine,
     running: AtomicBool,
-    /// The queue it waits on, and how many waits it has begun.
+    /// The queue on which it waits, and how many waits it has begun.
     blocked: AtomicPtr<Queue>,
     waits: AtomicU64,
-    /// Why its waits are to end, an [`Error`]'s number.
+    /// The number of the [`Error`] with which its waits have to end.
     abandon: AtomicI32,
     mine: UnsafeCell<Mine>,
 }
 
-/// What only the slave's thread touches.
+/// The part that only the slave's thread touches.
 #[derive(Debug, Default)]
 pub(crate) struct Mine {
-    /// Queues it has used.
+    /// The queues that it has used.
     pub(crate) queues: Vec<&'static Queue>,
-    /// Blocks of its store.
+    /// The blocks that it has allocated in its store.
     pub(crate) blocks: Vec<usize>,
-    /// Transfers of its own that are under way: when they end, and what they count up.
+    /// Its own transfers under way: when each ends, and the reply that it counts up.
     transfers: Vec<(u64, *mut i32)>,
-    /// Its stack for signals, 0 for none.
+    /// Its stack for signals; 0 if there is none.
     pub(crate) signal_stack: usize,
 }
 
-// SAFETY: `mine` and `engine` are touched by the slave's own thread only (`own` checks it), the rest is
-// atomic.
+// SAFETY: only the slave's own thread touches `mine` and `engine` (`own` checks it). All other fields are atomic.
 unsafe impl Sync for Slave {}
-// SAFETY: everything but `mine` and `engine` is atomic, and these two stay with the slave's own thread; the
-// pointers in `mine` are the slave program's.
+// SAFETY: only the slave's own thread touches `mine` and `engine`; all other fields are atomic. The pointers in
+// `mine` belong to the slave's program.
 unsafe impl Send for Slave {}
 
 impl Slave {
@@ -69,7 +68,7 @@ impl Slave {
         }
     }
 
-    /// Does it run?
+    /// True if it runs.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.running.load(Ordering::Acquire)
@@ -80,19 +79,19 @@ impl Slave {
         self.mine.get()
     }
 
-    /// Says where the thread's stack for signals is, 0 for none.
+    /// Sets where the thread's stack for signals is; 0 if there is none.
     pub(crate) fn has_signal_stack(&self, at: usize) {
         // SAFETY: only the slave's own thread calls this, as it begins.
         unsafe { (*self.own()).signal_stack = at };
     }
 
-    /// The thread's end: its lists, which end with it.
+    /// Takes the thread's lists, at the thread's end.
     pub(crate) fn ends(&self) -> Mine {
-        // SAFETY: only the slave's own thread calls this, with no reference into its part.
+        // SAFETY: only the slave's own thread calls this, while it has no reference to its part.
         unsafe { core::mem::take(&mut *self.own()) }
     }
 
-    /// Says that it does not run any more; nobody finds it from now on.
+    /// Says that the slave does not run any more. Nobody will find it from now on.
     pub(crate) fn is_over(&self) {
         self.running.store(false, Ordering::Release);
         all().retain(|s| !core::ptr::eq(&**s, self));
@@ -108,7 +107,7 @@ impl Slave {
         unsafe { (*self.own()).blocks.push(address) };
     }
 
-    /// Forgets a block; false if it is not this slave's own.
+    /// Forgets a block. False if the block is not this slave's.
     pub(crate) fn gave_block(&self, address: usize) -> bool {
         // SAFETY: only the slave's own thread calls this: `api::free` asks `current` for it. The reference ends
         // with the call.
@@ -127,7 +126,7 @@ impl Slave {
         unsafe { (*self.own()).transfers.push((ends, reply)) };
     }
 
-    /// Counts up the replies of transfers that have ended; when the first of the others ends.
+    /// Adds to the reply counters of transfers that have ended. Returns when the next one will end.
     pub(crate) fn finish_transfers(&self) -> Option<u64> {
         // SAFETY: only the slave's own thread calls this, from `api` and from its end in `slaves`; no reference
         // survives the call.
@@ -135,8 +134,8 @@ impl Slave {
         transfers.retain(|&(ends, reply)| {
             let done = self.engine.done(ends);
             if done && !reply.is_null() {
-                // SAFETY: the program keeps its reply counter until the transfer is done, and only
-                // this thread counts it up.
+                // SAFETY: the program keeps its reply counter until the transfer is done, and only this thread adds
+                // to it.
                 unsafe { reply.write_volatile(reply.read_volatile() + 1) };
             }
             !done
@@ -144,7 +143,7 @@ impl Slave {
         transfers.iter().map(|t| t.0).min()
     }
 
-    /// Moves what can be moved in all of its queues; true if transfers are under way.
+    /// Moves what can be moved in all its queues. True if transfers are under way.
     pub(crate) fn pump_all(&self) -> bool {
         // SAFETY: only the slave's own thread calls this, from queues that it has entered and from its end;
         // pumping a queue does not reach `mine`.
@@ -166,14 +165,14 @@ impl Slave {
         self.blocked.store(core::ptr::null_mut(), Ordering::Release);
     }
 
-    /// The queue it waits on, and which of its waits that is.
+    /// The queue on which it waits, and the number of that wait.
     pub(crate) fn waits_on(&self) -> Option<(&'static Queue, u64)> {
         let queue = self.blocked.load(Ordering::Acquire);
-        // SAFETY: memory of queues that a slave uses is kept until its thread has ended.
+        // SAFETY: queues that a slave uses are kept until its thread has ended.
         (!queue.is_null()).then(|| (unsafe { &*queue }, self.waits.load(Ordering::Relaxed)))
     }
 
-    /// Why it should give up waiting.
+    /// The error with which it has to give up waiting, if any.
     pub(crate) fn abandoned(&self) -> Option<Error> {
         Error::from_number(self.abandon.load(Ordering::Acquire))
     }
@@ -186,12 +185,12 @@ impl Slave {
     }
 }
 
-/// The calling thread's slave.
+/// The slave that the calling thread is.
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static Slave> {
     let record = callers::current()?.slave?.record;
-    // SAFETY: what `slaves::run` has put there: a slave, counted until the thread's end; no reference outlives the
-    // calls of that thread.
+    // SAFETY: `slaves::run` has put a slave there, which is counted until the thread ends. The reference is not used
+    // after the calls of that thread.
     Some(unsafe { &*record.cast::<Slave>() })
 }
 
@@ -202,7 +201,7 @@ pub(crate) fn all() -> MutexGuard<'static, Vec<Arc<Slave>>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The running slave of this number: in `cluster`, or in any.
+/// The running slave of this number, in `cluster` or in any cluster.
 pub(crate) fn find(cluster: Option<u32>, number: u32) -> Option<Arc<Slave>> {
     all()
         .iter()

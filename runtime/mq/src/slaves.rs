@@ -1,4 +1,4 @@
-//! Starting slave threads, what happens at their ends, and waiting for these.
+//! Starting slave threads, ending them, and waiting for their ends.
 
 use crate::callers::{self, Caller, SlaveThread};
 use crate::error::Error;
@@ -35,12 +35,12 @@ struct Start {
     slave: Arc<Slave>,
     function: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
-    /// 0: wait; 1: go; 2: not all could be started.
+    /// 0: wait; 1: go; 2: not all slaves could be started.
     gate: Arc<AtomicU32>,
 }
 
 extern "C" fn run(start: *mut c_void) -> *mut c_void {
-    // SAFETY: `start` boxed it for this thread alone.
+    // SAFETY: `start` has made the box for this thread alone.
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
     let Start {
         slave,
@@ -66,22 +66,22 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         number,
     };
     callers::begin(Some(thread), over);
-    // SAFETY: the program's slave function, of the type that the header asks for. Nothing that needs
-    // dropping is on this frame: pthread_exit may unwind it.
+    // SAFETY: the program's slave function, of the type that the header declares. This frame has nothing to drop,
+    // because pthread_exit may unwind it.
     unsafe {
         function(argument);
     }
     core::ptr::null_mut()
 }
 
-/// The end of a slave thread.
+/// Runs at the end of a slave thread.
 fn over(caller: &Caller) {
     let Some(thread) = caller.slave else {
         return;
     };
-    // SAFETY: the count that `run` passed to the thread's record, which ends now.
+    // SAFETY: `run` has passed this count to the thread's record, which ends now.
     let slave = unsafe { Arc::from_raw(thread.record.cast::<Slave>()) };
-    // What is under way is finished; what cannot move is left for the master.
+    // Transfers under way are finished. What cannot be moved is left to the master.
     while slave.pump_all() {
         hetmp_core::sys::yield_now();
     }
@@ -103,7 +103,7 @@ fn over(caller: &Caller) {
     Policy::add_threads(-1);
 }
 
-/// Starts slaves 0 to `n - 1` of a cluster; the group's number.
+/// Starts slaves 0 to `n - 1` of a cluster, and returns the group's number.
 ///
 /// # Errors
 /// A bad cluster or number, a slave that runs already, or no more threads.
@@ -143,16 +143,16 @@ pub(crate) fn start(
             gate: Arc::clone(&gate),
         }));
         let mut thread = 0;
-        // SAFETY: `run` takes the box over; without a thread it is taken back here.
+        // SAFETY: `run` takes over the box. If no thread is made, it is taken back below.
         let failed =
             unsafe { libc::pthread_create(&mut thread, core::ptr::null(), run, start.cast()) };
         if failed != 0 {
-            // SAFETY: nobody else has it.
+            // SAFETY: no thread was made, so nobody else has the box.
             drop(unsafe { Box::from_raw(start) });
             gate.store(2, Ordering::Release);
             hetmp_core::sys::futex_wake(gate.as_ptr(), i32::MAX);
             for thread in threads.into_iter().flatten() {
-                // SAFETY: threads that were just created and are joined once.
+                // SAFETY: the threads were just created, and each is joined once.
                 unsafe { libc::pthread_join(thread, core::ptr::null_mut()) };
             }
             return Err(Error::NoMemory);
@@ -202,7 +202,7 @@ extern "C" {
 /// Waits until all slaves of a group have ended.
 ///
 /// # Errors
-/// No such group, or called by a slave. A group may be waited for more than once.
+/// There is no such group, or a slave has called. A group may be waited for more than once.
 pub(crate) fn wait(cluster: i32, id: u64) -> Result<(), Error> {
     if current().is_some() {
         return Err(Error::NotTheMaster);
@@ -212,7 +212,7 @@ pub(crate) fn wait(cluster: i32, id: u64) -> Result<(), Error> {
     let mut watch = crate::wait::Watch::new();
     for i in 0..group.threads.len() {
         while let Some(thread) = group.threads[i] {
-            // SAFETY: joined once (the entry is cleared); the time is a live timespec.
+            // SAFETY: the thread is joined once, since its entry is cleared. The time is a live timespec.
             let result = unsafe {
                 let mut until: libc::timespec = core::mem::zeroed();
                 libc::clock_gettime(libc::CLOCK_REALTIME, &mut until);
@@ -231,10 +231,10 @@ pub(crate) fn wait(cluster: i32, id: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Forgets a group, after waiting for it.
+/// Waits for a group, then forgets it.
 ///
 /// # Errors
-/// As [`wait`].
+/// Those of [`wait`].
 pub(crate) fn destroy(cluster: i32, id: u64) -> Result<(), Error> {
     wait(cluster, id)?;
     state()

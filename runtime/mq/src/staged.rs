@@ -1,22 +1,22 @@
 //! The queue of two stages: slots at the master, slots in the slave's local store, transfers between.
 //!
-//! Pure, as [`crate::ring`]: this module moves slots through their states and tells a [`Mover`] what to
-//! copy; loom and the property tests run it with movers of their own.
+//! Pure, like [`crate::ring`]: this module moves slots through their states, and tells a [`Mover`] what to copy. Loom
+//! and the property tests run it with movers of their own.
 //!
 //! | master to slave | | slave to master | |
 //! | --- | --- | --- | --- |
 //! | master slot | slave slot | slave slot | master slot |
 //! | Idle, Locked, Ready, Tran, Idle | Idle, Tran, Ready, Locked, Idle | Idle, Locked, Ready, Tran, Idle | Idle, Tran, Ready, Locked, Idle |
 //!
-//! The two directions are one machine, with source and destination swapped. The list of the master's slots
-//! (MState of the paper) is what both ends read; the slave's list and every position belong to one side alone.
-//! Only the slave starts transfers, as on the chips: in its calls it first completes what is done, then
-//! starts what can be started, all of it, so that with two slots transfer and computation overlap.
+//! The two directions are one machine, with source and destination swapped. Both sides read the list of the master's
+//! slots (MState in the paper). The slave's list, and every position, belong to one side alone. Only the slave starts
+//! transfers, as on the chips: each of its calls first completes the transfers that are done, then starts all that
+//! can be started, so that with two slots transfer and computation overlap.
 //!
 //! # Memory ordering
-//! Each store of a state is a release, each load of the other side's an acquire: what a side did to a slot before
-//! it passed the slot on is over when the other begins. A slot's state is only ever stored by the side that has
-//! the slot: Idle and Ready name the side that may take the slot, Locked and Tran name the side that has it.
+//! Each store of a state is a release, and each load of the other side's state an acquire: what a side has done to a
+//! slot is over before the other side begins. Only the side that has a slot stores its state: Idle and Ready name the
+//! side that may take the slot, Locked and Tran the side that has it.
 
 use hetmp_core::sync::{AtomicU64, Ordering};
 
@@ -26,15 +26,15 @@ use hetmp_core::sync::{AtomicU64, Ordering};
 pub enum State {
     /// Free.
     Idle = 0,
-    /// In the hands of the program.
+    /// The program holds it.
     Locked = 1,
-    /// Filled.
+    /// It contains a message.
     Ready = 2,
-    /// Being transferred.
+    /// A transfer uses it.
     Tran = 3,
 }
 
-/// A state and the length of the message, in one word.
+/// A state, and the length of the message, in one word.
 #[inline]
 fn pack(state: State, bytes: u32) -> u64 {
     (u64::from(bytes) << 32) | state as u64
@@ -50,7 +50,7 @@ fn state_of(word: u64) -> State {
     }
 }
 
-/// Which way messages go.
+/// The direction in which messages go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Direction {
@@ -60,12 +60,12 @@ pub enum Direction {
     SlaveToMaster = 1,
 }
 
-/// What a side of a queue hands out, and as what it takes it back.
+/// The states in which a side's program takes and gives back slots.
 #[derive(Clone, Copy, Debug)]
 struct Program {
     /// A slot can be taken in this state.
     take: State,
-    /// And is put into this one when it is given back.
+    /// A slot that is given back gets this state.
     give: State,
 }
 
@@ -88,7 +88,7 @@ impl Program {
 /// The list of the master's slots.
 pub type MasterStates = [AtomicU64];
 
-/// The master's side: IMIdle and IMLocked (sending) or IMReady and IMLocked (receiving).
+/// The master's side, with the positions IMIdle and IMLocked (sending), or IMReady and IMLocked (receiving).
 #[derive(Debug)]
 pub struct MasterSide {
     program: Program,
@@ -106,7 +106,7 @@ fn after(position: u32, slots: usize) -> u32 {
 }
 
 impl MasterSide {
-    /// The side of an empty queue.
+    /// The master's side of an empty queue.
     #[must_use]
     pub fn new(direction: Direction) -> MasterSide {
         MasterSide {
@@ -117,39 +117,39 @@ impl MasterSide {
         }
     }
 
-    /// Slots in the program's hands.
+    /// How many slots the program holds.
     #[must_use]
     pub fn held(&self) -> u32 {
         self.held
     }
 
-    /// The slot that is to be given back next.
+    /// The slot that has to be given back next.
     #[must_use]
     pub fn oldest(&self) -> u32 {
         self.oldest
     }
 
-    /// Can a slot be taken?
+    /// True if a slot can be taken.
     #[must_use]
     pub fn ready(&self, list: &MasterStates) -> bool {
         state_of(list[self.next as usize].load(Ordering::Acquire)) == self.program.take
     }
 
-    /// Takes the next slot and its length, if it is there.
+    /// Takes the next slot, if it is there. Returns it, and the message's length.
     pub fn take(&mut self, list: &MasterStates) -> Option<(u32, u32)> {
         let slot = self.next;
         let word = list[slot as usize].load(Ordering::Acquire);
         if state_of(word) != self.program.take {
             return None;
         }
-        // Only this side stores in the slot from now on; the other side waits for another state.
+        // From now on only this side stores the slot's state. The other side waits for another state.
         list[slot as usize].store(pack(State::Locked, (word >> 32) as u32), Ordering::Relaxed);
         self.next = after(slot, list.len());
         self.held += 1;
         Some((slot, (word >> 32) as u32))
     }
 
-    /// Gives the oldest held slot back. The caller has checked that there is one.
+    /// Gives back the oldest held slot. The caller has checked that there is one.
     pub fn give(&mut self, bytes: u32, list: &MasterStates) {
         list[self.oldest as usize].store(pack(self.program.give, bytes), Ordering::Release);
         self.oldest = after(self.oldest, list.len());
@@ -159,12 +159,12 @@ impl MasterSide {
 
 /// Copies between the stages.
 pub trait Mover {
-    /// Starts copying a message; the answer is for [`Mover::done`].
+    /// Starts copying a message. Returns a ticket for [`Mover::done`].
     fn start(&mut self, master_slot: u32, slave_slot: u32, bytes: u32, direction: Direction)
         -> u64;
-    /// Is it there?
+    /// True if the copy is done.
     fn done(&mut self, ticket: u64) -> bool;
-    /// The slave looks at, or writes, one word of the master's memory.
+    /// The slave reads or writes one word of the master's memory.
     fn direct_access(&mut self);
 }
 
@@ -184,18 +184,18 @@ pub struct SlaveSide {
     next: u32,
     oldest: u32,
     held: u32,
-    /// Slots that are not Idle.
+    /// How many slots are not Idle.
     used: u32,
-    /// Where the next transfer starts, at the master and here.
+    /// The slots of the next transfer: at the master, and here.
     start: (u32, u32),
-    /// The oldest transfer under way, at the master and here.
+    /// The slots of the oldest transfer under way: at the master, and here.
     tran: (u32, u32),
     /// Transfers under way, oldest first.
     under_way: std::collections::VecDeque<Transfer>,
 }
 
 impl SlaveSide {
-    /// The side of an empty queue with `slots` slots in the local store.
+    /// The slave's side of an empty queue, with `slots` slots in the local store.
     #[must_use]
     pub fn new(direction: Direction, slots: u32) -> SlaveSide {
         SlaveSide {
@@ -212,25 +212,25 @@ impl SlaveSide {
         }
     }
 
-    /// Slots in the program's hands.
+    /// How many slots the program holds.
     #[must_use]
     pub fn held(&self) -> u32 {
         self.held
     }
 
-    /// Slots in the store.
+    /// How many slots are in the store.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.states.len()
     }
 
-    /// The slot that is to be given back next.
+    /// The slot that has to be given back next.
     #[must_use]
     pub fn oldest(&self) -> u32 {
         self.oldest
     }
 
-    /// Are transfers under way?
+    /// True if transfers are under way.
     #[must_use]
     pub fn transferring(&self) -> bool {
         !self.under_way.is_empty()
@@ -242,13 +242,13 @@ impl SlaveSide {
         self.under_way.front().map(|t| t.ticket)
     }
 
-    /// Slots that are not Idle.
+    /// How many slots are not Idle.
     #[must_use]
     pub fn used(&self) -> u32 {
         self.used
     }
 
-    /// Messages in the store: received and not released, or sent and not yet at the master.
+    /// How many messages are in the store: received and not released, or sent and not yet at the master.
     #[must_use]
     pub fn messages(&self) -> u32 {
         match self.direction {
@@ -257,7 +257,7 @@ impl SlaveSide {
         }
     }
 
-    /// Completes and starts transfers. True when the master's list changed.
+    /// Completes and starts transfers. True if the master's list has changed.
     pub fn pump(&mut self, list: &MasterStates, mover: &mut impl Mover) -> bool {
         let mut changed = self.complete(list, mover);
         loop {
@@ -266,7 +266,7 @@ impl SlaveSide {
                 Direction::MasterToSlave => (true, State::Ready, State::Idle),
                 Direction::SlaveToMaster => (false, State::Idle, State::Ready),
             };
-            // The own list first: a look at the master's memory is dear.
+            // The slave's own list is looked at first, because a look at the master's memory is expensive.
             let own = self.states[s as usize];
             if state_of(own) != wanted_s {
                 break;
@@ -278,7 +278,8 @@ impl SlaveSide {
             }
             let bytes = (if source_is_master { theirs } else { own } >> 32) as u32;
             mover.direct_access();
-            // The slot is this side's from here on; the master leaves it alone in either state.
+            // From here on the slot belongs to this side. The master leaves it alone in the old state and in the new
+            // one.
             list[m as usize].store(pack(State::Tran, bytes), Ordering::Relaxed);
             self.states[s as usize] = pack(State::Tran, bytes);
             let ticket = mover.start(m, s, bytes, self.direction);
@@ -313,7 +314,7 @@ impl SlaveSide {
                 self.used -= 1;
             }
             mover.direct_access();
-            // The copy is over (release): the master may fill, or read, the slot.
+            // Release: the copy is over, and the master may fill or read the slot.
             list[m as usize].store(theirs, Ordering::Release);
             self.tran = (after(m, list.len()), after(s, self.states.len()));
             changed = true;
@@ -321,13 +322,13 @@ impl SlaveSide {
         changed
     }
 
-    /// Can a slot be taken?
+    /// True if a slot can be taken.
     #[must_use]
     pub fn ready(&self) -> bool {
         state_of(self.states[self.next as usize]) == self.program.take
     }
 
-    /// Takes the next slot and its length, if it is there.
+    /// Takes the next slot, if it is there. Returns it, and the message's length.
     pub fn take(&mut self) -> Option<(u32, u32)> {
         let slot = self.next;
         let word = self.states[slot as usize];
@@ -343,7 +344,7 @@ impl SlaveSide {
         Some((slot, (word >> 32) as u32))
     }
 
-    /// Gives the oldest held slot back. The caller has checked that there is one.
+    /// Gives back the oldest held slot. The caller has checked that there is one.
     pub fn give(&mut self, bytes: u32) {
         self.states[self.oldest as usize] = pack(self.program.give, bytes);
         self.oldest = after(self.oldest, self.states.len());
@@ -354,8 +355,8 @@ impl SlaveSide {
     }
 }
 
-/// Messages that only the master's slots hold: filled, or received and not released. Those in transfer
-/// are counted in the store ([`SlaveSide::messages`]).
+/// How many messages are in the master's slots alone: filled, or received and not released. Messages in transfer are
+/// counted in the store ([`SlaveSide::messages`]).
 #[must_use]
 pub fn at_master(list: &MasterStates, direction: Direction) -> u32 {
     list.iter()
@@ -367,7 +368,7 @@ pub fn at_master(list: &MasterStates, direction: Direction) -> u32 {
         .count() as u32
 }
 
-/// Is a slot of the master in this state, or in transfer?
+/// True if a slot of the master is in this state, or in transfer.
 #[must_use]
 pub(crate) fn master_has(list: &MasterStates, state: State) -> bool {
     list.iter().any(|word| {
@@ -376,7 +377,7 @@ pub(crate) fn master_has(list: &MasterStates, state: State) -> bool {
     })
 }
 
-/// Is every slot of the master free?
+/// True if every slot of the master is free.
 #[must_use]
 pub fn master_at_rest(list: &MasterStates) -> bool {
     list.iter()

@@ -1,17 +1,17 @@
-//! Local stores: what a slave has instead of the machine's memory.
+//! Local stores: the memory that a slave has on the chip.
 //!
-//! Each slave of each cluster has one, of the platform's size; queues take their slave slots from it, and
-//! [`Store::allocate`] serves the program's own requests. What does not fit fails, as on the chip. On a
-//! strict platform a store lies at a fixed address, the same in every run:
-//! `BASE + cluster * 4 GiB + slave * 16 MiB`, array memory 8 MiB above scalar memory, with nothing mapped around.
+//! Each slave of each cluster has a store of the platform's size. Queues take their slave slots from it, and
+//! [`Store::allocate`] serves the program's own requests. What does not fit fails, as on the chip. On a strict
+//! platform a store lies at a fixed address, the same in every run: `BASE + cluster * 4 GiB + slave * 16 MiB`, with
+//! array memory 8 MiB above scalar memory, and nothing mapped around it.
 
 use crate::error::Error;
 use crate::platform::Platform;
 use std::sync::Mutex;
 
-/// Where strict stores begin.
+/// The address of the first strict store.
 pub(crate) const BASE: usize = 0x5a00_0000_0000;
-/// Blocks are aligned to cache lines, as DMA engines want it.
+/// Blocks are aligned to cache lines, which DMA engines prefer.
 const ALIGN: usize = 64;
 
 /// The two memories of a slave.
@@ -23,16 +23,16 @@ pub struct Store {
 
 #[derive(Debug)]
 struct Area {
-    /// Where it is mapped; 0 until the first block.
+    /// Where it is mapped; 0 before the first block.
     base: usize,
     wanted: usize,
     size: usize,
-    /// Offset and length of the blocks in use, in order.
+    /// Offset and length of each block in use, in order.
     blocks: Vec<(usize, usize)>,
 }
 
 impl Store {
-    /// The store of a slave. Nothing is mapped before it is used.
+    /// The store of a slave. Nothing is mapped before the store is used.
     #[must_use]
     pub fn new(platform: &Platform, cluster: u32, slave: u32) -> Store {
         let area = |array: bool| {
@@ -63,17 +63,17 @@ impl Store {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    /// Takes `bytes` from a memory; their address.
+    /// Allocates `bytes` in one of the memories, and returns their address.
     ///
     /// # Errors
-    /// [`Error::NoLocalMemory`] if they do not fit.
+    /// [`Error::NoLocalMemory`] if the block does not fit.
     pub fn allocate(&self, array: bool, bytes: usize) -> Result<usize, Error> {
         let mut area = self.area(array);
         let bytes = bytes
             .checked_next_multiple_of(ALIGN)
             .ok_or(Error::NoLocalMemory)?
             .max(ALIGN);
-        // First fit: stores are small and their blocks live long.
+        // First fit: stores are small, and their blocks live long.
         let (mut at, mut place) = (0, area.blocks.len());
         for (i, &(offset, len)) in area.blocks.iter().enumerate() {
             if offset - at >= bytes {
@@ -92,7 +92,7 @@ impl Store {
         Ok(area.base + at)
     }
 
-    /// Gives a block back. False if there is none at this address.
+    /// Frees a block. False if no block begins at this address.
     pub fn free(&self, address: usize) -> bool {
         (0..2).any(|kind| {
             let mut area = self.area(kind == 1);
@@ -111,13 +111,13 @@ impl Store {
         })
     }
 
-    /// Bytes that are not taken. They need not lie together.
+    /// How many bytes are free. They need not lie together.
     pub fn left(&self, array: bool) -> usize {
         let area = self.area(array);
         area.size - area.blocks.iter().map(|b| b.1).sum::<usize>()
     }
 
-    /// Does this address range lie in the store's blocks?
+    /// True if this address range lies in blocks of this store.
     pub fn contains(&self, address: usize, bytes: usize) -> bool {
         (0..2).any(|kind| {
             let area = self.area(kind == 1);
@@ -130,13 +130,13 @@ impl Store {
     }
 }
 
-/// Maps `size` bytes, at `wanted` if that is not 0.
+/// Maps `size` bytes; at `wanted`, unless that is 0.
 fn map(wanted: usize, size: usize) -> Result<usize, Error> {
     let mut flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     if wanted != 0 {
         flags |= libc::MAP_FIXED_NOREPLACE;
     }
-    // SAFETY: a new anonymous mapping, which by MAP_FIXED_NOREPLACE replaces nothing.
+    // SAFETY: a new anonymous mapping. With MAP_FIXED_NOREPLACE it replaces nothing.
     let p = unsafe {
         libc::mmap(
             wanted as *mut libc::c_void,
@@ -154,7 +154,7 @@ fn map(wanted: usize, size: usize) -> Result<usize, Error> {
     Ok(p as usize)
 }
 
-/// Whose strict store an address belongs to or lies beside: cluster and slave.
+/// The cluster and slave in or beside whose strict store an address lies.
 #[must_use]
 pub(crate) fn owner_of(address: usize) -> Option<(u32, u32)> {
     let offset = address.checked_sub(BASE)?;

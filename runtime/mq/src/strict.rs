@@ -1,17 +1,17 @@
-//! Strict platforms: slots that the wrong side cannot touch, and the report when it tries.
+//! Strict platforms: slots that the wrong side cannot touch, and a report when it tries.
 //!
-//! The master's slots are a file in memory that is mapped twice: once for the program, page by page without
-//! access unless the master holds the slot, and once, elsewhere, for the transfers. A slave (or a master)
-//! that touches a slot in transfer, queued or free gets a memory fault; so does one that runs over the end of a local
-//! store. The handler says who touched what from which source line, and lets the process end by that signal.
+//! The master's slots are a file in memory that is mapped twice. The program's mapping has no access rights for pages
+//! of slots that the master does not hold; transfers use the other mapping. A slave (or a master) that touches a slot
+//! in transfer, queued or free gets a memory fault, and so does one that runs over the end of a local store. The
+//! handler reports who touched what, and from which source line. Then the process ends by that signal.
 //!
-//! What it cannot see: page rights hold for all threads of a process alike, so a slave that touches a slot just
-//! while the master fills it, or memory of the program's own, is not noticed.
+//! Not everything is noticed. Access rights of pages hold for all threads of a process, so a slave may touch a slot
+//! while the master holds it. Memory of the program's own is not protected either.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Once;
 
-/// A row of slots, each on pages of its own, in two mappings.
+/// A row of slots in two mappings. Each slot has pages of its own.
 #[derive(Debug)]
 pub(crate) struct Guarded {
     shown: usize,
@@ -20,14 +20,14 @@ pub(crate) struct Guarded {
     region: usize,
 }
 
-/// Regions the handler knows: begin, end, slave, bytes of a slot. A begin of 0 is a free entry.
+/// The regions that the handler knows: begin, end, slave, bytes of a slot. A begin of 0 marks a free entry.
 static REGIONS: [[AtomicUsize; 4]; 1024] = [const { [const { AtomicUsize::new(0) }; 4] }; 1024];
 
 impl Guarded {
-    /// Maps `slots` slots of `stride` bytes (a multiple of the page size), all without access.
+    /// Maps `slots` slots of `stride` bytes (a multiple of the page size). The program has access to none of them.
     ///
     /// # Errors
-    /// When the kernel has no memory, no memory files, or 1024 such rows exist.
+    /// The kernel has no memory, or no memory files, or there are 1024 such rows already.
     pub(crate) fn new(
         slots: usize,
         stride: usize,
@@ -87,13 +87,13 @@ impl Guarded {
         self.shown
     }
 
-    /// Where transfers reach them.
+    /// Where transfers access the slots.
     #[must_use]
     pub(crate) fn hidden(&self) -> usize {
         self.hidden
     }
 
-    /// Lets the program at `len` bytes from `offset` on, or keeps it away.
+    /// Gives the program access to `len` bytes from `offset` on, or takes it away.
     pub(crate) fn allow(&self, offset: usize, len: usize, yes: bool) {
         let rights = if yes {
             libc::PROT_READ | libc::PROT_WRITE
@@ -101,7 +101,7 @@ impl Guarded {
             libc::PROT_NONE
         };
         debug_assert!(offset + len <= self.len);
-        // SAFETY: the range lies within this mapping, which is the library's own.
+        // SAFETY: the range lies within this mapping, which belongs to the library.
         unsafe {
             libc::mprotect((self.shown + offset) as *mut libc::c_void, len, rights);
         }
@@ -111,8 +111,8 @@ impl Guarded {
 impl Drop for Guarded {
     fn drop(&mut self) {
         REGIONS[self.region][0].store(0, Ordering::Release);
-        // SAFETY: both mappings are this value's own; whoever drops it has seen to it that no
-        // message of the queue is in use.
+        // SAFETY: both mappings belong to this value, and whoever drops it has ensured that no message of the queue
+        // is in use.
         unsafe {
             libc::munmap(self.shown as *mut libc::c_void, self.len);
             libc::munmap(self.hidden as *mut libc::c_void, self.len);
@@ -120,14 +120,14 @@ impl Drop for Guarded {
     }
 }
 
-/// What was there before, for faults that are not ours.
+/// The action before ours, for faults that are not ours.
 static mut BEFORE: core::mem::MaybeUninit<libc::sigaction> = core::mem::MaybeUninit::uninit();
 
 /// Installs the handler, once.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: the action is filled in; BEFORE is written before any fault can read it.
+        // SAFETY: the action is filled in, and BEFORE is written before any fault can lead to reading it.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = on_fault as *const () as usize;
@@ -143,9 +143,9 @@ extern "C" fn on_fault(
     info: *mut libc::siginfo_t,
     context: *mut libc::c_void,
 ) {
-    // SAFETY: the kernel passes a filled structure.
+    // SAFETY: the kernel passes a structure that it has filled in.
     let (address, code) = unsafe { ((*info).si_addr() as usize, (*info).si_code) };
-    // A signal that a program sent has no address.
+    // A signal that a program has sent has no address.
     let what = if code > 0 { describe(address) } else { None };
     if let Some(what) = what {
         let pc = crate::crash::program_counter(context);
@@ -162,7 +162,7 @@ extern "C" fn on_fault(
             crate::crash::program_counter(context),
         );
     }
-    // SAFETY: puts the earlier action back and returns; the instruction faults again under it.
+    // SAFETY: restores the earlier action and returns. The instruction then faults again under that action.
     unsafe {
         if had_handler() {
             libc::sigaction(signal, (&raw const BEFORE).cast(), core::ptr::null_mut());
@@ -170,15 +170,15 @@ extern "C" fn on_fault(
             libc::signal(signal, libc::SIG_DFL);
         }
         if code <= 0 {
-            // No instruction will fault again.
+            // The signal was sent by a program, so that no instruction will fault again.
             libc::raise(signal);
         }
     }
 }
 
-/// Did somebody else handle faults before?
+/// True if another handler was installed before ours.
 fn had_handler() -> bool {
-    // SAFETY: BEFORE was written before the handler was installed.
+    // SAFETY: BEFORE was written before our handler was installed.
     let before = unsafe {
         (&raw const BEFORE)
             .cast::<libc::sigaction>()
@@ -188,7 +188,7 @@ fn had_handler() -> bool {
     before != libc::SIG_DFL && before != libc::SIG_IGN
 }
 
-/// What is accepted at an address that the library knows.
+/// Describes an address that the library knows.
 fn describe(address: usize) -> Option<String> {
     for r in &REGIONS {
         let begin = r[0].load(Ordering::Acquire);
@@ -206,10 +206,10 @@ fn describe(address: usize) -> Option<String> {
     })
 }
 
-/// `file:line` of an instruction, by addr2line where that is installed, else object and offset. The process is
-/// about to end, so starting another one from here is as good a time as any.
+/// `file:line` of an instruction, by addr2line if that is installed, else object and offset. Starting another process
+/// is acceptable here, because this one is about to end.
 fn source_line(pc: usize) -> String {
-    // SAFETY: dladdr fills the structure or returns 0; its strings live as long as the object.
+    // SAFETY: dladdr fills in the structure, or returns 0. Its strings live as long as the object.
     let (path, base) = unsafe {
         let mut info: libc::Dl_info = core::mem::zeroed();
         if libc::dladdr(pc as *const libc::c_void, &mut info) == 0 || info.dli_fname.is_null() {

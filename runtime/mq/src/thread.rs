@@ -1,7 +1,7 @@
-//! Who is calling: a word of thread-local storage, and a number for any thread.
+//! Identifies the calling thread: a word of thread-local storage, and a number for any thread.
 //!
-//! The word is null, or the thread's [`crate::callers::Caller`]; only `callers` sets it. One
-//! word in the initial-exec model, as [`hetmp_core::tls`] explains; a word of its own because a slave may
+//! The word is null, or the thread's [`crate::callers::Caller`]; only `callers` sets it. It is one word in the
+//! initial-exec model, for the reasons that [`hetmp_core::tls`] gives. It is a word of its own, because a slave may
 //! use OpenMP too.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -89,7 +89,7 @@ pub(crate) fn set(value: *const ()) {
     imp::set(value);
 }
 
-/// A number that no other live thread has: the thread pointer, as the inline paths of the header read it.
+/// A number that no other live thread has: the thread pointer, which the header's inline paths read too.
 #[inline(always)]
 pub(crate) fn pointer() -> u64 {
     imp::pointer()

@@ -1,17 +1,18 @@
-//! The calls of `hetmp/mq.h` with what they tell the program: the one place where the policy for errors is.
+//! The calls of `hetmp/mq.h`, and what they tell the program: the policy for errors is here and nowhere else.
 //!
-//! A program that passes a place for the error gets a number there, 0 for none. One that passes null hears of an error in
-//! a line, but for [`Error::WouldBlock`], which is an answer. What a failed call returns stands at each of them.
+//! A program that passes a place for the error gets a number there, 0 for success. A program that passes null gets a
+//! line for each error, except for [`Error::WouldBlock`], which is a normal answer. Each call says what it returns
+//! after a failure.
 
 use crate::api::{self, Error, From, Request};
 use crate::slaves;
 use core::ffi::c_void;
 use hetmp_core::report;
 
-/// Where the error of a call goes; none where the program passed null.
+/// Where the error of a call is stored; `None` if the program passed null.
 pub type Place<'a> = Option<&'a mut i32>;
 
-/// Says that nothing went wrong.
+/// Stores that nothing went wrong.
 #[inline(always)]
 pub fn good(err: Place<'_>) {
     if let Some(err) = err {
@@ -19,19 +20,19 @@ pub fn good(err: Place<'_>) {
     }
 }
 
-/// A call as lines name it.
+/// A call, as error lines describe it.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     /// The function of the header.
     pub name: &'static str,
-    /// Which end it is for.
+    /// Which end of the queue it uses.
     pub from: From,
     /// The queue's handle, as the program gave it; -1 for calls without a queue.
     pub handle: i32,
 }
 
 impl Call {
-    /// Stores an error, or says it.
+    /// Stores an error, or writes it as a line.
     #[cold]
     pub fn failed(&self, error: Error, err: Place<'_>) {
         if let Some(err) = err {
@@ -51,7 +52,7 @@ impl Call {
         }
     }
 
-    /// The value, or `bad` with the error told.
+    /// The value of a result. After an error, `bad`, and the error is stored or written.
     #[inline(always)]
     pub fn tell<T>(&self, result: Result<T, Error>, bad: T, err: Place<'_>) -> T {
         match result {
@@ -66,7 +67,8 @@ impl Call {
         }
     }
 
-    /// Allocates (`send`) or receives one message; its address, 0 for none. `bytes` is told a received message's length.
+    /// Allocates (`send`) or receives one message. Returns its address, 0 for none. `bytes` is set to a received
+    /// message's length.
     pub fn take(&self, send: bool, block: bool, bytes: Option<&mut i32>, err: Place<'_>) -> usize {
         let taken = api::take(self.from, self.handle, send, 1, block);
         if let (Ok(taken), Some(bytes)) = (&taken, bytes) {
@@ -75,14 +77,15 @@ impl Call {
         self.tell(taken.map(|t| t.at), 0, err)
     }
 
-    /// Sends (`send`) or releases the `n` oldest held messages, the first at `first`, each of `bytes`.
+    /// Sends (`send`) or releases the `n` oldest held messages. The first lies at `first`; each has `bytes`.
     pub fn give(&self, send: bool, first: usize, n: i32, bytes: i32, err: Place<'_>) {
         let given = api::give(self.from, self.handle, send, first, n, bytes);
         self.tell(given, (), err);
     }
 
-    /// Allocates or receives up to `want` messages; the first one's address, 0 for none. `got` is told how many, `stride` the
-    /// bytes from one to the next; without a place for these answers nothing is taken.
+    /// Allocates or receives up to `want` messages. Returns the address of the first, 0 for none. `got` is set to
+    /// their number, `stride` to the bytes from one to the next. If one of these two places is missing, nothing is
+    /// taken.
     pub fn take_batch(
         &self,
         send: bool,
@@ -104,7 +107,7 @@ impl Call {
         self.tell(taken.map(|t| t.at), 0, err)
     }
 
-    /// Waits until there is something to take; the error's number, 0 for none. Nothing is stored for success.
+    /// Waits until there is something to take. Returns the error's number, 0 for success. Success stores nothing.
     pub fn wait(&self, send: bool, err: Place<'_>) -> i32 {
         match api::wait_for(self.from, self.handle, send) {
             Ok(()) => 0,
@@ -116,7 +119,7 @@ impl Call {
     }
 }
 
-/// Creates a queue; its handle, or -1.
+/// Creates a queue. Returns its handle, or -1.
 pub fn create(request: &Request<'_>, err: Place<'_>) -> i32 {
     let result = api::create(request);
     if let (Err(error), None) = (&result, &err) {
@@ -140,7 +143,7 @@ pub fn create(request: &Request<'_>, err: Place<'_>) -> i32 {
     call.tell(result, -1, err)
 }
 
-/// Starts slaves; the group's number, or none with a line.
+/// Starts slaves. Returns the group's number; `None` after a line.
 pub fn start(
     cluster: i32,
     n: i32,
@@ -161,13 +164,13 @@ pub fn start(
     None
 }
 
-/// Waits for a group of slaves, or says why not. `asked` is the cluster that the program named, `cluster` the group's own: any
-/// is accepted (the paper's program asks for 1 and starts 0).
+/// Waits for a group of slaves, or writes why it cannot. `asked` is the cluster that the program named, `cluster` the
+/// group's own. They may differ: the paper's program starts cluster 0 and waits for cluster 1.
 pub fn wait(asked: i32, cluster: i32, id: u64) {
     group("mWaitSlaveThreads", asked, id, slaves::wait(cluster, id));
 }
 
-/// Forgets a group of slaves after waiting for it, or says why not; as [`wait`].
+/// Waits for a group of slaves, then forgets it. Otherwise like [`wait`].
 pub fn destroy(asked: i32, cluster: i32, id: u64) {
     let result = slaves::destroy(cluster, id);
     group("mDestroySlaveThreads", asked, id, result);
@@ -183,7 +186,7 @@ fn group(call: &str, cluster: i32, id: u64, result: Result<(), Error>) {
     }
 }
 
-/// Waits until a reply has reached `n`, or until no transfer is left that could count it up, with a line.
+/// Waits until a reply has reached `n`. If no transfer is left that could add to it, returns after a line.
 pub fn wait_for_reply(read: impl Fn() -> i32, n: i32) {
     while read() < n {
         if !api::transfers_done(true) {

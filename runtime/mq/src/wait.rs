@@ -1,8 +1,8 @@
-//! Waiting on a queue, and noticing that it is in vain.
+//! Waiting on a queue, and noticing that the wait can never end.
 //!
-//! One policy, [`hetmp_core::park::Spinner`]: spin, yield, then sleep ([`hetmp_core::sleep`]). Sleeps end after 100 ms at the
-//! latest, for a look at whether the wait can still end: the slave may have ended, master and slave may wait for each
-//! other, the time of `HETMP_MQ_TIMEOUT` may be over.
+//! A wait follows one policy, [`hetmp_core::park::Spinner`]: it spins, yields, then sleeps ([`hetmp_core::sleep`]). A
+//! sleep ends after 100 ms at the latest, to check whether the wait can still end: the slave may have ended, master
+//! and slave may wait for each other, or the time of `HETMP_MQ_TIMEOUT` may be over.
 
 use crate::callers;
 use crate::error::Error;
@@ -17,23 +17,23 @@ use hetmp_core::report;
 use hetmp_core::sys::monotonic_ns;
 use std::sync::Arc;
 
-/// How long a sleep lasts without a wake-up, in milliseconds.
+/// The longest sleep without a wake-up, in milliseconds.
 const TURN: u32 = 100;
-/// When a wait says in a line what it waits for, in nanoseconds.
+/// After this time a wait writes a line that says what it waits for, in nanoseconds.
 const LONG: u64 = 10_000_000_000;
-/// How often a wait gives its core away before it spins, where threads outnumber cores. There the awaited thread may be queued
-/// on this very core: spinning would delay it.
+/// How often a wait gives its core away before it spins, if threads outnumber cores. The awaited thread may be queued
+/// on this very core, and spinning would delay it.
 const YIELDS: u32 = 1000;
 /// A yield that takes more ticks of the processor's counter than this (some 100 us) gave the core to a thread that
 /// computes.
 const COMPUTES: u64 = 260_000;
-/// After so many of them a wait sleeps: the answer will take a while, and a thread that was asleep gets a core when it
-/// comes, one that yields only when it is its turn.
+/// After this many such yields a wait sleeps. The answer will take a while, and a thread that slept gets a core as
+/// soon as it is woken, while a thread that yields has to wait for its turn.
 const LONG_YIELDS: u32 = 2;
 /// How many looks in a row must find both sides waiting: a side that was just woken still looks asleep.
 const LOOKS: u32 = 3;
 
-/// Waits until there is something to take, or says why there never will be.
+/// Waits until there is something to take, or returns why there never will be.
 pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
     let mut spinner = Spinner::new();
     let crowded = Policy::oversubscribed();
@@ -42,8 +42,8 @@ pub(crate) fn wait(queue: &'static Queue, side: Side) -> Result<(), Error> {
     let pauses = if crowded { 0 } else { callers::PAUSES };
     callers::mine().pauses.store(pauses, Ordering::Relaxed);
     if !crowded {
-        // A pause before the first look: the other side gets ahead by a few messages meanwhile, which then
-        // cost one look together.
+        // One pause before the first look: meanwhile the other side gets a few messages ahead, and one look serves
+        // them all.
         spinner.turn();
     }
     loop {
@@ -92,7 +92,7 @@ fn asleep(queue: &'static Queue, side: Side) -> Result<(), Error> {
     let mut watch = Watch::new();
     let timeout = (registry::get().timeout * 1e9) as u64;
     loop {
-        // Before the look at the queue: what the slave sent before it ended counts.
+        // Asked before the look at the queue: messages that the slave sent before it ended still count.
         let alone = matches!(side, Side::Master) && !queue.has_slave();
         if queue.ready(side) {
             return Ok(());
@@ -120,7 +120,7 @@ fn asleep(queue: &'static Queue, side: Side) -> Result<(), Error> {
             complain(queue, side);
         }
         let under_way = match side {
-            // Somebody has to complete the transfers of this slave's other queues.
+            // The transfers of this slave's other queues must be completed too, and nobody else does it.
             Side::Slave(slave) => slave.pump_all(),
             Side::Master => false,
         };
@@ -142,7 +142,7 @@ fn asleep(queue: &'static Queue, side: Side) -> Result<(), Error> {
     }
 }
 
-/// Says what a long wait waits for.
+/// Writes what a long wait waits for.
 fn complain(queue: &Queue, side: Side) {
     let name = queue.shown_name();
     let slave = queue.slave;
@@ -179,10 +179,10 @@ fn complain(queue: &Queue, side: Side) {
     }
 }
 
-/// Looks for waits that wait for each other.
+/// Finds waits that wait for each other.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Of each slave: the wait seen last, and how often in a row.
+    /// For each slave: the number of the wait that was seen last, and how many looks in a row have seen it.
     seen: Vec<(u64, u32)>,
     began: u64,
     said: bool,
@@ -196,7 +196,7 @@ impl Watch {
         }
     }
 
-    /// Has this slave, at `LOOKS` looks in a row, waited for something that only the calling thread could do?
+    /// True if this slave has waited, at `LOOKS` looks in a row, for something that only the calling thread could do.
     fn stuck(&mut self, at: usize, slave: &Slave, except: Option<&Queue>) -> bool {
         if self.seen.len() <= at {
             self.seen.resize(at + 1, (0, 0));
@@ -216,7 +216,7 @@ impl Watch {
         entry.1 >= LOOKS
     }
 
-    /// The master waits on a queue: an error if its slave waits on another one of the same master.
+    /// The master waits on a queue. An error if the queue's slave waits on another queue of the same master.
     fn master_waits(&mut self, queue: &Queue) -> Result<(), Error> {
         match slave::find(None, queue.slave) {
             Some(slave) if self.stuck(0, &slave, Some(queue)) => Err(Error::Deadlock),
@@ -224,7 +224,7 @@ impl Watch {
         }
     }
 
-    /// The master waits for these slaves to end: those that wait for it are told so.
+    /// The master waits for these slaves to end. Slaves that wait for the master get an error.
     pub(crate) fn end_of_group(&mut self, slaves: &[Arc<Slave>]) {
         for (i, slave) in slaves.iter().enumerate() {
             if slave.runs() && slave.abandoned().is_none() && self.stuck(i, slave, None) {
@@ -251,13 +251,14 @@ impl Watch {
     }
 }
 
-/// Is the calling thread the only one besides slaves? Others might come to use a queue that nobody has used yet.
+/// True if the calling thread is the only one besides slaves. Other threads could still begin to use a queue that
+/// nobody uses.
 fn alone() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|tasks| tasks.count() <= 1 + slave::running())
 }
 
 impl Queue {
-    /// When the transfer that a slave's wait waits for ends, if one is under way.
+    /// The end of the transfer for which a slave's wait waits, if one is under way.
     fn transfer_ends_for(&self, side: Side) -> Option<u64> {
         match side {
             Side::Master => None,

@@ -54,6 +54,9 @@ impl core::fmt::Debug for Message {
     }
 }
 
+/// One message and its turn.
+///
+/// # Memory ordering
 /// A sender releases `turn` after it has written the content, and a receiver acquires it before reading: otherwise
 /// the receiver could read old bytes. A receiver releases `turn` after it has read, and a sender acquires it before
 /// writing: otherwise the sender could overwrite bytes that are still being read.

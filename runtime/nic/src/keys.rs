@@ -141,6 +141,9 @@ fn order() {
     fence(Ordering::SeqCst);
 }
 
+/// A place of the table, with a region or free.
+///
+/// # Memory ordering
 /// A user announces itself in `users` and then reads `key`. Deregistration clears `key` and then reads `users`. All
 /// four accesses are sequentially consistent. (On the operation's side these are a read-modify-write and a load,
 /// which need no fence on x86-64.) So either the user sees that the key is gone, or deregistration sees the user and

@@ -1,5 +1,5 @@
-//! What a call does to a queue of two stages: it takes and gives slots of [`crate::staged`], copies messages on behalf of
-//! the slave, and keeps the program away from slots on strict platforms.
+//! Calls on a queue of two stages: they take and give slots of [`crate::staged`], copy messages on behalf of the
+//! slave, and on strict platforms keep the program away from slots.
 
 use super::users::stand_in;
 use super::{Body, Queue, Side, Stages, Taken};
@@ -8,7 +8,7 @@ use crate::slave::Slave;
 use crate::staged::{Direction, Mover, SlaveSide};
 use core::sync::atomic::Ordering;
 
-/// Copies messages of a staged queue on behalf of a slave, or of the master for a slave that has ended.
+/// Copies messages of a staged queue, on behalf of a slave, or of the master after the slave has ended.
 pub(super) struct Copier<'a> {
     pub(super) stages: &'a Stages,
     pub(super) slave: Option<&'a Slave>,
@@ -28,8 +28,8 @@ impl Mover for Copier<'_> {
             Direction::MasterToSlave => (m, s),
             Direction::SlaveToMaster => (s, m),
         };
-        // SAFETY: both slots are in state Tran: neither the master nor the slave program touches them. `bytes` is at
-        // most the queue's message size, which both slots have.
+        // SAFETY: both slots are in state Tran, so that neither the master nor the slave's program touches them.
+        // `bytes` is at most the queue's message size, which is the size of both slots.
         unsafe {
             core::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, bytes as usize);
         }
@@ -49,7 +49,7 @@ impl Mover for Copier<'_> {
 }
 
 impl Queue {
-    /// Moves messages that an ended slave left in its store.
+    /// Moves messages that an ended slave has left in its store.
     pub(super) fn pump_for_ended(&self, stages: &Stages) {
         if stages.used.load(Ordering::Acquire) == 0 {
             return;
@@ -63,7 +63,7 @@ impl Queue {
         if taken.is_err() {
             return;
         }
-        // SAFETY: no slave uses the queue while `user` is the stand-in, which only one thread gets.
+        // SAFETY: no slave uses the queue while `user` is the stand-in, and only one thread sets that.
         let side = unsafe { &mut *stages.slave.get() };
         side.pump(
             &stages.list,
@@ -130,7 +130,7 @@ impl Queue {
         if at == 0 {
             return Err(Error::BadAddress);
         }
-        // Batches of staged queues have one message.
+        // A batch of a staged queue has one message.
         if n != 1 {
             return Err(Error::BadCount);
         }
@@ -147,7 +147,7 @@ impl Queue {
                     mine.held(),
                 )?;
                 if let Some(guard) = &stages.guard {
-                    // Before the slot is passed on.
+                    // The program loses access before the slot is passed on.
                     guard.allow(at - stages.shown, stages.master_stride, false);
                 }
                 mine.give(bytes, &stages.list);
@@ -174,7 +174,7 @@ impl Queue {
 }
 
 impl Stages {
-    /// Tells the master what is in the store.
+    /// Publishes for the master what is in the store.
     pub(super) fn note(&self, side: &SlaveSide) {
         self.messages.store(side.messages(), Ordering::Release);
         self.held.store(side.held(), Ordering::Release);

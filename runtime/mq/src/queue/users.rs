@@ -1,5 +1,5 @@
-//! Who uses a queue's ends: taking an end by the first call, checking it at every later one, and giving it up when a
-//! thread ends.
+//! The users of a queue's ends: the first call takes an end, every later call checks it, and an end is given up when
+//! its thread ends.
 
 use super::{Body, Queue, Side};
 use crate::callers::{self, Caller};
@@ -10,13 +10,13 @@ use crate::thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// Marks `user` while the master moves messages of a slave that has ended.
+/// The value of `user` while the master moves messages of a slave that has ended.
 pub(super) fn stand_in() -> *mut Slave {
     core::ptr::without_provenance_mut(1)
 }
 
 impl Queue {
-    /// The thread that uses the master's end, 0 for nobody yet.
+    /// The thread that uses the master's end; 0 if none does yet.
     pub(crate) fn master_thread(&self) -> u64 {
         self.master_end().owner.load(Ordering::Relaxed)
     }
@@ -35,7 +35,7 @@ impl Queue {
         self.master_end().pass.store(0, Ordering::Release);
         let entry = self.shown.swap(core::ptr::null_mut(), Ordering::AcqRel);
         if !entry.is_null() {
-            // SAFETY: the table lives until its thread has ended, which takes its queues out first.
+            // SAFETY: the table lives until its thread has ended, and a thread that ends removes its queues first.
             unsafe { &*entry }.store(core::ptr::null_mut(), Ordering::Release);
         }
     }
@@ -45,7 +45,7 @@ impl Queue {
         if let Some(pass) = caller.pass(self.slave, self.handle) {
             let word = &self.ring_end(sends).pass;
             word.store(pass, Ordering::SeqCst);
-            // Closed meanwhile? Then either `close` or this clears it.
+            // The queue may have been closed meanwhile. Then `close` or this line clears the word.
             if self.is_closed() {
                 word.store(0, Ordering::Release);
             }
@@ -62,7 +62,7 @@ impl Queue {
         }
     }
 
-    /// The thread of these tables ends: another may use what it used as the master.
+    /// The thread with these tables ends: another thread may use the master's end of this queue.
     pub(crate) fn master_leaves(&self, tables: [callers::Table; 2], len: usize) {
         let entry = self.shown.load(Ordering::Acquire).cast_const();
         if tables
@@ -75,7 +75,7 @@ impl Queue {
         }
     }
 
-    /// Sees to it that the caller's thread is the one that uses this side.
+    /// Ensures that the calling thread is the user of this side.
     #[inline(always)]
     pub(crate) fn enter(&'static self, side: Side) -> Result<(), Error> {
         match side {
@@ -107,7 +107,8 @@ impl Queue {
                 }
             }
             Side::Slave(slave) => {
-                // On a machine with one memory the clusters' slaves of one number reach the same queues.
+                // On a machine with one memory, slaves of the same number in different clusters reach the same
+                // queues.
                 if self.cluster != slave.cluster && matches!(self.body, Body::Staged(_)) {
                     return Err(Error::NoSuchQueue);
                 }
@@ -133,7 +134,7 @@ impl Queue {
         }
     }
 
-    /// The slave's thread ends: another may use its end.
+    /// The slave's thread ends: another slave may use its end.
     pub(crate) fn slave_leaves(&self, slave: &Slave) {
         let me = core::ptr::from_ref(slave).cast_mut();
         let _ = self.user.compare_exchange(
@@ -144,14 +145,14 @@ impl Queue {
         );
     }
 
-    /// Does a slave use, or could one use, the other end?
+    /// True if a slave uses the other end, or could still come to use it.
     pub(crate) fn has_slave(&self) -> bool {
         let user = self.user.load(Ordering::Acquire);
         if user.is_null() || user == stand_in() {
             let cluster = matches!(self.body, Body::Staged(_)).then_some(self.cluster);
             return slave::find(cluster, self.slave).is_some();
         }
-        // The record may be going away: ask the list, not the pointer.
+        // The record behind `user` may be going away, so the list is asked instead.
         slave::find(None, self.slave).is_some()
     }
 }
