@@ -1,30 +1,31 @@
 //! A chain of nodes that all threads of a team walk along, each at its own pace.
 //!
-//! Every thread meets the same worksharing constructs in the same order. So a team has one chain
-//! with a node for each construct, and each thread its own place in it, [`Pos`]: to enter a
-//! construct is to take the node at that place and to step on. Whoever takes a node first prepares
-//! it; the others use it as it is.
+//! Every thread meets the same worksharing constructs in the same order. So a team has one chain with a node
+//! for each construct, and each thread has its own place in the chain, [`Pos`]. To enter a construct, a
+//! thread takes the node at its place and steps on. The first thread that takes a node prepares it for the
+//! others.
 //!
 //! # Blocks
-//! Nodes come in blocks. A fast thread may run ahead over any number of nodes: blocks are added as
-//! needed, and nobody waits for a slow thread. A thread that steps from a block into the next counts
-//! itself in [`Link::left`]; the one that makes the count the size of the team puts the block on
-//! the free list. In the steady state two blocks take turns, nothing is allocated, and the
-//! chain costs one read-modify-write for a block's worth of nodes.
+//! Nodes come in blocks. A fast thread may run ahead over any number of nodes: blocks are added when they are
+//! needed, and no thread waits for a slow one. A thread that steps from one block into the next counts itself
+//! in [`Link::left`]. The last thread of the team to do so puts the block that it leaves on the free list.
+//! After a while two blocks take turns: then nothing is allocated, and the chain costs each thread one
+//! read-modify-write per block.
 //!
 //! # Rounds instead of resets
-//! A node's state holds the number of the round of its block in which it was taken. To recycle a
-//! block is to count up its round: nodes with the number of an older round are free again, and
-//! nobody has to touch their cache lines.
+//! A node's state holds a round number of its block: that of the round in which the node was taken. To
+//! recycle a block, a thread counts up the block's round. Nodes with an older number are then free again, and
+//! no thread has to touch their cache lines.
 //!
 //! # Memory ordering
-//! 1. The claimer's compare-exchange acquires and its `READY` store releases; whoever sees
-//!    `READY` of its round acquires. So a node's content is the claimer's alone until then, and
-//!    shared after. An acquiring claim also comes after all uses of the node in older rounds (3).
-//! 2. A block is linked by a releasing compare-exchange, and found by an acquiring load: its round
-//!    and its empty link are seen by whoever steps in.
-//! 3. `left` is counted with acquire-release: whoever recycles has seen everything that the
-//!    others did in the block, and passes it on through the lock of the free list and the link.
+//! 1. A thread claims a node by a compare-exchange that acquires, and shows it by a `READY` store that
+//!    releases. Other threads acquire when they see `READY` of their round. So only the claimer touches the
+//!    node's content before that store, and all may read it after. A claim also comes after all uses of the
+//!    node in older rounds (see 3).
+//! 2. A block is linked by a compare-exchange that releases, and found by a load that acquires. So a thread
+//!    that steps into a block sees the block's round and its empty link.
+//! 3. `left` is counted with acquire-release. So the thread that recycles a block has seen everything that
+//!    the others did in the block. It passes this on through the lock of the free list and through the link.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::NonNull;
@@ -36,28 +37,28 @@ use hetmp_core::sync::{AtomicBool, AtomicPtr, AtomicU32, CacheLine, Ordering};
 #[cfg(not(loom))]
 use hetmp_core::{report, sys};
 
-/// Blocks that a chain keeps between regions.
+/// Number of blocks that a chain keeps between regions.
 const KEEP: usize = 4;
 
-/// A node was claimed and is being prepared.
+/// State of a node that a thread has claimed and is preparing.
 const INIT: u32 = 1;
-/// A node was prepared.
+/// State of a node that is prepared.
 const READY: u32 = 2;
 /// Rounds are counted in the upper 30 bits of a state.
 const ROUND: u32 = 4;
 
-/// What a chain is made of.
+/// An element of a chain.
 pub(crate) trait Node {
     /// A node that was never used.
     fn new() -> Self;
-    /// Where the chain keeps the node's state; 0 in a new node. It lies in the node so that it
-    /// can share a cache line with what is read next.
+    /// The node's state, which the chain keeps here; 0 in a new node. It is part of the node so that it can
+    /// share a cache line with the fields that are read next.
     fn state(&self) -> &AtomicU32;
-    /// Frees memory that the node's last use left.
+    /// Frees memory that the node's last use left behind.
     fn clean(&self);
 }
 
-/// A node at which a thread stands.
+/// A node at which a thread has arrived.
 #[derive(Debug)]
 pub(crate) struct Step<'a, N> {
     pub(crate) node: &'a N,
@@ -65,8 +66,9 @@ pub(crate) struct Step<'a, N> {
 }
 
 impl<'a, N: Node> Step<'a, N> {
-    /// Tries to claim the node. True: the caller prepares it and calls [`Step::publish`]. False:
-    /// another thread did.
+    /// Tries to claim the node. Returns true if this thread has claimed it: the caller then prepares the node
+    /// and calls [`Step::publish`]. Returns false if another thread has prepared the node; waits for that
+    /// thread if needed.
     #[inline]
     pub(crate) fn claim(&self) -> bool {
         let state = self.node.state();
@@ -90,14 +92,15 @@ impl<'a, N: Node> Step<'a, N> {
         false
     }
 
-    /// True when some thread claimed the node. Only a hint for timing: nothing the claimer wrote is
-    /// seen by it.
+    /// Returns true if some thread has claimed the node. Use it as a hint about time only: the caller does
+    /// not see anything that the claimer wrote.
     #[inline]
     pub(crate) fn is_claimed(&self) -> bool {
         self.node.state().load(Ordering::Relaxed) & !(ROUND - 1) == self.round
     }
 
-    /// Waits for the claimer. It is there already, so this takes as long as preparing takes.
+    /// Waits until the claimer has prepared the node. The claimer is at work already, so the wait is as long
+    /// as the preparation.
     #[cold]
     #[inline(never)]
     fn wait_ready(&self) {
@@ -112,7 +115,7 @@ impl<'a, N: Node> Step<'a, N> {
         }
     }
 
-    /// Shows a claimed and prepared node to the others.
+    /// Shows a claimed and prepared node to the other threads.
     #[inline]
     pub(crate) fn publish(&self) {
         self.node
@@ -121,17 +124,18 @@ impl<'a, N: Node> Step<'a, N> {
     }
 }
 
-/// How a block hangs in the chain.
+/// The data by which a block is part of a chain.
 #[derive(Debug)]
 struct Link<N, const BLOCK: usize> {
     next: AtomicPtr<Block<N, BLOCK>>,
     /// Threads of the team that have stepped into the next block.
     left: AtomicU32,
-    /// Number of the block's current use, in steps of `ROUND`. Written by whoever recycles.
+    /// Number of the block's current round, in steps of `ROUND`. The thread that recycles the block writes
+    /// it.
     round: AtomicU32,
 }
 
-/// A run of nodes.
+/// A block of nodes.
 #[derive(Debug)]
 pub(crate) struct Block<N, const BLOCK: usize> {
     nodes: [N; BLOCK],
@@ -139,8 +143,8 @@ pub(crate) struct Block<N, const BLOCK: usize> {
 }
 
 impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
-    /// Built in place: a block is larger than the stack that some programs give their threads
-    /// could spare.
+    /// Builds the block in place on the heap. A block is too large for the small stacks that some programs
+    /// give their threads.
     #[cfg(not(loom))]
     fn new() -> Box<Self> {
         let layout = core::alloc::Layout::new::<Self>();
@@ -176,9 +180,8 @@ impl<N: Node, const BLOCK: usize> Block<N, BLOCK> {
         }
     }
 
-    /// Makes all nodes free. Only while no thread is in the block.
-    ///
-    /// `absent` threads count as having left already.
+    /// Makes all nodes free. May be called only while no thread is in the block. `absent` threads count as
+    /// having left it already.
     fn renew(&self, absent: u32) {
         let l = &self.link;
         let round = l.round.load(Ordering::Relaxed).wrapping_add(ROUND);
@@ -198,13 +201,13 @@ impl<N, const BLOCK: usize> Link<N, BLOCK> {
     }
 }
 
-/// A thread's place in a chain: its next node.
+/// A thread's place in a chain: the node that it will take next.
 #[derive(Debug)]
 pub(crate) struct Pos<N, const BLOCK: usize> {
     block: *const Block<N, BLOCK>,
-    /// `BLOCK`: the first node of the next block.
+    /// Index of the node in the block. `BLOCK` means the first node of the next block.
     index: u32,
-    /// The block's round.
+    /// The block's round at the time when the thread stepped in.
     round: u32,
 }
 
@@ -218,7 +221,7 @@ impl<N, const BLOCK: usize> Clone for Pos<N, BLOCK> {
 impl<N, const BLOCK: usize> Copy for Pos<N, BLOCK> {}
 
 impl<N, const BLOCK: usize> Pos<N, BLOCK> {
-    /// Before the first node of a team of one.
+    /// The place in front of the first node, before the chain has any block.
     pub(crate) const NOWHERE: Self = Pos {
         block: core::ptr::null(),
         index: BLOCK as u32,
@@ -234,27 +237,28 @@ impl<N, const BLOCK: usize> Pos<N, BLOCK> {
     }
 }
 
-/// Blocks by address, as they are linked.
+/// Addresses of blocks, in the form in which blocks are linked.
 type Blocks<N, const BLOCK: usize> = UnsafeCell<Vec<NonNull<Block<N, BLOCK>>>>;
 
 /// A team's chain.
 ///
 /// # Invariant
-/// Blocks live until the chain is dropped, or until `settle` or `restart` find them unused, which
-/// are called while no other thread is in the team. The lists are protected by the lock, or by the
-/// absence of other threads.
+/// Blocks live until the chain is dropped, or until `settle` or `restart` finds them unused. Both are called
+/// while no other thread is in the team. The lists are protected by the lock, or by the fact that no other
+/// thread is in the team.
 #[derive(Debug)]
 pub(crate) struct Chain<N: Node, const BLOCK: usize> {
-    /// Where the threads of the next region start. Written between regions.
+    /// The place where the threads of the next region start. Written between regions.
     start: Cell<Pos<N, BLOCK>>,
-    /// Blocks nobody is in.
+    /// Blocks in which no thread is.
     free: Blocks<N, BLOCK>,
     /// All blocks.
     all: Blocks<N, BLOCK>,
     lock: Brief,
-    /// Threads of the team that are in other processes: a block is recycled without them. Written between regions.
+    /// Number of the team's threads that are in other processes. A block is recycled without them. Written
+    /// between regions.
     absent: AtomicU32,
-    /// Some node holds memory of its own, or there are many blocks.
+    /// Some node holds memory of its own, or there are more than `KEEP` blocks.
     heavy: AtomicBool,
 }
 
@@ -271,8 +275,8 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         }
     }
 
-    /// Where all threads of a region that begins have their first node. Only while no other thread
-    /// is in the team.
+    /// The place of the first node for all threads of a region that begins. May be called only while no other
+    /// thread is in the team.
     #[inline]
     pub(crate) fn position(&self) -> Pos<N, BLOCK> {
         let pos = self.start.get();
@@ -284,24 +288,25 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
 
     #[cold]
     fn first_block(&self) -> Pos<N, BLOCK> {
-        // SAFETY: `fresh` gives out live blocks.
+        // SAFETY: `fresh` returns a live block.
         let pos = unsafe { self.fresh().as_ref() }.start();
         self.start.set(pos);
         pos
     }
 
-    /// The node at `pos`, taken for the whole team, and where everybody goes from there. Whoever
-    /// starts the threads also shows them the node. Only while no other thread is in the team.
+    /// Takes the node at `pos` for the whole team. Returns the node, and the place from which all threads go
+    /// on. The caller must pass both to the threads when it starts them. May be called only while no other
+    /// thread is in the team.
     pub(crate) fn at(&self, pos: Pos<N, BLOCK>) -> (&N, Pos<N, BLOCK>) {
-        // A team of one: whoever steps out of a block is the last to leave it.
+        // Steps as a team of one thread, so this thread is also the last to leave a block that ends here.
         let (step, next) = self.step(pos, 1);
         let state = step.node.state();
         state.store(step.round | READY, Ordering::Relaxed);
         (step.node, next)
     }
 
-    /// The region has ended, and all threads would have had their next node at `pos`. Only while
-    /// no other thread is in the team.
+    /// Called when the region has ended. `pos` is the place of all threads' next node. May be called only
+    /// while no other thread is in the team.
     #[inline]
     pub(crate) fn settle(&self, pos: Pos<N, BLOCK>) {
         self.start.set(pos);
@@ -310,12 +315,13 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         }
     }
 
-    /// Frees memory of nodes that are over, and blocks that a thread once needed to run far ahead.
+    /// Frees memory of nodes whose constructs are over, and blocks that were needed only because a thread
+    /// once ran far ahead.
     #[cold]
     fn lighten(&self) {
         self.heavy.store(false, Ordering::Relaxed);
-        // SAFETY: no other thread is in the team, so neither list nor node is in use, and a free
-        // block is referred to by nobody.
+        // SAFETY: no other thread is in the team, so no other thread uses the lists and the nodes, and
+        // nothing refers to a free block.
         unsafe {
             let all = &mut *self.all.get();
             for block in all.iter() {
@@ -334,11 +340,11 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         }
     }
 
-    /// Forgets where the threads were: they may have been at different nodes when the region was
-    /// cancelled. Only while no other thread is in the team.
+    /// Forgets the places of the threads. If the region was cancelled, they may have been at different nodes.
+    /// May be called only while no other thread is in the team.
     pub(crate) fn restart(&self) {
-        // SAFETY: no other thread is in the team, so neither list is in use: a region is restarted by its primary
-        // thread, after the join.
+        // SAFETY: no other thread is in the team, so no other thread uses the lists. (The primary thread
+        // restarts the chain after the join.)
         unsafe {
             let free = &mut *self.free.get();
             free.clear();
@@ -351,18 +357,18 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         self.lighten();
     }
 
-    /// From now on `absent` of a team's threads never come: in a region that crosses processes. Only while no other
-    /// thread is in the team, and before [`Chain::restart`].
+    /// From now on `absent` threads of the team never come, because they are in other processes. May be
+    /// called only while no other thread is in the team, and before [`Chain::restart`].
     pub(crate) fn expect_less(&self, absent: u32) {
         self.absent.store(absent, Ordering::Relaxed);
     }
 
-    /// Marks that some node holds memory, so that it is freed when the region ends.
+    /// Notes that some node holds memory, so that the memory is freed when the region ends.
     pub(crate) fn note_heavy(&self) {
         self.heavy.store(true, Ordering::Relaxed);
     }
 
-    /// `pos`, or the start of the next block if `pos` is the end of one.
+    /// Returns `pos`, or the start of the next block if `pos` is the end of a block.
     #[inline(always)]
     fn within(&self, pos: Pos<N, BLOCK>, nthreads: u32) -> Pos<N, BLOCK> {
         if pos.index == BLOCK as u32 {
@@ -372,12 +378,12 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         }
     }
 
-    /// The node at `pos` and the place after it, for a thread of a team of `nthreads`.
+    /// The node at `pos` and the place behind it, for a thread of a team of `nthreads`.
     #[inline(always)]
     pub(crate) fn step(&self, pos: Pos<N, BLOCK>, nthreads: u32) -> (Step<'_, N>, Pos<N, BLOCK>) {
         let pos = self.within(pos, nthreads);
-        // SAFETY: a block lives at least until the thread has left it, and `index` is below BLOCK:
-        // `Pos` values are made in this module only.
+        // SAFETY: a block lives at least until this thread has left it. `index` is below BLOCK, because only
+        // this module makes `Pos` values.
         let node = unsafe {
             let block = &*pos.block;
             block.nodes.get_unchecked(pos.index as usize)
@@ -394,10 +400,10 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
     #[inline(never)]
     fn leave(&self, pos: Pos<N, BLOCK>, nthreads: u32) -> Pos<N, BLOCK> {
         if pos.block.is_null() {
-            // Only in a team of one, which nobody started.
+            // Happens only in a team of one thread that no `fork` has started.
             return self.position();
         }
-        // SAFETY: the thread has not left the block yet, so it is not recycled.
+        // SAFETY: this thread has not left the block yet, so the block is not recycled.
         let block = unsafe { &*pos.block };
         let mut next = block.link.next.load(Ordering::Acquire);
         if next.is_null() {
@@ -415,7 +421,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
                 }
             }
         }
-        // SAFETY: linked blocks are live, and this thread has yet to leave the next one.
+        // SAFETY: a linked block is live until all threads have left it, and this thread has not.
         let to = unsafe { &*next }.start();
         if block.link.left.fetch_add(1, Ordering::AcqRel) + 1 == nthreads {
             block.renew(self.absent.load(Ordering::Relaxed));
@@ -424,7 +430,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         to
     }
 
-    /// A block that nobody else refers to.
+    /// Takes a free block, or makes one. No other thread refers to it.
     fn fresh(&self) -> NonNull<Block<N, BLOCK>> {
         self.lock.lock();
         // SAFETY: the lock is held.
@@ -437,7 +443,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         let block: NonNull<Block<N, BLOCK>> =
             unsafe { NonNull::new_unchecked(Box::into_raw(Block::new())) };
         let absent = self.absent.load(Ordering::Relaxed);
-        // SAFETY: nobody else knows the block.
+        // SAFETY: no other thread knows the block.
         unsafe { block.as_ref() }
             .link
             .left
@@ -463,7 +469,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
         self.lock.unlock();
     }
 
-    /// Blocks there are.
+    /// The number of blocks.
     #[cfg(any(test, loom))]
     pub(crate) fn blocks(&self) -> usize {
         self.lock.lock();
@@ -477,7 +483,7 @@ impl<N: Node, const BLOCK: usize> Chain<N, BLOCK> {
 impl<N: Node, const BLOCK: usize> Drop for Chain<N, BLOCK> {
     fn drop(&mut self) {
         for block in self.all.get_mut() {
-            // SAFETY: all blocks come from `Box::into_raw`, are in `all` once, and nobody uses the
+            // SAFETY: every block comes from `Box::into_raw` and is in `all` once, and no thread uses the
             // chain any more.
             drop(unsafe { Box::from_raw(block.as_ptr()) });
         }

@@ -1,4 +1,4 @@
-//! How a thread enters a construct, and finds the one that it is in.
+//! How a thread enters a worksharing construct, and finds the construct in which it is.
 
 use super::chain::Node;
 use super::kinds::Handing;
@@ -10,15 +10,15 @@ use hetmp_core::report;
 use hetmp_core::sync::Ordering;
 use std::sync::Arc;
 
-/// Enters the calling thread's next construct. The first thread of the team to do so runs
-/// `prepare` before the others go on. Returns the node, and whether this thread was the first.
+/// Enters the calling thread's next construct. The first thread of the team to do so runs `prepare` before
+/// the others go on. Returns the construct's node, and whether this thread was the first.
 #[inline]
 pub(crate) fn enter(th: &Thread, prepare: impl FnOnce(&Work)) -> (&Work, bool) {
     enter_after(th, |_| {}, prepare)
 }
 
-/// As [`enter`], but lets another thread be the first while `hesitate` runs. That is given a
-/// function that says whether some thread was.
+/// As [`enter`], but another thread may become the first while `hesitate` runs. The argument of `hesitate` is
+/// a function that tells whether another thread has become the first.
 #[inline]
 pub(crate) fn enter_after(
     th: &Thread,
@@ -31,7 +31,7 @@ pub(crate) fn enter_after(
     th.ctx.work.set(step.node);
     th.ctx.cursor.set(Cursor::START);
     hesitate(&|| step.is_claimed());
-    // A thread alone takes each node once.
+    // If the team has one thread, this thread is the first at every node.
     let first = n == 1 || step.claim();
     if first {
         step.node.clean();
@@ -41,9 +41,11 @@ pub(crate) fn enter_after(
     (step.node, first)
 }
 
-/// Enters a construct that one thread executes and that needs no preparation. True for that thread.
-/// The current construct ([`current`]) stays what it was, and the chain is not needed: every thread
-/// counts such constructs itself, and whoever brings the team's count to its own was the first.
+/// Enters a construct that one thread executes and that needs no preparation. Returns true in that thread.
+/// [`current`] still returns the construct before this one.
+///
+/// The chain is not needed: every thread counts such constructs itself, and the thread that raises the team's
+/// count to its own is the first.
 #[inline]
 pub(crate) fn enter_single(th: &Thread) -> bool {
     if th.nthreads() == 1 {
@@ -51,8 +53,8 @@ pub(crate) fn enter_single(th: &Thread) -> bool {
     }
     let mine = th.ctx.singles.get();
     th.ctx.singles.set(mine.wrapping_add(1));
-    // Without a look first: the line is with another thread more often than not, and a look would
-    // fetch it a second time. Relaxed: nothing is passed on through the construct.
+    // There is no load before the exchange: usually another thread has the cache line, and a load would fetch
+    // the line a second time. Relaxed, because the construct passes no data between threads.
     th.team()
         .singles
         .compare_exchange(
@@ -71,29 +73,33 @@ pub(crate) fn current(th: &Thread) -> Option<&Work> {
     unsafe { th.ctx.work.get().as_ref() }
 }
 
-/// Task reductions of a worksharing construct, as a compiler describes them: private copies for each thread, which all
-/// threads' descriptions are to name. The engine gives the construct its taskgroup, and says who is first.
+/// Task reductions of a worksharing construct, as a compiler describes them. Each thread has a description of
+/// its own, and all descriptions must lead to the same private copies. The engine makes a taskgroup for the
+/// construct, and decides which thread is the first.
 pub trait TaskReductions: core::fmt::Debug {
-    /// Makes the copies: called in the first thread of the team that enters the construct, before others go on. The
-    /// word goes to [`TaskReductions::adopt`].
+    /// Makes the private copies. Called in the first thread of the team that enters the construct, before the
+    /// other threads go on. The result is passed to [`TaskReductions::adopt`].
     fn make(&self, th: &Thread) -> usize;
-    /// Adopts the copies of the first thread, which [`TaskReductions::make`] left at `word`: called in every other thread.
+    /// Takes over the first thread's copies. Called in every other thread. `word` is the result of
+    /// [`TaskReductions::make`].
     fn adopt(&self, th: &Thread, word: usize);
 }
 
-/// The clauses of a construct that need the runtime beyond the distribution of its work.
+/// The clauses of a construct for which the runtime must do more than hand out work.
 #[derive(Debug)]
 pub struct Extras<'a> {
     /// Task reductions.
     pub reductions: Option<&'a dyn TaskReductions>,
-    /// In: the size of the memory that the threads share. Out: its address. Or null.
+    /// Null, or the place of a word. On entry the word is the size in bytes of the memory that the threads
+    /// share; on return it is the memory's address.
     pub memory: *mut *mut libc::c_void,
 }
 
-/// Enters a construct with `extras`; otherwise as [`enter`].
+/// Enters a construct that has clauses as in `extras`; otherwise the same as [`enter`].
 ///
 /// # Safety
-/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+/// `extras.memory` is null, or the address of a word of compiled code that holds a size and may be
+/// overwritten.
 pub(crate) unsafe fn enter_with<'a>(
     th: &'a Thread,
     extras: &Extras<'_>,
@@ -109,8 +115,8 @@ pub(crate) unsafe fn enter_with<'a>(
             work.reductions.set(reductions.make(th));
         }
         if !memory.is_null() {
-            // SAFETY: this function's contract, which `abi` keeps with the pointer that compiled code passes; before it is
-            // published, the node is this thread's alone.
+            // SAFETY: the word may be read: this function's contract. Only this thread touches the node
+            // before it is published.
             unsafe {
                 let zeroed = Zeroed::new(*memory as usize);
                 *work.shared.get() = Some(Box::new(Shared::Memory(zeroed)));
@@ -122,8 +128,8 @@ pub(crate) unsafe fn enter_with<'a>(
         reductions.adopt(th, work.reductions.get());
     }
     if !memory.is_null() {
-        // SAFETY: this function's contract, which `abi` keeps with the pointer that compiled code passes; a published node
-        // is no longer written.
+        // SAFETY: the word may be written: this function's contract. No thread writes a node that is
+        // published.
         unsafe {
             *memory = match (*work.shared.get()).as_deref() {
                 Some(Shared::Memory(m)) => m.memory.as_ptr().cast(),
@@ -134,22 +140,24 @@ pub(crate) unsafe fn enter_with<'a>(
     work
 }
 
-/// An object that all threads of the team share: made by the first of them to come to this place of the
-/// program. For what compiled code begins with a call of its own, apart from a loop's.
+/// Returns an object that all threads of the team share. The first thread that comes to this place of the
+/// program makes the object. Used for data that compiled code announces by a call of its own, before it
+/// enters the loop.
 pub(crate) fn share(
     th: &Thread,
     make: impl FnOnce() -> Arc<dyn Any + Send + Sync>,
 ) -> Arc<dyn Any + Send + Sync> {
     let (work, _) = enter(th, |work| {
-        // Nothing to hand out, should anybody ask.
+        // The construct has no work to hand out, so a thread that asks for work gets none.
         work.kind.set(Handing::Dynamic);
         work.dynamic.reset(0, 1);
         work.ordered.set(false);
-        // SAFETY: the node is this thread's alone.
+        // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.shared.get() = Some(Box::new(Shared::Object(make()))) };
         th.team().works.note_heavy();
     });
-    // SAFETY: written before the node was published, and only read since.
+    // SAFETY: the first thread wrote the field before it published the node, and no thread has written it
+    // since.
     match unsafe { (*work.shared.get()).as_deref() } {
         Some(Shared::Object(object)) => Arc::clone(object),
         _ => report::fatal(format_args!(
@@ -158,17 +166,17 @@ pub(crate) fn share(
     }
 }
 
-/// Marks an epoch in [`WorkChain::cancelled`] as one.
+/// Marks the value of [`WorkChain::cancelled`] as an epoch.
 const VALID: u32 = 1 << 31;
 
-/// Cancels the worksharing construct that the calling thread is in (`cancel for`, `cancel
-/// sections`; OpenMP 5.1, section 2.20.1), for all threads of the team.
+/// Cancels the worksharing construct that the calling thread is in, for all threads of the team (`cancel
+/// for`, `cancel sections`; OpenMP 5.1, section 2.20.1).
 ///
-/// The construct is known by the number of the last barrier: a construct that can be cancelled ends
-/// with a barrier, so the mark expires by itself. It need not have a node: static loops do
-/// not call the runtime.
+/// The construct is identified by the number of the last barrier. A construct that can be cancelled ends with
+/// a barrier, so the mark does not count any more after it. A construct's node would not do, because a static
+/// loop does not call the runtime and has no node.
 pub(crate) fn cancel(th: &Thread) {
-    // A thread alone has left the construct when it asks again.
+    // In a team of one, the thread leaves the construct at once, and no other thread must learn of it.
     if th.nthreads() > 1 {
         let mark = th.member().epoch.get() | VALID;
         th.team().works.cancelled.store(mark, Ordering::Release);

@@ -1,7 +1,7 @@
 //! Doacross loops: `ordered(n)` with `depend(source)` and `depend(sink: ...)` (OpenMP 5.1, section
 //! 2.19.9.2).
 //!
-//! Posts are kept in [`super::posts`].
+//! The state of such a loop is in [`super::posts`].
 
 use crate::boundary::Reason;
 use crate::thread::Thread;
@@ -17,9 +17,9 @@ use hetmp_core::sync::{fence, pause, Ordering};
 use hetmp_core::sys;
 use std::sync::Arc;
 
-/// Turns that a wait spins whatever the waiting policy says, and between two looks while it gives
-/// its core away: the iteration waited for is usually about to end, and there are very many such
-/// waits in a loop.
+/// How many turns a waiting thread spins at first, whatever the waiting policy says, and again each time
+/// after it has given its core away. The reason: a loop has very many such waits, and usually the iteration
+/// that is waited for ends soon.
 const SHORT: u32 = 200;
 
 fn wait_for(th: &Thread, d: &Doacross, at: impl Fn(usize) -> u64) {
@@ -55,7 +55,7 @@ fn wait_until(th: &Thread, done: impl Fn() -> bool) {
     th.enter_program(Reason::Order);
 }
 
-/// The loop that is distributed.
+/// The outermost loop: the one whose iterations are divided among the threads.
 fn outermost(clause: Clause, chunk: u64, counts: &[u64]) -> Loop {
     Loop {
         bounds: LoopBounds::unsigned(true, 0, counts.first().copied().unwrap_or(0), 1),
@@ -68,7 +68,7 @@ fn outermost(clause: Clause, chunk: u64, counts: &[u64]) -> Loop {
 
 fn prepare(work: &Work, th: &Thread, l: &Loop, counts: &[u64]) {
     loops::prepare(work, th, th.nthreads(), l);
-    // Alone, or without iterations, nobody waits.
+    // In a team of one thread, or without iterations, no thread waits.
     if th.nthreads() > 1 && !counts.contains(&0) && !counts.is_empty() {
         let d = Doacross::new(
             counts,
@@ -76,14 +76,14 @@ fn prepare(work: &Work, th: &Thread, l: &Loop, counts: &[u64]) {
             work.chunk.get(),
             u64::from(th.nthreads()),
         );
-        // SAFETY: the node is this thread's alone.
+        // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.doacross.get() = Some(Box::new(d)) };
         th.team().works.note_heavy();
     }
 }
 
-/// Enters a doacross loop and takes the thread's first chunk. `counts`: the iterations of each of
-/// the nested loops.
+/// Enters a doacross loop and takes the thread's first chunk. `counts`: the number of iterations of each
+/// nested loop, the outermost first.
 pub fn start(th: &Thread, clause: Clause, chunk: u64, counts: &[u64]) -> Option<(u64, u64)> {
     let l = outermost(clause, chunk, counts);
     construct::enter(th, |w| prepare(w, th, &l, counts));
@@ -93,7 +93,8 @@ pub fn start(th: &Thread, clause: Clause, chunk: u64, counts: &[u64]) -> Option<
 /// [`start`] for a loop that has further clauses.
 ///
 /// # Safety
-/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+/// `extras.memory` is null, or the address of a word of compiled code that holds a size and may be
+/// overwritten.
 pub unsafe fn start_with(
     th: &Thread,
     clause: Clause,
@@ -102,23 +103,25 @@ pub unsafe fn start_with(
     extras: &Extras<'_>,
 ) -> Option<(u64, u64)> {
     let l = outermost(clause, chunk, counts);
-    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
+    // SAFETY: `extras.memory` is as `enter_with` demands: this function's contract.
     unsafe { construct::enter_with(th, extras, |w| prepare(w, th, &l, counts)) };
     loops::next(th)
 }
 
 fn current(th: &Thread) -> Option<&Doacross> {
     let work = construct::current(th)?;
-    // SAFETY: written before the node was published, and only read since.
+    // SAFETY: the first thread wrote the field before it published the node, and no thread has written it
+    // since.
     unsafe { (*work.doacross.get()).as_deref() }
 }
 
-/// Announces a loop of `counts` iterations, the outermost first. All threads of the team call this.
+/// Announces a doacross loop whose nested loops have `counts` iterations, the outermost first. All threads of
+/// the team call this function.
 pub fn announce(th: &Thread, counts: &[u64]) -> Announced {
     if th.nthreads() == 1 || counts.is_empty() || counts.contains(&0) {
         return Announced { state: None };
     }
-    // Who has which iteration is not known yet: each has a slot of its own.
+    // It is not known yet which thread gets which iteration, so each iteration gets a slot of its own.
     let make = || -> Arc<dyn Any + Send + Sync> {
         Arc::new(Doacross::new(
             counts,
@@ -133,7 +136,7 @@ pub fn announce(th: &Thread, counts: &[u64]) -> Announced {
 }
 
 impl Announced {
-    /// As [`post`].
+    /// Posts an iteration, as the function [`post`] does.
     pub fn post(&self, at: impl Fn(usize) -> u64) {
         match &self.state {
             Some(d) => d.post(at),
@@ -141,7 +144,8 @@ impl Announced {
         }
     }
 
-    /// As [`wait`]. An iteration that there is not has nothing to wait for.
+    /// Waits for an iteration, as the function [`wait`] does. Returns at once if the loop has no such
+    /// iteration.
     pub fn wait(&self, th: &Thread, at: impl Fn(usize) -> u64) {
         match &self.state {
             Some(d) => {
@@ -154,7 +158,7 @@ impl Announced {
     }
 }
 
-/// Posts the iteration whose vector is `at(0)`, `at(1)` and so on, as many as there are nested loops.
+/// Posts the iteration with the numbers `at(0)`, `at(1)` and so on, one for each nested loop.
 pub fn post(th: &Thread, at: impl Fn(usize) -> u64) {
     match current(th) {
         Some(d) => d.post(at),
@@ -162,7 +166,7 @@ pub fn post(th: &Thread, at: impl Fn(usize) -> u64) {
     }
 }
 
-/// Waits until the iteration whose vector is `at(0)`, `at(1)` and so on has posted.
+/// Waits until the iteration with the numbers `at(0)`, `at(1)` and so on has posted.
 pub fn wait(th: &Thread, at: impl Fn(usize) -> u64) {
     match current(th) {
         Some(d) => wait_for(th, d, at),

@@ -1,4 +1,4 @@
-//! What a loop is: its bounds, what its clauses say, and how its iterations are handed out.
+//! The description of a loop: its bounds, its clauses, and the way in which its iterations are handed out.
 
 use core::fmt::Debug;
 pub use hetmp_sched::ranges::LoopBounds;
@@ -7,21 +7,21 @@ use hetmp_sched::ranges::Range;
 /// How the iterations of a construct are handed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Handing {
-    /// By the thread's number.
+    /// Each thread computes its iterations from its number.
     Static,
-    /// From a shared cursor, in chunks of one size.
+    /// From a counter that all threads share, in chunks of one size.
     Dynamic,
-    /// From a shared cursor, in chunks that shrink.
+    /// From a counter that all threads share, in chunks that shrink.
     Guided,
-    /// By a schedule that knows of nodes.
+    /// By a schedule that knows of nodes ([`NodeSchedule`]).
     Ours,
-    /// One piece a thread, by the settled plan of a schedule that knows of nodes.
+    /// One piece for each thread, by the settled plan of a schedule that knows of nodes.
     Fixed,
-    /// Numbers of sections, one by one: not a loop's iterations.
+    /// Sections, one by one, instead of iterations of a loop.
     Sections,
 }
 
-/// What the `schedule` clause says.
+/// The kind of schedule in the `schedule` clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clause {
     /// `static`; also `auto`.
@@ -32,57 +32,59 @@ pub enum Clause {
     Guided,
     /// `simd: guided`: chunks are multiples of the chunk size.
     GuidedWhole,
-    /// `runtime`: what the internal control variable says.
+    /// `runtime`: the internal control variable decides.
     Runtime,
 }
 
-/// What binds the iterations of a loop to an order.
+/// The order that the chunks of a loop must keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Nothing.
+    /// No order.
     None,
-    /// Chunks of a thread come in increasing order: `monotonic`.
+    /// The chunks of each thread come in ascending order: `monotonic`.
     Monotonic,
-    /// Chunks come in increasing order, whoever takes them: iterations wait for earlier ones (doacross). Were an
-    /// earlier chunk left for a thread that is inside of a later one, that thread would wait for itself.
+    /// Chunks are handed out in ascending order, whichever thread takes them. A doacross loop needs this,
+    /// because its iterations wait for earlier ones: if an earlier chunk were left for a thread that is
+    /// inside a later chunk, this thread would wait for itself.
     Global,
     /// The loop has an `ordered` clause.
     Ordered,
 }
 
-/// A worksharing loop, as all threads of the team describe it.
+/// A worksharing loop. All threads of the team describe it in the same way.
 #[derive(Clone, Copy, Debug)]
 pub struct Loop {
-    /// Its bounds.
+    /// The loop's bounds.
     pub bounds: LoopBounds,
-    /// Its schedule.
+    /// The loop's schedule.
     pub clause: Clause,
-    /// The chunk size in iterations; 0 where none was given. Of no meaning for [`Clause::Runtime`].
+    /// The chunk size in iterations; 0 if the program gave none. [`Clause::Runtime`] does not use it.
     pub chunk: u64,
-    /// Its order.
+    /// The loop's order.
     pub order: Order,
-    /// An address that tells this loop of the program from others, or 0.
+    /// An address that distinguishes this loop from the program's other loops, or 0.
     pub key: usize,
 }
 
-/// One execution of a loop under a schedule that knows of nodes.
+/// One execution of a loop by a schedule that knows of nodes.
 pub(crate) trait NodeSchedule: Debug + Send + Sync {
-    /// The next chunk of normalised iterations for the thread in `seat`, which is the calling thread. The call
-    /// waits where the schedule says so, at most until `gone` says that the loop was cancelled.
+    /// The next chunk for the thread in `seat`, which is the calling thread, in normalised iterations. If the
+    /// schedule has to wait, this call waits, but not longer than until `gone` tells that the loop was
+    /// cancelled.
     fn next(&self, seat: usize, gone: &dyn Fn() -> bool) -> Next;
 
-    /// The number that tells this loop of the program from others, or 0.
+    /// An address that distinguishes this loop from the program's other loops, or 0.
     fn key(&self) -> usize;
 }
 
-/// What a thread gets from a schedule that knows of nodes.
+/// The answer of a schedule that knows of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// A chunk.
     Range(Range),
-    /// It is done with the loop, and will not ask again.
+    /// The thread has finished the loop and will not ask again.
     Done,
-    /// Nothing is left for the thread, and it is the last one of the team. The loop took this number of nanoseconds
-    /// where a report wants to know; else 0.
+    /// The thread has finished the loop, and is the last one of the team to do so. If a report needs it, the
+    /// number is the loop's time in nanoseconds; otherwise 0.
     Last(u64),
 }

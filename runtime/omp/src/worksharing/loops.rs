@@ -1,9 +1,9 @@
 //! Worksharing loops (OpenMP 5.1, section 2.11.4): from clauses to a schedule, and from a schedule
 //! to chunks.
 //!
-//! Which iterations a chunk has is decided by `hetmp-sched`, in normalised iterations; here they
-//! are taken from the state in the construct's node and turned into values of the program's loop
-//! variable. Signed and unsigned loops differ only in how the ABI makes [`LoopBounds`].
+//! `hetmp-sched` decides which iterations a chunk has, in normalised iterations. This module takes chunks
+//! from the state in the construct's node, and converts them to values of the program's loop variable. Signed
+//! and unsigned loops differ only in how the ABI makes [`LoopBounds`].
 
 use crate::across::local::{self as across, Construct};
 use crate::across::table::is_on;
@@ -23,17 +23,17 @@ use hetmp_core::sync::Ordering;
 use hetmp_sched::plain::{static_chunk, static_piece};
 use hetmp_sched::ranges::Range;
 
-/// Fills in the node of a loop of the calling thread's team. The node is the caller's alone.
+/// Prepares the node of a loop of the calling thread's team. No other thread may use the node yet.
 pub(crate) fn prepare(work: &Work, th: &Thread, nthreads: u32, l: &Loop) {
     prepare_in(work, th, th.team(), nthreads, l);
 }
 
-/// The same for a loop of `team`, which the calling thread may be about to enter.
+/// Prepares the node of a loop of `team`. The calling thread need not be in this team yet.
 fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     let n = l.bounds.trip_count();
     work.bounds.set(l.bounds);
     work.ordered.set(l.order == Order::Ordered);
-    // One of our schedules may leave earlier iterations for later.
+    // hetmp's own schedules may leave earlier iterations for later.
     let in_order = matches!(l.order, Order::Ordered | Order::Global);
     if l.order == Order::Ordered {
         work.turn.store(0, Ordering::Relaxed);
@@ -45,15 +45,17 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
             SchedKind::Dynamic => (Clause::Dynamic, run.chunk as u64),
             SchedKind::Guided | SchedKind::Trapezoidal => (Clause::Guided, run.chunk as u64),
             SchedKind::Auto => (Clause::Static, 0),
-            // The threads of a virtual team come one after the other: what the first ones leave.
+            // The threads of a virtual team run one after the other, so the first ones must leave some
+            // iterations for the others.
             _ if team.is_virtual() && !in_order => (Clause::Guided, 1),
-            // Where turns forbid one of ours, the default of `schedule(runtime)`.
+            // One of hetmp's own schedules, but the loop's order forbids it: then `schedule(runtime)`'s
+            // default.
             _ => (Clause::Dynamic, 1),
         },
         clause => (clause, l.chunk),
     };
     if nthreads == 1 {
-        // The whole loop at once: nobody could take a part of it.
+        // The team has one thread, which gets the whole loop at once.
         work.kind.set(Handing::Static);
         work.chunk.set(0);
         return;
@@ -64,7 +66,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         && !team.is_across()
         && choose::may_replace(l.clause, run)
     {
-        // SAFETY: the node is this thread's alone.
+        // SAFETY: only this thread touches the node before it is published.
         let pieces = unsafe { &mut *work.pieces.get() };
         match choose::settled(th, team, nthreads, l, run, pieces) {
             Some(Settled::Pieces) => {
@@ -81,7 +83,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
         }
         let plain = (clause, chunk);
         if let Some(schedule) = choose::schedule(th, team, nthreads, l, run, plain) {
-            // SAFETY: the node is this thread's alone.
+            // SAFETY: only this thread touches the node before it is published.
             unsafe { *work.ours.get() = Some(schedule) };
             team.works.note_heavy();
             work.kind.set(Handing::Ours);
@@ -90,7 +92,7 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     }
     if team.is_across() && clause != Clause::Static {
         let guided = matches!(clause, Clause::Guided | Clause::GuidedWhole);
-        // SAFETY: the node is this thread's alone.
+        // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.ours.get() = Some(across::share(n, chunk, guided, l.key)) };
         team.works.note_heavy();
         work.kind.set(Handing::Ours);
@@ -114,8 +116,9 @@ fn prepare_in(work: &Work, th: &Thread, team: &Team, nthreads: u32, l: &Loop) {
     }
 }
 
-/// Enters a loop and takes the thread's first chunk: first value of the loop variable, and the
-/// value to compare with. `None`: there is nothing (left) for this thread.
+/// Enters a loop and takes the thread's first chunk. Returns the first value of the loop variable, and the
+/// value at which the program's comparison ends the chunk. `None`: there is no iteration (left) for this
+/// thread.
 #[inline]
 pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
     let (work, _) = construct::enter(th, |w| prepare(w, th, th.nthreads(), l));
@@ -125,33 +128,35 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// Enters a loop that has further clauses, without taking a chunk.
 ///
 /// # Safety
-/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+/// `extras.memory` is null, or the address of a word of compiled code that holds a size and may be
+/// overwritten.
 pub unsafe fn enter_with(th: &Thread, l: &Loop, extras: &Extras<'_>) {
-    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
+    // SAFETY: `extras.memory` is as `construct::enter_with` demands: this function's contract.
     unsafe { construct::enter_with(th, extras, |w| prepare(w, th, th.nthreads(), l)) };
 }
 
-/// Takes the calling thread's next chunk of its current loop, and stores its two ends. False: there
-/// was none, and nothing was stored.
+/// Takes the calling thread's next chunk of its current loop, and stores the chunk's two ends. Returns false
+/// if there was no chunk; then nothing is stored.
 ///
-/// The way of a dynamic chunk, which may cost as little as one iteration, has no calls but in tail
-/// position and so saves no registers: stores before the counter's atomic addition would hold it up.
+/// A dynamic chunk may be as small as one iteration, so the path for it must be short. This path makes calls
+/// only in tail position and so saves no registers: stores in front of the counter's atomic addition would
+/// delay the addition.
 ///
 /// # Safety
-/// Both pointers are to 64-bit variables of the caller.
+/// Both pointers are the addresses of 64-bit variables of the caller.
 #[inline(always)]
 pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
     let th = Thread::try_current();
     if let Some((th, work)) = th.and_then(|th| Some((th, construct::current(th)?))) {
         if work.kind.get() == Handing::Static && work.chunk.get() != 0 {
-            // SAFETY: this function's contract: `abi` passes compiled code's pointers to its two variables.
+            // SAFETY: both pointers are to the caller's variables: this function's contract.
             return unsafe { next_static_into(th, work, istart, iend) };
         }
         if work.kind.get() == Handing::Dynamic {
             match work.dynamic.next_fast() {
                 Ok(Some(range)) => {
                     let (s, e) = work.bounds.get().to_user(range);
-                    // SAFETY: this function's contract: `abi` passes compiled code's pointers to its two variables.
+                    // SAFETY: both pointers are to the caller's variables: this function's contract.
                     unsafe {
                         *istart = s;
                         *iend = e;
@@ -163,21 +168,21 @@ pub unsafe fn next_into(istart: *mut u64, iend: *mut u64) -> bool {
             }
         }
     }
-    // SAFETY: this function's contract: `abi` passes compiled code's pointers to its two variables.
+    // SAFETY: both pointers are to the caller's variables: this function's contract.
     unsafe { next_into_slow(istart, iend) }
 }
 
-/// [`next_into`] for a chunk of a static loop, which needs more registers.
+/// The part of [`next_into`] for a chunk of a static loop, which needs more registers.
 ///
 /// # Safety
-/// As for [`next_into`].
+/// Both pointers are the addresses of 64-bit variables.
 #[inline(never)]
 unsafe fn next_static_into(th: &Thread, work: &Work, istart: *mut u64, iend: *mut u64) -> bool {
     let Some(range) = take_static(th, work) else {
         return false;
     };
     let (s, e) = work.bounds.get().to_user(range);
-    // SAFETY: `next_into` passes on compiled code's pointers to its two variables.
+    // SAFETY: both pointers are to 64-bit variables: this function's contract.
     unsafe {
         *istart = s;
         *iend = e;
@@ -190,7 +195,7 @@ unsafe fn next_into_slow(istart: *mut u64, iend: *mut u64) -> bool {
     let Some((s, e)) = next(Thread::current()) else {
         return false;
     };
-    // SAFETY: `next_into` passes on compiled code's pointers to its two variables.
+    // SAFETY: both pointers are to 64-bit variables, because `next_into` passes on its own arguments.
     unsafe {
         *istart = s;
         *iend = e;
@@ -209,7 +214,7 @@ fn take(th: &Thread, work: &Work) -> Option<(u64, u64)> {
     Some(work.bounds.get().to_user(take_range(th, work)?))
 }
 
-/// The thread's next chunk, normalised.
+/// The thread's next chunk, in normalised iterations.
 #[inline]
 pub(crate) fn take_range(th: &Thread, work: &Work) -> Option<Range> {
     match work.kind.get() {
@@ -236,11 +241,13 @@ fn take_static(th: &Thread, work: &Work) -> Option<Range> {
     }
 }
 
-/// A chunk from a schedule that knows of nodes. A slow core pays for its last chunk first: the schedule's
-/// measurement contains that, and the next chunk is taken when a slow core would take it.
+/// Takes a chunk from a schedule that knows of nodes. If this thread emulates a slow core, it first waits for
+/// the time that its last chunk would have taken there. So the schedule's measurement contains this time, and
+/// the next chunk is taken when a slow core would take it.
 #[inline(never)]
 fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
-    // SAFETY: written before the node was published, and only read since.
+    // SAFETY: the first thread wrote the field before it published the node, and no thread has written it
+    // since.
     let ours = unsafe { (*work.ours.get()).as_deref() }?;
     th.leave_program(Reason::Pieces);
     let gone = || {
@@ -251,9 +258,9 @@ fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
         Next::Range(range) => Some(range),
         Next::Done => None,
         Next::Last(ns) => {
-            // Loops of nested regions may run at the same time: their times do not add up.
+            // Loops of nested regions may run at the same time, so their times must not be added.
             if ns > 0 && th.team().level() == 1 {
-                // Relaxed: read after the join.
+                // Relaxed, because the value is read after the join.
                 th.team().divided_ns.fetch_add(ns, Ordering::Relaxed);
             }
             None
@@ -264,7 +271,8 @@ fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
     range
 }
 
-/// The thread's piece, once. Its speed may be emulated, as under any schedule of ours.
+/// Takes the thread's only piece of a settled loop. As with all of hetmp's own schedules, the thread's speed
+/// may be emulated.
 #[inline(never)]
 fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
     th.leave_program(Reason::Pieces);
@@ -272,7 +280,8 @@ fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
     let first = cursor.trip == 0;
     cursor.trip += 1;
     th.ctx.cursor.set(cursor);
-    // SAFETY: written before the node was published, and only read since.
+    // SAFETY: the first thread wrote the field before it published the node, and no thread has written it
+    // since.
     let pieces = unsafe { &*work.pieces.get() };
     let range = pieces
         .get(th.tid() as usize)
@@ -282,32 +291,34 @@ fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
     range
 }
 
-/// Ends a construct with a barrier.
+/// Ends a loop with a barrier.
 #[inline]
 pub fn end(th: &Thread) {
     team::barrier(th);
 }
 
-/// Ends a construct that can be cancelled. True: the region was cancelled.
+/// Ends a loop that can be cancelled, with a barrier. Returns true if the region was cancelled.
 #[inline]
 pub fn end_cancel(th: &Thread) -> bool {
     team::barrier(th)
 }
 
-/// [`prepare_in`] on a node of a region that crosses nodes.
+/// Prepares the first construct of a region that crosses nodes, on this node, if it is a loop.
 fn prepare_first(th: &Thread, team: &Team, work: &Work, nthreads: u32, first: &Construct) {
     if let Construct::Loop(l) = first {
         prepare_in(work, th, team, nthreads, l);
     }
 }
 
-/// Opens a region whose threads start in the loop `l`, without running it on the calling thread.
+/// Opens a region whose threads start in the loop `l`. The caller runs the primary thread's part itself, and
+/// then calls `placement::close`.
 ///
 /// # Safety
-/// As for [`placement::open`].
+/// All threads of the region may call its function with its data until `placement::close`, which the same
+/// thread calls.
 pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
-    // SAFETY: this function's contract is that of `open`: `abi` passes a region that compiled code made, and ends it.
+    // SAFETY: all threads may call the region's function until it is closed: this function's contract.
     unsafe {
         placement::open(
             th,
@@ -320,19 +331,17 @@ pub unsafe fn fork(th: &Thread, region: &Region, l: &Loop) {
 /// Runs a region whose threads start in the loop `l`.
 ///
 /// # Safety
-/// As for [`placement::parallel`].
+/// All threads of the region may call its function with its data until this function returns.
 pub unsafe fn parallel(th: &Thread, region: &Region, l: &Loop) {
     let n = region.nthreads;
     if is_on() && matches!(l.order, Order::None | Order::Monotonic) {
         let first = (prepare_first as across::Prepare, Construct::Loop(*l));
-        // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
-        // made.
+        // SAFETY: all threads of the region may call its function until the join: this function's contract.
         if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
             return;
         }
     }
-    // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
-    // made.
+    // SAFETY: all threads of the region may call its function until the join: this function's contract.
     unsafe {
         placement::parallel(
             th,

@@ -1,9 +1,9 @@
-//! Worksharing constructs: what the threads of a team divide among themselves, and in which order.
+//! Worksharing constructs: how the threads of a team divide work among themselves, and in which order.
 //!
-//! * [`construct`]: how a thread enters one. All threads meet the same constructs in the same order, along a
-//!   `chain` of nodes; `work` says what a node holds.
-//! * [`loops`] with [`pieces`] and [`ordered`], [`doacross`] (its state is in `posts`), [`sections`],
-//!   [`single`]: the constructs. `kinds`: what a loop is.
+//! * [`construct`]: how a thread enters a construct. All threads meet the same constructs in the same order,
+//!   along a `chain` of nodes. `work` describes a node's content.
+//! * [`loops`] with [`pieces`] and [`ordered`], [`doacross`] (whose state is in `posts`), [`sections`],
+//!   [`single`]: the constructs. `kinds` describes a loop.
 
 pub(crate) mod chain;
 pub mod construct;

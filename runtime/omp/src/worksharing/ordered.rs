@@ -1,25 +1,27 @@
 //! The `ordered` construct in worksharing loops (OpenMP 5.1, section 2.19.9).
 //!
-//! The node holds the number of the iteration whose turn it is. A thread that holds a chunk has
-//! its turn when that is the chunk's first iteration; it passes the turn on by storing the chunk's
-//! end. Chunks partition the iterations, so this works for every schedule, a thread without
-//! iterations needs not take part, and one store hands the turn over.
+//! The construct's node holds the number of the iteration whose turn it is. A thread with a chunk has its
+//! turn when this number is the chunk's first iteration. The thread passes the turn on by storing the number
+//! behind the chunk's last iteration. This works with every schedule, because chunks do not overlap and leave
+//! no gaps. A thread without iterations takes no part, and passing the turn on costs one store.
 //!
-//! A thread passes the turn on when it asks for its next chunk, or, if its chunk is a single
-//! iteration, when its ordered region ends: there cannot be a second one in the iteration.
+//! A thread passes the turn on when it asks for its next chunk. If its chunk is a single iteration, the
+//! thread does so already at the end of its ordered region, because an iteration has at most one such region.
 //!
 //! # Waiting
-//! A thread that waits for its turn has left the program ([`Reason::Order`]): the clock of an emulated slow core stands.
+//! A thread that waits for its turn has left the program ([`Reason::Order`]). If it emulates a slow core, its
+//! clock stands meanwhile.
 //!
-//! Spinning threads look at the turn itself. For sleeping threads this file has code of its own, because no word of
-//! `hetmp-core` fits. A `Lock` wakes any one of its waiters, but each turn is one certain thread's. A `Flag` has 30 bits;
-//! a turn is the 64-bit number of an iteration, and the kernel sleeps on 32 bits. So threads sleep at one of a few
-//! places. Sleeper and passer both compute the place from the number of the iteration, so that few others are woken
-//! along.
+//! A spinning thread looks at the turn itself. For sleeping threads this file has code of its own, because
+//! nothing in `hetmp-core` fits: a `Lock` wakes any one of its waiters, but each turn belongs to one certain
+//! thread; and a `Flag` has 30 bits, but a turn is the 64-bit number of an iteration. The kernel can only let
+//! threads sleep on 32-bit words. So each team has a few places to sleep. The sleeping thread and the thread
+//! that passes the turn on both compute the place from the iteration's number, so few other threads are woken
+//! in vain.
 //!
-//! Without care a sleeper could miss the store of its turn. The sleeper counts itself and then looks at the turn; the
-//! passer stores the turn and then looks at the count, both sequentially consistent. So at least one of the two sees
-//! what the other did.
+//! A sleeping thread must not miss the store of its turn. It first counts itself as a sleeper and then looks
+//! at the turn. The passing thread first stores the turn and then looks at the count. Both are sequentially
+//! consistent, so at least one of the two sees what the other did.
 
 use crate::boundary::Reason;
 use crate::thread::Thread;
@@ -43,21 +45,22 @@ pub fn start(th: &Thread, l: &Loop) -> Option<(u64, u64)> {
 /// [`start`] for a loop that has further clauses.
 ///
 /// # Safety
-/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+/// `extras.memory` is null, or the address of a word of compiled code that holds a size and may be
+/// overwritten.
 pub unsafe fn start_with(th: &Thread, l: &Loop, extras: &Extras<'_>) -> Option<(u64, u64)> {
-    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
+    // SAFETY: `extras.memory` is as `construct::enter_with` demands: this function's contract.
     let work =
         unsafe { construct::enter_with(th, extras, |w| loops::prepare(w, th, th.nthreads(), l)) };
     take(th, work)
 }
 
-/// Ends the thread's chunk in its turn, and takes the next one.
+/// Waits for the turn of the thread's chunk if needed, passes the turn on, and takes the next chunk.
 pub fn next(th: &Thread) -> Option<(u64, u64)> {
     let work = construct::current(th)?;
     Some(work.bounds.get().to_user(next_range(th, work)?))
 }
 
-/// [`next`], in normalised iterations.
+/// The same as [`next`], in normalised iterations.
 pub(crate) fn next_range(th: &Thread, work: &Work) -> Option<Range> {
     let chunk = th.ctx.cursor.get().chunk;
     if !chunk.is_empty() {
@@ -83,7 +86,7 @@ fn take_range(th: &Thread, work: &Work) -> Option<Range> {
 #[inline]
 pub fn enter(th: &Thread) {
     let Some(work) = construct::current(th) else {
-        // Outside any loop there is nothing to wait for.
+        // Outside of any loop a thread waits for nothing.
         return;
     };
     let chunk = th.ctx.cursor.get().chunk;
@@ -109,7 +112,7 @@ pub fn leave(th: &Thread) {
 /// Waits until it is the turn of iteration `k`.
 #[inline]
 fn wait(th: &Thread, work: &Work, k: u64) {
-    // Acquire: what was done in earlier turns happened before this one.
+    // Acquire: everything that threads did in earlier turns happened before this turn.
     if work.turn.load(Ordering::Acquire) != k {
         wait_long(th, work, k);
     }
@@ -161,10 +164,11 @@ fn wake(at: &Parked) {
     sys::futex_wake(at.wakes.as_ptr(), i32::MAX);
 }
 
-/// Where threads sleep that wait for the turn of iteration `k`.
+/// The place where threads sleep that wait for the turn of iteration `k`.
 #[inline]
 fn place(th: &Thread, k: u64) -> &Parked {
-    // Fibonacci hashing: chunks begin at multiples of anything.
+    // Fibonacci hashing: it spreads the numbers well even if all chunks begin at multiples of the same
+    // number.
     let hash = k.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PARKED.trailing_zeros());
     &th.team().works.parked[hash as usize]
 }

@@ -1,5 +1,5 @@
-//! Chunks of a loop for compilers that pass the last value of the loop variable, not the one behind it,
-//! and ask whether a chunk has the loop's last iteration.
+//! Chunks of a loop, for compilers that want the last value of the loop variable in a chunk instead of the
+//! value behind it, and that ask whether a chunk has the loop's last iteration.
 
 use crate::thread::Thread;
 use crate::worksharing::construct;
@@ -16,12 +16,12 @@ pub struct Piece {
     pub first: u64,
     /// The last value.
     pub last: u64,
-    /// The loop's last iteration is in it.
+    /// The piece contains the loop's last iteration.
     pub is_last: bool,
 }
 
 impl Piece {
-    /// The iterations `range` of a loop; not empty.
+    /// The piece of the iterations `range`, which must not be empty.
     #[inline]
     #[must_use]
     pub fn of(bounds: &LoopBounds, range: Range) -> Piece {
@@ -50,21 +50,22 @@ pub fn next(th: &Thread) -> Option<Piece> {
     Some(Piece::of(&work.bounds.get(), range))
 }
 
-/// The step of the thread's current loop, in two's complement; 0 outside.
+/// The step of the thread's current loop, in two's complement; 0 outside of loops.
 #[inline]
 #[must_use]
 pub fn step(th: &Thread) -> u64 {
     construct::current(th).map_or(0, |w| w.bounds.get().incr())
 }
 
-/// The part of `n` iterations that `schedule(static)` gives to member `me` of `team`.
+/// The iterations that `schedule(static)` gives to member `me` of `team`, if the loop has `n` iterations.
 #[inline]
 #[must_use]
 pub fn plain(n: u64, team: u64, me: u64) -> Range {
     static_piece(n, team, me)
 }
 
-/// The first chunk of `schedule(static, chunk)`, for member `me` of `team`.
+/// The first chunk that `schedule(static, chunk)` gives to member `me` of `team`; `None` if the member gets
+/// none.
 #[inline]
 #[must_use]
 pub fn first_chunk(n: u64, chunk: u64, team: u64, me: u64) -> Option<Range> {

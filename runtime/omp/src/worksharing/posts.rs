@@ -1,18 +1,19 @@
-//! Which iterations of a doacross loop have posted.
+//! The state of a doacross loop: which iterations have posted.
 //!
-//! An iteration is a vector of the numbers of its iterations in each of the nested loops; the
-//! outermost is the one that is distributed. Posting says that an iteration is done with its source;
-//! waiting waits until a given iteration has posted. Who needs an answer fast is the neighbour, so
-//! posts go to *slots*, each on a cache line of its own (unless there are very many):
+//! An iteration is a vector of numbers, one for each nested loop. The iterations of the outermost loop are
+//! divided among the threads. A thread posts an iteration when it has done the part of it for which others
+//! wait. A thread that waits names an iteration, and waits until this one has posted. Usually the thread with
+//! the neighbouring iterations waits, and wants to know quickly. So posts go to *slots*, and each slot has a
+//! cache line of its own (unless there are very many slots):
 //!
-//! * static schedules: a slot for each thread, since the owner of an iteration is known;
-//! * dynamic: a slot for each chunk;
-//! * guided: a slot for each iteration of the outermost loop.
+//! * static schedules: one slot for each thread, because the thread of an iteration is known;
+//! * dynamic: one slot for each chunk;
+//! * guided: one slot for each iteration of the outermost loop.
 //!
-//! Within a slot, iterations come in lexicographic order, so a slot needs to hold only the last one
-//! posted, and an iteration has posted if the slot is at it or beyond. Where the number of all
-//! iterations fits in 63 bits, vectors are mapped to numbers in lexicographic order, and a slot is one
-//! word. Otherwise it is a version and a vector, read and written as a sequence lock.
+//! The iterations of a slot are posted in lexicographic order. So a slot holds only the last iteration
+//! posted, and an iteration has posted if the slot holds it or a later one. If the number of all iterations
+//! fits in 63 bits, vectors are converted to numbers in lexicographic order, and a slot is one word.
+//! Otherwise a slot is a version and a vector, written and read as a sequence lock.
 
 use super::kinds::Handing;
 use hetmp_core::report;
@@ -21,20 +22,21 @@ use std::sync::Arc;
 
 /// Words of a cache line.
 const LINE: usize = 8;
-/// With more slots than this they share cache lines; else 1 MiB would not suffice.
+/// If there are more slots than this number, slots share cache lines; otherwise the slots would need more
+/// than 1 MiB.
 const MOST_LINES: u64 = 1 << 14;
 
-/// Which slot an iteration of the outermost loop belongs to.
+/// The slot to which an iteration of the outermost loop belongs.
 #[derive(Clone, Copy, Debug)]
 enum Owner {
-    /// The thread whose static piece it is in: the first `rest` threads have `share + 1`
-    /// iterations, the others `share`.
+    /// The slot of the thread whose static piece contains the iteration. The first `rest` threads have `share
+    /// + 1` iterations, the others have `share`.
     Piece { share: u64, rest: u64 },
-    /// The thread that has its chunk.
+    /// The slot of the thread that has the iteration's chunk.
     RoundRobin { chunk: u64, nthreads: u64 },
-    /// Its chunk.
+    /// The slot of the iteration's chunk.
     Chunk { chunk: u64 },
-    /// Itself.
+    /// The iteration's own slot.
     Iteration,
 }
 
@@ -47,7 +49,7 @@ impl Owner {
                 if k < boundary {
                     k / (share + 1)
                 } else {
-                    // k is an iteration: share is not 0 beyond the boundary.
+                    // `k` is an iteration of the loop, so `share` is not 0 if `k` is beyond the boundary.
                     rest + (k - boundary) / share.max(1)
                 }
             }
@@ -63,21 +65,21 @@ impl Owner {
 pub(crate) struct Doacross {
     owner: Owner,
     pub(super) counts: Box<[u64]>,
-    /// All iterations fit in one number.
+    /// The number of all iterations fits in one word.
     flat: bool,
-    /// Words from one slot to the next.
+    /// Distance from one slot to the next, in words.
     stride: usize,
     slots: Box<[Slots]>,
     words: usize,
 }
 
-/// Slots begin at a cache line.
+/// One cache line of slots.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Slots([AtomicU64; LINE]);
 
 impl Doacross {
-    /// For a team of more than one; no count is 0.
+    /// The state for a team of more than one thread. No number in `counts` is 0.
     pub(super) fn new(counts: &[u64], kind: Handing, chunk: u64, nthreads: u64) -> Doacross {
         let n = counts[0];
         let (owner, slots) = match kind {
@@ -88,12 +90,12 @@ impl Doacross {
                 },
                 nthreads,
             ),
-            // Sections have no order.
+            // (A construct of sections has no posts.)
             Handing::Static | Handing::Ours | Handing::Fixed | Handing::Sections => {
                 (Owner::RoundRobin { chunk, nthreads }, nthreads)
             }
             Handing::Dynamic => {
-                // As the schedule counts them.
+                // The dynamic schedule limits the chunk size in the same way.
                 let chunk = chunk.clamp(1, n);
                 (Owner::Chunk { chunk }, (n - 1) / chunk + 1)
             }
@@ -128,11 +130,11 @@ impl Doacross {
         }
     }
 
-    /// The slot that iteration `k` of the outermost loop belongs to; `None` for an iteration that
-    /// there is not.
+    /// The slot to which iteration `k` of the outermost loop belongs; `None` if the loop has no such
+    /// iteration.
     #[inline]
     fn slot(&self, k: u64) -> Option<&[AtomicU64]> {
-        // SAFETY: a line is LINE words in a row, and `words` is within the lines.
+        // SAFETY: a line is LINE words in a row, and all lines together have at least `words` words.
         let words = unsafe {
             core::slice::from_raw_parts(self.slots.as_ptr().cast::<AtomicU64>(), self.words)
         };
@@ -142,7 +144,7 @@ impl Doacross {
         words.get(at..at.checked_add(self.stride)?)
     }
 
-    /// The number of an iteration in lexicographic order, from 1.
+    /// The number of an iteration in lexicographic order. The first is 1.
     #[inline]
     fn number(&self, at: impl Fn(usize) -> u64) -> u64 {
         let mut number = at(0);
@@ -156,13 +158,15 @@ impl Doacross {
         let Some(slot) = self.slot(at(0)) else { return };
         if self.flat {
             let number = self.number(at);
-            // A plain load first: posting twice must not take the line from who waits on it.
+            // A plain load comes first: a second post of the same iteration must not take the cache line from
+            // the threads that wait on it.
             if slot[0].load(Ordering::Relaxed) != number {
                 slot[0].store(number, Ordering::Release);
             }
             return;
         }
-        // Only the owner of the slot writes it. An odd version: the vector is being written.
+        // Only the thread that has the iterations of the slot writes it. An odd version means that the vector
+        // is being written.
         let version = slot[0].load(Ordering::Relaxed);
         slot[0].store(version + 1, Ordering::Relaxed);
         fence(Ordering::Release);
@@ -172,8 +176,8 @@ impl Doacross {
         slot[0].store(version + 2, Ordering::Release);
     }
 
-    /// Has the iteration posted? `None` where there is no such iteration. The answer is asked for again and
-    /// again.
+    /// Returns a function that tells whether the iteration has posted, and that the caller may ask again and
+    /// again. `None` if there is no such iteration.
     pub(super) fn posted<'a>(
         &'a self,
         at: impl Fn(usize) -> u64 + 'a,
@@ -202,13 +206,13 @@ impl Doacross {
     }
 }
 
-/// `lines` zeroed lines. A large number costs nothing until they are touched.
+/// `lines` lines of zeros. Even a large number costs no memory before the lines are touched.
 fn zeroed(lines: usize) -> Box<[Slots]> {
     let failed = || -> ! { report::fatal(format_args!("out of memory for a doacross loop")) };
     let Ok(layout) = core::alloc::Layout::array::<Slots>(lines) else {
         failed()
     };
-    // SAFETY: there is at least one line, zeros are valid atomics, and the box frees with the same
+    // SAFETY: there is at least one line, zeros are valid atomics, and the box frees the memory with the same
     // layout.
     unsafe {
         let p: *mut Slots = std::alloc::alloc_zeroed(layout).cast();
@@ -219,11 +223,11 @@ fn zeroed(lines: usize) -> Box<[Slots]> {
     }
 }
 
-/// A loop with posts and waits that compiled code announces in a call of its own, before it enters the
-/// loop by whatever schedule. Kept by each thread until the end of the loop.
+/// A doacross loop that compiled code announces by a call of its own, before it enters the loop with any
+/// schedule. Each thread keeps it until the end of the loop.
 #[derive(Clone, Debug)]
 pub struct Announced {
-    /// `None` where nobody waits.
+    /// `None` if no thread waits in this loop.
     pub(super) state: Option<Arc<Doacross>>,
 }
 

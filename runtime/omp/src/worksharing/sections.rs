@@ -1,5 +1,5 @@
-//! The `sections` construct (OpenMP 5.1, section 2.10.1): numbers from 1 to the number of sections,
-//! each handed to one thread; 0 says that there are no more.
+//! The `sections` construct (OpenMP 5.1, section 2.10.1). Sections are numbered from 1, and each number is
+//! handed to one thread. 0 means that no section is left.
 
 use crate::across::local::{self as across, Construct};
 use crate::across::table::is_on;
@@ -12,16 +12,17 @@ use crate::worksharing::kinds::Handing;
 use crate::worksharing::loops;
 use crate::worksharing::work::Work;
 
-/// Fills in the node of `count` sections. The node is the caller's alone.
+/// Prepares the node of `count` sections. No other thread may use the node yet.
 fn prepare(work: &Work, count: u32) {
     prepare_in(work, None, count);
 }
 
-/// The same for sections of `team`.
+/// Prepares the node of `count` sections of `team`. If the team's threads are on several nodes, all nodes
+/// share the sections.
 fn prepare_in(work: &Work, team: Option<&Team>, count: u32) {
     work.ordered.set(false);
     if let Some(team) = team.filter(|t| t.is_across()) {
-        // SAFETY: the node is this thread's alone.
+        // SAFETY: only this thread touches the node before it is published.
         unsafe { *work.ours.get() = Some(across::share(u64::from(count), 1, false, 0)) };
         team.works.note_heavy();
         work.kind.set(Handing::Ours);
@@ -31,13 +32,14 @@ fn prepare_in(work: &Work, team: Option<&Team>, count: u32) {
     work.dynamic.reset(u64::from(count), 1);
 }
 
-/// Enters the construct; the number of the thread's first section, or 0.
+/// Enters the construct. Returns the number of the thread's first section, or 0.
 pub fn start(th: &Thread, count: u32) -> u32 {
     let (work, _) = construct::enter(th, |w| prepare_in(w, Some(th.team()), count));
     take(th, work)
 }
 
-/// Enters a construct whose number of sections is said later. Numbers beyond it are nobody's.
+/// Enters a construct whose number of sections the caller learns only later. The caller ignores numbers
+/// beyond it.
 pub fn enter_unbounded(th: &Thread) {
     construct::enter(th, |w| prepare(w, u32::MAX));
 }
@@ -45,9 +47,10 @@ pub fn enter_unbounded(th: &Thread) {
 /// [`start`] for a construct that has further clauses.
 ///
 /// # Safety
-/// `extras.memory` is null, or leads to a word that compiled code reads and writes: a size, then an address.
+/// `extras.memory` is null, or the address of a word of compiled code that holds a size and may be
+/// overwritten.
 pub unsafe fn start_with(th: &Thread, count: u32, extras: &Extras<'_>) -> u32 {
-    // SAFETY: this function's contract on `extras.memory`, which `abi` keeps with compiled code's pointer.
+    // SAFETY: `extras.memory` is as `construct::enter_with` demands: this function's contract.
     take(th, unsafe {
         construct::enter_with(th, extras, |w| prepare(w, count))
     })
@@ -69,19 +72,21 @@ fn take(th: &Thread, work: &Work) -> u32 {
     range.map_or(0, |r| r.end as u32)
 }
 
-/// [`prepare_in`] on a node of a region that crosses nodes.
+/// Prepares the first construct of a region that crosses nodes, on this node, if it is sections.
 fn prepare_first(_: &Thread, team: &Team, work: &Work, _: u32, first: &Construct) {
     if let Construct::Sections(count) = first {
         prepare_in(work, Some(team), *count);
     }
 }
 
-/// Opens a region whose threads start in the construct, without running it on the calling thread.
+/// Opens a region whose threads start in the construct. The caller runs the primary thread's part itself, and
+/// then calls `placement::close`.
 ///
 /// # Safety
-/// As for [`placement::open`].
+/// All threads of the region may call its function with its data until `placement::close`, which the same
+/// thread calls.
 pub unsafe fn fork(th: &Thread, region: &Region, count: u32) {
-    // SAFETY: this function's contract is that of `open`: `abi` passes a region that compiled code made, and ends it.
+    // SAFETY: all threads may call the region's function until it is closed: this function's contract.
     unsafe {
         placement::open(
             th,
@@ -94,18 +99,16 @@ pub unsafe fn fork(th: &Thread, region: &Region, count: u32) {
 /// Runs a region whose threads start in the construct.
 ///
 /// # Safety
-/// As for [`placement::parallel`].
+/// All threads of the region may call its function with its data until this function returns.
 pub unsafe fn parallel(th: &Thread, region: &Region, count: u32) {
     if is_on() {
         let first = (prepare_first as across::Prepare, Construct::Sections(count));
-        // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
-        // made.
+        // SAFETY: all threads of the region may call its function until the join: this function's contract.
         if unsafe { crate::across::parallel(th, region, Some(first)) }.is_some() {
             return;
         }
     }
-    // SAFETY: this function's contract is that of `placement::parallel`: `abi` passes a region that compiled code
-    // made.
+    // SAFETY: all threads of the region may call its function until the join: this function's contract.
     unsafe {
         placement::parallel(
             th,

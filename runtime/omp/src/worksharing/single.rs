@@ -10,22 +10,22 @@ use crate::worksharing::work::Work;
 use hetmp_core::sync::{pause, Ordering};
 use hetmp_core::sys;
 
-/// A thread that copied hesitates for at most this part of the time since then.
+/// A thread that copied data hesitates at most for this fraction of the time since then.
 const SHARE: u64 = 16;
-/// Longest hesitation, in ticks: some 1.5 us, enough for a thread that was released from the same
-/// barrier to come first, where the cores are 250 ns apart too.
+/// The longest hesitation, in ticks: some 1.5 us. This is enough for another thread that was released from
+/// the same barrier to come first, even between cores that are 250 ns apart.
 const LONGEST: u64 = 4_000;
-/// Hesitations shorter than this, in ticks, are left out: the data was small, or nothing was done
-/// since, and the other thread would come too late.
+/// Hesitations shorter than this number of ticks are left out. Either the data was small or little time has
+/// passed, and the other thread would come too late anyway.
 const SHORTEST: u64 = 250;
 
-/// True for the one thread that is to execute the construct.
+/// Returns true in the one thread that is to execute the construct.
 #[inline]
 pub fn start(th: &Thread) -> bool {
     construct::enter_single(th)
 }
 
-/// How many ticks a thread hesitates that copied `since` ticks ago.
+/// How many ticks a thread hesitates that copied data `since` ticks ago.
 fn patience(since: u64) -> u64 {
     match (since / SHARE).min(LONGEST) {
         0..SHORTEST => 0,
@@ -34,20 +34,20 @@ fn patience(since: u64) -> u64 {
 }
 
 fn prepare(work: &Work) {
-    // Nothing to hand out, should anybody ask.
+    // The construct has no work to hand out, so a thread that asks for work gets none.
     work.kind.set(Handing::Dynamic);
     work.dynamic.reset(0, 1);
     work.ordered.set(false);
     work.copyprivate.set(core::ptr::null_mut());
 }
 
-/// Begins a `single copyprivate`. `None`: the calling thread executes it, and calls [`copy_end`].
-/// Otherwise the pointer that the executing thread gave there.
+/// Begins a `single copyprivate`. Returns `None` in the thread that executes the construct, which then calls
+/// [`copy_end`]. In the other threads returns the pointer that the executing thread passed there.
 ///
-/// The thread that executed the last one had better execute this one too: the others have copies of
-/// its data in their caches, while data that was just copied has to come back through the caches
-/// first. But the thread that copied is the last to arrive at the barrier after it, so goes on
-/// first, by the time that a release takes to reach the other one. So it hesitates a little, in
+/// It is best if the thread that executed the last such construct executes this one, too. The other threads'
+/// caches hold copies of its data, so data that another thread made would have to travel first. But a thread
+/// that copied is the last to arrive at the barrier after the copying, and so is the first to go on: it is
+/// ahead by the time that the release takes to reach the other threads. Therefore it hesitates a little, in
 /// proportion to the time since it copied.
 pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
     if th.team().is_across() {
@@ -72,14 +72,14 @@ pub fn copy_start(th: &Thread) -> Option<*mut libc::c_void> {
         th.copied_at.set(0);
         return None;
     }
-    // The executor writes the pointer before this barrier, and the compiled code has another one
-    // after it has copied: the pointer's target lives until then.
+    // The executing thread writes the pointer before this barrier. Compiled code has another barrier after
+    // the copying, and the pointer's target lives until that one.
     team::barrier(th);
     th.copied_at.set(sys::ticks().max(1));
     Some(work.copyprivate.get())
 }
 
-/// Ends a `single copyprivate` in the executing thread: gives `data` to the others.
+/// Ends a `single copyprivate` in the executing thread: passes `data` to the other threads.
 pub fn copy_end(th: &Thread, data: *mut libc::c_void) {
     if th.team().is_across() {
         across::barrier(data);
@@ -91,19 +91,19 @@ pub fn copy_end(th: &Thread, data: *mut libc::c_void) {
     team::barrier(th);
 }
 
-/// Gives the others of the team what the executor of a construct has: the thread that passes `Some` is
-/// the executor. Between [`broadcast`] and [`broadcast_end`] the executor's data stays as it is.
+/// Passes a pointer from the executing thread of a construct to the other threads of the team. The thread
+/// that passes `Some` is the executing thread. Its data must stay as it is until [`broadcast_end`].
 pub fn broadcast(th: &Thread, data: Option<*mut libc::c_void>) -> *mut libc::c_void {
     let shared = &th.team().broadcast;
     if let Some(data) = data {
-        // Relaxed: the barrier orders the accesses.
+        // Relaxed, because the barrier orders the accesses.
         shared.store(data, Ordering::Relaxed);
     }
     team::barrier(th);
     shared.load(Ordering::Relaxed)
 }
 
-/// Ends a [`broadcast`]: everybody has what the executor gave.
+/// Ends a [`broadcast`]. Returns when all threads have used the data.
 pub fn broadcast_end(th: &Thread) {
     team::barrier(th);
 }
@@ -114,7 +114,7 @@ pub fn scope_start(th: &Thread, reductions: &dyn TaskReductions) {
         reductions: Some(reductions),
         memory: core::ptr::null_mut(),
     };
-    // SAFETY: no memory is asked for.
+    // SAFETY: `memory` is null.
     unsafe { construct::enter_with(th, &extras, prepare) };
 }
 

@@ -1,8 +1,8 @@
 //! The worksharing constructs of a team.
 //!
-//! Every thread of a team meets the same worksharing constructs in the same order (OpenMP 5.1,
-//! section 2.11), so they are nodes of a [chain](crate::worksharing::chain) that all threads walk along. This
-//! module says what a node holds; [`super::construct`] how a thread enters a construct.
+//! Every thread of a team meets the same worksharing constructs in the same order (OpenMP 5.1, section 2.11).
+//! So the constructs are nodes of a [chain](crate::worksharing::chain) along which all threads walk. This
+//! module describes a node's content; [`super::construct`] describes how a thread enters a construct.
 
 use crate::worksharing::chain::{Chain, Node, Pos};
 use crate::worksharing::kinds::{Handing, NodeSchedule};
@@ -18,30 +18,30 @@ use hetmp_sched::plain::{Dynamic, Guided};
 use hetmp_sched::ranges::{LoopBounds, Range};
 use std::sync::Arc;
 
-/// Nodes of a block of the chain.
+/// Number of nodes in a block of the chain.
 const BLOCK: usize = 16;
 
-/// A thread's place among the worksharing constructs of its team: its next one.
+/// A thread's place among the worksharing constructs of its team: the construct that it will enter next.
 pub(crate) type WorkPos = Pos<Work, BLOCK>;
 
-/// A thread's progress in its current loop. Iterations are normalised.
+/// How far a thread is in its current loop. Iterations are normalised.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor {
-    /// Static schedules: number of the thread's next chunk.
+    /// Static schedules: number of the chunk that the thread takes next.
     pub(crate) trip: u64,
-    /// Ordered loops: the chunk in hand whose turn was not passed on yet; empty if none.
+    /// Ordered loops: the thread's chunk, while its turn has not been passed on; otherwise empty.
     pub(crate) chunk: Range,
 }
 
 impl Cursor {
-    /// Nothing taken yet.
+    /// The thread has not taken a chunk yet.
     pub(crate) const START: Cursor = Cursor {
         trip: 0,
         chunk: Range { start: 0, end: 0 },
     };
 }
 
-/// What the threads of a construct share beyond the node.
+/// Data on the heap that the threads of a construct share.
 pub(super) enum Shared {
     Memory(Zeroed),
     Object(Arc<dyn Any + Send + Sync>),
@@ -83,7 +83,7 @@ impl Zeroed {
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout.
+        // SAFETY: `new` allocated the memory with this layout.
         unsafe { std::alloc::dealloc(self.memory.as_ptr(), self.layout) };
     }
 }
@@ -91,35 +91,37 @@ impl Drop for Zeroed {
 /// One worksharing construct of a team: a loop, sections, single, or scope.
 ///
 /// # Invariant
-/// The cells are written by the claimer before it publishes the node, and only read after that
-/// until the block is recycled ([`Work::copyprivate`] is written later, before a barrier).
+/// The thread that claims the node writes the cells before it publishes the node. After that they are only
+/// read, until the block is recycled. (The exception is [`Work::copyprivate`], which is written later, before
+/// a barrier.)
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Work {
     state: AtomicU32,
     /// How iterations are handed out.
     pub(crate) kind: Cell<Handing>,
-    /// Iterations have turns ([`super::ordered`]).
+    /// The iterations take turns ([`super::ordered`]).
     pub(crate) ordered: Cell<bool>,
     /// The loop, as the program wrote it.
     pub(crate) bounds: Cell<LoopBounds>,
-    /// Static schedules: the chunk size, 0 for one piece for each thread.
+    /// Static schedules: the chunk size; 0 means one piece for each thread.
     pub(crate) chunk: Cell<u64>,
-    /// What the first thread made of the construct's task reductions (`construct::TaskReductions`).
+    /// The word by which the first thread passes the construct's task reductions on
+    /// (`construct::TaskReductions`).
     pub(super) reductions: Cell<usize>,
-    /// What the executor of a `single copyprivate` broadcasts.
+    /// The pointer that the executing thread of a `single copyprivate` passes to the others.
     pub(crate) copyprivate: Cell<*mut libc::c_void>,
     pub(super) shared: UnsafeCell<Option<Box<Shared>>>,
     pub(crate) doacross: UnsafeCell<Option<Box<Doacross>>>,
-    /// A schedule that knows of nodes, for [`Handing::Ours`].
+    /// [`Handing::Ours`]: a schedule that knows of nodes.
     pub(crate) ours: UnsafeCell<Option<Box<dyn NodeSchedule>>>,
     /// [`Handing::Fixed`]: each thread's piece.
     pub(crate) pieces: UnsafeCell<Vec<Range>>,
-    /// Dynamic schedules: the cursor all threads take chunks from.
+    /// Dynamic schedules: the counter from which all threads take chunks.
     pub(crate) dynamic: Dynamic,
-    /// Guided schedules: the same.
+    /// Guided schedules: the counter from which all threads take chunks.
     pub(crate) guided: Guided,
-    /// Ordered loops: all iterations before this one had their turn.
+    /// Ordered loops: the iteration whose turn it is. All iterations before it have had their turn.
     pub(crate) turn: CacheLine<AtomicU64>,
 }
 
@@ -150,7 +152,7 @@ impl Node for Work {
 
     #[inline]
     fn clean(&self) {
-        // SAFETY: the chain and the claimer call this while the node is theirs alone.
+        // SAFETY: the chain and the claiming thread call this function while no other thread uses the node.
         unsafe {
             if (*self.shared.get()).is_some()
                 || (*self.doacross.get()).is_some()
@@ -165,7 +167,7 @@ impl Node for Work {
 impl Work {
     #[cold]
     fn clean_heap(&self) {
-        // SAFETY: `clean` calls this, and the chain and the claimer call `clean` while the node is theirs alone.
+        // SAFETY: `clean` calls this function, and no other thread uses the node then.
         unsafe {
             *self.shared.get() = None;
             *self.doacross.get() = None;
@@ -173,8 +175,8 @@ impl Work {
         }
     }
 
-    /// Prepares the first construct of a region that begins. The node comes from
-    /// [`WorkChain::at`]; no other thread can see it yet.
+    /// Prepares the first construct of a region that begins. The node comes from [`WorkChain::at`], and no
+    /// other thread can see it yet.
     #[inline]
     pub(crate) fn open_first(&self, prepare: &mut dyn FnMut(&Work)) {
         self.clean();
@@ -182,30 +184,30 @@ impl Work {
     }
 }
 
-/// Where threads sleep that wait for an iteration's turn. Iterations share a place if their numbers
-/// collide; a wake-up too many is harmless.
+/// A place where threads sleep that wait for an iteration's turn. Several iterations may share a place; then
+/// some threads are woken in vain, which does no harm.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    /// Threads that sleep here or are about to.
+    /// Threads that sleep here or are about to sleep.
     pub(crate) sleepers: AtomicU32,
-    /// Counts wake-ups; the word that threads sleep on.
+    /// Counts wake-ups. Threads sleep on this word.
     pub(crate) wakes: AtomicU32,
 }
 
-/// Places for sleepers of one team.
+/// Number of places where threads of one team sleep.
 pub(crate) const PARKED: usize = 16;
 
 /// The worksharing constructs of a team.
 #[derive(Debug)]
 pub(crate) struct WorkChain {
     pub(super) chain: Chain<Work, BLOCK>,
-    /// The barrier epoch in which a construct was cancelled, plus `VALID`; see [`super::construct::cancel`].
+    /// The barrier epoch in which a construct was cancelled, plus `VALID`: see [`super::construct::cancel`].
     pub(super) cancelled: AtomicU32,
     pub(crate) parked: CacheLine<[Parked; PARKED]>,
 }
 
 impl WorkChain {
-    /// No constructs yet.
+    /// A chain without constructs.
     pub(crate) fn new() -> WorkChain {
         WorkChain {
             chain: Chain::new(),
@@ -221,39 +223,41 @@ impl WorkChain {
         }
     }
 
-    /// Where all threads of a region that begins have their first construct. Only while no other
-    /// thread is in the team, as the next three.
+    /// The place of the first construct for all threads of a region that begins. May be called only while no
+    /// other thread is in the team.
     #[inline]
     pub(crate) fn position(&self) -> WorkPos {
         self.chain.position()
     }
 
-    /// The construct at `pos`, entered for the whole team, and where everybody goes from there.
+    /// Enters the construct at `pos` for the whole team. Returns it, and the place from which all threads go
+    /// on. May be called only while no other thread is in the team.
     #[inline]
     pub(crate) fn at(&self, pos: WorkPos) -> (&Work, WorkPos) {
         self.chain.at(pos)
     }
 
-    /// The region has ended, and all threads would have had their next construct at `pos`.
+    /// Called when the region has ended. `pos` is the place of all threads' next construct. May be called
+    /// only while no other thread is in the team.
     #[inline]
     pub(crate) fn settle(&self, pos: WorkPos) {
         self.chain.settle(pos);
     }
 
-    /// Forgets in which constructs the threads were: they may have been in different ones when the
-    /// region was cancelled.
+    /// Forgets the places of the threads. If the region was cancelled, they may have been in different
+    /// constructs. May be called only while no other thread is in the team.
     pub(crate) fn restart(&self) {
         self.cancelled.store(0, Ordering::Relaxed);
         self.chain.restart();
     }
 
-    /// The same, for a region `absent` threads of which will never come here.
+    /// As `restart`, for a region of which `absent` threads will never come here.
     pub(crate) fn restart_without(&self, absent: u32) {
         self.chain.expect_less(absent);
         self.restart();
     }
 
-    /// Marks that some construct holds memory, so that it is freed when the region ends.
+    /// Notes that some construct holds memory, so that the memory is freed when the region ends.
     pub(crate) fn note_heavy(&self) {
         self.chain.note_heavy();
     }
