@@ -1,12 +1,17 @@
-//! An allocator over one range of addresses.
+//! An allocator over one range of addresses, an *arena*.
 //!
-//! There are three arenas, since a page of the shared heap may be away, and whoever brings it back must not need it:
-//! * [`DRIVER`]: what the threads that serve pages allocate. No other thread ever takes its lock, once the nodes run.
-//! * [`PRIVATE`]: what the runtime (`libhetmp.so`), the loader and everything before the nodes' start allocate.
-//! * [`SHARED`]: the program's heap, of which each node has a part.
+//! There are three arenas. A page of the shared heap may be on another node, and the thread that fetches it
+//! must not need the shared heap for that:
 //!
-//! Blocks come in sizes of four steps to each power of two, from lists of freed ones or from the unused rest of the range. 16
-//! bytes before a block say where it begins and its size.
+//! * [`DRIVER`]: the memory of the threads that serve pages. Once the nodes run, no other thread takes this
+//!   arena's lock.
+//! * [`PRIVATE`]: the memory of the runtime (`libhetmp.so`) and of the loader, and everything that is
+//!   allocated before the nodes start.
+//! * [`SHARED`]: the program's heap. Each node allocates from its own part.
+//!
+//! The size of a block is one of four steps between two powers of two. A block comes from the list of freed
+//! blocks of its size, or from the unused rest of the range. 16 bytes in front of the user's address hold
+//! where the block begins and the number of its size.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -14,28 +19,29 @@ const MAGIC: u64 = 0x6865_746d;
 const HEADER: usize = 16;
 const CLASSES: usize = 448;
 
-/// Of allocations.
+/// The memory of the threads that serve pages.
 pub(crate) static DRIVER: Arena = Arena::new();
-/// See the module's head.
+/// The memory of the runtime, of the loader, and of the time before the nodes start.
 pub(crate) static PRIVATE: Arena = Arena::new();
-/// See the module's head.
+/// The program's heap, this node's part.
 pub(crate) static SHARED: Arena = Arena::new();
 
-/// Address space of an arena that makes its own range.
+/// Size in bytes of the address space that an arena makes for itself; also that of a node's part.
 const OWN: usize = 64 << 30;
 
-/// An allocator; without a range it makes one of its own at the first use.
+/// An allocator. If it was not given a range, it maps one of its own at the first use.
 pub(crate) struct Arena {
     start: AtomicUsize,
     end: AtomicUsize,
-    /// Everything from here on was never given out, and is zero.
+    /// The memory from here on was never handed out, and is zero.
     next: AtomicUsize,
     lock: AtomicBool,
-    /// First freed block of each size; its first word leads to the next one. Under the lock.
+    /// The first freed block of each size. A freed block's first word is the address of the next one. Guarded
+    /// by the lock.
     freed: [AtomicUsize; CLASSES],
 }
 
-/// The number of the size that holds `total` bytes, and that size.
+/// The smallest size of a block that holds `total` bytes, and the number of this size: (number, size).
 fn class(total: usize) -> Option<(usize, usize)> {
     let total = total.max(32);
     let bits = (usize::BITS - (total - 1).leading_zeros()) as usize;
@@ -60,7 +66,8 @@ impl Arena {
         }
     }
 
-    /// Gives it the addresses from `first` to `last`, which are zero; `whole` are those of all nodes' parts.
+    /// Lets the arena allocate from the addresses `part`, which are zero. `whole`: the addresses that
+    /// [`Arena::holds`] accepts.
     pub(crate) fn set_range(&self, whole: core::ops::Range<usize>, part: core::ops::Range<usize>) {
         self.next.store(part.start, Ordering::Relaxed);
         self.start.store(whole.start, Ordering::Relaxed);
@@ -68,7 +75,7 @@ impl Arena {
     }
 
     fn make_range(&self) {
-        // SAFETY: a new mapping.
+        // SAFETY: a new mapping at an address that the kernel chooses.
         let at = unsafe {
             libc::mmap(
                 core::ptr::null_mut(),
@@ -85,7 +92,8 @@ impl Arena {
         }
     }
 
-    /// Did this address come from here? (For the shared one: from any node's part.)
+    /// Is this address in the arena's range? (The shared arena's range is this node's part;
+    /// [`crate::place::in_heap`] asks about all parts.)
     pub(crate) fn holds(&self, address: usize) -> bool {
         let start = self.start.load(Ordering::Relaxed);
         start != 0 && address >= start && address - start < OWN
@@ -104,7 +112,8 @@ impl Arena {
         result
     }
 
-    /// `size` bytes at a multiple of `align`, a power of two; zero if asked for. Null if there is no room.
+    /// Allocates `size` bytes at a multiple of `align`, a power of two. With `zero` the bytes are zero.
+    /// Returns null if there is no room.
     pub(crate) fn allocate(&self, size: usize, align: usize, zero: bool) -> *mut u8 {
         let slack = if align > HEADER { align } else { 0 };
         let total = size.checked_add(HEADER + slack).and_then(class);
@@ -115,7 +124,7 @@ impl Arena {
             let first = self.freed[number].load(Ordering::Relaxed);
             if first != 0 {
                 let link: *const usize = core::ptr::with_exposed_provenance(first);
-                // SAFETY: a freed block of this arena, whose first word is the list's.
+                // SAFETY: a freed block of this arena; its first word belongs to the list.
                 self.freed[number].store(unsafe { link.read() }, Ordering::Relaxed);
                 return (first, false);
             }
@@ -135,7 +144,7 @@ impl Arena {
         }
         let user = (base + HEADER).next_multiple_of(align.max(HEADER));
         let at: *mut u8 = core::ptr::with_exposed_provenance_mut(user);
-        // SAFETY: the block is this caller's alone: from `base` for `total` bytes.
+        // SAFETY: the block has `total` bytes from `base` on, and only this caller has it.
         unsafe {
             let header: *mut u64 = at.sub(HEADER).cast();
             header.write(base as u64);
@@ -147,34 +156,37 @@ impl Arena {
         at
     }
 
-    /// Where a block begins, and how many bytes it has from `at` on; none if `at` is no block.
+    /// The begin of the block at user address `at`, the number of its size, and its bytes from `at` on.
+    /// `None` if `at` is not the address of a block.
     fn block(at: *mut u8) -> Option<(usize, usize, usize)> {
         if at.addr() % HEADER != 0 {
             return None;
         }
         let header: *const u64 = at.wrapping_sub(HEADER).cast();
-        // SAFETY: the caller saw that `at` lies in an arena, every block of which has a header.
+        // SAFETY: the caller has checked that `at` lies in an arena, and every block of an arena has a
+        // header.
         let (base, word) = unsafe { (header.read() as usize, header.add(1).read()) };
         let number = (word & 0xffff) as usize;
         let good = word >> 32 == MAGIC && number < CLASSES && base <= at.addr();
         good.then(|| (base, number, base + size_of_class(number) - at.addr()))
     }
 
-    /// Bytes from `at` to the end of its block; none if `at` is no block.
+    /// The number of bytes from `at` to the end of its block; `None` if `at` is not the address of a block.
     pub(crate) fn usable(at: *mut u8) -> Option<usize> {
         Arena::block(at).map(|b| b.2)
     }
 
-    /// Gives a block back. False: it is none.
+    /// Frees a block. Returns false if `at` is not the address of a block.
     ///
     /// # Safety
-    /// Nobody uses it any more.
+    /// No thread uses the block any more.
     pub(crate) unsafe fn free(&self, at: *mut u8) -> bool {
         let Some((base, number, _)) = Arena::block(at) else {
             return false;
         };
         let link: *mut usize = core::ptr::with_exposed_provenance_mut(base);
-        // SAFETY: the block is nobody's: its header goes, and its first word becomes the list's.
+        // SAFETY: no thread uses the block. Its header is cleared, and its first word now belongs to the
+        // list.
         unsafe {
             at.sub(8).cast::<u64>().write(0);
             self.locked(|| {
@@ -186,10 +198,11 @@ impl Arena {
     }
 }
 
-/// The driver's own allocations.
+/// The allocator of this library's own Rust code.
 pub(crate) struct Driver;
 
-// SAFETY: `Arena` gives out blocks that overlap no other, as large and as aligned as asked for.
+// SAFETY: `Arena` hands out blocks that do not overlap, with the size and the alignment that the caller asked
+// for.
 unsafe impl core::alloc::GlobalAlloc for Driver {
     unsafe fn alloc(&self, layout: core::alloc::Layout) -> *mut u8 {
         DRIVER.allocate(layout.size(), layout.align(), false)
@@ -200,8 +213,8 @@ unsafe impl core::alloc::GlobalAlloc for Driver {
     }
 
     unsafe fn dealloc(&self, at: *mut u8, _layout: core::alloc::Layout) {
-        // SAFETY: `GlobalAlloc`'s contract, which the code that allocated upholds: `at` came from `alloc`, that is from `DRIVER`,
-        // and is used no more.
+        // SAFETY: by `GlobalAlloc`'s contract `at` came from `alloc`, that is from `DRIVER`, and is not used
+        // any more.
         unsafe { DRIVER.free(at) };
     }
 }

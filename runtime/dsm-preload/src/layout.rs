@@ -1,16 +1,17 @@
-//! Are two processes alike enough to be nodes of one program?
+//! Compares processes: are they alike enough to be nodes of one program?
 //!
-//! The program's data holds addresses: of its functions, of the libraries' (in its table of procedures), of objects in the C
-//! library. They mean the same in every process only if the same files lie at the same addresses, and if the
-//! C library chooses the same variants of its functions, which it does by the processor's features. Forked nodes are
-//! alike by birth; those that were started on several machines compare.
+//! The program's data holds addresses: of its functions, of libraries' functions (in its procedure linkage
+//! table), of objects in the C library. An address means the same in two processes only if both have loaded
+//! the same files at the same addresses, and if the C library has chosen the same variants of its functions,
+//! which depends on the processor's features. Nodes that were forked are always alike. Nodes that a launcher
+//! started on several machines compare themselves with node 0.
 
 use crate::objects::Object;
 use core::fmt::Write as _;
 use hetmp_core::bootstrap::Job;
 use hetmp_core::object::Place;
 
-/// What is compared, as people read it.
+/// The line that describes an object, for comparing and for people to read.
 fn identity(object: &Object) -> String {
     let id = Place::of(object.code.start)
         .map(|p| p.build_id)
@@ -30,20 +31,21 @@ fn identity(object: &Object) -> String {
     format!("{name} {id} at {:#x}", object.base)
 }
 
-/// Of the code of an object without a build-id (FNV-1a).
+/// A checksum of an object's code (FNV-1a), for objects without a build-id.
 fn checksum(object: &Object) -> u64 {
     let code = object.code.clone();
     let mut sum = 0xcbf2_9ce4_8422_2325_u64;
     let at: *const u8 = core::ptr::with_exposed_provenance(code.start);
     for i in 0..code.len() {
-        // SAFETY: executable segments of a loaded object, which lie side by side.
+        // SAFETY: the range covers the executable segments of a loaded object, which lie side by side.
         let byte = unsafe { at.add(i).read() };
         sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
     sum
 }
 
-/// What the C library looks at when it chooses variants of its functions.
+/// The line that describes the processor: the features by which the C library chooses variants of its
+/// functions.
 fn processor() -> String {
     use core::arch::x86_64::{__cpuid, __cpuid_count};
     #[allow(
@@ -58,7 +60,7 @@ fn processor() -> String {
     )
 }
 
-/// Compares this process with rank 0. Collective.
+/// Compares this process with rank 0. Every process of the job must call this function.
 ///
 /// # Errors
 /// One line that names what differs.

@@ -1,10 +1,13 @@
-//! `libhetmp_dsm.so`: makes the memory of a program that was not written for it shared between several processes.
+//! `libhetmp_dsm.so`: lets several processes share the memory of a program that was not written for that.
 //!
-//! * **What it is**: definitions that come before the C library's: `__libc_start_main`, the malloc and mmap families,
-//!   `pthread_create`, and calls that cannot work across processes. Without `HETMP_NODES=dsm:N` they pass on.
-//! * **What it owns**: the shared heap, the stacks in it, and the [driver](pages::driver) of this node. What an OpenMP region
-//!   does on several nodes is decided by `libhetmp.so`, which this library hands a table of functions.
-//! * **Data in**: calls of the program, `HETMP_NODES`, `HETMP_DSM`. **Data out**: memory; the nodes.
+//! * **What it is**: definitions that the loader finds before those of the C library: `__libc_start_main`,
+//!   the malloc and mmap families, `pthread_create`, and calls that cannot work across processes. Without
+//!   `HETMP_NODES=dsm:N` they pass every call on to the C library or the kernel; only the malloc family still
+//!   allocates by itself, from private memory.
+//! * **What it owns**: the shared heap, the stacks in it, and this node's [driver](pages::driver). It hands a
+//!   table of functions to `libhetmp.so`, which decides what an OpenMP region does on several nodes.
+//! * **Data in**: calls of the program; the environment variables `HETMP_NODES` and `HETMP_DSM`. **Data
+//!   out**: memory; the nodes.
 //!
 //! Source: the design of a software DSM in user space after Lyerly et al. (see `hetmp-dsm`).
 //!
@@ -15,8 +18,8 @@
 //! | stacks and thread-local storage of `main` and of all threads | shared, in the part of their node |
 //! | data of the C library and of other libraries | each node its own |
 //!
-//! `main` runs on a thread of its own, since only so its stack and thread-local storage lie at addresses that mean the
-//! same in every node.
+//! `main` runs on a thread of its own. Only so do its stack and its thread-local storage lie at addresses
+//! that mean the same in every node.
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
 compile_error!("libhetmp_dsm.so is for x86-64 Linux with glibc");

@@ -1,13 +1,13 @@
-//! The malloc family. The program's blocks, and those that libraries hand to it, come from the shared heap; the
-//! runtime's and the loader's, and all from before the nodes' start, from private memory. Who calls is told by the return
-//! address. Freeing goes by where the block lies.
+//! The malloc family. A call's return address tells who calls. The program, and libraries that allocate for
+//! it, get blocks of the shared heap. The runtime and the loader get private memory, and so does every caller
+//! before the nodes start. A block's address tells to which of the two it is freed.
 
 use crate::arena::{Arena, PRIVATE, SHARED};
 use crate::place;
 use core::ffi::c_void;
 use hetmp_core::report;
 
-/// Exports a function under this name that passes its caller's address on as one more argument.
+/// Exports a function under this name. It gets its caller's return address as an additional last argument.
 macro_rules! with_caller {
     ($($name:literal $register:literal $function:path;)*) => {$(
         core::arch::global_asm!(
@@ -51,7 +51,7 @@ fn give(arena: &Arena, size: usize, align: usize, zero: bool) -> *mut c_void {
 }
 
 pub(crate) fn set_errno(error: libc::c_int) {
-    // SAFETY: the calling thread's errno.
+    // SAFETY: the address is that of the calling thread's errno.
     unsafe { *libc::__errno_location() = error };
 }
 
@@ -78,7 +78,7 @@ extern "C" fn memalign(align: usize, size: usize, caller: usize) -> *mut c_void 
 }
 
 /// # Safety
-/// `out` may be written, as C says.
+/// `out` may be written, as C demands.
 unsafe extern "C" fn posix_memalign(
     out: *mut *mut c_void,
     align: usize,
@@ -92,7 +92,7 @@ unsafe extern "C" fn posix_memalign(
     if at.is_null() {
         return libc::ENOMEM;
     }
-    // SAFETY: the program that called `posix_memalign` gave a place that may be written, as C demands.
+    // SAFETY: `out` may be written: this function's contract.
     unsafe { *out = at.cast() };
     0
 }
@@ -109,7 +109,7 @@ extern "C" fn pvalloc(size: usize, caller: usize) -> *mut c_void {
 }
 
 /// # Safety
-/// `at` is null or a block, as C says.
+/// `at` is null or the address of a block, as C demands.
 unsafe extern "C" fn realloc(at: *mut c_void, size: usize, caller: usize) -> *mut c_void {
     if at.is_null() {
         return malloc(size, caller);
@@ -122,7 +122,7 @@ unsafe extern "C" fn realloc(at: *mut c_void, size: usize, caller: usize) -> *mu
     }
     let new = malloc(size, caller);
     if !new.is_null() {
-        // SAFETY: both blocks have as many bytes, and the new one is nobody else's.
+        // SAFETY: both blocks have at least this number of bytes, and only this caller has the new one.
         unsafe {
             new.cast::<u8>()
                 .copy_from_nonoverlapping(at.cast(), usable.min(size));
@@ -132,7 +132,7 @@ unsafe extern "C" fn realloc(at: *mut c_void, size: usize, caller: usize) -> *mu
     new
 }
 
-/// The block, if it lies in an arena.
+/// Checks that the address lies in an arena; otherwise ends the program.
 fn checked(at: *mut c_void) -> *mut u8 {
     let address = at.addr();
     if PRIVATE.holds(address) || place::in_heap(address) {
@@ -153,21 +153,22 @@ fn bad(what: &str, at: *mut c_void) -> ! {
 /// `free`.
 ///
 /// # Safety
-/// `at` is null or a block that nobody uses any more, as C says.
+/// `at` is null or the address of a block that no thread uses any more, as C demands.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn free(at: *mut c_void) {
     if at.is_null() {
         return;
     }
     let block = checked(at);
-    // SAFETY: the program that called `free` uses the block no more, as C demands; `checked` has found the block's header.
+    // SAFETY: no thread uses the block any more: this function's contract. `checked` has found that it lies
+    // in an arena, so it has a header.
     let freed = unsafe {
         if PRIVATE.holds(at.addr()) {
             PRIVATE.free(block)
         } else if place::is_own_heap(at.addr()) {
             SHARED.free(block)
         } else {
-            // Another node's block: it stays allocated there.
+            // A block of another node's part cannot be freed here. It stays allocated.
             Arena::usable(block).is_some()
         }
     };
@@ -179,7 +180,7 @@ pub(crate) unsafe extern "C" fn free(at: *mut c_void) {
 /// `malloc_usable_size`.
 ///
 /// # Safety
-/// `at` is null or a block, as C says.
+/// `at` is null or the address of a block, as C demands.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn malloc_usable_size(at: *mut c_void) -> usize {
     if at.is_null() {

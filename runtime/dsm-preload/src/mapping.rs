@@ -1,5 +1,6 @@
-//! The mmap family. The program's anonymous and private mappings become blocks of the shared heap; what cannot be
-//! shared is refused with a line. Calls of the runtime go to the kernel.
+//! The mmap family. A writable private mapping of the program becomes a block of the shared heap; a file's
+//! content is copied into the block. Mappings that cannot be shared are refused with a line. Calls of the
+//! runtime go to the kernel.
 
 use crate::arena::{Arena, SHARED};
 use crate::malloc::{set_errno, with_caller};
@@ -15,7 +16,8 @@ core::arch::global_asm!(
     ".type mmap64, @function",
     "mmap:",
     "mmap64:",
-    // The seventh argument, above the return address of this call.
+    // The caller's return address becomes the seventh argument, on the stack above this call's return
+    // address.
     "push qword ptr [rsp]",
     "call {f}",
     "add rsp, 8",
@@ -30,7 +32,7 @@ with_caller! {
 }
 
 fn kernel(number: libc::c_long, a: [usize; 6]) -> isize {
-    // SAFETY: the call that the program made, with its arguments.
+    // SAFETY: the call and the arguments are those of the program.
     unsafe { libc::syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]) as isize }
 }
 
@@ -60,7 +62,8 @@ extern "C" fn mmap(
         kernel(libc::SYS_mmap, a) as *mut c_void
     };
     if !place::is_shared_for(caller) || may & libc::PROT_WRITE == 0 {
-        // What nobody writes is the same in every node only if it was there before; a file's pages are.
+        // The runtime's mappings, and mappings that the program cannot write, are made by the kernel in this
+        // process only.
         return plain();
     }
     if flags & libc::MAP_SHARED != 0 && flags & libc::MAP_ANONYMOUS == 0 {
@@ -83,7 +86,7 @@ extern "C" fn mmap(
     if flags & libc::MAP_ANONYMOUS == 0 {
         let mut done = 0;
         while done < len {
-            // SAFETY: within the new block.
+            // SAFETY: the bytes are within the new block.
             let n = unsafe {
                 libc::pread(
                     file,
@@ -107,11 +110,12 @@ extern "C" fn munmap(at: *mut c_void, len: usize, _caller: usize) -> c_int {
     if !place::in_heap(at.addr()) {
         return kernel(libc::SYS_munmap, [at.addr(), len, 0, 0, 0, 0]) as c_int;
     }
-    // A part of a block stays until all of it goes.
+    // The block is freed only if the call covers it almost completely. (A block may be a quarter larger than
+    // the program asked for, so four fifths of it are enough.) Otherwise nothing is freed.
     if Arena::usable(at.cast()).is_some_and(|all| len + 4096 > all / 5 * 4)
         && place::is_own_heap(at.addr())
     {
-        // SAFETY: the program says that it does not use it any more.
+        // SAFETY: the program does not use the memory any more, or it would not unmap it.
         unsafe { SHARED.free(at.cast()) };
     }
     0
@@ -146,7 +150,7 @@ extern "C" fn mremap(
         set_errno(libc::ENOMEM);
         return libc::MAP_FAILED;
     }
-    // SAFETY: the old mapping has `old` bytes; the new block is nobody else's.
+    // SAFETY: the old mapping has `old` bytes, and only this caller has the new block.
     unsafe { block.copy_from_nonoverlapping(at.cast(), old) };
     munmap(at, old, caller);
     block.cast()
@@ -160,8 +164,8 @@ extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int, _caller: usize
         ) as c_int;
     }
     if advice == libc::MADV_DONTNEED {
-        // What it means for private memory, which the program thinks this is.
-        // SAFETY: the program gives its content up.
+        // The program takes the memory for private memory, whose content the kernel would replace by zeros.
+        // SAFETY: the program gives the content up.
         unsafe { at.cast::<u8>().write_bytes(0, len) };
     }
     0

@@ -1,9 +1,9 @@
-//! What the loader has loaded.
+//! The objects (executable and libraries) that the loader has loaded.
 
 use core::ffi::{c_void, CStr};
 use libc::c_int;
 
-/// Libraries whose data may be each node's own.
+/// Is this one of the libraries of which each node may have its own data?
 pub(crate) fn is_system_library(path: &str) -> bool {
     const NAMES: &[&str] = &[
         "linux-vdso",
@@ -39,33 +39,34 @@ pub(crate) fn is_system_library(path: &str) -> bool {
         || file.starts_with("linux-vdso")
 }
 
-/// A loaded object: its name, whether it has writable data, and its code.
+/// A loaded object.
 pub(crate) struct Object {
-    /// Its path; empty for the program.
+    /// The object's path; empty for the executable.
     pub(crate) name: String,
-    /// Where the loader put it, less what its file says.
+    /// The distance between the addresses in the object's file and its addresses in memory.
     pub(crate) base: usize,
     pub(crate) writable: bool,
     pub(crate) code: core::ops::Range<usize>,
     pub(crate) executable_stack: bool,
 }
 
-/// All of them, the program first.
+/// All loaded objects, the executable first.
 pub(crate) fn objects() -> Vec<Object> {
     unsafe extern "C" fn visit(
         info: *mut libc::dl_phdr_info,
         _size: usize,
         data: *mut c_void,
     ) -> c_int {
-        // SAFETY: the loader's own description of an object, with as many headers as it says; and our vector.
+        // SAFETY: the loader passes its description of an object, and `data` is the vector below.
         let (info, all) = unsafe { (&*info, &mut *data.cast::<Vec<Object>>()) };
-        // SAFETY: the loader says how many headers lie at `dlpi_phdr`, and keeps them while it calls this function.
+        // SAFETY: `dlpi_phnum` headers lie at `dlpi_phdr`, and the loader keeps them while it calls this
+        // function.
         let headers =
             unsafe { core::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let name = if info.dlpi_name.is_null() {
             String::new()
         } else {
-            // SAFETY: a C string of the loader.
+            // SAFETY: not null, and so a C string of the loader.
             unsafe { CStr::from_ptr(info.dlpi_name) }
                 .to_string_lossy()
                 .into_owned()
@@ -97,7 +98,7 @@ pub(crate) fn objects() -> Vec<Object> {
         0
     }
     let mut all: Vec<Object> = Vec::new();
-    // SAFETY: the callback matches what is passed to it, which lives through the call.
+    // SAFETY: the callback fits the vector that is passed to it, and the vector lives through the call.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut all).cast()) };
     all
 }

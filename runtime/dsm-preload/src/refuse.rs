@@ -1,4 +1,4 @@
-//! Calls that cannot mean what they say while several processes are one program.
+//! Calls that cannot do their work while several processes are one program: `fork` and `dlopen`.
 
 use crate::malloc::set_errno;
 use crate::place;
@@ -6,15 +6,15 @@ use core::ffi::{c_char, c_void};
 use hetmp_core::report;
 use libc::{c_int, pid_t};
 
-/// The next definition of a function.
+/// The address of the definition of a function that the loader finds after this library's.
 fn next(name: &core::ffi::CStr) -> usize {
-    // SAFETY: a C string.
+    // SAFETY: the name is a C string.
     let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
     assert!(at != 0, "a function of the C library");
     at
 }
 
-/// `fork`: the child would write to memory that it does not have.
+/// `fork`. Refused while nodes run, because the child would write to memory that other nodes hold.
 #[no_mangle]
 pub(crate) extern "C" fn fork() -> pid_t {
     if place::started() {
@@ -29,14 +29,15 @@ pub(crate) extern "C" fn fork() -> pid_t {
     real()
 }
 
-/// `dlopen`: what is opened later has data that nodes do not share.
+/// `dlopen`. While nodes run only system libraries are accepted, because nodes do not share the data of a
+/// library that is loaded later.
 ///
 /// # Safety
-/// As the C library's.
+/// The same as for the C library's function: `name` is null or a C string.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
     if place::started() && !name.is_null() {
-        // SAFETY: the program that called `dlopen` gave a C string or null, as C demands; it is not null.
+        // SAFETY: `name` is a C string: this function's contract, and it is not null.
         let text = unsafe { core::ffi::CStr::from_ptr(name) }.to_string_lossy();
         if !crate::objects::is_system_library(&text) {
             report::warn(format_args!(
@@ -45,7 +46,7 @@ pub(crate) unsafe extern "C" fn dlopen(name: *const c_char, flags: c_int) -> *mu
             return core::ptr::null_mut();
         }
     }
-    // SAFETY: the C library's function has this type, and gets the arguments with which the program called.
+    // SAFETY: the C library's function has this type, and gets the program's own arguments.
     unsafe {
         let real: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void =
             core::mem::transmute(next(c"dlopen"));

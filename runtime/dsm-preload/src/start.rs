@@ -1,4 +1,4 @@
-//! The program's start: before its constructors and `main`, the nodes are made.
+//! The program's start: makes the nodes before the program's constructors and `main` run.
 
 use crate::arena::SHARED;
 use crate::objects::{is_system_library, objects, Object};
@@ -27,36 +27,39 @@ type Start = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
-/// What `libhetmp.so` gets; the same structure is in `hetmp-omp`'s `across::table`.
+/// The functions that `libhetmp.so` gets. The same structure is declared in `hetmp-omp`'s `across::table`.
 #[repr(C)]
 struct Table {
     version: u32,
     me: u32,
     nodes: u32,
-    /// Runs one request: its number, and three words, which become the answer.
+    /// Runs one request. Arguments: the request's number, and a pointer to three words, which the answer
+    /// replaces.
     ask: extern "C" fn(u32, *mut u64),
     /// Is the address in memory that all nodes share?
     is_shared: extern "C" fn(usize) -> bool,
-    /// Faults that asked other nodes, to read and to write, and pages sent, of this node.
+    /// Writes three counts of this node: read faults that asked another node, write faults that asked another
+    /// node, and pages sent.
     counts: extern "C" fn(*mut u64),
-    /// Origin: the program ends, and the other nodes are not needed any more.
+    /// Called by the origin when the program ends: the other nodes may end.
     leave: extern "C" fn(),
 }
 
-/// A launcher started the nodes, and wants to know that their end is no accident.
+/// A launcher started the nodes. It must be told that their end is not an accident.
 static LAUNCHED: AtomicBool = AtomicBool::new(false);
 
 static TOGETHER: AtomicPtr<Together> = AtomicPtr::new(core::ptr::null_mut());
 
 fn together() -> &'static Together {
-    // SAFETY: set once, before anybody gets the table, to what lives as long as the process.
+    // SAFETY: set once, before another thread or library gets the table, to an object that lives as long as
+    // the process.
     unsafe { &*TOGETHER.load(Ordering::Acquire) }
 }
 
 extern "C" fn ask(op: u32, words: *mut u64) {
     let words: *mut [u64; 3] = words.cast();
     if let Some(op) = Op::of(op) {
-        // SAFETY: `hetmp-omp` hands over three words of its own.
+        // SAFETY: `hetmp-omp` passes the address of three words of its own.
         unsafe { words.write(together().ask(op, words.read())) };
     }
 }
@@ -68,11 +71,11 @@ extern "C" fn is_shared(address: usize) -> bool {
 extern "C" fn counts(words: *mut u64) {
     let c = together().driver().counts();
     let n = [&c.reads, &c.writes, &c.sent].map(|n| n.load(Ordering::Relaxed));
-    // SAFETY: `hetmp-omp` hands over three words of its own.
+    // SAFETY: `hetmp-omp` passes the address of three words of its own.
     unsafe { words.cast::<[u64; 3]>().write(n) };
 }
 
-/// Forked nodes see the origin's end by themselves.
+/// Tells launched nodes that the program ends. (Forked nodes notice the origin's end without that.)
 extern "C" fn leave() {
     if LAUNCHED.load(Ordering::Relaxed) {
         together().driver().leave();
@@ -84,12 +87,13 @@ extern "C" fn leave() {
 
 fn fail(text: core::fmt::Arguments<'_>) -> ! {
     report::warn(text);
-    // SAFETY: _exit has no preconditions; the program has not begun.
+    // SAFETY: _exit has no preconditions. The program has not begun.
     unsafe { libc::_exit(2) }
 }
 
 fn variable(name: &CStr) -> Option<&'static str> {
-    // SAFETY: no other thread changes the environment before `main`; values stay where they are.
+    // SAFETY: no other thread changes the environment before `main`, and a variable's value stays where it
+    // is.
     unsafe {
         let value = libc::getenv(name.as_ptr());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_str().unwrap_or("?"))
@@ -97,25 +101,26 @@ fn variable(name: &CStr) -> Option<&'static str> {
 }
 
 fn function(name: &CStr) -> Option<usize> {
-    // SAFETY: a C string.
+    // SAFETY: the name is a C string.
     let at = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
     (at != 0).then_some(at)
 }
 
-/// Which nodes were asked for.
+/// The nodes that the user asked for.
 #[derive(Clone, Copy)]
 enum Asked {
-    /// So many of this machine, forked.
+    /// This number of processes on this machine, made by fork.
     Forked(u8),
-    /// Those of the job that hetrun started.
+    /// The processes of the job that hetrun started.
     Launched,
 }
 
-/// Which nodes were asked for; none if this is not for us.
+/// The nodes that the user asked for; `None` if this process is not to have nodes.
 fn asked() -> Option<Asked> {
     let value = variable(c"HETMP_NODES")?;
     let count = value.trim().strip_prefix("dsm:")?;
-    // A shell, or `timeout`, passes the variables on to the program; what it does itself is none of ours.
+    // A shell or `timeout` passes the variables on to the program that it starts, but does not become a node
+    // itself.
     if !hetmp_core::program::uses_openmp() {
         return None;
     }
@@ -131,7 +136,8 @@ fn asked() -> Option<Asked> {
     }
 }
 
-/// Finds the job that hetrun started, whose processes are alike. Its number of nodes.
+/// Joins the job that hetrun started, and checks that its processes are alike. Returns the number of nodes,
+/// and the job.
 fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
     let mut job = match bootstrap::connect() {
         Ok(job) => job,
@@ -145,14 +151,15 @@ fn launched(all: &[Object]) -> (u8, Box<dyn Job>) {
             place::MOST
         )),
     };
-    // hetrun prints the first line that it is told.
+    // hetrun prints only the first line that a process reports.
     if let Err(line) = probe_uffd().and_then(|()| layout::compare(job.as_mut(), all)) {
         job.abort(2, &line);
     }
     (count, job)
 }
 
-/// Makes the nodes. Returns in the origin only. A node's threads start with the mask of signals that the program had.
+/// Makes the nodes. Returns only in the origin; the other nodes serve regions and never return. `mask`: the
+/// signal mask that the program had, with which a node's threads start.
 fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     if let Some(kind) = variable(c"HETMP_DSM").filter(|k| *k != "uffd") {
         fail(format_args!(
@@ -195,7 +202,8 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
             ));
         }
     }
-    // SAFETY: no other thread does anything yet that nodes need; the environment was not read by `libhetmp.so`.
+    // SAFETY: no other thread does anything yet that nodes need, and `libhetmp.so` has not read the
+    // environment yet.
     unsafe { libc::unsetenv(c"HETMP_NODES".as_ptr()) };
     let (count, job) = match asked {
         Asked::Forked(count) => {
@@ -245,11 +253,11 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     let me = peers.me();
     let mut fill = |alias: *mut u8| {
         if me == 0 {
-            // SAFETY: the data is mapped, and the first range of the file is as long.
+            // SAFETY: the program's data is mapped, and the first range of the file is as long as the data.
             unsafe { copy_pages(&data, alias) };
         }
     };
-    // SAFETY: the program has not begun: nobody uses its data, and `fill` copies it.
+    // SAFETY: the program has not begun, so no thread uses its data, and `fill` copies the data.
     let driver = match unsafe { driver::start(peers, settings, &mut fill) } {
         Ok(driver) => driver,
         Err(e) => fail(format_args!("{e}")),
@@ -269,7 +277,7 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
         leave,
     }));
     place::begin(me.into());
-    // SAFETY: `libhetmp.so` defines both so.
+    // SAFETY: `libhetmp.so` defines both functions with these types.
     unsafe {
         let install: extern "C" fn(*const Table) -> bool = core::mem::transmute(install);
         if !install(table) {
@@ -285,8 +293,9 @@ fn make_nodes(asked: Asked, mask: &libc::sigset_t) {
     }
 }
 
-/// Reserves the addresses of the shared heap, where the nodes' files will be mapped: anywhere for nodes that inherit
-/// them, else where neither programs nor libraries are ever put.
+/// Reserves the addresses of the shared heap, at which the nodes' files will be mapped. Forked nodes inherit
+/// the addresses, so they may lie anywhere. For launched nodes (`fixed`) they lie where the loader never puts
+/// programs or libraries.
 fn reserve(count: u8, fixed: bool) -> Result<(), String> {
     const FIXED: usize = 0x2000_0000_0000;
     let len = usize::from(count) * place::PART;
@@ -296,7 +305,7 @@ fn reserve(count: u8, fixed: bool) -> Result<(), String> {
         flags |= libc::MAP_FIXED_NOREPLACE;
         at = core::ptr::without_provenance_mut(FIXED);
     }
-    // SAFETY: a reservation of addresses that nobody has.
+    // SAFETY: the reservation takes only addresses that are not in use.
     let heap = unsafe { libc::mmap(at, len, libc::PROT_NONE, flags, -1, 0) };
     if heap == libc::MAP_FAILED {
         return Err(format!(
@@ -308,7 +317,7 @@ fn reserve(count: u8, fixed: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// The arguments and the environment in shared memory: the program may keep their addresses.
+/// Copies the arguments and the environment to shared memory, because the program may keep their addresses.
 ///
 /// # Safety
 /// `argv` is the program's; no other thread uses the environment.
@@ -316,7 +325,8 @@ unsafe fn share_arguments(argc: c_int, argv: *mut *mut c_char) -> *mut *mut c_ch
     extern "C" {
         static mut environ: *mut *mut c_char;
     }
-    // SAFETY: both end with a null pointer, and are made of strings; blocks are as large as what is written to them.
+    // SAFETY: both lists end with a null pointer and consist of C strings. Each block is as large as the text
+    // that is written to it.
     unsafe {
         let copy = |from: *mut *mut c_char, count: usize| -> *mut *mut c_char {
             let to: *mut *mut c_char = SHARED.allocate((count + 1) * 8, 16, true).cast();
@@ -343,12 +353,12 @@ unsafe fn share_arguments(argc: c_int, argv: *mut *mut c_char) -> *mut *mut c_ch
 /// Copies the pages of `from` that are not all zero.
 ///
 /// # Safety
-/// `from` is mapped, as is as much at `to`, which is zero.
+/// As many bytes as `from` has are mapped at `from` and at `to`, and those at `to` are zero.
 unsafe fn copy_pages(from: &core::ops::Range<usize>, to: *mut u8) {
     const WORDS: usize = PAGE / 8;
     for offset in (0..from.len()).step_by(PAGE) {
         let source: *const u64 = core::ptr::with_exposed_provenance(from.start + offset);
-        // SAFETY: `fill`, the one caller, hands in the program's mapped data and the start of a new file, which is as long and zero.
+        // SAFETY: both ranges are mapped and of the same length: this function's contract.
         unsafe {
             if (0..WORDS).any(|w| source.add(w).read() != 0) {
                 to.add(offset)
@@ -359,7 +369,7 @@ unsafe fn copy_pages(from: &core::ops::Range<usize>, to: *mut u8) {
     }
 }
 
-/// What the program's own thread needs.
+/// The arguments of the program's own thread.
 struct Begin {
     start: Start,
     main: Option<Main>,
@@ -369,7 +379,7 @@ struct Begin {
 }
 
 extern "C" fn run(begin: *mut c_void) -> *mut c_void {
-    // SAFETY: made by `__libc_start_main` below, for this thread alone.
+    // SAFETY: `__libc_start_main` made the structure for this thread alone.
     unsafe {
         let b = &*begin.cast::<Begin>();
         let [init, fini, loader, stack] = b.rest;
@@ -378,10 +388,10 @@ extern "C" fn run(begin: *mut c_void) -> *mut c_void {
     unreachable!("the C library ends the process after main")
 }
 
-/// `__libc_start_main`: where a program begins.
+/// `__libc_start_main`: the first function that a program calls.
 ///
 /// # Safety
-/// Called by the program's first instructions.
+/// The program's first instructions call this function, with the C library's arguments.
 #[no_mangle]
 pub(crate) unsafe extern "C" fn __libc_start_main(
     main: Option<Main>,
@@ -392,7 +402,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
     loader: *mut c_void,
     stack: *mut c_void,
 ) -> c_int {
-    // SAFETY: a C string; the C library's function has this type.
+    // SAFETY: the name is a C string, and the C library's function has this type.
     let start: Start = unsafe {
         let at = libc::dlsym(libc::RTLD_NEXT, c"__libc_start_main".as_ptr());
         assert!(!at.is_null(), "__libc_start_main of the C library");
@@ -400,11 +410,12 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
     };
     let rest = [init, fini, loader, stack];
     let Some(asked) = asked() else {
-        // SAFETY: the C library's start-up code called this function with arguments for `start`, which get there unchanged.
+        // SAFETY: the arguments are those for the C library's function of the same name: this function's
+        // contract.
         return unsafe { start(main, argc, argv, init, fini, loader, stack) };
     };
-    // Signals are for the program's threads: those that serve pages, and this one, which waits, take none.
-    // SAFETY: sets of this function's own.
+    // Signals are for the program's threads. So the threads that serve pages, and this thread, which only
+    // waits, block all signals. SAFETY: the sets are this function's own.
     let mask = unsafe {
         let (mut all, mut mask) = (core::mem::zeroed(), core::mem::zeroed());
         libc::sigfillset(&raw mut all);
@@ -412,7 +423,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         mask
     };
     make_nodes(asked, &mask);
-    // SAFETY: the arguments are what the loader left; nothing else of the program runs.
+    // SAFETY: the arguments are as the loader left them, and no other code of the program runs yet.
     let argv = unsafe { share_arguments(argc, argv) };
     let begin = Box::leak(Box::new(Begin {
         start,
@@ -421,9 +432,9 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         argv,
         rest,
     }));
-    // As much stack as the program would have had, and more than any limit that is usual.
+    // Larger than any usual limit of the stack's size, so `main` has no less stack than without nodes.
     const STACK: usize = 1 << 30;
-    // SAFETY: the nodes run; `run` gets what it needs.
+    // SAFETY: the nodes run, and `begin` is as `run` expects it.
     let error = unsafe {
         let mut all = core::mem::zeroed();
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const mask, &raw mut all);
@@ -442,7 +453,7 @@ pub(crate) unsafe extern "C" fn __libc_start_main(
         fail(format_args!("thread of main: error {error}"));
     }
     loop {
-        // SAFETY: waits for a signal; the program ends by `exit` on its own thread.
+        // SAFETY: pause has no preconditions. (The program ends by `exit` on its own thread.)
         unsafe { libc::pause() };
     }
 }

@@ -1,6 +1,6 @@
-//! Threads of the program and of the runtime get stacks in shared memory, with their thread-local storage at addresses
-//! that no other node uses: so the address of a variable on a stack, or of one thread's copy of a threadprivate
-//! variable, means the same everywhere.
+//! `pthread_create`: threads of the program and of the runtime get stacks in shared memory, in the part of
+//! their node. Their thread-local storage lies there, too. So the address of a variable on a stack, or of one
+//! thread's copy of a threadprivate variable, means the same in every node.
 
 use crate::malloc::with_caller;
 use crate::place;
@@ -20,10 +20,10 @@ type Body = extern "C" fn(*mut c_void) -> *mut c_void;
 type Create =
     unsafe extern "C" fn(*mut pthread_t, *const pthread_attr_t, Body, *mut c_void) -> c_int;
 
-/// Where this library's own code is: the threads that serve pages have private stacks.
+/// This library's code. Threads that it starts serve pages, and get private stacks.
 static OWN: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
-/// Remembers where this library's code is.
+/// Notes where this library's code is.
 pub(crate) fn set_own(code: core::ops::Range<usize>) {
     OWN[0].store(code.start, Ordering::Relaxed);
     OWN[1].store(code.end, Ordering::Relaxed);
@@ -33,7 +33,7 @@ fn real() -> Create {
     static REAL: AtomicUsize = AtomicUsize::new(0);
     let mut at = REAL.load(Ordering::Relaxed);
     if at == 0 {
-        // SAFETY: a C string; the next definition is the C library's.
+        // SAFETY: the name is a C string. The next definition is the C library's.
         at = unsafe { libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr()) } as usize;
         assert!(at != 0, "pthread_create of the C library");
         REAL.store(at, Ordering::Relaxed);
@@ -43,7 +43,7 @@ fn real() -> Create {
 }
 
 /// # Safety
-/// As `pthread_create`.
+/// The arguments are as `pthread_create` demands.
 unsafe extern "C" fn create(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
@@ -52,7 +52,7 @@ unsafe extern "C" fn create(
     caller: usize,
 ) -> c_int {
     let own = OWN[0].load(Ordering::Relaxed)..OWN[1].load(Ordering::Relaxed);
-    // SAFETY: the arguments are those with which the program called `pthread_create`.
+    // SAFETY: the arguments are as `pthread_create` demands: this function's contract.
     unsafe {
         if !place::started() || own.contains(&caller) {
             return real()(thread, attributes, body, argument);
@@ -61,10 +61,11 @@ unsafe extern "C" fn create(
     }
 }
 
-/// Makes a thread on a shared stack of `len` bytes, or as many as `attributes` say.
+/// Starts a thread on a shared stack. Its size in bytes: `len`, or the size in `attributes` if that is
+/// larger.
 ///
 /// # Safety
-/// As `pthread_create`; the nodes run.
+/// The arguments are as `pthread_create` demands, and the nodes run.
 pub(crate) unsafe fn on_shared_stack(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
@@ -72,7 +73,8 @@ pub(crate) unsafe fn on_shared_stack(
     body: Body,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: attributes are the caller's, or made here.
+    // SAFETY: the attributes are null, or the caller's, or made here; the other arguments are as
+    // `pthread_create` demands.
     unsafe {
         let mut new: pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut new);
@@ -83,14 +85,14 @@ pub(crate) unsafe fn on_shared_stack(
             let (mut at, mut detached) = (core::ptr::null_mut(), 0);
             libc::pthread_attr_getstack(attributes, &raw mut at, &raw mut size);
             if at.addr().wrapping_add(size) != 0 {
-                // The program brought the stack.
+                // The program has provided a stack.
                 return real()(thread, attributes, body, argument);
             }
             libc::pthread_attr_getstacksize(attributes, &raw mut size);
             pthread_attr_getdetachstate(attributes, &raw mut detached);
             libc::pthread_attr_setdetachstate(&raw mut new, detached);
         }
-        // Room for the thread's own storage, and pages between it and other stacks.
+        // The additional 2 MiB are for the thread's own storage, and for a distance between stacks.
         let Some(stack) = place::stack(size.max(len).max(1 << 20) + (2 << 20)) else {
             return libc::EAGAIN;
         };

@@ -5,11 +5,11 @@
 //! decision that counts this traffic keeps profitable loops at home (on the origin) for ever; a decision that
 //! ignores it may divide a loop that runs only once. So there are two probings:
 //!
-//! 1. The first execution decides by everything it sees, which is right for that execution.
-//! 2. If that says one node, and the loop comes again, it is probed a second
-//!    time, with every thread in the same place as before
-//!    ([`crate::irregular`]). The pages are there now, unless something else
-//!    touched them in between: what faults are left are those that remain.
+//! 1. The first execution counts all faults that it sees. This is right for that execution.
+//! 2. If the first execution decided for one node, and the loop is executed again, it is probed a second time,
+//!    with every thread in the same place as before ([`crate::irregular`]). The pages are in their places now,
+//!    unless other code has touched them meanwhile. So the faults of the second probing are those that every
+//!    execution will have.
 //!
 //! After that, places compete by the measured times of whole executions. The first execution in a new place
 //! is not counted, because it moves the data.
