@@ -1,8 +1,9 @@
 //! Sizes of blocks: multiples of 16 up to 128, then four to each power of two. Pure.
 //!
-//! A block of a class is aligned to the largest power of two that divides its size. Where a layout asks for more than 16, its
-//! size is rounded up to a multiple of the alignment first; its class is then such a multiple, too: between 2^n and 2^(n+1)
-//! classes are multiples of 2^(n-2), and a multiple of something larger is a class itself.
+//! A block is aligned to the largest power of two that divides its class's size. If a layout asks for an alignment
+//! above 16, its size is first rounded up to a multiple of the alignment. The class is then such a multiple too:
+//! between 2^n and 2^(n+1) all classes are multiples of 2^(n-2), and every multiple of a larger power of two is a
+//! class itself.
 
 use core::alloc::Layout;
 
@@ -15,12 +16,12 @@ pub(super) const CLASSES: usize = up_to(LARGEST);
 const FINE: usize = 8;
 const FINE_BYTES: usize = 16 * FINE;
 
-/// Number of classes of at most `bytes` bytes, which is one of them.
+/// The number of classes of at most `bytes` bytes. `bytes` must be the size of a class.
 pub(super) const fn up_to(bytes: usize) -> usize {
     index(bytes) + 1
 }
 
-/// Of the smallest class that holds `bytes` bytes, at least 1.
+/// The index of the smallest class that holds `bytes` bytes (at least 1).
 const fn index(bytes: usize) -> usize {
     if bytes <= FINE_BYTES {
         return bytes.div_ceil(16) - 1;
@@ -35,7 +36,7 @@ const fn index(bytes: usize) -> usize {
 pub(super) struct Class(u8);
 
 impl Class {
-    /// The class for a layout; none where it takes a mapping of its own.
+    /// The class for a layout; `None` for a layout that gets a mapping of its own.
     #[inline]
     pub(super) fn of(layout: Layout) -> Option<Class> {
         let (size, align) = (layout.size().max(1), layout.align());
@@ -50,13 +51,13 @@ impl Class {
         Some(Class(index(size) as u8))
     }
 
-    /// Its number, below [`CLASSES`].
+    /// The class's number, below [`CLASSES`].
     #[inline]
     pub(super) const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Bytes of a block.
+    /// Bytes of a block of this class.
     #[inline]
     pub(super) const fn bytes(self) -> usize {
         let i = self.0 as usize;
@@ -86,7 +87,7 @@ mod tests {
                 assert!(class.index() < CLASSES);
                 let bytes = class.bytes();
                 assert!(bytes >= size && bytes % align == 0, "{layout:?} {bytes}");
-                // Little is lost: at most a fifth, or what the alignment takes.
+                // Little memory is lost: at most a fifth, or what the alignment needs.
                 let least = size.max(1).next_multiple_of(align.max(16));
                 assert!(bytes * 4 <= least * 5, "{layout:?} {bytes}");
             }

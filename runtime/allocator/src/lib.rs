@@ -1,34 +1,41 @@
-//! `hetmp-allocator`: what `libhetmp.so` allocates does not come from the program's malloc.
+//! `hetmp-allocator`: the allocator of `libhetmp.so` itself, which does not use the program's malloc.
 //!
 //! * **What it is**: a `GlobalAlloc` over pages of its own, for a library that is loaded into every program.
 //! * **What it owns**: the pages, and the lists of free blocks.
 //! * **Data in**: sizes and alignments. **Data out**: blocks.
 //!
-//! **Why.** The library is loaded into every program. Where the program's malloc lies in memory that several processes
-//! share (`HETMP_NODES=dsm`), the runtime's records must not lie there: whoever brings a page back would need that page.
-//! A program that brings a malloc of its own, or corrupts its heap, does not meet the runtime's blocks either. Memory
-//! that belongs to the program (`omp_alloc`, `kmp_malloc`, `acc_malloc`) comes from its malloc as before.
+//! **Why.** The library is loaded into every program. With `HETMP_NODES=dsm` the program's malloc lies in memory that
+//! several processes share. The runtime's records must not lie there: the code that fetches a page would need that
+//! very page. A program that brings a malloc of its own, or corrupts its heap, does not touch the runtime's blocks
+//! either. Memory that belongs to the program (`omp_alloc`, `kmp_malloc`, `acc_malloc`) still comes from the
+//! program's malloc.
 //!
-//! **Why not a crate.** Allocators behind one lock (dlmalloc) hang in the child of a `fork` that another thread made them
-//! hold, which `_Fork` and a raw `clone` let no handler mend, and in a signal handler that interrupted them. Those with
-//! caches for each thread are large, or want thread-local storage, which is scarce in a library that is opened late.
+//! **Why not a crate.** An allocator behind one lock (dlmalloc) hangs in two cases: in a signal handler that
+//! interrupted it, and in the child of a `fork` that happened while another thread held the lock (`_Fork` and a raw
+//! `clone` run no handler that could help). Allocators with a cache for each thread are large, or need thread-local
+//! storage, which is scarce in a library that is opened late.
 //!
-//! **How.** `GlobalAlloc` is told a block's size when it is freed, so that blocks need no header and belong to nobody:
-//! 1. Sizes are rounded up to [classes](class), four to each power of two.
-//! 2. A *shard* has a list of free blocks for each small class. A thread begins at the shard that its number hashes to.
-//! 3. A *depot* for each class takes what shards have too much of, in batches, and keeps blocks above [`SHARDED`].
-//! 4. What nobody has comes from the unused rest of the last *chunk*, and beyond that from the kernel.
-//! 5. Larger blocks than the largest class are mappings of their own, and go back to the kernel at once.
+//! **How.** `GlobalAlloc` is told a block's size when the block is freed. So blocks need no header, and belong to no
+//! thread:
+//! 1. Sizes are rounded up to classes (`class`), four to each power of two.
+//! 2. A *shard* has a list of free blocks for each small class. A thread begins at the shard to which its number
+//!    hashes.
+//! 3. A *depot* for each class takes blocks in batches from shards that have too many, and keeps blocks above
+//!    `SHARDED`.
+//! 4. If no list has a block, it is cut from the unused rest of the last *chunk*, or of a new chunk from the kernel.
+//! 5. A block larger than the largest class is a mapping of its own, and is returned to the kernel when it is freed.
 //!
-//! **Nothing here waits.** Locks are only ever tried: a shard or depot whose lock is taken is passed by. The holder may be a
-//! thread that does not exist in this process (a forked child), or the interrupted thread itself (a signal handler), and
-//! would never let go. Where all are taken, a block comes from the chunk, by one atomic step.
+//! **Nothing here waits.** Locks are only tried: if a shard's or depot's lock is taken, the thread goes on to the
+//! next. The lock's holder may be a thread that does not exist in this process (a forked child), or the interrupted
+//! thread itself (a signal handler), and would never release it. If all locks are taken, a block is cut from the
+//! chunk, by one atomic step.
 //!
-//! **Memory checkers** know the blocks of malloc only. Where one watches the process ([`checkers`]), blocks come from there.
+//! **Memory checkers** know the blocks of malloc only. If one watches the process (`checkers`), blocks come from
+//! malloc.
 //!
-//! **Memory kept.** A shard holds at most two batches of a class (16 KiB, or two blocks). Small blocks beyond stay in the
-//! depots for all threads, so that their memory is bounded by the most that was in use at a time. Depots of the larger
-//! classes keep the pages of [`KEPT`] blocks, and give back those of others.
+//! **Memory kept.** A shard holds at most two batches of a class (16 KiB, or two blocks). Further small blocks stay
+//! in the depots for all threads, so their memory is bounded by the largest amount that was in use at a time. Depots
+//! of the larger classes keep the pages of `KEPT` blocks, and return those of other blocks to the kernel.
 
 mod checkers;
 mod class;
@@ -41,27 +48,27 @@ use core::ptr::{null_mut, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::alloc::System;
 
-/// Lists of free blocks, so that threads seldom meet: more than there are cores on most machines.
+/// The number of shards: more than most machines have cores, so that threads seldom use the same one.
 const SHARDS: usize = 32;
 /// Bytes of the largest blocks that shards keep.
 const SHARDED: usize = 32 << 10;
-/// Bytes of a batch: what moves between a shard and a depot.
+/// Bytes of a batch, which is what moves between a shard and a depot.
 const BATCH_BYTES: usize = 8 << 10;
-/// Blocks of a batch, at most.
+/// The most blocks of a batch.
 const BATCH_BLOCKS: usize = 32;
-/// Blocks above [`SHARDED`] whose pages a depot keeps.
+/// Of how many blocks above [`SHARDED`] a depot keeps the pages.
 const KEPT: usize = 4;
-/// Address space that is taken from the kernel at a time, aligned to its size.
+/// Address space that is taken from the kernel at a time. Chunks are aligned to this size.
 const CHUNK: usize = 1 << 20;
-/// Rounds over all shards before a block that nobody takes back is given up.
+/// How often all shards are tried before a freed block that no shard takes is given up.
 const ROUNDS: u32 = 64;
 
-/// A free block: its first words lead to others.
+/// A free block. Its first words link it to others.
 #[repr(C)]
 struct Free {
-    /// The next one of the list or batch.
+    /// The next block of the list or batch.
     next: *mut Free,
-    /// Of the first block of a batch in a depot: the first block of the next batch.
+    /// In the first block of a batch in a depot: the first block of the next batch.
     next_batch: *mut Free,
 }
 
@@ -79,7 +86,7 @@ impl List {
     };
 
     /// # Safety
-    /// The block is nobody's, and large enough for [`Free`], which every class is.
+    /// Nobody uses the block, and it is large enough for [`Free`], as every class is.
     unsafe fn push(&mut self, block: *mut Free) {
         // SAFETY: the pusher owns the block: `put` got it back, `refill` cut it from new pages, and between a shard and
         // the depot blocks move under the lock. Every class has room for a `Free`.
@@ -90,23 +97,24 @@ impl List {
 
     fn pop(&mut self) -> Option<NonNull<Free>> {
         let block = NonNull::new(self.head)?;
-        // SAFETY: blocks of a list are nobody's, and `push` has written their word.
+        // SAFETY: nobody uses blocks of a list, and `push` has written this word.
         self.head = unsafe { (*block.as_ptr()).next };
         self.len -= 1;
         Some(block)
     }
 }
 
-/// A value under a lock that is tried and never waited for.
+/// A value behind a lock that is tried and never waited for.
 ///
 /// # Memory ordering
-/// Taking the lock is an acquire, letting it go a release: who takes it sees what the last holder left.
+/// Taking the lock is an acquire, releasing it a release: a holder sees everything that earlier holders wrote.
 struct Tried<T> {
     held: AtomicBool,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is touched by the thread that holds the lock only; `List` holds pointers to blocks that are nobody's.
+// SAFETY: only the thread that holds the lock touches the value. The pointers in a `List` are to blocks that nobody
+// uses.
 unsafe impl<T> Sync for Tried<T> {}
 
 impl<T> Tried<T> {
@@ -117,15 +125,16 @@ impl<T> Tried<T> {
         }
     }
 
-    /// Runs `body` on the value; `None` where another one holds the lock.
+    /// Runs `body` on the value; `None` if another thread holds the lock.
     #[inline]
     fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> Option<R> {
-        // The look first: a line that others hold exclusively is only fetched to be changed if that may succeed.
+        // Looks first: fetching a cache line exclusively is expensive, and is only worth it if the exchange may
+        // succeed.
         if self.held.load(Ordering::Relaxed) || self.held.swap(true, Ordering::Acquire) {
             return None;
         }
-        // SAFETY: the lock is held, and `body` runs no code that comes back here (a signal handler that interrupts it
-        // finds the lock taken).
+        // SAFETY: this thread holds the lock. `body` runs no code that comes back here, and a signal handler that
+        // interrupts it finds the lock taken.
         let result = body(unsafe { &mut *self.value.get() });
         self.held.store(false, Ordering::Release);
         Some(result)
@@ -135,29 +144,30 @@ impl<T> Tried<T> {
 #[repr(align(128))]
 struct Shard(Tried<[List; class::up_to(SHARDED)]>);
 
-/// Batches of free blocks of one class; of a class above [`SHARDED`], single blocks.
+/// Batches of free blocks of one class. For a class above [`SHARDED`] a batch is a single block.
 struct Depot {
     first: *mut Free,
     batches: usize,
 }
 
-/// Where blocks come from; asked for by the first allocation, and the same from then on.
+/// The source of blocks: decided at the first allocation, and never changed afterwards.
 const UNASKED: u8 = 0;
 const OWN: u8 = 1;
 const MALLOC: u8 = 2;
 
-/// An allocator. There is one for each copy of the library, as its `#[global_allocator]`.
+/// An allocator. Each copy of the library has one, as its `#[global_allocator]`.
 pub struct Allocator {
     shards: [Shard; SHARDS],
     depots: [Tried<Depot>; CLASSES],
-    /// The unused rest of the last chunk: from here to the next multiple of [`CHUNK`]. A multiple of it: none is left.
+    /// The unused rest of the last chunk, from this address to the next multiple of [`CHUNK`]. If the address is such
+    /// a multiple, nothing is left.
     rest: AtomicUsize,
     /// Bytes taken from the kernel for chunks.
     chunks: AtomicUsize,
     source: Apart,
 }
 
-/// [`OWN`] or [`MALLOC`], on a cache line that nobody writes.
+/// [`OWN`] or [`MALLOC`], on a cache line that is not written again.
 #[repr(align(128))]
 struct Apart(AtomicU8);
 
@@ -175,7 +185,7 @@ impl core::fmt::Debug for Allocator {
     }
 }
 
-/// Blocks of a batch of `class`.
+/// How many blocks a batch of `class` has.
 const fn batch(class: Class) -> usize {
     let n = BATCH_BYTES / class.bytes();
     if n < 1 {
@@ -197,12 +207,13 @@ fn yield_now() {
 fn own_shard() -> usize {
     // SAFETY: no preconditions.
     let thread = unsafe { libc::pthread_self() } as usize as u64;
-    // Control blocks lie at the ends of stacks, whose low bits are alike (Knuth, volume 3, 6.4).
+    // Threads' control blocks lie at the ends of stacks, so that the low bits of their addresses are alike (Knuth,
+    // volume 3, 6.4).
     (thread.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 59) as usize % SHARDS
 }
 
 impl Allocator {
-    /// An allocator that has nothing yet.
+    /// An allocator without any memory yet.
     pub const fn new() -> Allocator {
         Allocator {
             shards: [const { Shard(Tried::new([List::EMPTY; class::up_to(SHARDED)])) }; SHARDS],
@@ -218,10 +229,10 @@ impl Allocator {
         }
     }
 
-    /// Do blocks come from here, not from malloc?
+    /// True if blocks come from this allocator, and not from malloc.
     #[inline]
     fn is_own(&self) -> bool {
-        // Relaxed: whoever asks first, the answer is the same.
+        // Relaxed: every thread that asks gets the same answer.
         self.source.0.load(Ordering::Relaxed) == OWN || self.ask()
     }
 
@@ -235,7 +246,7 @@ impl Allocator {
         self.source.0.load(Ordering::Relaxed) == OWN
     }
 
-    /// Bytes of address space taken from the kernel for blocks of all classes, so far.
+    /// Bytes of address space that were taken from the kernel so far, for blocks of all classes.
     pub(crate) fn chunk_bytes(&self) -> usize {
         self.chunks.load(Ordering::Relaxed)
     }
@@ -263,7 +274,8 @@ impl Allocator {
         self.cut(class.bytes(), 1)
     }
 
-    /// Fills an empty list with a batch: of the depot, or new. It stays empty if there is no memory.
+    /// Fills an empty list with a batch from the depot, or with new blocks. The list stays empty if there is no
+    /// memory.
     #[cold]
     fn refill(&self, list: &mut List, class: Class) {
         if let Some(Some(first)) = self.depots[class.index()].with(Depot::pop) {
@@ -279,7 +291,7 @@ impl Allocator {
             return;
         }
         for i in (0..blocks).rev() {
-            // SAFETY: `cut` gave as many blocks, which are nobody's.
+            // SAFETY: `cut` has returned this many blocks, which nobody uses.
             unsafe { list.push(at.add(i * class.bytes()).cast()) };
         }
     }
@@ -291,10 +303,10 @@ impl Allocator {
         }
     }
 
-    /// Takes a block back.
+    /// Takes a block back from its owner.
     ///
     /// # Safety
-    /// It came from [`Allocator::take`] of this allocator for this class, and is nobody's now.
+    /// The block came from [`Allocator::take`] of this allocator for this class, and nobody uses it any more.
     #[inline]
     unsafe fn put(&self, at: *mut u8, class: Class) {
         let block: *mut Free = at.cast();
@@ -323,23 +335,24 @@ impl Allocator {
                 yield_now();
             }
         }
-        // Every shard is held by threads that do not run: given up, rather than waited for.
+        // Every shard's lock is held by a thread that does not run. The block is given up, because waiting could take
+        // for ever.
     }
 
-    /// Brings a batch of a list to the depot. The list keeps all where the depot's lock is taken.
+    /// Moves a batch from a list to the depot. If the depot's lock is taken, the list keeps all its blocks.
     #[cold]
     fn hand_over(&self, list: &mut List, class: Class) {
         let n = batch(class);
         let first = list.head;
         let mut last = first;
         for _ in 1..n {
-            // SAFETY: the list has more than `n` blocks, which are nobody's.
+            // SAFETY: the list has more than `n` blocks, which nobody uses.
             last = unsafe { (*last).next };
         }
         // SAFETY: the list has more than `n` blocks.
         let left = unsafe { (*last).next };
         let handed = self.depots[class.index()].with(|depot| {
-            // SAFETY: both blocks are nobody's: the batch leaves the list.
+            // SAFETY: nobody uses the two blocks: the batch is leaving the list.
             unsafe {
                 (*last).next = null_mut();
                 depot.push(first);
@@ -352,11 +365,11 @@ impl Allocator {
     }
 
     /// # Safety
-    /// As [`Allocator::put`].
+    /// As for [`Allocator::put`].
     unsafe fn put_large(&self, block: *mut Free, class: Class) {
         for round in 0..ROUNDS {
             let done = self.depots[class.index()].with(|depot| {
-                // SAFETY: this function's contract: the block is nobody's.
+                // SAFETY: who calls `put_large` has given up the block.
                 unsafe {
                     if depot.batches >= KEPT {
                         pages::forget(block.cast(), class.bytes());
@@ -371,13 +384,14 @@ impl Allocator {
                 yield_now();
             }
         }
-        // The lock's holder does not run: the block is given up, and only its pages go back.
-        // SAFETY: this function's contract: the block is nobody's.
+        // The depot's lock is held by a thread that does not run. The block is given up; its pages are returned to
+        // the kernel.
+        // SAFETY: who calls `put_large` has given up the block.
         unsafe { pages::forget(block.cast(), class.bytes()) };
     }
 
-    /// Cuts `blocks` blocks of `bytes` bytes off the rest of the chunk, or off a new one. They are aligned to the largest
-    /// power of two that divides `bytes`. Null if there is no memory.
+    /// Cuts `blocks` blocks of `bytes` bytes off the rest of the chunk, or off a new chunk. They are aligned to the
+    /// largest power of two that divides `bytes`. Null if there is no memory.
     #[cold]
     fn cut(&self, bytes: usize, blocks: usize) -> *mut u8 {
         let align = 1usize << bytes.trailing_zeros();
@@ -388,7 +402,7 @@ impl Allocator {
             let start = rest.next_multiple_of(align);
             let end = rest.next_multiple_of(CHUNK);
             if rest % CHUNK != 0 && end - start >= len {
-                // Relaxed: the kernel made the memory, nobody has written there.
+                // Relaxed: the memory is fresh from the kernel, and no thread has written there.
                 match self.rest.compare_exchange_weak(
                     rest,
                     start + len,
@@ -416,8 +430,8 @@ impl Allocator {
                     return chunk;
                 }
                 Err(now) => {
-                    // Another thread was faster.
-                    // SAFETY: just mapped, and nobody knows it.
+                    // Another thread has installed its chunk first.
+                    // SAFETY: the chunk was just mapped, and no other thread knows it.
                     unsafe { pages::unmap(chunk, CHUNK) };
                     rest = now;
                 }
@@ -428,9 +442,9 @@ impl Allocator {
 
 impl Depot {
     /// # Safety
-    /// `first` is the first block of a batch of the depot's class; all of them are nobody's.
+    /// `first` is the first block of a batch of the depot's class, and nobody uses its blocks.
     unsafe fn push(&mut self, first: *mut Free) {
-        // SAFETY: this function's contract; every class has room for two words.
+        // SAFETY: who calls `push` has blocks that nobody uses, and every class has room for two words.
         unsafe { (*first).next_batch = self.first };
         self.first = first;
         self.batches += 1;
@@ -438,20 +452,21 @@ impl Depot {
 
     fn pop(&mut self) -> Option<NonNull<Free>> {
         let first = NonNull::new(self.first)?;
-        // SAFETY: batches in a depot are nobody's, and `push` has written the word.
+        // SAFETY: nobody uses batches in a depot, and `push` has written this word.
         self.first = unsafe { (*first.as_ptr()).next_batch };
         self.batches -= 1;
         Some(first)
     }
 }
 
-// SAFETY: a block comes from a list, a batch or the rest of a chunk, each of which gives it to one caller only; its class
-// is as large as asked for and so aligned (`Class::of`); mappings of the kernel are nobody else's.
+// SAFETY: a block comes from a list, a batch or the rest of a chunk, each of which gives it to one caller only. Its
+// class is as large and as aligned as the layout asks (`Class::of`). A new mapping of the kernel belongs to its
+// caller alone.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !self.is_own() {
-            // SAFETY: `GlobalAlloc`'s contract: a layout of at least one byte.
+            // SAFETY: who calls `alloc` passes a layout of at least one byte.
             return unsafe { System.alloc(layout) };
         }
         match Class::of(layout) {
@@ -463,15 +478,16 @@ unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         if !self.is_own() {
-            // SAFETY: `GlobalAlloc`'s contract: a block of `alloc`, which got it from there.
+            // SAFETY: who calls `dealloc` passes a block of `alloc`, which came from malloc too.
             unsafe { System.dealloc(at, layout) };
             return;
         }
         match Class::of(layout) {
-            // SAFETY: `GlobalAlloc`'s contract, which the compiler's and the library's code keeps: a block of `alloc` with
-            // this layout, which nobody uses any more.
+            // SAFETY: who calls `dealloc` passes a block that `alloc` returned for this layout, and does not use it
+            // any more.
             Some(class) => unsafe { self.put(at, class) },
-            // SAFETY: `GlobalAlloc`'s contract: `alloc` made this mapping for this layout, and nobody uses it any more.
+            // SAFETY: who calls `dealloc` passes a mapping that `alloc` made for this layout, and does not use it any
+            // more.
             None => unsafe { pages::unmap(at, layout.size()) },
         }
     }
@@ -480,7 +496,7 @@ unsafe impl GlobalAlloc for Allocator {
         // SAFETY: `GlobalAlloc` asks for a layout that is not empty, here as in `alloc`; whoever calls `alloc_zeroed`
         // upholds that.
         let at = unsafe { self.alloc(layout) };
-        // The kernel's pages are zero.
+        // Memory fresh from the kernel is zero.
         let is_new = self.is_own() && Class::of(layout).is_none();
         if !at.is_null() && !is_new {
             // SAFETY: a new block of that many bytes.
@@ -491,20 +507,21 @@ unsafe impl GlobalAlloc for Allocator {
 
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if !self.is_own() {
-            // SAFETY: `GlobalAlloc`'s contract: a block of `alloc`, which got it from there.
+            // SAFETY: who calls `realloc` passes a block of `alloc`, which came from malloc too.
             return unsafe { System.realloc(at, layout, size) };
         }
-        // SAFETY: `GlobalAlloc`'s contract: with this alignment, `size` makes a layout.
+        // SAFETY: who calls `realloc` passes a `size` that makes a layout with this alignment.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         match (Class::of(layout), Class::of(new)) {
             (Some(old), Some(class)) if old == class => return at,
             (None, None) if layout.align() <= pages::PAGE => {
-                // SAFETY: `GlobalAlloc`'s contract: a mapping that `alloc` made for `layout`.
+                // SAFETY: who calls `realloc` passes a mapping that `alloc` made for `layout`.
                 return unsafe { pages::remap(at, layout.size(), size) };
             }
             _ => {}
         }
-        // SAFETY: `GlobalAlloc`'s contract: `at` is a block of `layout`. The copy ends where the smaller block does.
+        // SAFETY: who calls `realloc` passes a block of `layout`. The copy ends where the smaller of the two blocks
+        // ends.
         unsafe {
             let to = self.alloc(new);
             if !to.is_null() {

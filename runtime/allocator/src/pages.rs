@@ -1,4 +1,4 @@
-//! Pages from the kernel, asked for by its own calls: functions named `mmap` may be somebody else's, who allocates
+//! Pages from the kernel, by direct system calls. A function named `mmap` may be replaced by code that allocates
 //! (`libhetmp_dsm.so`, a sanitizer, a tracer).
 
 use core::ptr::null_mut;
@@ -9,12 +9,12 @@ pub(super) const PAGE: usize = 4096;
 /// A call of the kernel, which leaves the program's errno alone. -1: it failed.
 ///
 /// # Safety
-/// As the call says.
+/// Those of the system call.
 unsafe fn call(number: libc::c_long, a: [usize; 4], flags: libc::c_int) -> isize {
     // SAFETY: __errno_location returns a valid pointer to the calling thread's errno.
     let saved = unsafe { *libc::__errno_location() };
-    // SAFETY: this function's contract; the arguments are those of the callers below. The fifth and sixth are those of an
-    // anonymous mapping, and other calls ignore them.
+    // SAFETY: who calls upholds the conditions of the system call. The fifth and sixth arguments are those of an
+    // anonymous mapping, which other calls ignore.
     unsafe {
         let result = if number == libc::SYS_mmap {
             libc::syscall(number, a[0], a[1], a[2], flags, -1isize, 0usize)
@@ -29,14 +29,15 @@ unsafe fn call(number: libc::c_long, a: [usize; 4], flags: libc::c_int) -> isize
 fn map_pages(len: usize) -> *mut u8 {
     let rights = (libc::PROT_READ | libc::PROT_WRITE) as usize;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: a new mapping touches nobody's memory.
+    // SAFETY: a new mapping touches no memory that is in use.
     match unsafe { call(libc::SYS_mmap, [0, len, rights, 0], flags) } {
         -1 => null_mut(),
         at => core::ptr::with_exposed_provenance_mut(at as usize),
     }
 }
 
-/// Maps `len` bytes, rounded up to pages, at a multiple of `align`, a power of two; all zero. Null if there is no memory.
+/// Maps `len` zero bytes, rounded up to whole pages, at a multiple of `align` (a power of two). Null if there is no
+/// memory.
 #[cold]
 pub(super) fn map(len: usize, align: usize) -> *mut u8 {
     let Some(len) = len.checked_next_multiple_of(PAGE) else {
@@ -54,7 +55,7 @@ pub(super) fn map(len: usize, align: usize) -> *mut u8 {
     }
     let before = at.align_offset(align);
     let start = at.wrapping_add(before);
-    // SAFETY: both ends of the mapping that was just made; the middle stays.
+    // SAFETY: both ends belong to the mapping that was just made. Its middle stays.
     unsafe {
         if before > 0 {
             unmap(at, before);
@@ -64,10 +65,10 @@ pub(super) fn map(len: usize, align: usize) -> *mut u8 {
     start
 }
 
-/// Gives pages back.
+/// Returns pages to the kernel.
 ///
 /// # Safety
-/// `at` begins a mapping of [`map`] (or whole pages of it) of `len` bytes, which nobody uses any more.
+/// `at` is the start of a mapping of [`map`], or of whole pages of it, `len` bytes long; nobody uses it any more.
 #[cold]
 pub(super) unsafe fn unmap(at: *mut u8, len: usize) {
     if len > 0 {
@@ -82,10 +83,11 @@ pub(super) unsafe fn unmap(at: *mut u8, len: usize) {
     }
 }
 
-/// Makes a mapping of `len` bytes one of `new` bytes, elsewhere if need be. Null, with nothing done, if there is no memory.
+/// Changes the length of a mapping from `len` to `new` bytes, and may move it. Null, without effect, if there is no
+/// memory.
 ///
 /// # Safety
-/// `at` is a mapping of [`map`] of `len` bytes, and is used no more if the result is not null.
+/// `at` is a mapping of [`map`] of `len` bytes. If the result is not null, the old address is not used any more.
 #[cold]
 pub(super) unsafe fn remap(at: *mut u8, len: usize, new: usize) -> *mut u8 {
     let Some(new) = new.checked_next_multiple_of(PAGE) else {
@@ -100,17 +102,17 @@ pub(super) unsafe fn remap(at: *mut u8, len: usize, new: usize) -> *mut u8 {
     }
 }
 
-/// Gives back the whole pages of a block but for the first one. The addresses stay, and read as zero.
+/// Returns all whole pages of a block but the first to the kernel. The addresses stay valid and read as zero.
 ///
 /// # Safety
-/// The block is nobody's, from `at` for `len` bytes.
+/// Nobody uses the `len` bytes at `at`.
 #[cold]
 pub(super) unsafe fn forget(at: *mut u8, len: usize) {
     let start = (at as usize + 1).next_multiple_of(PAGE);
     let end = (at as usize + len) & !(PAGE - 1);
     if end > start {
         let a = [start, end - start, libc::MADV_DONTNEED as usize, 0];
-        // SAFETY: this function's contract: the pages lie within the block.
+        // SAFETY: who calls has a block that nobody uses, and the pages lie within it.
         unsafe { call(libc::SYS_madvise, a, 0) };
     }
 }

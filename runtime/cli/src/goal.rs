@@ -1,10 +1,10 @@
 //! `hetmp goal`: schedules of collective communication as files.
 //!
-//! * `check` finds what is wrong with the graphs of a whole job and runs them in one thread; `compile` writes one rank's
-//!   binary schedule; `show` reads one; `plot` draws a job as a graph for Graphviz; `import` writes an algorithm of MSCCL in the
-//!   text form; `run` runs a job for real, one rank in each process of `hetrun`.
+//! * `check` finds mistakes in the graphs of a whole job and runs them in one thread; `compile` writes one rank's
+//!   binary schedule; `show` reads one; `plot` draws a job as a graph for Graphviz; `import` writes an algorithm of
+//!   MSCCL in the text form; `run` runs a job for real, with one rank in each process of `hetrun`.
 //!
-//! The formats and everything that is decided are `hetmp_goal`'s.
+//! The formats and all decisions belong to `hetmp_goal`.
 
 use crate::Output;
 use hetmp_goal::global::{self, Finding};
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a file: schedules of simulators are long, but a mistyped name may be a disk.
+/// The largest file that is read, bytes. Schedules of simulators are long, but a mistyped name may be a disk.
 const MOST_BYTES: u64 = 1 << 30;
 
 mod picture;
@@ -94,10 +94,10 @@ struct Job {
     chunk: u64,
 }
 
-/// What a file holds.
+/// The content of a file.
 struct Loaded {
     graphs: Vec<Graph>,
-    /// Of MSCCL: with memory, and perhaps with a collective whose result is known.
+    /// An algorithm of MSCCL: its graphs use memory, and the result of its collective may be known.
     algorithm: Option<msccl::Algorithm>,
 }
 
@@ -188,7 +188,7 @@ fn check(job: &Job, seed: u64) -> Output {
     }
 }
 
-/// Runs a job in one thread; what it took, or why it did not end.
+/// Runs a job in one thread. Returns what it took, or why it did not end.
 fn rehearse(graphs: &[Graph], seed: u64) -> Result<String, String> {
     let mut net = Network::new(graphs.len() as u32, Limits::default(), seed);
     let mut handles = Vec::new();
@@ -226,7 +226,8 @@ fn compile(job: &Job, rank: u32, output: &Path) -> Result<String, String> {
     let graph = graphs
         .get(rank as usize)
         .ok_or_else(|| format!("--rank {rank}: 0 to {last} are accepted"))?;
-    // What one rank's schedule cannot show: who would wait for ever. A circle that short messages escape is the user's.
+    // Checks all ranks: one rank's schedule does not show which ranks would wait for ever. Circles that only long
+    // messages close are left to the user.
     let found = global::check(&graphs);
     if let Some(wrong) = found.iter().find(|f| !matches!(f, Finding::Buffered(_))) {
         return Err(wrong.to_string());

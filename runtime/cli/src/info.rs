@@ -63,7 +63,7 @@ struct Facts {
     quota: Option<usize>,
     threads: usize,
     nodes: Nodes,
-    /// Told by `HETMP_NODES`, not found.
+    /// True if `HETMP_NODES` names the nodes, false if they were found.
     told: bool,
 }
 
@@ -77,7 +77,7 @@ impl Facts {
         let (nodes, told) = match Nodes::from_env(value.as_deref(), &machine) {
             Ok(nodes) => (nodes, told),
             Err(error) => {
-                // What the runtime does then, too.
+                // The runtime goes on in the same way.
                 errors.push(error.to_string());
                 (Nodes::discover(&machine), false)
             }
@@ -234,7 +234,7 @@ fn list(set: &CpuSet) -> Value {
     set.iter().collect()
 }
 
-/// The processor's name, as the kernel tells it.
+/// The processor's name, from the kernel.
 fn model() -> String {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {

@@ -1,8 +1,8 @@
-//! Where the libraries are that come with these commands.
+//! Finds the libraries that are installed with these commands.
 
 use std::path::PathBuf;
 
-/// A library by its file name: in an installed tree it is in `../lib`, in a build folder beside the command.
+/// The path of a library: `../lib` in an installed tree, next to the command in a build folder.
 pub(crate) fn beside_this_command(name: &str) -> Option<PathBuf> {
     let command = std::env::current_exe().ok()?;
     let folder = command.parent()?;

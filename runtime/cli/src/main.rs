@@ -1,4 +1,4 @@
-//! The `hetmp` command: what the runtime sees, knows and decided, for people and scripts.
+//! The `hetmp` command: shows what the runtime sees, has learned and has decided, for people and scripts.
 //!
 //! * **What it is**: one subcommand a module. `info` shows the machine as the runtime sees it.
 //! * **What it owns**: the command line and the layout of what is printed; every fact and every
@@ -6,9 +6,8 @@
 //! * **Data in**: arguments, the environment, sysfs and cgroup files. **Data out**: text or JSON on
 //!   standard output, one-line errors on standard error.
 //!
-//! Exit status: 0; 1 when something asked for cannot be had (a bad `HETMP_NODES`, output that
-//! cannot be written); 2 for bad arguments and files. `run` ends as its program, or with 126 and 127
-//! as shells do.
+//! Exit status: 0; 1 if something that was asked for is not available (a bad `HETMP_NODES`, output that cannot be
+//! written); 2 for bad arguments and files. `run` ends as its program ends, or with 126 and 127 as shells do.
 
 mod calibrate;
 mod goal;
@@ -79,7 +78,7 @@ fn main() -> ExitCode {
     match written {
         Ok(()) if output.errors.is_empty() => ExitCode::SUCCESS,
         Ok(()) => ExitCode::from(output.status),
-        // `hetmp info | head -1`: the reader has what it wanted.
+        // As in `hetmp info | head -1`: the reader has all that it wanted.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             hetmp_core::report::warn(format_args!(
@@ -91,7 +90,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What a subcommand has to say.
+/// The output of a subcommand.
 struct Output {
     /// For standard output.
     text: String,

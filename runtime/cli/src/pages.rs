@@ -19,7 +19,7 @@ pub(crate) struct Man {
 /// What hetrun prints for `--help`.
 const HETRUN: &str = include_str!("hetrun/help.txt");
 
-/// The script that a shell reads.
+/// The script that a shell reads for completion.
 pub(crate) fn completions(arguments: &Completions, mut command: clap::Command) -> Output {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "hetmp", &mut script);
@@ -58,13 +58,13 @@ fn write(folder: &Path, command: clap::Command) -> Result<String, String> {
         let path = folder.join(name);
         std::fs::write(&path, page).map_err(|error| refuse(&path, error))?;
     }
-    // One page a subcommand: hetmp-run.1, hetmp-goal-check.1, ...
+    // A page for each subcommand: hetmp-run.1, hetmp-goal-check.1, ...
     clap_mangen::generate_to(command.disable_help_subcommand(true), folder)
         .map_err(|error| refuse(folder, error))?;
     Ok(String::new())
 }
 
-/// hetrun has a command line of its own kind, which its help describes.
+/// hetrun parses its command line itself. Its help text describes it.
 fn hetrun(command: &clap::Command) -> Vec<u8> {
     let version = command.get_version().unwrap_or_default();
     let (synopsis, rest) = HETRUN.split_once("\n\n").unwrap_or((HETRUN, ""));
@@ -80,7 +80,7 @@ fn hetrun(command: &clap::Command) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Lines as they are: none begins as a request of the formatter, and hyphens stay hyphens.
+/// Lines of text for the formatter: no line begins with a request, and hyphens stay hyphens.
 fn literally(text: &str) -> String {
     text.lines()
         .map(|line| {

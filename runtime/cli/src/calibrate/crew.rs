@@ -1,18 +1,18 @@
-//! Threads on the CPUs of nodes, as slow as their nodes are to be, that run pieces of work together.
+//! Threads on the CPUs of nodes that do pieces of work together. Each runs at the speed of its node.
 
 use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::{set_affinity, CpuSet, Node};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Where all threads of a crew meet.
+/// The barrier of a crew.
 pub(super) struct Meeting {
     size: usize,
     arrived: AtomicUsize,
     round: AtomicUsize,
 }
 
-/// Turns before a waiting thread lets others have its CPU.
+/// Turns of spinning before a waiting thread gives its CPU away.
 const SPINS: u32 = 20_000;
 
 impl Meeting {
@@ -24,7 +24,7 @@ impl Meeting {
         }
     }
 
-    /// Returns when all have come. What each did before is seen by all after.
+    /// Returns when all threads have come. What each thread did before is visible to all afterwards.
     pub(super) fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.size {
@@ -45,11 +45,11 @@ impl Meeting {
 
 /// One thread of a crew.
 pub(super) struct Member<'a> {
-    /// Its number, counted node by node.
+    /// Its number. Threads are numbered node by node.
     pub(super) index: usize,
-    /// Its node's place in the list.
+    /// Its node's index.
     pub(super) node: usize,
-    /// Its number among the threads of its node, and how many those are.
+    /// Its number among the threads of its node, and the number of these threads.
     pub(super) rank: (usize, usize),
     meeting: &'a Meeting,
     slow: SlowThread,
@@ -60,7 +60,7 @@ impl Member<'_> {
         self.meeting.wait();
     }
 
-    /// Runs `work` at the node's speed. Returns the seconds it took.
+    /// Runs `work` at the node's speed, and returns how many seconds it took.
     pub(super) fn run(&self, work: impl FnOnce()) -> f64 {
         let start = Instant::now();
         self.slow.enter();
@@ -70,8 +70,8 @@ impl Member<'_> {
     }
 }
 
-/// Runs `work` on one thread for each CPU of `nodes`, at the speed that each node has for the
-/// kernel called `kernel`. Returns what they return, in order.
+/// Runs `work` on one thread for each CPU of `nodes`, at the speed that each node has for the kernel `kernel`.
+/// Returns the results in the order of threads.
 pub(super) fn run<T: Send>(
     nodes: &[&Node],
     kernel: &str,
@@ -88,7 +88,7 @@ pub(super) fn run<T: Send>(
             for (rank, cpu) in node.cpus.iter().enumerate() {
                 let index = handles.len();
                 handles.push(scope.spawn(move || {
-                    // A CPU that has gone since: the thread runs where it may.
+                    // If this CPU is not there any more, the thread runs on any CPU.
                     let _ = set_affinity(&CpuSet::from_iter([cpu]));
                     let member = Member {
                         index,
@@ -104,13 +104,13 @@ pub(super) fn run<T: Send>(
         }
         handles
             .into_iter()
-            // The program is built with `panic = "abort"`: no thread ends without a result.
+            // The program is built with `panic = "abort"`, so every thread that ends has a result.
             .map(|h| h.join().expect("no thread panics"))
             .collect()
     })
 }
 
-/// The middle one.
+/// The median.
 pub(super) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)

@@ -1,4 +1,4 @@
-//! `hetmp calibrate goal`: at which sizes one algorithm of a collective gives way to another.
+//! `hetmp calibrate goal`: the sizes from which on another algorithm of a collective is faster.
 
 use crate::Output;
 use hetmp_goal::collectives::Vector;
@@ -23,14 +23,14 @@ pub(super) struct Arguments {
 
 const CONTEXT: u32 = 2;
 
-/// A pair of algorithms.
+/// Two algorithms of a collective.
 struct Pair {
     name: &'static str,
-    /// For short blocks and for long ones.
+    /// The algorithm for short blocks, and the one for long blocks.
     algorithms: [&'static str; 2],
     collective: fn(u64) -> Collective,
     force: fn(&mut Settings, bool),
-    /// What of a block, the number of ranks given, the choice counts.
+    /// The size by which the choice is made, from the bytes of a block and the number of ranks.
     counts: fn(u64, u64) -> u64,
 }
 
@@ -110,7 +110,7 @@ fn once(
             bytes: (*bytes).min(8 * b.len() as u64),
         })
         .collect::<Vec<_>>();
-    // SAFETY: the buffers are borrowed until the run has ended, in the next line.
+    // SAFETY: the buffers are borrowed until the run has ended, which the next line waits for.
     let outcome = unsafe { world.run(schedule, CONTEXT, &bound, How::Awaited) };
     let outcome = outcome.map_err(|e| format!("{e:?}"))?;
     world.wait(&outcome).map_err(|e| e.to_string())
@@ -157,7 +157,7 @@ fn measure(arguments: &Arguments) -> Result<String, String> {
     out.push_str("     short      long\n");
     let mut choices = Vec::new();
     for pair in &PAIRS {
-        // The first size from which the algorithm for long blocks stays the quicker one.
+        // The first size from which on the algorithm for long blocks stays faster.
         let mut from = None;
         let mut bytes = 8;
         let mut largest_short = 0;
@@ -181,7 +181,7 @@ fn measure(arguments: &Arguments) -> Result<String, String> {
                     for _ in 0..times {
                         once(world, schedule, &mut buffers)?;
                     }
-                    // The slowest rank counts, on all of them.
+                    // The time of the slowest rank counts, and all ranks get it.
                     buffers[0][0] = began.elapsed().as_nanos() as u64;
                     once(world, &longest_of_all, &mut buffers)?;
                     if round > 0 {

@@ -1,25 +1,25 @@
-//! Core speed ratios of standard kernels: how much faster one core of a node is than one of the
-//! slowest, with all cores of all nodes busy.
+//! Core speed ratios of standard kernels: how much faster one core of a node is than one of the slowest node, while
+//! all cores of all nodes are busy.
 
 use super::crew::{self, median, Member};
 use hetmp_core::topo::Node;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// What one kernel showed.
+/// The result of one kernel.
 pub(super) struct Row {
     pub(super) name: &'static str,
-    /// What it does, for people.
+    /// What the kernel does, for people.
     pub(super) what: &'static str,
-    /// Nanoseconds of one unit of work on one core, by node.
+    /// By node: nanoseconds that one core needs for one unit of work.
     pub(super) ns: Vec<f64>,
-    /// Slowest node 1.
+    /// By node: its core speed ratio; the slowest node has 1.
     pub(super) csr: Vec<f64>,
 }
 
-/// Size of what the memory kernel walks through, a thread: larger than second-level caches.
+/// Words that each thread's memory kernel goes through: more than fits into second-level caches.
 const MEMORY_WORDS: usize = 2 << 20;
-/// Repetitions of which the middle one counts.
+/// How often a measurement is repeated; the median is taken.
 const REPEATS: usize = 7;
 
 type Unit = fn(&mut State, u64);
@@ -69,7 +69,8 @@ fn memory(s: &mut State, units: u64) {
         return;
     }
     for _ in 0..units {
-        // 512 words that lie 8 lines apart: a line for each load, and more than one page.
+        // 512 words that are 8 cache lines apart: each load needs another line, and they spread over more than one
+        // page.
         let start = (s.seed as usize).wrapping_mul(64) % length;
         let mut sum = 0u64;
         for i in 0..64 {
@@ -96,7 +97,7 @@ fn branchy(s: &mut State, units: u64) {
     s.seed = x ^ (taken & 1);
 }
 
-/// Measures all kernels on all nodes at once; `each` is how long one measurement is to take.
+/// Measures all kernels on all nodes at the same time. One measurement takes about `each`.
 pub(super) fn measure(nodes: &[Node], each: Duration) -> Vec<Row> {
     let all: Vec<&Node> = nodes.iter().collect();
     KERNELS
@@ -140,7 +141,7 @@ pub(super) fn load(node: &Node, time: Duration) {
     });
 }
 
-/// Nanoseconds of a unit on this thread.
+/// Nanoseconds that this thread needs for one unit.
 fn one(m: &Member<'_>, name: &str, unit: Unit, each: Duration) -> f64 {
     let mut state = State {
         seed: 0x9e37_79b9 + m.index as u64,
@@ -151,7 +152,7 @@ fn one(m: &Member<'_>, name: &str, unit: Unit, each: Duration) -> f64 {
             Vec::new()
         },
     };
-    // How many units fill the time, at full speed.
+    // Finds how many units fill the time at full speed.
     let mut units = 64;
     loop {
         let start = std::time::Instant::now();

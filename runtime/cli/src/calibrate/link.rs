@@ -1,12 +1,12 @@
-//! The link between two nodes: how much computation pays for a page that moves.
+//! The link between two nodes: how much computation makes moving a page worthwhile.
 //!
-//! Both nodes work on one set of pages in rounds. Each page is read and written, with so many
-//! operations for each byte. With both nodes at work the pages change hands from round to round;
-//! with one node alone they stay. As the operations per byte grow, the transfers weigh less, and from
-//! some point on two nodes do more than the better one alone: the *threshold*, given as core
-//! time per page that moved, which is what the runtime calls the fault period.
+//! Both nodes work on one set of pages in rounds. Each page is read and written, with a given number of operations
+//! for each byte. If both nodes work, the pages move between them from round to round; if one works alone, they stay.
+//! The more operations there are per byte, the less the transfers matter, and from some point on two nodes do more
+//! than the better one alone. That point is the *threshold*. It is given as core time per moved page, which the
+//! runtime calls the fault period.
 //!
-//! On nodes that share memory coherently the pages move line by line as the caches fetch them.
+//! On nodes with coherent shared memory, pages move line by line as the caches fetch them.
 
 use super::crew::{self, median, Member};
 use hetmp_core::topo::Node;
@@ -16,13 +16,13 @@ use std::time::Duration;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 const WORDS: usize = PAGE / 8;
-/// Pages in play: few enough for one node's caches, enough to divide.
+/// Pages in use: few enough for the caches of one node, and enough to be divided.
 const PAGES: usize = 128;
-/// Steps for each word of a page...
+/// The numbers of steps for each word of a page that are measured.
 const STEPS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-/// ...and the operations of a step: shift, exclusive or, multiplication.
+/// The operations of one step: a shift, an exclusive or, a multiplication.
 const OPS: u32 = 3;
-/// Rounds of which the middle one counts, at least.
+/// The least number of rounds of which the median is taken.
 const ROUNDS: usize = 9;
 
 /// How often a point is measured.
@@ -32,32 +32,32 @@ const TRIES: usize = 3;
 pub(super) struct Point {
     /// Operations for each byte.
     pub(super) ops_per_byte: f64,
-    /// Pages a second with the first node alone, the second one alone, and both.
+    /// Pages per second: with the first node alone, with the second alone, with both.
     pub(super) throughput: [f64; 3],
-    /// Core time for each page that moved, with both.
+    /// Core time per moved page, with both nodes.
     pub(super) fault_period_us: f64,
 }
 
 impl Point {
-    /// What both do, over what the better one does alone.
+    /// The throughput of both nodes, divided by that of the better one alone.
     pub(super) fn gain(&self) -> f64 {
         self.throughput[2] / self.throughput[0].max(self.throughput[1])
     }
 }
 
-/// Where two nodes begin to pay.
+/// The core time per moved page from which on two nodes are faster than one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Threshold {
-    /// At every point that was measured.
+    /// Two nodes are faster at every point that was measured.
     Always,
-    /// From this core time per moved page on.
+    /// Two nodes are faster from this core time per moved page on, microseconds.
     From(f64),
-    /// At no point up to this core time per moved page.
+    /// Two nodes are slower at all points, up to this core time per moved page, microseconds.
     Beyond(f64),
 }
 
 impl Threshold {
-    /// What the runtime is to take, in microseconds.
+    /// The value for the runtime, in microseconds.
     pub(super) fn us(self) -> f64 {
         match self {
             Threshold::Always => 0.0,
@@ -66,7 +66,7 @@ impl Threshold {
     }
 }
 
-/// The sweep over one pair of nodes.
+/// Measures all points of one pair of nodes.
 pub(super) fn sweep(pair: [&Node; 2], each: Duration) -> Vec<Point> {
     let pages: Vec<AtomicU64> = (0..(PAGES * WORDS) as u64).map(AtomicU64::new).collect();
     STEPS
@@ -81,13 +81,13 @@ pub(super) fn sweep(pair: [&Node; 2], each: Duration) -> Vec<Point> {
             });
             let total = alone[0] + alone[1];
             let first = ((alone[0] / total * PAGES as f64).round() as usize).clamp(1, PAGES - 1);
-            // What the smaller part is, moves there; and as much moves away.
+            // The smaller part of the pages moves to the other node, and as many pages move back.
             let moved = 2 * first.min(PAGES - first);
             let threads: usize = pair.iter().map(|n| n.cpus.count()).sum();
             let round = undisturbed(|| {
                 crew::run(&pair, "link", |m| {
                     rounds(m, &pages, steps, each, &|round| {
-                        // The border goes round the pages by the smaller part at each turn.
+                        // In each round the border between the two parts moves on by the size of the smaller part.
                         let start = round * first.min(PAGES - first);
                         let part = if m.node == 0 {
                             start..start + first
@@ -107,19 +107,19 @@ pub(super) fn sweep(pair: [&Node; 2], each: Duration) -> Vec<Point> {
         .collect()
 }
 
-/// The seconds of a round, which ends with the slowest thread: the least of several tries, since
-/// whatever disturbs makes it longer, never shorter.
+/// The seconds of a round, which ends when its slowest thread does. The least of several tries is taken, since
+/// disturbances only make a round longer.
 fn undisturbed(attempt: impl Fn() -> Vec<f64>) -> f64 {
     (0..TRIES)
         .map(|_| attempt().into_iter().fold(0.0, f64::max))
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Which part of the pages a thread works on in a round: its rank among those who share the range,
-/// and the range, taken modulo the number of pages.
+/// Which pages a thread works on in a round: its rank among the threads that share a range, and the range, modulo the
+/// number of pages.
 type Division<'a> = &'a dyn Fn(usize) -> ((usize, usize), std::ops::Range<usize>);
 
-/// The seconds of a round.
+/// The seconds of one round.
 fn rounds(
     m: &Member<'_>,
     pages: &[AtomicU64],
@@ -138,7 +138,7 @@ fn rounds(
                 visit(&pages[page % PAGES * WORDS..][..WORDS], steps);
             }
         });
-        // The first one finds the pages anywhere.
+        // The first round does not count: it finds the pages on any node.
         if round > 0 {
             times.push(seconds);
         }
@@ -146,23 +146,23 @@ fn rounds(
     median(&mut times)
 }
 
-/// How many rounds fill the time, from what a step takes at the least: the same for all threads.
+/// How many rounds fill the time, computed from the least time of a step, so that all threads get the same number.
 fn rounds_for(steps: u32, each: Duration) -> usize {
     let least = (PAGES * WORDS) as f64 * f64::from(steps) * 0.5e-9;
     ((each.as_secs_f64() / least) as usize).clamp(ROUNDS, 64) + 1
 }
 
-/// Words that are worked on at once: enough that a step's latency is hidden, so that the operations
-/// a second stay the same however many steps there are.
+/// How many words are worked on at the same time: enough to hide the latency of a step, so that the operations per
+/// second do not depend on the number of steps.
 const LANES: usize = 8;
 
 fn visit(page: &[AtomicU64], steps: u32) {
     for words in page.chunks_exact(LANES) {
-        // Atomic, since the other node may still hold the line; the meeting orders the rounds.
+        // Atomic, because the other node may still have the line. The barrier orders the rounds.
         let mut x: [u64; LANES] = std::array::from_fn(|i| words[i].load(Ordering::Relaxed));
         for _ in 0..steps {
             for v in &mut x {
-                // Not a multiplication and an addition: compilers fold several of those into one.
+                // No multiplication followed by an addition: compilers combine several of those into one.
                 *v = (*v ^ (*v >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             }
         }
@@ -172,7 +172,8 @@ fn visit(page: &[AtomicU64], steps: u32) {
     }
 }
 
-/// Where the gain passes 1 for good, between two points on a logarithmic scale of the period.
+/// The point from which on the gain stays above 1, interpolated between two points on a logarithmic scale of the
+/// period.
 pub(super) fn threshold(points: &[Point]) -> Threshold {
     let Some(last) = points.iter().rposition(|p| p.gain() <= 1.0) else {
         return Threshold::Always;
@@ -207,7 +208,7 @@ mod tests {
         }
         assert_eq!(threshold(&points[2..]), Threshold::Always);
         assert_eq!(threshold(&points[..2]), Threshold::Beyond(10.0));
-        // One good point amid bad ones is chance.
+        // A single good point between bad ones is chance.
         let points = [point(1.2, 1.0), point(0.8, 2.0), point(1.3, 4.0)];
         assert!(matches!(threshold(&points), Threshold::From(us) if us > 2.0));
         assert_eq!(threshold(&[]), Threshold::Always);

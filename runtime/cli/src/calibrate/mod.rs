@@ -1,14 +1,14 @@
-//! `hetmp calibrate`: measures the nodes of this machine and what couples them, and writes what the
+//! `hetmp calibrate`: measures the nodes of this machine and the links between them, and writes the file that the
 //! runtime reads under `HETMP_CALIBRATION`.
 //!
 //! * `kernels`: core speed ratios of standard kernels.
-//! * `link`: for each pair of kinds of nodes a sweep over operations per byte, which ends in the
-//!   threshold above which several nodes pay.
-//! * Power, where the machine's energy counters can be read and a node is a whole package.
+//! * `link`: for each pair of kinds of nodes a sweep over operations per byte. Its result is the threshold above
+//!   which several nodes are faster than one.
+//! * Power, if the machine's energy counters can be read and a node is a whole package.
 //! * `goal` measures collectives between processes instead.
 //! * `crew` runs the work, `svg` draws the sweeps.
 //!
-//! The nodes are those of `HETMP_NODES`, or those found; slowed ones are slowed here too.
+//! The nodes are those of `HETMP_NODES`, or those that are found. Slowed nodes are slowed here too.
 
 mod crew;
 mod goal;
@@ -51,14 +51,14 @@ enum What {
     Goal(goal::Arguments),
 }
 
-/// Two kinds of nodes and what was measured between them.
+/// Two kinds of nodes, and the measurements between them.
 struct Pair {
     kinds: [String; 2],
     points: Vec<Point>,
     threshold: Threshold,
 }
 
-/// Watts of a node, busy and idle, or why there are none.
+/// Watts of a node, busy and idle; or why they are not known.
 type Watts = Result<[f64; 2], &'static str>;
 
 pub(crate) fn run(arguments: &Arguments) -> Output {
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     let value = std::env::var_os("HETMP_NODES").map(std::ffi::OsString::into_encoded_bytes);
     let nodes = match Nodes::from_env(value.as_deref(), &machine) {
         Ok(nodes) => nodes,
-        // Not the found ones instead: they were not asked for.
+        // Other nodes must not be measured instead: the user did not ask for them.
         Err(error) => {
             return Output {
                 errors: vec![error.to_string()],
@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments) -> Output {
     output
 }
 
-/// One pair of nodes for each two kinds.
+/// A pair of nodes for each two kinds.
 fn pairs(nodes: &[Node]) -> Vec<[usize; 2]> {
     let kinds: Vec<String> = nodes.iter().map(kind_of).collect();
     let mut seen: Vec<[&str; 2]> = Vec::new();
@@ -135,7 +135,7 @@ fn pairs(nodes: &[Node]) -> Vec<[usize; 2]> {
     out
 }
 
-/// Power of each node, while it computes and while nothing runs.
+/// The power of each node, while it computes and while nothing runs.
 fn watts(nodes: &[Node], machine: &Topology, time: Duration) -> Vec<Watts> {
     let meters = Meter::all();
     let during = |m: &Meter, work: &dyn Fn()| -> Option<f64> {
@@ -144,7 +144,7 @@ fn watts(nodes: &[Node], machine: &Topology, time: Duration) -> Vec<Watts> {
         let seconds = start.elapsed().as_secs_f64();
         Some(m.joules(before, m.read()?) / seconds)
     };
-    // Packages are known by their lowest CPU here, and by number there: both count in this order.
+    // Here packages are named by their lowest CPU, in the counters by a number. Both are in the same order.
     let mut packages: Vec<usize> = machine.cpus().iter().map(|c| c.package).collect();
     packages.sort_unstable();
     packages.dedup();
@@ -184,7 +184,7 @@ fn calibration(
     watts: &[Watts],
     pairs: &[Pair],
 ) -> Calibration {
-    // Digits beyond these are noise.
+    // More digits would be noise.
     let digits = |x: f64, n: i32| (x * 10f64.powi(n)).round() / 10f64.powi(n);
     let mut out = Calibration::default();
     for (i, node) in nodes.iter().enumerate() {
@@ -213,7 +213,7 @@ fn calibration(
     out
 }
 
-/// The threshold in words.
+/// The threshold as text.
 fn explained(p: &Pair) -> String {
     let [a, b] = &p.kinds;
     match p.threshold {

@@ -1,4 +1,4 @@
-//! A job as a graph: for Graphviz, and as a picture of its own.
+//! A job as a graph, for Graphviz or as a picture.
 
 use super::words;
 use hetmp_goal::global;
@@ -43,8 +43,8 @@ const BOX: (usize, usize) = (150, 22);
 const GAP: (usize, usize) = (24, 18);
 const TOP: usize = 30;
 
-/// Where the operations of all ranks lie, by rank and number: the row, below everything that an operation waits for in its
-/// rank and below the sends of its messages, and the column.
+/// The row and column of each operation, by rank and number. An operation lies below all operations of its rank for
+/// which it waits, and a receive below the send of its message.
 fn layout(
     graphs: &[Graph],
     messages: &[(global::Place, global::Place)],
@@ -54,7 +54,8 @@ fn layout(
         .map(|g| vec![0; g.operations().len()])
         .collect();
     let most: usize = rows.iter().map(Vec::len).sum();
-    // A row grows at most once for each operation before it; a circle would go on.
+    // Without a circle, a row grows at most once for each operation before it. With a circle this would go on for
+    // ever.
     for _ in 0..most {
         let mut moved = false;
         for (rank, graph) in graphs.iter().enumerate() {
@@ -98,7 +99,7 @@ fn layout(
     places
 }
 
-/// A picture: ranks beside each other, time downwards.
+/// The picture: ranks lie next to each other, and time goes downwards.
 pub(super) fn svg(graphs: &[Graph]) -> String {
     let messages = global::messages(graphs);
     let places = layout(graphs, &messages);

@@ -13,10 +13,10 @@ use hetmp_goal_job::Segment;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The context of the job's runs; what this command says to its peers has another.
+/// The context of the job's runs. This command's own messages to its peers have another context.
 const RUNS: u32 = 0;
 const TALK: u32 = 1;
-/// Bytes of an event on its way to rank 0.
+/// Bytes of an event in messages to rank 0.
 const EVENT: usize = 17;
 
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Arguments) -> Output {
             text,
             ..Output::default()
         },
-        // The peers would wait for a rank that has given up: its end with an error ends the job.
+        // The peers would wait for a rank that has given up. The error status ends the job.
         Err(error) => Output::refuse(error),
     }
 }
@@ -123,7 +123,7 @@ fn graph_segments(schedule: &hetmp_goal::schedule::Schedule) -> Vec<usize> {
     schedule.segments().iter().map(|n| *n as usize).collect()
 }
 
-/// The buffers of a run: the collective's data where they are known, else zeros. Of words, so that floats are aligned.
+/// The buffers of a run: the collective's data if it is known, else zeros. Made of words, so that floats are aligned.
 fn buffers(lengths: Vec<usize>, data: Option<&Data>, rank: usize) -> Vec<Vec<f32>> {
     match data {
         Some(data) => data.before[rank].to_vec(),
@@ -147,7 +147,7 @@ fn start(
     unsafe { world.run(schedule, RUNS, &bound, How::Traced) }.map_err(|e| format!("{e:?}"))
 }
 
-/// A collective of this command's own.
+/// Runs a collective on behalf of this command itself.
 fn talk(
     world: &'static World,
     what: &Collective,
@@ -161,7 +161,7 @@ fn talk(
         bytes: b.len() as u64,
     });
     let schedule = Arc::new(schedule);
-    // SAFETY: the buffers are borrowed until the run has ended, below.
+    // SAFETY: the buffers are borrowed until the run has ended, which is waited for below.
     let outcome = unsafe { world.run(&schedule, TALK, &bound, How::Awaited) };
     let outcome = outcome.map_err(|e| format!("{e:?}"))?;
     world.wait(&outcome).map_err(|e| e.to_string())
@@ -171,7 +171,7 @@ fn barrier(world: &'static World) -> Result<(), String> {
     talk(world, &Collective::Barrier, &mut [], &mut [])
 }
 
-/// The events of all ranks, at rank 0.
+/// The events of all ranks. Only rank 0 gets them.
 fn gather(world: &'static World, events: &[Event]) -> Result<Vec<Vec<Event>>, String> {
     let mut mine = Vec::new();
     for e in events {
@@ -193,7 +193,7 @@ fn gather(world: &'static World, events: &[Event]) -> Result<Vec<Vec<Event>>, St
         &mut most,
     )?;
     let bytes = u64::from_le_bytes(most);
-    // Rows of one length; an event beyond a rank's own is of zeros at time 0.
+    // All ranks send equally many bytes. Events beyond a rank's own are zeros, at time 0.
     mine.resize(bytes as usize, 0);
     let root = world.rank() == 0;
     let room = if root {
@@ -222,7 +222,8 @@ fn gather(world: &'static World, events: &[Event]) -> Result<Vec<Vec<Event>>, St
         .collect())
 }
 
-/// Each operation began once and then completed once, and after those that it depends on.
+/// Checks that each operation has begun once, then completed once, and began after the operations on which it
+/// depends.
 pub(super) fn in_order(graph: &Graph, events: &[Event]) -> Result<(), String> {
     let n = graph.operations().len();
     let (mut begun, mut complete) = (vec![None; n], vec![None; n]);

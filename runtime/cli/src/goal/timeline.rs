@@ -7,14 +7,14 @@ use std::fmt::Write as _;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bar {
     pub(super) rank: usize,
-    /// Nanoseconds since the first operation of any rank.
+    /// Nanoseconds since the first operation of any rank began.
     pub(super) begins: u64,
     pub(super) ends: u64,
     pub(super) kind: &'static str,
     pub(super) label: String,
 }
 
-/// What kind of operation it is.
+/// The kind of the operation, for its colour.
 pub(super) fn kind(work: &Work) -> &'static str {
     match work {
         Work::Send { .. } => "send",
@@ -36,8 +36,8 @@ fn colour(kind: &str) -> &'static str {
     }
 }
 
-/// The rows within a rank, so that operations at the same time lie one above the other: for each bar its row, and for each
-/// rank how many there are.
+/// Puts operations that run at the same time into different rows of their rank. Returns the row of each bar, and the
+/// number of rows of each rank.
 fn rows(ranks: usize, bars: &[Bar]) -> (Vec<usize>, Vec<usize>) {
     let mut order: Vec<usize> = (0..bars.len()).collect();
     order.sort_by_key(|i| (bars[*i].begins, *i));
@@ -46,7 +46,7 @@ fn rows(ranks: usize, bars: &[Bar]) -> (Vec<usize>, Vec<usize>) {
     for i in order {
         let bar = &bars[i];
         let ends = &mut free[bar.rank];
-        // One that takes no time has a place of its own, too.
+        // An operation without duration gets a place of its own too.
         let until = bar.ends.max(bar.begins + 1);
         match ends.iter().position(|e| *e <= bar.begins) {
             Some(at) => (row[i], ends[at]) = (at, until),
@@ -63,14 +63,15 @@ const LEFT: f64 = 60.0;
 const WIDTH: f64 = 1000.0;
 const ROW: f64 = 12.0;
 
-/// Text within XML.
+/// Escapes text for XML.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
 }
 
-/// A picture: a band for each rank, a bar for each operation, whose words show where the pointer is.
+/// The picture: a band for each rank, and in it a bar for each operation. A text appears when the pointer is over a
+/// bar.
 pub(super) fn svg(ranks: usize, bars: &[Bar]) -> String {
     let (row, heights) = rows(ranks, bars);
     let total = bars.iter().map(|b| b.ends).max().unwrap_or(0).max(1) as f64;
@@ -131,7 +132,7 @@ pub(super) fn svg(ranks: usize, bars: &[Bar]) -> String {
     out
 }
 
-/// The trace event format, which Perfetto reads: a process for each rank, a thread for each row.
+/// The trace event format, which Perfetto reads. Each rank is a process, each row a thread.
 pub(super) fn perfetto(bars: &[Bar]) -> String {
     let ranks = bars.iter().map(|b| b.rank + 1).max().unwrap_or(0);
     let (row, _) = rows(ranks, bars);

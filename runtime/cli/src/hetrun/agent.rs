@@ -1,6 +1,6 @@
-//! `hetrun --agent`: does on another host what a hetrun asks for over standard input, and tells it
-//! over standard output what happens. Ends, with everything it started, when that connection does, or when nothing
-//! has come through it for as long as hetrun said: it may be that the host where hetrun runs is there no more.
+//! `hetrun --agent`: works on another host for a hetrun. It gets orders through standard input, and reports through
+//! standard output. It ends, with everything it has started, when that connection ends. It also ends if nothing has
+//! come through the connection for the time that hetrun has given: hetrun's host may be gone.
 
 use super::frames::{Notice, Order, VERSION};
 use super::host::{Host, Output, Report};
@@ -13,11 +13,11 @@ use std::time::Duration;
 
 fn tell(notice: &Notice) {
     let mut out = stdout().lock();
-    // Where nobody listens, standard input has ended, too.
+    // If nobody reads the output, the input has ended too.
     let _ = out.write_all(&notice.encode()).and_then(|()| out.flush());
 }
 
-/// Serves; returns the exit status.
+/// Serves a hetrun, and returns the exit status.
 pub(crate) fn run() -> u8 {
     tell(&Notice::Ready(VERSION));
     let mut host: Option<Host> = None;
@@ -57,7 +57,7 @@ pub(crate) fn run() -> u8 {
             }
             Ok(Order::Beat) => {}
             Ok(Order::Signal(signal)) => {
-                // hetrun stops itself next, and is silent until it is continued.
+                // After this signal hetrun stops itself, and sends nothing until it is continued.
                 silence.expected = signal == libc::SIGTSTP;
                 if let Some(host) = &host {
                     host.signal(signal);
@@ -76,7 +76,7 @@ pub(crate) fn run() -> u8 {
     status
 }
 
-/// What hetrun says, from a thread of its own; ends when the connection does.
+/// Hetrun's orders, read by a thread of its own, which ends with the connection.
 fn listen() -> Receiver<Result<Order, Malformed>> {
     let (sender, orders) = mpsc::channel();
     std::thread::spawn(move || {
@@ -90,17 +90,17 @@ fn listen() -> Receiver<Result<Order, Malformed>> {
     orders
 }
 
-/// How long nothing has come, in beats.
+/// Counts beats in which nothing has come.
 #[derive(Default)]
 struct Silence {
-    /// None: as long as may be.
+    /// The time of a beat; `None`: wait for ever.
     beat: Option<Duration>,
     missed: u32,
     expected: bool,
 }
 
 impl Silence {
-    /// The job begins: from now on hetrun beats, and so does this agent.
+    /// The job begins. From now on hetrun sends beats, and so does this agent.
     fn starts(&mut self, seconds: u32) {
         if seconds == 0 {
             return;
@@ -113,7 +113,7 @@ impl Silence {
         });
     }
 
-    /// The next order; none: the connection has ended, or is as good as that.
+    /// The next order; `None` if the connection has ended, or has been silent for too long.
     fn next<T>(&mut self, orders: &Receiver<T>) -> Option<T> {
         loop {
             let heard = match self.beat {
@@ -143,7 +143,7 @@ fn refuse(text: &str) -> u8 {
     1
 }
 
-/// A thread that writes to a process: it may be slow to read, which must not hold up the rest.
+/// A thread that writes to a process. The process may read slowly, and must not delay anything else.
 fn feed(mut to: impl Write + Send + 'static) -> mpsc::Sender<Vec<u8>> {
     let (sender, pieces) = mpsc::channel::<Vec<u8>>();
     std::thread::spawn(move || {

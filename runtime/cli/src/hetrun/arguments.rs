@@ -1,44 +1,44 @@
-//! The command line: options up to the program's name; everything behind belongs to the program.
+//! The command line: options up to the program's name; everything after the name belongs to the program.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Also the source of hetrun's man page.
+/// The help text. hetrun's man page is made from it too.
 pub(crate) const HELP: &str = include_str!("help.txt");
 
-/// What to do.
+/// What hetrun has to do.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Command {
     Help,
     Version,
     Who,
-    /// Serve a hetrun at the other end of standard input and output.
+    /// Serve a hetrun through standard input and output.
     Agent,
     Run(Box<Run>),
 }
 
-/// A job, as asked for.
+/// A job, as the command line describes it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) processes: Option<u32>,
     pub(crate) hosts: Option<PathBuf>,
     pub(crate) nodes: Option<String>,
     pub(crate) prefix: bool,
-    /// The processes are the nodes of one program.
+    /// The processes are the nodes of one program (`dsm`).
     pub(crate) dsm: bool,
-    /// Names, and values where told.
+    /// Variables for the processes: names, and values if they were given.
     pub(crate) variables: Vec<(OsString, Option<OsString>)>,
     pub(crate) ssh: Option<String>,
     pub(crate) remote: Option<PathBuf>,
-    /// Seconds; 0: for ever.
+    /// Seconds; 0 means for ever.
     pub(crate) host_timeout: Option<u32>,
     pub(crate) program: Vec<OsString>,
 }
 
-/// How long another host may give no sign of life, where nothing else is told, seconds.
+/// After this many seconds without a sign of life another host is given up, by default.
 pub(crate) const HOST_TIMEOUT: u32 = 10;
 
-/// The most processes hetrun starts: each costs it threads and descriptors.
+/// The most processes that hetrun starts. Each costs hetrun threads and descriptors.
 pub(crate) const MOST: u32 = 4096;
 
 fn seconds(text: &OsStr) -> Result<u32, String> {

@@ -1,5 +1,4 @@
-//! The state of a job: values, fences, who is where. Pure: what happened goes in, what to do comes
-//! out.
+//! The state of a job: values, fences, and who has joined. Pure: events go in, and actions come out.
 
 use hetmp_core::bootstrap::wire::{Reply, Request};
 use std::collections::HashMap;
@@ -13,7 +12,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// As a shell says it.
+    /// The exit status, as a shell computes it.
     pub(crate) fn status(self) -> i32 {
         match self {
             Self::Status(status) => status,
@@ -22,34 +21,34 @@ impl End {
     }
 }
 
-/// What happened to a rank.
+/// An event of a rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It said hello, and its secret was right.
+    /// The rank has said hello, with the right secret.
     Joined,
-    /// It asks for something.
+    /// The rank has sent a request.
     Request(Request),
-    /// It said something that is not in the protocol.
+    /// The rank has sent something that is not in the protocol.
     Garbled(String),
-    /// Its connection ended.
+    /// The rank's connection has ended.
     Left,
-    /// [`Action::AskAgain`]'s time is over.
+    /// The time of an [`Action::AskAgain`] is over.
     Again,
-    /// Its process ended.
+    /// The rank's process has ended.
     Ended(End),
 }
 
-/// What to do.
+/// What hetrun has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     /// Answer a rank.
     Reply(u32, Reply),
-    /// Come back with [`Event::Again`] in a moment: the process's end, which says more than that of
-    /// its connection, is probably under way.
+    /// Send [`Event::Again`] after a moment. The end of the process is probably on its way, and tells more than the
+    /// end of the connection.
     AskAgain(u32),
-    /// End the job: the text says why, the number is the exit status.
+    /// End the job with this exit status. The text says why.
     Fail(i32, String),
-    /// End the job because a rank asked for that (`shmem_global_exit(0)`): no error, status 0.
+    /// End the job because a rank has asked for it (`shmem_global_exit(0)`): no error, status 0.
     Stop,
 }
 
@@ -60,7 +59,7 @@ struct Rank {
     finalized: bool,
     waiting: bool,
     end: Option<End>,
-    /// Put since its last fence.
+    /// Values put since the rank's last fence.
     put: Vec<(String, Vec<u8>)>,
 }
 
@@ -68,7 +67,7 @@ struct Rank {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     ranks: Vec<Rank>,
-    /// Visible.
+    /// Values that all ranks can get.
     values: HashMap<(u32, String), Vec<u8>>,
     waiting: usize,
     failed: bool,
@@ -84,12 +83,12 @@ impl Exchange {
         }
     }
 
-    /// Whether every process has ended.
+    /// True if all processes have ended.
     pub(crate) fn ended(&self) -> bool {
         self.ranks.iter().all(|r| r.end.is_some())
     }
 
-    /// The highest status of the processes, as a shell says it.
+    /// The highest exit status of the processes, as a shell computes it.
     pub(crate) fn worst(&self) -> i32 {
         let statuses = self.ranks.iter().filter_map(|r| r.end.map(End::status));
         statuses.max().unwrap_or(0)
@@ -174,7 +173,7 @@ impl Exchange {
         }
     }
 
-    /// Lets a fence end that all have reached, and the job where one of them never will.
+    /// Completes a fence that all ranks have reached. Ends the job if a rank will never reach it.
     fn fence(&mut self, actions: &mut Vec<Action>) {
         if self.waiting == 0 {
             return;
@@ -223,14 +222,14 @@ impl Exchange {
         }
     }
 
-    /// Ends the job for a reason outside its processes.
+    /// Ends the job for a reason outside of its processes.
     pub(crate) fn fail_by(&mut self, status: i32, text: String) -> Vec<Action> {
         let mut actions = Vec::new();
         self.fail(&mut actions, status, text);
         actions
     }
 
-    /// The first reason counts: what follows is its consequence.
+    /// Only the first reason is kept: later ones are consequences of it.
     fn fail(&mut self, actions: &mut Vec<Action>, status: i32, text: String) {
         if !self.failed {
             self.failed = true;
@@ -316,7 +315,7 @@ mod tests {
             3,
             "rank 1: ended with status 3",
         );
-        // Its consequences are not told.
+        // The consequences of the first failure are not reported.
         assert_eq!(job.handle(0, Event::Ended(End::Signal(15))), []);
         assert!(job.ended());
         assert_eq!(job.worst(), 143);

@@ -1,5 +1,6 @@
-//! The protocol between hetrun and its agent on another host, over ssh's standard input and output:
-//! frames of `hetmp_core::bootstrap::wire`. The secret travels in it, never in an argument.
+//! The protocol between hetrun and its agent on another host, over ssh's standard input and output. It uses the
+//! frames of `hetmp_core::bootstrap::wire`. The job's secret travels in a frame, never in an argument, which other
+//! users could see.
 
 use super::exchange::{End, Event};
 use super::host::{Happening, Plan};
@@ -9,18 +10,18 @@ use hetmp_core::bootstrap::SECRET;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-/// Both ends must be the same.
+/// The version of both ends must be the same.
 pub(crate) const VERSION: u32 = 2;
-/// The longest text, and the longest program, argument or variable.
+/// The longest text, and the longest program name, argument or variable, bytes.
 const TEXT: usize = 256 * 1024;
-/// The longest piece of output or input.
+/// The longest piece of output or input, bytes.
 pub(crate) const PIECE: usize = 128 * 1024;
 
-/// From hetrun.
+/// From hetrun to an agent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Start(Box<Plan>),
-    /// Input for rank 0; none: its end.
+    /// Input for rank 0; no bytes mean that the input has ended.
     Stdin(Vec<u8>),
     Reply(u32, Reply),
     Signal(i32),
@@ -28,18 +29,18 @@ pub(crate) enum Order {
     Beat,
 }
 
-/// From the agent.
+/// From an agent to hetrun.
 #[derive(Debug)]
 pub(crate) enum Notice {
-    /// The first one: it is hetrun that answers, not a shell.
+    /// The first message, with the agent's version. It proves that an agent answers, and not a shell.
     Ready(u32),
     Output(u32, Stream, Vec<u8>),
     Happened(Happening),
-    /// Nothing was started: an exit status, and why.
+    /// Nothing was started. The exit status, and why.
     Refused(i32, String),
-    /// So many bytes of input were taken.
+    /// How many bytes of input were taken.
     StdinTaken(u32),
-    /// Rank 0 takes no more.
+    /// Rank 0 takes no more input.
     StdinClosed,
     /// A sign of life.
     Beat,
@@ -163,7 +164,7 @@ impl Notice {
                     Event::Request(request) => frame.byte(2).fixed(&request.encode()[4..]),
                     Event::Garbled(what) => frame.byte(3).bytes(what.as_bytes()),
                     Event::Left => frame.byte(4),
-                    // Only hetrun itself waits.
+                    // Only hetrun itself makes these.
                     Event::Again => frame.byte(5),
                     Event::Ended(End::Status(n)) => frame.byte(6).number(*n as u32),
                     Event::Ended(End::Signal(n)) => frame.byte(7).number(*n as u32),

@@ -1,5 +1,5 @@
-//! The processes of a job on one machine: starts them, listens for them on a unix socket, reads
-//! what they print, waits for their ends. Used by hetrun itself and by its agents on other hosts.
+//! The processes of a job on one machine: starts them, listens for them on a unix socket, reads what they print, and
+//! waits for their ends. Used by hetrun itself, and by its agents on other hosts.
 
 use super::exchange::{End, Event};
 use super::output::{relay, Stream};
@@ -20,67 +20,67 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is to be started on a machine.
+/// What has to be started on a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// Processes of the job.
+    /// How many processes the job has.
     pub(crate) size: u32,
-    /// The first rank here.
+    /// The first rank on this machine.
     pub(crate) first: u32,
-    /// How many are here.
+    /// How many ranks are on this machine.
     pub(crate) count: u32,
     pub(crate) secret: [u8; SECRET],
-    /// Where the others reach processes here.
+    /// The address by which other machines reach this one.
     pub(crate) address: String,
     pub(crate) directory: PathBuf,
-    /// As in `HETMP_NODES`; each process gets one node.
+    /// The value of `HETMP_NODES`. Each process gets one of the nodes.
     pub(crate) nodes: Option<String>,
-    /// Whether output goes out in whole lines only.
+    /// True if output is passed on in whole lines only.
     pub(crate) whole: bool,
-    /// Whether the processes are nodes of one program.
+    /// True if the processes are the nodes of one program.
     pub(crate) dsm: bool,
-    /// Seconds after which hetrun and the agent on another host give each other up; 0: never.
+    /// After this many seconds of silence hetrun and the agent on another host give each other up; 0: never.
     pub(crate) host_timeout: u32,
     pub(crate) program: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
 }
 
-/// What happens here.
+/// An event on this machine.
 #[derive(Debug)]
 pub(crate) enum Happening {
-    /// To a rank.
+    /// An event of a rank.
     Rank(u32, Event),
-    /// A rank's outputs have ended.
+    /// Both outputs of a rank have ended.
     Drained(u32),
 }
 
-/// Where happenings go.
+/// The receiver of happenings.
 pub(crate) type Report = Arc<dyn Fn(Happening) + Send + Sync>;
-/// Where output goes.
+/// The receiver of output.
 pub(crate) type Output = Arc<dyn Fn(u32, Stream, &[u8]) + Send + Sync>;
 
-/// Why nothing was started: an exit status, and a line for the user.
+/// Why nothing was started: the exit status, and a line for the user.
 pub(crate) type Refusal = (i32, String);
 
 type Connections = Arc<Mutex<HashMap<u32, UnixStream>>>;
 
-/// The processes here.
+/// The processes on this machine.
 #[derive(Debug)]
 pub(crate) struct Host {
-    /// Ids of the processes, each the leader of a group.
+    /// The processes' ids. Each process leads a process group.
     groups: Vec<libc::pid_t>,
     connections: Connections,
     stdin: Option<ChildStdin>,
 }
 
-/// A thread that panics ends the process, so a lock is never left half done.
+/// Locks a mutex. No lock is ever poisoned, because a panic ends the process.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Host {
-    /// Starts the processes. To be called by the thread that lives as long as hetrun: the kernel
-    /// ends them when it ends.
+    /// Starts the processes. Must be called by the thread that lives as long as hetrun: the kernel kills the
+    /// processes when that thread ends.
     pub(crate) fn start(plan: &Plan, report: &Report, output: &Output) -> Result<Self, Refusal> {
         if !plan.directory.is_dir() {
             return Err((
@@ -149,17 +149,17 @@ impl Host {
                 })
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
-                // A signal reaches what a process starts, too.
+                // A group of its own, so that a signal reaches everything that the process has started.
                 .process_group(0);
             let mut cpus = Vec::new();
             if let Some(nodes) = &nodes {
-                // Neighbours share a node where there are more processes than nodes.
+                // If there are more processes than nodes, neighbours share a node.
                 let node = &nodes[index as usize * nodes.len() / plan.count as usize];
                 command.env("HETMP_NODES", node.to_string());
                 cpus = node.cpus.words().to_vec();
             }
             if let Some(preload) = &preload {
-                // What lazy binding would write lies in memory that the nodes share.
+                // Symbols are bound at start: lazy binding would write to memory that the nodes share.
                 command
                     .env("LD_PRELOAD", preload)
                     .env("LD_BIND_NOW", "1")
@@ -186,7 +186,7 @@ impl Host {
         Ok(host)
     }
 
-    /// Threads that read a process's output and wait for its end.
+    /// Starts the threads that read a process's output and wait for its end.
     fn adopt(
         &mut self,
         rank: u32,
@@ -205,7 +205,7 @@ impl Host {
                 (Arc::clone(report), Arc::clone(output), Arc::clone(&open));
             std::thread::spawn(move || {
                 relay(from, whole, |bytes| output(rank, stream, bytes));
-                // The second one to end reports: what the first one wrote went out before.
+                // The thread that ends second reports. By then the other one has passed on all its output.
                 if open.fetch_sub(1, Ordering::AcqRel) == 1 {
                     report(Happening::Drained(rank));
                 }
@@ -229,12 +229,12 @@ impl Host {
         });
     }
 
-    /// The standard input of rank 0, if it is here; once.
+    /// The standard input of rank 0, if that rank is here. Can be taken once.
     pub(crate) fn stdin(&mut self) -> Option<ChildStdin> {
         self.stdin.take()
     }
 
-    /// Answers a process. One that does not listen loses its connection.
+    /// Sends a reply to a process. A process that does not read it loses its connection.
     pub(crate) fn reply(&self, rank: u32, reply: &Reply) {
         let mut connections = lock(&self.connections);
         let sent = connections
@@ -242,24 +242,24 @@ impl Host {
             .map(|stream| stream.write_all(&reply.encode()));
         if let Some(Err(_)) = sent {
             if let Some(stream) = connections.remove(&rank) {
-                // Wakes the thread that reads from it, which reports.
+                // This wakes the thread that reads from the connection, which then reports the end.
                 let _ = stream.shutdown(std::net::Shutdown::Both);
             }
         }
     }
 
-    /// Sends a signal to every process, and to what they started.
+    /// Sends a signal to all processes, and to everything that they have started.
     pub(crate) fn signal(&self, signal: i32) {
         for group in &self.groups {
-            // SAFETY: sends a signal to a group that this process made; one that has ended is no
-            // longer there, which is no matter.
+            // SAFETY: sends a signal to a group that this process has made. It fails without harm for a group that
+            // has ended.
             unsafe { libc::kill(-group, signal) };
         }
     }
 }
 
-/// Lets hetrun have as many descriptors as it may: a process costs it five. Returns the limit that
-/// held before, which the processes get.
+/// Raises hetrun's limit of descriptors as far as possible: each process costs it five. Returns the old limit, which
+/// the processes get.
 fn more_files() -> Option<libc::rlimit> {
     let mut before = libc::rlimit {
         rlim_cur: 0,
@@ -273,12 +273,13 @@ fn more_files() -> Option<libc::rlimit> {
         rlim_cur: before.rlim_max,
         rlim_max: before.rlim_max,
     };
-    // SAFETY: a live record. Where it fails, the old limit holds.
+    // SAFETY: a live record. If the call fails, the old limit stays.
     unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const all) };
     Some(before)
 }
 
-/// `LD_PRELOAD` of a node: both libraries, which come with this command, before what is set already.
+/// The value of `LD_PRELOAD` for a node: both libraries, which are installed with this command, in front of what is
+/// set already.
 fn dsm_preload() -> Result<OsString, String> {
     let mut value = OsString::new();
     for name in ["libhetmp_dsm.so", "libhetmp.so"] {
@@ -291,11 +292,11 @@ fn dsm_preload() -> Result<OsString, String> {
     Ok(value)
 }
 
-/// Has the program's objects lie at the same addresses on every machine: no randomisation, and the same distance
-/// between the stack and what is mapped below it, which follows the stack's limit. Where it fails, the nodes say
-/// whose addresses differ.
+/// Makes the program's objects lie at the same addresses on every machine: switches randomisation off, and sets the
+/// stack's limit, which determines the distance between the stack and what is mapped below it. If this fails, the
+/// nodes report whose addresses differ.
 fn same_addresses() {
-    /// Below the least distance that the kernel keeps (128 MiB).
+    /// Less than the least distance that the kernel keeps (128 MiB).
     const STACK: libc::rlim_t = 8 << 20;
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -311,7 +312,7 @@ fn same_addresses() {
     }
 }
 
-/// What happens in the new process before its program runs.
+/// Prepares the new process before its program runs.
 fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>, dsm: bool) {
     // SAFETY: getpid has no preconditions.
     let parent = unsafe { libc::getpid() };
@@ -321,7 +322,7 @@ fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>, d
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         // SAFETY: getppid has no preconditions.
         if unsafe { libc::getppid() } != parent {
-            // hetrun ended before the line above.
+            // hetrun ended before the prctl above took effect.
             return Err(std::io::ErrorKind::BrokenPipe.into());
         }
         if dsm {
@@ -332,7 +333,7 @@ fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>, d
             unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, files) };
         }
         if !cpus.is_empty() {
-            // SAFETY: the words are a live CPU set of that many bytes.
+            // SAFETY: the words are a live CPU set of this many bytes.
             let failed = unsafe {
                 libc::sched_setaffinity(0, cpus.len() * 8, cpus.as_ptr().cast::<libc::cpu_set_t>())
             };
@@ -342,33 +343,33 @@ fn prepare(command: &mut Command, cpus: Vec<u64>, files: Option<libc::rlimit>, d
         }
         Ok(())
     };
-    // SAFETY: runs between fork and exec: system calls only, nothing is allocated.
+    // SAFETY: runs between fork and exec. It makes system calls only, and allocates nothing.
     unsafe { command.pre_exec(before) };
 }
 
-/// What the listening thread knows.
+/// The state of the listening thread.
 struct Door {
     plan: Plan,
     report: Report,
     connections: Connections,
-    /// Connections that have not said hello.
+    /// How many connections have not said hello yet.
     strangers: AtomicUsize,
 }
 
 /// How long a connection may take to say hello.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a rank's process waits for the one before it to be gone.
+/// How long a rank's new process waits until its old one is gone.
 const TURN: Duration = Duration::from_secs(1);
 
 impl Door {
     fn listen(self: Arc<Self>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else {
-                // Out of descriptors, for example: later ones may do better.
+                // Accepting may fail for a while, if descriptors are short for example.
                 std::thread::sleep(Duration::from_millis(20));
                 continue;
             };
-            // Whoever does not know the secret can keep few threads busy, and not for long.
+            // A bounded number of threads serves connections without the secret, each for a bounded time.
             let limit = self.plan.count as usize + 64;
             if self.strangers.fetch_add(1, Ordering::Relaxed) >= limit {
                 self.strangers.fetch_sub(1, Ordering::Relaxed);
@@ -406,20 +407,20 @@ impl Door {
                 Ok(None) | Err(_) => break,
             }
         }
-        // Told before the rank's next process can be let in and told of.
+        // Reported before the rank's next process can be let in and reported.
         let mut connections = lock(&self.connections);
         connections.remove(&rank);
         event(Event::Left);
     }
 
-    /// Lets in whom the secret shows to be of the job.
+    /// Lets a process in that knows the job's secret.
     fn greet(&self, stream: &mut UnixStream) -> Result<u32, String> {
         let failed = |error: std::io::Error| format!("a greeting: one is needed ({error})");
         if peer_uid(stream) != Some(own_uid()) {
             return Err("another user's process: those of the job are accepted".to_owned());
         }
         stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-        // A process that does not read its answers must not hold up the others' for long.
+        // A process that does not read its replies must not delay the others for long.
         stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
         let bytes = read_frame(stream).map_err(failed)?.unwrap_or_default();
         let Ok(Request::Hello {
@@ -447,7 +448,7 @@ impl Door {
         let until = Instant::now() + TURN;
         let mut connections = lock(&self.connections);
         while connections.contains_key(&rank) {
-            // The one before may have ended just now, and its thread not have noticed.
+            // The rank's old process may have ended just now, while its thread has not noticed yet.
             drop(connections);
             if Instant::now() > until {
                 return Err(format!(
@@ -457,7 +458,7 @@ impl Door {
             std::thread::sleep(Duration::from_millis(10));
             connections = lock(&self.connections);
         }
-        // Before anything can be answered on it, and reported before any request.
+        // Sent before any reply, and reported before any request.
         let welcome = Reply::Welcome {
             size: self.plan.size,
             local: here.collect(),
@@ -475,7 +476,7 @@ fn own_uid() -> libc::uid_t {
     unsafe { libc::geteuid() }
 }
 
-/// Whose process is at the other end.
+/// The user of the process at the other end.
 fn peer_uid(stream: &UnixStream) -> Option<libc::uid_t> {
     let mut peer = libc::ucred {
         pid: 0,

@@ -1,4 +1,4 @@
-//! The hosts' file, and which ranks go where. Pure.
+//! The hosts' file, and which ranks run on which host. Pure.
 
 /// A line of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Host>, String> {
         let wrong = |what: &str, accepted: &str| {
             Err(format!("file {file} line {}, {what}: {accepted}", i + 1))
         };
-        // The name becomes an argument of ssh: it must not pass for an option, or for two words.
+        // The name becomes an argument of ssh. It must not look like an option, or like two words.
         let plain = |b: u8| b.is_ascii_alphanumeric() || b".-_:@%".contains(&b);
         if name.len() > 255 || name.starts_with('-') || !name.bytes().all(plain) {
             return wrong(
@@ -49,8 +49,8 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Vec<Host>, String> {
     Ok(hosts)
 }
 
-/// How many of `processes` each host gets: by slots, where the file names any (a host without
-/// them has one), else as equally as possible. Ranks are numbered host by host.
+/// How many of `processes` each host gets. If the file names slots, by slots (a host without a number has one); else
+/// as equally as possible. Ranks are numbered host by host.
 pub(crate) fn place(
     file: &str,
     hosts: &[Host],
@@ -82,7 +82,7 @@ pub(crate) fn place(
         .collect())
 }
 
-/// The host's name without a user.
+/// The host's name without the user's.
 pub(crate) fn without_user(name: &str) -> &str {
     name.rsplit_once('@').map_or(name, |(_, host)| host)
 }

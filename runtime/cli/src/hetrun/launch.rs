@@ -1,4 +1,4 @@
-//! A job from its start to its end: one loop that everything reports to.
+//! A job from its start to its end: one loop that receives all events.
 
 use super::arguments::{Run, HOST_TIMEOUT};
 use super::exchange::{Action, End, Event, Exchange};
@@ -18,24 +18,24 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long processes have between SIGTERM and SIGKILL when the job has failed.
+/// After a failure, the time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(1000);
-/// How long, after somebody asked for the end by a signal and a process followed, the others have.
+/// After somebody has asked for the job's end by a signal and one process has ended, the time that the others have.
 const FAREWELL: Duration = Duration::from_secs(10);
-/// How long a connection's end may come before that of its process. The kernel closes the files of a killed process first;
-/// on a machine with ten times the load of its cores, more than half a second was seen to pass until its end.
+/// How long the end of a connection may come before the end of its process. The kernel closes the files of a killed
+/// process first. On a machine with a load of ten times its cores, more than half a second was seen between the two.
 const AGAIN: Duration = Duration::from_secs(3);
-/// How long output may go on after the processes' ends, from what they left behind.
+/// How long output may go on after the processes have ended; their own children may still hold it open.
 const DRAIN: Duration = Duration::from_millis(1000);
 
-/// What the loop hears.
+/// An event for the loop.
 enum Input {
-    /// From a host, by its number.
+    /// From a host, by the host's number.
     Word(usize, Word),
     Signal(i32),
 }
 
-/// Where a part of the job is.
+/// The part of the job on one host.
 enum Part {
     Here(Host),
     There(Remote),
@@ -57,14 +57,14 @@ impl Part {
     }
 }
 
-/// A host's share, before anything is started.
+/// The ranks of one host, before anything is started.
 struct Share {
     name: String,
     here: bool,
     plan: Plan,
 }
 
-/// Runs the job; returns the exit status. An error is one line, and its status.
+/// Runs the job, and returns its exit status. An error is one line and a status.
 pub(crate) fn run(run: &Run) -> Result<u8, (u8, String)> {
     let shares = shares(run)?;
     let size = shares.iter().map(|s| s.plan.count).sum();
@@ -173,7 +173,7 @@ fn shares(run: &Run) -> Result<Vec<Share>, (u8, String)> {
     Ok(shares)
 }
 
-/// A host's address, and whether it is this one.
+/// A host's address, and whether the host is this machine.
 fn locate(name: &str, only: bool) -> Result<(IpAddr, bool), String> {
     let bare = hosts::without_user(name);
     let address = (bare, 0)
@@ -182,7 +182,8 @@ fn locate(name: &str, only: bool) -> Result<(IpAddr, bool), String> {
         .map(|a| a.ip())
         .min_by_key(IpAddr::is_ipv6)
         .ok_or_else(|| format!("host {name}: a name that has an address is accepted"))?;
-    // Only this machine's own addresses can be bound. Nothing is sent, nothing listens.
+    // Finds out whether the address can be bound: only a machine's own addresses can. Nothing is sent, and nothing
+    // listens.
     let here = bare == name && UdpSocket::bind((address, 0)).is_ok();
     if address.is_loopback() && !only {
         return Err(format!(
@@ -197,7 +198,7 @@ fn locate(name: &str, only: bool) -> Result<(IpAddr, bool), String> {
     Ok((address, here))
 }
 
-/// The variables for a host's processes. Those here see hetrun's own anyway.
+/// The variables for the processes of another host. Processes here inherit hetrun's.
 fn variables(run: &Run, here: bool) -> Vec<(OsString, OsString)> {
     let mut all: Vec<(OsString, OsString)> = Vec::new();
     if !here {
@@ -241,7 +242,7 @@ fn start(
         let (sender, printer) = (sender.clone(), Arc::clone(printer));
         let part = if share.here {
             let report: Report = Arc::new(move |happening| {
-                // After the loop's end nobody needs to know.
+                // After the end of the loop no one is left to be told.
                 let _ = sender.send(Input::Word(number, Word::Happened(happening)));
             });
             let output: Output =
@@ -264,7 +265,7 @@ fn start(
         match part {
             Ok(part) => parts.push(part),
             Err(error) => {
-                // What was started ends with hetrun: agents see their connection end, processes
+                // What was started ends with hetrun: agents see that their connection has ended, and the processes
                 // here are killed.
                 for part in &parts {
                     part.signal(libc::SIGKILL);
@@ -276,12 +277,12 @@ fn start(
     Ok(parts)
 }
 
-/// Sends standard input to rank 0 until one of the two ends.
+/// Passes standard input on to rank 0, until one of the two ends.
 fn relay_input(mut to: Box<dyn Write + Send>) {
     let mut from = std::io::stdin();
     let mut buffer = vec![0; 16 * 1024];
     loop {
-        // Reading the terminal in the background would stop hetrun.
+        // The kernel would stop a hetrun in the background that reads from the terminal.
         while from.is_terminal() && !in_foreground() {
             std::thread::sleep(Duration::from_millis(200));
         }
@@ -308,17 +309,17 @@ struct Job {
     /// The ranks of each part.
     ranges: Vec<std::ops::Range<u32>>,
     exchange: Exchange,
-    /// Whose outputs have ended.
+    /// By rank: whether its outputs have ended.
     drained: Vec<bool>,
-    /// When to ask again about whom.
+    /// When to ask again about which rank.
     again: Vec<(Instant, u32)>,
-    /// Set when the job has failed.
+    /// The exit status, once the job has failed.
     status: Option<i32>,
-    /// Set when somebody asked for the end by a signal.
+    /// The signal by which somebody has asked for the job's end.
     asked: Option<i32>,
     /// When to send SIGKILL.
     kill_at: Option<Instant>,
-    /// When not to wait for output any more.
+    /// When to stop waiting for output.
     give_up_at: Option<Instant>,
 }
 
@@ -345,7 +346,7 @@ impl Job {
         }
     }
 
-    /// A host is of no use any more.
+    /// A host cannot be used any more.
     fn gone(&mut self, part: usize, status: i32, text: String) {
         let range = self.ranges[part].clone();
         if let Part::There(remote) = &self.parts[part] {
@@ -377,7 +378,7 @@ impl Job {
 
     fn fail(&mut self, status: i32, text: Option<&str>) {
         if self.asked.is_some() {
-            // What was asked for is no accident, but the others must not wait for ever.
+            // This end was asked for and is no failure, but the other processes must not wait for ever.
             self.kill_at.get_or_insert(Instant::now() + FAREWELL);
             return;
         }
@@ -387,7 +388,7 @@ impl Job {
         self.status = Some(status);
         self.kill_at = Some(Instant::now() + GRACE);
         self.everywhere(libc::SIGTERM);
-        // A stopped process would not notice.
+        // A stopped process would not notice the signal.
         self.everywhere(libc::SIGCONT);
     }
 
@@ -432,7 +433,7 @@ impl Job {
             self.kill_at = None;
             self.everywhere(libc::SIGKILL);
         }
-        // What processes left behind keeps their outputs open; one second is enough for it.
+        // Children that the processes have left behind keep their outputs open. They get a second.
         if self.give_up_at.is_some_and(|at| at <= now) && !self.over() {
             self.everywhere(libc::SIGKILL);
         }

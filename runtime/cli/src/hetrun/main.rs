@@ -1,16 +1,15 @@
-//! The `hetrun` command (`oshrun`): starts the processes of a job, and is their meeting point.
+//! The `hetrun` command (`oshrun`): starts the processes of a job, and runs the exchange by which they find each
+//! other.
 //!
-//! * **What it is**: [`launch`] is the loop of a job; [`host`] holds the processes of one machine,
-//!   here or, behind an [`agent`] that ssh started ([`remote`]), elsewhere; [`exchange`] is the
-//!   job's state, pure.
-//! * **What it owns**: the processes, their outputs and inputs, the job's secret. What the
-//!   processes say to each other is none of its business, but for the values of the exchange.
+//! * **What it is**: [`launch`] is the loop of a job. [`host`] holds the processes of one machine: of this one, or of
+//!   another one through an [`agent`] that ssh has started ([`remote`]). [`exchange`] is the job's state, pure.
+//! * **What it owns**: the processes, their outputs and inputs, and the job's secret. Apart from the values of the
+//!   exchange, nothing that the processes send each other passes through it.
 //! * **Data in**: arguments, a hosts' file, standard input, signals, messages of the processes
-//!   (`hetmp_core::bootstrap::wire`). **Data out**: the processes' output, and one line where a job
-//!   fails.
+//!   (`hetmp_core::bootstrap::wire`). **Data out**: the processes' output, and one line if a job fails.
 //!
-//! What listens: a unix socket on each machine, for this user's processes that know the secret.
-//! Nothing listens on a network: other hosts are reached through ssh alone.
+//! It listens on a unix socket on each machine, for processes of this user that know the secret. It does not listen
+//! on any network: other hosts are reached through ssh.
 
 mod agent;
 mod arguments;

@@ -1,22 +1,22 @@
-//! Output of many processes: whole lines, so that lines of two never mix.
+//! The output of many processes, in whole lines, so that lines of two processes never mix.
 
 use hetmp_core::report::write_all;
 use std::io::{ErrorKind, Read};
 use std::sync::Mutex;
 
-/// Which of a process's two outputs.
+/// One of a process's two outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     Out,
     Err,
 }
 
-/// A line that is longer goes out in pieces.
+/// A longer line is passed on in pieces, bytes.
 pub(crate) const LONGEST: usize = 64 * 1024;
 
-/// Reads `from` to its end and hands out pieces that end with a line feed (the last one, and those
-/// of very long lines, get one). `whole` is false for a job of one, whose bytes go out as they
-/// come: prompts without a line feed too.
+/// Reads `from` to its end and passes on pieces that end with a line feed. The last piece and pieces of very long
+/// lines get one. For a job of one process `whole` is false: bytes are passed on as they come, so that prompts
+/// without a line feed appear too.
 pub(crate) fn relay(mut from: impl Read, whole: bool, mut out: impl FnMut(&[u8])) {
     let mut buffer = vec![0; 16 * 1024];
     let mut line: Vec<u8> = Vec::new();
@@ -56,7 +56,7 @@ pub(crate) fn relay(mut from: impl Read, whole: bool, mut out: impl FnMut(&[u8])
 #[derive(Debug)]
 pub(crate) struct Printer {
     prefix: bool,
-    /// Held while a piece goes out.
+    /// Held while a piece is written.
     turn: Mutex<()>,
 }
 
@@ -73,7 +73,7 @@ impl Printer {
             Stream::Out => libc::STDOUT_FILENO,
             Stream::Err => libc::STDERR_FILENO,
         };
-        // A thread that panicked ends the process, so the lock is never poisoned.
+        // A panic ends the process, so the lock is never poisoned.
         let _turn = self.turn.lock();
         if self.prefix {
             write_all(fd, &prefixed(rank, bytes));

@@ -1,4 +1,4 @@
-//! A host that is reached through ssh, where an agent of ours works.
+//! A host that is reached through ssh, on which an agent works for this hetrun.
 
 use super::frames::{Notice, Order, PIECE, VERSION};
 use super::host::{Happening, Plan};
@@ -13,31 +13,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// What a host says.
+/// A message from a host.
 #[derive(Debug)]
 pub(crate) enum Word {
     Happened(Happening),
-    /// It is of no use: an exit status, and why.
+    /// The host cannot be used any more. The exit status, and why.
     Gone(i32, String),
 }
 
-/// Signs of life in the time after which a host is given up.
+/// How many beats without a sign of life make a host count as gone.
 pub(crate) const BEATS: u32 = 4;
 
-/// Signs of life of a host.
+/// The signs of life of a host.
 #[derive(Debug, Default)]
 struct Pulse {
-    /// Something came since the last look.
+    /// Something has come since the last look.
     heard: AtomicBool,
-    /// The agent has answered: from now on it beats.
+    /// The agent has answered. From now on it sends beats.
     ready: AtomicBool,
-    /// It was said that the host is gone.
+    /// It was reported that the host is gone.
     gone: AtomicBool,
-    /// What reaches the agent, as long as nobody has waited for its end.
+    /// The process id of ssh, until somebody has waited for its end.
     ssh: Mutex<Option<u32>>,
 }
 
-/// Input that is on its way.
+/// Input that was sent and not taken yet.
 #[derive(Debug, Default)]
 struct Way {
     bytes: usize,
@@ -58,11 +58,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How ssh is called where nothing else is told: no terminal, no window system, no questions.
+/// The command that starts ssh unless the user names another: no terminal, no window system, no questions.
 pub(crate) const SSH: &str = "ssh -T -x -o BatchMode=yes";
 
 impl Remote {
-    /// Starts an agent on `name`. What it says goes to `say`, from another thread.
+    /// Starts an agent on `name`. Its messages are passed to `say`, by another thread.
     pub(crate) fn start(
         ssh: &str,
         name: &str,
@@ -84,7 +84,7 @@ impl Remote {
             .arg("--agent")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // The terminal's Ctrl-C is for the processes, and reaches them through us.
+            // The terminal's Ctrl-C is meant for the processes. hetrun passes it on to them.
             .process_group(0);
         // SAFETY: runs between fork and exec: system calls only.
         unsafe {
@@ -110,7 +110,7 @@ impl Remote {
         if plan.host_timeout > 0 {
             let beat = Duration::from_secs(plan.host_timeout.into()) / BEATS;
             let to = Arc::clone(&remote.to);
-            // Beside the one that watches: writing waits where the way there is blocked.
+            // Not the thread that watches, because a write may block.
             std::thread::spawn(move || loop {
                 std::thread::sleep(beat);
                 if !send(&to, &Order::Beat) {
@@ -134,7 +134,7 @@ impl Remote {
         send(&self.to, &Order::Signal(signal));
     }
 
-    /// The way to rank 0's standard input. Its end is dropping it.
+    /// A writer to rank 0's standard input. Dropping it ends that input.
     pub(crate) fn stdin(&self) -> RemoteInput {
         RemoteInput {
             to: Arc::clone(&self.to),
@@ -148,15 +148,16 @@ impl Remote {
     }
 }
 
-/// False: the connection is closed, or breaks now. An agent that is gone is noticed by the thread that listens to it.
+/// False if the connection is closed or breaks now. The thread that listens to the agent notices when the agent is
+/// gone.
 fn send(to: &ToAgent, order: &Order) -> bool {
     let mut to = lock(to);
     let sent = |to: &mut ChildStdin| to.write_all(&order.encode()).and_then(|()| to.flush());
     to.as_mut().is_some_and(|to| sent(to).is_ok())
 }
 
-/// Gives the host up once it gave no sign of life for [`BEATS`] beats in a row. Beats are counted, not the time: hetrun may
-/// have been stopped for a while.
+/// Gives the host up after [`BEATS`] beats in a row without a sign of life. It counts beats and not the time, because
+/// hetrun may have been stopped for a while.
 fn watch(name: &str, plan: &Plan, beat: Duration, pulse: &Pulse, say: &impl Fn(Word)) {
     let mut missed = 0;
     while missed < BEATS {
@@ -171,7 +172,7 @@ fn watch(name: &str, plan: &Plan, beat: Duration, pulse: &Pulse, say: &impl Fn(W
     if pulse.gone.swap(true, Ordering::Relaxed) {
         return;
     }
-    // Whoever waits to write there gets an error instead.
+    // A thread that waits to write to the host then gets an error.
     if let Some(ssh) = *lock(&pulse.ssh) {
         // SAFETY: asks for a signal to a child of ours that nobody has waited for.
         unsafe { libc::kill(ssh as libc::pid_t, libc::SIGKILL) };
@@ -188,7 +189,7 @@ fn watch(name: &str, plan: &Plan, beat: Duration, pulse: &Pulse, say: &impl Fn(W
     say(Word::Gone(1, text));
 }
 
-/// A path as one word of a shell's command line: ssh hands the other side one line.
+/// A path as one word of a shell's command line: ssh passes one line to the shell on the other side.
 fn quoted(path: &Path) -> Result<String, String> {
     let text = path
         .to_str()
@@ -262,7 +263,7 @@ fn listen(
         }
     }
     close(input);
-    // Its answers do not matter any more; without this it could wait for them to be read.
+    // Its replies do not matter any more. Without this it could wait for somebody to read them.
     let _ = child.kill();
     lock(&pulse.ssh).take();
     let ended = child.wait();
@@ -299,7 +300,7 @@ pub(crate) struct RemoteInput {
     input: Input,
 }
 
-/// How much may be on its way: a process that does not read must not fill memory.
+/// How many bytes may be on their way. A process that does not read must not fill memory.
 const WINDOW: usize = 2 * PIECE;
 
 impl Write for RemoteInput {

@@ -1,8 +1,8 @@
-//! Signals that hetrun passes on, taken by one thread that waits for them.
+//! Signals that hetrun passes on. One thread waits for them.
 
 use std::sync::mpsc::Sender;
 
-/// Those that go to every process of the job.
+/// The signals that are passed on to every process of the job.
 const PASSED: [libc::c_int; 9] = [
     libc::SIGINT,
     libc::SIGTERM,
@@ -15,7 +15,7 @@ const PASSED: [libc::c_int; 9] = [
     libc::SIGCONT,
 ];
 
-/// Whether a process normally ends by it.
+/// True if a process normally ends by this signal.
 pub(crate) fn asks_to_end(signal: i32) -> bool {
     matches!(
         signal,
@@ -23,15 +23,15 @@ pub(crate) fn asks_to_end(signal: i32) -> bool {
     )
 }
 
-/// Keeps the signals from the process until [`watch`]'s thread takes them. To be called before any
-/// thread starts: those inherit it. Processes are started without it.
+/// Blocks the signals until the thread of [`watch`] takes them. Must be called before any thread starts, because
+/// threads inherit the mask. The job's processes are started with an empty mask.
 pub(crate) fn block() {
     let set = passed();
     // SAFETY: a live set; the old one is not asked for.
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, core::ptr::null_mut()) };
 }
 
-/// Gives a process that is about to run its program an empty mask. Async-signal-safe.
+/// Empties the signal mask of a process that is about to run its program. Async-signal-safe.
 pub(crate) fn unblock_all() {
     // SAFETY: plain data, which sigemptyset fills in.
     let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
@@ -53,7 +53,7 @@ fn passed() -> libc::sigset_t {
     set
 }
 
-/// Sends each signal on as `wrap` makes it.
+/// Passes each signal on, in the form that `wrap` gives it.
 pub(crate) fn watch<T: Send + 'static>(to: Sender<T>, wrap: fn(i32) -> T) {
     std::thread::spawn(move || {
         let set = passed();
@@ -68,7 +68,7 @@ pub(crate) fn watch<T: Send + 'static>(to: Sender<T>, wrap: fn(i32) -> T) {
     });
 }
 
-/// Stops hetrun itself, as the terminal asked, until somebody continues it.
+/// Stops hetrun itself, as the terminal has asked, until somebody continues it.
 pub(crate) fn stop_self() {
     // SAFETY: a signal to this process; it goes on after SIGCONT.
     unsafe { libc::kill(libc::getpid(), libc::SIGSTOP) };

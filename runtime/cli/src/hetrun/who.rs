@@ -1,10 +1,9 @@
-//! `hetrun --who`: a process of whatever job it was started in, which tries the exchange and says
-//! who it is.
+//! `hetrun --who`: a process of any kind of job. It tries the exchange, and prints its place in the job.
 
 use hetmp_core::bootstrap::{connect, Error};
 use std::fmt::Write as _;
 
-/// The line; every rank's values have arrived here if there is one.
+/// The line that is printed. If there is one, the values of all ranks have arrived here.
 pub(crate) fn run() -> Result<String, Error> {
     let mut job = connect()?;
     let (rank, size) = (job.rank(), job.size());

@@ -1,4 +1,4 @@
-//! `hetmp info --platform`: what message queues model.
+//! `hetmp info --platform`: the platforms that message queues can model.
 
 use super::pretty;
 use crate::Output;

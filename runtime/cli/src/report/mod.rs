@@ -1,7 +1,8 @@
-//! `hetmp report`: what the runtime wrote under `HETMP_REPORT`, for people.
+//! `hetmp report`: shows to people what the runtime has written under `HETMP_REPORT`.
 //!
-//! * `model` is the file; `source` finds lines of source.
-//! * `table` prints, `page` makes the HTML page, `timeline` its part from a file of `HETMP_TRACE`.
+//! * `model` is the file's content; `source` finds source lines.
+//! * `table` prints the text; `page` makes the HTML page; `timeline` makes the page's timelines from a file of
+//!   `HETMP_TRACE`.
 
 mod model;
 mod page;
@@ -32,12 +33,12 @@ pub(crate) struct Arguments {
     top: Option<usize>,
 }
 
-/// A report with its source lines, regions and loops sorted by time.
+/// A report with its source lines. Regions and loops are sorted by time.
 struct Resolved {
     report: model::Report,
-    /// Of each region, in order.
+    /// For each region its source, in the same order.
     regions: Vec<Source>,
-    /// Of each loop, in order.
+    /// For each loop its source, in the same order.
     loops: Vec<Source>,
 }
 
@@ -103,7 +104,7 @@ fn output(arguments: &Arguments) -> Result<String, String> {
     Ok(format!("{}\n", html.display()))
 }
 
-/// The table of the report in `file`, for `hetmp run`.
+/// Prints the table of the report in `file`, for `hetmp run`.
 pub(crate) fn table_of(file: &std::path::Path) -> Result<String, String> {
     output(&Arguments {
         file: file.to_owned(),
@@ -130,7 +131,7 @@ pub(crate) fn page_of(
     .map(drop)
 }
 
-/// The report as it was read, with a field `source` in each region and loop.
+/// The report as it was read, with a field `source` added to each region and loop.
 fn with_sources(mut value: Value, report: &model::Report, sources: &mut Sources) -> Value {
     let regions: Vec<Source> = report
         .regions
@@ -153,7 +154,7 @@ fn with_sources(mut value: Value, report: &model::Report, sources: &mut Sources)
     value
 }
 
-/// Nanoseconds for people: three digits and a unit.
+/// Nanoseconds as text: three digits and a unit.
 fn time(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
@@ -170,12 +171,12 @@ fn time(ns: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// How a region is called: its function, else its place in the file.
+/// The name of a region: its function, or else its place in the file.
 fn name<'a>(source: &'a Source, place: &'a model::Place) -> &'a str {
     source.function.as_deref().unwrap_or(&place.region)
 }
 
-/// `1.5:1`, from core speed ratios.
+/// Core speed ratios as text, such as `1.5:1`.
 fn csr(nodes: impl Iterator<Item = Option<f64>>) -> String {
     join(
         nodes.map(|c| c.map_or("-".to_owned(), |c| format!("{c:.2}"))),
@@ -183,7 +184,7 @@ fn csr(nodes: impl Iterator<Item = Option<f64>>) -> String {
     )
 }
 
-/// `75.0% 25.0%`.
+/// Shares as text, such as `75.0% 25.0%`.
 fn shares(nodes: impl Iterator<Item = f64>) -> String {
     join(nodes.map(|s| format!("{:.1}%", s * 100.0)), " ")
 }

@@ -1,12 +1,12 @@
-//! The file of `HETMP_REPORT` as it is read here. `docs/report.md` describes it.
+//! The file of `HETMP_REPORT`, as far as it is read here. `docs/report.md` describes all of it.
 
 use serde::Deserialize;
 use serde_json::Value;
 use std::path::Path;
 
-/// The format that is understood.
+/// The version of the format that is read.
 pub(super) const FORMAT: u64 = 1;
-/// Files beyond this size are not reports.
+/// Larger files are not reports, bytes.
 const LARGEST: u64 = 1 << 30;
 
 #[derive(Debug, Deserialize)]
@@ -16,7 +16,7 @@ pub(super) struct Report {
     pub(super) ending: String,
     pub(super) schedule: String,
     pub(super) nodes: Vec<Node>,
-    /// Absent where a program crashed while it was being changed.
+    /// Missing if the program crashed while the runtime was changing it.
     pub(super) reach: Option<Reach>,
     #[serde(default)]
     pub(super) regions: Vec<Region>,
@@ -36,7 +36,7 @@ pub(super) struct Reach {
     pub(super) by: Vec<Part>,
 }
 
-/// What one lever or guard had of the time in regions.
+/// How much of the time in regions one lever or guard had.
 #[derive(Debug, Deserialize)]
 pub(super) struct Part {
     pub(super) lever: String,
@@ -47,7 +47,7 @@ pub(super) struct Part {
     pub(super) share: f64,
 }
 
-/// Where in the program something is.
+/// A place in the program.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Place {
     pub(super) region: String,
@@ -68,7 +68,7 @@ pub(super) struct Region {
     pub(super) ways: Vec<Way>,
 }
 
-/// Executions of a region of one kind.
+/// Executions of a region in one of its ways.
 #[derive(Debug, Deserialize)]
 pub(super) struct Way {
     pub(super) lever: String,
@@ -84,7 +84,7 @@ pub(super) struct Way {
 pub(super) struct Loop {
     #[serde(flatten)]
     pub(super) place: Place,
-    /// What its iterations are: `iterations`, or the virtual threads of a region.
+    /// The unit of its counts: `iterations`, or the virtual threads of a region.
     pub(super) unit: String,
     pub(super) schedule: String,
     pub(super) executions: u64,
@@ -97,8 +97,8 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// It is a region, known by its function; loops are known by where their first call of the
-    /// runtime returns to.
+    /// True if it is a region, which is named by its function. A loop is named by the place to which its first call
+    /// of the runtime returns.
     pub(super) fn is_region(&self) -> bool {
         self.unit != "iterations"
     }
@@ -130,7 +130,7 @@ pub(super) struct DecisionNode {
     pub(super) csr: Option<f64>,
 }
 
-/// Reads a JSON file that says what it is in the field `marker`, a path with dots.
+/// Reads a JSON file that identifies itself by the field `marker`, a path with dots.
 ///
 /// # Errors
 /// One line, with `what` and the file's name.
@@ -166,7 +166,7 @@ pub(super) fn read(
     }
 }
 
-/// The report in `value`, which [`read`] returned.
+/// The report in `value`, which [`read`] has returned.
 ///
 /// # Errors
 /// One line.

@@ -1,4 +1,4 @@
-//! The report as one page of HTML that needs nothing else: no network, no other files.
+//! The report as one HTML page that needs no network and no other files.
 
 use super::model::{Loop, Place, Region};
 use super::source::Source;
@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Colours that are told apart, of the style sheet.
+/// Colours of the style sheet that are easy to tell apart.
 const COLOURS: [&str; 6] = ["--k2", "--k3", "--k1", "--k6", "--k0", "--k4"];
 
-/// Text as it stands in HTML.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -32,7 +32,7 @@ fn colour(i: usize) -> String {
     format!("var({})", COLOURS[i % COLOURS.len()])
 }
 
-/// A bar whose parts are shares from 0 to 1.
+/// A bar whose parts have shares from 0 to 1.
 fn bar(class: &str, parts: impl Iterator<Item = (f64, String, String)>) -> String {
     let mut out = format!("<div class=\"bar {class}\">");
     for (share, colour, title) in parts {
@@ -185,7 +185,7 @@ fn draw(timeline: Option<&Timeline>, out: &mut String) {
             time((longest * 1000.0) as u64)
         );
     }
-    // No text of the program's may end the element.
+    // A text of the program must not end the script element.
     let data = timeline.json().to_string().replace('<', "\\u003c");
     let _ = write!(
         out,
@@ -193,7 +193,7 @@ fn draw(timeline: Option<&Timeline>, out: &mut String) {
     );
 }
 
-/// Function and source line of a place, with all that is known in the tool tip.
+/// The function and source line of a place. The tool tip has everything that is known about it.
 fn place(source: &Source, place: &Place) -> String {
     let module = place.module.as_deref().unwrap_or("");
     let mut title = format!("{module}+{:#x}", place.offset);

@@ -1,9 +1,8 @@
-//! From an object file and an offset to a function, a file and a line.
+//! Finds function, file and line for an offset in an object file.
 //!
-//! Line numbers come from the object's debug information, or from a file of its own that the build
-//! id names (`/usr/lib/debug/.build-id`). Without either there is the function's name, from the
-//! symbol table or as the report has it. An object that was changed since is not asked: its lines
-//! would be wrong.
+//! Line numbers come from the object's debug information, or from a separate file that the build id names
+//! (`/usr/lib/debug/.build-id`). Without both, there is only the function's name, from the symbol table or from the
+//! report. An object that was changed since the report is not read, because its lines would be wrong.
 
 use super::model::Place;
 use addr2line::Loader;
@@ -13,21 +12,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where debug information lies that was split off, as gdb looks for it.
+/// Where separate debug information lies; gdb looks here too.
 const DEBUG: &str = "/usr/lib/debug/.build-id";
 
 /// A place in the source, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Source {
-    /// What the programmer called the function.
+    /// The function's name in the source.
     pub(super) function: Option<String>,
     pub(super) file: Option<String>,
     pub(super) line: Option<u32>,
-    /// Why there is no more.
+    /// Why no more is known.
     pub(super) note: Option<&'static str>,
 }
 
-/// What is shown of a place: its source line, else its function, else the offset.
+/// Shows the source line; if that is not known, the function; else the offset.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.file, self.line) {
@@ -43,20 +42,20 @@ impl fmt::Display for Source {
 
 struct Module {
     functions: Functions,
-    /// The object itself, then its split debug information.
+    /// The object itself, then its separate debug information.
     loaders: Vec<Loader>,
     note: Option<&'static str>,
 }
 
-/// All objects that were asked about so far.
+/// All objects that were read so far.
 #[derive(Default)]
 pub(super) struct Sources {
     modules: BTreeMap<(PathBuf, Option<String>), Module>,
 }
 
 impl Sources {
-    /// The source of `place`. `after_call`: the place is where a call returns to, and the call
-    /// is meant.
+    /// The source of `place`. `after_call`: the place is the return address of a call, and the line of the call is
+    /// wanted.
     pub(super) fn find(&mut self, place: &Place, after_call: bool) -> Source {
         let recorded = |note| Source {
             function: place.symbol.as_deref().map(|s| plain_name(s).to_owned()),
@@ -77,7 +76,7 @@ impl Sources {
             source.function = Some(plain_name(name).to_owned());
         }
         for loader in &module.loaders {
-            // Damaged debug information is as good as none.
+            // Damaged debug information counts as none.
             if let Ok(Some(location)) = loader.find_location(at) {
                 if let (Some(file), Some(line)) = (location.file, location.line) {
                     source.file = Some(file.to_owned());
@@ -100,7 +99,7 @@ impl Module {
             loaders: Vec::new(),
             note: None,
         };
-        // What is told in the report need not be a file; a pipe would never end.
+        // The path in a report may name anything, and a pipe would never end.
         let found = match std::fs::metadata(path) {
             Ok(meta) if meta.is_file() => std::fs::read(path).ok(),
             _ => None,
@@ -129,7 +128,7 @@ impl Module {
     }
 }
 
-/// Is this another object than the one of that build id?
+/// True if this is not the object with that build id.
 fn differs(bytes: &[u8], build_id: Option<&str>) -> bool {
     let Some(wanted) = build_id else { return false };
     let Ok(file) = object::File::parse(bytes) else {

@@ -5,9 +5,9 @@ use super::source::Source;
 use super::{csr, name, shares, time, Resolved};
 use std::fmt::Write as _;
 
-/// A table whose columns are as wide as they must be.
+/// A table whose columns are as wide as their contents.
 struct Table {
-    /// Titles; those that begin with `>` are for columns of numbers.
+    /// Titles of columns. Those that begin with `>` are for numbers.
     titles: &'static [&'static str],
     rows: Vec<Vec<String>>,
 }
@@ -79,7 +79,7 @@ pub(super) fn text(all: &Resolved) -> String {
     out
 }
 
-/// How it ended, in words.
+/// How the program has ended, as text.
 pub(super) fn ending(text: &str) -> String {
     match text.strip_prefix("signal ").and_then(|n| n.parse().ok()) {
         Some(number) => format!("by signal {number}{}", signal_name(number)),
@@ -135,7 +135,7 @@ fn regions(all: &Resolved, out: &mut String) {
     }
     out.push_str("\nParallel regions\n");
     let row = |(r, s): (&Region, &Source)| {
-        // The way that took the most time stands for the region.
+        // A region is shown by the way that took the most time.
         let way = r.ways.iter().max_by_key(|w| w.elapsed_ns);
         let threads = way.map_or(String::new(), |w| match w.virtual_threads {
             Some(v) => format!("{}/{v}", w.threads),
@@ -224,7 +224,7 @@ fn loops(all: &Resolved, out: &mut String) {
     .print(out);
 }
 
-/// Why some lines are missing, once each.
+/// Why source lines are missing; each reason is listed once.
 fn notes(all: &Resolved, out: &mut String) {
     let places = all.report.regions.iter().map(|r| &r.place);
     let places = places.chain(all.report.loops.iter().map(|l| &l.place));

@@ -1,17 +1,16 @@
-//! The file of `HETMP_TRACE`, made ready to be drawn: a row a thread, events nested in rows.
+//! Prepares the file of `HETMP_TRACE` for drawing: a row for each thread, with nested events.
 
 use serde::Deserialize;
 use serde_json::{json, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Events that are put into a page. A browser draws these without effort; of more, the longest are
-/// kept.
+/// The most events of a page. A browser draws this many without effort. If there are more, the longest are kept.
 const MOST_EVENTS: usize = 150_000;
-/// Levels of nesting that are drawn.
+/// The most levels of nesting that are drawn.
 const MOST_LEVELS: usize = 8;
 
-/// What is told apart by colour, in the order of the legend.
+/// The kinds of events, which have different colours, in the order of the legend.
 pub(super) const KINDS: [(&str, &str); 7] = [
     ("region", "region"),
     ("piece", "virtual thread"),
@@ -37,7 +36,7 @@ struct Event {
     args: BTreeMap<String, Value>,
 }
 
-/// An event in its place.
+/// An event with its level.
 #[derive(Debug, PartialEq)]
 struct Drawn {
     start: f64,
@@ -51,13 +50,13 @@ struct Drawn {
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     threads: Vec<(String, Vec<Drawn>)>,
-    /// Events that the runtime had no room for.
+    /// How many events the runtime had no room for.
     pub(super) dropped: u64,
-    /// Events that the page has no room for, and how long the longest of them is in microseconds.
+    /// How many events the page has no room for, and how long the longest of these is in microseconds.
     pub(super) left_out: (usize, f64),
 }
 
-/// Takes the events out of a trace.
+/// Reads the events of a trace.
 ///
 /// # Errors
 /// One line.
@@ -99,14 +98,14 @@ pub(super) fn read(path: &Path, value: &Value) -> Result<Timeline, String> {
     Ok(timeline)
 }
 
-/// Gives every event its level: how many others it lies in.
+/// Gives every event its level: the number of events around it.
 fn nest(mut events: Vec<Event>) -> Vec<Drawn> {
-    // Where two begin together, the longer one is around the other.
+    // Of two events that begin together, the longer one contains the other.
     events.sort_by(|a, b| a.ts.total_cmp(&b.ts).then(b.dur.total_cmp(&a.dur)));
     let mut ends: Vec<f64> = Vec::new();
     let mut out = Vec::with_capacity(events.len());
     for e in events {
-        // Times have three digits; half of the last one is no time.
+        // Times have three digits, so half of the last digit is allowed as an error.
         while ends.last().is_some_and(|&end| end <= e.ts + 0.0005) {
             ends.pop();
         }
@@ -128,7 +127,7 @@ fn nest(mut events: Vec<Event>) -> Vec<Drawn> {
     out
 }
 
-/// Name and arguments in a line.
+/// The name and arguments of an event in one line.
 fn describe(e: &Event) -> String {
     let mut out = e.name.clone();
     for (key, value) in &e.args {
@@ -139,7 +138,7 @@ fn describe(e: &Event) -> String {
             }
             other => other.to_string(),
         };
-        // What the name says already.
+        // The name contains this argument already.
         if key == "from" || key == "to" {
             continue;
         }
@@ -154,7 +153,7 @@ fn describe(e: &Event) -> String {
 }
 
 impl Timeline {
-    /// Leaves the shortest events out until there are at most `most`.
+    /// Drops the shortest events until at most `most` are left.
     fn trim(&mut self, most: usize) {
         let durations = self.threads.iter().flat_map(|t| &t.1).map(|e| e.duration);
         let mut durations: Vec<f64> = durations.collect();
@@ -169,8 +168,8 @@ impl Timeline {
         }
     }
 
-    /// For the page's script: each event is start and duration in nanoseconds, level, kind, and the
-    /// number of its text.
+    /// The data for the page's script. Each event is its start and duration in nanoseconds, its level, its kind, and
+    /// the number of its text.
     pub(super) fn json(&self) -> Value {
         let mut texts: Vec<&str> = Vec::new();
         let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();

@@ -1,17 +1,17 @@
-//! The schedule of `hetmp run` where neither an option nor a variable says one.
+//! The schedule that `hetmp run` chooses if neither an option nor a variable names one.
 
 use hetmp_core::topo::{Node, Nodes, Topology};
 
-/// What is chosen, and why.
+/// The choice, and its reason.
 pub(crate) struct Choice {
-    /// `None`: what the program and OpenMP say.
+    /// `None`: the program and OpenMP decide.
     pub(crate) schedule: Option<&'static str>,
-    /// A clause for people.
+    /// The reason, as a clause of a sentence.
     pub(crate) why: String,
 }
 
 impl Choice {
-    /// In words, for `hetmp info` and `--verbose`.
+    /// The choice as text, for `hetmp info` and `--verbose`.
     pub(crate) fn line(&self) -> String {
         format!(
             "schedule {}: {}",
@@ -21,8 +21,8 @@ impl Choice {
     }
 }
 
-/// Cores apart in memory or caches alone gain nothing by another division: unlike is what runs at
-/// another speed.
+/// True if nodes run at different speeds. Cores that differ in memory or caches only gain nothing by another
+/// division.
 pub(crate) fn schedule(nodes: &Nodes, machine: &Topology) -> Choice {
     let kind = |node: &Node| {
         let first = node.cpus.iter().next();
@@ -90,7 +90,7 @@ mod tests {
         let machine = Topology::discover();
         let cpus: Vec<usize> = machine.allowed().iter().take(2).collect();
         let &[a, b] = &cpus[..] else {
-            return; // A machine of one core has no two nodes.
+            return; // On one core there is only one node.
         };
         let choice = chosen(&format!("cores={a};cores={b},speed=0.5"));
         assert_eq!(choice.schedule, Some("hetprobe"));

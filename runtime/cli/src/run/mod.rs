@@ -1,12 +1,12 @@
-//! `hetmp run`: sets the preload and what the options say, then becomes the program.
+//! `hetmp run`: sets the preload and the options' variables, then replaces itself by the program.
 //!
-//! * [`program`] finds the program as a shell would, and says in one line why the dynamic loader
-//!   would not preload anything into it.
-//! * [`choice`] is the schedule where nobody has said one.
-//! * [`watch`] stays beside the program where a table is to be shown at the end.
+//! * [`program`] finds the program as a shell would. If the dynamic loader would not preload anything into it, it
+//!   says why.
+//! * [`choice`] chooses the schedule if the user has not.
+//! * [`watch`] stays next to the program if a table has to be shown at the end.
 //!
-//! **Data in**: arguments, the environment, the program's first bytes. **Data out**: an environment
-//! for the program; nothing of its own on standard output.
+//! **Data in**: arguments, the environment, the first bytes of the program. **Data out**: an environment for the
+//! program. It prints nothing on standard output.
 
 pub(crate) mod choice;
 pub(crate) mod program;
@@ -69,14 +69,14 @@ pub(crate) struct Arguments {
     program: Vec<OsString>,
 }
 
-/// Why the program does not run: the line, and the exit status that shells give for that.
+/// Why the program does not run: a line, and the exit status that shells use for this.
 struct Refusal {
     line: String,
     status: u8,
 }
 
 impl Refusal {
-    /// An option or a variable that is not understood.
+    /// An option or a variable that is not accepted.
     fn usage(line: impl ToString) -> Self {
         Refusal {
             line: line.to_string(),
@@ -84,7 +84,7 @@ impl Refusal {
         }
     }
 
-    /// The program is there, but does not run this way.
+    /// The program exists, but cannot be run this way.
     fn unfit(line: impl ToString) -> Self {
         Refusal {
             line: line.to_string(),
@@ -92,7 +92,7 @@ impl Refusal {
         }
     }
 
-    /// There is no such program.
+    /// The program does not exist.
     fn missing(line: impl ToString) -> Self {
         Refusal {
             line: line.to_string(),
@@ -101,7 +101,7 @@ impl Refusal {
     }
 }
 
-/// Comes back only if the program does not run, or if something is to be shown after it.
+/// Returns only if the program does not run, or if something has to be shown after it.
 pub(crate) fn run(arguments: &Arguments) -> Output {
     match start(arguments) {
         Ok(output) => output,
@@ -146,7 +146,7 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
             Nodes::parse(value.as_bytes(), &machine)
                 .map_err(|error| Refusal::usage(format_args!("option --nodes: {error}")))?
         }
-        // A bad variable is the library's to complain of; the nodes are then those found.
+        // The library will report a bad variable, and go on with the nodes that it finds. So does this command.
         None => Nodes::from_env(
             std::env::var_os("HETMP_NODES")
                 .as_deref()
@@ -200,8 +200,8 @@ fn start(arguments: &Arguments) -> Result<Output, Refusal> {
     watch::run(command, &path, &wanted)
 }
 
-/// The nodes with memory of their own that the option, or else the variable, asks for. The library would refuse a bad
-/// number as well, but only in the program.
+/// How many nodes with memory of their own the option or else the variable asks for. The library refuses bad numbers
+/// too, but only after the program has started.
 fn dsm_nodes(option: Option<&OsStr>) -> Result<Option<u8>, Refusal> {
     let variable = std::env::var_os("HETMP_NODES");
     let (name, value) = match option {
@@ -220,7 +220,7 @@ fn dsm_nodes(option: Option<&OsStr>) -> Result<Option<u8>, Refusal> {
     }
 }
 
-/// `libhetmp_dsm.so`, beside the library that is preloaded.
+/// The path of `libhetmp_dsm.so`, which lies next to the library that is preloaded.
 fn second_library(library: &Path) -> Result<PathBuf, Refusal> {
     let beside = library.with_file_name("libhetmp_dsm.so");
     if beside.is_file() {
@@ -232,7 +232,7 @@ fn second_library(library: &Path) -> Result<PathBuf, Refusal> {
     )))
 }
 
-/// `OMP_NUM_THREADS`: the library would go on with its default, where an option is refused.
+/// Checks `OMP_NUM_THREADS`. An option with a bad value is refused; the library would go on with its default.
 fn numbers(text: &str) -> Result<&str, Refusal> {
     let fits = |n: &str| {
         n.trim()
@@ -248,7 +248,7 @@ fn numbers(text: &str) -> Result<&str, Refusal> {
     }
 }
 
-/// The library that was named, or the one that came with this command.
+/// The library that the user has named, or else the one that is installed with this command.
 fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
     let found = match named {
         Some(path) => std::fs::canonicalize(path).map_err(|error| {
@@ -263,7 +263,7 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
             )
         })?,
     };
-    // The dynamic loader splits LD_PRELOAD there, and knows no way to quote.
+    // The dynamic loader splits LD_PRELOAD at these characters, and cannot quote them.
     if found
         .as_os_str()
         .as_bytes()
@@ -278,8 +278,8 @@ fn library(named: Option<&Path>) -> Result<PathBuf, Refusal> {
     Ok(found)
 }
 
-/// In an installed tree the library is `../lib/libhetmp.so`, in a build folder it lies beside the command.
-/// `libgomp.so.1`, the same file in an installed tree, is the name that threadpoolctl and joblib look for.
+/// In an installed tree the library is `../lib/libhetmp.so`; in a build folder it lies next to the command. An
+/// installed tree has the same file as `libgomp.so.1`, the name for which threadpoolctl and joblib look.
 fn beside_this_command() -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
     let library = crate::library::beside_this_command("libhetmp.so")?;
@@ -292,7 +292,7 @@ fn beside_this_command() -> Option<PathBuf> {
     }
 }
 
-/// Ours come before what is preloaded already, and once.
+/// The value of LD_PRELOAD: our library first, and only once, then what is preloaded already.
 fn preload(ours: &[&Path], before: Option<OsString>) -> OsString {
     let mut value = OsString::new();
     for library in ours {

@@ -1,4 +1,4 @@
-//! Which file a name means, and whether the dynamic loader preloads a library into it.
+//! Finds the file that a name means, and whether the dynamic loader preloads libraries into it.
 
 use super::Refusal;
 use object::elf::{FileHeader64, ELFCLASS64, ELFDATA2LSB, PT_INTERP};
@@ -11,13 +11,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-/// What is read of a program: its headers lie at the start, and so does an interpreter's name.
+/// How much of a program is read: its headers and its interpreter's name lie at the start, bytes.
 const HEAD: usize = 64 * 1024;
 
-/// Scripts whose interpreters are scripts: the kernel follows as many.
+/// The most scripts that may be each other's interpreters; the kernel has the same limit.
 const SCRIPTS: usize = 5;
 
-/// Finds `name` as `execvp` does: in the folders of `search` unless it has a slash.
+/// Finds `name` as `execvp` does: in the folders of `search`, unless it contains a slash.
 pub(super) fn find(name: &OsStr, search: Option<OsString>) -> Result<PathBuf, Refusal> {
     let missing = |why: &str| {
         Refusal::missing(format_args!(
@@ -38,7 +38,7 @@ pub(super) fn find(name: &OsStr, search: Option<OsString>) -> Result<PathBuf, Re
     let search = search.unwrap_or_else(|| "/bin:/usr/bin".into());
     let mut other = None;
     for folder in std::env::split_paths(&search) {
-        // An empty part of PATH is the working directory, and "./" keeps execve from a search of its own.
+        // An empty part of PATH means the working directory. The "./" keeps execve from searching again.
         let folder = if folder.as_os_str().is_empty() {
             Path::new(".").to_owned()
         } else {
@@ -60,11 +60,11 @@ fn runs(path: &Path) -> bool {
     let Ok(c) = CString::new(path.as_os_str().as_bytes()) else {
         return false;
     };
-    // SAFETY: a string of our own that ends with 0; access only looks at it.
+    // SAFETY: a string of our own that ends with 0, which access only reads.
     path.is_file() && unsafe { libc::access(c.as_ptr(), libc::X_OK) } == 0
 }
 
-/// One line for each kind of program into which nothing can be preloaded.
+/// A line for each kind of program into which nothing can be preloaded.
 pub(super) fn check(path: &Path) -> Result<(), Refusal> {
     let mut path = path.to_owned();
     for _ in 0..SCRIPTS {
@@ -76,12 +76,12 @@ pub(super) fn check(path: &Path) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The program that a shell would run for `name`, if there is one.
+/// The program that a shell would run for `name`; `None` if there is none.
 pub(crate) fn found(name: &OsStr) -> Option<PathBuf> {
     find(name, std::env::var_os("PATH")).ok()
 }
 
-/// The file at `path`, or where that is a script, the program that runs the script in the end.
+/// The file at `path`. For a script, the program that runs the script in the end.
 pub(crate) fn interpreted_by(path: &Path) -> Result<PathBuf, String> {
     let mut path = path.to_owned();
     for _ in 0..SCRIPTS {
@@ -102,7 +102,7 @@ pub(crate) fn interpreted_by(path: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// What a script's first line names.
+/// The interpreter that the first line of a script names.
 fn interpreter_of(head: &[u8]) -> Option<PathBuf> {
     let line = head.strip_prefix(b"#!")?;
     let name = words(line).next().unwrap_or_default();
@@ -131,7 +131,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty())
 }
 
-/// Looks at one file; answers the interpreter if it is a script.
+/// Examines one file. Returns the interpreter if it is a script.
 fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
     let unfit = |why: &str, accepted: &str| {
         Refusal::unfit(format_args!(
@@ -155,7 +155,7 @@ fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
     }
     let mut head = vec![0; HEAD];
     let Ok(file) = File::open(path) else {
-        // Executable and not readable: the loader will see.
+        // The file can be executed but not read. The loader will decide.
         return Ok(None);
     };
     let mut length = 0;
@@ -212,7 +212,7 @@ fn look(path: &Path) -> Result<Option<PathBuf>, Refusal> {
     Ok(None)
 }
 
-/// Whether executing the file changes whose rights the process has (the loader's secure mode).
+/// True if executing the file changes the rights of the process (the loader's secure mode).
 fn gains_rights(path: &Path, meta: &std::fs::Metadata) -> bool {
     // SAFETY: these three calls have no preconditions and cannot fail.
     let (uid, gid, root) = unsafe { (libc::getuid(), libc::getgid(), libc::geteuid() == 0) };
@@ -225,7 +225,7 @@ fn gains_rights(path: &Path, meta: &std::fs::Metadata) -> bool {
     let Ok(c) = CString::new(path.as_os_str().as_bytes()) else {
         return false;
     };
-    // SAFETY: two strings that end with 0; a size of 0 asks for the length and writes nothing.
+    // SAFETY: two strings that end with 0. With a size of 0 the call returns the length and writes nothing.
     let length = unsafe {
         libc::getxattr(
             c.as_ptr(),

@@ -1,8 +1,8 @@
-//! Stays beside the program until it ends, and shows its report.
+//! Waits next to the program until it ends, then shows its report.
 //!
-//! What a shell would see of the program, it sees of this process: signals that are sent to it go on to
-//! the program, and it ends as the program ended. Signals from the terminal reach the program directly,
-//! as a member of the foreground group, and are not sent twice.
+//! To a shell this process behaves like the program: it passes signals that it is sent on to the program, and ends as
+//! the program ended. Signals from the terminal reach the program directly, because it is in the foreground group
+//! too, and are not passed on.
 
 use super::Refusal;
 use crate::{report, Output};
@@ -10,17 +10,16 @@ use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 
-/// What is to be shown or kept at the end.
+/// What has to be shown or kept at the end.
 pub(super) struct Wanted<'a> {
-    /// Where the report is kept; else it is thrown away once it is shown.
+    /// Where the report is kept; `None`: it is deleted after it was shown.
     pub(super) file: Option<PathBuf>,
     pub(super) table: bool,
     pub(super) html: Option<&'a Path>,
     pub(super) trace: Option<&'a Path>,
 }
 
-/// Signals that are passed on. SIGTSTP and SIGCONT keep their effect on both: the terminal sends
-/// them to both.
+/// The signals that are passed on. SIGTSTP and SIGCONT keep their effects: the terminal sends them to both processes.
 const PASSED: [libc::c_int; 8] = [
     libc::SIGINT,
     libc::SIGQUIT,
@@ -32,7 +31,7 @@ const PASSED: [libc::c_int; 8] = [
     libc::SIGWINCH,
 ];
 
-/// A folder that goes with its contents.
+/// A folder that is removed with its contents.
 struct Scratch(PathBuf);
 
 impl Drop for Scratch {
@@ -42,7 +41,7 @@ impl Drop for Scratch {
 }
 
 impl Scratch {
-    /// A new folder of this user's alone.
+    /// A new folder that only this user can access.
     fn new() -> std::io::Result<Scratch> {
         use std::os::unix::fs::DirBuilderExt as _;
         let base = std::env::temp_dir();
@@ -72,13 +71,13 @@ pub(super) fn run(
             ))
         })?),
     };
-    // Several processes may use OpenMP: the program may be a script.
+    // Several processes may use OpenMP, since the program may be a script.
     let file = match (&wanted.file, &scratch) {
         (Some(file), _) => file.clone(),
         (None, Some(scratch)) => scratch.0.join("%p.json"),
         (None, None) => unreachable!("a folder was made where no file was named"),
     };
-    // An older file of that name must not be shown as this run's.
+    // An older file of that name must not be shown as the report of this run.
     if let Some(file) = &wanted.file {
         let _ = std::fs::remove_file(file);
     }
@@ -126,7 +125,7 @@ pub(super) fn run(
     end_as(status)
 }
 
-/// The reports that are there.
+/// The reports that were written.
 fn reports(file: &Path, scratch: Option<&Scratch>) -> Vec<PathBuf> {
     let Some(scratch) = scratch else {
         return if file.is_file() {
@@ -146,7 +145,7 @@ fn reports(file: &Path, scratch: Option<&Scratch>) -> Vec<PathBuf> {
     found
 }
 
-/// Takes the signals away from their effects; answers the set to wait for.
+/// Blocks the signals, and returns the set to wait for.
 fn block() -> libc::sigset_t {
     // SAFETY: plain data, which sigemptyset fills in.
     let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
@@ -161,7 +160,7 @@ fn block() -> libc::sigset_t {
     set
 }
 
-/// Gives the program the mask that a shell would give it. Async-signal-safe.
+/// Gives the program the signal mask that a shell would give it. Async-signal-safe.
 fn unblock() {
     // SAFETY: plain data, which sigemptyset fills in.
     let mut set: libc::sigset_t = unsafe { core::mem::zeroed() };
@@ -172,7 +171,7 @@ fn unblock() {
     }
 }
 
-/// Until the program has ended.
+/// Waits until the program has ended.
 fn wait(child: &mut Child, set: &libc::sigset_t) -> ExitStatus {
     let pid = libc::pid_t::try_from(child.id()).expect("a process number");
     loop {
@@ -186,25 +185,25 @@ fn wait(child: &mut Child, set: &libc::sigset_t) -> ExitStatus {
                     return status;
                 }
             }
-            // What the kernel sends comes from the terminal, to the program as well.
+            // A signal that the kernel has sent comes from the terminal, and has reached the program too.
             1.. if info.si_code <= 0 => {
-                // SAFETY: a signal to our own child, which is not waited for yet, so its number is its own.
+                // SAFETY: a signal to our own child. Nobody has waited for it, so its id is still its own.
                 unsafe { libc::kill(pid, signal) };
             }
-            // Interrupted, or from the terminal.
+            // Interrupted, or sent by the terminal.
             _ => {}
         }
     }
 }
 
-/// Ends this process as the program ended.
+/// Ends this process in the way in which the program has ended.
 fn end_as(status: ExitStatus) -> ! {
     if let Some(signal) = status.signal() {
         let no_core = libc::rlimit {
             rlim_cur: 0,
             rlim_max: 0,
         };
-        // SAFETY: plain calls about this process; the program has left its own core, if any. The signal
+        // SAFETY: calls that concern this process only. The program has written its own core file, if any. The signal
         // has its default effect and is not blocked when it is raised.
         unsafe {
             libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core);

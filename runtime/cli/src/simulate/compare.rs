@@ -1,4 +1,4 @@
-//! Every program under every strategy on one platform.
+//! Simulates every program under every strategy on one platform.
 
 use super::file::{LoadedPlatform, LoadedWorkload};
 use hetmp_sched::decide::{Objective, Rules};
@@ -8,25 +8,25 @@ use hetmp_sched::simulate::{self, Outcome, Strategy};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Mutex;
 
-/// What is to be run.
+/// What has to be simulated.
 #[derive(Debug)]
 pub(super) struct Request {
     pub(super) platform: LoadedPlatform,
     pub(super) workloads: Vec<LoadedWorkload>,
-    /// Beyond those that are always compared.
+    /// Schedules in addition to those that are always compared.
     pub(super) schedules: Vec<Column>,
     pub(super) objective: Objective,
     pub(super) seed: u64,
 }
 
-/// A strategy with the name it has in tables.
+/// A strategy, with its name in tables.
 #[derive(Clone, Debug)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) strategy: Strategy,
 }
 
-/// All outcomes.
+/// All results.
 #[derive(Debug)]
 pub(super) struct Comparison<'a> {
     pub(super) request: &'a Request,
@@ -35,17 +35,17 @@ pub(super) struct Comparison<'a> {
     pub(super) outcomes: Vec<Vec<Outcome>>,
 }
 
-/// More calls into a schedule than this are refused, so that a simulation ends.
+/// Simulations that need more calls of a schedule are refused, so that every simulation ends.
 const MOST_CALLS: f64 = 2e8;
 
 impl Request {
-    /// Refuses what would not end in a reasonable time.
+    /// Refuses simulations that would not end in a reasonable time.
     pub(super) fn check(&self) -> Result<(), String> {
         for w in &self.workloads {
             for column in self.columns() {
                 let chunk = match &column.strategy {
                     Strategy::All(s) => match (&s.kind, s.chunk) {
-                        // For `aid-` schedules at worst, when a node never brings a time.
+                        // The worst case for `aid-` schedules: a node that never reports a time.
                         (
                             Kind::CrossDynamic
                             | Kind::AidStatic
@@ -78,7 +78,7 @@ impl Request {
         Ok(())
     }
 
-    /// The strategies that are compared. The first is the origin alone.
+    /// The strategies that are compared. The first is the origin node alone.
     pub(super) fn columns(&self) -> Vec<Column> {
         let nodes = &self.platform.model.nodes;
         let kinds = &self.platform.kinds;
@@ -111,7 +111,7 @@ impl Request {
             Strategy::All(Schedule::plain(Kind::CrossDynamic)),
         );
         add("hetprobe", Strategy::All(hetprobe.clone()));
-        // As a user writes it: with what it triggers by when nothing is said.
+        // As users write it, with the default triggers.
         if let Ok(schedule) = Schedule::parse("hetprobe-i") {
             add("hetprobe-i", Strategy::All(schedule));
         }
@@ -123,7 +123,7 @@ impl Request {
     }
 }
 
-/// Runs everything, on all cores; what comes out does not depend on how many there are.
+/// Simulates everything, on all cores. The results do not depend on the number of cores.
 pub(super) fn run(request: &Request) -> Comparison<'_> {
     let columns = request.columns();
     let rules = Rules {
@@ -171,7 +171,7 @@ pub(super) fn run(request: &Request) -> Comparison<'_> {
 }
 
 impl Comparison<'_> {
-    /// Seconds, joules or joule seconds, as the objective says.
+    /// Seconds, joules or joule seconds, depending on the objective.
     pub(super) fn score(&self, o: &Outcome) -> f64 {
         self.request.objective.score(&Estimate {
             seconds: o.seconds,
@@ -179,7 +179,7 @@ impl Comparison<'_> {
         })
     }
 
-    /// Gain over the origin alone: 2 means half the time. `None` where nothing took any time.
+    /// The gain over the origin alone: 2 means half the time. `None` if one of the two took no time.
     pub(super) fn gain(&self, workload: usize, column: usize) -> Option<f64> {
         let row = &self.outcomes[workload];
         let gain = self.score(&row[0]) / self.score(&row[column]);
@@ -191,8 +191,7 @@ impl Comparison<'_> {
         self.columns.iter().position(|c| c.name == name)
     }
 
-    /// Columns of which a user without HetProbe could choose the best: nodes alone, and the
-    /// divisions by hand.
+    /// The columns from which a user without HetProbe could choose: nodes alone, and divisions by hand.
     fn by_hand(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.columns.len()).filter(|&c| {
             matches!(
@@ -202,14 +201,14 @@ impl Comparison<'_> {
         })
     }
 
-    /// The best of what a user could choose by hand: column and gain.
+    /// The best column that a user could choose by hand, with its gain.
     pub(super) fn best(&self, workload: usize) -> Option<(usize, f64)> {
         self.by_hand()
             .filter_map(|c| Some((c, self.gain(workload, c)?)))
             .reduce(|a, b| if b.1 > a.1 { b } else { a })
     }
 
-    /// Where a column ran a program: what its longest loop ended with.
+    /// Where a column has run a program: the last decision for the longest loop.
     pub(super) fn place(&self, workload: usize, column: usize) -> String {
         let nodes = &self.request.platform.model.nodes;
         let outcome = &self.outcomes[workload][column];
@@ -227,7 +226,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Workloads of which `keep` says so.
+    /// The workloads for which `keep` is true.
     pub(super) fn rows(&self, keep: impl Fn(&LoadedWorkload) -> bool) -> Vec<usize> {
         (0..self.request.workloads.len())
             .filter(|&w| keep(&self.request.workloads[w]))
@@ -239,13 +238,13 @@ impl Comparison<'_> {
         geomean(rows.iter().map(|&w| self.gain(w, column)))
     }
 
-    /// Geometric mean of the best.
+    /// The geometric mean of the best columns' gains.
     pub(super) fn mean_of_best(&self, rows: &[usize]) -> Option<f64> {
         geomean(rows.iter().map(|&w| self.best(w).map(|b| b.1)))
     }
 }
 
-/// `None` if empty, or if one is missing.
+/// `None` for an empty list, or if a value is missing.
 pub(super) fn geomean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0.0);
     for value in values {

@@ -1,6 +1,6 @@
-//! The files: what may stand in them, and their way into the simulator's types.
+//! The files of platforms and workloads, and their translation to the simulator's types.
 //!
-//! Every value is checked where it is read, so that the parser can say in which line it stands.
+//! Every value is checked when it is read, so that the parser can name its line.
 
 use super::library::{self, What};
 use hetmp_sched::energy::Power;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
 
-/// A number that is checked when it is read.
+/// Defines a type of number that is checked when it is read.
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident($inner:ty), $says:literal, $check:expr) => {
         $(#[$doc])*
@@ -58,8 +58,8 @@ fn whole(v: f64, from: f64, to: f64) -> bool {
     v.fract() == 0.0 && (from..=to).contains(&v)
 }
 
-/// Where the values of a file come from: name of the value, then "paper", "measured" or "assumed",
-/// a colon, and words.
+/// Where the values of a file come from. The key is a value's name; the text is "paper", "measured" or "assumed", a
+/// colon, and words.
 type Source = BTreeMap<String, Origin>;
 
 #[derive(Clone, Debug, Deserialize)]
@@ -148,7 +148,7 @@ struct PlatformFile {
 struct ArrayFile {
     name: String,
     mib: Positive,
-    /// Pages of 4 KiB that are followed as one.
+    /// How many pages of 4 KiB are simulated as one.
     unit_pages: Option<Some1>,
 }
 
@@ -219,7 +219,7 @@ struct LoopFile {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PaperFile {
-    /// Where HetProbe ran it: `split`, or a node's name.
+    /// Where HetProbe has run it: `split`, or a node's name.
     pub(super) decision: String,
 }
 
@@ -242,7 +242,7 @@ struct WorkloadFile {
     source: Source,
 }
 
-/// A platform as read.
+/// A platform that was read.
 #[derive(Debug)]
 pub(super) struct LoadedPlatform {
     pub(super) model: model::Platform,
@@ -252,10 +252,10 @@ pub(super) struct LoadedPlatform {
     pub(super) source: Source,
 }
 
-/// A workload as read.
+/// A workload that was read.
 #[derive(Debug)]
 pub(super) struct LoadedWorkload {
-    /// Name to show.
+    /// The name in tables.
     pub(super) shown: String,
     pub(super) model: model::Workload,
     pub(super) about: String,
@@ -263,7 +263,7 @@ pub(super) struct LoadedWorkload {
     pub(super) source: Source,
 }
 
-/// Says where in a text something is wrong.
+/// Names the line of a mistake.
 struct Text<'a> {
     what: What,
     name: &'a str,
@@ -326,7 +326,7 @@ pub(super) fn platform(name: &str) -> Result<LoadedPlatform, String> {
     }
     let mut nodes: Vec<model::Node> = Vec::new();
     let mut kind_of = Vec::new();
-    // The name as listed, before numbers are added to it.
+    // The name in the listing, before numbers are added to it.
     let mut listed_as = Vec::new();
     for node in listed {
         let kind = kinds.get(node.kind.get_ref()).ok_or_else(|| {
@@ -416,7 +416,7 @@ impl KindFile {
 
 type SpannedError = (Option<Range<usize>>, String);
 
-/// The matrix of links: a later entry wins over an earlier one for the pairs it names.
+/// The matrix of links. For pairs that several entries name, the last entry counts.
 fn links(
     files: &[Spanned<LinkFile>],
     listed_as: &[&str],
@@ -484,9 +484,9 @@ fn links(
     Ok(out)
 }
 
-/// Largest loop whose costs may vary; see the simulator.
+/// The longest loop whose iterations may have different costs; see the simulator.
 const MOST_VARIED: u64 = 1 << 26;
-/// Pages that are followed, at most, in one array.
+/// The most units of pages that are simulated in one array.
 const MOST_UNITS: f64 = 4e6;
 
 /// Reads a shipped workload, or a file.
@@ -639,7 +639,7 @@ fn touch(
 }
 
 impl LoadedWorkload {
-    /// Sets the part of the second kind of iterations, and says so in the name.
+    /// Sets the share of iterations of the second kind, and adds it to the name.
     pub(super) fn mix_to(&mut self, part: f64) {
         let mut changed = false;
         for mix in self.model.loops.iter_mut().filter_map(|l| l.mix.as_mut()) {

@@ -1,4 +1,4 @@
-//! The same for programs.
+//! The results as JSON, for programs.
 
 use super::compare::Comparison;
 use super::paper;

@@ -1,8 +1,8 @@
-//! The shipped platforms and workloads, and how a name or a path becomes a text.
+//! The platforms and workloads that are shipped, and how a name or path leads to a text.
 
 use std::path::Path;
 
-/// What a file describes.
+/// The kind of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum What {
     Platform,
@@ -17,7 +17,7 @@ impl What {
         }
     }
 
-    /// Name and text of all that are shipped, in the order of their listing.
+    /// Name and text of everything that is shipped, in the order of the listing.
     pub(super) fn shipped(self) -> &'static [(&'static str, &'static str)] {
         match self {
             What::Platform => PLATFORMS,
@@ -54,7 +54,7 @@ pub(super) const PAPER_TEN: [&str; 10] = [
     "streamcluster",
 ];
 
-/// Name to show and text of a shipped name or of a file.
+/// The shown name and the text, for the name of something shipped or for a file.
 pub(super) fn text(what: What, name: &str) -> Result<(String, String), String> {
     if let Some((_, text)) = what.shipped().iter().find(|(n, _)| *n == name) {
         return Ok((name.to_owned(), (*text).to_owned()));
@@ -88,5 +88,5 @@ pub(super) fn text(what: What, name: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), text))
 }
 
-/// Largest file that is read.
+/// The largest file that is read, bytes.
 const MOST_BYTES: u64 = 1 << 24;

@@ -1,8 +1,8 @@
-//! `hetmp simulate`: described programs on described machines, under the schedules' own code.
+//! `hetmp simulate`: runs described programs on described machines, under the real code of the schedules.
 //!
-//! * `library` holds what is shipped, `file` reads platforms and workloads (TOML), `compare` runs
-//!   every program under every strategy, `paper` knows the paper's figures, `random` runs random programs, `text`, `json` and
-//!   `svg` show the outcome.
+//! * `library` holds what is shipped; `file` reads platforms and workloads (TOML); `compare` simulates every program
+//!   under every strategy; `paper` knows the paper's figures; `random` simulates random programs; `text`, `json` and
+//!   `svg` show the results.
 //!
 //! The simulation itself is `hetmp_sched::simulate`.
 
@@ -105,7 +105,7 @@ fn answer(arguments: &Arguments) -> Result<Output, String> {
     let comparisons: Vec<Comparison> = requests.iter().map(compare::run).collect();
     let mut output = Output::default();
     if let Some(path) = &arguments.svg {
-        // With several platforms one picture below the other.
+        // The pictures of several platforms lie below each other.
         if let Err(error) = std::fs::write(path, svg::draw(&comparisons)?) {
             output.errors.push(format!(
                 "--svg {path}: a file that can be written is accepted ({error})"
@@ -133,7 +133,7 @@ fn show(name: &str) -> Result<String, String> {
         .ok_or_else(|| format!("--show {name}: a name that --list shows is accepted"))
 }
 
-/// The column of a schedule that was asked for by `text`.
+/// The column of the schedule that the user has named by `text`.
 fn column(text: &str) -> Result<Column, String> {
     let technique = Technique::ALL
         .into_iter()
@@ -156,7 +156,7 @@ fn column(text: &str) -> Result<Column, String> {
     })
 }
 
-/// What is to be simulated: one request for each platform.
+/// What has to be simulated: one request for each platform.
 fn requests(arguments: &Arguments) -> Result<Vec<Request>, String> {
     let objective = Objective::ALL
         .into_iter()

@@ -1,8 +1,8 @@
-//! The paper's figures, and ours for the same.
+//! The paper's figures, next to ours for the same cases.
 //!
-//! All from the evaluation of libHetMP: geometric means of ten benchmarks on a Xeon (16 cores) and
-//! a ThunderX (96 cores) over RDMA. The text at hand gives means and decisions, but no figure for
-//! single benchmarks beyond those here.
+//! All figures are from the evaluation of libHetMP: geometric means of ten benchmarks on a Xeon (16 cores) and a
+//! ThunderX (96 cores) over RDMA. The available text gives means and decisions, and no more figures for single
+//! benchmarks than those here.
 
 use super::compare::{geomean, Comparison};
 use super::library::PAPER_TEN;
@@ -12,11 +12,11 @@ pub(super) struct Figure {
     pub(super) what: &'static str,
     pub(super) paper: &'static str,
     pub(super) ours: Option<f64>,
-    /// A part, shown in percent, not a ratio.
+    /// True for a share, which is shown in percent; false for a ratio.
     pub(super) percent: bool,
 }
 
-/// The figures, if `c` holds the ten benchmarks on the paper's machine.
+/// The figures, if `c` contains the ten benchmarks on the paper's machine.
 pub(super) fn figures(c: &Comparison<'_>) -> Option<Vec<Figure>> {
     let names: Vec<&str> = c
         .request
@@ -119,7 +119,7 @@ pub(super) fn figures(c: &Comparison<'_>) -> Option<Vec<Figure>> {
     ])
 }
 
-/// Benchmarks that HetProbe ran where the paper's did.
+/// How many benchmarks HetProbe has run where the paper's HetProbe did.
 fn agreeing(c: &Comparison<'_>) -> usize {
     let Some(hetprobe) = c.column("hetprobe") else {
         return 0;
@@ -134,7 +134,7 @@ fn agreeing(c: &Comparison<'_>) -> usize {
         .count()
 }
 
-/// HetProbe-I over HetProbe for each workload: what the paper sweeps irregularity for.
+/// The gain of HetProbe-I over HetProbe for each workload, for which the paper varies irregularity.
 pub(super) fn irregular_over_plain(c: &Comparison<'_>) -> Option<f64> {
     let (i, plain) = (c.column("hetprobe-i")?, c.column("hetprobe")?);
     geomean((0..c.request.workloads.len()).map(|w| Some(c.gain(w, i)? / c.gain(w, plain)?)))

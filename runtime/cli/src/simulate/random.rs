@@ -1,5 +1,5 @@
-//! `hetmp simulate --random N`: hetprobe beside the best choice by hand, over machines and
-//! programs that no rule was fitted to.
+//! `hetmp simulate --random N`: compares hetprobe with the best choice by hand, on machines and programs to which no
+//! rule was fitted.
 
 use hetmp_sched::decide::Rules;
 use hetmp_sched::simulate::{against_best, random, AgainstBest};
