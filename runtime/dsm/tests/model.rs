@@ -1,11 +1,13 @@
-//! Every interleaving of small settings, by stateright: one writer, no old page is read, no write is lost, no message
-//! comes that does not fit, nothing stands still, and progress.
+//! Every interleaving of small settings, by stateright. The model checks that a page has one writer at most,
+//! that no old page is read, that no write is lost, that no message comes which does not fit, that the nodes
+//! never all stand still, and that they make progress.
 //!
-//! Progress is shown twice. Between two nodes, with holds that outlast transfers, there is a bound on the steps between two
-//! executed instructions, on every path. With holds that end at any time, in any order, the end can still be reached from
-//! every state: no page is ever stuck, and holds of random length come to an end with probability 1. For three nodes
-//! whose instructions cross pages there is no such bound: who chooses which of several holds ends first can
-//! send the pages round for ever (the model finds that circle), which is why the driver's holds are random.
+//! Progress is shown in two ways. Between two nodes, with holds that last longer than transfers, the number
+//! of steps between two executed instructions has a bound on every path. With holds that end at any time and
+//! in any order, the end can still be reached from every state: no page is ever stuck, and with holds of
+//! random length the program ends with probability 1. For three nodes whose instructions cross pages there is
+//! no such bound: whoever chooses which of several holds ends first can send the pages round for ever. The
+//! model finds this cycle. For this reason the driver's holds have random lengths.
 //!
 //! `scripts/model dsm` runs the larger settings, too.
 
@@ -17,7 +19,7 @@ use hetmp_dsm::{Access, Homes, NodeId};
 use stateright::{Checker as _, Model, Property};
 use std::collections::HashMap;
 
-/// More steps than any path of these settings has between two executed instructions.
+/// More steps than lie between two executed instructions on any path of these settings.
 const BOUND: u16 = 120;
 
 struct Checked(Setting);
@@ -38,7 +40,7 @@ impl Model for Checked {
         let mut next = state.clone();
         next.step(&self.0, step);
         if !self.0.timed {
-            // A cycle is no error here, and must be seen as one.
+            // Here a cycle is not an error, and the model must recognise it as a cycle.
             next.since = 0;
         }
         Some(next)
@@ -62,7 +64,8 @@ fn check(setting: Setting) -> usize {
     checker.unique_state_count()
 }
 
-/// From every state the end can be reached: search forward, then backward from the ends.
+/// Checks that the end can be reached from every state: searches forward from the start, then backward from
+/// the ends.
 fn end_stays_reachable(setting: &Setting) -> usize {
     let mut number = HashMap::new();
     let mut states = vec![World::new(setting)];
@@ -128,7 +131,8 @@ fn untimed(setting: &Setting) -> Setting {
     }
 }
 
-/// Two nodes and two pages; both nodes read, upgrade, and write both pages with one instruction, in opposite order.
+/// Two nodes and two pages. Both nodes read, upgrade, and write both pages with one instruction, in opposite
+/// order.
 fn crossing() -> Setting {
     let homes = Homes::all_at(0).then(1, 1);
     setting(
@@ -140,13 +144,13 @@ fn crossing() -> Setting {
     )
 }
 
-/// Three nodes and one page: all read, then all write; the home is one of them.
+/// Three nodes and one page. All nodes read, then all write. The home is one of them.
 fn upgrades() -> Setting {
     let all: &Program = &[&[(0, Read)], &[(0, Write)]];
     setting(Homes::all_at(0), &[(0, &all[1..]), (1, all), (2, all)])
 }
 
-/// Two threads of one node and one of another one, on one page.
+/// Two threads of one node, and one thread of another node, on one page.
 fn threads() -> Setting {
     setting(
         Homes::all_at(0),
@@ -158,7 +162,7 @@ fn threads() -> Setting {
     )
 }
 
-/// Three nodes and two pages, whose homes are two of them.
+/// Three nodes and two pages. The homes are two of the nodes.
 fn three_by_two() -> Setting {
     let homes = Homes::all_at(0).then(1, 1);
     setting(
@@ -201,12 +205,12 @@ fn three_nodes_and_two_pages() {
     println!("{} states", end_stays_reachable(&setting));
 }
 
-/// The model finds a livelock where there is one: without holds, two nodes take a page from each other for ever.
+/// If there is a livelock, the model finds it: without holds two nodes take a page from each other for ever.
 #[test]
 fn without_holds_there_would_be_no_progress() {
     let setting = untimed(&crossing());
     let mut world = World::new(&setting);
-    // Release whatever is held as soon as it is held, and let nobody execute.
+    // Each hold ends as soon as it begins, and no thread executes.
     let mut idle = 0;
     for _ in 0..5000 {
         let steps = world.steps(&setting);
@@ -216,7 +220,7 @@ fn without_holds_there_would_be_no_progress() {
             .or_else(|| first(&|s| matches!(s, Step::Fault(_))));
         match step {
             Some(step) => world.step(&setting, step),
-            // Only an execution is left.
+            // Only an execution is left to do.
             None => match first(&|s| matches!(s, Step::Execute(_))) {
                 Some(step) => {
                     idle += 1;

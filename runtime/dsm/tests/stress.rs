@@ -1,7 +1,8 @@
-//! Several processes on one shared range, before any OpenMP: counters, locks, and accesses that cross pages, exact.
+//! Several processes on one shared range, without OpenMP: counters, locks, and accesses that cross pages must
+//! give exact results.
 //!
-//! Each test runs this program again, told by its environment to be the origin: a process in which no other test runs
-//! may fork.
+//! Each test starts this program again as the origin; an environment variable tells it so. A process may fork
+//! only if no other test runs in it.
 
 use hetmp_core::segment::PAGE;
 use hetmp_dsm::backend::{uffd::Uffd, Kind};
@@ -14,31 +15,31 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const ORIGIN: &str = "HETMP_DSM_TEST_ORIGIN";
-/// Longer than any run on a loaded machine.
+/// Longer than any run takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(300);
 const PAGES: usize = 24;
 
-/// What lies in the range, at offsets from its start.
+/// The layout of the range: offsets from its start.
 mod layout {
     use super::PAGE;
-    /// Nodes that have begun, and that are done.
+    /// Number of nodes that have begun, and number of nodes that have finished.
     pub(crate) const BEGUN: usize = 0;
     pub(crate) const DONE: usize = 64;
-    /// A lock (a ticket that is next, and the one served), and cells it protects, on four pages.
+    /// A lock (the next ticket, and the ticket that is served), and the cells that it guards, on four pages.
     pub(crate) const LOCK: usize = PAGE;
     pub(crate) const CELLS: usize = 2 * PAGE + 8;
     pub(crate) const CELL_COUNT: usize = 1500;
-    /// Counters, one a page.
+    /// Counters, one on each page.
     pub(crate) const COUNTERS: usize = 8 * PAGE;
     pub(crate) const COUNTER_PAGES: usize = 8;
-    /// Blocks of 16 bytes that cross a page, one of each thread.
+    /// Blocks of 16 bytes that cross a page boundary, one for each thread.
     pub(crate) const CROSSING: usize = 17 * PAGE - 8;
 }
 
 fn settings(args: &[&str]) -> (u8, Settings, u64) {
     let nodes: u8 = args[0].parse().expect("nodes");
     let len = PAGES * PAGE;
-    // SAFETY: a new mapping, which all nodes inherit at the same address.
+    // SAFETY: a new mapping, at an address that all nodes inherit.
     let at = unsafe {
         libc::mmap(
             core::ptr::null_mut(),
@@ -69,12 +70,12 @@ struct Memory(usize);
 
 impl Memory {
     fn word(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: in the shared range, aligned, and only used as an atomic.
+        // SAFETY: the address is in the shared range, aligned, and only used as an atomic.
         unsafe { AtomicU64::from_ptr(core::ptr::with_exposed_provenance_mut(self.0 + offset)) }
     }
 
     fn half(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: in the shared range, aligned, and only used as an atomic.
+        // SAFETY: the address is in the shared range, aligned, and only used as an atomic.
         unsafe { AtomicU32::from_ptr(core::ptr::with_exposed_provenance_mut(self.0 + offset)) }
     }
 
@@ -89,7 +90,7 @@ impl Memory {
     }
 }
 
-/// One thread's operations. Returns how much it added to the counters.
+/// The operations of one thread. Returns how much the thread added to the counters.
 fn operate(memory: &Memory, thread: usize, operations: u64) -> u64 {
     let mut random = 0x9e37_79b9_7f4a_7c15u64.wrapping_mul(thread as u64 + 1);
     let mut seen = [0u64; layout::COUNTER_PAGES];
@@ -111,11 +112,12 @@ fn operate(memory: &Memory, thread: usize, operations: u64) -> u64 {
                 seen[i] = now;
             }
             60 | 61 => {
-                // A block of its own, which crosses a page; its neighbours belong to other threads.
+                // A block of the thread's own, which crosses a page boundary. Its neighbours belong to other
+                // threads.
                 let at = memory.0 + layout::CROSSING + thread % 7 * PAGE;
                 let at: *mut [u64; 2] = core::ptr::with_exposed_provenance_mut(at);
                 if thread < 7 {
-                    // SAFETY: in the range; only this thread uses the block.
+                    // SAFETY: the block is in the range, and only this thread uses it.
                     unsafe {
                         at.write_unaligned([step, !step]);
                         assert_eq!(at.read_unaligned(), [step, !step]);
@@ -124,7 +126,7 @@ fn operate(memory: &Memory, thread: usize, operations: u64) -> u64 {
             }
             _ => memory.locked(|m| {
                 let cells: *mut u64 = core::ptr::with_exposed_provenance_mut(m.0 + layout::CELLS);
-                // SAFETY: in the range; only who has the lock is here.
+                // SAFETY: the cells are in the range, and only the thread that has the lock comes here.
                 unsafe {
                     let first = cells.read();
                     for c in 0..layout::CELL_COUNT {
@@ -144,7 +146,7 @@ fn wait_for(word: &AtomicU64, value: u64) {
     }
 }
 
-/// What each process does.
+/// The work of each process.
 fn node(driver: &'static Driver, memory: &Memory, operations: u64, stay: bool) {
     let nodes = u64::from(driver.nodes());
     let first = usize::from(driver.me()) * 2;
@@ -164,7 +166,7 @@ fn node(driver: &'static Driver, memory: &Memory, operations: u64, stay: bool) {
         std::thread::sleep(PATIENCE);
     }
     if driver.me() != 0 {
-        // Serves its pages until the origin ends.
+        // This node serves its pages until the origin ends.
         std::thread::sleep(PATIENCE);
         std::process::exit(3);
     }
@@ -195,15 +197,15 @@ fn node(driver: &'static Driver, memory: &Memory, operations: u64, stay: bool) {
     assert!(n(&c.reads) + n(&c.writes) > 0 && n(&c.sent) > 0);
 }
 
-/// In the process that is the origin, and in the nodes it forks.
+/// The program of the origin, and of the nodes that it forks.
 fn origin(args: &str) -> ! {
     let args: Vec<&str> = args.split(' ').collect();
     let (count, settings, operations) = settings(&args);
     let base = settings.space.address_of(0).expect("pages");
-    // SAFETY: no thread of this process does anything that the nodes need.
+    // SAFETY: no other thread of this process does anything that the nodes need.
     let forked = unsafe { fork::fork(count) }.expect("nodes");
     let me = forked.me;
-    // SAFETY: nobody uses the range yet, and nothing is in it.
+    // SAFETY: no process uses the range yet, and it is empty.
     let driver =
         match unsafe { driver::start(driver::Peers::Forked(forked), settings, &mut |_| {}) } {
             Ok(driver) => driver,
@@ -215,7 +217,7 @@ fn origin(args: &str) -> ! {
     if args.get(4) == Some(&"die") && me == 1 {
         std::thread::spawn(|| {
             std::thread::sleep(Duration::from_millis(300));
-            // SAFETY: this process ends.
+            // SAFETY: the signal goes to this process, which is to end.
             unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
         });
     }
@@ -223,7 +225,7 @@ fn origin(args: &str) -> ! {
     std::process::exit(0);
 }
 
-/// Runs the test `name` again as the origin.
+/// Starts the test `name` again as the origin.
 fn run(name: &str, args: &str) -> Output {
     if let Ok(args) = std::env::var(ORIGIN) {
         origin(&args);
@@ -261,7 +263,7 @@ fn exact(name: &str, args: &str) {
     );
 }
 
-/// False, with a line, where this machine forbids it.
+/// Can userfaultfd be used on this machine? If not, prints a line.
 fn has_uffd() -> bool {
     Uffd::probe()
         .map_err(|e| println!("skipped: userfaultfd: {e}"))

@@ -1,4 +1,4 @@
-//! Random programs under random interleavings, against a memory without copies.
+//! Random programs under random interleavings, compared with a memory that has no copies.
 
 mod common;
 
@@ -47,7 +47,8 @@ fn settings() -> impl Strategy<Value = Setting> {
 proptest! {
     #![proptest_config(config(2000))]
 
-    /// `choices` picks among what can happen; when it is used up, a generator goes on with its last number.
+    /// `choices` picks among the steps that can happen. When all choices are used, a generator goes on from
+    /// the last one.
     #[test]
     fn copies_are_one_memory(setting in settings(), choices in prop::collection::vec(any::<u64>(), 1..400)) {
         let mut world = World::new(&setting);
@@ -93,7 +94,7 @@ proptest! {
         }
     }
 
-    /// Whatever a peer sends, a node answers or refuses; it does not panic.
+    /// Whatever message a peer sends, a node answers it or refuses it, and does not panic.
     #[test]
     fn any_message_is_taken_or_refused(all in prop::collection::vec((0..5u8, 1..8u8, 0..3u8, 0..5u8, 0..3u64), 0..60)) {
         let mut node = hetmp_dsm::Node::new(0, 3, Homes::all_at(0).then(2, 1));

@@ -1,9 +1,9 @@
-//! The protocols of barriers, sleeping and tasks under all interleavings that loom finds with few
-//! preemptions. `scripts/model` runs it.
+//! The protocols of barriers, sleeping and tasks, under all interleavings that loom finds with few
+//! preemptions. `scripts/model` runs this test.
 //!
-//! The files of the engine that hold a protocol depend on nothing but `hetmp-core`, and are
-//! compiled into this test as they are. What surrounds them (a task's body, a queue) is as small here
-//! as it can be, in the order of steps of the engine; the comments name the place.
+//! Some files of the engine hold a protocol and depend on nothing but `hetmp-core`. They are compiled into
+//! this test as they are. The code around them (a task's body, a queue) is written anew here, as small as
+//! possible, with its steps in the engine's order. Comments name the place in the engine.
 #![cfg(loom)]
 #![allow(dead_code, reason = "each model uses a part of the engine's files")]
 
@@ -29,7 +29,7 @@ fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     model.check(f);
 }
 
-/// Just waits.
+/// Waits, and does nothing else.
 struct Idle;
 
 impl Pastime for Idle {
@@ -39,11 +39,11 @@ impl Pastime for Idle {
     fn asleep(&mut self, _: &Flag, _: bool) {}
 }
 
-/// Plain data, for which loom checks that accesses are ordered.
+/// Plain data. Loom checks that the accesses to it are ordered.
 struct Data(UnsafeCell<u32>);
-// SAFETY: loom's cell finds unordered accesses; that is what is tested.
+// SAFETY: loom's cell finds accesses that are not ordered, and this is what the test looks for.
 unsafe impl Sync for Data {}
-// SAFETY: loom's cell finds accesses of two threads that are not ordered; that is what is tested.
+// SAFETY: loom's cell finds accesses that are not ordered, and this is what the test looks for.
 unsafe impl Send for Data {}
 
 impl Data {
@@ -51,16 +51,16 @@ impl Data {
         Data(UnsafeCell::new(v))
     }
     fn set(&self, v: u32) {
-        // SAFETY: loom checks that nobody else accesses the cell.
+        // SAFETY: loom checks that no other thread accesses the cell.
         self.0.with_mut(|p| unsafe { *p = v });
     }
     fn get(&self) -> u32 {
-        // SAFETY: loom checks that nobody writes the cell.
+        // SAFETY: loom checks that no thread writes the cell.
         self.0.with(|p| unsafe { *p })
     }
 }
 
-/// Runs `body(tid)` on `n` threads, one of them this one.
+/// Runs `body(tid)` on `n` threads, of which the caller is one.
 fn team(n: u32, body: impl Fn(u32) + Send + Sync + 'static) {
     let body = Arc::new(body);
     let others: Vec<_> = (1..n)
@@ -84,8 +84,8 @@ fn barriers(n: u32, epochs: u32, preemptions: usize, central: bool) {
         let data: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
         team(n, move |tid| {
             for e in 1..=epochs {
-                // Two barriers an epoch would be: write, barrier, read, barrier. The data of the
-                // next epoch is written after the next barrier, so one suffices for odd epochs.
+                // A full epoch would need two barriers: write, barrier, read, barrier. The data of the next
+                // epoch is written only after the next barrier, so one barrier is enough in odd epochs.
                 if e % 2 == 1 {
                     data[tid as usize].set(e);
                 }
@@ -124,8 +124,8 @@ fn central_barrier_of_three() {
     barriers(3, 2, 1, true);
 }
 
-/// Start and end of regions (`Pool::start`, `team::work`, `team::join`): the slot is written again
-/// for the next region as soon as the join is complete.
+/// The start and the end of regions, as in `Pool::start`, `team::worker` and `region::join`. The slot is
+/// written again for the next region as soon as the join is complete.
 fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
     bounded(preemptions, move || {
         let barrier = Barrier::new();
@@ -176,7 +176,8 @@ fn regions_of_three() {
 
 // ---- sleeping and waking ----
 
-/// A queue of indistinguishable tasks, a sleeper's announcement, and where it sleeps.
+/// A queue of tasks that are all alike, the announcement of a sleeping thread, and the flag on which it
+/// sleeps.
 struct Work {
     queued: AtomicU32,
     finished: AtomicU32,
@@ -196,7 +197,7 @@ impl Work {
         }
     }
 
-    /// `wait::drained`.
+    /// As `wait::drained`.
     fn nudge_all(&self) {
         fence(Ordering::SeqCst);
         if self.sleepers.load(Ordering::Relaxed) != 0 {
@@ -206,7 +207,7 @@ impl Work {
         }
     }
 
-    /// `Team::enqueue`.
+    /// As `Team::enqueue`.
     fn enqueue(&self) {
         self.queued.fetch_add(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -219,7 +220,7 @@ impl Work {
         }
     }
 
-    /// `run_one`: a deque that looks empty is not locked.
+    /// As `run_one`: does not take the lock of a deque that looks empty.
     fn run_one(&self) -> bool {
         if self.queued.load(Ordering::Relaxed) == 0 {
             return false;
@@ -229,13 +230,13 @@ impl Work {
             .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |n| n.checked_sub(1))
             .is_ok();
         if took {
-            // Only one task is ever queued in these models: a plain store, as in `run::complete`.
+            // These models queue only one task, so a plain store does the same as `run::complete`.
             self.finished.store(1, Ordering::Release);
         }
         took
     }
 
-    /// `wait::drain` and `wait::drained`: all of `tasks` are complete.
+    /// As `wait::drain` and `wait::drained`: waits until all of `tasks` are complete.
     fn drain(&self, tid: usize, tasks: u32) {
         struct Drain<'a>(&'a Work, usize, u32);
         impl Pastime for Drain<'_> {
@@ -277,7 +278,8 @@ fn a_task_queued_beside_a_sleeper_is_run_by_it() {
 
 #[test]
 fn nobody_sleeps_on_in_a_barrier_after_the_last_task() {
-    // A third thread makes a task; either of two in the barrier runs it; both must leave.
+    // A third thread makes a task. One of the two threads in the barrier runs the task, and both must leave
+    // the barrier.
     bounded(2, || {
         let work = Arc::new(Work::new());
         let others: Vec<_> = (0..2)
@@ -406,7 +408,7 @@ fn a_taskgroup_ends_with_its_last_task() {
 
 // ---- task records ----
 
-/// A record: freed once, and touched by nobody after.
+/// A task record. It must be freed exactly once, and no thread may touch it after that.
 struct Record {
     counts: Counts,
     alive: Data,
@@ -421,7 +423,7 @@ impl Record {
             parent,
         }
     }
-    /// Any use of the record: races with `free` are found by loom, later uses here.
+    /// Any use of the record. Loom finds races with `free`; the assertion finds later uses.
     fn touch(&self) -> &Counts {
         assert_eq!(self.alive.get(), 1, "a freed record is used");
         &self.counts
@@ -432,7 +434,7 @@ impl Record {
     }
 }
 
-/// `run::bury` and `run::release_chain`, step by step.
+/// As `run::bury` and `run::release_chain`, step by step.
 fn bury(records: &[Record], task: usize, spawned: u32) {
     let t = &records[task];
     let Some(parent) = t.parent else { return };
@@ -464,9 +466,9 @@ fn release_chain(records: &[Record], mut task: usize) {
 
 #[test]
 fn records_of_three_generations_are_freed_once_and_not_used_after() {
-    // 0: an implicit task, which lives on. 1: its child, complete already, with one child. 2: a
-    // task that ends while its own child, 3, ends on another thread. Whoever is last
-    // frees the chain up to 1.
+    // Record 0: an implicit task, which lives on. Record 1: its child, complete already, which has a child.
+    // Record 2: that child, which ends while its own child, record 3, ends on another thread. The last thread
+    // frees the chain up to record 1.
     bounded(3, || {
         let records = Arc::new([
             Record::new(None),
@@ -493,8 +495,8 @@ fn records_of_three_generations_are_freed_once_and_not_used_after() {
 
 #[test]
 fn the_sums_agree_only_when_nothing_is_in_flight() {
-    // Two threads run tasks; a task of the first makes one that the second runs. A third looks as
-    // `wait::quiescent` does: finished first, then created.
+    // Two threads run tasks. A task of the first makes a task that the second runs. A third thread looks as
+    // `wait::quiescent` does: first at the finished tasks, then at the created ones.
     bounded(3, || {
         struct Sums {
             created: [AtomicU32; 2],
@@ -549,14 +551,14 @@ fn a_detached_task_is_completed_by_exactly_one() {
             let s = Arc::clone(&s);
             thread::spawn(move || {
                 s.2.set(1);
-                // `run::execute`
+                // As `run::execute`.
                 if s.0.fetch_or(BODY_ENDED, Ordering::AcqRel) & FULFILLED != 0 {
                     s.2.set(2);
                     s.1.fetch_add(1, Ordering::AcqRel);
                 }
             })
         };
-        // `run::fulfill`
+        // As `run::fulfill`.
         if s.0.fetch_or(FULFILLED, Ordering::AcqRel) & BODY_ENDED != 0 {
             s.2.set(2);
             s.1.fetch_add(1, Ordering::AcqRel);
@@ -571,8 +573,8 @@ fn a_detached_task_is_completed_by_exactly_one() {
 
 #[test]
 fn the_team_changes_only_without_helpers() {
-    // `DockPastime::help` against `Tasks::quiesce`: the team's shape is plain data. Loom takes
-    // sequentially consistent accesses for acquiring and releasing ones, so fences stand in.
+    // `DockPastime::help` against `Tasks::quiesce`. The team's shape is plain data. Loom treats sequentially
+    // consistent accesses as acquiring and releasing ones only, so fences are added.
     bounded(3, || {
         let s = Arc::new((AtomicU32::new(0), AtomicU32::new(1), Data::new(4)));
         let helper = {

@@ -1,8 +1,8 @@
 //! Races of the worksharing chain, under all interleavings that loom finds with few preemptions:
 //! `RUSTFLAGS="--cfg loom" cargo test -p hetmp-omp --test loom_chain --release`.
 //!
-//! Two threads only: of three, two that spin for the third take turns for ever in the model. More
-//! threads are in the tests of the module itself.
+//! Two threads only: with three, two threads that spin while they wait for the third would take turns for
+//! ever in the model. The module's own tests have more threads.
 #![cfg(loom)]
 #![allow(
     dead_code,
@@ -18,7 +18,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
 
-/// A node whose content is checked by the model: written by the claimer, then read by all.
+/// A node whose content loom checks: the claiming thread writes it, then all threads read it.
 struct Plain {
     state: AtomicU32,
     value: UnsafeCell<u64>,
@@ -36,23 +36,25 @@ impl Node for Plain {
     }
     fn clean(&self) {
         self.value.with_mut(|v| {
-            // SAFETY: loom checks that nobody else accesses it.
+            // SAFETY: loom checks that no other thread accesses the value.
             unsafe { *v = u64::MAX };
         });
     }
 }
 
 struct Team<const B: usize>(Chain<Plain, B>);
-// SAFETY: what the chain is for; its exclusive functions are called outside the threads.
+// SAFETY: threads share chains in the engine, too. The chain's exclusive functions are called outside of the
+// threads.
 unsafe impl<const B: usize> Sync for Team<B> {}
-// SAFETY: the exclusive functions of the chain are called outside the threads, by whoever holds the team then.
+// SAFETY: the thread that owns the team calls the chain's exclusive functions, while no other thread is in
+// it.
 unsafe impl<const B: usize> Send for Team<B> {}
 
 struct Start<const B: usize>(Pos<Plain, B>);
-// SAFETY: a place may be handed to the threads of the team, as a region's start does.
+// SAFETY: the start of a region hands places to the threads of the team in the same way.
 unsafe impl<const B: usize> Send for Start<B> {}
 
-/// Walks `count` nodes; returns at how many the thread was first.
+/// Walks `count` nodes. Returns at how many of them the thread was the first.
 fn walk<const B: usize>(team: &Team<B>, start: Start<B>, n: u32, count: u64) -> u64 {
     let mut pos = start.0;
     let mut firsts = 0;
@@ -62,14 +64,14 @@ fn walk<const B: usize>(team: &Team<B>, start: Start<B>, n: u32, count: u64) -> 
         if step.claim() {
             step.node.clean();
             step.node.value.with_mut(|v| {
-                // SAFETY: loom checks that nobody else accesses it.
+                // SAFETY: loom checks that no other thread accesses the value.
                 unsafe { *v = i };
             });
             step.publish();
             firsts += 1;
         }
         step.node.value.with(|v| {
-            // SAFETY: loom checks that nobody writes it.
+            // SAFETY: loom checks that no thread writes the value.
             assert_eq!(unsafe { *v }, i);
         });
     }
@@ -93,7 +95,7 @@ fn model<const B: usize>(threads: u32, count: u64) {
             firsts += t.join().expect("thread");
         }
         assert_eq!(firsts, count);
-        // Nodes, and a block that lost the race to be linked.
+        // The blocks of the nodes, and one block that a thread made in vain.
         assert!(team.0.blocks() as u64 <= count / B as u64 + 2);
     });
 }

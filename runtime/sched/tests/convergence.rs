@@ -1,5 +1,5 @@
-//! What the split is worth, on a modelled machine: nodes whose cores need a
-//! given time per iteration, in virtual nanoseconds.
+//! How good the division of a loop is on a modelled machine: nodes whose cores need a given time for each
+//! iteration, in virtual nanoseconds.
 #![cfg(not(loom))]
 
 use hetmp_sched::cache::{Key, ProbeCache};
@@ -12,18 +12,18 @@ use hetmp_sched::probe::{Counters, Measurement};
 use hetmp_sched::record::{Learning, LoopRecord};
 use std::sync::Arc;
 
-/// What a call into the scheduler costs a thread.
+/// Nanoseconds that a call into the scheduler costs a thread.
 const CALL_NS: u64 = 50;
 
 /// A machine and a loop on it.
 struct Model {
     team: Arc<Placement>,
-    /// Nanoseconds for iteration `i` on a core of each node.
+    /// Nanoseconds that iteration `i` takes on a core of a node.
     cost: Box<dyn Fn(usize, u64) -> f64>,
     /// Remote faults per iteration, and misses per 1000 instructions.
     faults: Option<f64>,
     misses: Option<u64>,
-    /// When each thread arrives.
+    /// Nanoseconds at which each thread arrives.
     late_ns: Vec<u64>,
 }
 
@@ -43,8 +43,8 @@ fn regular(threads: &[u32], ns: &'static [f64]) -> Model {
 }
 
 impl Model {
-    /// Runs one loop as a discrete-event simulation: always the thread whose
-    /// clock is behind makes the next call. Returns the time of the last.
+    /// Runs one loop as a discrete-event simulation: the thread whose clock is least makes the next call.
+    /// Returns the time at which the last thread ends.
     fn run(&self, h: &HetProbe) -> u64 {
         let mut clock = self.late_ns.clone();
         let mut doing: Vec<Option<Next>> = vec![None; clock.len()];
@@ -86,7 +86,7 @@ impl Model {
     }
 }
 
-/// Several executions of one region; times and records.
+/// Runs one region several times. Returns the times and the records.
 fn executions(model: &Model, n: u64, settings: Settings, times: usize) -> Vec<(u64, LoopRecord)> {
     let mut cache = ProbeCache::new();
     let key = Key::new(0x40_1000, n, &model.team);
@@ -134,7 +134,7 @@ fn three_to_one() {
     );
 }
 
-/// Cores count too: 4 slow ones equal a node of one fast core times 4/3.
+/// The number of cores counts, too: 4 cores of a third of the speed equal 4/3 of one fast core.
 #[test]
 fn ratio_times_cores() {
     let runs = executions(
@@ -156,8 +156,8 @@ fn three_nodes_of_any_kind() {
     }
 }
 
-/// The split itself, not only the help at the end, must be right: with a
-/// settled plan each node runs almost only its own range.
+/// The division itself must be right, not only the help at the end: with a settled plan each node runs almost
+/// only its own range.
 #[test]
 fn one_contiguous_range_per_node() {
     let model = regular(&[1, 1], &[100.0, 300.0]);
@@ -171,7 +171,7 @@ fn one_contiguous_range_per_node() {
     }
     let known = cache.known(&key).unwrap();
     let h = HetProbe::new(N, Arc::clone(&model.team), settings, Some(known));
-    // Thread 1 alone: its node's range first, in order, and only then node 0's.
+    // Only thread 1 runs: it gets its node's range first, in ascending order, and only then node 0's.
     let Next::Range(first) = h.first(1) else {
         panic!("probed again")
     };
@@ -188,11 +188,11 @@ fn one_contiguous_range_per_node() {
     assert!(matches!(h.next(1, None), Next::Range(r) if r.start == 0));
 }
 
-/// An estimate that is wrong for most of the loop is balanced at the end.
+/// If the estimate is wrong for most of the loop, help at the end still balances the nodes.
 #[test]
 fn a_wrong_estimate_is_corrected() {
     let mut model = regular(&[1, 1], &[0.0, 0.0]);
-    // Alike in the first tenth, 1:4 after that.
+    // Both nodes are equally fast in the first tenth; after that node 1 needs four times as long.
     model.cost = Box::new(|node, i| match (node, i < N / 10) {
         (_, true) | (0, false) => 100.0,
         _ => 400.0,
@@ -206,21 +206,22 @@ fn a_wrong_estimate_is_corrected() {
     );
 }
 
-/// A thread that comes when most is done neither stops the others nor the
-/// decision.
+/// A thread arrives when most of the loop is done. It delays neither the other threads nor the decision.
 #[test]
 fn late_threads() {
     let mut model = regular(&[2, 2], &[100.0, 300.0]);
     model.late_ns = vec![0, 2_000_000, 0, 3_000_000];
     let runs = executions(&model, N, Settings::default(), 1);
     assert_eq!(runs[0].1.learning, Learning::Probed);
-    // 133 iterations per 10 us until 2 ms, and so on: the ideal end.
+    // Every thread runs 1/100 or 1/300 iteration per nanosecond from its arrival on; the ideal end is where
+    // the sum reaches all iterations.
     let work = |t: f64| t / 100.0 + (t - 2e6) / 100.0 + t / 300.0 + (t - 3e6) / 300.0;
     let end = runs[0].0 as f64;
     assert!(work(end) < N as f64 * 1.03, "{end}: {}", work(end));
 }
 
-/// The machine changes under a settled region: probed again, and right again.
+/// The machine changes after the region has settled: the region is probed again, and the new division is
+/// right.
 #[test]
 fn drift_triggers_a_probe() {
     let slow = regular(&[1, 1], &[100.0, 300.0]);
@@ -253,7 +254,7 @@ fn drift_triggers_a_probe() {
     assert!(e.first_overhead().unwrap().abs() < 0.2);
 }
 
-/// One disturbed execution is no drift.
+/// One disturbed execution does not count as a change of the machine.
 #[test]
 fn an_outlier_is_forgotten() {
     let calm = regular(&[1, 1], &[100.0, 300.0]);
@@ -267,7 +268,7 @@ fn an_outlier_is_forgotten() {
         model.run(&h);
         let r = h.record();
         let expected = i >= 2 && r.learning == Learning::Settled;
-        // Coming back from the outlier is one deviation too, hence two.
+        // The execution after the outlier deviates from it, too, so there are two deviations.
         assert!(
             !(2..=6).contains(&i) || expected,
             "execution {i}: {:?}",
@@ -278,7 +279,7 @@ fn an_outlier_is_forgotten() {
     assert!(cache.entry(&key).unwrap().is_settled());
 }
 
-/// Page traffic that does not pay: one node, chosen by counters.
+/// Page traffic makes dividing the loop too expensive: the counters choose one node.
 #[test]
 fn below_the_threshold_one_node_runs_it() {
     for (misses, node, why) in [(1, 0, Why::FastestCores), (9, 1, Why::MostCores)] {
@@ -294,7 +295,7 @@ fn below_the_threshold_one_node_runs_it() {
     }
 }
 
-/// The same without counters: each node has its turn, the faster one is kept.
+/// The same traffic without counters: each node is tried, and the faster one is kept.
 #[test]
 fn without_counters_turns_are_taken() {
     let mut model = regular(&[1, 4], &[1000.0, 3000.0]);
@@ -304,7 +305,7 @@ fn without_counters_turns_are_taken() {
         .iter()
         .map(|(_, r)| r.decision.as_ref().unwrap().one_node().unwrap())
         .collect();
-    // 4 cores of a third beat one: node 1.
+    // 4 cores of a third of the speed are faster than one fast core: node 1 wins.
     assert_eq!(nodes, [0, 0, 1, 1, 1, 1]);
     assert!(
         runs[5].1.reason().contains("fastest of all"),
@@ -313,8 +314,7 @@ fn without_counters_turns_are_taken() {
     );
 }
 
-/// The baselines on the same machine: the ideal static split, and two-level
-/// dynamic.
+/// The schedules for comparison on the same machine: the ideal static division, and two-level dynamic.
 #[test]
 fn baselines() {
     let model = regular(&[1, 2], &[100.0, 300.0]);

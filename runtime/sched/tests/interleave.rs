@@ -1,9 +1,8 @@
-//! Every iteration exactly once, under random interleavings of the threads'
-//! calls, with threads that come late or never.
+//! Every iteration is executed exactly once, under random interleavings of the threads' calls, with threads
+//! that come late or never.
 //!
-//! The driver is deterministic: one real thread plays all of the team, a seed
-//! decides whose call is next. Races inside a call are loom's business
-//! (`loom.rs`).
+//! The driver is deterministic: one real thread plays all threads of the team, and a seed decides which of
+//! them calls next. `loom.rs` tests races inside a call.
 #![cfg(not(loom))]
 
 use hetmp_sched::aid::{Aid, Shape};
@@ -19,7 +18,7 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A small generator, so that a failing case is one number.
+/// A small random generator: a failing case is described by one number, the seed.
 struct Chance(u64);
 
 impl Chance {
@@ -33,7 +32,7 @@ impl Chance {
     }
 }
 
-/// One scheduler as a thread sees it.
+/// A scheduler as one thread sees it.
 trait Loop {
     fn first(&self, tid: usize) -> Next;
     fn next(&self, tid: usize, m: Option<Measurement>) -> Next;
@@ -89,7 +88,7 @@ impl Loop for HetProbe {
     }
 }
 
-/// Cross-dynamic as a loop asks for it whose threads' iterations must ascend.
+/// Cross-dynamic as used by a loop whose threads' iterations must ascend.
 struct After(CrossDynamic, RefCell<Vec<u64>>);
 
 impl After {
@@ -112,7 +111,7 @@ impl Loop for After {
     }
 }
 
-/// A schedule that promises every thread ascending iterations, held to it.
+/// Wraps a schedule that promises every thread ascending iterations, and checks the promise.
 struct Ascending<'a, L>(&'a L, RefCell<Vec<u64>>);
 
 impl<'a, L> Ascending<'a, L> {
@@ -142,8 +141,8 @@ impl<L: Loop> Loop for Ascending<'_, L> {
     }
 }
 
-/// Plays a whole loop. Threads in `never` stay away; each other one arrives
-/// after a random number of steps. Returns all ranges, sorted.
+/// Plays a whole loop. Threads in `never` stay away; each other thread arrives after a random number of
+/// steps. Returns all ranges, sorted.
 fn play(state: &impl Loop, threads: usize, never: u64, chance: &mut Chance) -> Vec<Range> {
     #[derive(Clone, Copy, PartialEq)]
     enum At {
@@ -179,7 +178,7 @@ fn play(state: &impl Loop, threads: usize, never: u64, chance: &mut Chance) -> V
                     faults: (chance.below(3) == 0).then(|| chance.below(9)),
                     counters,
                 };
-                // Now and then a clock fails.
+                // Now and then a thread's clock fails.
                 state.next(t, (chance.below(50) > 0).then_some(m))
             }
             At::Inside(_) => state.next(t, None),
@@ -229,7 +228,7 @@ fn team() -> impl Strategy<Value = Arc<Placement>> {
     .prop_map(Arc::new)
 }
 
-/// Keeps one thread at least.
+/// Takes one thread out of `never`, so that at least one thread comes.
 fn keep_one(never: u64, threads: usize, chance: &mut Chance) -> u64 {
     never & !(1 << chance.below(threads.min(64) as u64))
 }
@@ -296,7 +295,7 @@ proptest! {
         prop_assert_eq!(record.nodes.iter().map(|x| u128::from(x.iterations)).sum::<u128>(), u128::from(n));
         prop_assert!(!record.reason().is_empty());
 
-        // The same state again, with another trip count.
+        // The same state is used again, with another number of iterations.
         let again = n / 3;
         state.restart(again, known(&team, &settings.rules, &mut chance));
         check_tiles(&play(&state, team.threads(), never, &mut chance), again);
@@ -314,7 +313,7 @@ proptest! {
         check_tiles(&play(&state, team.threads(), never, &mut chance), n / 3);
     }
 
-    /// Every iteration once, in ascending order for each thread.
+    /// Every iteration is executed once, and each thread's iterations ascend.
     #[test]
     fn hetprobe_ascending(n in iterations(), team in team(), never: u64, seed: u64) {
         let mut chance = Chance(seed);
@@ -350,7 +349,7 @@ proptest! {
             _ => Shape::Dynamic { major: [1, 5 * chunk.max(1), u64::MAX][chance.below(3) as usize] },
         };
         let shape = match shape {
-            // Phases of one iteration, and a loop of 2^64: for ever.
+            // A loop of 2^64 iterations with phases of one iteration would never end.
             Shape::Dynamic { major } => Shape::Dynamic { major: major.max(n / 700) },
             other => other,
         };
@@ -377,7 +376,7 @@ proptest! {
     }
 }
 
-/// The paragraph "nobody waits" in its sharpest form: node 1 never comes.
+/// No thread waits for another one, even if node 1 never comes.
 #[test]
 fn a_node_that_never_comes() {
     let team = Arc::new(Placement::placed(&[0, 1], 2));
@@ -409,7 +408,7 @@ fn a_node_that_never_comes() {
     assert!(h.record().decision.is_none());
 }
 
-/// A settled plan puts the loop on node 1, whose thread is late.
+/// A settled plan gives the loop to node 1, whose thread is late.
 #[test]
 fn the_chosen_node_is_late() {
     let team = Arc::new(Placement::placed(&[0, 1], 2));
@@ -453,8 +452,8 @@ fn the_chosen_node_is_late() {
     assert_eq!(left, 1_000_000);
 }
 
-/// The split is decided by the last measurement that exists, not by the first
-/// that completes the nodes, and not by a thread that has not come.
+/// The last measurement that exists decides the division: not the first one that completes the nodes'
+/// measurements, and not a thread that has not come.
 #[test]
 fn the_last_measurement_decides() {
     let team = Arc::new(Placement::placed(&[0, 0, 1, 1], 2));
@@ -481,15 +480,15 @@ fn the_last_measurement_decides() {
     assert!(matches!(h.next(1, measured(b, 10)), Next::Range(_)));
     let decision = h.record().decision.expect("without thread 3");
     assert_eq!(&*decision.csr, [Some(3.0), Some(1.0)]);
-    // Thread 3 joins its node's range: the last quarter of what was left.
+    // Thread 3 joins its node's range: the last quarter of the iterations that were left.
     let Next::Range(joined) = h.first(3) else {
         panic!("probed or left")
     };
     assert!(joined.start > 3000, "{joined:?}");
 }
 
-/// A dry node's threads share one contiguous bulk of what the other one has
-/// left: iterations do not move between nodes one chunk after the other.
+/// The threads of a node without iterations share one contiguous part of the iterations that the other node
+/// has left. Iterations do not move between nodes one chunk after the other.
 #[test]
 fn a_bulk_for_the_node() {
     let team = Arc::new(Placement::placed(&[0, 1, 1], 2));
@@ -515,7 +514,7 @@ fn a_bulk_for_the_node() {
     };
     let n = 1_000_000;
     let h = HetProbe::new(n, team, Settings::default(), Some(Arc::new(known)));
-    // Thread 0 takes a chunk of the first half and computes for ever.
+    // Thread 0 takes a chunk of the first half and does not come back.
     let Next::Range(stuck) = h.first(0) else {
         panic!("probed")
     };
@@ -532,15 +531,15 @@ fn a_bulk_for_the_node() {
     }
     let all: u64 = mine.iter().map(|r| r.len()).sum();
     assert_eq!(all, n / 2 - stuck.len());
-    // In the order in which both threads got them: few jumps, each half as
-    // long as the one before.
+    // The ranges in the order in which both threads got them: there are few jumps, because each contiguous
+    // part is half as long as the one before.
     let jumps = mine.windows(2).filter(|w| w[0].end != w[1].start).count();
     assert!(jumps < 20, "{jumps} of {}", mine.len());
     let first = mine.iter().take(30).map(|r| r.len()).sum::<u64>();
     assert!(mine.len() > 60 && first < n / 4, "in chunks");
 }
 
-/// Nodes whose speeds are known share what ascends in proportion to them, and end together.
+/// Nodes whose speeds are known share an ascending loop in proportion to their speeds, and end together.
 #[test]
 fn ascending_chunks_follow_the_speeds() {
     let team = Arc::new(Placement::placed(&[0, 1], 2));
@@ -555,7 +554,7 @@ fn ascending_chunks_follow_the_speeds() {
     let mut at = [h.first(0), h.first(1)];
     let mut calls = 0;
     loop {
-        // The thread that is done first asks first.
+        // The thread that ends its chunk first asks first.
         let open = |t: &usize| at[*t] != Next::Done;
         let Some(t) = (0..2)
             .filter(open)

@@ -15,8 +15,8 @@ use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 
-/// Runs `body(tid)` on `threads` threads, one of them this one, and checks
-/// that the ranges they return tile `0..n`.
+/// Runs `body(tid)` on `threads` threads, of which the caller is one. Checks that the ranges that the threads
+/// return cover `0..n` without overlaps.
 fn tiles(n: u64, threads: usize, body: impl Fn(usize) -> Vec<Range> + Send + Sync + 'static) {
     let body = Arc::new(body);
     let others: Vec<_> = (1..threads)
@@ -74,8 +74,8 @@ fn guided() {
     });
 }
 
-/// Two threads of one node compete for its pool and its second refill: four
-/// chunks, two in a refill.
+/// Two threads of one node compete for the node's pool and for its second refill: four chunks, two in each
+/// refill.
 #[test]
 fn cross_dynamic_refill() {
     bounded(3, || {
@@ -87,7 +87,7 @@ fn cross_dynamic_refill() {
     });
 }
 
-/// Two nodes sample, and allotments are written while the other thread takes a chunk.
+/// Two nodes are measured, and shares are written while the other thread takes a chunk.
 #[test]
 fn asymmetric() {
     bounded(3, || {
@@ -118,7 +118,7 @@ fn asymmetric() {
     });
 }
 
-/// Refills for two nodes, and taking from each other at the end.
+/// Both nodes refill their pools, and take iterations from each other at the end.
 #[test]
 fn cross_dynamic_nodes() {
     bounded(3, || {
@@ -130,14 +130,14 @@ fn cross_dynamic_nodes() {
     });
 }
 
-/// The ranges of one thread, which must not go back.
+/// Returns the ranges of one thread, and checks that they ascend.
 fn ascending(got: Vec<Range>) -> Vec<Range> {
     assert!(got.windows(2).all(|w| w[0].end <= w[1].start), "{got:?}");
     got
 }
 
-/// A thread takes a chunk past the pool while the other refills it: the pool's
-/// chunks are then the other one's alone.
+/// A thread takes a chunk without the pool while another thread refills the pool: only the other thread may
+/// then take the pool's chunks, because they lie below.
 #[test]
 fn cross_dynamic_ascending() {
     for nodes in [[0, 0], [0, 1]] {
@@ -159,9 +159,8 @@ fn cross_dynamic_ascending() {
     }
 }
 
-/// Runs thread `tid` to the end. `left` tells that some thread was sent away:
-/// then all iterations must have been handed out, or a processor idles while
-/// there is work.
+/// Runs thread `tid` to the end. `left`: some thread was sent away. At that time all iterations must have
+/// been handed out; otherwise a processor would idle while there is work.
 fn run(h: &HetProbe, tid: usize, left: &AtomicBool) -> Vec<Range> {
     let mut got = Vec::new();
     let mut over = left.load(Ordering::Acquire);
@@ -201,8 +200,7 @@ fn settings() -> Settings {
     }
 }
 
-/// The hand-off at the decision: one thread moves the pool's rest into ranges
-/// while the other takes from the pool.
+/// The decision: one thread moves the rest of the pool into ranges while the other takes from the pool.
 #[test]
 fn hetprobe_decision() {
     bounded(3, || {
@@ -213,7 +211,7 @@ fn hetprobe_decision() {
     });
 }
 
-/// Three threads: one may see the pool empty while the decider holds its rest.
+/// Three threads: one may find the pool empty while the deciding thread has taken the rest out of it.
 #[test]
 fn hetprobe_decision_of_three() {
     bounded(2, || {
@@ -224,7 +222,7 @@ fn hetprobe_decision_of_three() {
     });
 }
 
-/// The same decision where iterations ascend: the pool stays, and only the size of chunks changes.
+/// The same decision in a loop whose iterations ascend: the pool stays, and only the size of chunks changes.
 #[test]
 fn hetprobe_ascending() {
     bounded(3, || {
@@ -239,8 +237,8 @@ fn hetprobe_ascending() {
     });
 }
 
-/// One node alone: the other one's thread may leave only when a thread of the
-/// chosen node is inside.
+/// The loop runs on one node. The other node's thread may leave only when a thread of the chosen node is in
+/// the loop.
 #[test]
 fn hetprobe_one_node() {
     bounded(3, || {
@@ -276,7 +274,7 @@ fn hetprobe_one_node() {
     });
 }
 
-/// Two runners take their own pieces and steal each other's: each piece once.
+/// Two threads take their own pieces and steal each other's. Each piece is taken once.
 #[test]
 fn blocks_of_virtual_teams() {
     use hetmp_sched::virtual_team::{Blocks, Steal};

@@ -12,7 +12,7 @@ use hetmp_sched::watch::Sensitivity;
 use loom::sync::Arc;
 use loom::thread;
 
-/// Runs thread `tid` to the end. `faults`: per iteration.
+/// Runs thread `tid` to the end. `faults`: faults per iteration.
 fn run(h: &Irregular, tid: usize, faults: Option<u64>) -> Vec<Range> {
     let mut got = Vec::new();
     let mut step = h.first(tid);
@@ -20,8 +20,7 @@ fn run(h: &Irregular, tid: usize, faults: Option<u64>) -> Vec<Range> {
         let m = match step {
             Step::Done => return got,
             Step::Wait(ticket) => {
-                // As a driver would, without the time limit: somebody must
-                // bring news.
+                // As the driver waits, but without a time limit: some thread must bring news.
                 while !h.changed(ticket) {
                     thread::yield_now();
                 }
@@ -87,7 +86,7 @@ fn check(
     });
 }
 
-/// Probing, the decision, and taking from each other at the end.
+/// Probing, the decision, and nodes that take iterations from each other at the end.
 #[test]
 fn probe_and_split() {
     check(3, &[0, 1], 5, Trigger::Change, None, None);
@@ -98,8 +97,7 @@ fn probe_and_split_of_three() {
     check(2, &[0, 1, 1], 4, Trigger::Change, None, None);
 }
 
-/// The hand-over from one period to the next: one thread gathers while the
-/// other takes.
+/// From one period to the next: one thread gathers the measurements while the other takes a chunk.
 #[test]
 fn new_periods() {
     check(3, &[0, 1], 20, Trigger::Jump(0.1), None, Some(equals));
@@ -109,7 +107,7 @@ fn equals() -> Known {
     plan([10.0, 10.0], None)
 }
 
-/// One node alone: the other one's thread sleeps, and must hear of the end.
+/// The loop runs on one node. The other node's thread sleeps, and must learn of the loop's end.
 #[test]
 fn one_node_alone() {
     check(3, &[0, 1], 4, Trigger::Faults, Some(1), Some(alone));

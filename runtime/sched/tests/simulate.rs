@@ -1,4 +1,4 @@
-//! The simulator against cases that have an answer on paper.
+//! The simulator on cases whose result can be computed on paper.
 #![cfg(not(loom))]
 
 use hetmp_sched::decide::{Link, Objective, Rules, Why};
@@ -9,7 +9,7 @@ use hetmp_sched::simulate::{
     Pattern, Platform, Serial, Spread, Strategy, Workload,
 };
 
-/// Nodes of `cores` cores of `speed`, each with a memory of its own if `linked`.
+/// Nodes of `cores` cores with speed `speed`. With `linked` each node has its own memory.
 fn platform(nodes: &[(u32, f64)], linked: Option<LinkModel>) -> Platform {
     let memories = if linked.is_some() { nodes.len() } else { 1 };
     Platform {
@@ -39,7 +39,7 @@ fn platform(nodes: &[(u32, f64)], linked: Option<LinkModel>) -> Platform {
     }
 }
 
-/// Threads of another memory than the origin's hear of a loop through a page.
+/// Threads on another memory than the origin's learn of a loop by fetching a page.
 const NEWS: f64 = 50e-6;
 
 const LINK: LinkModel = LinkModel {
@@ -49,7 +49,7 @@ const LINK: LinkModel = LinkModel {
     threshold_us: 100.0,
 };
 
-/// `repeat` executions of one loop of `n` iterations of `ns` nanoseconds.
+/// A workload of `repeat` executions of one loop, with `n` iterations of `ns` nanoseconds.
 fn plain(n: u64, ns: f64, repeat: u64) -> Workload {
     Workload {
         name: "w".into(),
@@ -65,7 +65,7 @@ fn plain(n: u64, ns: f64, repeat: u64) -> Workload {
     }
 }
 
-/// The loop touches one array of `units` pages.
+/// Adds an array of `units` pages, which the loop accesses.
 fn with_array(mut w: Workload, units: u64, pattern: Pattern, writes: bool) -> Workload {
     w.arrays = vec![Array {
         name: "a".into(),
@@ -88,7 +88,7 @@ fn go(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
     run(p, w, s, &Rules::default(), 1)
 }
 
-/// As `go`, of a link of which only the threshold is known.
+/// As `go`, for a link of which only the threshold is known.
 fn by_threshold(p: &Platform, w: &Workload, s: &Strategy) -> Outcome {
     let rules = Rules {
         link: Some(Link {
@@ -168,16 +168,16 @@ fn three_to_one() {
         let share = o.loops[0].iterations[0] as f64 / 1_200_000.0;
         near(share, 0.75, 0.02);
     }
-    // An even split waits for the slow one.
+    // With an even division the fast node waits for the slow one.
     near(alone / go(&p, &w, &all("static")).seconds, 2.0 / 3.0, 1e-4);
 }
 
-/// The same nodes in several memories with few faults, then with many.
+/// The same nodes, each with its own memory: first with few faults, then with many.
 #[test]
 fn faults_decide() {
     let p = platform(&[(2, 1.0), (2, 1.0)], Some(LINK));
-    // Every iteration has a page of its own: the fault period of node 1 is the
-    // time of an iteration plus the 50 us of the fault.
+    // Every iteration has its own page, so the time from one fault of node 1 to the next is the time of an
+    // iteration plus the 50 us of the fault.
     let w = |us: f64| {
         with_array(
             plain(2000, us * 1000.0, 1),
@@ -190,7 +190,7 @@ fn faults_decide() {
     let split = pays.loops[0].decision.clone().unwrap();
     near(split.fault_period_us.unwrap(), 110.0, 0.01);
     assert_eq!(split.one_node(), None);
-    // Shares follow what was measured: 110 to 60.
+    // The shares follow the measured times: 110 to 60.
     near(split.csr[0].unwrap(), 110.0 / 60.0, 0.01);
 
     let does_not = by_threshold(&p, &w(40.0), &all("hetprobe"));
@@ -198,12 +198,13 @@ fn faults_decide() {
     let decision = l.decision.clone().unwrap();
     near(decision.fault_period_us.unwrap(), 90.0, 0.01);
     assert_eq!(decision.one_node(), Some(0));
-    // Only its probe share, a tenth in all, and a chunk while others probed.
+    // Node 1 has only its share of the probing, a tenth in all, and one chunk that it took while others
+    // probed.
     assert!((100..=125).contains(&l.iterations[1]), "{l:?}");
     assert_eq!(l.faults[1], l.iterations[1]);
 }
 
-/// What all nodes read moves once; what one node writes every time moves back.
+/// Data that all nodes read moves once. Data that one node writes every time moves back every time.
 #[test]
 fn pages_settle_or_do_not() {
     let p = platform(&[(1, 1.0), (1, 1.0)], Some(LINK));
@@ -212,10 +213,10 @@ fn pages_settle_or_do_not() {
     assert_eq!(o.loops[0].faults, [0, 50]);
     near(o.loops[0].first_seconds, 0.05 + NEWS + 50.0 * 50e-6, 1e-6);
     near(o.loops[0].last_seconds, 0.05 + NEWS, 1e-6);
-    // The halves of a static split stay where they are ...
+    // The halves of a static division stay in their places...
     let halves = with_array(plain(100, 1e6, 10), 50, Pattern::Block { halo: 0 }, true);
     assert_eq!(go(&p, &halves, &all("static")).loops[0].faults, [0, 25]);
-    // ... until the origin writes everything between executions.
+    // ...until the origin writes the whole array between executions.
     let mut bounced = halves.clone();
     bounced.round = Serial {
         ms: 1.0,
@@ -224,8 +225,8 @@ fn pages_settle_or_do_not() {
     let o = go(&p, &bounced, &all("static"));
     assert_eq!(o.loops[0].faults, [0, 250]);
     near(o.serial_seconds, 10.0 * 1e-3 + 9.0 * 25.0 * 50e-6, 1e-6);
-    // Two loops that divide a matrix by rows and by columns exchange what they
-    // do not have in common, a quarter of it each way, every time.
+    // Two loops divide a matrix, one by rows and one by columns. Each time they exchange the part that they
+    // do not have in common, a quarter of the matrix in each direction.
     let mut turned = with_array(plain(8, 1e6, 10), 64, Pattern::Block { halo: 0 }, true);
     let mut columns = turned.loops[0].clone();
     columns.accesses[0].pattern = Pattern::Across { rows: 8 };
@@ -235,7 +236,7 @@ fn pages_settle_or_do_not() {
     assert_eq!(o.loops[0].faults, [9 * 16, 32 + 9 * 16]);
 }
 
-/// One page after the other: the serving side is the limit.
+/// A node serves one page after the other, so the serving node is the limit.
 #[test]
 fn pages_queue() {
     let link = LinkModel {
@@ -245,15 +246,15 @@ fn pages_queue() {
     let p = platform(&[(1, 1.0), (50, 1.0)], Some(link));
     let w = with_array(plain(51, 0.0, 1), 51, Pattern::Block { halo: 0 }, false);
     let o = go(&p, &w, &all("static"));
-    // 50 threads ask at once for a page each.
+    // 50 threads ask for a page each at the same time.
     near(o.seconds, NEWS + 50.0 * 20e-6, 1e-6);
 }
 
-/// 4 cores that want 4 times what memory gives.
+/// 4 cores that want 4 times the bandwidth of their memory.
 #[test]
 fn bandwidth_saturates() {
     let mut p = platform(&[(4, 1.0)], None);
-    // A core moves 10 misses of 64 B in 1000 instructions that take 640 ns.
+    // A core has 10 misses of 64 B in 1000 instructions, which take 640 ns.
     p.nodes[0].bandwidth = 1.0;
     let mut w = plain(4000, 640.0, 1);
     w.loops[0].instructions = 1000.0;
@@ -268,7 +269,7 @@ fn bandwidth_saturates() {
     near(go(&p, &w, &all("static")).seconds, 1000.0 * 640e-9, 1e-3);
 }
 
-/// Regions with threads on both sides of a link pay its barrier.
+/// A region with threads on both sides of a link pays for the link's barrier.
 #[test]
 fn regions_cost() {
     let mut p = platform(
@@ -292,7 +293,7 @@ fn regions_cost() {
     );
 }
 
-/// The counters choose the node, and `Fastest` overrules them.
+/// The counters choose the node, but `Fastest` overrules the counters.
 #[test]
 fn misses_choose_the_node() {
     let p = platform(&[(1, 1.0), (8, 0.25)], Some(LINK));
@@ -303,7 +304,7 @@ fn misses_choose_the_node() {
             Pattern::Block { halo: 0 },
             true,
         );
-        // The origin writes all of it again, so that faults never end.
+        // The origin writes the whole array again each time, so faults never end.
         w.round.accesses = w.loops[0].accesses.clone();
         w.loops[0].instructions = 10_000.0;
         w.loops[0].misses_per_kilo = misses;
@@ -318,8 +319,8 @@ fn misses_choose_the_node() {
     }
 }
 
-/// Threads that a plan leaves out because of faults take nothing before the
-/// chosen node's come, though these hear of the loop later.
+/// A plan leaves threads out because of faults. These threads take nothing before the chosen node's threads
+/// come, though the chosen node learns of the loop later.
 #[test]
 fn threads_left_out_keep_away() {
     let mut p = platform(&[(1, 1.0), (8, 0.25)], Some(LINK));
@@ -333,13 +334,13 @@ fn threads_left_out_keep_away() {
         let o = by_threshold(&p, &w, &all("hetprobe"));
         let l = &o.loops[0];
         assert_eq!(l.decision.clone().unwrap().one_node(), Some(1));
-        // A probe chunk, and what one takes while the others probe.
+        // A probe chunk, and the chunks that a thread takes while the others probe.
         let (of_origin, probed) = (l.iterations[0], l.probed);
         assert!(of_origin <= probed * 100, "{of_origin} in {probed}");
     }
 }
 
-/// Fast core 30 W, slow core of a third of its speed 2 W; see `energy.rs`.
+/// The fast core takes 30 W; the slow core, with a third of the speed, 2 W. See `energy.rs`.
 #[test]
 fn energy() {
     let mut p = platform(&[(1, 1.0), (1, 1.0 / 3.0)], None);
@@ -358,7 +359,7 @@ fn energy() {
     near(both.joules, 240.0, 1e-4);
     near(go(&p, &w, &Strategy::Alone(1)).joules, 60.0, 1e-9);
     near(both.edp(), 1800.0, 2e-4);
-    // Asked for energy, HetProbe leaves the fast core alone once it has probed.
+    // If the user asks for little energy, HetProbe does not use the fast core after probing.
     let rules = Rules {
         objective: Objective::Energy,
         ..Rules::default()
@@ -369,7 +370,7 @@ fn energy() {
         Some(1)
     );
     near(thrifty.joules, 60.0, 0.2);
-    // Idle power that is drawn anyway makes haste pay.
+    // If idle power is drawn in any case, it pays to end early.
     p.nodes[0].power.idle_watts = 10.0;
     near(go(&p, &w, &Strategy::IdealCsr).joules, 315.0, 1e-4);
     near(go(&p, &w, &Strategy::Alone(1)).joules, 360.0, 1e-9);
@@ -377,7 +378,7 @@ fn energy() {
     assert_eq!(hasty.loops[0].decision.clone().unwrap().one_node(), None);
 }
 
-/// Equal arguments, equal outcome; another seed, another one.
+/// The same arguments give the same result; another seed gives another one.
 #[test]
 fn deterministic() {
     let mut p = platform(&[(3, 1.0), (5, 0.4), (2, 0.7)], Some(LINK));
@@ -405,7 +406,7 @@ fn deterministic() {
     }
 }
 
-/// Many nodes: as fast as all of them together, nearly.
+/// Many nodes together are nearly as fast as the sum of their speeds.
 #[test]
 fn sixty_four_nodes() {
     let nodes: Vec<(u32, f64)> = (0..64).map(|i| (4, [1.0, 0.5, 0.25, 2.0][i % 4])).collect();

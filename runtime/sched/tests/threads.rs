@@ -1,4 +1,4 @@
-//! The same state under real threads: every iteration exactly once.
+//! The schedules under real threads: every iteration is executed exactly once.
 #![cfg(not(loom))]
 
 use hetmp_sched::aid::{Aid, Shape};
@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::thread;
 
 const THREADS: usize = 4;
-/// Miri runs this too, far more slowly.
+/// Miri runs this test, too, and is far slower.
 const N: u64 = if cfg!(miri) { 300 } else { 20_000 };
 const ROUNDS: usize = if cfg!(miri) { 2 } else { 50 };
 
-/// Runs `body(tid, mark)` on every thread, and checks the marks.
+/// Runs `body(tid, mark)` on every thread, and checks that each iteration was marked exactly once.
 fn exactly_once(body: impl Fn(usize, &dyn Fn(Range)) + Sync) {
     let seen: Vec<AtomicU8> = (0..N).map(|_| AtomicU8::new(0)).collect();
     let mark = |r: Range| {
@@ -152,8 +152,8 @@ fn hetprobe() {
     }
 }
 
-/// Real threads under HetProbe-I, by its percentage and by its detector, with
-/// faults that make one node run the loop for a while.
+/// HetProbe-I under real threads, with its percentage and with its detector. Faults make one node run the
+/// loop alone for a while.
 #[test]
 fn irregular() {
     for (trigger, faults) in [
@@ -189,7 +189,7 @@ fn irregular() {
                         }
                         Step::Run { range, .. } => {
                             mark(range);
-                            // From the middle on thread 0's node is slow.
+                            // From the middle of the loop on, thread 0's node is slow.
                             let slow = range.start > N / 2 && tid < 2;
                             Some(Measurement {
                                 elapsed_ns: range.len() * if slow { 900 } else { 100 },

@@ -1,22 +1,23 @@
-//! A small world around the state machine: nodes, a network that delivers in any order, memory of one number a page, and
-//! threads that execute instructions. Each instruction needs all of its pages at once, as an access that crosses
-//! pages does. The world compares every copy that may be read with a memory that has no copies.
+//! A small world around the protocol's state machine: nodes, a network that delivers in any order, a memory
+//! with one number per page, and threads that execute instructions. Each instruction needs all of its pages
+//! at the same time, as an access that crosses pages does. The world compares every readable copy with a
+//! memory that has no copies.
 
 use hetmp_dsm::{Access, Action, Homes, Message, Node, NodeId};
 use std::collections::BTreeMap;
 
-/// The pages that one instruction needs, with what it does to each.
+/// The pages that one instruction needs, and how it accesses each of them.
 pub(crate) type Instruction = Vec<(u64, Access)>;
 
-/// What does not change while a world runs.
+/// The part of a world that does not change while the world runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     pub(crate) nodes: NodeId,
     pub(crate) homes: Homes,
-    /// Of each thread: its node, and its instructions.
+    /// For each thread: its node, and its instructions.
     pub(crate) threads: Vec<(NodeId, Vec<Instruction>)>,
-    /// A hold may end only when its page was used, or nothing else can happen: a hold is longer than what a
-    /// transfer takes. Otherwise holds end at any time.
+    /// If true, a hold ends only after its page was used, or when nothing else can happen: holds last longer
+    /// than transfers. Otherwise a hold may end at any time.
     pub(crate) timed: bool,
 }
 
@@ -25,31 +26,33 @@ pub(crate) struct Envelope {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) message: Message,
-    /// The page's content, with a [`Message::Page`].
+    /// The page's content, if the message is a [`Message::Page`].
     pub(crate) content: Option<u8>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Thread {
-    /// Instructions executed.
+    /// Number of instructions executed.
     pub(crate) done: usize,
-    /// The page that it faulted on, until it is woken.
+    /// The page on which the thread has faulted, until the thread is woken.
     pub(crate) waiting: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     pub(crate) nodes: Vec<Node>,
-    /// In flight, sorted: worlds that differ in the order of sending only are the same.
+    /// Messages under way. They are sorted, so that worlds are equal if they differ only in the order of
+    /// sending.
     pub(crate) network: Vec<Envelope>,
-    /// Of each node: what its threads may do, as the protocol's actions said, and what is in its copy.
+    /// For each node: how its threads may access each page, as the protocol's actions said, and the content
+    /// of its copy.
     pub(crate) copies: Vec<BTreeMap<u64, (Access, u8)>>,
-    /// What a memory without copies would have.
+    /// The content of a memory without copies.
     pub(crate) memory: BTreeMap<u64, u8>,
     pub(crate) threads: Vec<Thread>,
-    /// Steps since an instruction was executed last.
+    /// Steps since the last executed instruction.
     pub(crate) since: u16,
-    /// The first thing that went wrong.
+    /// The first error.
     pub(crate) wrong: Option<&'static str>,
 }
 
@@ -83,7 +86,7 @@ impl World {
         }
     }
 
-    /// A node's copy: what may be done with it, and its content.
+    /// A node's copy: how it may be accessed, and its content.
     fn copy(&self, setting: &Setting, node: NodeId, page: u64) -> (Access, u8) {
         let at_first = match setting.homes.of(page) == node {
             true => Access::Write,
@@ -102,25 +105,25 @@ impl World {
         all.get(self.threads[thread].done).map(|i| (*node, i))
     }
 
-    /// The first page of a thread's instruction that it has no right to.
+    /// The first page of a thread's instruction to which the thread has no access.
     fn lacks(&self, setting: &Setting, thread: usize) -> Option<Option<(u64, Access)>> {
         let (node, pages) = self.next(setting, thread)?;
         let lacking = |p: &&(u64, Access)| self.copy(setting, node, p.0).0 < p.1;
         Some(pages.iter().find(lacking).copied())
     }
 
-    /// All instructions are executed.
+    /// Have all threads executed all instructions?
     pub(crate) fn is_done(&self, setting: &Setting) -> bool {
         (0..self.threads.len()).all(|t| self.next(setting, t).is_none())
     }
 
-    /// Everything that can happen next.
+    /// All steps that can happen next.
     pub(crate) fn steps(&self, setting: &Setting) -> Vec<Step> {
         let mut steps: Vec<Step> = (0..self.network.len()).map(Step::Deliver).collect();
         for (t, thread) in self.threads.iter().enumerate() {
             match self.lacks(setting, t) {
                 None => {}
-                // A thread that waits may find the page there before it is woken; that is no case of its own.
+                // A waiting thread may find its page before it is woken. This is not a case of its own.
                 Some(_) if thread.waiting.is_some() => {}
                 Some(None) => steps.push(Step::Execute(t)),
                 Some(Some(_)) => steps.push(Step::Fault(t)),
@@ -227,7 +230,7 @@ impl World {
         }
     }
 
-    /// One writer or many readers, and nobody may read an old page.
+    /// Checks that each page has one writer or many readers, and that no node can read an old page.
     fn look(&mut self, setting: &Setting) {
         let pages: std::collections::BTreeSet<u64> =
             self.copies.iter().flat_map(|c| c.keys().copied()).collect();

@@ -1,12 +1,12 @@
-//! Where nested teams of threads go, for many policies, place lists and team sizes.
+//! The places of threads in nested teams, for many policies, place lists and team sizes.
 
 use hetmp_omp::affinity::bind::{team_places, Placement};
 use hetmp_omp::icv::ProcBind;
 
 use super::{Dice, Program};
 
-/// Prints place and partition of every thread of two nested regions of argv[1] and argv[2]
-/// threads.
+/// Runs a region of argv[1] threads and in it regions of argv[2] threads. Prints the place and the partition
+/// of every thread.
 const WHERE: &str = r#"
 #include <omp.h>
 #include <stdio.h>
@@ -72,14 +72,14 @@ fn nested_teams_go_to_the_same_places() {
         let (a, b) = (dice.pick(&policies), dice.pick(&policies));
         let count = 1 + dice.below(13);
         let (n, m) = (1 + dice.below(9), 1 + dice.below(5));
-        // Places may repeat, so that two CPUs make any number of them.
+        // Places may repeat, so two CPUs are enough for any number of places.
         let list: Vec<String> = (0..count)
             .map(|i| format!("{{{}}}", allowed[i % allowed.len()]))
             .collect();
         let env = [
             ("OMP_PLACES".to_owned(), list.join(",")),
             ("OMP_PROC_BIND".to_owned(), format!("{},{}", a.0, b.0)),
-            // Threads that wait for their turn need not spin.
+            // Threads need not spin while they wait for their turn.
             ("OMP_WAIT_POLICY".to_owned(), "passive".to_owned()),
         ];
         let out = program.run(&[&n.to_string(), &m.to_string()], &env);

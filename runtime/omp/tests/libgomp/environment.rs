@@ -1,5 +1,5 @@
-//! `OMP_DISPLAY_ENV=verbose` for many environments: the same text, and complaints about the same
-//! values.
+//! `OMP_DISPLAY_ENV=verbose` in many environments: hetmp must print the same text as libgomp, and must
+//! complain about the same values.
 
 use hetmp_core::topo::Topology;
 use hetmp_omp::icv::display::{self, Current};
@@ -301,7 +301,7 @@ const VALUES: &[(&str, &[&str])] = &[
     ("GOMP_DEBUG", &["0", "x", ""]),
 ];
 
-/// The display block, and whether there was any complaint.
+/// Returns the text that libgomp displays, and whether libgomp complained about any value.
 fn libgomp(program: &Program, env: &[(String, String)]) -> (Vec<u8>, bool) {
     let out = program.run(&[], env);
     assert!(out.status.success(), "{env:?}");
@@ -346,7 +346,7 @@ fn ours(topology: &Topology, env: &[(String, String)]) -> (Vec<u8>, Vec<String>)
         &Current::unchanged(&globals),
         globals.display_verbose,
     );
-    // Our own lines are the only difference.
+    // hetmp's own lines are the only difference.
     let text = text
         .split_inclusive(|&b| b == b'\n')
         .filter(|line| !line.starts_with(b"  HETMP_"))
@@ -374,7 +374,8 @@ impl Comparison {
             String::from_utf8_lossy(&want),
             "{env:?}"
         );
-        // libgomp takes CPUs that cannot be used without a word, and ends the program at the first region.
+        // libgomp accepts CPUs that cannot be used without a complaint, and ends the program at the first
+        // region.
         let ours_alone = |w: &String| w.contains("stay where they may run");
         let refused = warnings.iter().any(|w| !ours_alone(w));
         assert_eq!(refused, complained, "{env:?}: {warnings:?}");
@@ -411,7 +412,7 @@ fn the_same_environment_shows_the_same() {
             all.check(&[VERBOSE, (name, value)]);
         }
     }
-    // Variables that depend on each other, in all combinations; and any others, at random.
+    // Variables that depend on each other, in all combinations, together with other variables at random.
     let pairs = [
         ("OMP_PLACES", "OMP_PROC_BIND"),
         ("GOMP_CPU_AFFINITY", "OMP_PROC_BIND"),
@@ -442,7 +443,7 @@ fn the_same_environment_shows_the_same() {
     println!("{} environments compared with libgomp", all.runs);
 }
 
-/// What we accept beyond libgomp 12.
+/// Values that hetmp accepts and libgomp 12 does not.
 #[test]
 fn our_own_variables() {
     let topology = Topology::discover();
@@ -476,7 +477,7 @@ fn our_own_variables() {
          HETMP_TRACE = ''\n  HETMP_TRACE_EVENTS = '65536'\nOPENMP DISPLAY ENVIRONMENT END\n"
     ));
 
-    // The alias wins, unless it is bad.
+    // The alias wins, unless its value is bad.
     let (text, warnings, g) = show(&[
         ("OMP_SCHEDULE", "guided,4"),
         ("HETMP_SCHEDULE", "hetprobe,7.5"),
@@ -498,7 +499,7 @@ fn our_own_variables() {
     );
     assert!(text.contains("  OMP_SCHEDULE = 'GUIDED,4'\n"));
 
-    // NAME_ALL stands in for NAME, and its bad values are named as such.
+    // NAME_ALL stands for NAME, and a complaint about its value names NAME_ALL.
     let (_, warnings, g) = show(&[
         ("OMP_NUM_THREADS_ALL", "7"),
         ("OMP_DYNAMIC_ALL", "true"),

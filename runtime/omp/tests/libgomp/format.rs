@@ -4,7 +4,7 @@ use hetmp_omp::affinity::format::{expand, Fields, NativeId};
 
 use super::Program;
 
-/// Thread 2 of 3 prints what only it knows, then the format argv[1] expanded into a buffer of
+/// Thread 2 of 3 prints the values that only it knows, and then the format argv[1], expanded into a buffer of
 /// argv[2] bytes.
 const CAPTURE: &str = r#"
 #define _GNU_SOURCE

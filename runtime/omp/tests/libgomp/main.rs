@@ -1,6 +1,6 @@
-//! The environment, binding and affinity formats against the system's libgomp: small C programs
-//! run under it, and our pure functions must say the same. Skipped, and said so, where there is no
-//! gcc with OpenMP.
+//! Compares the environment, binding and affinity formats with the system's libgomp. Small C programs run
+//! with libgomp, and hetmp's pure functions must give the same results. On a machine without gcc and OpenMP
+//! the tests print a line and are skipped.
 
 mod bind;
 mod environment;
@@ -9,13 +9,13 @@ mod format;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A C program, built with gcc against the system's libgomp.
+/// A C program that gcc built for the system's libgomp.
 struct Program {
     path: PathBuf,
 }
 
 impl Program {
-    /// Compiles `source`; `None` where that cannot be done on this machine.
+    /// Compiles `source`. `None` if this machine cannot compile it.
     fn compile(name: &str, source: &str) -> Option<Self> {
         let dir = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
         let c = dir.join(format!("{name}.c"));
@@ -36,7 +36,7 @@ impl Program {
         }
     }
 
-    /// Runs it with exactly these environment variables.
+    /// Runs the program with exactly these environment variables.
     fn run(&self, args: &[&str], env: &[(String, String)]) -> Output {
         Command::new(&self.path)
             .args(args)
@@ -47,7 +47,7 @@ impl Program {
     }
 }
 
-/// Numbers that are the same in every run.
+/// A generator of numbers that are the same in every run.
 struct Dice(u64);
 
 impl Dice {

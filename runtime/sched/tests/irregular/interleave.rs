@@ -1,6 +1,7 @@
-//! Every iteration exactly once under any interleaving, and nobody waits for a thread that has not come.
+//! Every iteration is executed exactly once under any interleaving, and no thread waits for a thread that has
+//! not come.
 //!
-//! The driver plays all threads of a team on one: a seed decides whose call is next.
+//! The driver plays all threads of a team on one real thread. A seed decides which of them calls next.
 
 use hetmp_sched::cache::Known;
 use hetmp_sched::decide::{decide, Link, NodeInput, Rules};
@@ -12,7 +13,7 @@ use hetmp_sched::watch::Sensitivity;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// A small generator, so that a failing case is one number.
+/// A small random generator: a failing case is described by one number, the seed.
 struct Chance(u64);
 
 impl Chance {
@@ -33,16 +34,15 @@ enum At {
     Left,
 }
 
-/// What happened in a loop.
+/// The events of a loop that was played.
 struct Played {
     ranges: Vec<Range>,
-    /// Waits that ended because of news.
+    /// Number of waits that ended because there was news.
     woken: u32,
 }
 
-/// Plays a whole loop. Threads in `never` stay away, the others arrive after
-/// a random number of steps; those in `vanish` do not come back from some
-/// chunk, as after a cancellation.
+/// Plays a whole loop. Threads in `never` stay away, the others arrive after a random number of steps.
+/// Threads in `vanish` do not come back from one of their chunks, as after a cancellation.
 fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut Chance) -> Played {
     let horizon = [1, 8, 60, 400][chance.below(4) as usize];
     let mut at: Vec<At> = (0..threads)
@@ -70,13 +70,13 @@ fn play(state: &Irregular, threads: usize, never: u64, vanish: u64, chance: &mut
                 state.next(t, None)
             }
             At::Waiting(_) => {
-                // Only a thread that runs, or is about to, may be waited for.
+                // A thread may wait only for a thread that runs or is about to run...
                 let busy = at.iter().any(|a| match a {
                     At::Running(_) => true,
                     At::Waiting(ticket) => state.changed(*ticket),
                     _ => false,
                 });
-                // Or, for the driver's patience, one that faults have chosen.
+                // ...or, as long as the driver is patient, for a thread that faults have chosen.
                 let confined = state.record().is_confined();
                 assert!(
                     busy || gone || confined,
@@ -235,9 +235,8 @@ proptest! {
         }
     }
 
-    /// A cancelled loop: threads that never come back are not waited for (but
-    /// by those that wait at all, which the driver ends), nothing runs twice,
-    /// and the state is good for the next loop.
+    /// A cancelled loop. No thread waits for threads that never come back, except those whose wait the driver
+    /// ends. No iteration is executed twice, and the state can be used for the next loop.
     #[test]
     fn threads_that_vanish(n in iterations(), team in team(), vanish: u64, seed: u64) {
         let mut chance = Chance(seed);

@@ -1,4 +1,4 @@
-//! What looking again is worth, on modelled machines.
+//! What probing again during a loop is worth, on modelled machines.
 
 use hetmp_sched::cache::{Key, Known, ProbeCache};
 use hetmp_sched::decide::{decide, NodeInput, Rules, Why};
@@ -9,29 +9,29 @@ use hetmp_sched::ranges::Range;
 use hetmp_sched::record::Learning;
 use std::sync::Arc;
 
-/// What a call into the scheduler costs a thread.
+/// Nanoseconds that a call into the scheduler costs a thread.
 const CALL_NS: u64 = 100;
 const N: u64 = 200_000;
 
-/// Of iteration `i` on a node, and whether several nodes work.
+/// The faults of iteration `i` on a node. Arguments: the node, `i`, and whether several nodes work.
 type Faults = Box<dyn Fn(usize, u64, bool) -> f64>;
 
 /// A machine and a loop on it.
 struct Model {
     team: Arc<Placement>,
-    /// Nanoseconds for iteration `i` on a core of a node.
+    /// Nanoseconds that iteration `i` takes on a core of a node.
     cost: Box<dyn Fn(usize, u64) -> f64>,
-    /// Remote faults of iteration `i` on a node while `several` nodes work.
+    /// Remote faults of iteration `i` on a node, while `several` nodes work or only one.
     faults: Option<Faults>,
     late_ns: Vec<u64>,
-    /// A node, the time from which on it is slower, and the factor.
+    /// A node that becomes slower: its number, the time in nanoseconds, and the factor.
     slower: Option<(usize, u64, f64)>,
 }
 
 struct Run {
     ns: u64,
     renewals: u32,
-    /// Iterations by node.
+    /// Iterations that each node executed.
     done: Vec<u64>,
     waits: u32,
 }
@@ -52,8 +52,7 @@ impl Model {
         }
     }
 
-    /// Runs the loop as a discrete-event simulation: always the thread whose
-    /// clock is behind makes the next call.
+    /// Runs the loop as a discrete-event simulation: the thread whose clock is least makes the next call.
     fn run(&self, h: &Irregular) -> Run {
         let threads = self.team.threads();
         let mut clock = self.late_ns.clone();
@@ -115,7 +114,7 @@ impl Model {
                 Step::Wait(_) => waits += 1,
                 Step::Done => h.finish(t, clock[t] - self.late_ns[t]),
             }
-            // Those that sleep wake now.
+            // Threads that sleep wake at this time.
             let now = clock[t];
             for o in 0..threads {
                 if matches!(doing[o], Some(Step::Wait(ticket)) if h.changed(ticket)) && o != t {
@@ -150,7 +149,7 @@ fn by(trigger: Trigger) -> Settings {
     }
 }
 
-/// On a regular loop the detector never fires, and the ideal is reached.
+/// On a regular loop the detector never reports a change, and the ideal time is reached.
 #[test]
 fn a_regular_loop_pays_little() {
     for threads in [&[1u32, 1][..], &[2, 6], &[1, 2, 3]] {
@@ -165,18 +164,18 @@ fn a_regular_loop_pays_little() {
         let run = model.once(by(Trigger::Change));
         assert_eq!(run.renewals, 0);
         assert!((run.ns as f64) < ideal * 1.03, "{} {ideal}", run.ns);
-        // The page's percentage pays for looking again and again.
+        // With the user's percentage (`Trigger::Jump`) the loop pays for being probed again and again.
         let run = model.once(by(Trigger::Jump(0.1)));
         assert!(run.renewals > 5, "{}", run.renewals);
         assert!((run.ns as f64) < ideal * 1.10, "{} {ideal}", run.ns);
     }
 }
 
-/// Everything gets slower alike: the shares are still right.
+/// All iterations become slower in the same way: the shares are still right.
 #[test]
 fn a_common_change_is_no_reason() {
     let model = Model::new(&[2, 2], |node, i| {
-        // Both halves of the loop, and so both nodes' shares, get slower.
+        // Both halves of the loop, and so both nodes' shares, become slower.
         let late = i % (N / 2) > N / 4;
         [100.0, 300.0][node] * if late { 1.2 } else { 1.0 }
     });
@@ -195,8 +194,8 @@ fn a_change_is_seen() {
     assert!((run.ns as f64) < ideal * 1.1, "{} {ideal}", run.ns);
 }
 
-/// The paper's irregular mix: two kinds of iterations, each of which prefers
-/// another node, in turns along the range.
+/// The paper's irregular mix: two kinds of iterations alternate along the range, and each kind runs faster on
+/// another node.
 #[test]
 fn each_node_gets_its_kind() {
     let model = Model::new(&[1, 1], |node, i| {
@@ -209,15 +208,14 @@ fn each_node_gets_its_kind() {
     });
     let run = model.once(by(Trigger::Change));
     let ideal = N as f64 * 50.0;
-    // Probing has to run a tenth of the loop evenly on both nodes.
+    // Probing runs a tenth of the loop, divided evenly between the nodes.
     assert!((run.ns as f64) < ideal * 1.25, "{} {ideal}", run.ns);
-    // Without a map a node gets both kinds: 200 ns an iteration.
+    // Without a map of the loop each node gets both kinds: on average 200 ns for an iteration.
     let run = model.once(by(Trigger::Jump(1.0)));
     assert!((run.ns as f64) > ideal * 1.4, "{} {ideal}", run.ns);
 }
 
-/// What the first execution has found out is used by the next, without
-/// probing.
+/// The next execution uses what the first has found out, and does not probe.
 #[test]
 fn the_next_execution_knows_the_kinds() {
     let model = Model::new(&[2, 1], |node, i| {
@@ -243,18 +241,19 @@ fn the_next_execution_knows_the_kinds() {
         cache.update(key, &record, &settings.rules);
         times.push(run.ns);
     }
-    // Kind 0: 100000 on two cores of node 0; kind 1 on node 1, which needs 100
-    // ns, and node 0 helps with 150.
+    // Two cores of node 0 run 100000 iterations of kind 0. Node 1 runs kind 1 in 100 ns each, and node 0
+    // helps with 150 ns each.
     let ideal = 100_000.0 * 50.0 + (100_000.0 - 50_000.0) / (1.0 / 100.0 + 2.0 / 300.0);
     let last = times[4] as f64;
     assert!(last < ideal * 1.05, "{times:?} {ideal}");
 }
 
-/// One node ran dry before the trigger: it takes what the other has too much
-/// of, in bulk, and both end together.
+/// One node has no iterations left before the detector reports a change. It takes a large part of what the
+/// other node has left, and both end together.
 #[test]
 fn a_dry_node_helps() {
-    // Alike in the first tenth, 1:4 after that, and no trigger at all.
+    // Both nodes are equally fast in the first tenth, then node 1 needs four times as long; and the detector
+    // never reports a change.
     let model = Model::new(&[1, 1], |node, i| match (node, i < N / 10) {
         (_, true) | (0, false) => 100.0,
         _ => 400.0,
@@ -265,14 +264,13 @@ fn a_dry_node_helps() {
     assert!((run.ns as f64) < ideal * 1.03, "{} {ideal}", run.ns);
 }
 
-/// A stream of recorded faults: rare at first, so that both nodes work; then
-/// so frequent that only one does; then none, and both work again. The threads
-/// of the other node wait meanwhile.
+/// A recorded stream of faults. At first faults are rare, and both nodes work. Then they are so frequent that
+/// only one node works, and the other node's threads wait. Then there are none, and both nodes work again.
 #[test]
 fn faults_contract_and_expand() {
     let mut model = Model::new(&[2, 2], |_, _| 1000.0);
     model.faults = Some(Box::new(|_, i, several| {
-        // One fault every 20 us in the second third, while nodes share pages.
+        // In the second third there is a fault every 20 us as long as nodes share pages.
         let bad = (N / 3..2 * N / 3).contains(&i);
         match (bad, several) {
             (true, true) => 0.05,
@@ -280,8 +278,8 @@ fn faults_contract_and_expand() {
             _ => 0.0005,
         }
     }));
-    // A plan for both, from executions without many faults: an early one would
-    // give the pages time to settle.
+    // A plan for both nodes, as executions with few faults leave it. (A plan from an early execution would
+    // give the pages time to settle.)
     let inputs = [0, 1].map(|_| NodeInput {
         threads: 2,
         rate: Some(NodeRate {
@@ -304,7 +302,7 @@ fn faults_contract_and_expand() {
     };
     let h = new(&known);
     let run = model.run(&h);
-    // It is known from then on that the region swings.
+    // From now on the region is known as one whose faults come and go.
     let tried = h.record().turned_down;
     assert!(tried >= 1, "{tried}");
     let weary = Known {
@@ -317,12 +315,12 @@ fn faults_contract_and_expand() {
     assert!(model.run(&new(&weary)).renewals < run.renewals);
     assert!(run.waits >= 2, "{}", run.waits);
     assert!((2..40).contains(&run.renewals), "{}", run.renewals);
-    // Node 1 had a part, but not half.
+    // Node 1 had a share, but less than half.
     let share = run.done[1] as f64 / N as f64;
     assert!((0.1..0.47).contains(&share), "{share}");
 }
 
-/// Faults that never pay: the loop stays on one node, whatever is watched.
+/// Faults that always cost too much: the loop stays on one node, whatever is watched.
 #[test]
 fn a_loop_that_does_not_pay_stays() {
     for trigger in [Trigger::Faults, Trigger::Change] {
@@ -339,8 +337,8 @@ fn a_loop_that_does_not_pay_stays() {
     }
 }
 
-/// Faults put the loop on node 1, whose threads are late: the others wait for
-/// them, but not for ever.
+/// Faults choose node 1 for the loop, but its threads are late. The other threads wait for them, but not for
+/// ever.
 #[test]
 fn the_chosen_node_is_late() {
     let team = Arc::new(Placement::placed(&[0, 1], 2));
@@ -371,7 +369,7 @@ fn the_chosen_node_is_late() {
         let known = Some(Arc::new(known.clone()));
         Irregular::new(1_000_000, Arc::clone(&team), Settings::default(), known)
     };
-    // In time: not one chunk of it moves pages to node 0.
+    // They come in time: not one chunk moves pages to node 0.
     let h = new();
     let Step::Wait(ticket) = h.first(0) else {
         panic!("node 1 is to do it")
@@ -383,8 +381,8 @@ fn the_chosen_node_is_late() {
     assert_eq!(h.next(0, None), Step::Done);
     assert_eq!(h.handed_out(), 1_000_000);
     assert_eq!(h.record().nodes[0].iterations, 0);
-    // Not in time: who has waited long enough does the work, all of it if
-    // nobody else ever comes.
+    // They do not come in time: the threads that have waited long enough do the work, and all of it if no
+    // other thread ever comes.
     for comes in [true, false] {
         let h = new();
         assert!(matches!(h.first(0), Step::Wait(_)));
@@ -399,7 +397,7 @@ fn the_chosen_node_is_late() {
     }
 }
 
-/// A node that comes late, after the loop was divided anew without it, helps.
+/// A node comes late, after the loop was divided anew without it, and helps.
 #[test]
 fn late_nodes_help() {
     let mut model = Model::new(&[1, 1, 1], |_, _| 100.0);
@@ -435,14 +433,14 @@ fn late_nodes_help() {
         );
         let run = model.run(&h);
         assert_eq!(run.waits, 0);
-        // Two for a quarter of the time of one, then three.
+        // Two threads work until the third one comes (`late`), then three work.
         let ideal = late as f64 + (N as f64 * 100.0 - 2.0 * late as f64) / 3.0;
         assert!((run.ns as f64) < ideal * 1.08, "{} {ideal}", run.ns);
     }
 }
 
-/// Who waits long enough helps: the chosen node's thread may itself wait for
-/// something that the other one does after the loop.
+/// A thread that has waited long enough helps: the chosen node's thread may itself wait for something that
+/// this thread does after the loop.
 #[test]
 fn patience_ends() {
     let mut model = Model::new(&[1, 1], |_, _| 1000.0);
@@ -491,7 +489,7 @@ fn patience_ends() {
     );
 }
 
-/// The three situations and any number of jumps, by the page's percentage.
+/// The three situations and any number of changes, with the user's percentage (`Trigger::Jump`).
 #[test]
 fn jumps_accumulate() {
     let model = Model::new(&[1, 2, 1], |node, i| {

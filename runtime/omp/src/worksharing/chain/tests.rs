@@ -4,7 +4,7 @@ use std::sync::Barrier;
 
 struct Plain {
     state: AtomicU32,
-    /// Written by the claimer.
+    /// The thread that claims the node writes it.
     value: Cell<u64>,
     memory: UnsafeCell<Option<Box<u64>>>,
 }
@@ -21,18 +21,19 @@ impl Node for Plain {
         &self.state
     }
     fn clean(&self) {
-        // SAFETY: the chain calls this while nobody uses the node.
+        // SAFETY: the chain calls this while no thread uses the node.
         unsafe { *self.memory.get() = None };
     }
 }
 
 struct Team(Chain<Plain, 16>);
-// SAFETY: what the chain is for: its exclusive functions are called by one thread in these tests.
+// SAFETY: threads share chains in the engine, too. Only one thread calls the chain's exclusive functions in
+// these tests.
 unsafe impl Sync for Team {}
 
 #[derive(Clone, Copy)]
 struct Start(Pos<Plain, 16>);
-// SAFETY: a place may be handed to the threads of the team, as a region's start does.
+// SAFETY: the start of a region hands places to the threads of the team in the same way.
 unsafe impl Send for Start {}
 
 impl Start {
@@ -41,7 +42,7 @@ impl Start {
     }
 }
 
-/// Walks `count` nodes from node number `first` on; returns how many this thread was first at.
+/// Walks `count` nodes, from node number `first` on. Returns at how many of them this thread was the first.
 fn walk(team: &Team, pos: &mut Pos<Plain, 16>, n: u32, first: u64, count: u64) -> u64 {
     let mut firsts = 0;
     for i in first..first + count {
@@ -70,7 +71,7 @@ fn a_thread_may_run_far_ahead() {
                 let (team, ahead, firsts) = (&team, &ahead, &firsts);
                 s.spawn(move || {
                     let mut pos = start.pos();
-                    // One stands still at the start, the other after a few blocks.
+                    // One thread stands still at the start, the other after a few blocks.
                     let early = 100 * slow;
                     let mut mine = walk(team, &mut pos, 3, 0, early);
                     while !ahead.load(Ordering::Acquire) {
@@ -82,7 +83,7 @@ fn a_thread_may_run_far_ahead() {
             }
             let mut pos = start.pos();
             let mine = walk(&team, &mut pos, 3, 0, COUNT);
-            // It got here although nobody else moved; all of its blocks are in use.
+            // The fast thread got here although no other thread moved, so all of its blocks are still in use.
             assert!(team.0.blocks() as u64 >= COUNT / 16);
             ahead.store(true, Ordering::Release);
             firsts.fetch_add(mine, Ordering::Relaxed);
@@ -115,12 +116,12 @@ fn threads_that_stay_together_need_two_blocks() {
             }
         });
         assert_eq!(firsts.into_inner(), 500 * 7);
-        // Two that two threads linked at once, and one that lost the race.
+        // The two blocks that take turns, and for each thread at most one that it made in vain.
         assert!(team.0.blocks() <= 2 + n as usize, "{}", team.0.blocks());
     }
 }
 
-/// As in a region that crosses processes: two threads of a team of five are here.
+/// As in a region that crosses processes: two threads of a team of five are in this process.
 #[test]
 fn blocks_are_recycled_without_threads_that_never_come() {
     let team = Team(Chain::new());
@@ -149,7 +150,7 @@ fn a_combined_construct_takes_its_node_for_all() {
     // Across several blocks.
     for _ in 0..100 {
         let (_, next) = team.0.at(team.0.position());
-        // In the region both threads enter one more node, each as one of two.
+        // In the region both threads enter one more node, as members of a team of two.
         let (step, end) = team.0.step(next, 2);
         assert!(!step.is_claimed());
         assert!(step.claim());
@@ -169,16 +170,16 @@ fn memory_is_freed_between_regions_and_nodes_are_free_after_a_restart() {
     let start = team.0.position();
     let (step, next) = team.0.step(start, 2);
     assert!(step.claim());
-    // SAFETY: no other thread is here.
+    // SAFETY: no other thread uses the node.
     unsafe { *step.node.memory.get() = Some(Box::new(7)) };
     step.publish();
     team.0.note_heavy();
     let node: *const Plain = step.node;
     team.0.settle(next);
-    // SAFETY: blocks that are in use are kept; no other thread is here.
+    // SAFETY: blocks that are in use are kept, and no other thread uses the node.
     assert!(unsafe { (*(*node).memory.get()).is_none() });
 
-    // Two threads at different nodes, as a cancelled region leaves them.
+    // Two threads are at different nodes, as a cancelled region leaves them.
     let mut fast = next;
     walk(&team, &mut fast, 2, 0, 40);
     team.0.restart();
