@@ -285,7 +285,7 @@ impl Driver {
     }
 
     /// Sends up to [`hetmp_nic::descriptor::INLINE_BYTES`] bytes to a node (this node included) with a tag
-    /// from 1 on. That node's [handler](Driver::on_message) gets them. Messages between two nodes keep their
+    /// from 1 on. That node's handler gets them. Messages between two nodes keep their
     /// order.
     pub fn send(&self, to: NodeId, tag: u32, bytes: &[u8]) {
         debug_assert!(tag != PAGES);

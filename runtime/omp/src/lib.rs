@@ -1,8 +1,8 @@
 //! `hetmp-omp`: the OpenMP engine, without any ABI.
 //!
 //! * **What it is**: a folder for each part of OpenMP. [`team`]: regions, their threads and barriers.
-//!   [`worksharing`]: constructs that divide work in a region. [`task`]: tasks. [`sync`]: locks. [`icv`]:
-//!   control variables. [`affinity`]: places. [`memory`]: allocators. [`host`]: `target` and OpenACC.
+//!   `worksharing`: constructs that divide work in a region. [`task`]: tasks. `sync`: locks. [`icv`]:
+//!   control variables. [`affinity`]: places. `memory`: allocators. `host`: `target` and OpenACC.
 //!   [`unlike`]: nodes of unlike cores. The crate does not know which compiler called: the C entries in
 //!   `runtime/abi` convert arguments and call one function here.
 //! * **What it owns**: worker threads, teams, task records, and the waiting inside constructs. `hetmp-sched`

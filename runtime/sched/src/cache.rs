@@ -1,7 +1,7 @@
 //! What is known about regions from their earlier executions.
 //!
-//! There is one entry for each region, order of magnitude of the trip count, and shape of the team. [`entry`]
-//! says what an entry holds and how it learns; [`drift`] says when an entry's plan no longer fits.
+//! There is one entry for each region, order of magnitude of the trip count, and shape of the team. `entry`
+//! says what an entry holds and how it learns; `drift` says when an entry's plan no longer fits.
 //!
 //! Data only: the runtime keeps the cache under its own lock, takes an [`Arc<Known>`](Known) out before an
 //! execution, and brings the record back after it.
@@ -33,7 +33,7 @@ pub struct Key {
     pub region: u64,
     /// [`magnitude`] of the trip count.
     pub magnitude: u8,
-    /// [`Placement::shape_key`].
+    /// `Placement::shape_key`.
     pub shape: u64,
 }
 

@@ -15,7 +15,7 @@
 //! where the first `k` nodes of that order are filled and the rest rest, and a
 //! linear piece `a + b * t` has its least value, and the least of `t * (a + b *
 //! t)` over an interval too, at one of its ends (for `b < 0` the product is
-//! concave; for `b >= 0` it grows, as `a` is not negative). Therefore [`best`]
+//! concave; for `b >= 0` it grows, as `a` is not negative). Therefore `best`
 //! tries the prefixes of that order, each divided so that its nodes end
 //! together, and nothing else.
 

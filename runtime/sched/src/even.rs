@@ -8,7 +8,7 @@
 //!
 //! While a region's executions are uneven, each is observed; while they are even, ever fewer are.
 //!
-//! **A short region** has another reason to be looked at: a team of one thread ([`crate::alone`]) saves some
+//! **A short region** has another reason to be looked at: a team of one thread (`crate::alone`) saves some
 //! tenths of a microsecond in each execution.
 //!
 //! Pure: no clock.

@@ -6,7 +6,7 @@
 //! Such a loop is cut by the plan into one piece per thread, as a static schedule would do, and only some of
 //! its executions are measured.
 //!
-//! [`pieces`] makes the cut. [`Form`] chooses between chunks and fixed pieces by the measured times of both:
+//! [`pieces`] makes the cut. `Form` chooses between chunks and fixed pieces by the measured times of both:
 //! once a loop's time in chunks is known, fixed pieces are tried, and kept while they are not slower.
 //!
 //! Pure, like the whole crate: the driver decides which executions are measured, and brings the measurements.

@@ -19,7 +19,7 @@
 //! **A third way** for short regions is to run all of the region on the thread that opens it. Starting
 //! threads and waiting for them takes some tenths of a microsecond where they are awake, and some ten
 //! microseconds where they sleep; many regions have less work than that. Once the two ways above are
-//! compared, the better one is compared with one thread, if the region was short ([`crate::alone`]).
+//! compared, the better one is compared with one thread, if the region was short (`crate::alone`).
 //!
 //! **Noise is no fact.** An execution during which a thread lost its core ([`Run::disturbed`]) is left out,
 //! unless many in a row are disturbed. No verdict is final: the losing way is tried again after a number of

@@ -48,7 +48,7 @@ pub struct Place {
     pub offset: u64,
     /// Bits of the trip count.
     pub magnitude: u8,
-    /// [`Placement::shape_key`](crate::placement::Placement::shape_key).
+    /// `Placement::shape_key`.
     pub shape: u64,
 }
 
@@ -152,7 +152,7 @@ impl Profile {
         }
     }
 
-    /// Forgets the objects that were not used for longest, beyond [`MOST_REGIONS`].
+    /// Forgets the objects that were not used for longest, beyond `MOST_REGIONS`.
     pub fn trim(&mut self) {
         let mut room = MOST_REGIONS;
         self.sections.retain(|(_, r)| {

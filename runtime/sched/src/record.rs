@@ -282,7 +282,7 @@ impl LoopRecord {
         (per_ns > 0.0).then(|| self.iterations as f64 / per_ns)
     }
 
-    /// Part of the time that was lost against [`ideal_ns`](Self::ideal_ns):
+    /// Part of the time that was lost against `ideal_ns`:
     /// 0.05 means 5 % longer.
     #[must_use]
     pub fn overhead(&self) -> Option<f64> {

@@ -2,16 +2,16 @@
 //!
 //! `libhetmp_dsm.so` starts the nodes, shares the program's memory among them, and hands this library a
 //! [`Table`] of functions. When the program reaches a parallel region at the origin (the process that the
-//! user started), [`admit`] decides whether the region crosses nodes. It does if its code calls only
+//! user started), `admit` decides whether the region crosses nodes. It does if its code calls only
 //! functions that are known to work across nodes, and if its data is in shared memory. Otherwise the region
 //! runs at the origin like any other. Threads are numbered through all nodes: node 0 has the first threads,
 //! node 1 the next.
 //!
 //! * [`table`]: how to ask other nodes, and how to take locks of all nodes.
-//! * [`local`]: this node's threads, and the place where they meet.
-//! * [`shares`]: loops whose iterations the runtime hands out.
-//! * [`admit`]: which regions cross.
-//! * [`said`]: what the user is told at the program's end.
+//! * `local`: this node's threads, and the place where they meet.
+//! * `shares`: loops whose iterations the runtime hands out.
+//! * `admit`: which regions cross.
+//! * `said`: what the user is told at the program's end.
 
 pub(crate) mod admit;
 pub(crate) mod local;

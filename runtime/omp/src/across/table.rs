@@ -68,7 +68,7 @@ pub(super) fn ask(table: &Table, op: u32, words: [u64; 3]) -> [u64; 3] {
 }
 
 /// Takes a lock that all nodes share. `key`: the address of a critical section's or of the program's lock
-/// variable, or [`UNNAMED`], or [`ATOMIC`].
+/// variable, or `UNNAMED`, or `ATOMIC`.
 #[cold]
 pub fn lock(key: u64) {
     if let Some(t) = table() {

@@ -73,7 +73,7 @@ enum Layout {
 }
 
 /// The placements of a new team of `nthreads` threads. `primary` is the placement of the thread that meets
-/// the parallel construct; `policy` comes from [`crate::icv::Globals::team_icv`].
+/// the parallel construct; `policy` comes from `crate::icv::Globals::team_icv`.
 ///
 /// With [`ProcBind::False`] (threads are not bound) every thread gets the primary thread's placement.
 ///

@@ -138,7 +138,7 @@ impl Drop for Helper<'_> {
     }
 }
 
-/// The number that compiled code gets for its thread in the process: [`index`], or a helper's number.
+/// The number that compiled code gets for its thread in the process: `index`, or a helper's number.
 #[inline]
 pub fn number(th: &Thread) -> u32 {
     match th.ahead.helper.get() {

@@ -5,7 +5,7 @@
 //! device. [`on_host`] provides that: for the time of the region the calling thread is the only member of
 //! another team.
 //!
-//! `target nowait` makes a task. Its data is one block without pointers into the block (see [`Packed`]), so
+//! `target nowait` makes a task. Its data is one block without pointers into the block (see `Packed`), so
 //! that the task engine may copy it like any other data.
 
 use crate::affinity::threads;

@@ -2,10 +2,10 @@
 //!
 //! All memory spaces are the C heap, as in libgomp 12. The observable behaviour is libgomp's: which traits
 //! are refused, how many bytes of a pool an allocation takes, and which fallback happens when. A block has a
-//! [`Header`] in front, so that freeing needs no allocator.
+//! `Header` in front, so that freeing needs no allocator.
 //!
 //! **Data in**: handles and sizes from the ABI. A handle is a small number (predefined) or the
-//! address of an [`Allocator`] made by [`init`]. **Data out**: blocks of `malloc`.
+//! address of an `Allocator` made by [`init()`]. **Data out**: blocks of `malloc`.
 
 use crate::icv::Allocator as Predefined;
 use crate::init;
@@ -122,7 +122,7 @@ impl Allocator {
     }
 }
 
-/// Makes an allocator (`omp_init_allocator`). [`NULL`] if a trait or the space is refused.
+/// Makes an allocator (`omp_init_allocator`). `NULL` if a trait or the space is refused.
 pub fn init(space: usize, traits: &[Trait]) -> usize {
     if space > LAST_SPACE {
         return NULL;
@@ -204,7 +204,7 @@ pub fn init(space: usize, traits: &[Trait]) -> usize {
 /// Ends an allocator (`omp_destroy_allocator`).
 ///
 /// # Safety
-/// `handle` is [`NULL`] or came from [`init`], is destroyed only once, and none of its blocks is used or
+/// `handle` is `NULL` or came from [`init()`], is destroyed only once, and none of its blocks is used or
 /// freed afterwards.
 pub unsafe fn destroy(handle: usize) {
     if handle > LAST_PREDEFINED {

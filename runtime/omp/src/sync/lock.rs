@@ -47,10 +47,10 @@ fn contended(lock: &Lock) {
 /// A nestable lock that a task owns (`omp_nest_lock_t` since OpenMP 3.0).
 ///
 /// The program's variable has 16 bytes in gcc's `omp.h` and 8 in clang's, so only 8 are used. They hold the
-/// address of a [`Nest`], which is made at the lock's first use. Zeros are a free lock.
+/// address of a `Nest`, which is made at the lock's first use. Zeros are a free lock.
 ///
 /// # Memory ordering
-/// The thread that makes the [`Nest`] publishes the address with release, and other threads read the address
+/// The thread that makes the `Nest` publishes the address with release, and other threads read the address
 /// with acquire. So a thread that sees the address sees an initialised lock.
 #[derive(Debug)]
 #[repr(transparent)]

@@ -1,4 +1,4 @@
-//! The `depend` clause: tasks that wait for their siblings ([`super::siblings`] has the graph).
+//! The `depend` clause: tasks that wait for their siblings (`super::siblings` has the graph).
 
 use super::record::Task;
 pub use super::siblings::{Dependence, Kind, EVERYWHERE};

@@ -1,12 +1,12 @@
 //! Tasks: records, queues, scheduling, dependences, taskgroups, reductions.
 //!
-//! * [`record`]: what there is of each task, and its memory.
+//! * `record`: what there is of each task, and its memory.
 //! * [`run`]: making a task (deferred, or run at once) and what happens when it ends.
-//! * [`deque`]: one deque per team member, and one queue per team for prioritised tasks. [`queue`] puts tasks
+//! * `deque`: one deque per team member, and one queue per team for prioritised tasks. `queue` puts tasks
 //!   there and takes them out.
-//! * [`wait`]: all waits for tasks, which run other tasks meanwhile.
+//! * `wait`: all waits for tasks, which run other tasks meanwhile.
 //! * [`submit`]: tasks whose record the program fills in itself.
-//! * [`depend`] (the graph is in [`siblings`]), [`event`], [`group`], [`privates`], [`taskloop`]: the clauses.
+//! * [`depend`] (the graph is in `siblings`), `event`, [`group`], [`privates`], [`taskloop`]: the clauses.
 //!
 //! # Life of a deferred task
 //! made (counted in the maker's `created`) → its dependences are met → in the maker's deque → taken → runs →
@@ -18,7 +18,7 @@
 //!
 //! # When are all tasks of a team done?
 //! Each member counts the tasks it made and the tasks it completed, in counters that only this member writes.
-//! There is one set for barriers of even number and one for odd ([`Task::phase`]): a fast thread that has
+//! There is one set for barriers of even number and one for odd (`Task::phase`): a fast thread that has
 //! left barrier `e` may make tasks while a slow thread still looks whether the tasks before `e` are done.
 //! Both sums only grow, and `finished <= created` at any moment. If the sum of `finished`, read first, equals
 //! the sum of `created`, read after, then there was a moment between the two with no task in flight. As all

@@ -1,7 +1,7 @@
 //! Teams: the threads of a parallel region, the pools that provide the workers, and the barriers.
 //!
-//! * [`placement`]: every region begins here; decides how a region runs.
-//! * [`region`]: start, barriers and end of an ordinary team, as its primary thread does them. `worker` has
+//! * `placement`: every region begins here; decides how a region runs.
+//! * `region`: start, barriers and end of an ordinary team, as its primary thread does them. `worker` has
 //!   the other threads' side.
 //! * `members`: the data of a team. `pool`: the worker threads.
 //! * [`barrier`]: how threads wait for each other in a barrier. `suspend`: what virtual threads do instead.

@@ -1,7 +1,7 @@
 //! Doacross loops: `ordered(n)` with `depend(source)` and `depend(sink: ...)` (OpenMP 5.1, section
 //! 2.19.9.2).
 //!
-//! The state of such a loop is in [`super::posts`].
+//! The state of such a loop is in `super::posts`.
 
 use crate::boundary::Reason;
 use crate::thread::Thread;

@@ -9,7 +9,7 @@
 //! thread does so already at the end of its ordered region, because an iteration has at most one such region.
 //!
 //! # Waiting
-//! A thread that waits for its turn has left the program ([`Reason::Order`]). If it emulates a slow core, its
+//! A thread that waits for its turn has left the program (`Reason::Order`). If it emulates a slow core, its
 //! clock stands meanwhile.
 //!
 //! A spinning thread looks at the turn itself. For sleeping threads this file has code of its own, because

@@ -3,9 +3,9 @@
 //! It starts like [`crate::hetprobe`]: probe a part of the loop on every node, decide, give every node its
 //! share. Threads take small chunks of their node's share, in proportion to the node's speed, and every chunk
 //! is measured. When a [`Trigger`] fires, a new *period* begins: the rests of all shares are gathered into
-//! one queue of disjoint ranges ([`jumps`]), which is probed and split again. Unless the user sets a
+//! one queue of disjoint ranges (`jumps`), which is probed and split again. Unless the user sets a
 //! percentage, probes are taken in several places of the loop; if iterations are of different kinds there,
-//! each node gets those for which it is best ([`map`]). An allotment that contains a jump is handed out piece
+//! each node gets those for which it is best (`map`). An allotment that contains a jump is handed out piece
 //! by piece, in successive calls.
 //!
 //! # Three situations when a period begins

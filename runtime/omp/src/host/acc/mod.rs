@@ -5,8 +5,8 @@
 //! current, what must be initialised before what, which arguments are refused, and the events of the
 //! profiling interface ([`profile`]).
 //!
-//! **State**: one device, with a number that counts its shutdowns ([`DEVICE`], [`SESSION`]), and for each
-//! thread the number at which it was attached ([`Attached`]). A shutdown thereby detaches all threads at
+//! **State**: one device, with a number that counts its shutdowns (`DEVICE`, `SESSION`), and for each
+//! thread the number at which it was attached (`Attached`). A shutdown thereby detaches all threads at
 //! once.
 //!
 //! Errors end the program with one line, as in libgomp. Where gcc's tests of OpenACC look for certain words
