@@ -3,6 +3,8 @@
 //! `lastprivate(i)` of a loop's own index becomes `if (end == n) shared = end - 1`. The end of a chunk
 //! says how the loop is divided, but not where it was just found to be the number of iterations.
 
+use std::collections::BTreeSet;
+
 use iced_x86::{ConditionCode, Mnemonic};
 
 use super::function::{Function, Location, Mark};
@@ -47,6 +49,33 @@ impl Function<'_> {
             _ => return None,
         };
         self.at.binary_search(&to).ok()
+    }
+
+    /// The instructions that are reached while the chunk at hand is not known to have the loop's last iteration: from the
+    /// function's entry, or from where the next chunk is computed, without a comparison that has found its end.
+    pub(super) fn any_chunk(
+        &self,
+        marks: &[Option<Vec<Mark>>],
+        splits: &BTreeSet<usize>,
+    ) -> BTreeSet<usize> {
+        let mut open: Vec<usize> = self
+            .entry()
+            .into_iter()
+            .chain(splits.iter().copied())
+            .collect();
+        let mut found: BTreeSet<usize> = open.iter().copied().collect();
+        while let Some(index) = open.pop() {
+            // Settled marks: on its first visit a comparison may not yet have met the chunk's end.
+            let last = marks[index]
+                .as_ref()
+                .and_then(|state| self.equal_with_end(index, state));
+            for &to in &self.successors[index] {
+                if last != Some(to) && found.insert(to) {
+                    open.push(to);
+                }
+            }
+        }
+        found
     }
 }
 

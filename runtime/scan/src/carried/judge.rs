@@ -48,6 +48,7 @@ impl Function<'_> {
         levels: &[Level],
     ) -> Result<(), u64> {
         let before = self.before_levels(splits, levels);
+        let any_chunk = self.any_chunk(marks, splits);
         for (index, state) in marks.iter().enumerate() {
             let Some(state) = state else {
                 continue;
@@ -98,7 +99,13 @@ impl Function<'_> {
                         (false, true) => {
                             data & SUM != 0 && data & (BOUND | STRIDE | COUNTER | LAST) == 0
                         }
-                        (false, false) => data & (SUM | BOUND | STRIDE | COUNTER) == 0,
+                        // An iteration that the compiler took out of the loop.
+                        (false, false) if based => data & !(INDEX | SOME | OWN) == 0,
+                        // `lastprivate`.
+                        (false, false) if !any_chunk.contains(&index) => {
+                            data & (SUM | BOUND | STRIDE | COUNTER) == 0
+                        }
+                        (false, false) => data & !(SOME | OWN) == 0,
                     };
                 }
                 _ => {}

@@ -24,7 +24,9 @@
 //! * an index may be anything; a counter only part of an address that has the
 //!   chunk's first one in it as well; both may end the loop;
 //! * a sum may be added to memory by an atomic instruction after the loop;
-//! * what an iteration computed may be stored after the loop (`lastprivate`);
+//! * what an iteration computed, and the index, may be stored after the loop where the chunk's end was found equal to
+//!   the number of iterations (`lastprivate`): the thread with the last chunk is the only one that does so. Anywhere else
+//!   it would be what the last iteration of *some* chunk left (`master`, `single`);
 //! * the end of the chunk, or what lies a constant from it, may be stored where it was compared with
 //!   the last iteration's number and found equal (a `lastprivate` index);
 //! * nothing else is added to memory, and no function called, once a thread.

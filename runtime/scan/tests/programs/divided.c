@@ -655,4 +655,103 @@ void counts_twice_the_end(int n) {
     }
 }
 
+/* What one thread's loop has left: with more chunks, another iteration's. */
+void counts_master_last(int n) {
+    int last;
+#pragma omp parallel num_threads(2) private(last)
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            last = counts[i];
+            a[i] *= 2;
+        }
+#pragma omp master
+        shared = last;
+    }
+}
+
+void counts_master_last_by_number(int n) {
+    double last;
+#pragma omp parallel num_threads(2) private(last)
+    {
+#pragma omp for nowait
+        for (int i = 0; i < n; i++) {
+            last = b[i] + 1;
+            a[i] *= last;
+        }
+        if (omp_get_thread_num() == 0) total = last;
+    }
+}
+
+void counts_master_scratch(int n) {
+    int row[16];
+#pragma omp parallel num_threads(2) private(row)
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            for (int j = 0; j < 16; j++) row[j] = counts[i * 16 + j];
+            out[i] = row[counts[i] & 15];
+        }
+#pragma omp master
+        shared = row[many & 15];
+    }
+}
+
+void counts_master_index(int n) {
+    int i;
+#pragma omp parallel num_threads(2) private(i)
+    {
+        int team = omp_get_num_threads(), me = omp_get_thread_num();
+        int q = n / team, r = n % team;
+        if (me < r) { q++; r = 0; }
+        int first = q * me + r, end = first + q;
+        for (i = first; i < end; i++) a[i] *= 2;
+        if (me == 0) many = i;
+    }
+}
+
+void counts_single_last(int n) {
+    int last;
+#pragma omp parallel num_threads(2) private(last)
+    {
+#pragma omp for nowait
+        for (int i = 0; i < n; i++) {
+            last = counts[i];
+            a[i] *= 2;
+        }
+#pragma omp single
+        shared = last;
+    }
+}
+
+/* A team's last thread need not have the last iteration of the loop before. */
+void counts_last_after_another_loop(int n, int m) {
+    int last;
+#pragma omp parallel num_threads(2) private(last)
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) {
+            last = counts[i];
+            a[i] *= 2;
+        }
+        int team = omp_get_num_threads(), me = omp_get_thread_num();
+        int q = m / team, r = m % team;
+        if (me < r) { q++; r = 0; }
+        int begin = q * me + r, end = begin + q;
+        for (int j = begin; j < end; j++) b[j] *= 2;
+        if (end == m) shared = last;
+    }
+}
+
+/* What the primary thread stores without having computed anything for it. */
+void free_master_plain(int n, int k) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp for
+        for (int i = 0; i < n; i++) a[i] *= k;
+#pragma omp master
+        shared = k;
+    }
+}
+
 int main(void) { return 0; }
