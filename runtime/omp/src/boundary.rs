@@ -65,7 +65,7 @@ impl Thread {
     pub(crate) fn begin_part(&self, threads: u32) {
         if trace::on() {
             let code = self.team().shared.code.get() as u64;
-            trace::open(Traced::Region, code, threads.into(), self.tid().into());
+            trace::open(Traced::Region, code, threads.into(), self.number().into());
         }
         self.enter_program(Reason::Fork);
     }
@@ -99,7 +99,7 @@ impl Thread {
         Here {
             team: core::ptr::from_ref(team) as usize,
             number: team.tasks.region_number(),
-            tid: self.tid(),
+            seat: self.seat(),
         }
     }
 }

@@ -30,7 +30,7 @@ static TEAMS_THREAD_LIMIT: AtomicI32 = AtomicI32::new(UNCHANGED);
 #[inline(always)]
 #[must_use]
 pub fn thread_num() -> i32 {
-    Thread::try_current().map_or(0, |th| th.tid() as i32)
+    Thread::try_current().map_or(0, |th| th.number() as i32)
 }
 
 /// `omp_get_num_threads`.
@@ -61,7 +61,7 @@ fn at_level(level: i32) -> Option<(i32, i32)> {
         return (level == 0).then_some((0, 1));
     };
     let mut team = th.team();
-    let mut tid = th.tid();
+    let mut tid = th.number();
     let wanted = u32::try_from(level).ok()?;
     let mut above = team.level().checked_sub(wanted)?;
     while above > 0 {

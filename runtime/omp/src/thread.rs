@@ -16,6 +16,7 @@ use crate::memory::copies::Copies;
 use crate::task::record::{Task, TaskCache};
 use crate::team::members::{Member, Team};
 use crate::team::pool::Pool;
+use crate::team::seat::Seat;
 use crate::team::suspend::Suspend;
 use crate::unlike::het::settled::Settled;
 use crate::unlike::slow::SlowState;
@@ -31,13 +32,11 @@ use hetmp_core::tls;
 /// Where in the program a thread is: its team, its number there, its current task and worksharing construct.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// The thread's number in the team, as the program sees it; 0 for the primary thread. If all threads of
-    /// the region are in this process, the number is also the thread's *seat*: the index of its member, of
-    /// its deque and of its place in schedules. If the region's threads are in several processes
-    /// ([`crate::across`]), the two differ: the seat is then the index of `member`. Constructs that use seats
-    /// do not run across processes.
-    pub(crate) tid: Cell<u32>,
-    /// Number of threads in the team: a copy of the team's own number, so that frequent queries are fast.
+    /// The thread's number in the team, as the program sees it; 0 for the primary thread. The runtime itself uses the
+    /// thread's [`Seat`], which `member` knows.
+    pub(crate) number: Cell<u32>,
+    /// Number of threads in the team, as the program sees it: a copy of the team's own number, so that frequent
+    /// queries are fast.
     pub(crate) nthreads: Cell<u32>,
     /// The team; never null. Outside of parallel regions it is a team of one thread at level 0.
     pub(crate) team: Cell<*const Team>,
@@ -58,7 +57,7 @@ pub(crate) struct Context {
 /// The context that a thread had before it opened a region.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SavedContext {
-    tid: u32,
+    number: u32,
     nthreads: u32,
     team: *const Team,
     member: *const Member,
@@ -80,7 +79,7 @@ impl SavedContext {
     /// A context of no team.
     pub(crate) const fn empty() -> SavedContext {
         SavedContext {
-            tid: 0,
+            number: 0,
             nthreads: 0,
             team: core::ptr::null(),
             member: core::ptr::null(),
@@ -180,7 +179,7 @@ impl Thread {
     pub(crate) fn new() -> Thread {
         Thread {
             ctx: Context {
-                tid: Cell::new(0),
+                number: Cell::new(0),
                 nthreads: Cell::new(1),
                 team: Cell::new(core::ptr::null()),
                 member: Cell::new(core::ptr::null()),
@@ -241,13 +240,19 @@ impl Thread {
         unsafe { &*self.ctx.task.get() }
     }
 
-    /// The thread's number in the team (`omp_get_thread_num`).
+    /// The thread's number in the team, as the program sees it (`omp_get_thread_num`).
     #[inline(always)]
-    pub fn tid(&self) -> u32 {
-        self.ctx.tid.get()
+    pub fn number(&self) -> u32 {
+        self.ctx.number.get()
     }
 
-    /// The number of threads in the team (`omp_get_num_threads`).
+    /// The thread's index in its team.
+    #[inline(always)]
+    pub(crate) fn seat(&self) -> Seat {
+        self.member().seat
+    }
+
+    /// The number of threads in the team, as the program sees it (`omp_get_num_threads`).
     #[inline(always)]
     pub fn nthreads(&self) -> u32 {
         self.ctx.nthreads.get()
@@ -260,14 +265,14 @@ impl Thread {
         unsafe { self.busy.get().as_ref() }.unwrap_or(&self.own_busy)
     }
 
-    /// Makes the thread member `tid` of `team`: gives it a fresh implicit task and a fresh context.
+    /// Puts the thread on `seat` of `team`, which is also its number: gives it a fresh implicit task and a fresh context.
     #[inline]
-    pub(crate) fn become_member(&self, team: &Team, tid: u32, nthreads: u32) {
-        let m: &Member = &team.members[tid as usize];
+    pub(crate) fn become_member(&self, team: &Team, seat: Seat, nthreads: u32) {
+        let m = team.member(seat);
         m.implicit
             .begin_implicit(team.shared.icv.as_ptr(), team, &raw const m.sleep);
         let c = &self.ctx;
-        c.tid.set(tid);
+        c.number.set(seat.get());
         c.nthreads.set(nthreads);
         c.team.set(team);
         c.member.set(m);
@@ -328,7 +333,7 @@ impl Thread {
     pub(crate) fn save(&self) -> SavedContext {
         let c = &self.ctx;
         SavedContext {
-            tid: c.tid.get(),
+            number: c.number.get(),
             nthreads: c.nthreads.get(),
             team: c.team.get(),
             member: c.member.get(),
@@ -344,7 +349,7 @@ impl Thread {
     #[inline]
     pub(crate) fn restore(&self, s: &SavedContext) {
         let c = &self.ctx;
-        c.tid.set(s.tid);
+        c.number.set(s.number);
         c.nthreads.set(s.nthreads);
         c.team.set(s.team);
         c.member.set(s.member);
@@ -365,7 +370,7 @@ fn adopt() -> &'static Thread {
     let solo = Box::into_raw(Team::solo());
     thread.solo.set(solo);
     // SAFETY: `solo` was made in the line above, and is freed only when this thread ends.
-    thread.become_member(unsafe { &*solo }, 0, 1);
+    thread.become_member(unsafe { &*solo }, Seat::FIRST, 1);
     let p = Box::into_raw(thread);
     tls::set(p.cast());
     init::on_thread_exit(p.cast(), release);

@@ -11,16 +11,19 @@
 mod barrier;
 #[path = "../src/task/counts.rs"]
 mod counts;
+#[path = "../src/team/seat.rs"]
+mod seat;
 #[path = "../src/task/sleep.rs"]
 mod sleep;
 
-use barrier::{wait_on, Barrier, Pastime, Seat};
+use barrier::{wait_on, Barrier, Pastime, Signals};
 use counts::{Counts, Live};
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{fence, AtomicBool, AtomicU32, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use seat::Seat;
 use sleep::Sleep;
 
 fn bounded(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
@@ -80,7 +83,7 @@ fn team(n: u32, body: impl Fn(u32) + Send + Sync + 'static) {
 fn barriers(n: u32, epochs: u32, preemptions: usize, central: bool) {
     bounded(preemptions, move || {
         let barrier = Barrier::new();
-        let seats: Vec<Seat> = (0..n).map(|_| Seat::new(n)).collect();
+        let signals: Vec<Signals> = (0..n).map(|_| Signals::new(n)).collect();
         let data: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
         team(n, move |tid| {
             for e in 1..=epochs {
@@ -92,7 +95,8 @@ fn barriers(n: u32, epochs: u32, preemptions: usize, central: bool) {
                 if central {
                     barrier.central(e, n, &mut Idle);
                 } else {
-                    barrier.spread(e, tid, n, |t| &seats[t as usize], &mut Idle);
+                    let own = |seat: Seat| &signals[seat.index()];
+                    barrier.spread(e, Seat::new(tid), n, own, &mut Idle);
                 }
                 if e % 2 == 1 {
                     for d in &data {
@@ -129,7 +133,7 @@ fn central_barrier_of_three() {
 fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
     bounded(preemptions, move || {
         let barrier = Barrier::new();
-        let seats: Vec<Seat> = (0..n).map(|_| Seat::new(n)).collect();
+        let signals: Vec<Signals> = (0..n).map(|_| Signals::new(n)).collect();
         let slots: Vec<(Flag, Data)> = (0..n).map(|_| (Flag::new(), Data::new(0))).collect();
         let results: Vec<Data> = (0..n).map(|_| Data::new(0)).collect();
         team(n, move |tid| {
@@ -148,7 +152,10 @@ fn regions(n: u32, regions: u32, preemptions: usize, central: bool) {
                     results[tid as usize].set(call.get());
                 }
                 match (central, tid) {
-                    (false, _) => barrier.join_spread(r, tid, n, |t| &seats[t as usize], &mut Idle),
+                    (false, _) => {
+                        let own = |seat: Seat| &signals[seat.index()];
+                        barrier.join_spread(r, Seat::new(tid), n, own, &mut Idle);
+                    }
                     (true, 0) => barrier.collect(r, n, &mut Idle),
                     (true, _) => barrier.report(r),
                 }

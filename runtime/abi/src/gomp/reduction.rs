@@ -219,7 +219,7 @@ pub(super) unsafe fn workshare_unregister(th: &Thread, cancelled: bool) {
     // SAFETY: this function's contract. Each thread has registered a descriptor of its own. Thread 0 frees
     // the first thread's copies when all threads have combined them.
     unsafe {
-        if th.tid() == 0 {
+        if th.number() == 0 {
             unregister(data);
         } else {
             drop_table(data);
@@ -256,7 +256,7 @@ pub(super) unsafe fn remap(th: &Thread, count: usize, originals: usize, items: *
             "in_reduction without a matching task_reduction around it"
         ));
     }
-    let tid = th.tid() as usize;
+    let tid = th.number() as usize;
     for i in 0..count {
         // SAFETY: this function's contract. The description is a registered descriptor, whose construct ends
         // after the tasks of its taskgroup.

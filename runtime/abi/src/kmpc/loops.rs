@@ -71,7 +71,7 @@ impl Sharers {
     fn threads(th: &Thread) -> Sharers {
         Sharers {
             count: th.nthreads().into(),
-            me: th.tid().into(),
+            me: th.number().into(),
         }
     }
 

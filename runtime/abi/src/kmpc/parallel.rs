@@ -145,7 +145,7 @@ pub(super) unsafe extern "C" fn run(fork: *mut c_void) {
     let fork = unsafe { &*fork.cast::<Fork>() };
     let th = Thread::current();
     let gtid = ahead::number(th) as i32;
-    let tid = th.tid() as i32;
+    let tid = th.number() as i32;
     // SAFETY: the function may be called with these arguments now: this function's contract.
     unsafe {
         hetmp_kmpc_call(
@@ -361,7 +361,7 @@ entries! {
     fn __kmpc_barrier_master(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
-        if th.tid() == 0 {
+        if th.number() == 0 {
             return 1;
         }
         team::barrier(th);
@@ -377,7 +377,7 @@ entries! {
     fn __kmpc_barrier_master_nowait(_loc: Loc, _gtid: i32) -> i32 {
         let th = Thread::current();
         team::barrier(th);
-        i32::from(th.tid() == 0)
+        i32::from(th.number() == 0)
     }
 
     /// Orders the thread's accesses to memory.

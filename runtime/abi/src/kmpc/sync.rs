@@ -73,7 +73,7 @@ entries! {
 
     /// Returns 1 in the primary thread.
     fn __kmpc_master(_loc: Loc, _gtid: i32) -> i32 {
-        i32::from(Thread::current().tid() == 0)
+        i32::from(Thread::current().number() == 0)
     }
 
     /// Called when the primary thread has ended the construct. No thread waits for that.
@@ -81,7 +81,7 @@ entries! {
 
     /// Returns 1 in the thread whose number is `filter`.
     fn __kmpc_masked(_loc: Loc, _gtid: i32, filter: i32) -> i32 {
-        i32::from(Thread::current().tid() as i32 == filter)
+        i32::from(Thread::current().number() as i32 == filter)
     }
 
     /// Called when the executing thread has ended the construct. No thread waits for that.

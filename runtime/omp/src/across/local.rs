@@ -10,6 +10,7 @@ use super::shares::Shares;
 use super::table::{ask, table, Table, BARRIER, DONE};
 use crate::icv::Icv;
 use crate::team::members::{Outlined, Team};
+use crate::team::seat::Seat;
 use crate::thread::Thread;
 use crate::worksharing::kinds::Loop;
 use crate::worksharing::work::{Work, WorkPos};
@@ -233,8 +234,8 @@ impl Local {
         let saved = th.save();
         // SAFETY: `open` set both before `start` grew, and this thread runs after that.
         let (team, part) = unsafe { (&*self.team.load(Ordering::Relaxed), *self.part.get()) };
-        th.become_member(team, worker, part.total);
-        th.ctx.tid.set(part.first + worker);
+        th.become_member(team, Seat::new(worker), part.total);
+        th.ctx.number.set(part.first + worker);
         th.ctx.work.set(part.work);
         th.ctx.pos.set(part.pos);
         let data: *mut libc::c_void = core::ptr::with_exposed_provenance_mut(part.data);

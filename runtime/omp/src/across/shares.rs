@@ -6,6 +6,7 @@
 //! chunks of each thread.
 
 use super::table::{ask, table, TAKE};
+use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Next, NodeSchedule};
 use hetmp_sched::ranges::Range;
 use std::sync::{Mutex, PoisonError};
@@ -67,7 +68,7 @@ impl Shares {
 }
 
 impl NodeSchedule for Shares {
-    fn next(&self, _seat: usize, _gone: &dyn Fn() -> bool) -> Next {
+    fn next(&self, _seat: Seat, _gone: &dyn Fn() -> bool) -> Next {
         // The lock is held while the origin is asked, because the node's other threads can only wait for the
         // same answer.
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);

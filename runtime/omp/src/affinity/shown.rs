@@ -55,7 +55,7 @@ fn with_fields<R>(write: impl FnOnce(&Fields<'_>) -> R) -> R {
         team_num: league as i32,
         num_teams: others.wrapping_add(1) as i32,
         level: team.level() as i32,
-        thread_num: th.tid() as i32,
+        thread_num: th.number() as i32,
         num_threads: th.nthreads() as i32,
         ancestor_tnum: team.parent().map_or(-1, |(_, tid)| tid as i32),
         process_id,

@@ -7,7 +7,7 @@
 use crate::affinity::bind::{team_places, Placement};
 use crate::icv::ProcBind;
 use crate::init;
-use crate::team::members::Team;
+use crate::team::members::{Member, Team};
 use crate::thread::Thread;
 use crate::unlike::place;
 use hetmp_core::topo;
@@ -41,13 +41,13 @@ fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
     let (first, count) = th.partition.get();
     team.shared.saved_partition.set((first, count));
     let here = (th.place.get(), first, count);
-    let wanted = (policy as u32, here, team.nthreads());
+    let wanted = (policy as u32, here, team.seats());
     if team.shared.placed_for.get() != wanted {
         let primary = crate::affinity::threads::here(th);
         for (m, p) in team
             .members
             .iter()
-            .zip(team_places(policy, primary, team.nthreads()))
+            .zip(team_places(policy, primary, team.seats()))
         {
             m.placement.set((p.place + 1, p.first, p.count));
         }
@@ -59,8 +59,7 @@ fn place_slow(th: &Thread, team: &Team, policy: ProcBind) {
 
 /// A worker binds itself to the place that the primary thread computed.
 #[inline]
-pub(crate) fn settle(th: &Thread, team: &Team, tid: u32) {
-    let m = &team.members[tid as usize];
+pub(crate) fn settle(th: &Thread, m: &Member) {
     let (place, first, count) = m.placement.get();
     if place != 0 {
         th.partition.set((first, count));

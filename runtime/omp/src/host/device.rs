@@ -16,6 +16,7 @@ use crate::task::depend::{self, Dependence};
 use crate::task::{self, NewTask};
 use crate::team::members::{Outlined, Team};
 use crate::team::region as team;
+use crate::team::seat::Seat;
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicU8, Ordering};
 use hetmp_core::report;
@@ -95,7 +96,7 @@ pub fn on_host(th: &Thread, thread_limit: Option<u32>, body: impl FnOnce()) {
     }
     let spare = th.devices.borrow_mut().pop();
     let team = spare.unwrap_or_else(Team::solo);
-    th.become_member(&team, 0, 1);
+    th.become_member(&team, Seat::FIRST, 1);
     th.ctx.pos.set(team.works.position());
     if let Some(limit) = thread_limit {
         th.task().change_icv(|icv| icv.thread_limit = limit);

@@ -1,6 +1,7 @@
 //! Private copies of reduction variables, made and combined by the runtime: the state of
 //! [`super::privates`].
 
+use crate::team::seat::Seat;
 use hetmp_core::report;
 use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
 use libc::c_void;
@@ -31,7 +32,7 @@ pub struct Variable {
 /// address lies in a copy. The thread that combines the copies has seen all tasks of the taskgroups end.
 #[derive(Debug)]
 pub(super) struct Copies {
-    /// `slots[v * threads + t]`.
+    /// `slots[v * threads + seat]`.
     slots: Box<[AtomicPtr<u8>]>,
     threads: usize,
     /// Taskgroups that have not ended.
@@ -84,11 +85,12 @@ impl Reductions {
         })
     }
 
-    /// The copy of variable `i` that belongs to thread `t`.
-    pub(super) fn copy(&self, i: usize, t: usize) -> *mut c_void {
-        let Some(slot) = self.copies.of(i).get(t) else {
+    /// The copy of variable `i` that belongs to the thread on `seat`.
+    pub(super) fn copy(&self, i: usize, seat: Seat) -> *mut c_void {
+        let Some(slot) = self.copies.of(i).get(seat.index()) else {
             report::fatal(format_args!(
-                "in_reduction in thread {t}: the task_reduction around it has {} threads",
+                "in_reduction in thread {}: the task_reduction around it has {} threads",
+                seat.get(),
                 self.copies.threads
             ));
         };

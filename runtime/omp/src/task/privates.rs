@@ -85,7 +85,7 @@ pub unsafe fn private(th: &Thread, group: *const Group, item: *mut c_void) -> *m
     while let Some(g) = Group::of(p) {
         if let Some(reductions) = g.privates() {
             if let Some(i) = reductions.find(item) {
-                return reductions.copy(i, th.tid() as usize);
+                return reductions.copy(i, th.seat());
             }
         }
         p = g.outer.get();

@@ -101,13 +101,11 @@ impl Team {
     }
 
     fn steal(&self, th: &Thread, allowed: Option<&dyn Fn(&Task) -> bool>) -> Option<*const Task> {
-        let n = self.nthreads();
-        let tid = th.tid();
+        let (mine, n) = (th.seat(), self.seats());
         let mut spoils = Vec::new();
-        // Neighbours first: threads of one node have neighbouring numbers.
+        // Neighbours first: threads of one node have neighbouring seats.
         for k in 1..n {
-            let victim = (tid + k) % n;
-            let v: &Member = &self.members[victim as usize];
+            let v = self.member(mine.after(k, n));
             if let Some(t) = v.deque.steal(allowed, &mut spoils) {
                 if !spoils.is_empty() {
                     for s in spoils {

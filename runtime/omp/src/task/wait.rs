@@ -227,7 +227,7 @@ pub(crate) fn work_off(th: &Thread) {
 
 /// Whether all tasks of `phase` are complete. Called while all members are in the barrier of that phase.
 fn quiescent(team: &Team, phase: usize) -> bool {
-    let members = &team.members[..team.nthreads() as usize];
+    let members = team.in_use();
     let mut finished = team.tasks.finished_outside[phase].load(Ordering::Acquire);
     for m in members {
         finished += m.finished[phase].load(Ordering::Acquire);

@@ -3,7 +3,7 @@
 //! There are two kinds. A region's kind is chosen when its team is formed:
 //!
 //! * **spread**, for teams whose threads have a core each: a *dissemination barrier* (Hensgen, Finkel, Manber
-//!   1988). In round `r` thread `t` signals thread `t + 2^r` and waits for thread `t - 2^r` (modulo the team
+//!   1988). In round `r` the thread on seat `t` signals seat `t + 2^r` and waits for seat `t - 2^r` (modulo the team
 //!   size). After `ceil(log2 n)` rounds every thread knows that every other thread has arrived. Each flag has
 //!   one thread that signals and one that waits, so a signal costs one transfer of a cache line.
 //! * **central**, for teams with more threads than cores, and for teams that may be cancelled: a counter and
@@ -26,6 +26,7 @@
 //!
 //! [`Member::epoch`]: crate::team::region::Member
 
+use super::seat::Seat;
 use hetmp_core::park::{Flag, Poll};
 use hetmp_core::sync::{AtomicU32, CacheLine, Ordering};
 
@@ -34,17 +35,17 @@ pub(crate) const MAX_ROUNDS: usize = 16;
 
 /// The flags of one member, which other threads signal or wait for.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct Signals {
     /// One flag for each round of the spread barrier. The partner of that round signals it.
     rounds: Box<[CacheLine<Flag>]>,
     /// The thread signals this flag at the join, when all threads below it in the tree have reported.
     done: CacheLine<Flag>,
 }
 
-impl Seat {
-    /// A seat for teams of up to `threads`.
-    pub(crate) fn new(threads: u32) -> Seat {
-        Seat {
+impl Signals {
+    /// Flags for teams of up to `threads`.
+    pub(crate) fn new(threads: u32) -> Signals {
+        Signals {
             rounds: (0..rounds(threads))
                 .map(|_| CacheLine(Flag::new()))
                 .collect(),
@@ -119,11 +120,16 @@ impl Barrier {
 
     /// Forgets all arrivals and signals: the last barrier was number `epoch`, the last join was number
     /// `join`. May be called only while no other thread uses the team.
-    pub(crate) fn reset<'a>(&self, epoch: u32, join: u32, seats: impl Iterator<Item = &'a Seat>) {
+    pub(crate) fn reset<'a>(
+        &self,
+        epoch: u32,
+        join: u32,
+        signals: impl Iterator<Item = &'a Signals>,
+    ) {
         self.arrived.store(0, Ordering::Relaxed);
         self.gone.reset(epoch);
         self.joined.reset(join);
-        for s in seats {
+        for s in signals {
             s.reset(epoch, join);
         }
     }
@@ -134,23 +140,21 @@ impl Barrier {
         self.missing.store(workers, Ordering::Relaxed);
     }
 
-    /// Spread barrier number `epoch`, for thread `tid` of `n`.
+    /// Spread barrier number `epoch`, for the thread on `seat` of `n`.
     #[inline]
     pub(crate) fn spread<'a>(
         &self,
         epoch: u32,
-        tid: u32,
+        seat: Seat,
         n: u32,
-        seat: impl Fn(u32) -> &'a Seat,
+        signals: impl Fn(Seat) -> &'a Signals,
         with: &mut dyn Pastime,
     ) {
-        let mine = seat(tid);
+        let mine = signals(seat);
         let mut distance = 1;
         let mut round = 0;
         while distance < n {
-            let to = tid + distance;
-            let to = if to >= n { to - n } else { to };
-            seat(to).rounds[round].signal(epoch);
+            signals(seat.after(distance, n)).rounds[round].signal(epoch);
             wait_on(&mine.rounds[round], epoch, with);
             distance <<= 1;
             round += 1;
@@ -179,27 +183,28 @@ impl Barrier {
         }
     }
 
-    /// Spread join number `number`, for thread `tid` of `n`: waits for the threads below it in the tree. A
+    /// Spread join number `number`, for the thread on `seat` of `n`: waits for the threads below it in the tree. A
     /// worker then reports to the thread above it.
     #[inline]
     pub(crate) fn join_spread<'a>(
         &self,
         number: u32,
-        tid: u32,
+        seat: Seat,
         n: u32,
-        seat: impl Fn(u32) -> &'a Seat,
+        signals: impl Fn(Seat) -> &'a Signals,
         with: &mut dyn Pastime,
     ) {
         let mut distance = 1;
-        while distance < n && tid & distance == 0 {
-            let child = tid + distance;
+        let me = seat.get();
+        while distance < n && me & distance == 0 {
+            let child = me + distance;
             if child < n {
-                wait_on(&seat(child).done, number, with);
+                wait_on(&signals(Seat::new(child)).done, number, with);
             }
             distance <<= 1;
         }
-        if tid != 0 {
-            seat(tid).done.signal(number);
+        if seat != Seat::FIRST {
+            signals(seat).done.signal(number);
         }
     }
 

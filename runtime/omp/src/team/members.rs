@@ -14,7 +14,8 @@ use crate::init;
 use crate::task::deque::{Deque, Tasks};
 use crate::task::record::Task;
 use crate::task::sleep::Sleep;
-use crate::team::barrier::{Barrier, Seat};
+use crate::team::barrier::{Barrier, Signals};
+use crate::team::seat::Seat;
 use crate::thread::SavedContext;
 use crate::worksharing::work::WorkChain;
 use core::cell::Cell;
@@ -27,8 +28,10 @@ pub type Outlined = unsafe extern "C" fn(*mut libc::c_void);
 /// Facts about a region that all its threads read.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Number of threads in the team.
+    /// Number of threads in the team, as the program sees it.
     pub(crate) nthreads: Cell<u32>,
+    /// Seats in use: the team's threads in this process. Fewer than `nthreads` only in a region that crosses processes.
+    pub(crate) seats: Cell<u32>,
     /// The region's `code`.
     pub(crate) code: Cell<usize>,
     /// Nesting level, counting all regions. 0 outside of regions.
@@ -47,7 +50,7 @@ pub(crate) struct Shared {
     /// The team of the thread that opened the region.
     pub(crate) parent: Cell<*const Team>,
     /// That thread's number in the team `parent`.
-    pub(crate) parent_tid: Cell<u32>,
+    pub(crate) parent_number: Cell<u32>,
     /// The primary thread's context before the region.
     pub(crate) saved: Cell<SavedContext>,
     /// The team size for which the threads' affinity was last shown (`OMP_DISPLAY_AFFINITY`).
@@ -70,7 +73,7 @@ pub(crate) struct Shared {
 pub struct Team {
     pub(crate) shared: CacheLine<Shared>,
     pub(crate) barrier: Barrier,
-    /// One for each thread of the largest team so far. The first `nthreads` are in use.
+    /// One for each thread of the largest team so far. The first [`Team::seats`] are in use.
     #[allow(clippy::vec_box, reason = "contexts point into members")]
     pub(crate) members: Vec<Box<Member>>,
     pub(crate) works: WorkChain,
@@ -94,8 +97,10 @@ pub struct Member {
     pub(crate) implicit: Task,
     /// Number of the last barrier at which this thread arrived.
     pub(crate) epoch: Cell<u32>,
-    /// The barrier flags of this thread.
+    /// The member's index in its team.
     pub(crate) seat: Seat,
+    /// The barrier flags of this thread.
+    pub(crate) signals: Signals,
     /// Tasks that this thread made and no thread has begun.
     pub(crate) deque: CacheLine<Deque<Task>>,
     /// Number of tasks that this thread deferred, in even and in odd epochs. Only this thread writes it.
@@ -114,11 +119,13 @@ pub struct Member {
 }
 
 impl Member {
-    fn new(capacity: u32) -> Member {
+    /// The member on `seat` of a team for up to `capacity` threads.
+    fn new(seat: Seat, capacity: u32) -> Member {
         Member {
             implicit: Task::implicit(),
             epoch: Cell::new(0),
-            seat: Seat::new(capacity),
+            seat,
+            signals: Signals::new(capacity),
             deque: CacheLine(Deque::new()),
             created: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
             finished: CacheLine([AtomicU64::new(0), AtomicU64::new(0)]),
@@ -136,6 +143,7 @@ impl Team {
         Team {
             shared: CacheLine(Shared {
                 nthreads: Cell::new(1),
+                seats: Cell::new(1),
                 code: Cell::new(0),
                 level: Cell::new(0),
                 active_level: Cell::new(0),
@@ -144,7 +152,7 @@ impl Team {
                 icv: Cell::new(init::globals().icv),
                 nested: Cell::new(crate::ahead::said::Nested::NONE),
                 parent: Cell::new(core::ptr::null()),
-                parent_tid: Cell::new(0),
+                parent_number: Cell::new(0),
                 saved: Cell::new(SavedContext::empty()),
                 shown: Cell::new(0),
                 taken: Cell::new(0),
@@ -154,9 +162,7 @@ impl Team {
                 across: Cell::new(false),
             }),
             barrier: Barrier::new(),
-            members: (0..capacity)
-                .map(|_| Box::new(Member::new(capacity)))
-                .collect(),
+            members: members(capacity),
             works: WorkChain::new(),
             tasks: Tasks::new(),
             cancelled: AtomicBool::new(false),
@@ -178,6 +184,7 @@ impl Team {
         let s = &self.shared;
         s.across.set(true);
         s.nthreads.set(total);
+        s.seats.set(total - absent);
         s.level.set(1);
         s.active_level.set(1);
         s.icv.set(icv);
@@ -196,7 +203,7 @@ impl Team {
         self.tasks.quiesce();
         // All members are made anew, because each seat needs enough flags for the larger team.
         let epoch = self.members[0].epoch.get();
-        self.members = (0..n).map(|_| Box::new(Member::new(n))).collect();
+        self.members = members(n);
         self.realign(epoch);
     }
 
@@ -220,15 +227,28 @@ impl Team {
         self.barrier.reset(
             epoch,
             self.tasks.region_number(),
-            self.members.iter().map(|m| &m.seat),
+            self.members.iter().map(|m| &m.signals),
         );
         self.works.restart();
     }
 
-    /// The number of threads in the team.
+    /// Makes the team one of `n` threads, all of this process. May be called only while no worker is in the team.
+    #[inline]
+    pub(crate) fn resize(&self, n: u32) {
+        self.shared.nthreads.set(n);
+        self.shared.seats.set(n);
+    }
+
+    /// The number of threads in the team, as the program sees it.
     #[inline(always)]
     pub(crate) fn nthreads(&self) -> u32 {
         self.shared.nthreads.get()
+    }
+
+    /// Seats in use.
+    #[inline(always)]
+    pub(crate) fn seats(&self) -> u32 {
+        self.shared.seats.get()
     }
 
     /// Nesting level (`omp_get_level`).
@@ -258,11 +278,29 @@ impl Team {
     /// The enclosing team, and the number that the thread which opened this team has there.
     pub(crate) fn parent(&self) -> Option<(&Team, u32)> {
         // SAFETY: null, or the enclosing team, which is in use as long as this team is.
-        unsafe { self.shared.parent.get().as_ref() }.map(|t| (t, self.shared.parent_tid.get()))
+        unsafe { self.shared.parent.get().as_ref() }.map(|t| (t, self.shared.parent_number.get()))
+    }
+
+    /// The member on `seat`.
+    #[inline(always)]
+    pub(crate) fn member(&self, seat: Seat) -> &Member {
+        &self.members[seat.index()]
+    }
+
+    /// The members whose seats are in use.
+    pub(crate) fn in_use(&self) -> &[Box<Member>] {
+        &self.members[..self.seats() as usize]
     }
 
     #[inline(always)]
-    pub(super) fn seat(&self, tid: u32) -> &Seat {
-        &self.members[tid as usize].seat
+    pub(super) fn signals(&self, seat: Seat) -> &Signals {
+        &self.member(seat).signals
     }
+}
+
+#[allow(clippy::vec_box, reason = "contexts point into members")]
+fn members(n: u32) -> Vec<Box<Member>> {
+    (0..n)
+        .map(|i| Box::new(Member::new(Seat::new(i), n)))
+        .collect()
 }

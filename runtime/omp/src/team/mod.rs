@@ -11,7 +11,10 @@ pub(crate) mod members;
 pub(crate) mod placement;
 pub(crate) mod pool;
 pub(crate) mod region;
+pub(crate) mod seat;
 pub(crate) mod suspend;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use members::{Member, Outlined, Team};

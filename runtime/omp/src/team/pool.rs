@@ -12,6 +12,7 @@
 use crate::init;
 use crate::task::record::Group;
 use crate::team::members::{Outlined, Team};
+use crate::team::seat::Seat;
 use crate::worksharing::work::{Work, WorkPos};
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -60,7 +61,8 @@ pub(super) struct Slot {
     pub(super) call: UnsafeCell<MaybeUninit<Call>>,
     /// The worker is to end when it is signalled next.
     pub(super) exit: AtomicBool,
-    pub(super) tid: u32,
+    /// The worker's, in every team of the pool.
+    pub(super) seat: Seat,
     handle: UnsafeCell<libc::pthread_t>,
     /// How often the owner has signalled `go`.
     sent: UnsafeCell<u32>,
@@ -113,7 +115,7 @@ impl Pool {
                 go: Flag::new(),
                 call: UnsafeCell::new(MaybeUninit::uninit()),
                 exit: AtomicBool::new(false),
-                tid: self.workers.len() as u32 + 1,
+                seat: Seat::new(self.workers.len() as u32 + 1),
                 handle: UnsafeCell::new(0),
                 sent: UnsafeCell::new(0),
             }));

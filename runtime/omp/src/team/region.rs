@@ -15,6 +15,7 @@ use crate::task::record::Group;
 use crate::task::wait::{self, TaskPastime};
 use crate::team::members::{Outlined, Team};
 use crate::team::pool::{Call, Pool};
+use crate::team::seat::Seat;
 use crate::team::worker;
 use crate::thread::Thread;
 use crate::unlike::{nodes, place};
@@ -73,12 +74,12 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
     let team: &mut Team = &mut pool.team;
     if (team.members.len() as u32) < n {
         team.grow(n);
-        team.shared.nthreads.set(n);
+        team.resize(n);
     } else if team.shared.nthreads.get() != n {
         // Threads that had no part in earlier regions have old epochs.
         let epoch = team.members[0].epoch.get();
         team.realign(epoch);
-        team.shared.nthreads.set(n);
+        team.resize(n);
     }
     let s = &team.shared;
     s.code.set(region.code);
@@ -98,7 +99,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
         region.nthreads - 1
     });
     s.parent.set(outer);
-    s.parent_tid.set(th.tid());
+    s.parent_number.set(th.number());
     s.cancellable.set(init::globals().cancellation);
     let central =
         s.cancellable.get() || (n > 2 && Policy::oversubscribed()) || n > crate::MAX_SPREAD;
@@ -167,7 +168,7 @@ pub(crate) unsafe fn fork(th: &Thread, region: &Region, first: Option<Prepare<'_
         pool.start(n - 1, &call);
     }
     let team: &Team = &pool.team;
-    th.become_member(team, 0, n);
+    th.become_member(team, Seat::FIRST, n);
     th.ctx.work.set(entered.0);
     th.ctx.pos.set(entered.1);
     team.members[0].implicit.set_group(region.group);
@@ -184,7 +185,7 @@ pub(crate) fn join(th: &Thread) {
     th.leave_program(Reason::Join);
     let team = th.team();
     let m = th.member();
-    let n = team.nthreads();
+    let n = team.seats();
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     m.epoch.set(epoch);
     if n > 1 {
@@ -193,8 +194,13 @@ pub(crate) fn join(th: &Thread) {
         if team.shared.central.get() {
             team.barrier.collect(number, n, &mut pastime);
         } else {
-            team.barrier
-                .join_spread(number, 0, n, |t| team.seat(t), &mut pastime);
+            team.barrier.join_spread(
+                number,
+                Seat::FIRST,
+                n,
+                |seat| team.signals(seat),
+                &mut pastime,
+            );
         }
     }
     if team.tasks.active() {
@@ -211,9 +217,8 @@ pub(crate) fn join(th: &Thread) {
         // Some threads may have left out barriers and worksharing constructs that others entered.
         team.cancelled.store(false, Ordering::Relaxed);
         let next = team
-            .members
+            .in_use()
             .iter()
-            .take(n as usize)
             .map(|m| m.epoch.get())
             .fold(epoch, |a, b| if newer(b, a) { b } else { a });
         team.realign(next);
@@ -242,9 +247,8 @@ fn newer(a: u32, b: u32) -> bool {
 #[inline]
 pub fn barrier(th: &Thread) -> bool {
     let team = th.team();
-    let n = th.nthreads();
     let m = th.member();
-    if n == 1 {
+    if th.nthreads() == 1 {
         if team.tasks.active() {
             let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
             m.epoch.set(epoch);
@@ -261,6 +265,7 @@ pub fn barrier(th: &Thread) -> bool {
         return false;
     }
     th.leave_program(Reason::Barrier);
+    let n = team.seats();
     let epoch = m.epoch.get().wrapping_add(1) & crate::EPOCH_MASK;
     let mut pastime = TaskPastime::new(th);
     if team.shared.cancellable.get() {
@@ -284,7 +289,7 @@ pub fn barrier(th: &Thread) -> bool {
     } else {
         m.epoch.set(epoch);
         team.barrier
-            .spread(epoch, th.tid(), n, |t| team.seat(t), &mut pastime);
+            .spread(epoch, m.seat, n, |seat| team.signals(seat), &mut pastime);
     }
     if team.tasks.active() {
         wait::drain(th, epoch.wrapping_sub(1));
@@ -330,13 +335,13 @@ pub(crate) unsafe fn of_one(th: &Thread, region: &Region) {
     s.icv
         .set(init::globals().team_icv(th.task().icv(), level, None).icv);
     s.parent.set(outer);
-    s.parent_tid.set(th.tid());
+    s.parent_number.set(th.number());
     s.saved.set(th.save());
     team.tasks.begin_region();
     if team.singles.load(Ordering::Relaxed) != 0 {
         team.singles.store(0, Ordering::Relaxed);
     }
-    th.become_member(team, 0, 1);
+    th.become_member(team, Seat::FIRST, 1);
     th.ctx.pos.set(team.works.position());
     team.members[0].implicit.set_group(region.group);
     th.depth.set(th.depth.get() + 1);

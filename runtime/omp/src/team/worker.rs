@@ -5,8 +5,9 @@ use crate::affinity::{shown, threads};
 use crate::boundary::Reason;
 use crate::task::wait::{self, DockPastime, TaskPastime};
 use crate::team::barrier::wait_on;
-use crate::team::members::{Member, Team};
+use crate::team::members::Team;
 use crate::team::pool::{Call, Slot};
+use crate::team::seat::Seat;
 use crate::thread::Thread;
 use core::sync::atomic::Ordering;
 use hetmp_core::tls;
@@ -16,23 +17,23 @@ use hetmp_core::tls;
 ///
 /// # Safety
 /// The worker's slot was signalled for `call`.
-unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
+unsafe fn work(th: &Thread, seat: Seat, call: &Call) -> u32 {
     // SAFETY: the pool that owns this worker owns the team, too, and ends its workers before the team goes.
     let team = unsafe { &*call.team };
-    let m: &Member = &team.members[tid as usize];
+    let m = team.member(seat);
     m.epoch.set(call.epoch);
     if m.sleep.is_announced() {
         // The start of this region has woken the thread, not a nudge, so nobody has withdrawn its
         // announcement.
         wait::wake_up(team, m);
     }
-    th.become_member(team, tid, call.nthreads);
+    th.become_member(team, seat, call.nthreads);
     th.ctx.work.set(call.work);
     th.ctx.pos.set(call.pos);
     m.implicit.set_group(call.group);
     th.busy.set(call.busy);
     th.league.set(call.league);
-    threads::settle(th, team, tid);
+    threads::settle(th, m);
     if call.show {
         shown::display_affinity(b"");
     }
@@ -52,9 +53,9 @@ unsafe fn work(th: &Thread, tid: u32, call: &Call) -> u32 {
     } else {
         team.barrier.join_spread(
             call.number,
-            tid,
+            seat,
             call.nthreads,
-            |t| team.seat(t),
+            |seat| team.signals(seat),
             &mut TaskPastime::new(th),
         );
     }
@@ -87,7 +88,7 @@ pub(super) extern "C" fn main(slot: *mut libc::c_void) -> *mut libc::c_void {
         let call = unsafe { (*slot.call.get()).assume_init_read() };
         team = call.team;
         // SAFETY: the owner signalled this worker's slot for this call.
-        region = unsafe { work(&thread, slot.tid, &call) };
+        region = unsafe { work(&thread, slot.seat, &call) };
     }
     for pool in thread.pools.take() {
         pool.shut_down();

@@ -8,6 +8,7 @@
 
 use super::speeds::{self, Kernel};
 use super::stopwatch::Stopwatch;
+use crate::team::seat::Seat;
 use core::cell::Cell;
 use hetmp_core::slow::SlowThread;
 use hetmp_core::topo::Node;
@@ -31,15 +32,15 @@ pub(crate) struct SlowState {
     told: Cell<Option<(Kernel, Here)>>,
 }
 
-/// A position in the program: a thread of a region. All zeros: none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A position in the program: a thread of a region. A team of 0: none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Here {
     /// The team's address.
     pub(crate) team: usize,
     /// The region's number in the team.
     pub(crate) number: u32,
-    /// The thread's number.
-    pub(crate) tid: u32,
+    /// The thread's seat in the team.
+    pub(crate) seat: Seat,
 }
 
 impl SlowState {
@@ -56,7 +57,7 @@ impl SlowState {
                 Here {
                     team: 0,
                     number: 0,
-                    tid: 0,
+                    seat: Seat::FIRST,
                 },
             )),
             told: Cell::new(None),

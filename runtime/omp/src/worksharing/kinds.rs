@@ -1,5 +1,6 @@
 //! The description of a loop: its bounds, its clauses, and the way in which its iterations are handed out.
 
+use crate::team::seat::Seat;
 use core::fmt::Debug;
 pub use hetmp_sched::ranges::LoopBounds;
 use hetmp_sched::ranges::Range;
@@ -71,7 +72,7 @@ pub(crate) trait NodeSchedule: Debug + Send + Sync {
     /// The next chunk for the thread in `seat`, which is the calling thread, in normalised iterations. If the
     /// schedule has to wait, this call waits, but not longer than until `gone` tells that the loop was
     /// cancelled.
-    fn next(&self, seat: usize, gone: &dyn Fn() -> bool) -> Next;
+    fn next(&self, seat: Seat, gone: &dyn Fn() -> bool) -> Next;
 
     /// An address that distinguishes this loop from the program's other loops, or 0.
     fn key(&self) -> usize;

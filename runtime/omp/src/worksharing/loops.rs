@@ -233,11 +233,12 @@ fn take_static(th: &Thread, work: &Work) -> Option<Range> {
     cursor.trip = trip + 1;
     th.ctx.cursor.set(cursor);
     let n = work.bounds.get().trip_count();
-    let (nthreads, tid) = (u64::from(th.nthreads()), u64::from(th.tid()));
+    // By the number, as compiled code divides loops of its own: two such loops have the same iterations in a thread.
+    let (nthreads, number) = (u64::from(th.nthreads()), u64::from(th.number()));
     match work.chunk.get() {
         0 if trip > 0 => None,
-        0 => Some(static_piece(n, nthreads, tid)).filter(|r| !r.is_empty()),
-        chunk => static_chunk(n, chunk, nthreads, tid, trip),
+        0 => Some(static_piece(n, nthreads, number)).filter(|r| !r.is_empty()),
+        chunk => static_chunk(n, chunk, nthreads, number, trip),
     }
 }
 
@@ -254,7 +255,7 @@ fn take_ours(th: &Thread, work: &Work) -> Option<Range> {
         cancel::is_cancelled(th, cancel::Construct::Worksharing)
             || cancel::is_cancelled(th, cancel::Construct::Parallel)
     };
-    let range = match ours.next(th.tid() as usize, &gone) {
+    let range = match ours.next(th.seat(), &gone) {
         Next::Range(range) => Some(range),
         Next::Done => None,
         Next::Last(ns) => {
@@ -284,7 +285,7 @@ fn take_fixed(th: &Thread, work: &Work) -> Option<Range> {
     // since.
     let pieces = unsafe { &*work.pieces.get() };
     let range = pieces
-        .get(th.tid() as usize)
+        .get(th.seat().index())
         .copied()
         .filter(|r| first && !r.is_empty());
     th.enter_program(Reason::Pieces);

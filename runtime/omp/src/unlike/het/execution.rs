@@ -5,6 +5,7 @@ use super::parts::Parts;
 use super::schedule::{Method, Step};
 use super::settled::Way;
 use super::{known, report};
+use crate::team::seat::Seat;
 use crate::worksharing::kinds::{Loop, Next, NodeSchedule};
 use core::mem::ManuallyDrop;
 use core::sync::atomic::Ordering;
@@ -63,15 +64,15 @@ impl Parts {
         }
     }
 
-    /// Notes in the trace that thread `tid` continues with `range`.
+    /// Notes in the trace that the thread on `seat` continues with `range`.
     #[cold]
-    fn trace(&self, tid: usize, range: Option<Range>) {
+    fn trace(&self, seat: usize, range: Option<Range>) {
         trace::chunk(
             core::ptr::from_ref(self) as usize as u64,
             self.schedule.key.region,
-            self.schedule.team.node_of(tid) as u32,
+            self.schedule.team.node_of(seat) as u32,
             range.map(|r| (r.start, r.end)),
-            self.slots[tid].is_measured(),
+            self.slots[seat].is_measured(),
         );
     }
 
@@ -100,8 +101,8 @@ impl Parts {
 pub(super) struct Execution(ManuallyDrop<Box<Parts>>);
 
 impl Execution {
-    /// An execution of `l` by a method; the flag says whether each thread's ranges must ascend. Thread `t` of
-    /// the team belongs to node `node_of(t)`.
+    /// An execution of `l` by a method; the flag says whether each thread's ranges must ascend. The thread on
+    /// seat `t` of the team belongs to node `node_of(t)`.
     pub(super) fn new(
         method: (&Method, bool),
         l: &Loop,
@@ -128,7 +129,8 @@ impl Execution {
 }
 
 impl NodeSchedule for Execution {
-    fn next(&self, seat: usize, gone: &dyn Fn() -> bool) -> Next {
+    fn next(&self, seat: Seat, gone: &dyn Fn() -> bool) -> Next {
+        let seat = seat.index();
         if self.0.schedule.has_left(seat) {
             return Next::Done;
         }

@@ -107,7 +107,7 @@ struct Fixed {
 /// The schedule's state of one thread. Only that thread touches it: hence relaxed atomics and a cache line of
 /// its own.
 #[derive(Debug, Default)]
-struct Seat {
+struct Progress {
     /// Steps that the thread has asked for; `OVER` when the thread has left.
     steps: AtomicU64,
     /// Where iterations ascend: the end of the thread's last chunk.
@@ -162,8 +162,8 @@ pub(super) struct Schedule {
     pub(super) team: Arc<Placement>,
     n: u64,
     state: State,
-    seats: Box<[CacheLine<Seat>]>,
-    /// The thread that took the last iteration, where that is kept back: the thread's number plus one.
+    seats: Box<[CacheLine<Progress>]>,
+    /// The thread that took the last iteration, where that is kept back: the thread's seat plus one.
     tail: AtomicU32,
     /// Threads that have left.
     left: AtomicU32,
@@ -343,8 +343,8 @@ impl Schedule {
     /// Adds the last iteration to the record of all other iterations.
     fn with_tail(&self, mut record: LoopRecord) -> LoopRecord {
         record.iterations = self.n;
-        if let Some(tid) = self.tail.load(Ordering::Relaxed).checked_sub(1) {
-            record.nodes[self.team.node_of(tid as usize)].iterations += 1;
+        if let Some(seat) = self.tail.load(Ordering::Relaxed).checked_sub(1) {
+            record.nodes[self.team.node_of(seat as usize)].iterations += 1;
         }
         let mut slowest = 0.0f64;
         for node in &mut *record.nodes {
@@ -362,8 +362,8 @@ impl Schedule {
     }
 
     /// Takes the last iteration, if it was kept back and no thread has it.
-    fn take_tail(&self, tid: usize) -> Option<Range> {
-        let mine = tid as u32 + 1;
+    fn take_tail(&self, seat: usize) -> Option<Range> {
+        let mine = seat as u32 + 1;
         self.tail
             .compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed)
             .ok()?;
@@ -487,12 +487,14 @@ impl Schedule {
         }
     }
 
-    fn next_static(&self, tid: usize, trip: u64) -> Option<Range> {
-        let (threads, tid) = (self.seats.len() as u64, tid as u64);
+    fn next_static(&self, seat: usize, trip: u64) -> Option<Range> {
+        let (threads, seat) = (self.seats.len() as u64, seat as u64);
         match self.method {
-            Method::Plain(_, chunk) if chunk > 0 => static_chunk(self.n, chunk, threads, tid, trip),
+            Method::Plain(_, chunk) if chunk > 0 => {
+                static_chunk(self.n, chunk, threads, seat, trip)
+            }
             _ if trip > 0 => None,
-            _ => Some(static_piece(self.n, threads, tid)).filter(|r| !r.is_empty()),
+            _ => Some(static_piece(self.n, threads, seat)).filter(|r| !r.is_empty()),
         }
     }
 
@@ -543,14 +545,14 @@ impl Schedule {
 /// Counts the range that `take` gives.
 fn counted(
     tally: &Tally,
-    tid: usize,
+    seat: usize,
     first: bool,
     take: impl FnOnce() -> Option<Range>,
 ) -> Option<Range> {
     if first {
-        tally.arrive(tid);
+        tally.arrive(seat);
     }
     let range = take()?;
-    tally.add(tid, range.len());
+    tally.add(seat, range.len());
     Some(range)
 }

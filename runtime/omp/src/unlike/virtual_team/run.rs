@@ -35,6 +35,7 @@ use crate::task::wait::{self, TaskPastime};
 use crate::team::barrier::wait_on;
 use crate::team::members::Team;
 use crate::team::region::Region;
+use crate::team::seat::Seat;
 use crate::team::suspend::Suspend;
 use crate::thread::Thread;
 use crate::worksharing::work::WorkPos;
@@ -147,7 +148,7 @@ impl VirtualTeam {
         let s = &team.shared;
         let pieces = self.job.get().pieces;
         let outer = th.team();
-        s.nthreads.set(pieces);
+        team.resize(pieces);
         s.code.set(region.code);
         s.level.set(outer.level() + 1);
         s.active_level.set(outer.active_level() + 1);
@@ -156,7 +157,7 @@ impl VirtualTeam {
         let start = init::globals().team_icv(th.task().icv(), s.level.get() as usize, None);
         s.icv.set(start.icv);
         s.parent.set(outer);
-        s.parent_tid.set(th.tid());
+        s.parent_number.set(th.number());
         team.tasks.begin_region();
         if team.singles.load(Ordering::Relaxed) != 0 {
             team.singles.store(0, Ordering::Relaxed);
@@ -214,7 +215,7 @@ impl VirtualTeam {
         let team = unsafe { &*team.cast::<VirtualTeam>() };
         let th = Thread::current();
         th.leave_program(Reason::Switch);
-        let index = th.tid() as usize;
+        let index = th.seat().index();
         team.real.store(th.nthreads(), Ordering::Relaxed);
         let real = th.save();
         if let Some(runner) = team.runners.get(index) {
@@ -339,9 +340,10 @@ impl VirtualTeam {
 
     /// Makes the context of virtual thread `piece`, at its start, the thread's own.
     pub(super) fn enter(&self, th: &Thread, piece: u32, job: &Job) {
-        let m = &self.team.members[piece as usize];
+        let seat = Seat::new(piece);
+        let m = self.team.member(seat);
         m.epoch.set(job.epoch);
-        th.become_member(&self.team, piece, job.pieces);
+        th.become_member(&self.team, seat, job.pieces);
         th.ctx.pos.set(job.pos);
         m.implicit.set_group(null());
     }
