@@ -13,7 +13,7 @@ use crate::task::record::Task;
 use crate::thread::Thread;
 use core::cell::Cell;
 use hetmp_core::lock::{Lock, OwnedLock};
-use hetmp_core::sync::{AtomicPtr, Ordering};
+use hetmp_core::sync::{AtomicPtr, AtomicU32, Ordering};
 use hetmp_core::sys;
 
 /// Takes `lock`, for a critical section or a lock routine.
@@ -29,16 +29,23 @@ pub fn take(lock: &Lock) {
 #[cold]
 #[inline(never)]
 fn contended(lock: &Lock) {
-    let th = Thread::try_current();
+    wait(Thread::try_current(), &mut || lock.try_lock(), &|| {
+        lock.lock();
+    });
+}
+
+/// How a thread waits for any lock of the program: `try_take` takes the lock if it is free, `take` waits for it. A thread
+/// of an emulated slow core stops its clock meanwhile: waiting is not work.
+fn wait(th: Option<&Thread>, try_take: &mut dyn FnMut() -> bool, take: &dyn Fn()) {
     if let Some(th) = th {
         // Another virtual thread of the same real thread may hold the lock. If the real thread waited for it,
         // it would wait for ever.
-        if th.suspend_for_lock(&mut || lock.try_lock()) {
+        if th.suspend_for_lock(try_take) {
             return;
         }
         th.leave_program(Reason::Lock);
     }
-    lock.lock();
+    take();
     if let Some(th) = th {
         th.enter_program(Reason::Lock);
     }
@@ -188,6 +195,23 @@ pub struct ThreadNestLock {
 // SAFETY: only the thread whose id is in `owner` touches `count`.
 unsafe impl Sync for ThreadNestLock {}
 
+/// The kernel's ids of threads are below this number (`PID_MAX_LIMIT` of Linux).
+const KERNEL_IDS: u32 = 1 << 22;
+
+/// The number by which the calling thread holds a [`ThreadNestLock`]: the kernel's id. A virtual thread has a number of
+/// its own: it may be suspended with the lock held, and the next virtual thread of the same real thread must wait.
+fn identity(th: Option<&Thread>) -> u32 {
+    let Some(th) = th.filter(|th| th.is_runner()) else {
+        return sys::gettid().unsigned_abs();
+    };
+    static NEXT: AtomicU32 = AtomicU32::new(KERNEL_IDS);
+    let mine = &th.member().identity;
+    if mine.get() == 0 {
+        mine.set(NEXT.fetch_add(1, Ordering::Relaxed));
+    }
+    mine.get()
+}
+
 impl ThreadNestLock {
     /// A free lock.
     #[must_use]
@@ -200,23 +224,17 @@ impl ThreadNestLock {
 
     /// Takes the lock, or adds one nesting if the thread has the lock already.
     pub fn set(&self) {
-        let me = sys::gettid().unsigned_abs();
+        let th = Thread::try_current();
+        let me = identity(th);
         match self.owner.try_take(me) {
             Ok(()) => {}
             Err(holder) if holder == me => {
                 self.count.set(self.count.get() + 1);
                 return;
             }
-            Err(_) => {
-                let th = Thread::try_current();
-                if let Some(th) = th {
-                    th.leave_program(Reason::Lock);
-                }
+            Err(_) => wait(th, &mut || self.owner.try_take(me).is_ok(), &|| {
                 self.owner.take(me);
-                if let Some(th) = th {
-                    th.enter_program(Reason::Lock);
-                }
-            }
+            }),
         }
         self.count.set(1);
     }
@@ -233,7 +251,7 @@ impl ThreadNestLock {
     /// Takes the lock, or adds one nesting, if that needs no waiting. Returns the new number of nestings, or
     /// 0.
     pub fn test(&self) -> i32 {
-        let me = sys::gettid().unsigned_abs();
+        let me = identity(Thread::try_current());
         match self.owner.try_take(me) {
             Ok(()) => self.count.set(1),
             Err(holder) if holder == me => self.count.set(self.count.get() + 1),
@@ -246,6 +264,10 @@ impl ThreadNestLock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::team::members::Team;
+    use crate::team::seat::Seat;
+    use crate::team::suspend::Suspend;
+    use core::ptr::NonNull;
 
     #[test]
     fn a_thread_nests_and_others_wait() {
@@ -280,6 +302,48 @@ mod tests {
         });
         s.0.unset();
         assert!(!s.0.owner.is_held());
+    }
+
+    #[test]
+    fn virtual_threads_of_one_real_thread_exclude_each_other() {
+        /// Another virtual thread gives the lock up while this one is suspended.
+        #[derive(Debug)]
+        struct Fake(&'static ThreadNestLock, Cell<u32>);
+        impl Suspend for Fake {
+            fn wait_for_lock(&self, done: &mut dyn FnMut() -> bool) -> bool {
+                assert!(!done());
+                self.1.set(self.1.get() + 1);
+                self.0.unset();
+                done()
+            }
+            fn wait_for_others(&self, _: &mut dyn FnMut() -> bool) -> bool {
+                unreachable!("no barrier here")
+            }
+            fn barrier(&self) {
+                unreachable!("no barrier here")
+            }
+        }
+
+        let lock: &'static ThreadNestLock = Box::leak(Box::new(ThreadNestLock::new()));
+        let fake: &'static Fake = Box::leak(Box::new(Fake(lock, Cell::new(0))));
+        let team: &'static Team = Box::leak(Box::new(Team::new(2)));
+        let th = Thread::current();
+        let saved = th.save();
+        th.runner.set(Some(NonNull::from(fake as &dyn Suspend)));
+        th.become_member(team, Seat::new(0), 2);
+        lock.set();
+        assert_eq!(lock.test(), 2);
+        lock.unset();
+        th.become_member(team, Seat::new(1), 2);
+        assert_eq!(lock.test(), 0, "held by another virtual thread");
+        lock.set();
+        assert_eq!(fake.1.get(), 1, "suspended once");
+        assert_eq!(lock.test(), 2, "held by this one");
+        lock.unset();
+        lock.unset();
+        assert!(!lock.owner.is_held());
+        th.runner.set(None);
+        th.restore(&saved);
     }
 
     #[test]

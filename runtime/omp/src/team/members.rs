@@ -116,6 +116,9 @@ pub struct Member {
     pub(crate) placement: Cell<(u32, u32, u32)>,
     /// The node that this thread belongs to, plus one. 0 while no nodes are in use.
     pub(crate) node: Cell<u32>,
+    /// By which number a virtual thread holds old nestable locks ([`crate::sync::lock`]); 0: it never did. Touched by this
+    /// thread only.
+    pub(crate) identity: Cell<u32>,
 }
 
 impl Member {
@@ -133,6 +136,7 @@ impl Member {
             sleep: Sleep::new(),
             placement: Cell::new((0, 0, 0)),
             node: Cell::new(0),
+            identity: Cell::new(0),
         }
     }
 }
